@@ -1,0 +1,111 @@
+"""Every message a client may send, on one page, in the order in which a player comes to need them.
+
+The tag is the field `type`. `ref` is any number the client likes; it comes back in the error that the message caused, if it caused
+one. Seat and race numbers are written out in what changes a race, so that a late message can never hit the next race or another seat.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, TypeAlias
+
+from msgspec import Meta, Struct
+
+from protocol.views import Hex16, RaceOptions, SeatNumber
+
+Reference = Annotated[int, Meta(ge=0, lt=2**31)]
+RaceNumber = Annotated[int, Meta(ge=1, lt=2**31)]
+MoveText = Annotated[str, Meta(min_length=1, max_length=8)]
+
+
+class Hello(Struct, frozen=True, kw_only=True, tag_field="type", tag="hello"):
+    """First on every connection: who comes. With the token of an earlier welcome it is the same player again.
+
+    name: cleaned by the server to at most 24 printable characters. software: the client's own name and version, for the log.
+    """
+
+    name: Annotated[str, Meta(max_length=200)]
+    token: Annotated[str, Meta(max_length=64)] | None = None
+    software: Annotated[str, Meta(max_length=64)] = ""
+    ref: Reference = 0
+
+
+class FollowLobby(Struct, frozen=True, kw_only=True, tag_field="type", tag="follow-lobby"):
+    """Ask for `lobby` now and on every change (at most two a second), or stop it."""
+
+    follow: bool = True
+    ref: Reference = 0
+
+
+class OpenRace(Struct, frozen=True, kw_only=True, tag_field="type", tag="open-race"):
+    """Open a room and take its first seat. Answered by `room`, which has the code."""
+
+    options: RaceOptions
+    ref: Reference = 0
+
+
+class JoinRace(Struct, frozen=True, kw_only=True, tag_field="type", tag="join-race"):
+    """Take a free seat, or come back to one's own. Answered by the room events after `version`, or by `room`.
+
+    code: six letters, in either case. version: the last room version this client has, 0 for none.
+    """
+
+    code: Annotated[str, Meta(min_length=1, max_length=16)]
+    version: Annotated[int, Meta(ge=0, lt=2**53)] = 0
+    ref: Reference = 0
+
+
+class LeaveRace(Struct, frozen=True, kw_only=True, tag_field="type", tag="leave-race"):
+    """Give the seat up: before the start it is free again, during the race it is forfeited. Answered by `left`."""
+
+    ref: Reference = 0
+
+
+class Ready(Struct, frozen=True, kw_only=True, tag_field="type", tag="ready"):
+    """Ready for race number `race`, with this player's 16 random bytes for the shuffle. Cannot be taken back."""
+
+    race: RaceNumber
+    nonce: Hex16
+    ref: Reference = 0
+
+
+class Move(Struct, frozen=True, kw_only=True, tag_field="type", tag="move"):
+    """Play `move` as this seat's move number `ply` (0 for the first). Answered by `view`, also when it is refused."""
+
+    race: RaceNumber
+    seat: SeatNumber
+    ply: Annotated[int, Meta(ge=0, lt=2**31)]
+    move: MoveText
+    ref: Reference = 0
+
+
+class Stop(Struct, frozen=True, kw_only=True, tag_field="type", tag="stop"):
+    """End one's own part of the race and keep the cards that are home."""
+
+    race: RaceNumber
+    seat: SeatNumber
+    ref: Reference = 0
+
+
+class Resign(Struct, frozen=True, kw_only=True, tag_field="type", tag="resign"):
+    """Give the race up: the seat is forfeited and placed behind all that are not."""
+
+    race: RaceNumber
+    seat: SeatNumber
+    ref: Reference = 0
+
+
+class Rematch(Struct, frozen=True, kw_only=True, tag_field="type", tag="rematch"):
+    """After race number `race`: ask for another between the same players. It opens when all of them have asked."""
+
+    race: RaceNumber
+    ref: Reference = 0
+
+
+class Say(Struct, frozen=True, kw_only=True, tag_field="type", tag="say"):
+    """One line of chat to the room; cleaned by the server to at most 200 printable characters."""
+
+    text: Annotated[str, Meta(max_length=1000)]
+    ref: Reference = 0
+
+
+ClientMessage: TypeAlias = Hello | FollowLobby | OpenRace | JoinRace | LeaveRace | Ready | Move | Stop | Resign | Rematch | Say

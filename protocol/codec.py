@@ -1,0 +1,159 @@
+"""Messages to bytes and back, in the two encodings that a WebSocket subprotocol name chooses between.
+
+The only importer of msgpack. Decoding is where a peer is believed or not: size, depth, tag and types are checked here, once; what
+comes out is a whole message and what cannot is a `Refusal` that names the field.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Generic, Literal, Protocol, TypeVar
+
+import msgpack
+import msgspec
+
+from protocol.client_messages import ClientMessage
+from protocol.errors import ErrorCode, Refusal
+from protocol.server_messages import ServerMessage
+
+MSGPACK = "carpet.v1.msgpack"
+JSON = "carpet.v1.json"
+SUBPROTOCOLS = (MSGPACK, JSON)
+"""What a server accepts, best first. `v1` is the version of the wire: it changes only when old clients could no longer follow."""
+
+MAX_CLIENT_MESSAGE = 4096
+"""Bytes of one message from a client, at most."""
+MAX_SERVER_MESSAGE = 1024 * 1024
+"""Bytes of one message from a server, at most: a record of eight seats with 2,000 moves each is the largest."""
+MAX_DEPTH = 8
+"""Maps and lists within each other, at most."""
+
+Incoming = TypeVar("Incoming")
+
+
+class Encoding(Protocol):
+    """One encoding of maps. `binary` tells which kind of WebSocket frame carries it."""
+
+    name: str
+    binary: bool
+
+    def pack(self, document: Any) -> bytes: ...
+
+    def unpack(self, data: bytes) -> Any:
+        """Raise ValueError (or a subclass) when `data` is not one document."""
+
+
+class _MsgPack:
+    name = MSGPACK
+    binary = True
+
+    def pack(self, document: Any) -> bytes:
+        packed: bytes = msgpack.packb(document)
+        return packed
+
+    def unpack(self, data: bytes) -> Any:
+        try:
+            return msgpack.unpackb(data, strict_map_key=True, ext_hook=_no_extension)
+        # msgpack raises its own unrelated exceptions beside ValueError; a peer must not be able to choose among them.
+        except (ValueError, TypeError, OverflowError, RecursionError, msgpack.UnpackException, msgpack.StackError) as error:
+            raise ValueError(str(error) or type(error).__name__) from error
+
+
+class _Json:
+    name = JSON
+    binary = False
+
+    def pack(self, document: Any) -> bytes:
+        return msgspec.json.encode(document)
+
+    def unpack(self, data: bytes) -> Any:
+        try:
+            return msgspec.json.decode(data)
+        except (msgspec.DecodeError, RecursionError) as error:
+            raise ValueError(str(error)) from error
+
+
+def _no_extension(code: int, data: bytes) -> Any:
+    raise ValueError(f"extension type {code} ({len(data)} bytes) is not used on this wire")
+
+
+ENCODINGS: dict[str, Encoding] = {MSGPACK: _MsgPack(), JSON: _Json()}
+
+
+def encode(message: ClientMessage | ServerMessage, subprotocol: str) -> bytes:
+    """The message as the bytes of one frame. The subprotocol is one of `SUBPROTOCOLS`."""
+    return ENCODINGS[subprotocol].pack(msgspec.to_builtins(message))
+
+
+class Decoder(Generic[Incoming]):
+    """Turns the bytes of one frame into one message of a direction, or raises `Refusal` saying what was wrong and where."""
+
+    def __init__(self, direction: Any, subprotocol: str) -> None:
+        self._direction = direction
+        self._encoding = ENCODINGS[subprotocol]
+        self.binary = self._encoding.binary
+
+    def decode(self, data: bytes) -> Incoming:
+        """Raises Refusal with `wire/bad-frame`, `wire/too-deep`, `wire/unknown-type` or `wire/bad-message`."""
+        try:
+            document = self._encoding.unpack(data)
+        except ValueError as error:
+            raise Refusal(ErrorCode.BAD_FRAME, _short(error)) from error
+        if not isinstance(document, dict):
+            raise Refusal(ErrorCode.BAD_FRAME, f"it is a {type(document).__name__}")
+        if _deeper_than(document, MAX_DEPTH):
+            raise Refusal(ErrorCode.TOO_DEEP, f"at most {MAX_DEPTH} levels")
+        try:
+            message: Incoming = msgspec.convert(document, self._direction)
+        except (msgspec.ValidationError, RecursionError) as error:
+            raise _refusal(error) from error
+        return message
+
+
+def client_message_decoder(subprotocol: str) -> Decoder[ClientMessage]:
+    """What a server decodes with. Raises KeyError for a subprotocol that is not one of `SUBPROTOCOLS`."""
+    return Decoder(ClientMessage, subprotocol)
+
+
+def server_message_decoder(subprotocol: str) -> Decoder[ServerMessage]:
+    """What a client decodes with."""
+    return Decoder(ServerMessage, subprotocol)
+
+
+def reference(document_bytes: bytes, subprotocol: str) -> int:
+    """The `ref` of a message that could not be decoded, as far as one can be made out; otherwise 0."""
+    try:
+        document = ENCODINGS[subprotocol].unpack(document_bytes)
+    except ValueError:
+        return 0
+    ref = document.get("ref", 0) if isinstance(document, dict) else 0
+    return ref if type(ref) is int and 0 <= ref < 2**31 else 0
+
+
+def _deeper_than(document: Any, limit: int) -> bool:
+    # Level by level, not by recursion: the depth is the peer's to choose.
+    level: list[Any] = [document]
+    for _ in range(limit):
+        below: list[Any] = []
+        for item in level:
+            if isinstance(item, dict):
+                below.extend(value for value in item.values() if isinstance(value, (dict, list)))
+            elif isinstance(item, list):
+                below.extend(value for value in item if isinstance(value, (dict, list)))
+        if not below:
+            return False
+        level = below
+    return True
+
+
+def _refusal(error: Exception) -> Refusal:
+    # msgspec words its errors "what - at `$.path`"; the wire has the two apart.
+    what, _, where = str(error).partition(" - at `")
+    path = where.rstrip("`")
+    kind: Literal[ErrorCode.UNKNOWN_TYPE, ErrorCode.BAD_MESSAGE]
+    kind = ErrorCode.UNKNOWN_TYPE if path == "$.type" or "`type`" in what else ErrorCode.BAD_MESSAGE
+    return Refusal(kind, _short(what), path=path or "$")
+
+
+def _short(error: object) -> str:
+    text = str(error)
+    return "".join(character if " " <= character <= "~" else "?" for character in text[:200])

@@ -1,0 +1,139 @@
+"""Everything that can be refused, by stable code, with whose fault it is and a sentence; and the close codes.
+
+The table is the only place where an error is defined: the server raises by code, the wire carries the code, the specification prints
+the table, and a client may switch on the code. Codes are never renamed or reused; new ones may be added in any release.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum, StrEnum
+from typing import NamedTuple
+
+
+class Fault(StrEnum):
+    """Whose fault an error is."""
+
+    CLIENT = "client"  # the message should not have been sent; sending it again will not help
+    STATE = "state"  # the message was fine but came too late, too early or too often; look at the current state
+    SERVER = "server"  # the server could not do it; trying again later may help
+
+
+class ErrorCode(StrEnum):
+    """The stable error codes. What each means is in `ERRORS`."""
+
+    BAD_FRAME = "wire/bad-frame"
+    BAD_MESSAGE = "wire/bad-message"
+    UNKNOWN_TYPE = "wire/unknown-type"
+    TOO_DEEP = "wire/too-deep"
+    TOO_FAST = "wire/too-fast"
+    HELLO_FIRST = "hello/first"
+    HELLO_TWICE = "hello/twice"
+    BAD_NAME = "hello/bad-name"
+    UNKNOWN_TOKEN = "hello/unknown-token"  # noqa: S105  (an error code, not a credential)
+    SERVER_FULL = "server/full"
+    SERVER_BUSY = "server/busy"
+    SERVER_STOPPING = "server/stopping"
+    INTERNAL = "server/internal"
+    UNKNOWN_RULES = "room/unknown-rules"
+    UNKNOWN_BOT = "room/unknown-bot"
+    BAD_OPTIONS = "room/bad-options"
+    NO_SUCH_ROOM = "room/no-such-code"
+    ROOM_FULL = "room/full"
+    ROOM_CLOSED = "room/closed"
+    NOT_IN_ROOM = "room/not-in-one"
+    ALREADY_IN_ROOM = "room/already-in-one"
+    EMPTY_CHAT = "room/empty-chat"
+    NOT_WAITING = "race/not-waiting"
+    BAD_NONCE = "race/bad-nonce"
+    NOT_STARTED = "race/not-started"
+    RACE_OVER = "race/over"
+    RACE_RUNNING = "race/running"
+    WRONG_RACE = "race/wrong-race"
+    NOT_YOUR_SEAT = "race/not-your-seat"
+    SEAT_ENDED = "race/seat-ended"
+    STALE_PLY = "race/stale-ply"
+    FUTURE_PLY = "race/future-ply"
+    BAD_MOVE = "race/bad-move"
+    ILLEGAL_MOVE = "race/illegal-move"
+
+
+class ErrorKind(NamedTuple):
+    """One row of the error table."""
+
+    fault: Fault
+    sentence: str
+
+
+ERRORS: dict[ErrorCode, ErrorKind] = {
+    ErrorCode.BAD_FRAME: ErrorKind(Fault.CLIENT, "That frame is not one MessagePack or JSON map."),
+    ErrorCode.BAD_MESSAGE: ErrorKind(Fault.CLIENT, "A field of that message is missing or has the wrong type."),
+    ErrorCode.UNKNOWN_TYPE: ErrorKind(Fault.CLIENT, "There is no message of that type."),
+    ErrorCode.TOO_DEEP: ErrorKind(Fault.CLIENT, "That message is nested too deeply."),
+    ErrorCode.TOO_FAST: ErrorKind(Fault.CLIENT, "Too many messages; slow down or the connection is closed."),
+    ErrorCode.HELLO_FIRST: ErrorKind(Fault.CLIENT, "The first message of a connection is hello."),
+    ErrorCode.HELLO_TWICE: ErrorKind(Fault.CLIENT, "This connection has said hello already."),
+    ErrorCode.BAD_NAME: ErrorKind(Fault.CLIENT, "Nothing printable is left of that name; choose another."),
+    ErrorCode.UNKNOWN_TOKEN: ErrorKind(Fault.CLIENT, "The server does not know that token; say hello without one."),
+    ErrorCode.SERVER_FULL: ErrorKind(Fault.SERVER, "The server holds as many races as it may; try again later."),
+    ErrorCode.SERVER_BUSY: ErrorKind(Fault.SERVER, "The race has more to do than it can; try again in a moment."),
+    ErrorCode.SERVER_STOPPING: ErrorKind(Fault.SERVER, "The server is stopping; no new race can be opened."),
+    ErrorCode.INTERNAL: ErrorKind(Fault.SERVER, "Something went wrong on the server; its log says what."),
+    ErrorCode.UNKNOWN_RULES: ErrorKind(Fault.CLIENT, "The server does not know that rule set."),
+    ErrorCode.UNKNOWN_BOT: ErrorKind(Fault.CLIENT, "There is no house bot of that name."),
+    ErrorCode.BAD_OPTIONS: ErrorKind(Fault.CLIENT, "Those options do not fit together."),
+    ErrorCode.NO_SUCH_ROOM: ErrorKind(Fault.STATE, "No race has that code; ask for it again, or open one."),
+    ErrorCode.ROOM_FULL: ErrorKind(Fault.STATE, "Every seat of that race is taken."),
+    ErrorCode.ROOM_CLOSED: ErrorKind(Fault.STATE, "That race is closed."),
+    ErrorCode.NOT_IN_ROOM: ErrorKind(Fault.STATE, "Open or join a race first."),
+    ErrorCode.ALREADY_IN_ROOM: ErrorKind(Fault.STATE, "You hold a seat in another race; leave it first."),
+    ErrorCode.EMPTY_CHAT: ErrorKind(Fault.CLIENT, "Nothing printable is left of that line."),
+    ErrorCode.NOT_WAITING: ErrorKind(Fault.STATE, "Seats and readiness can only change before the start."),
+    ErrorCode.BAD_NONCE: ErrorKind(Fault.CLIENT, "A nonce is 16 bytes, written as 32 lower-case hexadecimal digits."),
+    ErrorCode.NOT_STARTED: ErrorKind(Fault.STATE, "The race has not started yet."),
+    ErrorCode.RACE_OVER: ErrorKind(Fault.STATE, "That race is over."),
+    ErrorCode.RACE_RUNNING: ErrorKind(Fault.STATE, "The race is not over yet."),
+    ErrorCode.WRONG_RACE: ErrorKind(Fault.STATE, "That is not the number of this room's current race."),
+    ErrorCode.NOT_YOUR_SEAT: ErrorKind(Fault.CLIENT, "You do not hold that seat."),
+    ErrorCode.SEAT_ENDED: ErrorKind(Fault.STATE, "Your part of this race has ended."),
+    ErrorCode.STALE_PLY: ErrorKind(Fault.STATE, "That ply has been played already; here is the current view."),
+    ErrorCode.FUTURE_PLY: ErrorKind(Fault.CLIENT, "That ply is ahead of the race; here is the current view."),
+    ErrorCode.BAD_MOVE: ErrorKind(Fault.CLIENT, "That is not a move text."),
+    ErrorCode.ILLEGAL_MOVE: ErrorKind(Fault.CLIENT, "That move is not legal in this position."),
+}
+
+
+class CloseCode(IntEnum):
+    """WebSocket close codes of our own (4000-4999), beside the standard ones named in the specification."""
+
+    HELLO_TIMEOUT = 4001  # no hello within ten seconds
+    TOO_MANY_ERRORS = 4002  # a peer that keeps sending what is no message
+    TOO_SLOW = 4008  # does not read: its outbox overflowed
+    TAKEN_OVER = 4009  # a newer connection of the same player
+    FLOOD = 4029  # went on sending too fast after being told
+
+
+class Refusal(Exception):
+    """A request that is answered with an error; the state is as it was before.
+
+    `code` is one of `ErrorCode`, `detail` says what exactly was wrong (it may be empty) and `path` names the field as
+    `$.field[0]` when one is to blame.
+    """
+
+    def __init__(self, code: ErrorCode, detail: str = "", *, path: str = "") -> None:
+        self.code = code
+        self.detail = detail
+        self.path = path
+        super().__init__(code, detail, path)
+
+    def __str__(self) -> str:
+        return self.sentence
+
+    @property
+    def fault(self) -> Fault:
+        return ERRORS[self.code].fault
+
+    @property
+    def sentence(self) -> str:
+        """One sentence for a person: the code's own, and the detail behind it."""
+        sentence = ERRORS[self.code].sentence
+        return f"{sentence} ({self.detail})" if self.detail else sentence

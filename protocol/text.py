@@ -1,0 +1,57 @@
+"""Cleaning of what people type: names and chat, which end up on other people's terminals.
+
+Every text from a peer passes here before anything keeps or draws it: on the server at the edge, and again in the client, which has no
+reason to trust a server. What is left is NFC, printable, one line and bounded.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+NAME_LENGTH = 24
+CHAT_LENGTH = 200
+
+# ECMA-48: CSI and OSC sequences, and the other two-byte escapes. They are taken out whole: dropping ESC alone would leave "[31m" behind.
+_ESCAPE = re.compile(
+    r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"
+    r"|(?:\x1b[\]PX^_]|[\x90\x98\x9d\x9e\x9f])[^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c|$)"
+    r"|\x1b[ -/]*[0-~]?"
+)
+
+# More than this many combining marks on one letter paint over the lines above and below.
+_MARKS = 2
+
+
+def clean_name(text: str) -> str:
+    """Return `text` as a name of at most `NAME_LENGTH` characters; empty when nothing printable is left."""
+    return _clean(text, NAME_LENGTH)
+
+
+def clean_chat(text: str) -> str:
+    """Return `text` as one line of chat of at most `CHAT_LENGTH` characters; empty when nothing printable is left."""
+    return _clean(text, CHAT_LENGTH)
+
+
+def _clean(text: str, length: int) -> str:
+    # Anything far beyond the limit is cut first, so that an enemy cannot buy work with length.
+    text = _ESCAPE.sub("", text[: 8 * length])
+    text = unicodedata.normalize("NFC", text)
+    kept: list[str] = []
+    marks = 0
+    for character in text:
+        category = unicodedata.category(character)
+        if category.startswith("M"):
+            # A mark needs a letter to sit on, and only so many sit well on one.
+            marks += 1
+            if not kept or kept[-1] == " " or marks > _MARKS or category == "Me":
+                continue
+        elif category.startswith("Z") or character in "\t\n\r":
+            character = " "
+        elif category[0] == "C":  # controls, bidirectional overrides, private use, surrogates, unassigned
+            continue
+        if not category.startswith("M"):
+            marks = 0
+        kept.append(character)
+    line = " ".join("".join(kept).split())
+    return unicodedata.normalize("NFC", line[:length]).rstrip()

@@ -1,0 +1,126 @@
+"""The values that messages carry: what a player sees of his position, seats, options, rule sets and bots.
+
+Frozen, typed and validated at the edge by `protocol.codec`; the same values are used inside both ends. Cards are their text
+("TD"), times whole milliseconds, byte strings lower-case hexadecimal, so that MessagePack and JSON carry the very same maps.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from msgspec import Meta, Struct
+
+MAX_SEATS = 8
+
+Hex16 = Annotated[str, Meta(pattern="^[0-9a-f]{32}$")]
+"""16 bytes as 32 lower-case hexadecimal digits."""
+Hex32 = Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
+"""32 bytes as 64 lower-case hexadecimal digits."""
+SeatNumber = Annotated[int, Meta(ge=0, lt=MAX_SEATS)]
+
+Phase = Literal["waiting", "countdown", "racing", "over"]
+"""waiting: seats fill and get ready. countdown: the start is set. racing: views are out. over: there is a result."""
+
+SeatState = Literal["waiting", "racing", "won", "stalled", "stopped", "forfeited", "out-of-time"]
+"""waiting until the start, then racing, then for good one of the five ends."""
+
+
+class View(Struct, frozen=True, kw_only=True):
+    """All that a player may see of his own position. Nothing else of it ever leaves the server.
+
+    piles: slot name to the cards lying there, bottom card first, top card last; an empty list is a gap. In slot order.
+    waste: the waste, bottom card first: cards this player has turned himself. Its last card is the one in play.
+    stock: how many cards are left in the stock. stock_next: those of them that the rule set shows, next card first.
+    foundations: foundation to the number of cards on it: `S` `H` `D` `C`, or `S+` (up from the Ace) and `S-` (down from the King).
+    pending: the slot of a gap that waits to be filled from waste or stock, or null.
+    redeals: how many redeals are left. home: cards on the foundations in all.
+    moves: every legal move, as text, in ASCII order; none when the position is over.
+    """
+
+    piles: dict[str, tuple[str, ...]]
+    waste: tuple[str, ...]
+    stock: int
+    stock_next: tuple[str, ...]
+    foundations: dict[str, int]
+    pending: str | None
+    redeals: int
+    home: int
+    moves: tuple[str, ...]
+
+
+class RaceOptions(Struct, frozen=True, kw_only=True):
+    """What the opener of a race chooses.
+
+    rules: id of a rule set. seats: players the race waits for. public: whether it is listed in the lobby, or reached by code alone.
+    deal: a name for the shuffle (the same name always gives the same shuffle), or null for one that nobody can know or choose.
+    countdown_s, time_limit_s, grace_s: seconds from all-ready to the start, for the whole race, and that a player may be away.
+    bots: house bots that take seats from the last one down, by name.
+    """
+
+    rules: Annotated[str, Meta(min_length=1, max_length=32)] = "carpet"
+    seats: Annotated[int, Meta(ge=1, le=MAX_SEATS)] = 2
+    public: bool = True
+    deal: Annotated[str, Meta(min_length=1, max_length=100)] | None = None
+    countdown_s: Annotated[int, Meta(ge=1, le=10)] = 3
+    time_limit_s: Annotated[int, Meta(ge=10, le=3600)] = 600
+    grace_s: Annotated[int, Meta(ge=5, le=600)] = 60
+    bots: tuple[Annotated[str, Meta(min_length=1, max_length=24)], ...] = ()
+
+
+class SeatInfo(Struct, frozen=True, kw_only=True):
+    """What everybody may know of one seat.
+
+    name: null while nobody sits there. bot: the house bot's name when it is one. connected: false while its player is away.
+    ready: has sent its nonce. again: has asked for a rematch. ply: moves made. home, foundations: cards home, in all and per foundation.
+    elapsed_ms: when its last move counted, from the start. round_trip_ms: the measured round trip, or null.
+    """
+
+    seat: SeatNumber
+    name: str | None
+    bot: str | None
+    connected: bool
+    ready: bool
+    again: bool
+    state: SeatState
+    ply: int
+    home: int
+    foundations: dict[str, int]
+    elapsed_ms: int
+    round_trip_ms: int | None
+
+
+class ChatLine(Struct, frozen=True, kw_only=True):
+    """One line of chat, cleaned: at most 200 printable characters."""
+
+    seat: SeatNumber
+    name: str
+    text: str
+
+
+class RulesInfo(Struct, frozen=True, kw_only=True):
+    """A rule set as the server offers it. columns and rows lay out the slots, named column letter then row number."""
+
+    id: str
+    name: str
+    family: Literal["carpet", "twin", "quilt"]
+    explanation: str
+    decks: int
+    columns: int
+    rows: int
+
+
+class BotInfo(Struct, frozen=True, kw_only=True):
+    """A house bot as the server offers it, weakest first."""
+
+    name: str
+    explanation: str
+
+
+class OpenRaceInfo(Struct, frozen=True, kw_only=True):
+    """A public race that still has a free seat."""
+
+    code: str
+    rules: str
+    names: tuple[str, ...]
+    seats: int
+    time_limit_s: int
