@@ -1,0 +1,51 @@
+"""Fair deals: how a seed comes from what both sides put in, so that neither can choose the cards.
+
+Owns the commitment and the derivation of seeds. Must not draw entropy itself (secrets and nonces come in as bytes) nor
+know what is dealt from a seed (protocol/shuffle.py).
+
+The server draws a secret and publishes its commitment; only then does each player send a nonce. The seed depends on the
+secret and on every nonce: the server cannot change it after seeing the nonces, nor a player foresee it. The secret is
+revealed with the record, and anyone can derive the seed again.
+"""
+
+from collections.abc import Sequence
+from hashlib import sha256
+from typing import Final
+
+SECRET_BYTES: Final = 32
+NONCE_BYTES: Final = 16
+
+_NAMED_PREFIX: Final = b"carpet deal "
+
+
+def commitment(secret: bytes) -> bytes:
+    """SHA-256 of the secret (32 bytes, else ValueError)."""
+    _check_length("secret", secret, SECRET_BYTES)
+    return sha256(secret).digest()
+
+
+def derive_seed(secret: bytes, nonces: Sequence[bytes], k: int) -> bytes:
+    """Seed number k: SHA-256(secret ‖ nonces in seat order ‖ k as 4 bytes big-endian).
+
+    The secret is 32 bytes, each nonce 16, k from 0 to 2³² - 1; ValueError otherwise. Fixed lengths are what keeps two
+    different sets of nonces from being the same bytes.
+    """
+    _check_length("secret", secret, SECRET_BYTES)
+    for nonce in nonces:
+        _check_length("nonce", nonce, NONCE_BYTES)
+    if not 0 <= k < 2**32:
+        raise ValueError(f"a seed's number is from 0 to 2**32 - 1, not {k!r}")
+    return sha256(secret + b"".join(nonces) + k.to_bytes(4, "big")).digest()
+
+
+def named_seed(text: str) -> bytes:
+    """The seed of the deal with this name: SHA-256("carpet deal " ‖ text in UTF-8). Anyone can look it up: never rated.
+
+    The text is taken as it is, neither trimmed nor normalised; ValueError where it has no UTF-8 form.
+    """
+    return sha256(_NAMED_PREFIX + text.encode("utf-8")).digest()
+
+
+def _check_length(what: str, value: bytes, length: int) -> None:
+    if len(value) != length:
+        raise ValueError(f"a {what} is {length} bytes, not {len(value)}")
