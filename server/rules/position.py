@@ -1,0 +1,213 @@
+"""The port of the rules: what a rule set and a position are to the rest of the server.
+
+Owns the two interfaces, RuleSet and Position, which all twelve rule sets satisfy, and what follows from them alone: the
+outcome, the text form, the count of the cards. Must not know any family of rules.
+
+A position shows everything, the order of the stock too. What a player may see of it is decided in one place,
+server/race/view.py. So neither a position's text nor the text of an IllegalMove is for a player's eyes.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import lru_cache
+from typing import Final, Protocol
+
+from protocol.cards import CARD_TEXT, DECK_SIZE, SUIT_SIZE, SUITS, Card, fresh_deck
+from protocol.shuffle import DEAL_LABEL, shuffle
+
+_COLUMN_LETTERS: Final = "abcdefghij"
+
+
+class Family(StrEnum):
+    CARPET = "carpet"
+    TWIN = "twin"
+    QUILT = "quilt"
+
+
+class Difficulty(StrEnum):
+    EASY = "easy"
+    MODERATE = "moderate"
+    HARD = "hard"
+
+
+class Outcome(StrEnum):
+    """How a position without a legal move has ended."""
+
+    WON = "won"
+    STALLED = "stalled"
+
+
+class Position(Protocol):
+    """One state of one deal. A value: playing a move gives another position and leaves this one as it is."""
+
+    @property
+    def rules(self) -> "RuleSet":
+        """The row of the catalogue that is being played."""
+
+    @property
+    def piles(self) -> Mapping[str, tuple[Card, ...]]:
+        """The cards of each slot by its name, in slot order, then of the reserves p1 …; each bottom card first."""
+
+    @property
+    def waste(self) -> tuple[Card, ...]:
+        """Bottom card first: the last one is the top, the only one that can be played."""
+
+    @property
+    def stock(self) -> tuple[Card, ...]:
+        """Next card first."""
+
+    @property
+    def foundations(self) -> Mapping[str, int]:
+        """How many cards lie on each foundation: `S H D C`, or `S+ S- H+ H- D+ D- C+ C-` with two decks."""
+
+    @property
+    def pending(self) -> str | None:
+        """The slot of a gap that has to be refilled before anything else, while the player can choose how."""
+
+    @property
+    def redeals_left(self) -> int:
+        """How many redeals the player may still make; a redeal is a legal move only in some positions."""
+
+    @property
+    def home(self) -> int:
+        """Cards on the foundations, lifted ones included."""
+
+    @property
+    def is_over(self) -> bool:
+        """No move is legal."""
+
+    @property
+    def is_won(self) -> bool:
+        """Every card is home."""
+
+    @property
+    def text(self) -> str:
+        """The canonical one-line form; see position_text."""
+
+    def legal_moves(self) -> tuple[str, ...]:
+        """Every legal move as text, sorted as ASCII. Found once for a position and kept."""
+
+    def play(self, move: str) -> "Position":
+        """The position after a move and the refills it forces; IllegalMove, with this position unchanged, otherwise."""
+
+    def play_unchecked(self, move: str) -> "Position":
+        """The same for a move known to be legal. What it does with any other one is not defined."""
+
+    def cards(self) -> tuple[Card, ...]:
+        """Every card in the position, wherever it lies and in no particular order: always the whole deck."""
+
+
+class IllegalMove(Exception):
+    """The move is not legal in the position, which is still what it was. The text names the stock: for logs only."""
+
+    def __init__(self, move: str, position: Position) -> None:
+        super().__init__(f"{move!r} is not legal under {position.rules.id}: {position.text}")
+        self.move = move
+        self.position = position
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RuleSet(ABC):
+    """One row of the catalogue. A family adds its own columns and says how a deck is laid out."""
+
+    id: str
+    name: str
+    explanation: str
+    """One paragraph for a player who has never seen the game."""
+    family: Family
+    source: str
+    """The document that the rules come from."""
+    difficulty: Difficulty
+    decks: int
+    columns: int
+    rows: int
+    reserves: int = 0
+    redeals: int = 0
+    visible_stock: int = 0
+    """How many of the next stock cards a player is shown."""
+    move_limit: int | None = None
+    """The number of moves after which a seat is stopped, where cards could go round in circles."""
+
+    @abstractmethod
+    def lay_out(self, deck: tuple[Card, ...], seed: bytes) -> Position:
+        """The first position from a shuffled deck. The seed is only for the redeals to come."""
+
+    def deal(self, seed: bytes) -> Position:
+        """The first position of the deal with this seed (32 bytes, else ValueError)."""
+        return self.lay_out(shuffle(fresh_deck(self.decks), seed, DEAL_LABEL), seed)
+
+    @property
+    def deck_size(self) -> int:
+        return DECK_SIZE * self.decks
+
+    @property
+    def slots(self) -> tuple[str, ...]:
+        return slot_names(self.columns, self.rows)
+
+    @property
+    def foundation_ids(self) -> tuple[str, ...]:
+        if self.decks == 1:
+            return tuple(SUITS)
+        return tuple(suit + sign for suit in SUITS for sign in "+-")
+
+
+@lru_cache
+def slot_names(columns: int, rows: int) -> tuple[str, ...]:
+    """Column letter, then row number; row by row, the order in which cards are dealt: `a1 b1 … a2 …`."""
+    return tuple(f"{column}{row}" for row in range(1, rows + 1) for column in _COLUMN_LETTERS[:columns])
+
+
+def outcome(position: Position) -> Outcome | None:
+    """None while a move is legal."""
+    if not position.is_over:
+        return None
+    return Outcome.WON if position.is_won else Outcome.STALLED
+
+
+def position_text(position: Position) -> str:
+    """One line of seven fields with a space between them, everything but the seed of later redeals:
+
+    1. the rule set's id;
+    2. the piles in slot order with commas between them, each as its cards from the bottom up;
+    3. the waste, its cards from the bottom up;
+    4. the stock, its next card first;
+    5. the foundations' heights, like `S1,H4,D1,C1` or `S+1,S-1,…`;
+    6. the slot of the pending gap;
+    7. the number of redeals left.
+
+    What is empty or absent is written `-`.
+    """
+    fields = (
+        position.rules.id,
+        ",".join(_cards_text(pile) for pile in position.piles.values()),
+        _cards_text(position.waste),
+        _cards_text(position.stock),
+        ",".join(f"{foundation}{height}" for foundation, height in position.foundations.items()),
+        position.pending or "-",
+        str(position.redeals_left),
+    )
+    return " ".join(fields)
+
+
+def cards_of(position: Position) -> tuple[Card, ...]:
+    """Every card in the position, those on the foundations too."""
+    return (
+        *(card for pile in position.piles.values() for card in pile),
+        *position.waste,
+        *position.stock,
+        *(card for item in position.foundations.items() for card in _foundation_cards(*item)),
+    )
+
+
+def _foundation_cards(foundation: str, height: int) -> Iterator[Card]:
+    ace = SUITS.index(foundation[0]) * SUIT_SIZE
+    if foundation.endswith("-"):
+        king = ace + SUIT_SIZE - 1
+        return iter(range(king, king - height, -1))
+    return iter(range(ace, ace + height))
+
+
+def _cards_text(cards: tuple[Card, ...]) -> str:
+    return "".join(CARD_TEXT[card] for card in cards) or "-"
