@@ -1,0 +1,234 @@
+"""Family 1, Carpet: one deck, 20 slots of one card, four foundations built up in suit from Ace to King.
+
+Owns the engine of the family and the columns by which its rule sets differ: what becomes of the Aces at the deal, how a
+gap is refilled, when the stock may be turned. Must not know which rule sets there are, nor any of them by its id.
+
+The rules of the file:
+- A carpet card, or the waste's top card, that is the next one of its suit goes to its foundation.
+- A gap that this leaves is refilled as Refill says. A refill with one possible source is part of the move that made the
+  gap; a gap with two is *pending*, and then nothing but the choice between them is legal.
+- `s` turns the next stock card onto the waste, when Turning allows it.
+- `r` shuffles the waste into a new stock, once the stock is used up and while a redeal is left.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum, auto
+from typing import Final
+
+from protocol.cards import DECK_SIZE, SUIT_SIZE, SUITS, Card, rank, suit
+from protocol.shuffle import redeal_label, shuffle
+from server.rules.moves import REDEAL, STOCK, WASTE
+from server.rules.position import Family, IllegalMove, RuleSet, cards_of, position_text, slot_names
+
+_COLUMNS: Final = 5
+_ROWS: Final = 4
+_GAP: Final = -1
+
+_SLOTS: Final = slot_names(_COLUMNS, _ROWS)
+_SLOT_INDEX: Final = {slot: index for index, slot in enumerate(_SLOTS)}
+_WASTE_TO: Final = tuple(f"{WASTE}:{slot}" for slot in _SLOTS)
+_CHOICES: Final = {slot: (f"{STOCK}:{slot}", f"{WASTE}:{slot}") for slot in _SLOTS}
+# A gap is number -1, which finds the empty pile at the end.
+_PILE_OF: Final[tuple[tuple[Card, ...], ...]] = (*((card,) for card in range(DECK_SIZE)), ())
+
+
+class Aces(Enum):
+    """What becomes of the Aces when the cards are dealt."""
+
+    LIFTED = auto()
+    """All four start on the foundations."""
+    IN_DECK = auto()
+    """They are cards like any other."""
+    SURFACING = auto()
+    """One met while the carpet is dealt goes to its foundation, and the next card takes its slot."""
+
+
+class Refill(Enum):
+    """How a gap is filled."""
+
+    CHOICE = auto()
+    """At once, from the waste or the stock as the player says."""
+    WASTE_FIRST = auto()
+    """At once, from the waste, or from the stock when the waste has no card."""
+    FREE = auto()
+    """From the waste only, whenever the player likes."""
+
+
+class Turning(Enum):
+    """When the next stock card may be turned (never while a gap is pending)."""
+
+    ANY_TIME = auto()
+    WHEN_STUCK = auto()
+    """Only when no card can go to a foundation."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CarpetRules(RuleSet):
+    """A rule set of the family."""
+
+    family: Family = field(default=Family.CARPET, init=False)
+    decks: int = field(default=1, init=False)
+    columns: int = field(default=_COLUMNS, init=False)
+    rows: int = field(default=_ROWS, init=False)
+    aces: Aces
+    refill: Refill
+    turning: Turning
+
+    def lay_out(self, deck: tuple[Card, ...], seed: bytes) -> "CarpetPosition":
+        heights = [0] * len(SUITS)
+        if self.aces is Aces.LIFTED:
+            heights = [1] * len(SUITS)
+            deck = tuple(card for card in deck if rank(card) != 1)
+        carpet: list[Card] = []
+        dealt = 0
+        while len(carpet) < len(_SLOTS):
+            card = deck[dealt]
+            dealt += 1
+            if self.aces is Aces.SURFACING and rank(card) == 1:
+                heights[suit(card)] = 1
+            else:
+                carpet.append(card)
+        return CarpetPosition(self, seed, tuple(carpet), (), deck[dealt:], tuple(heights), None, self.redeals)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class CarpetPosition:
+    """A position of the family; satisfies server.rules.position.Position."""
+
+    rules: CarpetRules
+    seed: bytes
+    carpet: tuple[Card, ...]
+    """The card of each slot in slot order, -1 for a gap."""
+    waste: tuple[Card, ...]
+    stock: tuple[Card, ...]
+    heights: tuple[int, ...]
+    """Cards on the foundation of each suit, which is also the place within its suit of the card wanted next."""
+    pending: str | None
+    redeals_left: int
+    _legal_moves: tuple[str, ...] | None = field(default=None, init=False, compare=False)
+
+    @property
+    def piles(self) -> Mapping[str, tuple[Card, ...]]:
+        return {slot: _PILE_OF[card] for slot, card in zip(_SLOTS, self.carpet, strict=True)}
+
+    @property
+    def foundations(self) -> Mapping[str, int]:
+        return dict(zip(SUITS, self.heights, strict=True))
+
+    @property
+    def home(self) -> int:
+        return sum(self.heights)
+
+    @property
+    def is_over(self) -> bool:
+        return not self.legal_moves()
+
+    @property
+    def is_won(self) -> bool:
+        return sum(self.heights) == DECK_SIZE
+
+    @property
+    def text(self) -> str:
+        return position_text(self)
+
+    def __repr__(self) -> str:
+        return f"<CarpetPosition {self.text}>"
+
+    def cards(self) -> tuple[Card, ...]:
+        return cards_of(self)
+
+    def legal_moves(self) -> tuple[str, ...]:
+        moves = self._legal_moves
+        if moves is None:
+            moves = self._find_legal_moves()
+            # The one write to a frozen value: it only keeps what follows from the other fields.
+            object.__setattr__(self, "_legal_moves", moves)
+        return moves
+
+    def play(self, move: str) -> "CarpetPosition":
+        if move not in self.legal_moves():
+            raise IllegalMove(move, self)
+        return self.play_unchecked(move)
+
+    def play_unchecked(self, move: str) -> "CarpetPosition":
+        if move == STOCK:
+            return self._after(waste=(*self.waste, self.stock[0]), stock=self.stock[1:])
+        if move == WASTE:
+            return self._after(waste=self.waste[:-1], heights=self._heights_with(self.waste[-1]))
+        if move == REDEAL:
+            return self._redealt()
+        index = _SLOT_INDEX.get(move)
+        if index is not None:
+            return self._after_gap_at(index)
+        return self._refilled(_SLOT_INDEX[move[2:]], self.carpet, self.heights, from_waste=move[0] == WASTE)
+
+    def _find_legal_moves(self) -> tuple[str, ...]:
+        if self.pending is not None:
+            return _CHOICES[self.pending]
+        carpet, waste, stock, rules = self.carpet, self.waste, self.stock, self.rules
+        wanted = [number * SUIT_SIZE + height for number, height in enumerate(self.heights) if height < SUIT_SIZE]
+        moves = [_SLOTS[carpet.index(card)] for card in wanted if card in carpet]
+        if waste and waste[-1] in wanted:
+            moves.append(WASTE)
+        if stock and (rules.turning is Turning.ANY_TIME or not moves):
+            moves.append(STOCK)
+        if waste and rules.refill is Refill.FREE:
+            moves += [_WASTE_TO[index] for index, card in enumerate(carpet) if card == _GAP]
+        if waste and not stock and self.redeals_left:
+            moves.append(REDEAL)
+        moves.sort()
+        return tuple(moves)
+
+    def _after_gap_at(self, index: int) -> "CarpetPosition":
+        """The card at the slot has gone home: refill the slot, or ask how, or leave it."""
+        carpet = (*self.carpet[:index], _GAP, *self.carpet[index + 1 :])
+        heights = self._heights_with(self.carpet[index])
+        refill = self.rules.refill
+        if refill is Refill.FREE or not (self.waste or self.stock):
+            return self._after(carpet=carpet, heights=heights)
+        if refill is Refill.CHOICE and self.waste and self.stock:
+            return self._after(carpet=carpet, heights=heights, pending=_SLOTS[index])
+        # Here WASTE_FIRST, and CHOICE with one source, come to the same.
+        return self._refilled(index, carpet, heights, from_waste=bool(self.waste))
+
+    def _refilled(self, index: int, carpet: tuple[Card, ...], heights: tuple[int, ...], *, from_waste: bool) -> "CarpetPosition":
+        card = self.waste[-1] if from_waste else self.stock[0]
+        return self._after(
+            carpet=(*carpet[:index], card, *carpet[index + 1 :]),
+            waste=self.waste[:-1] if from_waste else self.waste,
+            stock=self.stock if from_waste else self.stock[1:],
+            heights=heights,
+        )
+
+    def _redealt(self) -> "CarpetPosition":
+        label = redeal_label(self.rules.redeals - self.redeals_left + 1)
+        stock = shuffle(self.waste, self.seed, label)
+        return self._after(waste=(), stock=stock, redeals_left=self.redeals_left - 1)
+
+    def _heights_with(self, card: Card) -> tuple[int, ...]:
+        heights = list(self.heights)
+        heights[suit(card)] += 1
+        return tuple(heights)
+
+    def _after(
+        self,
+        *,
+        carpet: tuple[Card, ...] | None = None,
+        waste: tuple[Card, ...] | None = None,
+        stock: tuple[Card, ...] | None = None,
+        heights: tuple[int, ...] | None = None,
+        pending: str | None = None,
+        redeals_left: int | None = None,
+    ) -> "CarpetPosition":
+        """This position with the fields given; a pending gap lasts for one move, so it is gone unless given."""
+        return CarpetPosition(
+            self.rules,
+            self.seed,
+            self.carpet if carpet is None else carpet,
+            self.waste if waste is None else waste,
+            self.stock if stock is None else stock,
+            self.heights if heights is None else heights,
+            pending,
+            self.redeals_left if redeals_left is None else redeals_left,
+        )
