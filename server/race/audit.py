@@ -1,0 +1,110 @@
+"""Checking a record: that the deal is the one committed to, every move legal, and the result what follows.
+
+Says the first thing that is wrong as a `BadRecord`. Asks nobody: a record and the rules are enough.
+"""
+
+from __future__ import annotations
+
+from protocol.record import BadRecord, MoveRecord, Record, SeatRecord, check_deal, digest
+from server.race.report import Played, SeatReport, seat_records
+from server.race.timing import MAX_CREDIT_MS
+from server.rules.catalogue import UnknownRules, rule_set
+from server.rules.position import IllegalMove, Position
+
+_ENDS_BY_MOVE = ("won", "stalled")
+_ENDS = (*_ENDS_BY_MOVE, "stopped", "forfeited", "out-of-time")
+
+
+def audit(record: Record) -> None:
+    """Raise `BadRecord` with one sentence that names the first part that does not hold."""
+    if not record.seats:
+        raise BadRecord("the record has no seats")
+    if record.deal.name is None and len(record.deal.nonces) != len(record.seats):
+        raise BadRecord(f"{len(record.deal.nonces)} nonces for {len(record.seats)} seats")
+    check_deal(record.deal)
+    try:
+        first = rule_set(record.rules).deal(bytes.fromhex(record.deal.seed))
+    except UnknownRules as error:
+        raise BadRecord(str(error)) from error
+    _check_arrivals(record)
+    seats = tuple(_replay(record, number, seat, first) for number, seat in enumerate(record.seats))
+    _check_close(record)
+    for number, (written, follows) in enumerate(zip(record.seats, seat_records(seats, first.home), strict=True), 1):
+        for field in SeatRecord.__struct_fields__:
+            if getattr(written, field) != getattr(follows, field):
+                what = f"{field} is {getattr(written, field)!r} but {getattr(follows, field)!r} follows from the moves"
+                raise BadRecord(f"seat {number}: {what}")
+    if record.ended_at_ms != max(seat.ended_at_ms for seat in record.seats):
+        raise BadRecord("ended_at_ms is not the moment at which the last seat ended")
+    if record.digest != digest(record):
+        raise BadRecord("the digest is not that of the document: something that the game does not determine was altered")
+
+
+def _check_arrivals(record: Record) -> None:
+    previous = (0, 0)
+    for number, move in enumerate(record.moves, 1):
+        if move.seat >= len(record.seats):
+            raise BadRecord(f"move {number} ({move.move}): there is no seat {move.seat + 1}")
+        if (move.received_ms, move.seat) < previous:
+            raise BadRecord(f"move {number} ({move.move}): moves are not in the order of their arrival")
+        previous = (move.received_ms, move.seat)
+
+
+def _replay(record: Record, number: int, seat: SeatRecord, first: Position) -> SeatReport:
+    position = first
+    at_ms = 0
+    played: list[Played] = []
+    for index, move in enumerate(record.moves, 1):
+        if move.seat != number:
+            continue
+        where = f"move {index} ({move.move}), of seat {number + 1}"
+        if position.is_over:
+            raise BadRecord(f"{where}: the seat's game was over")
+        try:
+            position = position.play(move.move)
+        except IllegalMove as error:
+            raise BadRecord(f"{where}: not legal; legal were {' '.join(position.legal_moves())}") from error
+        _check_time(move, at_ms, where)
+        at_ms = move.at_ms
+        if move.home != position.home:
+            raise BadRecord(f"{where}: home is {move.home} but {position.home} cards are home after it")
+        played.append(Played(move.move, move.at_ms, move.received_ms, move.credit_ms, move.home))
+    _check_end(number + 1, seat, position, at_ms)
+    return SeatReport(seat.name, seat.bot, seat.state, seat.ended_at_ms, tuple(played))
+
+
+def _check_time(move: MoveRecord, previous_ms: int, where: str) -> None:
+    if not 0 <= move.credit_ms <= MAX_CREDIT_MS:
+        raise BadRecord(f"{where}: a credit of {move.credit_ms} ms, where 0 to {MAX_CREDIT_MS} is given")
+    if move.at_ms != max(move.received_ms - move.credit_ms, previous_ms, 0):
+        raise BadRecord(f"{where}: at_ms does not follow from received_ms, credit_ms and the move before")
+
+
+def _check_end(number: int, seat: SeatRecord, position: Position, last_ms: int) -> None:
+    limit = position.rules.move_limit
+    if seat.state not in _ENDS:
+        raise BadRecord(f"seat {number}: {seat.state!r} is no way for a seat to end")
+    if position.is_over:
+        state = "won" if position.is_won else "stalled"
+        if seat.state != state or seat.ended_at_ms != last_ms:
+            raise BadRecord(f"seat {number}: its last move at {last_ms} ms left it {state}, not {seat.state} at {seat.ended_at_ms} ms")
+    elif seat.state in _ENDS_BY_MOVE:
+        raise BadRecord(f"seat {number}: {seat.state}, but there were legal moves left")
+    elif seat.ended_at_ms < last_ms:
+        raise BadRecord(f"seat {number}: it ended at {seat.ended_at_ms} ms, before its last move")
+    elif limit is not None and seat.plies >= limit and seat.state != "stopped":
+        raise BadRecord(f"seat {number}: stopped after {limit} moves, not {seat.state}")
+
+
+def _check_close(record: Record) -> None:
+    """The race closes at the first win, or when one seat is left that is not forfeited, and at the time limit at the latest."""
+    limit = record.time_limit_s * 1000
+    closes_at = min([limit, *(seat.ended_at_ms for seat in record.seats if seat.state == "won")])
+    forfeits = sorted(seat.ended_at_ms for seat in record.seats if seat.state == "forfeited")
+    if len(record.seats) > 1 and len(forfeits) >= len(record.seats) - 1:
+        closes_at = min(closes_at, forfeits[len(record.seats) - 2])
+    for number, seat in enumerate(record.seats, 1):
+        if seat.ended_at_ms > closes_at:
+            raise BadRecord(f"seat {number}: it ended at {seat.ended_at_ms} ms, after the race had closed at {closes_at} ms")
+        if seat.state == "out-of-time" and (closes_at < limit or seat.ended_at_ms != limit):
+            raise BadRecord(f"seat {number}: out of time at {seat.ended_at_ms} ms, with a limit of {limit} ms")

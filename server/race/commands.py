@@ -1,0 +1,71 @@
+"""All that can be done to a race, as values. A race is the sum of its commands and their times: replaying them gives it again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+
+@dataclass(frozen=True, slots=True)
+class TakeSeat:
+    """`player` sits down on the first free seat, or on `seat` when it is given (house bots take the last ones)."""
+
+    player: str
+    name: str
+    bot: str | None = None
+    seat: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LeaveSeat:
+    """Before the start the seat is free again; after it, it is forfeited."""
+
+    seat: int
+
+
+@dataclass(frozen=True, slots=True)
+class MeasureLine:
+    """The round trip to the seat's player, as measured now."""
+
+    seat: int
+    round_trip_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class GetReady:
+    seat: int
+    nonce: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class PlayMove:
+    seat: int
+    ply: int
+    move: str
+
+
+@dataclass(frozen=True, slots=True)
+class StopSeat:
+    """The player ends his part and keeps his cards home."""
+
+    seat: int
+
+
+@dataclass(frozen=True, slots=True)
+class ResignSeat:
+    seat: int
+
+
+@dataclass(frozen=True, slots=True)
+class LoseLine:
+    """The seat's player cannot be reached."""
+
+    seat: int
+
+
+@dataclass(frozen=True, slots=True)
+class RegainLine:
+    seat: int
+
+
+Command: TypeAlias = TakeSeat | LeaveSeat | MeasureLine | GetReady | PlayMove | StopSeat | ResignSeat | LoseLine | RegainLine

@@ -1,0 +1,404 @@
+"""The race itself: seats, readiness, the start, moves, the ends of seats and the end of all. The rules of the file:
+
+Phases     waiting -> countdown -> racing -> over. All seats taken and ready leads to countdown; the start to racing; the
+           settling of the close to over.
+Seats      waiting -> racing (once dealt to) -> one of: won, stalled (by a move); stopped, forfeited (by the player, or by being away longer than the
+           grace); out-of-time. A seat that has ended never plays again.
+Deal       Seed = SHA-256(secret, nonces in seat order, k), or that of the deal's name; one position, the same for every seat. Each seat's
+           first view goes out half its round trip ahead of the start, so that all boards light up at one moment.
+Time       A move counts at its arrival less the credit of its line (`timing`). Everything else a player does counts when it arrives.
+The close  `closes_at` is the moment after which nothing counts. It starts as the time limit; the first win brings it forward to the
+           moment of that win, and so does a forfeit that leaves one seat which is not forfeited. What arrives later but counts earlier
+           is still taken: the race is settled only when nothing that counts can be on its way any more, MAX_CREDIT_MS after the close,
+           or when no seat is racing.
+Settling   What was taken but counts after the close is struck out again, so the result depends on when moves count alone, not on the
+           order in which they arrived. Seats still racing are out-of-time at the limit, stopped otherwise.
+
+`now` is whole milliseconds of a clock that never goes back, in the epoch of Unix time. The machine knows of no connection, no room and no
+clock: what is due by `now` is done first, then the command.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import assert_never
+
+from protocol.errors import ErrorCode, Refusal
+from protocol.fairness import commitment, derive_seed, named_seed
+from protocol.record import Record
+from protocol.views import Phase, RaceOptions, SeatState
+from server.race.commands import (
+    Command,
+    GetReady,
+    LeaveSeat,
+    LoseLine,
+    MeasureLine,
+    PlayMove,
+    RegainLine,
+    ResignSeat,
+    StopSeat,
+    TakeSeat,
+)
+from server.race.events import (
+    LineChanged,
+    MovePlayed,
+    RaceEnded,
+    RaceEvent,
+    RaceStarted,
+    SeatDealt,
+    SeatEnded,
+    SeatFreed,
+    SeatReady,
+    SeatTaken,
+    StartSet,
+)
+from server.race.report import Played, SeatReport, build_record
+from server.race.timing import MAX_CREDIT_MS, counted_at, credit
+from server.rules.catalogue import rule_set
+from server.rules.moves import NotAMove, parse_move
+from server.rules.position import IllegalMove, Position
+
+
+@dataclass(slots=True)
+class Seat:
+    """One seat as the machine keeps it. Others read it; only the machine writes it."""
+
+    number: int
+    player: str | None = None
+    name: str = ""
+    bot: str | None = None
+    nonce: bytes | None = None
+    connected: bool = True
+    away_until: int | None = None
+    round_trip_ms: int | None = None
+    deal_at: int | None = None
+    dealt: bool = False
+    state: SeatState = "waiting"
+    position: Position | None = None
+    played: list[Played] = field(default_factory=list)
+    ended_at: int = 0
+
+    @property
+    def ply(self) -> int:
+        return len(self.played)
+
+    @property
+    def last_at(self) -> int:
+        """When the last move counted, from the start."""
+        return self.played[-1].at_ms if self.played else 0
+
+    @property
+    def report(self) -> SeatReport:
+        return SeatReport(name=self.name, bot=self.bot, state=self.state, ended_at_ms=self.ended_at, played=tuple(self.played))
+
+
+class Race:
+    """One race. Feed it commands with `apply` and the passing of time with `advance`; both return what has happened."""
+
+    def __init__(self, *, room: str, number: int, options: RaceOptions, secret: bytes, software: str) -> None:
+        """Raises UnknownRules for a rule set that is not in the catalogue. secret: 32 random bytes, nobody else's to know yet."""
+        self.room = room
+        self.number = number
+        self.options = options
+        self.rules = rule_set(options.rules)
+        self.phase: Phase = "waiting"
+        self.seats = [Seat(number) for number in range(options.seats)]
+        self.commitment = commitment(secret)
+        self.starts_at: int | None = None
+        self.record: Record | None = None
+        self._secret = secret
+        self._software = software
+        self._seed: bytes | None = None
+        self._first: Position | None = None
+        self._closes_at = options.time_limit_s * 1000
+        self._closed_by_limit = True
+
+    # ---- what the driver asks
+
+    def seat_of(self, player: str) -> Seat | None:
+        return next((seat for seat in self.seats if seat.player == player), None)
+
+    def elapsed(self, now: int) -> int:
+        """Milliseconds since the start; 0 before it."""
+        return max(now - self.starts_at, 0) if self.starts_at is not None else 0
+
+    def next_deadline(self) -> int | None:
+        """When `advance` has something to do next, or None while everything waits for a command."""
+        return min(self._deadlines(), default=None)
+
+    def advance(self, now: int) -> tuple[RaceEvent, ...]:
+        """Do all that is due by `now`, in the order in which it was due."""
+        events: list[RaceEvent] = []
+        while (due := self.next_deadline()) is not None and due <= now:
+            events.extend(self._do_what_is_due(due))
+        return tuple(events)
+
+    def apply(self, command: Command, now: int) -> tuple[RaceEvent, ...]:
+        """Do what is due by `now`, then the command. A move played before already is answered with no event of its own.
+
+        Raises Refusal, with nothing changed. Call `advance(now)` first where what is due must not be lost to a refusal: the two
+        calls come to the same, and then a refusal has no events to lose.
+        """
+        events = list(self.advance(now))
+        events.extend(self._apply(command, now))
+        return tuple(events)
+
+    # ---- commands
+
+    def _apply(self, command: Command, now: int) -> Iterator[RaceEvent]:
+        match command:
+            case TakeSeat():
+                return self._take_seat(command)
+            case LeaveSeat(seat=number):
+                return self._leave_seat(self.seats[number], now)
+            case MeasureLine(seat=number, round_trip_ms=round_trip_ms):
+                self.seats[number].round_trip_ms = round_trip_ms
+                return iter(())
+            case GetReady(seat=number, nonce=nonce):
+                return self._get_ready(self.seats[number], nonce, now)
+            case PlayMove(seat=number, ply=ply, move=move):
+                return self._play(self.seats[number], ply, move, now)
+            case StopSeat(seat=number):
+                return self._give_up(self.seats[number], "stopped", now)
+            case ResignSeat(seat=number):
+                return self._give_up(self.seats[number], "forfeited", now)
+            case LoseLine(seat=number):
+                return self._lose_line(self.seats[number], now)
+            case RegainLine(seat=number):
+                return self._regain_line(self.seats[number])
+            case _:
+                assert_never(command)
+
+    def _take_seat(self, command: TakeSeat) -> Iterator[RaceEvent]:
+        if self.phase != "waiting":
+            raise Refusal(ErrorCode.NOT_WAITING if self.phase != "over" else ErrorCode.RACE_OVER)
+        free = [seat for seat in self.seats if seat.player is None and command.seat in (None, seat.number)]
+        if not free:
+            raise Refusal(ErrorCode.ROOM_FULL)
+        seat = free[0]
+        seat.player, seat.name, seat.bot = command.player, command.name, command.bot
+        return iter((SeatTaken(seat.number, command.name, command.bot),))
+
+    def _leave_seat(self, seat: Seat, now: int) -> Iterator[RaceEvent]:
+        if self.phase == "waiting":
+            return iter((self._free(seat),))
+        if self.phase == "over":
+            seat.player = None
+            return iter((SeatFreed(seat.number),))
+        if seat.state in ("waiting", "racing"):
+            return self._end(seat, "forfeited", self.elapsed(now), now)
+        return iter(())
+
+    def _get_ready(self, seat: Seat, nonce: bytes, now: int) -> Iterator[RaceEvent]:
+        if self.phase != "waiting":
+            raise Refusal(ErrorCode.NOT_WAITING)
+        if seat.nonce is not None:
+            # A second nonce could be chosen after the others' were seen to be in; the first one stands.
+            return iter(())
+        seat.nonce = nonce
+        events: list[RaceEvent] = [SeatReady(seat.number)]
+        if all(other.nonce is not None for other in self.seats):
+            events.append(self._set_start(now))
+        return iter(events)
+
+    def _set_start(self, now: int) -> StartSet:
+        # k stays 0: every deal is raced, whether or not it can be won.
+        nonces = [seat.nonce for seat in self.seats if seat.nonce is not None]
+        name = self.options.deal
+        self._seed = named_seed(name) if name is not None else derive_seed(self._secret, nonces, 0)
+        self._first = self.rules.deal(self._seed)
+        self.phase = "countdown"
+        self.starts_at = now + self.options.countdown_s * 1000
+        for seat in self.seats:
+            seat.position = self._first
+            seat.deal_at = self.starts_at - credit(seat.round_trip_ms or 0)
+        return StartSet(self.starts_at, tuple(seat.round_trip_ms or 0 for seat in self.seats))
+
+    def _play(self, seat: Seat, ply: int, text: str, now: int) -> Iterator[RaceEvent]:
+        if self.phase == "over":
+            raise Refusal(ErrorCode.RACE_OVER)
+        if not seat.dealt or seat.position is None:
+            raise Refusal(ErrorCode.NOT_STARTED)
+        if ply < seat.ply:
+            if seat.played[ply].move == text:
+                return iter(())
+            raise Refusal(ErrorCode.STALE_PLY, f"the next ply is {seat.ply}, not {ply}", path="$.ply")
+        if seat.state not in ("waiting", "racing"):
+            raise Refusal(ErrorCode.SEAT_ENDED, f"it is {seat.state}")
+        if ply > seat.ply:
+            raise Refusal(ErrorCode.FUTURE_PLY, f"the next ply is {seat.ply}, not {ply}", path="$.ply")
+        received_ms = self.elapsed(now)
+        round_trip_ms = seat.round_trip_ms or 0
+        at_ms = counted_at(received_ms=received_ms, round_trip_ms=round_trip_ms, previous_ms=seat.last_at)
+        if at_ms > self._closes_at:
+            raise Refusal(ErrorCode.RACE_OVER, "the time is up" if self._closed_by_limit else "another seat was first")
+        try:
+            move = parse_move(text).text
+            position = seat.position.play(move)
+        except NotAMove as error:
+            raise Refusal(ErrorCode.BAD_MOVE, path="$.move") from error
+        except IllegalMove as error:
+            # The error's own text names the stock: it is for logs, never for a player.
+            raise Refusal(ErrorCode.ILLEGAL_MOVE, path="$.move") from error
+        seat.position = position
+        # The credit that was really given, so that a record adds up.
+        played = Played(move=move, at_ms=at_ms, received_ms=received_ms, credit_ms=credit(round_trip_ms), home=position.home)
+        seat.played.append(played)
+        limit = self.rules.move_limit
+        if position.is_over:
+            state: SeatState = "won" if position.is_won else "stalled"
+        else:
+            state = "stopped" if limit is not None and seat.ply >= limit else seat.state
+        return self._played(seat, state, at_ms, now)
+
+    def _played(self, seat: Seat, state: SeatState, at_ms: int, now: int) -> Iterator[RaceEvent]:
+        seat.state = state
+        assert seat.position is not None
+        yield MovePlayed(seat.number, seat.played[-1].move, seat.ply, at_ms, state, seat.position)
+        if state not in ("waiting", "racing"):
+            seat.ended_at = at_ms
+            if state == "won":
+                self._close(at_ms)
+            yield from self._settle_if_done(now)
+
+    def _give_up(self, seat: Seat, state: SeatState, now: int) -> Iterator[RaceEvent]:
+        if self.phase == "waiting":
+            raise Refusal(ErrorCode.NOT_STARTED)
+        if self.phase == "over":
+            raise Refusal(ErrorCode.RACE_OVER)
+        if seat.state not in ("waiting", "racing"):
+            raise Refusal(ErrorCode.SEAT_ENDED, f"it is {seat.state}")
+        return self._end(seat, state, self.elapsed(now), now)
+
+    def _lose_line(self, seat: Seat, now: int) -> Iterator[RaceEvent]:
+        if not seat.connected:
+            return
+        seat.connected = False
+        if self.phase != "over" and seat.state in ("waiting", "racing"):
+            seat.away_until = now + self.options.grace_s * 1000
+        yield LineChanged(seat.number, connected=False, away_until=seat.away_until)
+
+    def _regain_line(self, seat: Seat) -> Iterator[RaceEvent]:
+        if seat.connected:
+            return
+        seat.connected = True
+        seat.away_until = None
+        yield LineChanged(seat.number, connected=True, away_until=None)
+
+    # ---- time
+
+    def _deadlines(self) -> Iterator[int]:
+        if self.phase == "over":
+            return
+        for seat in self.seats:
+            if seat.away_until is not None:
+                yield seat.away_until
+            if seat.deal_at is not None and not seat.dealt:
+                yield seat.deal_at
+        if self.starts_at is not None:
+            yield self.starts_at if self.phase == "countdown" else self._settles_at
+
+    @property
+    def _settles_at(self) -> int:
+        assert self.starts_at is not None
+        # One past the window: what arrives in the very millisecond in which it closes still counts.
+        return self.starts_at + self._closes_at + MAX_CREDIT_MS + 1
+
+    def _do_what_is_due(self, due: int) -> Iterator[RaceEvent]:
+        for seat in self.seats:
+            if seat.deal_at == due and not seat.dealt:
+                yield from self._deal_to(seat)
+        if self.phase == "countdown" and self.starts_at == due:
+            self.phase = "racing"
+            yield RaceStarted()
+            # Everybody may have left before the start, or played on a view that came early.
+            yield from self._settle_if_done(due)
+        elif self.phase == "racing" and self._settles_at == due:
+            yield from self._settle(due)
+        if self.phase != "over":
+            for seat in self.seats:
+                if seat.away_until == due:
+                    yield from self._grace_over(seat, due)
+
+    def _deal_to(self, seat: Seat) -> Iterator[RaceEvent]:
+        assert self.starts_at is not None
+        assert seat.position is not None
+        seat.dealt = True
+        if seat.state == "waiting":
+            seat.state = "racing"
+            yield SeatDealt(seat.number, self.starts_at, seat.position)
+
+    def _grace_over(self, seat: Seat, due: int) -> Iterator[RaceEvent]:
+        seat.away_until = None
+        if self.phase == "waiting":
+            yield self._free(seat)
+        elif seat.state in ("waiting", "racing"):
+            yield from self._end(seat, "forfeited", self.elapsed(due), due)
+
+    # ---- ends
+
+    def _free(self, seat: Seat) -> SeatFreed:
+        self.seats[seat.number] = Seat(seat.number)
+        return SeatFreed(seat.number)
+
+    def _end(self, seat: Seat, state: SeatState, at_ms: int, now: int) -> Iterator[RaceEvent]:
+        seat.state = state
+        seat.ended_at = at_ms
+        seat.away_until = None
+        assert seat.position is not None
+        yield SeatEnded(seat.number, state, seat.ply, at_ms, seat.position)
+        left = [other for other in self.seats if other.state != "forfeited"]
+        if len(left) == 1 and len(self.seats) > 1:
+            # Nobody can catch up with the last one, however few cards he has home.
+            self._close(at_ms)
+        yield from self._settle_if_done(now)
+
+    def _close(self, at_ms: int) -> None:
+        if at_ms < self._closes_at:
+            self._closes_at = at_ms
+            self._closed_by_limit = False
+
+    def _settle_if_done(self, now: int) -> Iterator[RaceEvent]:
+        if self.phase == "racing" and all(seat.state != "racing" for seat in self.seats):
+            yield from self._settle(now)
+
+    def _settle(self, now: int) -> Iterator[RaceEvent]:
+        for seat in self.seats:
+            if seat.state in ("waiting", "racing") or seat.ended_at > self._closes_at:
+                yield self._strike_out(seat)
+        self.phase = "over"
+        for seat in self.seats:
+            seat.away_until = None
+        assert self.starts_at is not None
+        assert self._seed is not None
+        self.record = build_record(
+            room=self.room,
+            race=self.number,
+            options=self.options,
+            software=self._software,
+            started_at_ms=self.starts_at,
+            secret=self._secret,
+            nonces=tuple(seat.nonce or b"" for seat in self.seats),
+            seed=self._seed,
+            first=self._first_position,
+            seats=tuple(seat.report for seat in self.seats),
+        )
+        yield RaceEnded(self.record)
+
+    def _strike_out(self, seat: Seat) -> SeatEnded:
+        """End a seat at the close, with what it had by then."""
+        while seat.played and seat.played[-1].at_ms > self._closes_at:
+            seat.played.pop()
+        position = self._first_position
+        for played in seat.played:
+            position = position.play_unchecked(played.move)
+        seat.position = position
+        seat.state = "out-of-time" if self._closed_by_limit else "stopped"
+        seat.ended_at = self._closes_at
+        return SeatEnded(seat.number, seat.state, seat.ply, seat.ended_at, position)
+
+    @property
+    def _first_position(self) -> Position:
+        assert self._first is not None
+        return self._first

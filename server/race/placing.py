@@ -1,0 +1,26 @@
+"""Who came where. The rule of the file:
+
+1. A forfeited seat stands behind every seat that is not.
+2. More cards home is better. (A won seat has them all.)
+3. Of equal counts, the one that was reached earlier is better.
+4. What is equal in all of that shares the place; the place after a shared one is skipped (1, 1, 3).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+
+class Standing(NamedTuple):
+    """What placing looks at. home_at_ms: when the count `home` was reached."""
+
+    forfeited: bool
+    home: int
+    home_at_ms: int
+
+
+def places(standings: Sequence[Standing]) -> tuple[int, ...]:
+    """The place of each standing, in the order given, from 1."""
+    keys = [(standing.forfeited, -standing.home, standing.home_at_ms) for standing in standings]
+    return tuple(1 + sum(other < key for other in keys) for key in keys)

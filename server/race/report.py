@@ -1,0 +1,113 @@
+"""From a race that is over to its record: ends, places and the document. Shared by the race and by whoever checks a record."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from protocol.fairness import commitment
+from protocol.record import FORMAT, DealRecord, MoveRecord, Record, SeatRecord, sealed
+from protocol.views import RaceOptions, SeatState
+from server.race.placing import Standing, places
+from server.rules.position import Position
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """One accepted move of one seat. at_ms, received_ms: from the start. home: cards home after it."""
+
+    move: str
+    at_ms: int
+    received_ms: int
+    credit_ms: int
+    home: int
+
+
+@dataclass(frozen=True, slots=True)
+class SeatReport:
+    name: str
+    bot: str | None
+    state: SeatState
+    ended_at_ms: int
+    played: tuple[Played, ...]
+
+
+def home_and_when(played: tuple[Played, ...], first_home: int) -> tuple[int, int]:
+    """Cards home at the end, and the moment at which that count was reached (0 when no move brought a card home)."""
+    home, home_at_ms = first_home, 0
+    for move in played:
+        if move.home > home:
+            home, home_at_ms = move.home, move.at_ms
+    return home, home_at_ms
+
+
+def seat_records(seats: tuple[SeatReport, ...], first_home: int) -> tuple[SeatRecord, ...]:
+    """The seats with their places, which follow from the moves and the ends alone."""
+    counts = [home_and_when(seat.played, first_home) for seat in seats]
+    standings = [Standing(seat.state == "forfeited", home, home_at_ms) for seat, (home, home_at_ms) in zip(seats, counts, strict=True)]
+    return tuple(
+        SeatRecord(
+            name=seat.name,
+            bot=seat.bot,
+            state=seat.state,
+            place=place,
+            home=home,
+            plies=len(seat.played),
+            home_at_ms=home_at_ms,
+            ended_at_ms=seat.ended_at_ms,
+        )
+        for seat, (home, home_at_ms), place in zip(seats, counts, places(standings), strict=True)
+    )
+
+
+def build_record(
+    *,
+    room: str,
+    race: int,
+    options: RaceOptions,
+    software: str,
+    started_at_ms: int,
+    secret: bytes,
+    nonces: tuple[bytes, ...],
+    seed: bytes,
+    first: Position,
+    seats: tuple[SeatReport, ...],
+) -> Record:
+    """The sealed record of a settled race."""
+    moves = [
+        MoveRecord(
+            seat=number,
+            move=move.move,
+            at_ms=move.at_ms,
+            received_ms=move.received_ms,
+            credit_ms=move.credit_ms,
+            home=move.home,
+        )
+        for number, seat in enumerate(seats)
+        for move in seat.played
+    ]
+    # By arrival, then by seat; a seat's own moves stay in their order. Two arrivals in one millisecond have no order to keep.
+    moves.sort(key=lambda move: (move.received_ms, move.seat))
+    return sealed(
+        Record(
+            format=FORMAT,
+            software=software,
+            room=room,
+            race=race,
+            rules=options.rules,
+            started_at_ms=started_at_ms,
+            countdown_s=options.countdown_s,
+            time_limit_s=options.time_limit_s,
+            grace_s=options.grace_s,
+            ended_at_ms=max(seat.ended_at_ms for seat in seats),
+            deal=DealRecord(
+                name=options.deal,
+                commitment=commitment(secret).hex(),
+                secret=secret.hex(),
+                nonces=tuple(nonce.hex() for nonce in nonces),
+                k=0,
+                seed=seed.hex(),
+            ),
+            seats=seat_records(seats, first.home),
+            moves=tuple(moves),
+        )
+    )

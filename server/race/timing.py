@@ -1,0 +1,44 @@
+"""What a moment is worth: the clock of a race and the credit that a slow line earns.
+
+Knows numbers only. Times are whole milliseconds; which clock they were read from is the caller's affair.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+
+MAX_CREDIT_MS = 150
+"""Half a round trip counts for at most this much, so that a player who delays his answers to pings gains little."""
+
+KEPT_ROUND_TRIPS = 8
+"""How many measured round trips are kept; the smallest of them is taken for the line itself, the rest for congestion."""
+
+
+def credit(round_trip_ms: int) -> int:
+    """What a move's arrival is moved back by: the time it was on its way, capped."""
+    return min(max(round_trip_ms, 0) // 2, MAX_CREDIT_MS)
+
+
+def counted_at(*, received_ms: int, round_trip_ms: int, previous_ms: int) -> int:
+    """The moment of a move that counts, from the start: arrival less credit, never before the seat's previous move.
+
+    Without the bound a shrinking round trip could put a later move before an earlier one, or before the start.
+    """
+    return max(received_ms - credit(round_trip_ms), previous_ms, 0)
+
+
+class RoundTrips:
+    """The last measured round trips of one line."""
+
+    __slots__ = ("_last",)
+
+    def __init__(self) -> None:
+        self._last: deque[int] = deque(maxlen=KEPT_ROUND_TRIPS)
+
+    def add(self, round_trip_ms: int) -> None:
+        self._last.append(max(round_trip_ms, 0))
+
+    @property
+    def best(self) -> int | None:
+        """The smallest of the last ones, or None before the first."""
+        return min(self._last, default=None)

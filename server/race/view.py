@@ -1,0 +1,160 @@
+"""Who may see what: the one place where a position, an event or a race is turned into something that leaves the server.
+
+The rule of the file: a player sees his own position as `see` shows it, once it was dealt to him; of every other seat he sees how far it is.
+Who may not see an event is told its version. Nobody is told the order of the stock, nor secret, nonces and seed before the record is out.
+"""
+
+from __future__ import annotations
+
+from typing import TypeAlias, assert_never
+
+from protocol.cards import CARD_TEXT
+from protocol.server_messages import (
+    Countdown,
+    CurrentView,
+    Dealt,
+    Hidden,
+    PlayerReady,
+    PlayerView,
+    Presence,
+    Progress,
+    Result,
+    Room,
+    RoomEvent,
+    Seated,
+    Started,
+    Unseated,
+)
+from protocol.views import ChatLine, SeatInfo, View
+from server.race.events import (
+    LineChanged,
+    MovePlayed,
+    RaceEnded,
+    RaceEvent,
+    RaceStarted,
+    SeatDealt,
+    SeatEnded,
+    SeatFreed,
+    SeatReady,
+    SeatTaken,
+    StartSet,
+)
+from server.race.machine import Race, Seat
+from server.rules.position import Position
+
+Viewer: TypeAlias = int | None
+"""The seat that a viewer holds in the race, or None."""
+
+
+def see(position: Position) -> View:
+    """What its player may see of a position: all but the stock's order and the seed of redeals to come."""
+    text = CARD_TEXT
+    stock = position.stock
+    shown = position.rules.visible_stock
+    return View(
+        piles={slot: tuple([text[card] for card in pile]) for slot, pile in position.piles.items()},
+        waste=tuple([text[card] for card in position.waste]),
+        stock=len(stock),
+        stock_next=tuple([text[card] for card in stock[:shown]]) if shown else (),
+        foundations=dict(position.foundations),
+        pending=position.pending,
+        redeals=position.redeals_left,
+        home=position.home,
+        moves=position.legal_moves(),
+    )
+
+
+def tell(event: RaceEvent, *, version: int, viewer: Viewer, now: int) -> RoomEvent:
+    """What `viewer` is told of an event that has this room version. `now` turns moments into time left."""
+    match event:
+        case SeatTaken(seat=seat, name=name, bot=bot):
+            return Seated(version=version, seat=seat, name=name, bot=bot)
+        case SeatFreed(seat=seat):
+            return Unseated(version=version, seat=seat)
+        case LineChanged(seat=seat, connected=connected, away_until=until):
+            away_ms = max(until - now, 0) if until is not None else None
+            return Presence(version=version, seat=seat, connected=connected, away_ms=away_ms)
+        case SeatReady(seat=seat):
+            return PlayerReady(version=version, seat=seat)
+        case StartSet(starts_at=starts_at, round_trips_ms=round_trips_ms):
+            return Countdown(version=version, starts_in_ms=max(starts_at - now, 0), round_trips_ms=round_trips_ms)
+        case SeatDealt(seat=seat, starts_at=starts_at, position=position):
+            if viewer != seat:
+                return Hidden(version=version)
+            return Dealt(version=version, seat=seat, starts_in_ms=max(starts_at - now, 0), view=see(position))
+        case RaceStarted():
+            return Started(version=version)
+        case MovePlayed(seat=seat, ply=ply, at_ms=at_ms, state=state, position=position) if viewer == seat:
+            return PlayerView(version=version, seat=seat, ply=ply, move=event.move, state=state, elapsed_ms=at_ms, view=see(position))
+        case MovePlayed() | SeatEnded():
+            return Progress(
+                version=version,
+                seat=event.seat,
+                ply=event.ply,
+                home=event.position.home,
+                foundations=dict(event.position.foundations),
+                state=event.state,
+                elapsed_ms=event.at_ms,
+            )
+        case RaceEnded(record=record):
+            return Result(version=version, record=record)
+        case _:
+            assert_never(event)
+
+
+def tells_all_the_same(event: RaceEvent) -> bool:
+    """Whether `tell` gives every viewer the same message, so that it need be made only once."""
+    return not isinstance(event, (SeatDealt, MovePlayed))
+
+
+def current_view(race: Race, seat: Seat) -> CurrentView | None:
+    """The seat's own position as it is, or None before it was dealt."""
+    if not seat.dealt or seat.position is None:
+        return None
+    return CurrentView(
+        race=race.number,
+        seat=seat.number,
+        ply=seat.ply,
+        state=seat.state,
+        elapsed_ms=seat.last_at,
+        view=see(seat.position),
+    )
+
+
+def snapshot(race: Race, *, version: int, viewer: Viewer, now: int, again: frozenset[int], chat: tuple[ChatLine, ...]) -> Room:
+    """All that `viewer` may know of the room. again: the seats that have asked for a rematch."""
+    own = race.seats[viewer] if viewer is not None else None
+    return Room(
+        version=version,
+        code=race.room,
+        race=race.number,
+        phase=race.phase,
+        options=race.options,
+        commitment=race.commitment.hex(),
+        seats=tuple(_seat_info(seat, again=seat.number in again) for seat in race.seats),
+        seat=viewer,
+        starts_in_ms=max(race.starts_at - now, 0) if race.phase == "countdown" and race.starts_at is not None else None,
+        elapsed_ms=race.elapsed(now),
+        view=see(own.position) if own is not None and own.dealt and own.position is not None else None,
+        record=race.record,
+        chat=chat,
+    )
+
+
+def _seat_info(seat: Seat, *, again: bool) -> SeatInfo:
+    # Before the start no position is shown, not even by its counts: how many Aces lie on the foundations can depend on the deal.
+    position = seat.position if seat.dealt else None
+    return SeatInfo(
+        seat=seat.number,
+        name=seat.name if seat.player is not None else None,
+        bot=seat.bot,
+        connected=seat.connected and seat.player is not None,
+        ready=seat.nonce is not None,
+        again=again,
+        state=seat.state,
+        ply=seat.ply,
+        home=position.home if position is not None else 0,
+        foundations=dict(position.foundations) if position is not None else {},
+        elapsed_ms=seat.last_at,
+        round_trip_ms=seat.round_trip_ms,
+    )
