@@ -12,9 +12,10 @@ from msgspec import Meta, Struct
 
 MAX_SEATS = 8
 
-Hex16 = Annotated[str, Meta(pattern="^[0-9a-f]{32}$")]
+# The length beside the pattern: `$` alone lets a newline follow.
+Hex16 = Annotated[str, Meta(pattern="^[0-9a-f]{32}$", max_length=32)]
 """16 bytes as 32 lower-case hexadecimal digits."""
-Hex32 = Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
+Hex32 = Annotated[str, Meta(pattern="^[0-9a-f]{64}$", max_length=64)]
 """32 bytes as 64 lower-case hexadecimal digits."""
 SeatNumber = Annotated[int, Meta(ge=0, lt=MAX_SEATS)]
 
@@ -54,7 +55,7 @@ class RaceOptions(Struct, frozen=True, kw_only=True):
     rules: id of a rule set. seats: players the race waits for. public: whether it is listed in the lobby, or reached by code alone.
     deal: a name for the shuffle (the same name always gives the same shuffle), or null for one that nobody can know or choose.
     countdown_s, time_limit_s, grace_s: seconds from all-ready to the start, for the whole race, and that a player may be away.
-    bots: house bots that take seats from the last one down, by name.
+    bots: house bots that take the last seats, by name.
     """
 
     rules: Annotated[str, Meta(min_length=1, max_length=32)] = "carpet"

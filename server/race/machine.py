@@ -2,10 +2,11 @@
 
 Phases     waiting -> countdown -> racing -> over. All seats taken and ready leads to countdown; the start to racing; the
            settling of the close to over.
-Seats      waiting -> racing (once dealt to) -> one of: won, stalled (by a move); stopped, forfeited (by the player, or by being away longer than the
-           grace); out-of-time. A seat that has ended never plays again.
+Seats      waiting -> racing (once dealt to) -> one of: won, stalled (by a move, or by a deal without one); stopped, forfeited (by the
+           player, or by being away longer than the grace); out-of-time. A seat that has ended never plays again.
 Deal       Seed = SHA-256(secret, nonces in seat order, k), or that of the deal's name; one position, the same for every seat. Each seat's
-           first view goes out half its round trip ahead of the start, so that all boards light up at one moment.
+           first view goes out half its round trip ahead of the start, so that all boards light up at one moment. Nobody plays before
+           the start: over the line that was measured, no answer to a first view can be here by then.
 Time       A move counts at its arrival less the credit of its line (`timing`). Everything else a player does counts when it arrives.
 The close  `closes_at` is the moment after which nothing counts. It starts as the time limit; the first win brings it forward to the
            moment of that win, and so does a forfeit that leaves one seat which is not forfeited. What arrives later but counts earlier
@@ -147,6 +148,8 @@ class Race:
     # ---- commands
 
     def _apply(self, command: Command, now: int) -> Iterator[RaceEvent]:
+        if not isinstance(command, TakeSeat) and self.seats[command.seat].player is None:
+            raise Refusal(ErrorCode.NOT_YOUR_SEAT, "nobody holds it")
         match command:
             case TakeSeat():
                 return self._take_seat(command)
@@ -172,7 +175,7 @@ class Race:
 
     def _take_seat(self, command: TakeSeat) -> Iterator[RaceEvent]:
         if self.phase != "waiting":
-            raise Refusal(ErrorCode.NOT_WAITING if self.phase != "over" else ErrorCode.RACE_OVER)
+            raise Refusal(ErrorCode.ROOM_FULL if self.phase != "over" else ErrorCode.RACE_OVER)
         free = [seat for seat in self.seats if seat.player is None and command.seat in (None, seat.number)]
         if not free:
             raise Refusal(ErrorCode.ROOM_FULL)
@@ -218,13 +221,13 @@ class Race:
     def _play(self, seat: Seat, ply: int, text: str, now: int) -> Iterator[RaceEvent]:
         if self.phase == "over":
             raise Refusal(ErrorCode.RACE_OVER)
-        if not seat.dealt or seat.position is None:
+        if self.phase != "racing":
             raise Refusal(ErrorCode.NOT_STARTED)
         if ply < seat.ply:
             if seat.played[ply].move == text:
                 return iter(())
             raise Refusal(ErrorCode.STALE_PLY, f"the next ply is {seat.ply}, not {ply}", path="$.ply")
-        if seat.state not in ("waiting", "racing"):
+        if seat.state != "racing":
             raise Refusal(ErrorCode.SEAT_ENDED, f"it is {seat.state}")
         if ply > seat.ply:
             raise Refusal(ErrorCode.FUTURE_PLY, f"the next ply is {seat.ply}, not {ply}", path="$.ply")
@@ -232,7 +235,8 @@ class Race:
         round_trip_ms = seat.round_trip_ms or 0
         at_ms = counted_at(received_ms=received_ms, round_trip_ms=round_trip_ms, previous_ms=seat.last_at)
         if at_ms > self._closes_at:
-            raise Refusal(ErrorCode.RACE_OVER, "the time is up" if self._closed_by_limit else "another seat was first")
+            raise Refusal(ErrorCode.RACE_OVER, "the time is up" if self._closed_by_limit else "it was decided before this move")
+        assert seat.position is not None
         try:
             move = parse_move(text).text
             position = seat.position.play(move)
@@ -247,17 +251,18 @@ class Race:
         seat.played.append(played)
         limit = self.rules.move_limit
         if position.is_over:
-            state: SeatState = "won" if position.is_won else "stalled"
+            state = _end_of(position)
         else:
-            state = "stopped" if limit is not None and seat.ply >= limit else seat.state
+            state = "stopped" if limit is not None and seat.ply >= limit else "racing"
         return self._played(seat, state, at_ms, now)
 
     def _played(self, seat: Seat, state: SeatState, at_ms: int, now: int) -> Iterator[RaceEvent]:
         seat.state = state
         assert seat.position is not None
         yield MovePlayed(seat.number, seat.played[-1].move, seat.ply, at_ms, state, seat.position)
-        if state not in ("waiting", "racing"):
+        if state != "racing":
             seat.ended_at = at_ms
+            seat.away_until = None
             if state == "won":
                 self._close(at_ms)
             yield from self._settle_if_done(now)
@@ -312,7 +317,8 @@ class Race:
         if self.phase == "countdown" and self.starts_at == due:
             self.phase = "racing"
             yield RaceStarted()
-            # Everybody may have left before the start, or played on a view that came early.
+            yield from self._end_where_no_move_is(due)
+            # Everybody may have left before the start.
             yield from self._settle_if_done(due)
         elif self.phase == "racing" and self._settles_at == due:
             yield from self._settle(due)
@@ -328,6 +334,13 @@ class Race:
         if seat.state == "waiting":
             seat.state = "racing"
             yield SeatDealt(seat.number, self.starts_at, seat.position)
+
+    def _end_where_no_move_is(self, now: int) -> Iterator[RaceEvent]:
+        """A rule set without a stock can deal a position that has no legal move: rare, and the same for every seat."""
+        if self._first_position.is_over:
+            for seat in self.seats:
+                if seat.state == "racing":
+                    yield from self._end(seat, _end_of(self._first_position), 0, now)
 
     def _grace_over(self, seat: Seat, due: int) -> Iterator[RaceEvent]:
         seat.away_until = None
@@ -346,8 +359,8 @@ class Race:
         seat.state = state
         seat.ended_at = at_ms
         seat.away_until = None
-        assert seat.position is not None
-        yield SeatEnded(seat.number, state, seat.ply, at_ms, seat.position)
+        # Before the start not even the counts of a position are anybody's to know.
+        yield SeatEnded(seat.number, state, seat.ply, at_ms, seat.position if self.phase == "racing" else None)
         left = [other for other in self.seats if other.state != "forfeited"]
         if len(left) == 1 and len(self.seats) > 1:
             # Nobody can catch up with the last one, however few cards he has home.
@@ -402,3 +415,8 @@ class Race:
     def _first_position(self) -> Position:
         assert self._first is not None
         return self._first
+
+
+def _end_of(position: Position) -> SeatState:
+    """How a position without a legal move has ended."""
+    return "won" if position.is_won else "stalled"

@@ -1,0 +1,238 @@
+"""The host's command, `carpet-server`: what is typed, checked and turned into calls; one clear sentence for whatever is wrong."""
+
+from __future__ import annotations
+
+import json
+import logging
+import signal
+import ssl
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, NoReturn
+
+import trio
+import typer
+
+import protocol
+from protocol.record import BadRecord, from_json
+from protocol.shuffle import SEED_BYTES
+from server.app import running
+from server.config import DEFAULT_PORT, BadSettings, Settings
+from server.race.audit import audit
+from server.rules.catalogue import RULE_SETS, UnknownRules, rule_set
+from server.rules.perft import perft, perft_divide
+from server.rules.position import RuleSet
+from server.rules.walk import walk
+
+app = typer.Typer(
+    name="carpet-server",
+    help="Host races at the patience game Carpet, check their records, look at the rules.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+rules_app = typer.Typer(help="The rule sets: list them, count move sequences, walk a game.", no_args_is_help=True, rich_markup_mode=None)
+app.add_typer(rules_app, name="rules")
+
+
+class Pace(StrEnum):
+    HUMAN = "human"
+    FULL = "full"
+
+
+class LogLevel(StrEnum):
+    DEBUG = "debug"
+    INFO = "info"
+    WARNING = "warning"
+    ERROR = "error"
+
+
+def _fail(sentence: str, status: int = 1) -> NoReturn:
+    typer.echo(f"carpet-server: {sentence}", err=True)
+    raise typer.Exit(status)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"carpet-server {protocol.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")] = False,
+) -> None:
+    del version
+
+
+@app.command(epilog="Example: carpet-server serve --host 0.0.0.0 --tls-cert cert.pem --tls-key key.pem")
+def serve(
+    host: Annotated[str, typer.Option(help="Address or name to listen on; 0.0.0.0 for everybody.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="Port to listen on; 0 takes any free one.")] = DEFAULT_PORT,
+    tls_cert: Annotated[str | None, typer.Option(help="PEM file with the certificate chain: serve wss:// instead of ws://.")] = None,
+    tls_key: Annotated[str | None, typer.Option(help="PEM file with the certificate's private key.")] = None,
+    rate: Annotated[float, typer.Option(help="Messages a second that one client may send.")] = 20.0,
+    burst: Annotated[int, typer.Option(help="Messages that one client may send at once.")] = 40,
+    max_rooms: Annotated[int, typer.Option(help="Races held at once, at most.")] = 20_000,
+    origin: Annotated[
+        list[str] | None, typer.Option(help="Web origin whose pages may connect, as https://example.org; may be repeated.")
+    ] = None,
+    bot_pace: Annotated[Pace, typer.Option(help="House bots play at the pace of a person, or as fast as they can.")] = Pace.HUMAN,
+    exit_with_parent: Annotated[bool, typer.Option(help="Stop when standard input ends, as it does when its writer dies.")] = False,
+    log_level: Annotated[LogLevel, typer.Option(help="How much to log to standard error.")] = LogLevel.INFO,
+) -> None:
+    """Serve races until SIGINT or SIGTERM. Prints `listening on ws://HOST:PORT` once it accepts connections."""
+    logging.basicConfig(level=log_level.value.upper(), format="%(asctime)s %(levelname)s %(name)s: %(message)s", stream=sys.stderr)
+    # The library tells of every connection at INFO, and with a traceback of every peer that is not a WebSocket client.
+    logging.getLogger("carpet.net.websocket").setLevel(logging.DEBUG if log_level is LogLevel.DEBUG else logging.CRITICAL)
+    try:
+        settings = Settings(
+            host=host,
+            port=port,
+            tls_cert=tls_cert,
+            tls_key=tls_key,
+            rate=rate,
+            burst=burst,
+            max_rooms=max_rooms,
+            origins=tuple(origin or ()),
+            bots_wait=bot_pace is Pace.HUMAN,
+        )
+    except BadSettings as error:
+        _fail(str(error), 2)
+    try:
+        trio.run(_serve, settings, exit_with_parent)
+    except* (ssl.SSLError, OSError) as group:
+        _fail(_why_not(group, settings))
+
+
+def _why_not(group: BaseExceptionGroup[Exception], settings: Settings) -> str:
+    error: BaseException = group
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    if isinstance(error, ssl.SSLError) or getattr(error, "filename", None) is not None:
+        return f"the TLS files {settings.tls_cert} and {settings.tls_key} cannot be used: {error}"
+    return f"cannot listen on {settings.host} port {settings.port}: {error}; choose another with --host and --port"
+
+
+async def _serve(settings: Settings, exit_with_parent: bool) -> None:
+    with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
+        async with running(settings) as url, trio.open_nursery() as nursery:
+            typer.echo(f"listening on {url}")
+            sys.stdout.flush()
+            if exit_with_parent:
+                nursery.start_soon(_wait_for_end_of_input, nursery.cancel_scope)
+            async for number in signals:
+                logging.getLogger("carpet").info("%s: stopping", signal.Signals(number).name)
+                break
+            nursery.cancel_scope.cancel()
+
+
+async def _wait_for_end_of_input(stop: trio.CancelScope) -> None:
+    # A pipe whose writer died reads as ended; a thread, because standard input may be anything.
+    while await trio.to_thread.run_sync(sys.stdin.buffer.read, 4096, abandon_on_cancel=True):
+        pass
+    stop.cancel()
+
+
+@app.command(epilog="Example: carpet-server verify race.json")
+def verify(
+    file: Annotated[str, typer.Argument(help="A record as JSON; - reads standard input.")],
+) -> None:
+    """Check a record: commitment, seed, deal, every move, the result. Says what is wrong and exits 1 otherwise."""
+    try:
+        text = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
+    except OSError as error:
+        _fail(f"cannot read {file}: {error.strerror}")
+    try:
+        record = from_json(text)
+        audit(record)
+    except BadRecord as error:
+        _fail(f"not a true record: {error}")
+    kind = f"the deal named {record.deal.name!r}" if record.deal.name is not None else "a deal that nobody could know or choose"
+    typer.echo(f"verified: race {record.race} of {record.room}, {record.rules}, {kind}, {len(record.moves)} legal moves")
+    for number, seat in sorted(enumerate(record.seats, 1), key=lambda item: item[1].place):
+        typer.echo(f"{seat.place}. {seat.name} (seat {number}): {seat.state}, {seat.home} cards home at {seat.home_at_ms / 1000:.3f} s")
+
+
+def _rules(rules_id: str) -> RuleSet:
+    try:
+        return rule_set(rules_id)
+    except UnknownRules as error:
+        _fail(str(error), 2)
+
+
+def _seed(text: str) -> bytes:
+    try:
+        seed = bytes.fromhex(text)
+    except ValueError:
+        seed = b""
+    if len(seed) != SEED_BYTES:
+        _fail(f"--seed is {SEED_BYTES} bytes as {2 * SEED_BYTES} hexadecimal digits, not {text!r}", 2)
+    return seed
+
+
+RulesArgument = Annotated[str, typer.Argument(metavar="RULES", help="Id of a rule set; `carpet-server rules list` shows them.")]
+SeedOption = Annotated[str, typer.Option("--seed", metavar="HEX", help="Seed of the deal, 64 hexadecimal digits.")]
+
+
+@rules_app.command("list", epilog="Example: carpet-server rules list --json")
+def rules_list(
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON list instead of text.")] = False,
+) -> None:
+    """List the rule sets with how each is played."""
+    if as_json:
+        rows = [
+            {
+                "id": row.id,
+                "name": row.name,
+                "family": row.family.value,
+                "explanation": row.explanation,
+                "source": row.source,
+                "difficulty": row.difficulty.value,
+                "decks": row.decks,
+                "columns": row.columns,
+                "rows": row.rows,
+            }
+            for row in RULE_SETS.values()
+        ]
+        typer.echo(json.dumps(rows, indent=1, ensure_ascii=False))
+        return
+    for row in RULE_SETS.values():
+        decks = "one deck" if row.decks == 1 else "two decks"
+        typer.echo(f"{row.id}: {row.name} ({decks}, {row.difficulty.value}; {row.source})\n    {row.explanation}\n")
+
+
+@rules_app.command("perft", epilog=f"Example: carpet-server rules perft carpet 5 --seed {'00' * 32}")
+def rules_perft(
+    rules: RulesArgument,
+    depth: Annotated[int, typer.Argument(metavar="DEPTH", help="Length of the move sequences.", min=0, max=100)],
+    seed: SeedOption,
+    divide: Annotated[bool, typer.Option(help="Before the count, print that of each first move.")] = False,
+) -> None:
+    """Count the sequences of exactly DEPTH legal moves of a deal; the count is printed last."""
+    position = _rules(rules).deal(_seed(seed))
+    if divide:
+        for move, count in perft_divide(position, depth).items():
+            typer.echo(f"{move} {count}")
+    typer.echo(perft(position, depth))
+
+
+@rules_app.command("walk", epilog=f"Example: carpet-server rules walk carpet --seed {'00' * 32}")
+def rules_walk(rules: RulesArgument, seed: SeedOption) -> None:
+    """Play one game by a fixed rule and print how it went, as one JSON object: to compare engines deep into a game."""
+    row = _rules(rules)
+    walked = walk(row, _seed(seed))
+    document = {"rules": row.id, "seed": seed.lower(), "moves": walked.moves, "home": walked.home, "digest": walked.digest}
+    typer.echo(json.dumps(document))
+
+
+def main() -> None:
+    """Entry point of `carpet-server`."""
+    app()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,39 @@
+"""The settings of a server, checked once, before anything is started."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+DEFAULT_PORT = 7777
+
+
+class BadSettings(ValueError):
+    """Settings that do not fit together; the sentence says which and what to do."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """host, port: where to listen; port 0 takes any free one. rate, burst: messages of one client, a second and at once.
+
+    origins: web origins whose pages may connect. bots_wait: house bots play at the pace of a person, else as fast as they can.
+    """
+
+    host: str = "127.0.0.1"
+    port: int = DEFAULT_PORT
+    tls_cert: str | None = None
+    tls_key: str | None = None
+    rate: float = 20.0
+    burst: int = 40
+    max_rooms: int = 20_000
+    origins: tuple[str, ...] = ()
+    bots_wait: bool = True
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.port <= 65535:
+            raise BadSettings(f"--port is from 0 to 65535, not {self.port}")
+        if (self.tls_cert is None) != (self.tls_key is None):
+            raise BadSettings("--tls-cert and --tls-key go together: give both, or neither")
+        if self.rate <= 0 or self.burst < 1:
+            raise BadSettings("--rate is above 0 and --burst at least 1")
+        if self.max_rooms < 1:
+            raise BadSettings("--max-rooms is at least 1")

@@ -1,0 +1,1 @@
+"""Who is here, under which name, and which races can be joined."""

@@ -1,0 +1,225 @@
+"""One WebSocket connection: bytes in to messages, messages out to bytes, with no task of its own for either.
+
+The library keeps the handshake, the closing and the pings. What is ours: a whole message is handed to the dispatch from
+`process_event`, inside the task that reads; and `post` sends without waiting. What a socket will not take now goes to the protocol's
+own queue of writes, and a task that exists only as long as there is something in it drains that.
+
+When a peer does not read: OUTBOX_BYTES may wait for it. Past that, messages are dropped until the queue is empty, and then the peer is
+told everything anew (`resynchronise`). When the queue does not empty within STALL_S, the connection is closed with 4008.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import Any, Protocol
+
+import trio
+from websockets.exceptions import ConnectionClosed
+from websockets.frames import BINARY, DATA_OPCODES, TEXT, Frame
+from websockets.protocol import OPEN, Event
+from websockets.server import ServerProtocol
+from websockets.trio.server import Server, ServerConnection
+
+from protocol.client_messages import ClientMessage
+from protocol.codec import SUBPROTOCOLS, Decoder, client_message_decoder, reference
+from protocol.errors import CloseCode, ErrorCode, Refusal
+from protocol.server_messages import Error
+from server.net.limits import RateLimit, Verdict
+from server.net.stream import SocketStream
+from server.race.timing import RoundTrips
+from server.rooms.outgoing import Outgoing
+
+logger = logging.getLogger("carpet.net")
+
+OUTBOX_BYTES = 64 * 1024
+"""Bytes that may wait for one socket. When it is full the peer misses messages and is resynchronised once it has read what waited."""
+
+STALL_S = 20.0
+"""Seconds that a full outbox may take to empty; then the peer is asleep for good."""
+
+BAD_MESSAGES = 20
+"""Messages that could not be understood, in one connection, before it is closed: a program that sends them has a bug or a purpose."""
+
+CLOSING_S = 2.0
+"""Seconds that a peer which is being shut has to answer the close frame."""
+
+_DECODERS: dict[str, Decoder[ClientMessage]] = {name: client_message_decoder(name) for name in SUBPROTOCOLS}
+
+
+class Dispatch(Protocol):
+    """What a connection does with what it hears. None of it blocks or raises but `gone`, which may wait."""
+
+    rate: float
+    burst: int
+
+    def heard(self, connection: PeerConnection, message: ClientMessage) -> None:
+        """A message has come. Raises Refusal to have it answered with an error."""
+
+    def resynchronise(self, connection: PeerConnection) -> None:
+        """Messages to this peer were dropped: tell it everything anew."""
+
+
+class PeerConnection(ServerConnection):
+    """The server's end of one connection. Satisfies `server.lobby.players.Line`."""
+
+    def __init__(
+        self,
+        nursery: trio.Nursery,
+        stream: trio.abc.Stream,
+        protocol: ServerProtocol,
+        server: Server,
+        *,
+        dispatch: Dispatch,
+        **options: Any,
+    ) -> None:
+        # The base class starts to read in its constructor, so what reading needs comes first.
+        self._dispatch = dispatch
+        self._raw = stream if isinstance(stream, SocketStream) else None
+        self._limit = RateLimit(rate=dispatch.rate, burst=dispatch.burst)
+        self._fragments: list[bytes] = []
+        self._text = False
+        self._bad_messages = 0
+        self._round_trips = RoundTrips()
+        self._waiting_bytes = 0
+        self._draining = False
+        self._missed = False
+        self._shut = False
+        super().__init__(nursery, stream, protocol, server, **options)
+
+    # ---- in
+
+    @property
+    def remote_address(self) -> Any:
+        stream = self.stream.transport_stream if isinstance(self.stream, trio.SSLStream) else self.stream
+        return stream.peer_name if isinstance(stream, SocketStream) else None
+
+    @property
+    def round_trip_ms(self) -> int | None:
+        """The smallest of the last measured round trips."""
+        return self._round_trips.best
+
+    def process_event(self, event: Event) -> None:
+        if not isinstance(event, Frame) or event.opcode not in DATA_OPCODES:
+            before = len(self.pending_pings)
+            super().process_event(event)
+            if len(self.pending_pings) < before:
+                self._round_trips.add(round(self.latency * 1000))
+            return
+        if self._shut:
+            return
+        # The protocol has checked the order and the summed size of fragments already.
+        self._fragments.append(bytes(event.data))
+        if event.opcode is TEXT or event.opcode is BINARY:
+            self._text = event.opcode is TEXT
+        if event.fin:
+            data = b"".join(self._fragments)
+            self._fragments.clear()
+            self._message(data)
+
+    def _message(self, data: bytes) -> None:
+        match self._limit.judge(trio.current_time()):
+            case Verdict.CLOSE:
+                self.shut(CloseCode.FLOOD, "too many messages")
+                return
+            case Verdict.TELL:
+                self._refuse(Refusal(ErrorCode.TOO_FAST, f"at most {self._dispatch.rate:g} a second"), 0)
+                return
+            case Verdict.DROP:
+                return
+            case Verdict.PASS:
+                pass
+        assert self.subprotocol is not None
+        decoder = _DECODERS[self.subprotocol]
+        try:
+            if self._text is decoder.binary:
+                raise Refusal(ErrorCode.BAD_FRAME, "carpet.v1.msgpack goes in binary frames, carpet.v1.json in text frames")
+            message = decoder.decode(data)
+        except Refusal as refusal:
+            self._bad_messages += 1
+            self._refuse(refusal, reference(data, self.subprotocol))
+            if self._bad_messages >= BAD_MESSAGES:
+                self.shut(CloseCode.TOO_MANY_ERRORS, "too many messages that could not be understood")
+            return
+        try:
+            self._dispatch.heard(self, message)
+        except Refusal as refusal:
+            self._refuse(refusal, message.ref)
+
+    def _refuse(self, refusal: Refusal, ref: int) -> None:
+        error = Error(code=refusal.code, fault=refusal.fault, message=refusal.sentence, path=refusal.path, ref=ref)
+        self.post(Outgoing(error))
+
+    # ---- out
+
+    def post(self, outgoing: Outgoing) -> None:
+        """Send, some time; never blocks, never raises."""
+        if self.protocol.state is not OPEN or self._shut or self._missed:
+            return
+        frame = self._frame(outgoing)
+        # The library may be sending, or have something to send: then our frame goes behind it.
+        if self._raw is not None and not self._draining and not self.protocol.writes and not self.send_lock.locked():
+            try:
+                sent = self._raw.try_send(frame)
+            except (trio.BrokenResourceError, trio.ClosedResourceError):
+                # The reading task sees the same and ends the connection.
+                return
+            if sent == len(frame):
+                return
+            frame = frame[sent:]
+        self.protocol.writes.append(frame)
+        self._waiting_bytes += len(frame)
+        if self._waiting_bytes > OUTBOX_BYTES:
+            self._missed = True
+        if not self._draining:
+            self._draining = True
+            self.nursery.start_soon(self._drain)
+
+    def _frame(self, outgoing: Outgoing) -> bytes:
+        subprotocol = self.subprotocol
+        assert subprotocol is not None
+        frame = outgoing.frames.get(subprotocol)
+        if frame is None:
+            # Frames from a server are not masked, so one serves everybody of the same encoding.
+            opcode = BINARY if _DECODERS[subprotocol].binary else TEXT
+            frame = Frame(opcode, outgoing.payload(subprotocol)).serialize(mask=False)
+            outgoing.frames[subprotocol] = frame
+        return frame
+
+    async def _drain(self) -> None:
+        try:
+            with trio.move_on_after(STALL_S) as stalled:
+                while self.protocol.writes:
+                    await self.send_data()
+        except (trio.BrokenResourceError, trio.ClosedResourceError):
+            return
+        finally:
+            self._draining = False
+            self._waiting_bytes = 0
+        if stalled.cancelled_caught:
+            logger.info("%s does not read: closed", self.remote_address)
+            self.shut(CloseCode.TOO_SLOW, "messages were not read")
+        elif self._missed:
+            self._missed = False
+            self._dispatch.resynchronise(self)
+
+    def shut(self, code: CloseCode | int, reason: str) -> None:
+        """Close the connection, some time soon; what it still sends is not heard. Never blocks."""
+        if not self._shut:
+            self._shut = True
+            self.nursery.start_soon(self._close, code, reason)
+
+    async def _close(self, code: int, reason: str) -> None:
+        # A peer that does not read cannot be told either; then the line is cut.
+        with trio.move_on_after(CLOSING_S):
+            try:
+                await self.aclose(code, reason)
+            except ConnectionClosed:
+                return
+        await trio.aclose_forcefully(self.stream)
+
+    async def measure(self) -> None:
+        """Send one ping now; its answer is the first measured round trip."""
+        try:
+            await self.ping()
+        except ConnectionClosed:
+            return

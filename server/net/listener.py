@@ -1,0 +1,87 @@
+"""Listening: sockets, TLS, the handshake's terms, and the orderly end."""
+
+from __future__ import annotations
+
+import logging
+import ssl
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from functools import partial
+from typing import Any, cast
+
+import trio
+from websockets.trio.server import serve
+from websockets.typing import Origin, Subprotocol
+
+from protocol.codec import MAX_CLIENT_MESSAGE, SUBPROTOCOLS
+from server.net.connection import PeerConnection
+from server.net.dispatch import Dispatch
+from server.net.http import answer
+from server.net.stream import SocketListener
+
+PING_INTERVAL_S = 5.0
+"""Every ping is a measured round trip too, so they are more frequent than keeping a line alive would need."""
+
+PING_TIMEOUT_S = 20.0
+
+BACKLOG = 1024
+
+
+@asynccontextmanager
+async def listening(
+    dispatch: Dispatch,
+    *,
+    host: str,
+    port: int,
+    tls: ssl.SSLContext | None,
+    origins: Sequence[str],
+) -> AsyncIterator[int]:
+    """Accept connections inside the context; gives the port (the one chosen, where `port` is 0).
+
+    origins: web origins beside none at all that may connect (a program sends none, a browser always does). On leaving, every client is
+    told with close code 1001. Raises OSError when the address cannot be had.
+    """
+    # One port for all of a host's addresses, also where the first of them was given any free one.
+    first, *others = await trio.open_tcp_listeners(port, host=host, backlog=BACKLOG)
+    chosen: int = first.socket.getsockname()[1]
+    sockets = [first, *others]
+    if port == 0 and others:
+        for listener in others:
+            await listener.aclose()
+        sockets = [first]
+    async with trio.open_nursery() as nursery:
+        server = await nursery.start(
+            partial(
+                serve,
+                # The library's annotations ask for its own classes; what it does with them is in the port of ours.
+                cast(Any, dispatch.visit),
+                listeners=cast(Any, [SocketListener(listener.socket) for listener in sockets]),
+                create_connection=cast(Any, partial(PeerConnection, dispatch=dispatch)),
+                process_request=cast(Any, answer),
+                ssl=tls,
+                origins=[None, *(Origin(origin) for origin in origins)],
+                subprotocols=[Subprotocol(name) for name in SUBPROTOCOLS],
+                # Compression would cost memory and time a connection, and mix secrets with text that an enemy chooses.
+                compression=None,
+                server_header=None,
+                ping_interval=PING_INTERVAL_S,
+                ping_timeout=PING_TIMEOUT_S,
+                close_timeout=2.0,
+                max_size=MAX_CLIENT_MESSAGE,
+                logger=logging.getLogger("carpet.net.websocket"),
+            )
+        )
+        try:
+            yield chosen
+        finally:
+            with trio.CancelScope(shield=True):
+                with trio.move_on_after(5.0):
+                    await server.aclose(reason="the server stops")
+            nursery.cancel_scope.cancel()
+
+
+def tls_context(certificate: str, key: str) -> ssl.SSLContext:
+    """A server's TLS context from PEM files. Raises OSError or ssl.SSLError when they cannot be read or do not belong together."""
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(certificate, key)
+    return context

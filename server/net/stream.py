@@ -1,0 +1,122 @@
+"""TCP as a server of many small messages wants it: a Trio stream whose `try_send` never blocks, and a listener that makes them.
+
+`trio.SocketStream` can only send by waiting. A room tells eight players one after the other and may wait for none of them; with
+`try_send` nearly every message goes to the kernel at once and without a task.
+"""
+
+from __future__ import annotations
+
+import errno
+import socket
+from typing import Any
+
+import trio
+
+RECEIVE_BYTES = 8192
+"""Read at once: twice the largest message a client may send."""
+
+_GONE = (errno.EBADF, errno.ENOTSOCK)
+
+
+class SocketStream(trio.abc.HalfCloseableStream):
+    """A connected, non-blocking stdlib socket as a Trio stream. It owns the socket."""
+
+    def __init__(self, sock: socket.socket) -> None:
+        sock.setblocking(False)
+        if sock.family in (socket.AF_INET, socket.AF_INET6):
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._socket = sock
+        self._sending = trio.Lock()
+        self._peer: Any = sock.getpeername() if sock.family in (socket.AF_INET, socket.AF_INET6) else None
+
+    @property
+    def peer_name(self) -> Any:
+        """The address of the other end, also after closing; None for a socket that has none."""
+        return self._peer
+
+    def try_send(self, data: bytes) -> int:
+        """Give the kernel what it takes of `data` at once; how many bytes that were. Raises BrokenResourceError when the line is gone."""
+        try:
+            return self._socket.send(data)
+        except (BlockingIOError, InterruptedError):
+            return 0
+        except OSError as error:
+            raise _translated(error) from error
+
+    async def send_all(self, data: bytes | bytearray | memoryview) -> None:
+        async with self._sending:
+            rest = memoryview(data)
+            while rest:
+                try:
+                    rest = rest[self._socket.send(rest) :]
+                except (BlockingIOError, InterruptedError):
+                    try:
+                        await trio.lowlevel.wait_writable(self._socket)
+                    except OSError as error:
+                        raise _translated(error) from error
+                except OSError as error:
+                    raise _translated(error) from error
+
+    async def wait_send_all_might_not_block(self) -> None:
+        async with self._sending:
+            try:
+                await trio.lowlevel.wait_writable(self._socket)
+            except OSError as error:
+                raise _translated(error) from error
+
+    async def send_eof(self) -> None:
+        async with self._sending:
+            try:
+                self._socket.shutdown(socket.SHUT_WR)
+            except OSError as error:
+                raise _translated(error) from error
+
+    async def receive_some(self, max_bytes: int | None = None) -> bytes:
+        # Wait first: on a quiet line the first recv would nearly always be for nothing.
+        while True:
+            try:
+                await trio.lowlevel.wait_readable(self._socket)
+                return self._socket.recv(max_bytes or RECEIVE_BYTES)
+            except (BlockingIOError, InterruptedError):
+                continue
+            except OSError as error:
+                raise _translated(error) from error
+
+    async def aclose(self) -> None:
+        if self._socket.fileno() != -1:
+            trio.lowlevel.notify_closing(self._socket)
+            self._socket.close()
+        await trio.lowlevel.checkpoint()
+
+
+class SocketListener(trio.abc.Listener[SocketStream]):
+    """Accepts on a listening Trio socket."""
+
+    def __init__(self, listening: trio.socket.SocketType) -> None:
+        self.socket = listening
+
+    async def accept(self) -> SocketStream:
+        while True:
+            try:
+                accepted, _ = await self.socket.accept()
+            except OSError as error:
+                if error.errno in _GONE:
+                    raise trio.ClosedResourceError from error
+                if error.errno == errno.ECONNABORTED:
+                    continue
+                raise
+            try:
+                return SocketStream(socket.socket(fileno=accepted.detach()))
+            except OSError:
+                # Gone again before it could be set up.
+                continue
+
+    async def aclose(self) -> None:
+        self.socket.close()
+        await trio.lowlevel.checkpoint()
+
+
+def _translated(error: OSError) -> trio.ClosedResourceError | trio.BrokenResourceError:
+    if error.errno in _GONE:
+        return trio.ClosedResourceError("this socket was closed")
+    return trio.BrokenResourceError(str(error))

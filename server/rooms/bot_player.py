@@ -1,0 +1,102 @@
+"""A house bot as a member of a room: it is posted what a player is posted, and asks as a player asks.
+
+Owns the pace and the thread that a long thought is given. Must not know the room, the race or the rules: it has a view, a strategy and a
+way to ask.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from typing import TypeAlias
+
+import trio
+
+from protocol.client_messages import Move, Rematch
+from protocol.errors import ErrorCode, Refusal
+from protocol.server_messages import CurrentView, Dealt, PlayerView, Result, Room
+from protocol.views import View
+from server.bots.house import HouseBot
+from server.rooms.member import PlayerName
+from server.rooms.outgoing import Outgoing
+
+Asking: TypeAlias = "Callable[[BotPlayer, Move | Rematch], None]"
+
+PACE_S = (0.7, 1.9)
+"""Seconds that a bot takes for a move, evenly spread: about what a person needs who knows the game."""
+
+RETRY_S = 0.1
+"""Seconds until a request is made again that the room had no space for."""
+
+
+class BotPlayer:
+    """One bot in one room. Satisfies `server.rooms.member.Member`; `run` plays whenever there is something to play."""
+
+    def __init__(self, *, player: PlayerName, bot: HouseBot, rules: str, seed: int, waits: bool, ask: Asking) -> None:
+        """seed: all its randomness. waits: play at the pace of a person, else as fast as it thinks."""
+        self.player = player
+        self._bot = bot
+        self._rules = rules
+        self._random = random.Random(seed)  # noqa: S311  (a bot's whims, not a secret)
+        self._waits = waits
+        self._ask = ask
+        self._strategy = bot.make(rules, self._random.getrandbits(32))
+        self._race = 1
+        self._seat = 0
+        # Only the newest view matters, so there is no queue that could fill: a later one takes the place of an earlier one.
+        self._ply = 0
+        self._view: View | None = None
+        self._starts_in_s = 0.0
+        self._again = False
+        self._news = trio.Event()
+
+    @property
+    def round_trip_ms(self) -> int:
+        return 0
+
+    def post(self, outgoing: Outgoing) -> None:
+        match outgoing.message:
+            case Room(race=race):
+                self._race = race
+                self._view = None
+                self._strategy = self._bot.make(self._rules, self._random.getrandbits(32))
+            case Dealt(seat=seat, view=view, starts_in_ms=starts_in_ms):
+                self._seat, self._ply, self._view = seat, 0, view
+                self._starts_in_s = starts_in_ms / 1000
+            case PlayerView(ply=ply, view=view, state=state) | CurrentView(ply=ply, view=view, state=state):
+                self._ply, self._view = ply, view if state == "racing" else None
+            case Result(record=record):
+                self._race, self._view, self._again = record.race, None, True
+            case _:
+                return
+        self._news.set()
+
+    async def run(self) -> None:
+        """Play until cancelled."""
+        while True:
+            await self._news.wait()
+            self._news = trio.Event()
+            try:
+                if self._again:
+                    self._ask(self, Rematch(race=self._race))
+                    self._again = False
+                elif self._view is not None:
+                    await self._play(self._view, self._ply)
+            except Refusal as refusal:
+                if refusal.code is not ErrorCode.SERVER_BUSY:
+                    return
+                await trio.sleep(RETRY_S)
+                self._news.set()
+
+    async def _play(self, view: View, ply: int) -> None:
+        began = trio.current_time()
+        if self._bot.thinks:
+            # Other rooms must not wait for a thought; abandoning it is safe, since a strategy only ever returns a move.
+            move = await trio.to_thread.run_sync(self._strategy.choose, view, abandon_on_cancel=True)
+        else:
+            move = self._strategy.choose(view)
+        pause = self._starts_in_s + (self._random.uniform(*PACE_S) if self._waits else 0.0)
+        self._starts_in_s = 0.0
+        await trio.sleep_until(began + pause)
+        if self._view is view:
+            self._ask(self, Move(race=self._race, seat=self._seat, ply=ply, move=move))

@@ -1,0 +1,26 @@
+"""The server's clock: whole milliseconds in the epoch of Unix time, which never go back.
+
+Reads the wall once and Trio's clock from then on, so that a step of the wall clock in the middle of a race moves nothing.
+"""
+
+from __future__ import annotations
+
+import time
+
+import trio
+
+
+class Clock:
+    """Create it inside the Trio run whose clock it reads."""
+
+    __slots__ = ("_offset",)
+
+    def __init__(self) -> None:
+        self._offset = time.time() - trio.current_time()
+
+    def now_ms(self) -> int:
+        return round((trio.current_time() + self._offset) * 1000)
+
+    def deadline(self, moment_ms: int) -> float:
+        """The Trio time of a moment, for a cancel scope. Half a millisecond late rather than early, so that it is due when it wakes."""
+        return (moment_ms + 0.5) / 1000 - self._offset

@@ -1,0 +1,26 @@
+"""Room codes: six letters that can be read out over a telephone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+ALPHABET = "ABCDEFGHJKMNPRSTUWXY"
+"""Twenty letters: no I, L, O, Q, V, Z, which look like one another, like U, or like digits."""
+
+LENGTH = 6
+
+
+def new_code(entropy: Callable[[int], bytes]) -> str:
+    """A random code. `entropy(n)` gives n random bytes; bytes that would make some letters likelier are passed over."""
+    letters = ""
+    fair = 256 - 256 % len(ALPHABET)
+    while len(letters) < LENGTH:
+        (byte,) = entropy(1)
+        if byte < fair:
+            letters += ALPHABET[byte % len(ALPHABET)]
+    return letters
+
+
+def read_code(text: str) -> str:
+    """A code as somebody typed it, in its one form: upper case, without the spaces and hyphens people put in."""
+    return "".join(character for character in text.upper() if character not in " -")

@@ -1,0 +1,42 @@
+"""The last events of a room by version: what a client that comes back is told instead of everything."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from typing import Generic, TypeVar
+
+Item = TypeVar("Item")
+
+KEPT_EVENTS = 256
+"""Events kept. When it is full the oldest goes, and a client that is further behind than that gets a snapshot."""
+
+
+class History(Generic[Item]):
+    """Versions run from 1 up without gaps; `version` is that of the last event, 0 before the first."""
+
+    __slots__ = ("_items", "version")
+
+    def __init__(self) -> None:
+        self.version = 0
+        self._items: deque[Item] = deque(maxlen=KEPT_EVENTS)
+
+    def add(self, item: Item) -> int:
+        """Keep one event; its version."""
+        self.version += 1
+        self._items.append(item)
+        return self.version
+
+    def forget(self) -> int:
+        """Count one event that only a snapshot can tell, and drop all before it; its version."""
+        self.version += 1
+        self._items.clear()
+        return self.version
+
+    def after(self, version: int) -> Iterator[tuple[int, Item]] | None:
+        """All events after `version` with their versions, or None when they are not all there: then send a snapshot."""
+        missed = self.version - version
+        if not 0 <= missed <= len(self._items):
+            return None
+        start = len(self._items) - missed
+        return ((version + 1 + index, self._items[start + index]) for index in range(missed))

@@ -1,0 +1,27 @@
+"""The port through which a room speaks to whoever is in it: a connection, a house bot, a test."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from server.rooms.outgoing import Outgoing
+
+
+@dataclass(frozen=True, slots=True)
+class PlayerName:
+    """A player as rooms and lobby know him: his public id, and his name as cleaned."""
+
+    id: str
+    name: str
+
+
+class Member(Protocol):
+    """One line to one player."""
+
+    def post(self, outgoing: Outgoing) -> None:
+        """Send it, some time. Never blocks and never raises: a line that is slow or gone is the line's own affair."""
+
+    @property
+    def round_trip_ms(self) -> int | None:
+        """The round trip as measured by now; None before the first measurement. A bot's is 0."""

@@ -1,0 +1,24 @@
+"""A message on its way out, encoded at most once for each encoding however many it goes to."""
+
+from __future__ import annotations
+
+from protocol.codec import encode
+from protocol.server_messages import ServerMessage
+
+
+class Outgoing:
+    """One message to any number of members. `frames` is for the transport to keep what it makes of the payload."""
+
+    __slots__ = ("_payloads", "frames", "message")
+
+    def __init__(self, message: ServerMessage) -> None:
+        self.message = message
+        self.frames: dict[str, bytes] = {}
+        self._payloads: dict[str, bytes] = {}
+
+    def payload(self, subprotocol: str) -> bytes:
+        """The encoded message."""
+        payload = self._payloads.get(subprotocol)
+        if payload is None:
+            payload = self._payloads[subprotocol] = encode(self.message, subprotocol)
+        return payload

@@ -1,0 +1,104 @@
+"""All rooms of the server by code, and the room in which each player holds a seat.
+
+Opens rooms, runs their tasks and forgets them. Knows nothing of what happens in one; whoever wants to hear that the list has changed
+says so once, with `on_change`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import trio
+
+from protocol.errors import ErrorCode, Refusal
+from protocol.views import RaceOptions
+from server.rooms.clock import Clock
+from server.rooms.codes import new_code, read_code
+from server.rooms.room import Close, Room, RoomPorts
+
+
+class Rooms:
+    """Give it the nursery that its rooms live in; that nursery's owner ends them."""
+
+    def __init__(
+        self,
+        nursery: trio.Nursery,
+        *,
+        clock: Clock,
+        entropy: Callable[[int], bytes],
+        software: str,
+        max_rooms: int = 20_000,
+        bots_wait: bool = True,
+    ) -> None:
+        """entropy(n): n random bytes fit for secrets. max_rooms: past it, opening is refused with `server/full`."""
+        self._nursery = nursery
+        self._entropy = entropy
+        self._max_rooms = max_rooms
+        self._rooms: dict[str, Room] = {}
+        self._seated: dict[str, Room] = {}
+        self._stopping = False
+        self._listeners: list[Callable[[], None]] = []
+        self._ports = RoomPorts(clock=clock, entropy=entropy, owner=self, bots_wait=bots_wait, software=software)
+
+    def __iter__(self) -> Iterator[Room]:
+        return iter(self._rooms.values())
+
+    def __len__(self) -> int:
+        return len(self._rooms)
+
+    def open(self, options: RaceOptions) -> Room:
+        """A new room, its task started. Raises Refusal when the server is full or stopping, or the options do not fit."""
+        if self._stopping:
+            raise Refusal(ErrorCode.SERVER_STOPPING)
+        if len(self._rooms) >= self._max_rooms:
+            raise Refusal(ErrorCode.SERVER_FULL)
+        code = new_code(self._entropy)
+        while code in self._rooms:
+            code = new_code(self._entropy)
+        room = Room(code=code, options=options, ports=self._ports)
+        self._rooms[code] = room
+        self._nursery.start_soon(self._run, room, name=f"room {code}")
+        return room
+
+    def find(self, code: str) -> Room:
+        """The room with a code as somebody typed it. Raises Refusal `room/no-such-code`."""
+        room = self._rooms.get(read_code(code))
+        if room is None:
+            raise Refusal(ErrorCode.NO_SUCH_ROOM)
+        return room
+
+    def of(self, player: str) -> Room | None:
+        """The room in which this player holds a seat, if any."""
+        return self._seated.get(player)
+
+    def on_change(self, listener: Callable[[], None]) -> None:
+        """Call `listener` whenever a room was opened, closed or changed in its seats or phase. It must not block or raise."""
+        self._listeners.append(listener)
+
+    async def stop(self) -> None:
+        """Open no more rooms and close those there are; returns when every room has been told."""
+        self._stopping = True
+        for room in list(self._rooms.values()):
+            await room.tell(Close(self._ports.clock.now_ms()))
+
+    async def _run(self, room: Room) -> None:
+        try:
+            await room.run()
+        finally:
+            del self._rooms[room.code]
+            self.changed(room)
+
+    # ---- what rooms tell (RoomOwner)
+
+    def seat_taken(self, room: Room, player: str) -> None:
+        self._seated[player] = room
+
+    def seat_left(self, room: Room, player: str) -> None:
+        # By now he may hold a seat in another room.
+        if self._seated.get(player) is room:
+            del self._seated[player]
+
+    def changed(self, room: Room) -> None:
+        del room
+        for listener in self._listeners:
+            listener()

@@ -1,0 +1,544 @@
+"""One room: its task, its inbox, its members, and one race after another.
+
+Owns who is here and in what order things happened (the versions). What happened is the race's affair, who may see it the view's; how it
+travels is the member's. Nothing here waits for a member: `post` never blocks, and the inbox is the only thing the task waits for, beside
+the next moment at which its race has something to do.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Protocol, TypeAlias, assert_never
+
+import trio
+
+from protocol.client_messages import LeaveRace, Move, Ready, Rematch, Resign, Say, Stop
+from protocol.errors import ErrorCode, Refusal
+from protocol.fairness import NONCE_BYTES, SECRET_BYTES
+from protocol.server_messages import Error, Left, RematchAsked, RoomEvent, Said
+from protocol.text import clean_chat
+from protocol.views import ChatLine, RaceOptions
+from server.bots.house import UnknownBot, house_bot
+from server.race.commands import (
+    GetReady,
+    LeaveSeat,
+    LoseLine,
+    MeasureLine,
+    PlayMove,
+    RegainLine,
+    ResignSeat,
+    StopSeat,
+    TakeSeat,
+)
+from server.race.events import MovePlayed, RaceEnded, RaceEvent, SeatDealt, SeatFreed
+from server.race.machine import Race, Seat
+from server.race.view import Viewer, current_view, snapshot, tell, tells_all_the_same
+from server.rooms.bot_player import BotPlayer
+from server.rooms.clock import Clock
+from server.rooms.history import History
+from server.rooms.member import Member, PlayerName
+from server.rooms.outgoing import Outgoing
+from server.rules.catalogue import UnknownRules
+
+logger = logging.getLogger("carpet.rooms")
+
+RoomMessage: TypeAlias = LeaveRace | Ready | Move | Stop | Resign | Rematch | Say
+"""The client messages that are for a room."""
+
+INBOX = 256
+"""Requests that may wait for the room's task. When it is full, a request is refused with `server/busy` and the player asks again;
+comings and goings wait in the task of the connection that has them, which has nothing else to do."""
+
+CHAT_KEPT = 50
+"""Lines of chat in a snapshot; older ones are gone for who comes later."""
+
+IDLE_S = 120
+"""How long a room with nobody in it is kept for its players to come back to, when no race runs in it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Enter:
+    """`player` is here by `member`: he takes a free seat, or has one already. version: the last he knows, 0 for none."""
+
+    player: PlayerName
+    member: Member
+    version: int
+    ref: int
+    at_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Exit:
+    """The line of this member is gone."""
+
+    player: PlayerName
+    member: Member
+    at_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """A player's request, received at `at_ms`."""
+
+    player: PlayerName
+    member: Member
+    message: RoomMessage
+    at_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Close:
+    """The host stops."""
+
+    at_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class AgainAsked:
+    """A room's own event: the player of this seat would race again."""
+
+    seat: int
+
+
+@dataclass(frozen=True, slots=True)
+class LineSaid:
+    """A room's own event: chat."""
+
+    line: ChatLine
+
+
+RoomRequest: TypeAlias = Enter | Exit | Ask | Close
+OwnEvent: TypeAlias = AgainAsked | LineSaid
+
+
+class RoomOwner(Protocol):
+    """What a room tells of itself to whoever keeps the list of rooms."""
+
+    def seat_taken(self, room: Room, player: str) -> None: ...
+
+    def seat_left(self, room: Room, player: str) -> None: ...
+
+    def changed(self, room: Room) -> None:
+        """Seats, names or phase are not what they were."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RoomPorts:
+    """What a room is given by the outside: time, randomness, the owner, how fast bots play, and the program's name for records."""
+
+    clock: Clock
+    entropy: Callable[[int], bytes]
+    owner: RoomOwner
+    bots_wait: bool
+    software: str
+
+
+class Room:
+    """Run `run` in a task; everything else only puts something into the inbox."""
+
+    def __init__(self, *, code: str, options: RaceOptions, ports: RoomPorts) -> None:
+        """Raises Refusal for options that do not fit: an unknown rule set or bot, or no seat left for the opener."""
+        if len(options.bots) >= options.seats:
+            raise Refusal(ErrorCode.BAD_OPTIONS, f"{len(options.bots)} bots leave no seat of {options.seats}", path="$.options.bots")
+        try:
+            self._house_bots = tuple(house_bot(name) for name in options.bots)
+            self.race = self._new_race(1, code, options, ports)
+        except UnknownBot as error:
+            raise Refusal(ErrorCode.UNKNOWN_BOT, str(error), path="$.options.bots") from error
+        except UnknownRules as error:
+            raise Refusal(ErrorCode.UNKNOWN_RULES, str(error), path="$.options.rules") from error
+        self.code = code
+        self.options = options
+        self._ports = ports
+        self._history: History[RaceEvent | OwnEvent] = History()
+        self._members: dict[str, Member] = {}
+        self._names: dict[str, PlayerName] = {}
+        self._again: set[int] = set()
+        self._chat: list[ChatLine] = []
+        self._empty_since: int | None = ports.clock.now_ms()
+        self._now = ports.clock.now_ms()
+        self._closed = False
+        self._bots: list[BotPlayer] = []
+        self._send, self._receive = trio.open_memory_channel[RoomRequest](INBOX)
+
+    @staticmethod
+    def _new_race(number: int, code: str, options: RaceOptions, ports: RoomPorts) -> Race:
+        return Race(room=code, number=number, options=options, secret=ports.entropy(SECRET_BYTES), software=ports.software)
+
+    # ---- for other tasks
+
+    def ask(self, request: Enter | Ask) -> None:
+        """Put a request into the inbox. Raises Refusal `server/busy` when it is full and `room/closed` when nobody reads it any more."""
+        try:
+            self._send.send_nowait(request)
+        except trio.WouldBlock:
+            raise Refusal(ErrorCode.SERVER_BUSY) from None
+        except (trio.BrokenResourceError, trio.ClosedResourceError):
+            raise Refusal(ErrorCode.ROOM_CLOSED) from None
+
+    def holds(self, player: str) -> bool:
+        """Whether this player has a seat here."""
+        return self.race.seat_of(player) is not None
+
+    async def tell(self, request: Exit | Close) -> None:
+        """Put in what must not be lost, waiting for room in the inbox. Returns at once when the room is closed."""
+        with suppress(trio.BrokenResourceError, trio.ClosedResourceError):
+            await self._send.send(request)
+
+    # ---- the task
+
+    async def run(self) -> None:
+        """Serve the room until it is closed. One crash ends one room: its members are told, the others go on."""
+        try:
+            async with trio.open_nursery() as nursery:
+                self._seat_bots(nursery)
+                await self._serve()
+                nursery.cancel_scope.cancel()
+        except Exception:
+            logger.exception("room %s crashed", self.code)
+            self._post_all(Outgoing(_error(Refusal(ErrorCode.INTERNAL), 0)))
+        finally:
+            self._receive.close()
+            self._send.close()
+            self._dismiss("closed")
+
+    async def _serve(self) -> None:
+        while not self._closed:
+            request = await self._next_request()
+            now = self._now = max(self._now, self._ports.clock.now_ms() if request is None else request.at_ms)
+            self._publish(self.race.advance(now))
+            if request is not None:
+                self._handle(request)
+            self._close_if_abandoned()
+
+    async def _next_request(self) -> RoomRequest | None:
+        """The next request, or None when the time has come for something else."""
+        try:
+            # What has arrived is taken before what is due: its stamp is older than the present moment.
+            return self._receive.receive_nowait()
+        except trio.WouldBlock:
+            pass
+        due = min((moment for moment in (self.race.next_deadline(), self._abandoned_at) if moment is not None), default=None)
+        with trio.move_on_at(self._ports.clock.deadline(due) if due is not None else float("inf")):
+            return await self._receive.receive()
+        return None
+
+    def _handle(self, request: RoomRequest) -> None:
+        match request:
+            case Enter():
+                self._guarded(request.member, request.ref, lambda: self._enter(request))
+            case Exit():
+                self._line_lost(request)
+            case Ask():
+                self._guarded(request.member, request.message.ref, lambda: self._answer(request))
+            case Close():
+                self._closed = True
+            case _:
+                assert_never(request)
+
+    def _guarded(self, member: Member, ref: int, action: Callable[[], None]) -> None:
+        try:
+            action()
+        except Refusal as refusal:
+            member.post(Outgoing(_error(refusal, ref)))
+
+    # ---- comings and goings
+
+    def _enter(self, request: Enter) -> None:
+        player = request.player
+        seat = self.race.seat_of(player.id)
+        if seat is None:
+            try:
+                self._publish(self.race.apply(TakeSeat(player.id, player.name), self._now))
+            except Refusal:
+                self._ports.owner.seat_left(self, player.id)
+                raise
+            self._ports.owner.seat_taken(self, player.id)
+        self._members[player.id] = request.member
+        self._names[player.id] = player
+        self._empty_since = None
+        if seat is not None:
+            self._publish(self.race.apply(RegainLine(seat.number), self._now))
+        self._measure_all()
+        self._bring_up_to_date(player.id, request.member, request.version)
+
+    def _bring_up_to_date(self, player: str, member: Member, version: int) -> None:
+        missed = self._history.after(version) if version > 0 else None
+        viewer = self._viewer(player)
+        if missed is None:
+            member.post(Outgoing(self._snapshot(viewer)))
+            return
+        for number, event in missed:
+            member.post(Outgoing(self._message(event, version=number, viewer=viewer)))
+        # A move that was refused, or answered into a dead line, leaves the client unsure of its own position; this settles it.
+        self._post_current_view(player, member)
+
+    def _line_lost(self, request: Exit) -> None:
+        # The player may have come back by another line before this one was seen to be dead.
+        if self._members.get(request.player.id) is not request.member:
+            return
+        del self._members[request.player.id]
+        seat = self.race.seat_of(request.player.id)
+        if seat is not None:
+            self._publish(self.race.apply(LoseLine(seat.number), self._now))
+        self._note_emptiness()
+
+    def _leave(self, player: PlayerName, member: Member) -> None:
+        seat = self.race.seat_of(player.id)
+        self._members.pop(player.id, None)
+        self._names.pop(player.id, None)
+        if seat is not None:
+            self._publish(self.race.apply(LeaveSeat(seat.number), self._now))
+            if seat.player is not None and self.race.phase != "waiting":
+                # The seat stays his until the race is over, but nobody waits for him.
+                self._publish(self.race.apply(LoseLine(seat.number), self._now))
+        self._ports.owner.seat_left(self, player.id)
+        member.post(Outgoing(Left(code=self.code, reason="left")))
+        self._note_emptiness()
+
+    def _note_emptiness(self) -> None:
+        if not self._people_here and self._empty_since is None:
+            self._empty_since = self._now
+
+    @property
+    def _people_here(self) -> bool:
+        return any(player in self._names for player in self._members)
+
+    @property
+    def _abandoned_at(self) -> int | None:
+        if self._empty_since is None or self.race.phase in ("countdown", "racing"):
+            return None
+        return self._empty_since + IDLE_S * 1000
+
+    def _close_if_abandoned(self) -> None:
+        if self._abandoned_at is not None and self._abandoned_at <= self._now:
+            self._closed = True
+        if self.race.phase in ("waiting", "over") and self._names and not any(s.player and not s.bot for s in self.race.seats):
+            self._closed = True
+
+    def _dismiss(self, reason: str) -> None:
+        self._post_all(Outgoing(Left(code=self.code, reason=reason)))
+        self._members.clear()
+        for player in self._names:
+            self._ports.owner.seat_left(self, player)
+
+    # ---- requests
+
+    def _answer(self, request: Ask) -> None:
+        player, member, message = request.player, request.member, request.message
+        if isinstance(message, LeaveRace):
+            self._leave(player, member)
+            return
+        seat = self.race.seat_of(player.id)
+        if seat is None:
+            raise Refusal(ErrorCode.NOT_IN_ROOM)
+        match message:
+            case Move():
+                self._move(request, message, seat)
+            case Ready():
+                self._check_race(message.race)
+                self._measure_all()
+                self._publish(self.race.apply(GetReady(seat.number, bytes.fromhex(message.nonce)), self._now))
+            case Stop():
+                self._check_race(message.race)
+                self._check_seat(seat, message.seat)
+                self._publish(self.race.apply(StopSeat(seat.number), self._now))
+            case Resign():
+                self._check_race(message.race)
+                self._check_seat(seat, message.seat)
+                self._publish(self.race.apply(ResignSeat(seat.number), self._now))
+            case Rematch():
+                self._check_race(message.race)
+                self._ask_again(seat)
+            case Say():
+                self._say(seat, message.text)
+            case _:
+                assert_never(message)
+
+    def _move(self, request: Ask, message: Move, seat: Seat) -> None:
+        try:
+            self._check_race(message.race)
+            self._check_seat(seat, message.seat)
+            self._measure(seat)
+            events = self.race.apply(PlayMove(seat.number, message.ply, message.move), self._now)
+        except Refusal as refusal:
+            request.member.post(Outgoing(_error(refusal, message.ref)))
+            events = ()
+        self._publish(events)
+        if not events:
+            self._post_current_view(request.player.id, request.member)
+
+    def _check_race(self, number: int) -> None:
+        if number != self.race.number:
+            raise Refusal(ErrorCode.WRONG_RACE, f"the current one is {self.race.number}", path="$.race")
+
+    @staticmethod
+    def _check_seat(seat: Seat, number: int) -> None:
+        if number != seat.number:
+            raise Refusal(ErrorCode.NOT_YOUR_SEAT, f"yours is {seat.number}", path="$.seat")
+
+    def _measure(self, seat: Seat) -> None:
+        member = self._members.get(seat.player or "")
+        measured = member.round_trip_ms if member is not None else None
+        if measured is not None and measured != seat.round_trip_ms:
+            self.race.apply(MeasureLine(seat.number, measured), self._now)
+
+    def _measure_all(self) -> None:
+        for seat in self.race.seats:
+            self._measure(seat)
+
+    def _say(self, seat: Seat, text: str) -> None:
+        line = clean_chat(text)
+        if not line:
+            raise Refusal(ErrorCode.EMPTY_CHAT, path="$.text")
+        said = ChatLine(seat=seat.number, name=seat.name, text=line)
+        self._chat = [*self._chat[-(CHAT_KEPT - 1) :], said]
+        self._publish([LineSaid(said)])
+
+    def _ask_again(self, seat: Seat) -> None:
+        if self.race.phase != "over":
+            raise Refusal(ErrorCode.RACE_RUNNING)
+        if any(other.player is None for other in self.race.seats):
+            raise Refusal(ErrorCode.ROOM_CLOSED, "a player has left")
+        if seat.number in self._again:
+            return
+        self._again.add(seat.number)
+        self._publish([AgainAsked(seat.number)])
+        if len(self._again) == len(self.race.seats):
+            self._start_over()
+
+    def _start_over(self) -> None:
+        old = self.race
+        self.race = self._new_race(old.number + 1, self.code, self.options, self._ports)
+        self._again.clear()
+        for seat in old.seats:
+            assert seat.player is not None
+            self.race.apply(TakeSeat(seat.player, seat.name, seat.bot, seat.number), self._now)
+            if not seat.connected:
+                self.race.apply(LoseLine(seat.number), self._now)
+        version = self._history.forget()
+        for player, member in self._members.items():
+            viewer = self._viewer(player)
+            member.post(Outgoing(self._snapshot(viewer, version=version)))
+        self._ports.owner.changed(self)
+        for bot in self._bots:
+            self._ready_bot(bot)
+
+    # ---- house bots
+
+    def _seat_bots(self, nursery: trio.Nursery) -> None:
+        for seat, house in enumerate(self._house_bots, self.options.seats - len(self._house_bots)):
+            bot = BotPlayer(
+                player=PlayerName(f"bot:{seat}", house.name),
+                bot=house,
+                rules=self.options.rules,
+                seed=int.from_bytes(self._ports.entropy(8), "big"),
+                waits=self._ports.bots_wait,
+                ask=self._ask_for_bot,
+            )
+            self._bots.append(bot)
+            self._members[bot.player.id] = bot
+            self._publish(self.race.apply(TakeSeat(bot.player.id, house.name, house.name, seat), self._now))
+            self._ready_bot(bot)
+            nursery.start_soon(bot.run)
+
+    def _ready_bot(self, bot: BotPlayer) -> None:
+        seat = self.race.seat_of(bot.player.id)
+        assert seat is not None
+        self._measure(seat)
+        self._publish(self.race.apply(GetReady(seat.number, self._ports.entropy(NONCE_BYTES)), self._now))
+
+    def _ask_for_bot(self, bot: BotPlayer, message: Move | Rematch) -> None:
+        self.ask(Ask(bot.player, bot, message, self._ports.clock.now_ms()))
+
+    # ---- what is told
+
+    def _publish(self, events: Iterable[RaceEvent | OwnEvent]) -> None:
+        for event in events:
+            version = self._history.add(event)
+            if isinstance(event, (AgainAsked, LineSaid)) or tells_all_the_same(event):
+                self._post_all(Outgoing(self._message(event, version=version, viewer=None)))
+            else:
+                self._post_apart(event, version)
+            self._note(event)
+
+    def _post_apart(self, event: RaceEvent, version: int) -> None:
+        """One message to the seat that the event is about, and one to everybody else."""
+        assert isinstance(event, (MovePlayed, SeatDealt))
+        to_others: Outgoing | None = None
+        for player, member in self._members.items():
+            viewer = self._viewer(player)
+            if viewer == event.seat:
+                member.post(Outgoing(self._message(event, version=version, viewer=viewer)))
+                continue
+            if to_others is None:
+                to_others = Outgoing(self._message(event, version=version, viewer=None))
+            member.post(to_others)
+
+    def _note(self, event: RaceEvent | OwnEvent) -> None:
+        match event:
+            case SeatFreed():
+                self._forget_unseated()
+                self._ports.owner.changed(self)
+            case RaceEnded(record=record):
+                places = ", ".join(f"{seat.place} {seat.name} ({seat.state}, {seat.home})" for seat in record.seats)
+                logger.info("room %s race %d over: %s", self.code, record.race, places)
+                self._free_deserted_seats()
+                self._ports.owner.changed(self)
+            case AgainAsked() | LineSaid() | MovePlayed() | SeatDealt():
+                pass
+            case _:
+                self._ports.owner.changed(self)
+
+    def _forget_unseated(self) -> None:
+        """Whoever lost his seat to the grace is in this room no more."""
+        for player in [player for player in self._names if self.race.seat_of(player) is None]:
+            if player not in self._members:
+                del self._names[player]
+                self._ports.owner.seat_left(self, player)
+
+    def _free_deserted_seats(self) -> None:
+        """Who left while the race ran held his seat to its end; now all can see that no rematch is to be had from him."""
+        for seat in self.race.seats:
+            if seat.player is not None and seat.bot is None and seat.player not in self._names:
+                self._publish(self.race.apply(LeaveSeat(seat.number), self._now))
+
+    def _message(self, event: RaceEvent | OwnEvent, *, version: int, viewer: Viewer) -> RoomEvent:
+        match event:
+            case AgainAsked(seat=seat):
+                return RematchAsked(version=version, seat=seat)
+            case LineSaid(line=line):
+                return Said(version=version, line=line)
+            case _:
+                return tell(event, version=version, viewer=viewer, now=self._now)
+
+    def _snapshot(self, viewer: Viewer, *, version: int | None = None) -> RoomEvent:
+        return snapshot(
+            self.race,
+            version=self._history.version if version is None else version,
+            viewer=viewer,
+            now=self._now,
+            again=frozenset(self._again),
+            chat=tuple(self._chat),
+        )
+
+    def _viewer(self, player: str) -> Viewer:
+        seat = self.race.seat_of(player)
+        return seat.number if seat is not None else None
+
+    def _post_current_view(self, player: str, member: Member) -> None:
+        seat = self.race.seat_of(player)
+        view = current_view(self.race, seat) if seat is not None else None
+        if view is not None:
+            member.post(Outgoing(view))
+
+    def _post_all(self, outgoing: Outgoing) -> None:
+        for member in self._members.values():
+            member.post(outgoing)
+
+
+def _error(refusal: Refusal, ref: int) -> Error:
+    return Error(code=refusal.code, fault=refusal.fault, message=refusal.sentence, path=refusal.path, ref=ref)
