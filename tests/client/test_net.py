@@ -1,0 +1,488 @@
+"""The link: over in-memory streams and the autojump clock, so that nothing here waits (pytest-trio
+takes the clock from a test's own arguments, so each asks for it); the first-failure sentences over real sockets."""
+
+from __future__ import annotations
+
+import random
+import socket
+import ssl
+from collections.abc import AsyncIterator
+
+import pytest
+import trio
+import trustme
+from trio.testing import MockClock, memory_stream_pair
+
+from client.identity import Identity
+from client.link import Connected, Connecting, Link, Lost, RoundTrip
+from client.net import (
+    LONGEST_PAUSE,
+    OUTBOX,
+    LinkError,
+    NotCarpetServer,
+    NotTrusted,
+    OtherVersion,
+    Unreachable,
+    open_link,
+)
+from client.resume import REJOIN_REFERENCE
+from protocol import server_messages as said
+from protocol.client_messages import FollowLobby, Hello, JoinRace, LeaveRace, Say
+from protocol.codec import JSON, MSGPACK
+from protocol.errors import ERRORS, CloseCode, ErrorCode
+from protocol.server_messages import Hidden, Left, Room, Started, Welcome
+from tests.client.fake_server import FakeServer, Line, room
+
+URL = "ws://carpet.example:7777"
+ANNA = Identity("anna")
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[FakeServer]:
+    async with FakeServer.running() as running:
+        yield running
+
+
+async def next_of(link: Link, *kinds: type) -> object:
+    """The next event of one of these kinds; what comes before it is passed over."""
+    while True:
+        event = await link.events.receive()
+        if isinstance(event, kinds):
+            return event
+
+
+def refusal(code: ErrorCode, ref: int) -> said.Error:
+    return said.Error(code=code, fault=ERRORS[code].fault, message=ERRORS[code].sentence, path="", ref=ref)
+
+
+# ---- hello, messages, goodbye
+
+
+async def test_hello_is_the_first_message_and_the_welcome_comes_out(autojump_clock: MockClock, server: FakeServer) -> None:
+    async with open_link(URL, Identity("anna", "known"), dial=server.dial) as link:
+        assert link.url == URL
+        line = await server.line()
+        hello = await line.greet()
+        assert (hello.name, hello.token) == ("anna", "known")
+        assert hello.software.startswith("carpet-race ")
+        assert [await link.events.receive(), await link.events.receive()] == [Connecting(1), Connected(URL, MSGPACK)]
+        assert isinstance(await next_of(link, Welcome), Welcome)
+
+
+@pytest.mark.parametrize("subprotocol", [MSGPACK, JSON])
+async def test_messages_go_both_ways_in_either_encoding(autojump_clock: MockClock, server: FakeServer, subprotocol: str) -> None:
+    async with open_link(URL, ANNA, subprotocol=subprotocol, dial=server.dial) as link:
+        line = await server.line()
+        await line.greet()
+        assert link.send(Say(text="hej"))
+        assert await line.heard() == Say(text="hej")
+        await line.say(room())
+        assert await next_of(link, Room) == room()
+
+
+async def test_a_new_token_is_handed_over_to_be_kept_and_a_known_one_is_not(autojump_clock: MockClock, server: FakeServer) -> None:
+    kept: list[Identity] = []
+    async with open_link(URL, ANNA, keep=kept.append, dial=server.dial) as link:
+        line = await server.line()
+        await line.greet(token="fresh")
+        await next_of(link, Welcome)
+        assert kept == [Identity("anna", "fresh")]
+        await line.cut()
+        line = await server.line()
+        hello = await line.greet(token="fresh")
+        assert hello.token == "fresh"
+        await next_of(link, Welcome)
+        assert len(kept) == 1
+
+
+async def test_a_token_the_server_has_forgotten_is_dropped_and_hello_said_again(autojump_clock: MockClock, server: FakeServer) -> None:
+    async with open_link(URL, Identity("anna", "old"), dial=server.dial) as link:
+        line = await server.line()
+        hello = await line.heard()
+        assert isinstance(hello, Hello)
+        await line.say(refusal(ErrorCode.UNKNOWN_TOKEN, hello.ref))
+        again = await line.greet()
+        assert again.token is None
+        assert isinstance(await next_of(link, Welcome, said.Error), Welcome)
+
+
+async def test_what_was_sent_last_goes_out_before_the_goodbye(autojump_clock: MockClock, server: FakeServer) -> None:
+    async with open_link(URL, ANNA, dial=server.dial) as link:
+        line = await server.line()
+        await line.greet()
+        await next_of(link, Welcome)
+        link.send(LeaveRace())
+    assert await line.heard() == LeaveRace()
+    await line.ws.wait_closed()
+    assert line.ws.close_code == 1000
+
+
+async def test_leaving_does_not_wait_for_a_server_that_says_nothing(autojump_clock: MockClock, server: FakeServer) -> None:
+    async with open_link(URL, ANNA, dial=server.dial):
+        await server.line()
+        began = trio.current_time()
+    assert trio.current_time() - began <= 2.0
+
+
+async def test_an_error_of_the_app_comes_out_as_it_is(autojump_clock: MockClock, server: FakeServer) -> None:
+    with pytest.raises(ZeroDivisionError):
+        async with open_link(URL, ANNA, dial=server.dial):
+            raise ZeroDivisionError
+
+
+async def test_send_never_blocks_and_says_when_the_outbox_is_full(autojump_clock: MockClock, server: FakeServer) -> None:
+    async with open_link(URL, ANNA, dial=server.dial) as link:
+        # No checkpoint in between: nothing can leave. The hello may be in there still.
+        taken = [link.send(FollowLobby()) for _ in range(2 * OUTBOX)]
+        assert OUTBOX - 1 <= taken.count(True) <= OUTBOX
+        assert taken[-1] is False
+
+
+async def test_a_message_no_server_takes_is_refused_at_once(autojump_clock: MockClock, server: FakeServer) -> None:
+    async with open_link(URL, ANNA, dial=server.dial) as link:
+        assert not link.send(Say(text="x" * 5000))
+
+
+# ---- the round trip
+
+
+async def test_the_round_trip_is_measured_every_two_seconds_and_the_smallest_reported(
+    autojump_clock: MockClock, server: FakeServer
+) -> None:
+    async with open_link(URL, ANNA, dial=server.dial) as link:
+        line = await server.line()
+        await line.greet()
+        assert await next_of(link, RoundTrip) == RoundTrip(0)
+        began = trio.current_time()
+        assert await next_of(link, RoundTrip) == RoundTrip(0)
+        assert trio.current_time() - began == pytest.approx(2.0)
+
+
+async def test_a_line_without_an_answer_for_ten_seconds_is_given_up(autojump_clock: MockClock, server: FakeServer) -> None:
+    async with open_link(URL, ANNA, dial=server.dial) as link:
+        line = await server.line()
+        await line.greet()
+        await next_of(link, RoundTrip)
+        line.ws.pause_reading()  # the peer is there but hears nothing
+        lost = await next_of(link, Lost)
+        assert isinstance(lost, Lost)
+        assert "not answered for 10 seconds" in lost.reason
+        assert lost.retry_in_ms == 0
+
+
+# ---- lost lines
+
+
+async def test_a_lost_line_is_tried_again_at_once_and_the_room_joined_from_the_last_version(
+    autojump_clock: MockClock, server: FakeServer
+) -> None:
+    async with open_link(URL, ANNA, dial=server.dial) as link:
+        line = await server.line()
+        await line.greet(token="t")
+        await line.say(room(version=4), Started(version=5))
+        await next_of(link, Started)
+        await line.cut()
+        assert await next_of(link, Lost) == Lost("The connection to the server was lost.", 0)
+        assert not link.send(LeaveRace())
+        assert await link.events.receive() == Connecting(1)
+        line = await server.line()
+        assert (await line.greet(token="t")).token == "t"
+        assert await line.heard() == JoinRace(code="ABCDEF", version=5, ref=REJOIN_REFERENCE)
+        await line.say(Hidden(version=6))
+        assert await next_of(link, Hidden) == Hidden(version=6)
+
+
+async def test_pauses_between_tries_grow_with_full_jitter_up_to_ten_seconds(autojump_clock: MockClock, server: FakeServer) -> None:
+    async with open_link(URL, ANNA, dial=server.dial, generator=random.Random(7)) as link:
+        line = await server.line()
+        await line.greet()
+        await next_of(link, Welcome)
+        server.refusal = ConnectionRefusedError()
+        await line.cut()
+        pauses: list[int] = []
+        attempts: list[int] = []
+        while len(pauses) < 40:
+            event = await next_of(link, Lost, Connecting)
+            if isinstance(event, Connecting):
+                attempts.append(event.attempt)
+            elif isinstance(event, Lost) and event.retry_in_ms is not None:
+                pauses.append(event.retry_in_ms)
+        assert pauses[0] == 0
+        assert attempts == list(range(1, 40))
+        for number, pause in enumerate(pauses):
+            assert 0 <= pause <= min(LONGEST_PAUSE, 0.5 * 2**number) * 1000
+        assert max(pauses[10:]) > 8000
+        assert min(pauses[10:]) < 2000
+        waited = [later - earlier for earlier, later in zip(server.dialled_at[1:], server.dialled_at[2:], strict=False)]
+        assert waited == pytest.approx([pause / 1000 for pause in pauses[1 : len(waited) + 1]], abs=0.001)
+        server.refusal = None
+        await next_of(link, Connected)
+
+
+async def test_a_server_that_takes_and_drops_at_once_is_not_hammered(autojump_clock: MockClock, server: FakeServer) -> None:
+    async with open_link(URL, ANNA, dial=server.dial, generator=random.Random(1)) as link:
+        for _ in range(12):
+            await (await server.line()).cut()
+            await next_of(link, Lost)
+        assert trio.current_time() - server.dialled_at[0] > 10
+
+
+async def test_without_reconnecting_a_lost_line_is_the_end(autojump_clock: MockClock, server: FakeServer) -> None:
+    async with open_link(URL, ANNA, reconnect=False, dial=server.dial) as link:
+        await (await server.line()).cut()
+        assert await next_of(link, Lost) == Lost("The connection to the server was lost.", None)
+        with pytest.raises(trio.EndOfChannel):
+            await link.events.receive()
+        assert not link.send(LeaveRace())
+
+
+@pytest.mark.parametrize("code", [CloseCode.TAKEN_OVER, CloseCode.FLOOD, CloseCode.TOO_MANY_ERRORS, CloseCode.HELLO_TIMEOUT])
+async def test_these_close_codes_are_final(autojump_clock: MockClock, server: FakeServer, code: CloseCode) -> None:
+    async with open_link(URL, ANNA, dial=server.dial) as link:
+        line = await server.line()
+        await line.greet()
+        await line.close(code)
+        lost = await next_of(link, Lost)
+        assert isinstance(lost, Lost)
+        assert lost.retry_in_ms is None
+        assert lost.reason.endswith(".")
+        with pytest.raises(trio.EndOfChannel):
+            await link.events.receive()
+
+
+@pytest.mark.parametrize("code", [1000, 1001, 1011, 1012, 1013, CloseCode.TOO_SLOW, 4999])
+async def test_after_these_close_codes_the_link_comes_back(autojump_clock: MockClock, server: FakeServer, code: int) -> None:
+    async with open_link(URL, ANNA, dial=server.dial) as link:
+        line = await server.line()
+        await line.greet()
+        await line.close(code, "because\x1b[31m of it")
+        lost = await next_of(link, Lost)
+        assert isinstance(lost, Lost)
+        assert lost.retry_in_ms == 0
+        assert "\x1b" not in lost.reason
+        await (await server.line()).greet()
+
+
+async def test_bytes_that_are_no_message_end_the_link_with_a_sentence(autojump_clock: MockClock, server: FakeServer) -> None:
+    async with open_link(URL, ANNA, dial=server.dial) as link:
+        line = await server.line()
+        await line.greet()
+        await line.ws.send(b"\xc1 nonsense")
+        lost = await next_of(link, Lost)
+        assert isinstance(lost, Lost)
+        assert lost.reason.startswith("The server sent what this version cannot read")
+        assert lost.retry_in_ms is None
+
+
+async def test_what_only_a_newer_server_says_is_passed_over_without_a_gap(autojump_clock: MockClock, server: FakeServer) -> None:
+    async with open_link(URL, ANNA, subprotocol=JSON, dial=server.dial) as link:
+        line = await server.line()
+        await line.greet()
+        await line.say(room(version=3))
+        await line.ws.send('{"type": "weather", "sun": true}')
+        await line.ws.send('{"type": "applause", "version": 4}')
+        await line.say(Started(version=5))
+        assert await next_of(link, Hidden, Started) == Hidden(version=4)
+        assert await next_of(link, Hidden, Started) == Started(version=5)
+
+
+async def test_a_message_larger_than_any_ends_the_link_with_a_sentence(autojump_clock: MockClock, server: FakeServer) -> None:
+    async with open_link(URL, ANNA, dial=server.dial) as link:
+        line = await server.line()
+        await line.greet()
+        await line.ws.send(bytes(2_000_000))
+        lost = await next_of(link, Lost)
+        assert isinstance(lost, Lost)
+        assert lost.reason.startswith("The server sent what this version cannot read")
+        assert lost.retry_in_ms is None
+
+
+async def test_another_version_of_the_wire_after_a_restart_is_final(autojump_clock: MockClock) -> None:
+    async with FakeServer.running() as old, FakeServer.running(["carpet.v2.msgpack"]) as new:
+        servers = [old, new]
+
+        async def dial() -> trio.abc.Stream:
+            return await servers.pop(0).dial()
+
+        async with open_link(URL, ANNA, dial=dial) as link:
+            line = await old.line()
+            await line.greet()
+            await line.close(1012)
+            assert isinstance(await next_of(link, Lost), Lost)
+            lost = await next_of(link, Lost)
+            assert isinstance(lost, Lost)
+            assert "does not speak carpet.v1.msgpack" in lost.reason
+            assert lost.retry_in_ms is None
+
+
+# ---- gaps
+
+
+async def in_room(server: FakeServer, link: Link, version: int = 3) -> Line:
+    line = await server.line()
+    await line.greet()
+    await line.say(room(version=version))
+    await next_of(link, Room)
+    return line
+
+
+async def test_a_missed_event_makes_the_link_join_again_once_and_the_app_sees_no_gap(autojump_clock: MockClock, server: FakeServer) -> None:
+    async with open_link(URL, ANNA, dial=server.dial) as link:
+        line = await in_room(server, link)
+        await line.say(Hidden(version=5), Hidden(version=6))
+        assert await line.heard() == JoinRace(code="ABCDEF", version=3, ref=REJOIN_REFERENCE)
+        await line.say(*(Hidden(version=version) for version in (4, 5, 6, 7)))
+        assert [await next_of(link, Hidden) for _ in range(4)] == [Hidden(version=version) for version in (4, 5, 6, 7)]
+        link.send(LeaveRace())
+        assert await line.heard() == LeaveRace()  # and no second join before it
+
+
+async def test_repeated_events_are_passed_on_once(autojump_clock: MockClock, server: FakeServer) -> None:
+    async with open_link(URL, ANNA, dial=server.dial) as link:
+        line = await in_room(server, link)
+        await line.say(Hidden(version=3), Hidden(version=4), Hidden(version=4), Hidden(version=5))
+        assert [await next_of(link, Hidden) for _ in range(2)] == [Hidden(version=4), Hidden(version=5)]
+
+
+async def test_a_room_that_is_gone_on_return_is_told_as_left(autojump_clock: MockClock, server: FakeServer) -> None:
+    async with open_link(URL, ANNA, dial=server.dial) as link:
+        line = await in_room(server, link)
+        await line.cut()
+        line = await server.line()
+        await line.greet()
+        await line.heard()
+        await line.say(refusal(ErrorCode.NO_SUCH_ROOM, REJOIN_REFERENCE))
+        assert isinstance(await next_of(link, said.Error), said.Error)
+        assert await next_of(link, Left) == Left(code="ABCDEF", reason="closed")
+
+
+async def test_a_busy_server_is_asked_again_a_second_later(autojump_clock: MockClock, server: FakeServer) -> None:
+    async with open_link(URL, ANNA, dial=server.dial) as link:
+        line = await in_room(server, link)
+        await line.cut()
+        line = await server.line()
+        await line.greet()
+        first = await line.heard()
+        await line.say(refusal(ErrorCode.SERVER_BUSY, REJOIN_REFERENCE))
+        asked = trio.current_time()
+        assert await line.heard() == first
+        assert trio.current_time() - asked == pytest.approx(1.0)
+
+
+async def test_a_room_that_was_left_is_not_joined_again(autojump_clock: MockClock, server: FakeServer) -> None:
+    async with open_link(URL, ANNA, dial=server.dial) as link:
+        line = await in_room(server, link)
+        await line.say(Left(code="ABCDEF", reason="left"))
+        await next_of(link, Left)
+        await line.cut()
+        line = await server.line()
+        await line.greet()
+        await next_of(link, Welcome)
+        link.send(FollowLobby())
+        assert await line.heard() == FollowLobby()
+
+
+# ---- first connections that fail
+
+
+async def failure(url: str = URL, **options: object) -> LinkError:
+    with pytest.raises(LinkError) as caught:
+        async with open_link(url, ANNA, **options):  # type: ignore[arg-type]
+            pass
+    sentence = str(caught.value)
+    assert sentence.endswith((".", "?"))
+    assert "\n" not in sentence
+    return caught.value
+
+
+async def test_a_bad_address_is_one_sentence() -> None:
+    assert "write ws:// instead" in str(await failure("http://carpet.example"))
+
+
+async def test_a_refused_connection_is_one_sentence() -> None:
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        error = await failure(f"127.0.0.1:{unused.getsockname()[1]}")
+    assert isinstance(error, Unreachable)
+    assert "refused" in str(error)
+
+
+async def test_an_unknown_host_is_one_sentence() -> None:
+    async def no_such_name() -> trio.abc.Stream:
+        raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+
+    error = await failure("ws://no.such.example:1", dial=no_such_name)
+    assert isinstance(error, Unreachable)
+    assert "no host named no.such.example" in str(error)
+
+
+async def test_a_server_that_never_answers_is_one_sentence(autojump_clock: MockClock) -> None:
+    async with FakeServer.running() as silent:
+        silent.silent = True
+        error = await failure(dial=silent.dial)
+    assert isinstance(error, Unreachable)
+    assert "within 10 seconds" in str(error)
+
+
+async def test_no_common_version_is_one_sentence(autojump_clock: MockClock) -> None:
+    async with FakeServer.running(["carpet.v2.msgpack"]) as newer:
+        assert isinstance(await failure(dial=newer.dial), OtherVersion)
+
+
+async def test_a_websocket_server_of_something_else_is_one_sentence(autojump_clock: MockClock) -> None:
+    async with FakeServer.running([]) as other:
+        assert isinstance(await failure(dial=other.dial), NotCarpetServer)
+
+
+@pytest.mark.parametrize(
+    ("answer", "kind"),
+    [
+        (b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n", NotCarpetServer),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi", NotCarpetServer),
+        (b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n", NotCarpetServer),
+        (b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n", Unreachable),
+        (b"220 mail.example ESMTP\r\n", NotCarpetServer),
+        (b"", NotCarpetServer),
+    ],
+)
+async def test_what_is_no_carpet_server_is_one_sentence(
+    autojump_clock: MockClock, nursery: trio.Nursery, answer: bytes, kind: type[LinkError]
+) -> None:
+    async def dial() -> trio.abc.Stream:
+        ours, theirs = memory_stream_pair()
+
+        async def answering() -> None:
+            await theirs.receive_some()
+            await theirs.send_all(answer)
+            await theirs.aclose()
+
+        nursery.start_soon(answering)
+        return ours
+
+    assert type(await failure(dial=dial)) is kind
+
+
+async def test_a_certificate_of_nobody_known_is_one_sentence(nursery: trio.Nursery) -> None:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    trustme.CA().issue_cert("localhost").configure_cert(context)
+
+    async def handle(stream: trio.abc.Stream) -> None:
+        with pytest.raises(trio.BrokenResourceError):
+            await trio.SSLStream(stream, context, server_side=True).do_handshake()
+
+    listeners = await nursery.start(trio.serve_tcp, handle, 0)
+    error = await failure(f"wss://localhost:{listeners[0].socket.getsockname()[1]}")
+    assert isinstance(error, NotTrusted)
+    nursery.cancel_scope.cancel()
+
+
+async def test_a_plain_server_behind_wss_is_one_sentence(nursery: trio.Nursery) -> None:
+    async def handle(stream: trio.abc.Stream) -> None:
+        await stream.receive_some()
+        await stream.send_all(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+
+    listeners = await nursery.start(trio.serve_tcp, handle, 0)
+    error = await failure(f"wss://localhost:{listeners[0].socket.getsockname()[1]}")
+    assert isinstance(error, NotTrusted)
+    assert "ws:// instead of wss://" in str(error)
+    nursery.cancel_scope.cancel()
