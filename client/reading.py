@@ -5,6 +5,7 @@ Pure functions of values; the rules of the games stay on the server: everything 
 
 from __future__ import annotations
 
+from client.model import RoomModel
 from protocol.record import Record
 from protocol.views import RaceOptions, RulesInfo, SeatInfo, View
 
@@ -36,6 +37,17 @@ def deck_size(rules: tuple[RulesInfo, ...], options: RaceOptions) -> int:
 def on_last_cards(seat: SeatInfo, cards: int) -> bool:
     """At most ten cards are left to bring home."""
     return seat.home >= cards - LAST_CARDS
+
+
+def bell_due(before: RoomModel | None, after: RoomModel | None, rules: tuple[RulesInfo, ...]) -> bool:
+    """The bell rings when a race starts and when an opponent reaches his last ten cards."""
+    if before is None or after is None or (before.code, before.race) != (after.code, after.race):
+        return False
+    if before.phase in ("waiting", "countdown") and after.phase == "racing":
+        return True
+    cards = deck_size(rules, after.options)
+    far = {info.seat for info in before.opponents if on_last_cards(info, cards)}
+    return after.phase == "racing" and any(on_last_cards(info, cards) and info.seat not in far for info in after.opponents)
 
 
 def foundation_counts(foundations: dict[str, int]) -> tuple[tuple[str, int], ...]:

@@ -1,0 +1,188 @@
+"""The one key table: what every key does, on which screen, and the words for it. Bindings, the `?` page and the docs are made from it.
+
+On the race screen the letters of the columns name slots: `b3` plays b3. h, j, k and l move the cursor there as everywhere, so a column
+h or j (only the big layouts have one) is named after an apostrophe: `'h3`. For this to work no action of the race screen may have
+a small letter that is a column; a test holds the table to it. Must not know of widgets: keys have urwid's names, as plain text.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Final, NamedTuple
+
+COLUMN_LETTERS: Final = "abcdefghij"
+CURSOR_LETTERS: Final = "hjkl"
+SLOT_STARTERS: Final = frozenset(COLUMN_LETTERS) - frozenset(CURSOR_LETTERS) | {"p"}
+"""Letters that begin a slot name on the race screen without an apostrophe; p1 to p8 are Persian Rug's reserves."""
+
+
+class Place(StrEnum):
+    """Where a key works."""
+
+    HOME = "home"
+    FORM = "form"
+    WAITING = "waiting"
+    RACE = "race"
+    RESULT = "result"
+    HELP = "help"
+    CHOICE = "choice"
+
+
+class Action(StrEnum):
+    """Everything the player can do, by keys or by the mouse."""
+
+    UP = "up"
+    DOWN = "down"
+    LEFT = "left"
+    RIGHT = "right"
+    PLAY = "play"
+    SLOT = "slot"
+    WASTE = "waste"
+    STOCK = "stock"
+    REDEAL = "redeal"
+    MOVE = "move"
+    KEEP = "keep"
+    RESIGN = "resign"
+    READY = "ready"
+    CHAT = "chat"
+    REMATCH = "rematch"
+    DETAILS = "details"
+    LEAVE = "leave"
+    BOT = "bot"
+    OPEN = "open"
+    CODE = "code"
+    RACES = "races"
+    BACK = "back"
+    YES = "yes"
+    NO = "no"
+    COLOURS = "colours"
+    ASCII = "ascii"
+    BELL = "bell"
+    HELP = "help"
+    QUIT = "quit"
+
+
+class Binding(NamedTuple):
+    """One row. label: one or two words for a button; help: the sentence of the `?` page; shown: among the buttons at the foot."""
+
+    action: Action
+    keys: tuple[str, ...]
+    places: frozenset[Place]
+    label: str
+    help: str
+    shown: bool = True
+
+
+_EVERYWHERE: Final = frozenset(Place) - {Place.CHOICE}
+
+_CURSOR: Final = frozenset(Place)
+_ROOM: Final = frozenset({Place.WAITING, Place.RACE, Place.RESULT})
+
+
+def _on(*places: Place) -> frozenset[Place]:
+    return frozenset(places)
+
+
+TABLE: Final[tuple[Binding, ...]] = (
+    # The race
+    Binding(Action.PLAY, ("enter", " "), frozenset(Place) - {Place.HELP}, "play", "Play the card under the cursor; take the marked line."),
+    Binding(Action.SLOT, ("'",), _on(Place.RACE), "slot", "Name a slot: b3 at once, 'h3 where the letter moves the cursor.", shown=False),
+    Binding(Action.WASTE, ("w",), _on(Place.RACE), "waste", "The waste's top card goes home, or fills the gap that waits."),
+    Binding(Action.STOCK, ("s",), _on(Place.RACE), "stock", "Turn the next stock card, or fill the gap that waits from the stock."),
+    Binding(Action.REDEAL, ("r",), _on(Place.RACE), "redeal", "Redeal the waste, where the rules have it.", shown=False),
+    Binding(Action.MOVE, (":",), _on(Place.RACE), "move", "Type a whole move: b3, w, s, w:b3, c5:w, b3+.", shown=False),
+    Binding(Action.KEEP, ("K",), _on(Place.RACE), "stop", "Stop here and keep your cards home (asks first)."),
+    Binding(Action.RESIGN, ("R",), _on(Place.RACE), "resign", "Give the race up (asks first)."),
+    # Moving about
+    Binding(Action.UP, ("up", "k"), _CURSOR, "up", "Cursor up.", shown=False),
+    Binding(Action.DOWN, ("down", "j"), _CURSOR, "down", "Cursor down.", shown=False),
+    Binding(Action.LEFT, ("left", "h"), _CURSOR, "left", "Cursor left; on a form, the value before.", shown=False),
+    Binding(Action.RIGHT, ("right", "l"), _CURSOR, "right", "Cursor right; on a form, the value after.", shown=False),
+    # Home
+    Binding(Action.BOT, ("b",), _on(Place.HOME), "bot", "Race a house bot.", shown=False),
+    Binding(Action.OPEN, ("o",), _on(Place.HOME), "open", "Open a race for others.", shown=False),
+    Binding(Action.CODE, ("c",), _on(Place.HOME), "code", "Join a race by its code.", shown=False),
+    Binding(Action.RACES, ("r",), _on(Place.HOME), "races", "Go to the open races.", shown=False),
+    Binding(Action.BACK, ("esc",), _on(Place.FORM, Place.HELP, Place.CHOICE, Place.RACE), "back", "Back, or forget what was begun."),
+    # In a room
+    Binding(Action.READY, ("r",), _on(Place.WAITING), "ready", "Ready: when everybody is, the race starts."),
+    Binding(Action.REMATCH, ("r",), _on(Place.RESULT), "rematch", "Race the same players again."),
+    Binding(Action.DETAILS, ("d",), _on(Place.RESULT), "details", "Show how the deal was checked, or the curves again."),
+    Binding(Action.CHAT, ("t",), _ROOM, "talk", "Say a line to everybody in the room."),
+    Binding(Action.LEAVE, ("L",), _ROOM, "leave", "Leave the room (asks first in a race: it is forfeited then)."),
+    # Answers
+    Binding(Action.YES, ("y",), _on(Place.CHOICE), "yes", "Yes."),
+    Binding(Action.NO, ("n",), _on(Place.CHOICE), "no", "No."),
+    # Everywhere
+    Binding(Action.COLOURS, ("C", "f2"), _EVERYWHERE, "colours", "Next colours: two-colour, four-colour, colour-blind, none.", shown=False),
+    Binding(Action.ASCII, ("A", "f3"), _EVERYWHERE, "ascii", "Plain ASCII, or suit symbols and lines.", shown=False),
+    Binding(Action.BELL, ("B", "f4"), _EVERYWHERE, "bell", "Bell on or off.", shown=False),
+    Binding(Action.HELP, ("?", "f1"), _EVERYWHERE, "help", "This page."),
+    Binding(Action.QUIT, ("q",), _EVERYWHERE - {Place.HELP}, "quit", "Quit (asks first in a race)."),
+    Binding(Action.BACK, ("q",), _on(Place.HELP), "back", "Close this page.", shown=False),
+)
+
+KEY_NAMES: Final = {" ": "space", "up": "↑", "down": "↓", "left": "←", "right": "→", "f1": "F1", "f2": "F2", "f3": "F3", "f4": "F4"}
+
+GROUPS: Final[tuple[tuple[str, frozenset[Place]], ...]] = (
+    ("In a race", _on(Place.RACE)),
+    ("Before and after a race", _on(Place.WAITING, Place.RESULT)),
+    ("At home", _on(Place.HOME, Place.FORM)),
+)
+
+
+def action_for(place: Place, key: str) -> Action | None:
+    """What `key` does there."""
+    return _BY_KEY.get((place, key))
+
+
+def key_of(action: Action) -> str:
+    """The first key of an action, for a button or a hint."""
+    return next(binding.keys[0] for binding in TABLE if binding.action is action)
+
+
+def shown_at(place: Place) -> tuple[Binding, ...]:
+    """The bindings to show as buttons at the foot of a screen."""
+    return tuple(binding for binding in TABLE if place in binding.places and binding.shown)
+
+
+def key_text(binding: Binding, *, ascii_only: bool = False) -> str:
+    """The keys of a row as people read them: `↑ k`."""
+    names = {} if ascii_only else KEY_NAMES
+    return " ".join(names.get(key, KEY_NAMES[key] if key == " " else key) for key in binding.keys)
+
+
+def help_rows(*, ascii_only: bool = False) -> tuple[tuple[str, tuple[tuple[str, str], ...]], ...]:
+    """The `?` page: (heading, rows of (keys, sentence)); every row of the table once, under the first group that it belongs to."""
+    left = list(TABLE)
+    pages: list[tuple[str, tuple[tuple[str, str], ...]]] = []
+    for heading, places in (("Everywhere", frozenset[Place]()), *GROUPS, ("Questions", frozenset({Place.CHOICE, Place.HELP}))):
+        wide = heading == "Everywhere"
+        mine = [binding for binding in left if (len(binding.places) > 4 if wide else binding.places & places)]
+        left = [binding for binding in left if binding not in mine]
+        rows = tuple((key_text(binding, ascii_only=ascii_only), binding.help) for binding in mine)
+        pages.append((heading, rows))
+    return tuple(sorted(pages, key=lambda page: page[0] != "In a race"))
+
+
+def markdown() -> str:
+    """The table for the README."""
+    lines = ["| key | where | what it does |", "|---|---|---|"]
+    for binding in TABLE:
+        where = "everywhere" if len(binding.places) > 4 else ", ".join(place.value for place in Place if place in binding.places)
+        lines.append(f"| `{key_text(binding)}` | {where} | {binding.help} |")
+    return "\n".join(lines) + "\n"
+
+
+def _by_key() -> dict[tuple[Place, str], Action]:
+    table: dict[tuple[Place, str], Action] = {}
+    for binding in TABLE:
+        for place in binding.places:
+            for key in binding.keys:
+                if (place, key) in table:
+                    raise ValueError(f"the key {key!r} is bound twice on the screen {place.value}")
+                table[place, key] = binding.action
+    return table
+
+
+_BY_KEY: Final = _by_key()

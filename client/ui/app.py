@@ -1,0 +1,146 @@
+"""The driver: urwid's main loop, the link's events and a ticking clock, each a task of one nursery of our own.
+
+Owns the terminal while it runs and gives it back on every way out: a quit, a signal, a lost terminal, an error anywhere. All state is
+in the controller; the root widget draws what it holds, when it has changed or when a shown second has passed.
+"""
+
+from __future__ import annotations
+
+import secrets
+import signal
+import threading
+from typing import Literal
+
+import trio
+import urwid
+from urwid.display.common import BaseScreen
+
+from client.link import Link, LinkEvent
+from client.reading import bell_due
+from client.ui.controller import Controller
+from client.ui.desk import Desk, UiSettings
+from client.ui.root import Root
+from client.ui.start import AppOutcome, Start
+from client.ui.theme import entries, theme_for
+from protocol.record import Record
+from protocol.server_messages import ServerMessage
+
+TICK_S = 0.1
+"""While a clock runs; a tick redraws only what has changed."""
+IDLE_TICK_S = 0.5
+
+
+async def run_app(link: Link, *, settings: UiSettings, start: Start, screen: BaseScreen | None = None) -> AppOutcome:
+    """Run the screens over `link` until the player quits or the process is told to end; returns how it ended.
+
+    screen: an urwid display, for tests; by default the terminal. The link is the caller's: it is not closed here.
+    """
+    app = App(link, settings=settings, start=start, screen=screen)
+    return await app.run()
+
+
+class App:
+    """One run of the client's screens."""
+
+    def __init__(self, link: Link, *, settings: UiSettings, start: Start, screen: BaseScreen | None = None) -> None:
+        self._link = link
+        self._screen = screen if screen is not None else urwid.display.raw.Screen()
+        self._colours: int = getattr(self._screen, "colors", 256)
+        if settings.colours is not None:
+            self._set_colours(settings.colours)
+        self._controller = Controller(link, desk=Desk(settings=settings), start=start, nonce=_nonce, now_ms=_now_ms)
+        self._root = Root(self._controller, colours=self._colours, now_ms=_now_ms)
+        self._event_loop = urwid.TrioEventLoop()
+        self._loop = urwid.MainLoop(self._root, screen=self._screen, event_loop=self._event_loop)
+        self._reason: Literal["quit", "signal", "terminal"] = "quit"
+        self._record: Record | None = None
+        self._looks: UiSettings | None = None
+        self._root.after = self._settle
+        self._settle()
+
+    async def run(self) -> AppOutcome:
+        """Open the nursery, start the screen, and wait for the end."""
+        async with trio.open_nursery() as nursery:
+            self._nursery = nursery
+            if threading.current_thread() is threading.main_thread():
+                await nursery.start(self._watch_signals)
+            nursery.start_soon(self._listen)
+            nursery.start_soon(self._tick)
+            try:
+                # `start` restores the terminal when the block is left, in whatever way.
+                with self._loop.start():
+                    await self._event_loop.run_async()
+            except OSError:
+                # The terminal went away: nothing is left to draw on.
+                self._reason = "terminal"
+            nursery.cancel_scope.cancel()
+        room = self._controller.model.room
+        held = room.code if room is not None and room.seat is not None and room.phase != "over" else None
+        return AppOutcome(self._reason, self._controller.desk.settings, held, self._record)
+
+    async def _listen(self) -> None:
+        async for event in self._link.events:
+            self._hear(event)
+
+    def _hear(self, event: ServerMessage | LinkEvent) -> None:
+        before = self._controller.model
+        self._controller.hear(event)
+        after = self._controller.model
+        if after.room is not None and after.room.record is not None:
+            self._record = after.room.record
+        rules = after.welcome.rules if after.welcome is not None else ()
+        if self._controller.desk.settings.bell and bell_due(before.room, after.room, rules):
+            self._bell()
+        self._settle()
+
+    async def _tick(self) -> None:
+        shown = ""
+        while True:
+            room = self._controller.model.room
+            await trio.sleep(TICK_S if room is not None and room.phase in ("countdown", "racing") else IDLE_TICK_S)
+            self._controller.tick()
+            text = self._root.clock_text()
+            if text != shown:
+                shown = text
+                self._root.redraw()
+
+    async def _watch_signals(self, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
+        # Ctrl+C included: as an exception it could strike anywhere, between two halves of an escape sequence too.
+        with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM, signal.SIGHUP) as signals:
+            task_status.started()
+            async for _ in signals:
+                self._end("signal")
+
+    def _end(self, reason: Literal["quit", "signal", "terminal"]) -> None:
+        self._reason = reason
+        self._nursery.cancel_scope.cancel()
+
+    def _settle(self) -> None:
+        """After anything has happened: new colours, a redraw, or the end."""
+        if self._controller.quitting:
+            self._end("quit")
+        settings = self._controller.desk.settings
+        if settings != self._looks:
+            self._looks = settings
+            theme = theme_for(settings.palette, ascii_only=settings.ascii, colours=self._colours)
+            self._screen.register_palette(entries(theme.palette, exact=self._colours > 256))
+        self._root.redraw()
+
+    def _set_colours(self, colours: Literal[1, 16, 88, 256, 16777216]) -> None:
+        self._colours = colours
+        set_properties = getattr(self._screen, "set_terminal_properties", None)
+        if set_properties is not None:
+            set_properties(colors=colours)
+
+    def _bell(self) -> None:
+        if isinstance(self._screen, urwid.display.raw.Screen) and self._screen.started:
+            self._screen.write("\a")
+            self._screen.flush()
+
+
+def _nonce() -> str:
+    return secrets.token_hex(16)
+
+
+def _now_ms() -> int:
+    return int(trio.current_time() * 1000)

@@ -1,0 +1,94 @@
+"""How far everybody is: name, bar, cards home, foundations; three rows a seat, or two, or one, as there is room."""
+
+from __future__ import annotations
+
+from client.reading import foundation_counts, on_last_cards
+from client.ui.frame import Line, clip, fit, line_width, spread
+from client.ui.theme import Theme
+from protocol.text import clean_name
+from protocol.views import SeatInfo
+
+STATE_WORDS = {
+    "waiting": "",
+    "racing": "",
+    "won": "home!",
+    "stalled": "stalled",
+    "stopped": "stopped",
+    "forfeited": "gave up",
+    "out-of-time": "time up",
+}
+
+
+def bar(value: int, total: int, width: int, theme: Theme, role: str) -> Line:
+    """A bar of `width` columns, exact to the eighth of a column where the alphabet has eighths."""
+    parts = theme.glyphs.bar
+    steps = len(parts)
+    filled = max(0, min(value, total)) * width * steps // max(total, 1)
+    whole, part = divmod(filled, steps)
+    text = parts[-1] * whole + (parts[part - 1] if part else "")
+    return [(role, text), ("rest", theme.glyphs.bar_rest * (width - len(text)))]
+
+
+def seat_name(info: SeatInfo) -> str:
+    """Who sits there, cleaned again: a server is not to be trusted with a terminal."""
+    if info.name is None:
+        return "free seat"
+    return clean_name(info.name) or "nameless"
+
+
+def status_word(info: SeatInfo, away_ms: int | None) -> str:
+    """What is to be known of a seat beside its cards, or nothing."""
+    if STATE_WORDS[info.state]:
+        return STATE_WORDS[info.state]
+    if info.name is not None and not info.connected:
+        return "away" if away_ms is None else f"away {max(away_ms, 0) // 1000} s"
+    return ""
+
+
+def seat_lines(info: SeatInfo, width: int, rows: int, theme: Theme, *, cards: int, own: bool, away_ms: int | None = None) -> list[Line]:
+    """One seat in `rows` rows (1 to 3) of `width` columns."""
+    role = "own" if own else "other"
+    name, word = seat_name(info), status_word(info, away_ms)
+    if rows <= 1:
+        counts = "/".join(str(count) for _, count in foundation_counts(info.foundations))
+        tail: Line = [("strong", f" {info.home:>2} "), ("faint", fit(counts, 10))]
+        room = width - line_width(tail)
+        label = fit(word or name, 8) if word else fit(name, 8)
+        return [[("bad" if word and word != "home!" else role, label + " "), *bar(info.home, cards, max(room - 9, 1), theme, role), *tail]]
+    count_role = "good" if on_last_cards(info, cards) else "strong"
+    count: Line = [(count_role, f"{info.home}"), ("faint", f"/{cards}")]
+    if word:
+        count = [("good" if info.state == "won" else "bad", f"{word}  "), *count]
+    who = f"{clip(name, width - line_width(count) - 7)}{' (you)' if own else ''}"
+    lines = [spread([(role, who)], count, width, "felt"), bar(info.home, cards, width, theme, role)]
+    if rows == 2:
+        return lines
+    suits: Line = []
+    for suit, number in foundation_counts(info.foundations):
+        suits += [(f"suit {suit}", theme.glyphs.suits[suit]), ("faint", fit(str(number), 3))]
+    moves = f"{info.ply} move{'' if info.ply == 1 else 's'}"
+    if info.bot is not None:
+        moves = f"bot {theme.glyphs.middle} {moves}"
+    lines.append(spread(suits, [("faint", moves)], width, "felt"))
+    return lines
+
+
+def all_bars(
+    seats: tuple[SeatInfo, ...], own: int | None, width: int, height: int, theme: Theme, *, cards: int, away_ms: dict[int, int]
+) -> list[Line]:
+    """Every seat, one's own first, as roomy as `height` allows; what does not fit even so is cut at the end."""
+    ordered = sorted((info for info in seats if info.name is not None), key=lambda info: info.seat != own)
+    if not ordered:
+        return []
+    count = len(ordered)
+    # Roomiest first: three rows and a free one between, three, two, one row a seat.
+    rows, free = next(
+        ((rows, free) for rows, free in ((3, 1), (3, 0), (2, 1), (2, 0), (1, 0)) if count * (rows + free) - free <= height), (1, 0)
+    )
+    lines: list[Line] = []
+    for number, info in enumerate(ordered):
+        if number and free:
+            lines.append([("felt", "")])
+        away = away_ms.get(info.seat)
+        lines += seat_lines(info, width, rows, theme, cards=cards, own=info.seat == own, away_ms=away)
+    return lines[:height]

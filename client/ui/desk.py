@@ -1,0 +1,156 @@
+"""The player's own side of the screen: cursor, marked line, open question, settings. One frozen value beside the model.
+
+Pure: what a key or a click makes of it is decided in `client.ui.controller`, how it looks in the screens.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from client.keys import Place
+from client.model import Model
+from protocol.views import MAX_SEATS, BotInfo, RaceOptions, RulesInfo
+
+QuestionKind = Literal["move", "keep", "resign", "leave", "quit"]
+PromptKind = Literal["code", "chat", "move", "deal"]
+TIME_LIMITS_S = (60, 120, 180, 300, 600, 900, 1200, 1800, 3600)
+
+
+@dataclass(frozen=True, slots=True)
+class UiSettings:
+    """How the player likes it. colours: 1, 16, 88, 256 or 2**24, or None to ask the terminal (and `NO_COLOR`)."""
+
+    palette: str = "classic"
+    ascii: bool = False
+    bell: bool = True
+    colours: Literal[1, 16, 88, 256, 16777216] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """Something to answer before anything else: lines to choose from, the first one marked."""
+
+    kind: QuestionKind
+    text: str
+    lines: tuple[str, ...]
+    values: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class OpenForm:
+    """The race about to be opened."""
+
+    options: RaceOptions = field(default_factory=RaceOptions)
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """cursor: a slot, `w` or `s`. typed: what there is of a slot name. item: the marked line of a menu or question.
+
+    help_from: first line of the help page, None when it is closed. note: a remark about the last key. prompt: what is being typed.
+    """
+
+    settings: UiSettings = field(default_factory=UiSettings)
+    cursor: str = "a1"
+    typed: str = ""
+    note: str = ""
+    item: int = 0
+    form: OpenForm | None = None
+    question: Question | None = None
+    prompt: PromptKind | None = None
+    help_from: int | None = None
+    details: bool = False
+
+
+def place_of(model: Model, desk: Desk) -> Place:
+    """Which screen is shown, or what lies over it: the place where keys are looked up."""
+    if desk.help_from is not None:
+        return Place.HELP
+    if desk.question is not None:
+        return Place.CHOICE
+    return scene_of(model, desk)
+
+
+def scene_of(model: Model, desk: Desk) -> Place:
+    """Which screen the model calls for."""
+    room = model.room
+    if room is None:
+        return Place.FORM if desk.form is not None else Place.HOME
+    match room.phase:
+        case "waiting" | "countdown":
+            return Place.WAITING
+        case "racing":
+            return Place.RACE
+        case "over":
+            return Place.RESULT
+
+
+# ---- the open-race form: lines that change with left and right
+
+
+def form_lines(form: OpenForm, rules: tuple[RulesInfo, ...]) -> tuple[tuple[str, str, str], ...]:
+    """(what, value, explanation) for each line; the last one opens the race."""
+    options = form.options
+    chosen = next((info for info in rules if info.id == options.rules), None)
+    return (
+        ("Rules", chosen.name if chosen else options.rules, chosen.explanation if chosen else ""),
+        ("Players", str(options.seats), "Seats the race waits for, yours included."),
+        ("House bots", ", ".join(options.bots) or "none", "Bots take seats from the last one down."),
+        (
+            "Listed",
+            "yes, anybody may join" if options.public else "no, by its code only",
+            "Without this it is joined by its code.",
+        ),
+        ("Deal", options.deal or "random, provably fair", "The same name always gives the same shuffle; enter to type one."),
+        ("Time limit", f"{options.time_limit_s // 60} min", "After it every seat is out of time."),
+        ("Countdown", f"{options.countdown_s} s", "From all ready to the start."),
+        ("Open this race", "", "You get a code to give to the others."),
+    )
+
+
+DEAL_LINE = 4
+OPEN_LINE = 7
+
+
+def form_changed(form: OpenForm, line: int, step: int, rules: tuple[RulesInfo, ...], bots: tuple[BotInfo, ...]) -> OpenForm:
+    """The form after left (-1) or right (+1) on a line. Values go round."""
+    options = form.options
+    values = {name: getattr(options, name) for name in options.__struct_fields__}
+    match line:
+        case 0:
+            values["rules"] = _next(tuple(info.id for info in rules), options.rules, step)
+        case 1:
+            values["seats"] = (options.seats - 1 + step) % MAX_SEATS + 1
+        case 2:
+            values["bots"] = _next(_bot_choices(options.seats, bots), options.bots, step)
+        case 3:
+            values["public"] = not options.public
+        case 4:
+            values["deal"] = None
+        case 5:
+            values["time_limit_s"] = _next(TIME_LIMITS_S, options.time_limit_s, step)
+        case 6:
+            values["countdown_s"] = (options.countdown_s - 1 + step) % 10 + 1
+        case _:
+            pass
+    values["bots"] = values["bots"][: max(values["seats"] - 1, 0)]
+    return replace(form, options=RaceOptions(**values))
+
+
+def with_deal(form: OpenForm, deal: str | None) -> OpenForm:
+    """The form with a named deal, or with a random one."""
+    values = {name: getattr(form.options, name) for name in form.options.__struct_fields__}
+    return replace(form, options=RaceOptions(**(values | {"deal": deal})))
+
+
+def _bot_choices(seats: int, bots: tuple[BotInfo, ...]) -> tuple[tuple[str, ...], ...]:
+    counts = range(1, max(seats, 1))
+    return ((), *[(bot.name,) * count for count in counts for bot in bots])
+
+
+def _next(choices: tuple[object, ...], value: object, step: int) -> object:
+    if not choices:
+        return value
+    at = choices.index(value) if value in choices else 0
+    return choices[(at + step) % len(choices)]

@@ -1,0 +1,158 @@
+"""The parts every screen is put together from: lines of roles, places to click, the head and the foot.
+
+Owns layout helpers only; what is on a screen is the screens' own business.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Protocol, TypeAlias
+
+import urwid
+
+from client.keys import Action, Place, key_text, shown_at
+from client.ui.theme import Markup, Theme
+
+Line: TypeAlias = list[Markup]
+"""One row of a screen, in pieces of one role each."""
+
+
+class Hands(Protocol):
+    """What the mouse can do; the controller implements it and keys end in the same calls."""
+
+    def act(self, action: Action) -> None:
+        """Do what the action's key does."""
+        ...
+
+    def place(self, place: str) -> None:
+        """Play a slot, the waste or the stock."""
+        ...
+
+    def pick(self, index: int) -> None:
+        """Take line `index` of a menu or a question."""
+        ...
+
+
+class Spot(urwid.WidgetWrap[urwid.Widget]):
+    """A widget that does something when it is clicked."""
+
+    def __init__(self, widget: urwid.Widget, press: Callable[[], None]) -> None:
+        super().__init__(widget)
+        self._press = press
+
+    def mouse_event(self, size: tuple[()] | tuple[int] | tuple[int, int], event: str, button: int, col: int, row: int, focus: bool) -> bool:
+        if event != "mouse press" or button != 1:
+            return False
+        self._press()
+        return True
+
+
+def line_width(line: Line) -> int:
+    """How many columns a line takes."""
+    return sum(urwid.calc_width(text, 0, len(text)) for _, text in line)
+
+
+def clip(text: str, width: int) -> str:
+    """`text` in at most `width` columns; wide characters count two, and one that would stick out is left out."""
+    if width <= 0:
+        return ""
+    end, _ = urwid.calc_text_pos(text, 0, len(text), width)
+    return text[:end]
+
+
+def fit(text: str, width: int) -> str:
+    """`text` in exactly `width` columns, clipped or filled with spaces."""
+    text = clip(text, width)
+    return text + " " * (width - urwid.calc_width(text, 0, len(text)))
+
+
+def spread(left: Line, right: Line, width: int, role: str) -> Line:
+    """Two pieces of a row at its two ends; the left one is cut where they would meet."""
+    room = max(width - line_width(right), 0)
+    kept: Line = []
+    for piece_role, text in left:
+        text = clip(text, room)
+        room -= urwid.calc_width(text, 0, len(text))
+        kept.append((piece_role, text))
+    return [*kept, (role, " " * max(room, 0)), *right]
+
+
+def lines_widget(lines: Sequence[Line], role: str = "felt", *, align: urwid.Align = urwid.LEFT) -> urwid.Widget:
+    """Lines as a flow widget; what they leave free is drawn in `role`."""
+    markup: list[Markup | str] = []
+    for number, line in enumerate(lines):
+        if number:
+            markup.append("\n")
+        markup.extend(line or [(role, "")])
+    text = urwid.Text(markup or "", align=align, wrap=urwid.CLIP)
+    return urwid.AttrMap(text, role)
+
+
+def row(*cells: tuple[int, urwid.Widget]) -> urwid.Columns:
+    """Cells of fixed widths side by side."""
+    return urwid.Columns([(urwid.GIVEN, width, cell) for width, cell in cells], box_columns=[])
+
+
+def on_felt(widget: urwid.Widget) -> urwid.Widget:
+    """Felt under everything that has no role of its own."""
+    return urwid.AttrMap(widget, "felt")
+
+
+def button(key: str, label: str, press: Callable[[], None]) -> tuple[int, urwid.Widget]:
+    """A key and its word, to be clicked or read; with its width."""
+    text = [("key", f" {key}"), ("foot", f" {label} ")]
+    return line_width(text), Spot(lines_widget([text], "foot"), press)
+
+
+def foot(place: Place, hands: Hands, theme: Theme, width: int, *, without: frozenset[Action] = frozenset()) -> urwid.Widget:
+    """The last row: the keys of this screen as buttons, as many as fit; help and quit always do."""
+    cells: list[tuple[int, urwid.Widget]] = []
+    bindings = [binding for binding in shown_at(place) if binding.action not in without]
+    left = width
+    for binding in sorted(bindings, key=lambda each: each.action not in (Action.HELP, Action.QUIT)):
+        cell = button(
+            key_text(binding, ascii_only=theme.is_ascii).split(" ")[0],
+            binding.label,
+            lambda action=binding.action: hands.act(action),  # type: ignore[misc]
+        )
+        if cell[0] > left:
+            continue
+        left -= cell[0]
+        cells.append(cell)
+    # Help and quit were counted first to be sure of their room, but belong at the end.
+    cells = cells[2:] + cells[:2]
+    cells.append((max(left, 0), urwid.AttrMap(urwid.Text(""), "foot")))
+    return urwid.AttrMap(row(*[cell for cell in cells if cell[0] > 0]), "foot")
+
+
+def stacked(*parts: urwid.Widget) -> urwid.Pile:
+    """Flow widgets one below the other."""
+    return urwid.Pile([(urwid.PACK, part) for part in parts])
+
+
+def screen(head: urwid.Widget, body: urwid.Widget, *feet: urwid.Widget) -> urwid.Widget:
+    """A whole screen: head, a box that takes what is left, and the feet."""
+    return on_felt(urwid.Pile([(urwid.PACK, head), (urwid.WEIGHT, 1, body), *[(urwid.PACK, part) for part in feet]]))
+
+
+def top(widget: urwid.Widget) -> urwid.Widget:
+    """A flow widget in a box, at its top; felt below."""
+    return urwid.Filler(widget, valign=urwid.TOP)
+
+
+def middle(widget: urwid.Widget, width: int, total: int) -> urwid.Widget:
+    """A flow widget of `width` columns in the middle of `total`."""
+    left = max((total - width) // 2, 0)
+    return urwid.Padding(widget, left=left, width=max(min(width, total), 1))
+
+
+def wrap_text(text: str, width: int) -> list[str]:
+    """Words on lines of at most `width` columns."""
+    lines = [""]
+    for word in text.split():
+        joined = f"{lines[-1]} {word}".strip()
+        if urwid.calc_width(joined, 0, len(joined)) <= width:
+            lines[-1] = joined
+        else:
+            lines.append(clip(word, width))
+    return [line for line in lines if line]

@@ -1,0 +1,90 @@
+"""The pages that lie over a screen: the keys (`?`), questions to answer, and the remark that a terminal is too small."""
+
+from __future__ import annotations
+
+import urwid
+
+from client.keys import Place, help_rows
+from client.ui.desk import Question
+from client.ui.frame import Line, Spot, fit, foot, lines_widget, screen, stacked, top
+from client.ui.scene import Scene, clock_line, head
+
+SMALLEST = (80, 24)
+"""Columns and rows that every screen needs."""
+
+HOW_TO_PLAY = (
+    "Bring every card home: each suit on its foundation, from the Ace up to the King. Cards that can go home carry a mark;",
+    "play them by name (b3), with the cursor and enter, or with the mouse. A gap in the carpet is filled from waste or stock:",
+    "some rules let you choose, then w and s do it. Nothing fits? s turns the stock onto the waste. You race on the very same",
+    "shuffle as the others: the first with every card home wins; otherwise more cards home, then the earlier moment.",
+)
+
+
+def help_lines(scene: Scene, width: int) -> list[Line]:
+    """The whole page, to be scrolled."""
+    lines: list[Line] = [[], [("title", "How to play")]]
+    words = " ".join(HOW_TO_PLAY).split()
+    text = ""
+    for word in words:
+        if len(text) + len(word) + 1 > width - 2:
+            lines.append([("felt", text)])
+            text = word
+        else:
+            text = f"{text} {word}".strip()
+    lines += [[("felt", text)], []]
+    for heading, rows in help_rows(ascii_only=scene.theme.is_ascii):
+        lines.append([("title", heading)])
+        for keys, sentence in rows:
+            lines.append([("strong", f"  {fit(keys, 12)}"), ("felt", sentence)])
+        lines.append([])
+    return lines
+
+
+def help_screen(scene: Scene, size: tuple[int, int]) -> urwid.Widget:
+    """The help page from line `desk.help_from` on."""
+    width, height = size
+    inner = min(width - 4, 92)
+    lines = help_lines(scene, inner)
+    room = height - 2
+    first = max(0, min(scene.desk.help_from or 0, len(lines) - room))
+    body = top(urwid.Padding(lines_widget(lines[first : first + room]), left=(width - inner) // 2, width=inner))
+    return screen(head(scene, width), body, foot(Place.HELP, scene.hands, scene.theme, width))
+
+
+def last_help_line(scene: Scene, size: tuple[int, int]) -> int:
+    """How far the page can be scrolled."""
+    return max(len(help_lines(scene, min(size[0] - 4, 92))) - (size[1] - 2), 0)
+
+
+def over(scene: Scene, below: urwid.Widget, question: Question, size: tuple[int, int]) -> urwid.Widget:
+    """A question in a box over the screen."""
+    width = min(max([len(question.text), *[len(line) + 6 for line in question.lines]]) + 4, size[0] - 4)
+    parts: list[urwid.Widget] = [lines_widget([[], [("panel strong", f" {question.text}")], []], "panel")]
+    for at, line in enumerate(question.lines):
+        marked = at == scene.desk.item
+        pointer = scene.theme.glyphs.pointer if marked else " "
+        number = f"{at + 1}" if question.kind == "move" else ("y" if at == 0 else "n")
+        text = fit(f" {pointer} {number}  {line}", width)
+        parts.append(Spot(lines_widget([[("chosen" if marked else "panel", text)]], "panel"), lambda at=at: scene.hands.pick(at)))  # type: ignore[misc]
+    parts.append(lines_widget([[]], "panel"))
+    box = urwid.Filler(urwid.AttrMap(stacked(*parts), "panel"))
+    height = len(question.lines) + 4
+    return urwid.Overlay(box, below, urwid.CENTER, width, urwid.MIDDLE, min(height, size[1]))
+
+
+def too_small(scene: Scene, size: tuple[int, int]) -> urwid.Widget:
+    """What is shown instead of a screen that does not fit; the race goes on and so do the keys."""
+    width, height = size
+    lines: list[Line] = [
+        [("title", "Too small")],
+        [("felt", f"{width}x{height}; needs {SMALLEST[0]}x{SMALLEST[1]}")],
+        [("felt", "Everything goes on.")],
+    ]
+    room = scene.model.room
+    if room is not None:
+        lines.append(clock_line(scene))
+        own = room.own
+        if own is not None:
+            others = ", ".join(str(info.home) for info in room.opponents if info.name is not None)
+            lines.append([("strong", f"home {own.home}{f' against {others}' if others else ''}")])
+    return urwid.AttrMap(urwid.Filler(lines_widget(lines[: max(height, 1)], align=urwid.CENTER)), "felt")

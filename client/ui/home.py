@@ -1,0 +1,166 @@
+"""The home screen and the form for a new race: a menu, house bots and open races, all one list to walk or click.
+
+`home_items` is the list; what an item does when it is taken is told by its kind and value, so the controller needs no screen for it.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+import urwid
+
+from client.keys import Place
+from client.model import Model
+from client.ui import cards
+from client.ui.desk import OpenForm, form_lines
+from client.ui.frame import Line, Spot, clip, fit, foot, lines_widget, row, screen, stacked, top, wrap_text
+from client.ui.scene import Scene, head, remarks, rules_name
+from protocol.text import clean_chat, clean_name
+
+
+class Item(NamedTuple):
+    """A line that can be taken. value: a bot's name or a race's code."""
+
+    kind: Literal["bot", "open", "code", "race", "help", "quit"]
+    value: str
+    label: str
+    detail: str = ""
+
+
+def home_items(model: Model) -> tuple[Item, ...]:
+    """Everything that can be chosen at home, in the order in which it is shown."""
+    welcome, lobby = model.welcome, model.lobby
+    items = [
+        Item("open", "", "Open a race", "o"),
+        Item("code", "", "Join by code", "c"),
+        Item("help", "", "Keys and help", "?"),
+        Item("quit", "", "Quit", "q"),
+    ]
+    bots = welcome.bots if welcome is not None else ()
+    items += [Item("bot", bot.name, clean_name(bot.name), clean_chat(bot.explanation)) for bot in bots]
+    for race in lobby.races if lobby is not None else ():
+        names = ", ".join(clean_name(name) for name in race.names) or "nobody yet"
+        seats = f"{len(race.names)}/{race.seats}"
+        detail = f"{seats}  {rules_name(model, race.rules)}, {race.time_limit_s // 60} min: {names}"
+        items.append(Item("race", race.code, clean_name(race.code), detail))
+    return tuple(items)
+
+
+MENU_WIDTH = 26
+_FAN = ("AS", "KH", "QD", "JC", "TS")
+
+
+def home_screen(scene: Scene, size: tuple[int, int]) -> urwid.Widget:
+    """The whole home screen as a box widget."""
+    width, height = size
+    model, theme = scene.model, scene.theme
+    feet = (remarks(scene, width, 2), foot(Place.HOME, scene.hands, theme, width))
+    inner = min(width, 110)
+    margin = (width - inner) // 2
+    banner = _banner(scene, inner)
+    items = home_items(model)
+    menu_items = [(at, item) for at, item in enumerate(items) if item.kind in ("open", "code", "help", "quit")]
+    bots = [(at, item) for at, item in enumerate(items) if item.kind == "bot"]
+    races = [(at, item) for at, item in enumerate(items) if item.kind == "race"]
+    list_width = inner - MENU_WIDTH - 5
+    body_height = height - 1 - 3 - 6
+    bot_rows = min(len(bots), max(body_height - 6, 2))
+    left = stacked(
+        _title(scene, "Race a friend", MENU_WIDTH),
+        *[_item(scene, at, item, MENU_WIDTH, key=True) for at, item in menu_items],
+        lines_widget([[]]),
+        _people(scene, MENU_WIDTH),
+    )
+    no_races = "None just now: open one." if model.lobby is not None else ""
+    right = stacked(
+        _title(scene, "Race a house bot (b)", list_width),
+        *_window(scene, bots, list_width, bot_rows, "The server has no bots." if model.welcome is not None else ""),
+        lines_widget([[]]),
+        _title(scene, _races_title(model), list_width),
+        *_window(scene, races, list_width, max(body_height - bot_rows - 4, 1), no_races),
+    )
+    columns = row((margin + 2, lines_widget([[]])), (MENU_WIDTH, left), (2, lines_widget([[]])), (list_width, right))
+    body = top(stacked(urwid.Padding(banner, left=margin), columns))
+    return screen(head(scene, width), body, *feet)
+
+
+def _races_title(model: Model) -> str:
+    if model.lobby is None:
+        return "Open races (r)"
+    return f"Open races (r): {model.lobby.races_open} open, {model.lobby.races_running} running"
+
+
+def _banner(scene: Scene, width: int) -> urwid.Widget:
+    theme = scene.theme
+    words: list[Line] = [
+        [],
+        [("title", "C A R P E T   R A C E")],
+        [("felt", "The same shuffle, two tables,")],
+        [("felt", "first to bring every card home.")],
+    ]
+    welcome = scene.model.welcome
+    if welcome is not None:
+        words.append([("faint", f"You are {clean_name(welcome.name)}.")])
+    card_cells = [(7, lines_widget([[], *cards.face(name, cards.Size(6, 3, 0), theme)])) for name in _FAN]
+    fan = row((2, lines_widget([[]])), *card_cells, (2, lines_widget([[]])), (max(width - 40, 10), lines_widget(words)))
+    return stacked(fan, lines_widget([[]] if welcome is not None else [[], []]))
+
+
+def _title(scene: Scene, text: str, width: int) -> urwid.Widget:
+    rule = scene.theme.glyphs.bar_rest
+    return lines_widget([[("title", clip(text, width)), ("faint", " " + rule * max(width - len(text) - 1, 0))]])
+
+
+def _item(scene: Scene, at: int, item: Item, width: int, *, key: bool = False) -> urwid.Widget:
+    marked = scene.desk.item == at
+    pointer = scene.theme.glyphs.pointer if marked else " "
+    if key:
+        text = f"{pointer} {fit(item.label, width - 5)}{item.detail:>2} "
+        line: Line = [("chosen" if marked else "felt", text)]
+    else:
+        label = fit(item.label, 10)
+        text = fit(f"{pointer} {label} {item.detail}", width)
+        line = [("chosen", text)] if marked else [("strong", text[:13]), ("faint", text[13:])]
+    return Spot(lines_widget([line]), lambda: scene.hands.pick(at))
+
+
+def _window(scene: Scene, items: list[tuple[int, Item]], width: int, rows: int, empty: str) -> list[urwid.Widget]:
+    """As many of the lines as fit, the marked one among them."""
+    if not items:
+        return [lines_widget([[("faint", f"  {empty}")]])]
+    marked = next((number for number, (at, _) in enumerate(items) if at == scene.desk.item), 0)
+    first = max(0, min(marked - rows + 1, len(items) - rows))
+    return [_item(scene, at, item, width) for at, item in items[first : first + rows]]
+
+
+def _people(scene: Scene, width: int) -> urwid.Widget:
+    lobby = scene.model.lobby
+    if lobby is None:
+        return lines_widget([[]])
+    names = ", ".join(clean_name(name) for name in lobby.players[:12])
+    lines: list[Line] = [[("faint", f"{lobby.players_here} here")], *[[("faint", text)] for text in wrap_text(names, width)[:3]]]
+    return lines_widget(lines)
+
+
+def form_screen(scene: Scene, size: tuple[int, int], form: OpenForm) -> urwid.Widget:
+    """The form for a new race."""
+    width, height = size
+    welcome = scene.model.welcome
+    lines = form_lines(form, welcome.rules if welcome is not None else ())
+    inner = min(width - 4, 90)
+    margin = (width - inner) // 2
+    parts: list[urwid.Widget] = [lines_widget([[], [("title", "Open a race")], []])]
+    pointer = scene.theme.glyphs.pointer
+    for at, (what, value, _) in enumerate(lines):
+        marked = at == scene.desk.item
+        text = fit(f"{pointer if marked else ' '} {fit(what, 12)} {clean_chat(value)}", inner)
+        line: Line = [("chosen", text)] if marked else [("strong", text[:15]), ("felt", text[15:])]
+        if not value:
+            parts.append(lines_widget([[]]))
+        parts.append(Spot(lines_widget([line]), lambda at=at: scene.hands.pick(at)))  # type: ignore[misc]
+    explanation = clean_chat(lines[min(scene.desk.item, len(lines) - 1)][2])
+    room = max(height - 18, 1)
+    parts.append(lines_widget([[], *[[("faint", text)] for text in wrap_text(explanation, inner)[:room]]]))
+    parts.append(lines_widget([[], [("faint", "Up and down choose a line, left and right change it, enter opens the race.")]]))
+    body = top(urwid.Padding(stacked(*parts), left=margin, width=inner))
+    return screen(head(scene, width), body, remarks(scene, width, 1), foot(Place.FORM, scene.hands, scene.theme, width))

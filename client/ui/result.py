@@ -1,0 +1,149 @@
+"""The result: who won, everybody's count and time, the progress curves, whether the deal checks out, and what comes next."""
+
+from __future__ import annotations
+
+import urwid
+
+from client.deal_check import check, verdict
+from client.keys import Action, Place
+from client.model import Evidence, RoomModel
+from client.reading import clock_text, curves, deck_size
+from client.ui.frame import Line, Spot, fit, foot, lines_widget, screen, stacked, top, wrap_text
+from client.ui.plot import plot
+from client.ui.scene import Scene, head, remarks
+from client.ui.theme import Theme
+from protocol.record import Record, SeatRecord
+from protocol.text import clean_name
+
+STATE_SENTENCES = {
+    "won": "every card home",
+    "stalled": "no move left",
+    "stopped": "stopped",
+    "forfeited": "gave up",
+    "out-of-time": "out of time",
+    "waiting": "",
+    "racing": "",
+}
+
+
+def result_screen(scene: Scene, size: tuple[int, int]) -> urwid.Widget:
+    """The whole result screen as a box widget."""
+    width, height = size
+    room = scene.model.room
+    assert room is not None
+    feet = (remarks(scene, width, 2), foot(Place.RESULT, scene.hands, scene.theme, width, without=frozenset({Action.PLAY})))
+    record = room.record
+    if record is None:
+        return screen(head(scene, width), urwid.Filler(urwid.Text("The race is over.", align=urwid.CENTER)), *feet)
+    rules = scene.model.welcome.rules if scene.model.welcome is not None else ()
+    total = deck_size(rules, room.options)
+    inner = min(width - 4, 100)
+    margin = (width - inner) // 2
+    above: list[Line] = [[], _headline(room, record), []]
+    above += _table(scene, room, record, inner, total)
+    above.append([])
+    below = [_deal_line(scene, room, record, total), _rematch_line(scene, room)]
+    room_left = height - 1 - 3 - len(above) - len(below) - 1
+    if scene.desk.details:
+        centre = _details(scene, room, record, inner, total)
+    else:
+        centre = plot(_drawn(room, record), inner, max(min(room_left, 22), 3), scene.theme, cards=total)
+    parts = [
+        lines_widget(above),
+        urwid.AttrMap(lines_widget(centre, "panel"), "panel"),
+        lines_widget([[]]),
+        Spot(lines_widget([below[0]]), lambda: scene.hands.act(Action.DETAILS)),
+        Spot(lines_widget([below[1]]), lambda: scene.hands.act(Action.REMATCH)),
+    ]
+    return screen(head(scene, width), top(urwid.Padding(stacked(*parts), left=margin, width=inner)), *feet)
+
+
+def _headline(room: RoomModel, record: Record) -> Line:
+    seats = record.seats
+    best = [number for number, seat in enumerate(seats) if seat.place == 1]
+    own = room.seat
+    if len(seats) == 1:
+        return [("title", "You brought every card home!" if seats[0].state == "won" else f"You brought {seats[0].home} cards home.")]
+    if len(best) > 1:
+        return [("title", "A draw: you share the first place." if own in best else "A draw.")]
+    if own is not None and own in best:
+        return [("title", "You won!")]
+    name = clean_name(seats[best[0]].name) if best else "Nobody"
+    return [("title", f"{name} won.")]
+
+
+def _table(scene: Scene, room: RoomModel, record: Record, width: int, total: int) -> list[Line]:
+    ordered = sorted(enumerate(record.seats), key=lambda pair: (pair[1].place, pair[0]))
+    lines: list[Line] = [[("faint", fit("    player                      home     time      moves", width))]]
+    for number, seat in ordered:
+        own = number == room.seat
+        name = clean_name(seat.name) + (" (you)" if own else "") + (" (bot)" if seat.bot is not None else "")
+        text = f"{fit(name, 26)} {seat.home:>2}/{total}  {clock_text(_time(seat)):>8} {seat.plies:>9}   "
+        sign = f"{number + 1} " if scene.theme.is_ascii else f"{scene.theme.glyphs.dot} "
+        lines.append(
+            [
+                (f"curve {number % 8}", f"{sign}"),
+                ("title" if seat.place == 1 else "felt", f"{seat.place} "),
+                ("own" if own else "felt", text),
+                ("faint", STATE_SENTENCES[seat.state]),
+            ]
+        )
+    return lines
+
+
+def _time(seat: SeatRecord) -> int:
+    """The moment that ranks the seat: when it had brought home what it brought home."""
+    return seat.ended_at_ms if seat.state == "won" else seat.home_at_ms
+
+
+def _drawn(room: RoomModel, record: Record) -> list[tuple[int, tuple[tuple[int, int], ...]]]:
+    lines = list(enumerate(curves(record)))
+    return sorted(lines, key=lambda line: line[0] != room.seat)
+
+
+def _decks(total: int) -> int:
+    return max(total // 52, 1)
+
+
+def _deal_line(scene: Scene, room: RoomModel, record: Record, total: int) -> Line:
+    made = verdict(check(record, _evidence(scene, record), room.seat, decks=_decks(total)))
+    return [(_role(made.ok), f"{_sign(made.ok, scene.theme)} {made.sentence}"), ("faint", "  (d)")]
+
+
+def _details(scene: Scene, room: RoomModel, record: Record, width: int, total: int) -> list[Line]:
+    lines: list[Line] = []
+    for made in check(record, _evidence(scene, record), room.seat, decks=_decks(total)):
+        role = "panel strong" if made.ok else "panel"
+        lines.append([(role, f" {_sign(made.ok, scene.theme)} {fit(made.what, 12)}"), ("panel", made.sentence)])
+    lines += [[("panel", "")], [("panel faint", f" seed    {record.deal.seed}")], [("panel faint", f" record  {record.digest}")]]
+    hint = "Check it with any program of your own, or save the record and run: carpet verify"
+    lines += [[("panel faint", f" {text}")] for text in wrap_text(hint, width - 2)]
+    return lines
+
+
+def _evidence(scene: Scene, record: Record) -> Evidence | None:
+    evidence = scene.model.evidence
+    return evidence if evidence is not None and (evidence.code, evidence.race) == (record.room, record.race) else None
+
+
+def _role(ok: bool | None) -> str:
+    return "faint" if ok is None else ("good" if ok else "bad")
+
+
+def _sign(ok: bool | None, theme: Theme) -> str:
+    return theme.glyphs.unknown if ok is None else (theme.glyphs.tick if ok else theme.glyphs.cross)
+
+
+def _rematch_line(scene: Scene, room: RoomModel) -> Line:
+    asked = [info for info in room.seats if info.again]
+    own = room.own
+    if own is not None and own.again:
+        missing = [clean_name(info.name) for info in room.seats if not info.again and info.name is not None]
+        return [("strong", f"Rematch: waiting for {', '.join(missing) or 'the server'}.")]
+    if asked:
+        names = ", ".join(clean_name(info.name or "") for info in asked)
+        return [("title", f"{names} would like a rematch. Press r.")]
+    gone = [info for info in room.seats if info.seat != room.seat and not info.connected]
+    if gone and len(gone) == len(room.seats) - 1:
+        return [("faint", "The others have left.")]
+    return [("strong", "r: race the same players again")]

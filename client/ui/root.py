@@ -1,0 +1,139 @@
+"""The one widget that urwid's main loop holds: draws the screen the model calls for, and hands keys and clicks to the controller.
+
+A screen is built anew when something has changed: it is small, and there is then no widget that could show an old state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import urwid
+
+from client.keys import Action, Place
+from client.reading import clock_text, race_clock_ms
+from client.ui.controller import Controller
+from client.ui.desk import place_of, scene_of
+from client.ui.help import SMALLEST, help_screen, last_help_line, over, too_small
+from client.ui.home import form_screen, home_screen
+from client.ui.race import race_screen
+from client.ui.result import result_screen
+from client.ui.scene import NOTICE_MS, Scene
+from client.ui.theme import theme_for
+from client.ui.waiting import waiting_screen
+
+
+def draw(scene: Scene, size: tuple[int, int]) -> urwid.Widget:
+    """The screen for a scene, as a box widget."""
+    if size[0] < SMALLEST[0] or size[1] < SMALLEST[1]:
+        return too_small(scene, size)
+    desk = scene.desk
+    if desk.help_from is not None:
+        return help_screen(scene, size)
+    match scene_of(scene.model, desk):
+        case Place.WAITING:
+            drawn = waiting_screen(scene, size)
+        case Place.RACE:
+            drawn = race_screen(scene, size)
+        case Place.RESULT:
+            drawn = result_screen(scene, size)
+        case Place.FORM if desk.form is not None:
+            drawn = form_screen(scene, size, desk.form)
+        case _:
+            drawn = home_screen(scene, size)
+    return over(scene, drawn, desk.question, size) if desk.question is not None else drawn
+
+
+class Root(urwid.Widget):
+    """A box widget over the controller. after: called when a key or click was handled."""
+
+    _sizing = frozenset([urwid.Sizing.BOX])
+    _selectable = True
+
+    def __init__(self, controller: Controller, *, colours: int, now_ms: Callable[[], int]) -> None:
+        super().__init__()
+        self._controller = controller
+        self._colours = colours
+        self._now_ms = now_ms
+        self._drawn: urwid.Widget | None = None
+        self._drawn_for: tuple[int, int] | None = None
+        self.after: Callable[[], None] = self.redraw
+
+    def redraw(self) -> None:
+        """What is shown is not what is any more."""
+        self._drawn = None
+        self._invalidate()
+
+    def clock_text(self) -> str:
+        """Everything on the screen that changes by time alone, as one text: when it is the same, nothing needs to be drawn."""
+        model, now_ms = self._controller.model, self._now_ms()
+        room, link, notice = model.room, model.link, model.notice
+        parts: list[str] = []
+        if room is not None and room.started_at_ms is not None and room.phase in ("countdown", "racing"):
+            elapsed = race_clock_ms(room.started_at_ms, now_ms)
+            parts.append(clock_text(99 - elapsed) if elapsed < 0 else clock_text(min(elapsed, room.options.time_limit_s * 1000)))
+            parts.append("before" if elapsed < 0 else "running")
+        if room is not None:
+            parts += [str((until_ms - now_ms) // 1000) for _, until_ms in room.away_until_ms]
+        if link.retry_at_ms is not None:
+            parts.append(str((link.retry_at_ms - now_ms) // 1000))
+        if notice is not None:
+            parts.append("fresh" if now_ms - notice.at_ms < NOTICE_MS else "stale")
+        return "|".join(parts)
+
+    def _scene(self) -> Scene:
+        controller = self._controller
+        settings = controller.desk.settings
+        theme = theme_for(settings.palette, ascii_only=settings.ascii, colours=self._colours)
+        return Scene(controller.model, controller.desk, theme, self._now_ms(), controller, controller.edit)
+
+    def _widget(self, size: tuple[int, int]) -> urwid.Widget:
+        if self._drawn is None or self._drawn_for != size:
+            self._drawn, self._drawn_for = draw(self._scene(), size), size
+        return self._drawn
+
+    def render(self, size: tuple[int, int], focus: bool = False) -> urwid.Canvas:  # type: ignore[override]
+        return urwid.CompositeCanvas(self._widget(size).render(size, focus))
+
+    def keypress(self, size: tuple[int, int], key: str) -> str | None:  # type: ignore[override]
+        controller = self._controller
+        if key == "ctrl l":
+            return key  # urwid clears the screen and draws it again
+        if controller.edit is not None:
+            self._typed(controller.edit, size, key)
+        elif place_of(controller.model, controller.desk) is Place.HELP and key in ("page up", "page down", " "):
+            for _ in range(size[1] - 3):
+                controller.act(Action.UP if key == "page up" else Action.DOWN)
+        else:
+            controller.key(key)
+        self._hold_help(size)
+        self.after()
+        return None
+
+    def _typed(self, edit: urwid.Edit, size: tuple[int, int], key: str) -> None:
+        match key:
+            case "enter":
+                self._controller.submit_prompt()
+            case "esc":
+                self._controller.cancel_prompt()
+            case _:
+                edit.keypress((size[0],), key)
+
+    def _hold_help(self, size: tuple[int, int]) -> None:
+        desk = self._controller.desk
+        if desk.help_from is not None:
+            self._controller.scroll_help(min(desk.help_from, last_help_line(self._scene(), size)))
+
+    def mouse_event(self, size: tuple[int, int], event: str, button: int, col: int, row: int, focus: bool) -> bool:  # type: ignore[override]
+        if event != "mouse press":
+            return False
+        if button in (4, 5):
+            if self._scrolls():
+                self._controller.act(Action.UP if button == 4 else Action.DOWN)
+            self._hold_help(size)
+        elif not self._widget(size).mouse_event(size, event, button, col, row, focus):
+            return False
+        self.after()
+        return True
+
+    def _scrolls(self) -> bool:
+        return place_of(self._controller.model, self._controller.desk) in (Place.HELP, Place.HOME)

@@ -1,0 +1,126 @@
+"""What a screen is drawn from, and the two parts that every screen has: the head row and the rows of remarks above the keys."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import urwid
+
+from client.model import Model
+from client.reading import clock_text, race_clock_ms
+from client.ui.desk import Desk
+from client.ui.frame import Hands, Line, clip, lines_widget, spread
+from client.ui.theme import Theme
+from protocol.text import clean_chat, clean_name
+
+NOTICE_MS = 8000
+"""How long a notice stands."""
+
+PROMPT_LABELS = {"code": "Code of the race", "chat": "Say", "move": "Move", "deal": "Name of the deal (empty: random)"}
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """Everything one drawing needs. edit: what is being typed, while `desk.prompt` is set."""
+
+    model: Model
+    desk: Desk
+    theme: Theme
+    now_ms: int
+    hands: Hands
+    edit: urwid.Edit | None = None
+
+
+def rules_name(model: Model, rules_id: str) -> str:
+    """The name of a rule set, or its id when the server did not explain it."""
+    infos = model.welcome.rules if model.welcome is not None else ()
+    return clean_name(next((info.name for info in infos if info.id == rules_id), rules_id))
+
+
+def line_state(scene: Scene) -> Line:
+    """The connection in a few columns."""
+    link, glyphs = scene.model.link, scene.theme.glyphs
+    match link.state:
+        case "connected":
+            trip = "" if link.round_trip_ms is None else f" {link.round_trip_ms} ms"
+            return [("head good", f" {glyphs.dot}"), ("head", f"{trip or ' on'} ")]
+        case "connecting":
+            tries = f" ({link.attempt})" if link.attempt > 1 else ""
+            return [("head bad", f" {glyphs.ring} connecting{tries} ")]
+        case "lost":
+            wait = max((link.retry_at_ms or scene.now_ms) - scene.now_ms + 999, 0) // 1000
+            return [("head bad", f" {glyphs.ring} no line, again in {wait} s ")]
+        case "gone":
+            return [("head bad", f" {glyphs.cross} offline ")]
+
+
+def clock_line(scene: Scene) -> Line:
+    """The race's clock, or what is left until the start."""
+    room = scene.model.room
+    if room is None or room.started_at_ms is None:
+        return []
+    if room.phase == "over" and room.record is not None:
+        return [("head strong", clock_text(room.record.ended_at_ms))]
+    elapsed = race_clock_ms(room.started_at_ms, scene.now_ms)
+    if elapsed < 0:
+        return [("head strong", f"start in {clock_text(99 - elapsed)}")]
+    limit = room.options.time_limit_s * 1000
+    short = limit - elapsed < 30_000
+    return [
+        ("head bad" if short else "head strong", clock_text(min(elapsed, limit))),
+        ("head", f" / {clock_text(limit, tenths=False)}"),
+    ]
+
+
+def head(scene: Scene, width: int) -> urwid.Widget:
+    """The first row: where one is, the clock, the line."""
+    room = scene.model.room
+    dot = f" {scene.theme.glyphs.middle} "
+    left: Line = [("head strong", " Carpet Race")]
+    if room is not None:
+        left.append(("head", f"{dot}{rules_name(scene.model, room.options.rules)}{dot}{clip(clean_name(room.code), 8)}"))
+        if room.race > 1:
+            left.append(("head", f"{dot}race {room.race}"))
+    clock = clock_line(scene)
+    right = [*clock, ("head", "  "), *line_state(scene)] if clock else line_state(scene)
+    return lines_widget([spread(left, right, width, "head")], "head")
+
+
+def notice_line(scene: Scene) -> Line:
+    """What was last said to the player: a remark about a key, or a notice while it is fresh."""
+    desk, notice = scene.desk, scene.model.notice
+    if desk.typed:
+        return [("title", f" Slot: {desk.typed.lstrip(chr(39))}_"), ("faint", "  (esc forgets it)")]
+    if notice is not None and scene.now_ms - notice.at_ms < NOTICE_MS:
+        return [("strong" if notice.kind == "info" else "bad", f" {clean_chat(notice.text)}")]
+    if scene.model.link.state == "gone" and scene.model.link.reason:
+        return [("bad", f" {scene.model.link.reason}")]
+    return [("strong", f" {desk.note}")] if desk.note else []
+
+
+def chat_lines(scene: Scene, width: int, rows: int) -> list[Line]:
+    """The last lines of chat, the newest at the bottom."""
+    room = scene.model.room
+    lines: list[Line] = []
+    for line in room.chat[-rows:] if room is not None and rows > 0 else ():
+        own = room is not None and line.seat == room.seat
+        name = clean_name(line.name)
+        lines.append([("own" if own else "other", f" {name}: "), ("felt", clip(clean_chat(line.text), max(width - len(name) - 4, 0)))])
+    return lines
+
+
+def remarks(scene: Scene, width: int, rows: int) -> urwid.Widget:
+    """The rows above the keys: what is being typed, or a notice and the newest chat."""
+    if scene.desk.prompt is not None and scene.edit is not None:
+        label = f" {PROMPT_LABELS[scene.desk.prompt]}: "
+        field = urwid.Columns([(len(label), urwid.Text([("title", label)])), urwid.AttrMap(scene.edit, "edit"), (1, urwid.Text(" "))])
+        rest = chat_lines(scene, width, rows - 1)
+        padding: list[Line] = [[]] * (rows - 1 - len(rest))
+        if rows == 1:
+            return urwid.AttrMap(field, "felt")
+        return urwid.AttrMap(urwid.Pile([(urwid.PACK, lines_widget([*padding, *rest])), (urwid.PACK, field)]), "felt")
+    notice = notice_line(scene)
+    chat = chat_lines(scene, width, rows - 1 if notice or rows > 1 else rows)
+    lines = [*chat, notice]
+    padding = [[]] * (rows - len(lines))
+    return lines_widget([*padding, *lines])

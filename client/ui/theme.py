@@ -1,0 +1,291 @@
+"""Colours and glyphs: every look of the client as data. Owns what is what colour; must not know where anything is drawn.
+
+A palette gives each role a colour three times: one of the 16 every terminal has, one of the 256-colour cube, and the exact one for
+terminals with 24 bits. With no colours at all (`NO_COLOR`, or the palette `none`) cards get borders and roles differ by bold and
+reverse, so that nothing is told by colour alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, NamedTuple, TypeAlias
+
+Markup: TypeAlias = tuple[str, str]
+"""A role and the text drawn in it."""
+
+
+class Colour(NamedTuple):
+    """basic: a name of the 16 (backgrounds: of the first 8). cube: `#rgb` of the 256-colour cube. exact: `#rrggbb`."""
+
+    basic: str
+    cube: str
+    exact: str
+
+
+@dataclass(frozen=True, slots=True)
+class Palette:
+    """The colours that make one look; the roles are derived from these in `entries`."""
+
+    name: str
+    title: str
+    felt: Colour
+    felt_dark: Colour
+    text: Colour
+    faint: Colour
+    ivory: Colour
+    lit: Colour
+    back: Colour
+    back_ink: Colour
+    suits: tuple[Colour, Colour, Colour, Colour]
+    cursor: Colour
+    wait: Colour
+    own: Colour
+    other: Colour
+    good: Colour
+    bad: Colour
+    lines: tuple[Colour, ...]
+
+
+_BLACK = Colour("black", "#000", "#1c1c1c")
+_RED = Colour("dark red", "#a00", "#b3121d")
+_IVORY = Colour("light gray", "#ffd", "#f6efdc")
+_LIT = Colour("light gray", "#ff8", "#ffe98a")
+_WHITE = Colour("white", "#fff", "#ffffff")
+_GOLD = Colour("yellow", "#fd0", "#ffd23f")
+_SKY = Colour("light cyan", "#8df", "#7fd4f5")
+_ORANGE = Colour("yellow", "#fa0", "#f2a03d")
+
+CLASSIC: Final = Palette(
+    name="classic",
+    title="two colours",
+    felt=Colour("dark green", "#060", "#14532d"),
+    felt_dark=Colour("black", "#030", "#0b3a1e"),
+    text=Colour("white", "#efe", "#e8f3ea"),
+    faint=Colour("light gray", "#8b8", "#93bb9f"),
+    ivory=_IVORY,
+    lit=_LIT,
+    back=Colour("dark blue", "#006", "#27406f"),
+    back_ink=Colour("light gray", "#88d", "#8fa8d8"),
+    suits=(_BLACK, _RED, _RED, _BLACK),
+    cursor=_GOLD,
+    wait=_GOLD,
+    own=_SKY,
+    other=_ORANGE,
+    good=Colour("light green", "#8f8", "#8ff0a4"),
+    bad=Colour("light red", "#f88", "#ff8f80"),
+    lines=(
+        _SKY,
+        _ORANGE,
+        Colour("light magenta", "#f8f", "#f5a3f0"),
+        _WHITE,
+        Colour("light green", "#8f8", "#8ff0a4"),
+        Colour("light red", "#f88", "#ff8f80"),
+        _GOLD,
+        Colour("light blue", "#aaf", "#b3b8ff"),
+    ),
+)
+
+
+def _variant(base: Palette, **changes: object) -> Palette:
+    values = {name: getattr(base, name) for name in base.__slots__} | changes
+    return Palette(**values)
+
+
+FOUR: Final = _variant(
+    CLASSIC,
+    name="four",
+    title="four colours",
+    suits=(_BLACK, _RED, Colour("dark blue", "#00d", "#1747c4"), Colour("dark green", "#070", "#0b6b2f")),
+)
+
+# Blue felt instead of green, and suits told apart by lightness as well as hue: black, vermilion, purple, blue (after Okabe and Ito).
+SAFE: Final = _variant(
+    CLASSIC,
+    name="safe",
+    title="colour-blind",
+    felt=Colour("dark blue", "#036", "#17324d"),
+    felt_dark=Colour("black", "#003", "#0d2033"),
+    text=Colour("white", "#fff", "#eef4fa"),
+    faint=Colour("light gray", "#8ad", "#9db6cf"),
+    back=Colour("dark magenta", "#636", "#4d4d6b"),
+    back_ink=Colour("light gray", "#bbb", "#b9b9cf"),
+    suits=(
+        _BLACK,
+        Colour("dark red", "#d60", "#c64600"),
+        Colour("dark magenta", "#808", "#8a1f6b"),
+        Colour("dark blue", "#06b", "#0062a3"),
+    ),
+    own=Colour("light cyan", "#6bf", "#56b4e9"),
+    other=Colour("yellow", "#fa0", "#e69f00"),
+    good=Colour("light cyan", "#6bf", "#7cc7f2"),
+    bad=Colour("yellow", "#fa0", "#f0b030"),
+    lines=(
+        Colour("light cyan", "#6bf", "#56b4e9"),
+        Colour("yellow", "#fa0", "#e69f00"),
+        _WHITE,
+        Colour("light magenta", "#d8a", "#dd8fb5"),
+        Colour("light green", "#0b8", "#2fc39a"),
+        Colour("yellow", "#fe4", "#f0e442"),
+        Colour("light red", "#f84", "#ff7f3f"),
+        Colour("light gray", "#bbb", "#bbbbbb"),
+    ),
+)
+
+NONE: Final = _variant(CLASSIC, name="none", title="no colours")
+
+PALETTES: Final[tuple[Palette, ...]] = (CLASSIC, FOUR, SAFE, NONE)
+
+
+class Border(NamedTuple):
+    """The six pieces of a box."""
+
+    left_top: str
+    across: str
+    right_top: str
+    down: str
+    left_bottom: str
+    right_bottom: str
+
+
+@dataclass(frozen=True, slots=True)
+class Glyphs:
+    """The signs of one alphabet. bar: partial blocks, the full one last."""
+
+    suits: dict[str, str]
+    playable: str
+    cursor: tuple[str, str]
+    frame: Border
+    dotted: Border
+    back: str
+    bar: str
+    bar_rest: str
+    dot: str
+    ring: str
+    tick: str
+    cross: str
+    unknown: str
+    pointer: str
+    dash: str
+    times: str
+    middle: str
+
+
+UNICODE: Final = Glyphs(
+    suits={"S": "♠", "H": "♥", "D": "♦", "C": "♣"},
+    playable="▲",
+    cursor=("▐", "▌"),
+    frame=Border(*"┌─┐│└┘"),
+    dotted=Border(*"┌╌┐┆└┘"),
+    back="░",
+    bar="▏▎▍▌▋▊▉█",
+    bar_rest="─",
+    dot="●",
+    ring="○",
+    tick="✓",
+    cross="✗",
+    unknown="?",
+    pointer="▸",
+    dash="\N{EN DASH}",
+    times="\N{MULTIPLICATION SIGN}",
+    middle="·",
+)
+ASCII: Final = Glyphs(
+    suits={"S": "S", "H": "H", "D": "D", "C": "C"},
+    playable="^",
+    cursor=("[", "]"),
+    frame=Border(*"+-+|++"),
+    dotted=Border(*"+.+:++"),
+    back="/",
+    bar="#",
+    bar_rest="-",
+    dot="*",
+    ring="o",
+    tick="+",
+    cross="x",
+    unknown="?",
+    pointer=">",
+    dash="-",
+    times="x",
+    middle="-",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Theme:
+    """One look: colours, glyphs, and whether cards need borders because there are no colours to tell them from the felt."""
+
+    palette: Palette
+    glyphs: Glyphs
+    bordered: bool
+
+    @property
+    def is_ascii(self) -> bool:
+        return self.glyphs is ASCII
+
+
+Entry: TypeAlias = tuple[str, str, str, str, str, str]
+"""A palette entry as urwid takes it: name, foreground, background, mono, high foreground, high background."""
+
+
+def theme_for(palette_name: str, *, ascii_only: bool, colours: int) -> Theme:
+    """The look for a terminal with so many colours. An unknown palette name means the classic one."""
+    palette = next((each for each in PALETTES if each.name == palette_name), CLASSIC)
+    return Theme(palette, ASCII if ascii_only else UNICODE, bordered=colours <= 1 or palette.name == "none")
+
+
+def next_palette(name: str) -> str:
+    """The palette after this one."""
+    names = [palette.name for palette in PALETTES]
+    return names[(names.index(name) + 1) % len(names)] if name in names else names[0]
+
+
+def entries(palette: Palette, *, exact: bool) -> list[Entry]:
+    """The roles of a palette as urwid palette entries. exact: 24-bit colours; else those of the 256-colour cube."""
+    plain = palette.name == "none"
+
+    def role(name: str, ink: Colour, ground: Colour, mono: str = "", *, style: str = "") -> Entry:
+        if plain:
+            settings = mono or "default"
+            return (name, settings, "default", settings, settings, "default")
+        add = f",{style}" if style else ""
+        high = (ink.exact, ground.exact) if exact else (ink.cube, ground.cube)
+        return (name, ink.basic + add, ground.basic, mono or "default", high[0] + add, high[1])
+
+    felt, dark = palette.felt, palette.felt_dark
+    rows = [
+        role("felt", palette.text, felt),
+        role("faint", palette.faint, felt),
+        role("strong", palette.text, felt, "bold", style="bold"),
+        role("title", palette.wait, felt, "bold", style="bold"),
+        role("head", palette.text, dark, "standout"),
+        role("head strong", palette.wait, dark, "standout,bold", style="bold"),
+        role("head good", palette.good, dark, "standout"),
+        role("head bad", palette.bad, dark, "standout,bold", style="bold"),
+        role("foot", palette.faint, dark),
+        role("key", palette.wait, dark, "bold", style="bold"),
+        role("panel", palette.text, dark),
+        role("panel faint", palette.faint, dark),
+        role("panel strong", palette.wait, dark, "bold", style="bold"),
+        role("hint", palette.wait, felt, "bold", style="bold"),
+        role("good", palette.good, felt, "bold", style="bold"),
+        role("bad", palette.bad, felt, "bold", style="bold"),
+        role("chosen", dark, palette.wait._replace(basic="brown"), "standout", style="bold"),
+        role("edit", palette.text, dark, "underline"),
+        role("gap", palette.faint, felt),
+        role("wait", palette.wait, dark, "bold", style="bold"),
+        role("cursor", palette.cursor, felt, "bold", style="bold"),
+        role("mark", Colour("dark green", "#070", "#0b6b2f") if palette.name != "safe" else palette.suits[3], palette.lit, "bold"),
+        role("back", palette.back_ink, palette.back),
+        role("back strong", _WHITE, palette.back, "bold", style="bold"),
+        role("own", palette.own, felt, "bold"),
+        role("other", palette.other, felt),
+        role("rest", palette.faint, felt),
+    ]
+    for letter, ink in zip("SHDC", palette.suits, strict=True):
+        rows.append(role(f"card {letter}", ink, palette.ivory))
+        rows.append(role(f"lit {letter}", ink, palette.lit, "bold", style="bold"))
+        # A suit's sign on the felt: the ink of the cards is too dark there.
+        rows.append(role(f"suit {letter}", palette.bad if letter in "HD" else palette.text, felt))
+    for number, ink in enumerate(palette.lines):
+        rows += [role(f"line {number}", ink, dark, "bold"), role(f"curve {number}", ink, felt, "bold")]
+    return rows
