@@ -34,7 +34,7 @@ from websockets.typing import Subprotocol
 from client.address import Address, BadAddress, parse_address
 from client.identity import Identity
 from client.link import Connected, Connecting, Link, LinkEvent, Lost, RoundTrip
-from client.resume import Resume
+from client.resume import Resume, Step
 from protocol import __version__
 from protocol.client_messages import ClientMessage, Hello
 from protocol.codec import ENCODINGS, MAX_CLIENT_MESSAGE, MAX_SERVER_MESSAGE, MSGPACK, Decoder, encode, server_message_decoder
@@ -181,7 +181,6 @@ class _WebSocketLink:
         self._resume = Resume()
         self._told, self._events = trio.open_memory_channel[ServerMessage | LinkEvent](EVENTS)
         self._outbox: trio.MemorySendChannel[bytes] | None = None
-        self._welcomes = 0
         self._tries = 0  # since the last welcome
         self._closing = False
         self._ended = trio.Event()
@@ -380,21 +379,21 @@ class _WebSocketLink:
             self._resume.start_over()
             self._say_hello()
             return
-        step = self._resume.take(message)
-        if step.retry or (step.send is not None and not self.send(step.send)):
-            nursery.start_soon(self._rejoin_later)
+        await self._take(self._resume.take(message), nursery)
+        if isinstance(message, Welcome):
+            await self._take(self._resume.welcomed(message.room), nursery)
+
+    async def _take(self, step: Step, nursery: trio.Nursery) -> None:
         for passed in step.pass_on:
             await self._tell(passed)
+        if step.retry or (step.send is not None and not self.send(step.send)):
+            nursery.start_soon(self._rejoin_later)
 
     def _welcomed(self, welcome: Welcome) -> None:
         self._tries = 0
-        self._welcomes += 1
         if welcome.token != self._identity.token:
             self._identity = Identity(self._identity.name, welcome.token)
             self._keep(self._identity)
-        join = self._resume.rejoin() if self._welcomes > 1 else None
-        if join is not None:
-            self.send(join)
 
     async def _rejoin_later(self) -> None:
         # The server was too busy, or the outbox full: nothing more comes of the room until this has been said.

@@ -5,8 +5,9 @@ gaps and no repeats. An event behind a gap is held back, since the server sends 
 
     no room --Room--> in step --event n+1--> in step
     in step --event beyond n+1--> behind (join sent) --event n+1, or Room--> in step
-    in step --line lost, then welcome--> behind (join sent)
-    behind --join refused for good--> no room (the app is told by a Left)
+    in step --line lost, then a welcome that names the room--> behind (join sent)
+    in step --line lost, then a welcome that does not--> no room (the app is told by a Left)
+    behind --join refused for good--> no room (likewise)
     any --Left--> no room
 """
 
@@ -44,8 +45,18 @@ class Resume:
         self.version = 0
         self._behind = False
 
+    def welcomed(self, room: str | None) -> Step:
+        """A welcome has come, and names `room` as the one in which this player holds a seat."""
+        if self.code is None:
+            return Step()
+        if room != self.code:
+            left = Left(code=self.code, reason="closed")
+            self._forget()
+            return Step((left,))
+        return Step(send=self.rejoin())
+
     def rejoin(self) -> JoinRace | None:
-        """The request to be let in again, None in no room. To be sent after each welcome but the first, and where a step says retry."""
+        """The request to be let in again, None in no room. To be sent again where a step says retry."""
         if self.code is None:
             return None
         self._behind = True

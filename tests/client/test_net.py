@@ -186,7 +186,7 @@ async def test_a_lost_line_is_tried_again_at_once_and_the_room_joined_from_the_l
         assert not link.send(LeaveRace())
         assert await link.events.receive() == Connecting(1)
         line = await server.line()
-        assert (await line.greet(token="t")).token == "t"
+        assert (await line.greet(token="t", room="ABCDEF")).token == "t"
         assert await line.heard() == JoinRace(code="ABCDEF", version=5, ref=REJOIN_REFERENCE)
         await line.say(Hidden(version=6))
         assert await next_of(link, Hidden) == Hidden(version=6)
@@ -349,10 +349,19 @@ async def test_a_room_that_is_gone_on_return_is_told_as_left(autojump_clock: Moc
         line = await in_room(server, link)
         await line.cut()
         line = await server.line()
-        await line.greet()
+        await line.greet(room="ABCDEF")
         await line.heard()
         await line.say(refusal(ErrorCode.NO_SUCH_ROOM, REJOIN_REFERENCE))
         assert isinstance(await next_of(link, said.Error), said.Error)
+        assert await next_of(link, Left) == Left(code="ABCDEF", reason="closed")
+
+
+async def test_a_seat_that_is_lost_on_return_is_told_as_left_behind_the_welcome(autojump_clock: MockClock, server: FakeServer) -> None:
+    async with open_link(URL, ANNA, dial=server.dial) as link:
+        line = await in_room(server, link)
+        await line.cut()
+        await (await server.line()).greet(room=None)
+        assert isinstance(await next_of(link, Welcome, Left), Welcome)
         assert await next_of(link, Left) == Left(code="ABCDEF", reason="closed")
 
 
@@ -361,7 +370,7 @@ async def test_a_busy_server_is_asked_again_a_second_later(autojump_clock: MockC
         line = await in_room(server, link)
         await line.cut()
         line = await server.line()
-        await line.greet()
+        await line.greet(room="ABCDEF")
         first = await line.heard()
         await line.say(refusal(ErrorCode.SERVER_BUSY, REJOIN_REFERENCE))
         asked = trio.current_time()

@@ -43,6 +43,17 @@ def test_a_snapshot_replaces_version_and_room_also_by_lower_ones() -> None:
     assert (resume.code, resume.version) == ("GHIJKL", 2)
 
 
+def test_a_welcome_that_names_the_room_leads_back_to_it() -> None:
+    assert in_room(3).welcomed("ABCDEF") == Step(send=JoinRace(code="ABCDEF", version=3, ref=REJOIN_REFERENCE))
+
+
+@pytest.mark.parametrize("room", [None, "OTHERS"])
+def test_a_welcome_that_does_not_name_it_leaves_it(room: str | None) -> None:
+    resume = in_room()
+    assert resume.welcomed(room) == Step((Left(code="ABCDEF", reason="closed"),))
+    assert resume.welcomed(room) == Step()
+
+
 def test_an_error_of_the_apps_own_request_passes_and_changes_nothing() -> None:
     resume = in_room()
     error = refusal(ErrorCode.NO_SUCH_ROOM, ref=5)
