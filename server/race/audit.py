@@ -84,11 +84,11 @@ def _check_end(number: int, seat: SeatRecord, position: Position, last_ms: int) 
     limit = position.rules.move_limit
     if seat.state not in _ENDS:
         raise BadRecord(f"seat {number}: {seat.state!r} is no way for a seat to end")
-    if position.is_over:
+    if position.is_over and seat.plies:
         state = "won" if position.is_won else "stalled"
         if seat.state != state or seat.ended_at_ms != last_ms:
             raise BadRecord(f"seat {number}: its last move at {last_ms} ms left it {state}, not {seat.state} at {seat.ended_at_ms} ms")
-    elif seat.state in _ENDS_BY_MOVE:
+    elif seat.state in _ENDS_BY_MOVE and not position.is_over:
         raise BadRecord(f"seat {number}: {seat.state}, but there were legal moves left")
     elif seat.ended_at_ms < last_ms:
         raise BadRecord(f"seat {number}: it ended at {seat.ended_at_ms} ms, before its last move")

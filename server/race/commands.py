@@ -18,7 +18,7 @@ class TakeSeat:
 
 @dataclass(frozen=True, slots=True)
 class LeaveSeat:
-    """Before the start the seat is free again; after it, it is forfeited."""
+    """While the race waits the seat is free again; from the countdown on it is forfeited; after the end its player is gone from it."""
 
     seat: int
 

@@ -73,13 +73,13 @@ class MovePlayed:
 
 @dataclass(frozen=True, slots=True)
 class SeatEnded:
-    """The seat ended otherwise than by a move of its own."""
+    """The seat ended otherwise than by a move of its own. position: None before the start."""
 
     seat: int
     state: SeatState
     ply: int
     at_ms: int
-    position: Position
+    position: Position | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -250,10 +250,11 @@ class Race:
         played = Played(move=move, at_ms=at_ms, received_ms=received_ms, credit_ms=credit(round_trip_ms), home=position.home)
         seat.played.append(played)
         limit = self.rules.move_limit
+        state: SeatState = "racing"
         if position.is_over:
             state = _end_of(position)
-        else:
-            state = "stopped" if limit is not None and seat.ply >= limit else "racing"
+        elif limit is not None and seat.ply >= limit:
+            state = "stopped"
         return self._played(seat, state, at_ms, now)
 
     def _played(self, seat: Seat, state: SeatState, at_ms: int, now: int) -> Iterator[RaceEvent]:

@@ -91,8 +91,8 @@ def tell(event: RaceEvent, *, version: int, viewer: Viewer, now: int) -> RoomEve
                 version=version,
                 seat=event.seat,
                 ply=event.ply,
-                home=event.position.home,
-                foundations=dict(event.position.foundations),
+                home=event.position.home if event.position is not None else 0,
+                foundations=dict(event.position.foundations) if event.position is not None else {},
                 state=event.state,
                 elapsed_ms=event.at_ms,
             )
@@ -131,7 +131,7 @@ def snapshot(race: Race, *, version: int, viewer: Viewer, now: int, again: froze
         phase=race.phase,
         options=race.options,
         commitment=race.commitment.hex(),
-        seats=tuple(_seat_info(seat, again=seat.number in again) for seat in race.seats),
+        seats=tuple(_seat_info(seat, again=seat.number in again, shown=race.phase in ("racing", "over")) for seat in race.seats),
         seat=viewer,
         starts_in_ms=max(race.starts_at - now, 0) if race.phase == "countdown" and race.starts_at is not None else None,
         elapsed_ms=race.elapsed(now),
@@ -141,9 +141,9 @@ def snapshot(race: Race, *, version: int, viewer: Viewer, now: int, again: froze
     )
 
 
-def _seat_info(seat: Seat, *, again: bool) -> SeatInfo:
+def _seat_info(seat: Seat, *, again: bool, shown: bool) -> SeatInfo:
     # Before the start no position is shown, not even by its counts: how many Aces lie on the foundations can depend on the deal.
-    position = seat.position if seat.dealt else None
+    position = seat.position if shown else None
     return SeatInfo(
         seat=seat.number,
         name=seat.name if seat.player is not None else None,
