@@ -26,6 +26,7 @@ MAX_SERVER_MESSAGE = 1024 * 1024
 """Bytes of one message from a server, at most: a record of eight seats with 2,000 moves each is the largest."""
 MAX_DEPTH = 8
 """Maps and lists within each other, at most."""
+_TOO_DEEP = f"at most {MAX_DEPTH} levels"
 
 Incoming = TypeVar("Incoming")
 
@@ -39,7 +40,7 @@ class Encoding(Protocol):
     def pack(self, document: Any) -> bytes: ...
 
     def unpack(self, data: bytes) -> Any:
-        """Raise ValueError (or a subclass) when `data` is not one document."""
+        """Raise ValueError (or a subclass) when `data` is not one document, RecursionError when it is nested too deeply to tell."""
 
 
 class _MsgPack:
@@ -53,8 +54,10 @@ class _MsgPack:
     def unpack(self, data: bytes) -> Any:
         try:
             return msgpack.unpackb(data, strict_map_key=True, ext_hook=_no_extension)
+        except msgpack.StackError as error:
+            raise RecursionError from error
         # msgpack raises its own unrelated exceptions beside ValueError; a peer must not be able to choose among them.
-        except (ValueError, TypeError, OverflowError, RecursionError, msgpack.UnpackException, msgpack.StackError) as error:
+        except (ValueError, TypeError, OverflowError, msgpack.UnpackException) as error:
             raise ValueError(str(error) or type(error).__name__) from error
 
 
@@ -66,10 +69,8 @@ class _Json:
         return msgspec.json.encode(document)
 
     def unpack(self, data: bytes) -> Any:
-        try:
-            return msgspec.json.decode(data)
-        except (msgspec.DecodeError, RecursionError) as error:
-            raise ValueError(str(error)) from error
+        # Its errors are ValueErrors, those about UTF-8 too, or RecursionError.
+        return msgspec.json.decode(data)
 
 
 def _no_extension(code: int, data: bytes) -> Any:
@@ -98,13 +99,14 @@ class Decoder(Generic[Incoming]):
             document = self._encoding.unpack(data)
         except ValueError as error:
             raise Refusal(ErrorCode.BAD_FRAME, _short(error)) from error
+        except RecursionError as error:
+            raise Refusal(ErrorCode.TOO_DEEP, _TOO_DEEP) from error
         if not isinstance(document, dict):
             raise Refusal(ErrorCode.BAD_FRAME, f"it is a {type(document).__name__}")
-        if _deeper_than(document, MAX_DEPTH):
-            raise Refusal(ErrorCode.TOO_DEEP, f"at most {MAX_DEPTH} levels")
+        _check_shape(document)
         try:
             message: Incoming = msgspec.convert(document, self._direction)
-        except (msgspec.ValidationError, RecursionError) as error:
+        except msgspec.ValidationError as error:
             raise _refusal(error) from error
         return message
 
@@ -115,7 +117,7 @@ def client_message_decoder(subprotocol: str) -> Decoder[ClientMessage]:
 
 
 def server_message_decoder(subprotocol: str) -> Decoder[ServerMessage]:
-    """What a client decodes with."""
+    """What a client decodes with. A newer server may send types that this program does not know: ignore `wire/unknown-type`."""
     return Decoder(ServerMessage, subprotocol)
 
 
@@ -123,35 +125,43 @@ def reference(document_bytes: bytes, subprotocol: str) -> int:
     """The `ref` of a message that could not be decoded, as far as one can be made out; otherwise 0."""
     try:
         document = ENCODINGS[subprotocol].unpack(document_bytes)
-    except ValueError:
+    except (ValueError, RecursionError):
         return 0
     ref = document.get("ref", 0) if isinstance(document, dict) else 0
     return ref if type(ref) is int and 0 <= ref < 2**31 else 0
 
 
-def _deeper_than(document: Any, limit: int) -> bool:
+def _check_shape(document: dict[Any, Any]) -> None:
     # Level by level, not by recursion: the depth is the peer's to choose.
     level: list[Any] = [document]
-    for _ in range(limit):
+    for _ in range(MAX_DEPTH):
         below: list[Any] = []
         for item in level:
-            if isinstance(item, dict):
-                below.extend(value for value in item.values() if isinstance(value, (dict, list)))
-            elif isinstance(item, list):
-                below.extend(value for value in item if isinstance(value, (dict, list)))
+            if type(item) is dict:
+                # MessagePack would also allow byte strings.
+                if item and {*map(type, item)} != {str}:
+                    raise Refusal(ErrorCode.BAD_FRAME, "the keys of a map are text")
+                item = item.values()
+            for value in item:
+                kind = type(value)
+                if kind is dict or kind is list:
+                    below.append(value)
+                elif kind is msgpack.Timestamp:
+                    # The one extension type that msgpack decodes without asking `_no_extension`.
+                    raise Refusal(ErrorCode.BAD_FRAME, "extension type -1 is not used on this wire")
         if not below:
-            return False
+            return
         level = below
-    return True
+    raise Refusal(ErrorCode.TOO_DEEP, _TOO_DEEP)
 
 
 def _refusal(error: Exception) -> Refusal:
-    # msgspec words its errors "what - at `$.path`"; the wire has the two apart.
-    what, _, where = str(error).partition(" - at `")
-    path = where.rstrip("`")
+    # msgspec words its errors "what - at `$.path`"; the wire has the two apart. From the right: what may quote the peer, a path never does.
+    what, at, where = str(error).rpartition(" - at `")
+    what, path = (what, where.rstrip("`")) if at else (where, "$")
     kind: Literal[ErrorCode.UNKNOWN_TYPE, ErrorCode.BAD_MESSAGE]
     kind = ErrorCode.UNKNOWN_TYPE if path == "$.type" or "`type`" in what else ErrorCode.BAD_MESSAGE
-    return Refusal(kind, _short(what), path=path or "$")
+    return Refusal(kind, _short(what), path=path)
 
 
 def _short(error: object) -> str:

@@ -69,7 +69,7 @@ class MoveRecord(Struct, frozen=True, kw_only=True, array_like=True):
 class Record(Struct, frozen=True, kw_only=True):
     """A race that is over. moves: in the order in which the server took them. started_at_ms: Unix time of the start."""
 
-    format: int
+    format: Annotated[int, Meta(ge=1)]
     software: str
     room: str
     race: int
@@ -83,6 +83,12 @@ class Record(Struct, frozen=True, kw_only=True):
     seats: tuple[SeatRecord, ...]
     moves: tuple[MoveRecord, ...]
     digest: str = ""
+
+
+class _Versioned(Struct, frozen=True):
+    """What is read first of any record, however new."""
+
+    format: Annotated[int, Meta(ge=1)]
 
 
 class BadRecord(ValueError):
@@ -114,12 +120,13 @@ def to_json(record: Record) -> str:
 def from_json(text: str | bytes) -> Record:
     """Read a record back. Raises `BadRecord` naming the field that is wrong; judges nothing beyond types and the format number."""
     try:
-        record = msgspec.json.decode(text, type=Record)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        # The number first: a newer record may have any other shape, and the reader should hear of its age, not of a missing field.
+        newest = msgspec.json.decode(text, type=_Versioned).format
+        if newest > FORMAT:
+            raise BadRecord(f"record format {newest} is newer than this program reads ({FORMAT}); update carpet-race")
+        return msgspec.json.decode(text, type=Record)
+    except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
         raise BadRecord(f"not a record of a race: {error}") from error
-    if record.format > FORMAT:
-        raise BadRecord(f"record format {record.format} is newer than this program reads ({FORMAT}); update carpet-race")
-    return record
 
 
 def check_deal(deal: DealRecord) -> None:

@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
-from protocol.errors import ErrorCode, Fault
+from protocol.errors import Fault
 from protocol.record import Record
 from protocol.views import (
     BotInfo,
@@ -46,11 +46,11 @@ class Welcome(Struct, frozen=True, kw_only=True, tag_field="type", tag="welcome"
 class Error(Struct, frozen=True, kw_only=True, tag_field="type", tag="error"):
     """A message was refused and nothing has changed.
 
-    code: one of the table. fault: client, state or server. message: a sentence for a person. path: the field to blame, or empty.
-    ref: the refused message's `ref`, or 0.
+    code: one of the table, but not typed so: a newer server may have codes that this program does not know. fault: client, state or server.
+    message: a sentence for a person. path: the field to blame, or empty. ref: the refused message's `ref`, or 0.
     """
 
-    code: ErrorCode
+    code: str
     fault: Fault
     message: str
     path: str

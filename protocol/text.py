@@ -15,9 +15,13 @@ CHAT_LENGTH = 200
 # ECMA-48: CSI and OSC sequences, and the other two-byte escapes. They are taken out whole: dropping ESC alone would leave "[31m" behind.
 _ESCAPE = re.compile(
     r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"
-    r"|(?:\x1b[\]PX^_]|[\x90\x98\x9d\x9e\x9f])[^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c|$)"
+    r"|(?:\x1b[\]PX^_]|[\x90\x98\x9d\x9e\x9f])[^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c)?"
     r"|\x1b[ -/]*[0-~]?"
 )
+
+# Letters, marks and symbols by category, but without ink: fillers, blanks, variation selectors. A name of them alone would look empty, and
+# two names that differ in them alone would look the same.
+_INVISIBLE = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180d\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U00016fe4\U000e0100-\U000e01ef]")
 
 # More than this many combining marks on one letter paint over the lines above and below.
 _MARKS = 2
@@ -35,7 +39,7 @@ def clean_chat(text: str) -> str:
 
 def _clean(text: str, length: int) -> str:
     # Anything far beyond the limit is cut first, so that an enemy cannot buy work with length.
-    text = _ESCAPE.sub("", text[: 8 * length])
+    text = _INVISIBLE.sub("", _ESCAPE.sub("", text[: 8 * length]))
     text = unicodedata.normalize("NFC", text)
     kept: list[str] = []
     marks = 0

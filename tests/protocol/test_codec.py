@@ -1,0 +1,453 @@
+"""The decoder at the edge: whatever a peer sends is a message or a refusal that says what was wrong and where, never another exception."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from typing import Any, get_args
+
+import msgpack
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from msgspec import inspect
+
+from protocol.client_messages import ClientMessage, Hello, Move, OpenRace
+from protocol.codec import (
+    ENCODINGS,
+    JSON,
+    MAX_CLIENT_MESSAGE,
+    MAX_DEPTH,
+    MSGPACK,
+    SUBPROTOCOLS,
+    Decoder,
+    client_message_decoder,
+    encode,
+    reference,
+    server_message_decoder,
+)
+from protocol.errors import ErrorCode, Refusal
+from protocol.server_messages import ServerMessage
+from protocol.views import RaceOptions
+
+BOTH = pytest.mark.parametrize("subprotocol", SUBPROTOCOLS)
+
+SAMPLES: list[ClientMessage] = [
+    Hello(name="Zoë 🂡", token=None, software="client 1.0", ref=2**31 - 1),
+    OpenRace(options=RaceOptions(deal="friday", bots=("random", "greedy")), ref=3),
+    Move(race=1, seat=1, ply=17, move="s:b3"),
+]
+TAGS = [message_type.__struct_config__.tag for message_type in (*get_args(ClientMessage), *get_args(ServerMessage))]
+
+PACK: dict[str, Callable[[Any], bytes]] = {
+    MSGPACK: msgpack.packb,
+    JSON: lambda document: json.dumps(document).encode(),
+}
+
+
+def refusal(decoder: Decoder[Any], raw: bytes) -> Refusal | None:
+    """What is refused about the bytes, or None when they are a message. Whatever else is raised fails the test."""
+    try:
+        decoder.decode(raw)
+    except Refusal as caught:
+        return caught
+    return None
+
+
+def check(raw: bytes, subprotocol: str) -> None:
+    for decoder in (client_message_decoder(subprotocol), server_message_decoder(subprotocol)):
+        refused = refusal(decoder, raw)
+        if refused is None:
+            continue
+        assert refused.code in (ErrorCode.BAD_FRAME, ErrorCode.BAD_MESSAGE, ErrorCode.UNKNOWN_TYPE, ErrorCode.TOO_DEEP)
+        # A path where there is a document that it can lead into.
+        assert refused.path.startswith("$") == (refused.code in (ErrorCode.BAD_MESSAGE, ErrorCode.UNKNOWN_TYPE))
+        for text in (refused.detail, refused.path):
+            assert text.isascii()
+            assert text == "" or text.isprintable()
+        assert len(refused.detail) <= 200
+    assert 0 <= reference(raw, subprotocol) < 2**31
+
+
+# ---- anything at all
+
+
+@BOTH
+@settings(max_examples=500)
+@given(raw=st.binary(max_size=200))
+def test_random_bytes(subprotocol: str, raw: bytes) -> None:
+    check(raw, subprotocol)
+
+
+scalars = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(-(2**63), 2**64 - 1),
+    st.floats(),
+    st.text(max_size=8),
+    st.sampled_from(TAGS),
+    st.binary(max_size=8),
+)
+field_names = st.sampled_from(sorted({name for kind in get_args(ClientMessage) for name in kind.__struct_fields__} | {"type"}))
+documents = st.recursive(
+    scalars,
+    lambda inner: st.one_of(st.lists(inner, max_size=4), st.dictionaries(st.one_of(field_names, scalars), inner, max_size=6)),
+    max_leaves=30,
+)
+maps = st.dictionaries(st.one_of(field_names, st.text(max_size=4)), documents, max_size=6)
+
+
+@settings(max_examples=500)
+@given(document=maps, tag=st.sampled_from(TAGS))
+def test_random_maps_in_messagepack(document: dict[Any, Any], tag: str) -> None:
+    check(msgpack.packb(document), MSGPACK)
+    check(msgpack.packb({**document, "type": tag}), MSGPACK)
+
+
+@settings(max_examples=500)
+@given(document=maps, tag=st.sampled_from(TAGS))
+def test_random_maps_in_json(document: dict[Any, Any], tag: str) -> None:
+    def as_text(value: bytes) -> str:
+        return value.hex()
+
+    def textual(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {str(key): textual(inner) for key, inner in value.items()}
+        return [textual(inner) for inner in value] if isinstance(value, list) else value
+
+    # NaN and Infinity are written as such here: they are no JSON, and hostile.
+    check(json.dumps(textual(document), default=as_text).encode(), JSON)
+    check(json.dumps({**textual(document), "type": tag}, default=as_text).encode(), JSON)
+
+
+@BOTH
+@pytest.mark.parametrize("message", SAMPLES, ids=lambda message: type(message).__name__)
+def test_every_truncation_is_a_bad_frame(subprotocol: str, message: ClientMessage) -> None:
+    raw = encode(message, subprotocol)
+    for length in range(len(raw)):
+        check(raw[:length], subprotocol)
+        refused = refusal(client_message_decoder(subprotocol), raw[:length])
+        assert refused is not None
+        assert refused.code is ErrorCode.BAD_FRAME
+
+
+@BOTH
+@settings(max_examples=300)
+@given(message=st.sampled_from(SAMPLES), data=st.data())
+def test_messages_with_a_byte_changed(subprotocol: str, message: ClientMessage, data: st.DataObject) -> None:
+    raw = bytearray(encode(message, subprotocol))
+    raw[data.draw(st.integers(0, len(raw) - 1))] = data.draw(st.integers(0, 255))
+    check(bytes(raw), subprotocol)
+
+
+# ---- no frame at all
+
+
+@BOTH
+@pytest.mark.parametrize("document", [None, True, 7, "hello", [], ["type", "hello"]], ids=repr)
+def test_a_frame_is_one_map(subprotocol: str, document: Any) -> None:
+    refused = refusal(client_message_decoder(subprotocol), PACK[subprotocol](document))
+    assert refused is not None
+    assert refused.code is ErrorCode.BAD_FRAME
+
+
+HELLO = msgpack.packb({"type": "hello", "name": "Ada"})
+
+
+def hello_with(key: bytes, value: bytes) -> bytes:
+    """A whole hello in MessagePack and one more field, whose bytes are the test's own."""
+    return b"\x83" + HELLO[1:] + key + value
+
+
+X = msgpack.packb("x")
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b"",
+        b"\xc1",
+        HELLO + b"\x00",
+        HELLO + HELLO,
+        b"\xdf\xff\xff\xff\xff",
+        b"\xdd\xff\xff\xff\xff",
+        b"\xc6\xff\xff\xff\xff",
+        b"\xdb\xff\xff\xff\xff",
+        hello_with(msgpack.packb(1), X),
+        hello_with(msgpack.packb(None), X),
+        hello_with(b"\x80", X),
+        hello_with(b"\x91\x01", X),
+        hello_with(msgpack.packb(b"x"), X),
+        hello_with(msgpack.packb(b"name"), X),
+        hello_with(X, msgpack.packb({b"inner": 1})),
+        hello_with(X, msgpack.packb(msgpack.ExtType(5, b"data"))),
+        hello_with(X, msgpack.packb(msgpack.Timestamp(1, 1))),
+        hello_with(X, msgpack.packb([{"y": msgpack.Timestamp(1, 1)}])),
+        hello_with(X, b"\xc7\x0c\xff" + b"\xff" * 12),
+        hello_with(X, b"\xc7\x00\xff"),
+        hello_with(X, b"\xa2\xff\xfe"),
+        hello_with(X, b"\xa3\xed\xa0\x80"),
+    ],
+    ids=[
+        "nothing",
+        "unused byte",
+        "trailing byte",
+        "two messages",
+        "map of 2^32",
+        "list of 2^32",
+        "bytes of 2^32",
+        "text of 2^32",
+        "integer key",
+        "null key",
+        "map key",
+        "list key",
+        "byte string key",
+        "byte string key of a field",
+        "byte string key within",
+        "extension",
+        "timestamp",
+        "timestamp within",
+        "timestamp beyond nanoseconds",
+        "timestamp of no length",
+        "broken UTF-8",
+        "surrogate in UTF-8",
+    ],
+)
+def test_what_is_no_frame_in_messagepack(raw: bytes) -> None:
+    check(raw, MSGPACK)
+    refused = refusal(client_message_decoder(MSGPACK), raw)
+    assert refused is not None
+    assert (refused.code, refused.path) == (ErrorCode.BAD_FRAME, "")
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b"",
+        b"\xef\xbb\xbf{}",
+        b'{"type":"hello","name":"Ada"} {}',
+        b'{"type":"hello","name":"Ada",}',
+        b"{'type':'hello'}",
+        b'{"type":"hello","name":NaN}',
+        b'{"type":"hello","name":"Ada","x":-Infinity}',
+        b'{"type":"hello","name":"Ada","x":1e999}',
+        b'{"type":"hello","name":"\\ud800"}',
+        b'{"type":"hello","name":"\\udc00\\ud800"}',
+        b'{"type":"hello","name":"\xed\xa0\x80"}',
+        b'{"type":"hello","name":"\xff"}',
+        b'{"type":"hello","name":"a\nb"}',
+        b'{"type":"hello",1:2}',
+    ],
+    ids=[
+        "nothing",
+        "byte order mark",
+        "two messages",
+        "trailing comma",
+        "single quotes",
+        "not a number",
+        "infinity",
+        "beyond floats",
+        "lone surrogate",
+        "surrogates the wrong way round",
+        "surrogate in UTF-8",
+        "broken UTF-8",
+        "bare control character",
+        "integer key",
+    ],
+)
+def test_what_is_no_frame_in_json(raw: bytes) -> None:
+    check(raw, JSON)
+    refused = refusal(client_message_decoder(JSON), raw)
+    assert refused is not None
+    assert (refused.code, refused.path) == (ErrorCode.BAD_FRAME, "")
+
+
+# ---- depth, duplicates, sizes
+
+
+def nested(levels: int, *, lists: bool) -> Any:
+    value: Any = None
+    for _ in range(levels):
+        value = [value] if lists else {"x": value}
+    return value
+
+
+@BOTH
+@pytest.mark.parametrize("lists", [True, False], ids=["lists", "maps"])
+def test_depth_is_counted_with_the_message_itself(subprotocol: str, lists: bool) -> None:
+    decoder = client_message_decoder(subprotocol)
+    pack = PACK[subprotocol]
+    assert refusal(decoder, pack({"type": "hello", "name": "Ada", "x": nested(MAX_DEPTH - 1, lists=lists)})) is None
+    refused = refusal(decoder, pack({"type": "hello", "name": "Ada", "x": nested(MAX_DEPTH, lists=lists)}))
+    assert refused is not None
+    assert refused.code is ErrorCode.TOO_DEEP
+
+
+@pytest.mark.parametrize(
+    ("subprotocol", "raw"),
+    [
+        (MSGPACK, b"\x81\xa1x" + b"\x91" * 4000 + b"\xc0"),
+        (MSGPACK, b"\x81\xa1x" * 1000 + b"\xc0"),
+        (MSGPACK, b"\x81\xa1x" * 1300 + b"\xc0"),
+        (JSON, b"[" * 4000),
+        (JSON, b'{"x":' + b"[" * 2000 + b"]" * 2000 + b"}"),
+        (JSON, b'{"x":' * 600 + b"0" + b"}" * 600),
+    ],
+    ids=["4,000 lists", "1,000 maps", "1,300 maps", "4,000 open lists", "2,000 lists in JSON", "600 maps in JSON"],
+)
+def test_a_whole_frame_of_depth_is_too_deep(subprotocol: str, raw: bytes) -> None:
+    check(raw, subprotocol)
+    refused = refusal(client_message_decoder(subprotocol), raw)
+    assert refused is not None
+    assert (refused.code, refused.path) == (ErrorCode.TOO_DEEP, "")
+
+
+@BOTH
+def test_the_widest_message_of_a_client_is_decoded(subprotocol: str) -> None:
+    wide = {"type": "hello", "name": "Ada", "x": [[]] * 500 + [{}] * 500}
+    assert len(PACK[subprotocol](wide)) <= MAX_CLIENT_MESSAGE
+    assert client_message_decoder(subprotocol).decode(PACK[subprotocol](wide)) == Hello(name="Ada")
+
+
+def test_of_a_key_that_occurs_twice_the_last_counts_in_both_encodings() -> None:
+    twice = b"\x83" + msgpack.packb("type") + msgpack.packb("hello") + (msgpack.packb("name") + b"%b") * 2
+    raw = {
+        MSGPACK: twice % (msgpack.packb("Ada"), msgpack.packb("Zoë")),
+        JSON: '{"type":"hello","name":"Ada","name":"Zoë"}'.encode(),
+    }
+    for subprotocol in SUBPROTOCOLS:
+        assert client_message_decoder(subprotocol).decode(raw[subprotocol]) == Hello(name="Zoë")
+
+
+@pytest.mark.parametrize("number", [2**31, 2**53, 2**63, 2**64 - 1, 2**64, 10**400, -1, -(2**63), -(2**63) - 1])
+def test_a_number_beyond_its_limits_is_refused_by_its_field(number: int) -> None:
+    for subprotocol in SUBPROTOCOLS:
+        if subprotocol == MSGPACK and not -(2**63) <= number < 2**64:
+            continue  # MessagePack has no such number
+        raw = PACK[subprotocol]({"type": "hello", "name": "Ada", "ref": number})
+        refused = refusal(client_message_decoder(subprotocol), raw)
+        assert refused is not None
+        assert (refused.code, refused.path) == (ErrorCode.BAD_MESSAGE, "$.ref")
+
+
+@BOTH
+@pytest.mark.parametrize("number", [5.0, 0.0, -0.0, 1e300, True, "5", None], ids=repr)
+def test_only_an_integer_is_an_integer(subprotocol: str, number: Any) -> None:
+    refused = refusal(client_message_decoder(subprotocol), PACK[subprotocol]({"type": "hello", "name": "Ada", "ref": number}))
+    assert refused is not None
+    assert (refused.code, refused.path) == (ErrorCode.BAD_MESSAGE, "$.ref")
+
+
+def test_not_a_number_is_no_integer() -> None:
+    refused = refusal(client_message_decoder(MSGPACK), msgpack.packb({"type": "hello", "name": "Ada", "ref": math.nan}))
+    assert refused is not None
+    assert (refused.code, refused.path) == (ErrorCode.BAD_MESSAGE, "$.ref")
+
+
+# ---- tags and types
+
+
+@BOTH
+@pytest.mark.parametrize(
+    "tag", ["", "Hello", "welcome", "hello ", "x" * 4000, 5, None, True, [], {}, ["hello"]], ids=lambda tag: repr(tag)[:20]
+)
+def test_a_wrong_tag(subprotocol: str, tag: Any) -> None:
+    refused = refusal(client_message_decoder(subprotocol), PACK[subprotocol]({"type": tag, "name": "Ada"}))
+    assert refused is not None
+    assert (refused.code, refused.path) == (ErrorCode.UNKNOWN_TYPE, "$.type")
+
+
+@BOTH
+def test_no_tag(subprotocol: str) -> None:
+    refused = refusal(client_message_decoder(subprotocol), PACK[subprotocol]({"name": "Ada"}))
+    assert refused is not None
+    assert (refused.code, refused.path) == (ErrorCode.UNKNOWN_TYPE, "$")
+
+
+@BOTH
+@pytest.mark.parametrize("tag", ["x - at `$.evil", "` - at `$.name`", "\x1b[31m - at `$.\x1b[2J`", "type`", " - at `"], ids=repr)
+def test_a_peer_cannot_write_the_path(subprotocol: str, tag: str) -> None:
+    raw = PACK[subprotocol]({"type": tag, "name": "Ada"})
+    check(raw, subprotocol)
+    refused = refusal(client_message_decoder(subprotocol), raw)
+    assert refused is not None
+    assert (refused.code, refused.path) == (ErrorCode.UNKNOWN_TYPE, "$.type")
+
+
+def wrong_value(kind: inspect.Type) -> Any:
+    """A value of no type that the field has."""
+    match kind:
+        case inspect.IntType():
+            return "5"
+        case inspect.BoolType():
+            return "true"
+        case inspect.UnionType(types=types):
+            return wrong_value(next(each for each in types if not isinstance(each, inspect.NoneType)))
+    return 5
+
+
+def fields() -> list[tuple[Any, str, str, Any]]:
+    """(direction, tag, field, a wrong value) of every field there is."""
+    return [
+        (direction, message_type.__struct_config__.tag, field.encode_name, wrong_value(field.type))
+        for direction in (ClientMessage, ServerMessage)
+        for message_type in get_args(direction)
+        for field in inspect.type_info(message_type).fields  # type: ignore[attr-defined]
+    ]
+
+
+@BOTH
+@pytest.mark.parametrize(("direction", "tag", "field", "wrong"), fields(), ids=lambda value: value if isinstance(value, str) else "")
+def test_a_field_of_the_wrong_type_is_named(subprotocol: str, direction: Any, tag: str, field: str, wrong: Any) -> None:
+    # First in the map: types are checked in the order of the map, absent fields at its end.
+    refused = refusal(Decoder(direction, subprotocol), PACK[subprotocol]({"type": tag, field: wrong}))
+    assert refused is not None
+    assert (refused.code, refused.path) == (ErrorCode.BAD_MESSAGE, f"$.{field}")
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("document", "path"),
+    [
+        ({"type": "hello"}, "$"),
+        ({"type": "open-race", "options": {"rules": ""}}, "$.options.rules"),
+        ({"type": "open-race", "options": {"seats": 9}}, "$.options.seats"),
+        ({"type": "open-race", "options": {"bots": ["random", 5]}}, "$.options.bots[1]"),
+        ({"type": "move", "race": 0, "seat": 0, "ply": 0, "move": "s"}, "$.race"),
+        ({"type": "move", "race": 1, "seat": 8, "ply": 0, "move": "s"}, "$.seat"),
+        ({"type": "move", "race": 1, "seat": 0, "ply": 0, "move": ""}, "$.move"),
+        ({"type": "move", "race": 1, "seat": 0, "ply": 0, "move": "b3:c2:d1x"}, "$.move"),
+        ({"type": "say", "text": "x" * 1001}, "$.text"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_a_refusal_names_the_field(subprotocol: str, document: dict[str, Any], path: str) -> None:
+    refused = refusal(client_message_decoder(subprotocol), PACK[subprotocol](document))
+    assert refused is not None
+    assert (refused.code, refused.path) == (ErrorCode.BAD_MESSAGE, path)
+
+
+# ---- the rest of the port
+
+
+@BOTH
+def test_the_reference_of_what_could_not_be_decoded(subprotocol: str) -> None:
+    pack = PACK[subprotocol]
+    assert reference(pack({"type": "nonsense", "ref": 77}), subprotocol) == 77
+    for strange in (-1, 2**31, True, 7.0, "7", None, [7]):
+        assert reference(pack({"type": "hello", "ref": strange}), subprotocol) == 0
+    assert reference(pack([1]), subprotocol) == reference(b"", subprotocol) == reference(b"\xff", subprotocol) == 0
+
+
+def test_the_kind_of_frame_follows_from_the_subprotocol() -> None:
+    assert {name: encoding.binary for name, encoding in ENCODINGS.items()} == {MSGPACK: True, JSON: False}
+    assert client_message_decoder(MSGPACK).binary
+    assert not server_message_decoder(JSON).binary
+    for name, encoding in ENCODINGS.items():
+        assert encoding.name == name
+
+
+def test_a_subprotocol_that_is_not_one_of_ours() -> None:
+    with pytest.raises(KeyError):
+        client_message_decoder("carpet.v2.msgpack")

@@ -1,0 +1,317 @@
+"""protocol/README.md against the code: every message, field, type, limit, error and example there is the one that is sent.
+
+The specification's tables have fixed shapes, read here as they stand. A test that fails prints the table that the code asks for.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple, get_args, get_type_hints
+
+import msgspec
+import pytest
+from msgspec import inspect
+
+from protocol import text, views
+from protocol.cards import card_text, fresh_deck, rank
+from protocol.client_messages import ClientMessage
+from protocol.codec import JSON, MAX_CLIENT_MESSAGE, MAX_DEPTH, MAX_SERVER_MESSAGE, MSGPACK, SUBPROTOCOLS, Decoder, encode
+from protocol.errors import ERRORS, CloseCode, Fault
+from protocol.record import check_deal, digest
+from protocol.server_messages import CurrentView, Dealt, Error, Left, Lobby, PlayerView, Result, Room, RoomEvent, ServerMessage, Welcome
+from protocol.shuffle import DEAL_LABEL, shuffle
+
+README = (Path(__file__).parents[2] / "protocol" / "README.md").read_text(encoding="utf-8")
+
+CLIENT = get_args(ClientMessage)
+TO_ONE = (Welcome, Error, Lobby, Left, CurrentView)
+EVENTS = get_args(RoomEvent)
+
+SETS: dict[str, tuple[str, ...]] = {
+    "Phase": get_args(views.Phase),
+    "SeatState": get_args(views.SeatState),
+    "Family": get_args(get_type_hints(views.RulesInfo)["family"]),
+    "Fault": tuple(Fault),
+}
+
+
+# ---- reading the specification
+
+
+class Section(NamedTuple):
+    """One `###` heading: its first table (header and rows) and its example."""
+
+    header: list[str]
+    rows: list[list[str]]
+    example: str | None
+
+
+def chapter(title: str) -> str:
+    """The text under a `##` heading."""
+    found = re.search(rf"^## {re.escape(title)}\n(.*?)(?=^## |\Z)", README, re.MULTILINE | re.DOTALL)
+    assert found is not None, f"the specification has no chapter {title!r}"
+    return found.group(1)
+
+
+def table(body: str) -> tuple[list[str], list[list[str]]]:
+    """The first table of a text, as header and rows of cells."""
+    lines: list[list[str]] = []
+    for line in body.splitlines():
+        if line.startswith("|"):
+            lines.append([cell.strip() for cell in line.strip("|").split("|")])
+        elif lines:
+            break
+    if not lines:
+        return [], []
+    assert all(len(cells) == len(lines[0]) for cells in lines), f"a row of another length under {lines[0]}"
+    return lines[0], lines[2:]
+
+
+def sections(title: str) -> dict[str, Section]:
+    parts = re.split(r"^### (.+)\n", chapter(title), flags=re.MULTILINE)[1:]
+    found: dict[str, Section] = {}
+    for name, body in zip(parts[::2], parts[1::2], strict=True):
+        examples = re.findall(r"^```json\n(.*?)^```$", body, re.MULTILINE | re.DOTALL)
+        assert name not in found, f"{name} is described twice"
+        assert len(examples) <= 1, f"{name} has {len(examples)} examples"
+        found[name] = Section(*table(body), examples[0] if examples else None)
+    return found
+
+
+# ---- what the code says
+
+
+def info(struct: type) -> inspect.StructType:
+    found = inspect.type_info(struct)
+    assert isinstance(found, inspect.StructType)
+    return found
+
+
+def tag(struct: type) -> str:
+    found = info(struct).tag
+    assert isinstance(found, str)
+    return found
+
+
+def power(number: int) -> str:
+    """Large bounds are one below a power of two and written so."""
+    return f"2^{number.bit_length()}−1" if number >= 2**31 - 1 and (number + 1).bit_count() == 1 else str(number)
+
+
+def type_text(kind: inspect.Type) -> str:
+    """A field's type as the specification writes it."""
+    match kind:
+        case inspect.StrType(pattern=str(pattern)):
+            digits = re.fullmatch(r"\^\[0-9a-f\]\{(\d+)\}\$", pattern)
+            assert digits is not None, f"no words for the pattern {pattern}"
+            return f"hex {digits.group(1)}"
+        case inspect.StrType(max_length=None):
+            return "text"
+        case inspect.StrType(min_length=least, max_length=most):
+            return f"text {least or 0}–{most}"
+        case inspect.IntType(ge=None, lt=None, le=None):
+            return "integer"
+        case inspect.IntType(ge=int(least), lt=None, le=None):
+            return f"integer ≥ {least}"
+        case inspect.IntType(ge=int(least), lt=lt, le=le):
+            most = le if le is not None else (lt or 0) - 1
+            return f"integer {least}–{power(most)}"
+        case inspect.BoolType():
+            return "boolean"
+        case inspect.UnionType(types=(one, inspect.NoneType())):
+            return f"{type_text(one)} or null"
+        case inspect.VarTupleType(item_type=item):
+            return f"list of {type_text(item)}"
+        case inspect.DictType(key_type=key, value_type=value):
+            return f"map of {type_text(key)} to {type_text(value)}"
+        case inspect.LiteralType(values=values):
+            return next(f"`{name}`" for name, texts in SETS.items() if set(texts) == set(values))
+        case inspect.EnumType(cls=cls) | inspect.StructType(cls=cls):
+            return f"`{cls.__name__}`"
+    raise AssertionError(f"no words for {kind}")
+
+
+def default_text(field: inspect.Field) -> str:
+    if field.required:
+        return "required"
+    return json.dumps(msgspec.to_builtins(field.default), ensure_ascii=False)
+
+
+def rows_of(struct: type, *, from_client: bool) -> list[list[str]]:
+    """The table's cells up to the meaning."""
+    return [
+        [f"`{field.encode_name}`", type_text(field.type), *([default_text(field)] if from_client else [])] for field in info(struct).fields
+    ]
+
+
+def structs_within(kind: inspect.Type) -> Iterator[type]:
+    """Every struct that a type is made of, itself included."""
+    match kind:
+        case inspect.StructType(cls=cls, fields=fields):
+            yield cls
+            for field in fields:
+                yield from structs_within(field.type)
+        case inspect.UnionType(types=types):
+            for each in types:
+                yield from structs_within(each)
+        case inspect.VarTupleType(item_type=item):
+            yield from structs_within(item)
+        case inspect.DictType(value_type=value):
+            yield from structs_within(value)
+
+
+MESSAGES = (*CLIENT, *TO_ONE, *EVENTS)
+FROM_CLIENT = {struct for message in CLIENT for struct in structs_within(info(message))}
+SHARED = {struct for message in MESSAGES for struct in structs_within(info(message))} - set(MESSAGES)
+CHAPTERS = {"Messages from the client": CLIENT, "Messages to one connection": TO_ONE, "Room events": EVENTS}
+SECTIONS = {name: section for title in CHAPTERS for name, section in sections(title).items()}
+SHARED_SECTIONS = sections("Shared values")
+
+
+def check_table(struct: type, section: Section) -> None:
+    from_client = struct in FROM_CLIENT
+    expected = rows_of(struct, from_client=from_client)
+    assert section.header == ["field", "type", *(["if absent"] if from_client else []), "meaning"]
+    assert [row[:-1] for row in section.rows] == expected, "\n".join(f"| {' | '.join(row)} | … |" for row in expected)
+    assert all(row[-1] for row in section.rows), "a field without a meaning"
+
+
+# ---- messages and shared values
+
+
+def test_the_chapters_hold_every_message_and_no_other() -> None:
+    assert set(get_args(ServerMessage)) == {*TO_ONE, *EVENTS}
+    for title, messages in CHAPTERS.items():
+        assert list(sections(title)) == [tag(message) for message in messages], title
+
+
+def test_every_shared_value_is_described_and_no_other() -> None:
+    assert set(SHARED_SECTIONS) - {"Sets of texts"} == {struct.__name__ for struct in SHARED}
+
+
+@pytest.mark.parametrize("message", MESSAGES, ids=tag)
+def test_a_message_has_the_fields_of_its_table(message: type) -> None:
+    assert info(message).tag_field == "type"
+    check_table(message, SECTIONS[tag(message)])
+
+
+@pytest.mark.parametrize("struct", sorted(SHARED, key=lambda struct: struct.__name__), ids=lambda struct: struct.__name__)
+def test_a_shared_value_has_the_fields_of_its_table(struct: type) -> None:
+    check_table(struct, SHARED_SECTIONS[struct.__name__])
+
+
+def test_only_move_records_are_lists() -> None:
+    assert [struct.__name__ for struct in SHARED if info(struct).array_like] == ["MoveRecord"]
+    assert not any(info(message).array_like for message in MESSAGES)
+
+
+def test_the_sets_of_texts_are_complete() -> None:
+    rows = SHARED_SECTIONS["Sets of texts"].rows
+    assert {row[0].strip("`"): tuple(row[1].replace("`", "").split()) for row in rows} == SETS
+
+
+# ---- examples
+
+
+@pytest.mark.parametrize("message", MESSAGES, ids=tag)
+def test_an_example_is_the_whole_message(message: type) -> None:
+    example = SECTIONS[tag(message)].example
+    assert example is not None
+    direction = ClientMessage if message in CLIENT else ServerMessage
+    decoded: Any = Decoder(direction, JSON).decode(example.encode())
+    assert type(decoded) is message
+    # The same map again means that no field is missing from the example and none is in it that the wire does not have.
+    assert json.loads(encode(decoded, JSON)) == json.loads(example)
+    assert Decoder(direction, MSGPACK).decode(encode(decoded, MSGPACK)) == decoded
+
+
+def example_of(message: type) -> Any:
+    return msgspec.json.decode(SECTIONS[tag(message)].example or "", type=message)
+
+
+def test_the_example_of_a_record_can_be_checked_as_the_specification_says() -> None:
+    result, room, dealt = example_of(Result), example_of(Room), example_of(Dealt)
+    check_deal(result.record.deal)
+    assert result.record.digest == digest(result.record)
+    assert result.record.deal.commitment == room.commitment
+    deck = [card for card in shuffle(fresh_deck(), bytes.fromhex(result.record.deal.seed), DEAL_LABEL) if rank(card) != 1]
+    assert [cards for pile in dealt.view.piles.values() for cards in pile] == [card_text(card) for card in deck[:20]]
+    assert list(dealt.view.piles) == [f"{column}{row}" for row in "1234" for column in "abcde"]
+    assert dealt.view.stock == len(deck) - 20 == 28
+
+
+def test_the_examples_of_views_are_of_one_game() -> None:
+    played = [move for move in example_of(Result).record.moves if move.seat == 0]
+    for message in (PlayerView, CurrentView):
+        example = example_of(message)
+        last = played[example.ply - 1]
+        assert (example.elapsed_ms, example.view.home) == (last.at_ms, last.home)
+    assert example_of(PlayerView).move == played[example_of(PlayerView).ply - 1].move
+
+
+# ---- errors, close codes, limits, names
+
+
+def test_the_error_table_is_the_one_of_the_code() -> None:
+    header, rows = table(chapter("Errors"))
+    assert header == ["code", "fault", "sentence", "what to do"]
+    assert [row[:3] for row in rows] == [[f"`{code}`", kind.fault, kind.sentence] for code, kind in ERRORS.items()]
+    assert all(row[3] for row in rows)
+
+
+def test_errors_named_in_the_text_exist() -> None:
+    areas = "|".join({code.partition("/")[0] for code in ERRORS})
+    assert set(re.findall(rf"`((?:{areas})/[^`]+)`", README)) == set(ERRORS)
+
+
+def test_the_close_codes_are_those_of_the_code() -> None:
+    _, rows = table(chapter("Close codes"))
+    assert [row[:2] for row in rows] == [[str(code.value), code.name.lower().replace("_", "-")] for code in CloseCode]
+    assert {int(code) for code in re.findall(r"\((4\d{3})\)", README)} <= set(CloseCode)
+
+
+@pytest.mark.parametrize(
+    ("limit", "value"),
+    [
+        ("bytes in a message from a client", MAX_CLIENT_MESSAGE),
+        ("bytes in a message from a server", MAX_SERVER_MESSAGE),
+        ("maps and lists within each other, the message itself included", MAX_DEPTH),
+        ("characters in a cleaned name", text.NAME_LENGTH),
+        ("characters in a cleaned line of chat", text.CHAT_LENGTH),
+        ("seats in a race", views.MAX_SEATS),
+    ],
+)
+def test_a_limit_is_the_one_of_the_code(limit: str, value: int) -> None:
+    _, rows = table(chapter("Limits"))
+    assert dict(rows)[limit] == str(value)
+
+
+def test_the_subprotocols_are_in_the_order_of_the_code() -> None:
+    _, rows = table(chapter("Transport"))
+    assert [row[0].strip("`") for row in rows] == list(SUBPROTOCOLS)
+
+
+def test_links_lead_somewhere() -> None:
+    headings = re.findall(r"^#+ (.+)$", re.sub(r"^```.*?^```$", "", README, flags=re.MULTILINE | re.DOTALL), re.MULTILINE)
+    anchors = [re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings]
+    # A link leads to the first of two equal anchors; the message `view` stands before the value `View`.
+    assert {anchor for anchor in anchors if anchors.count(anchor) > 1} == {"view"}
+    assert set(re.findall(r"\]\(#([^)]+)\)", README)) <= set(anchors)
+
+
+# ---- the minimal client
+
+
+def test_the_minimal_client_is_short_and_says_only_what_is_in_the_tables() -> None:
+    found = re.findall(r"^<!-- minimal-client -->\n```python\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+    assert len(found) == 1
+    source: str = found[0]
+    compile(source, "minimal client", "exec")
+    assert len(source.splitlines()) <= 30
+    assert set(re.findall(r"^(?:import|from) (.+?)(?:\.| import|$)", source, re.MULTILINE)) == {"asyncio, os, sys", "msgpack", "websockets"}
+    for name, fields in re.findall(r'await send\("([a-z-]+)", (.*)\)$', source, re.MULTILINE):
+        message = next(message for message in CLIENT if tag(message) == name)
+        assert set(re.findall(r"(\w+)=", fields)) <= {field.encode_name for field in info(message).fields}

@@ -1,0 +1,153 @@
+"""Cleaning of names and chat: whatever comes in, what comes out can be put on anybody's terminal."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Callable
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from protocol.text import CHAT_LENGTH, NAME_LENGTH, clean_chat, clean_name
+
+# All of Unicode, surrogates included, and often what the cleaning is about.
+SPECIAL = "\x00\x07\t\n\r\x1b\x90\x9b\x9c\x9d\u200b\u200d\u202e\u2028\u3000\u00a0\ufeff\u3164\ufe0f\u0300\u0301\u0327\u20dd\u0338"
+PLAIN = "aeK<[]mP;0\\ \u0995\u09c7\u09be\u1100\u1161\u11a8\ufb2c\u0958漢🂡"
+WILD = st.lists(st.one_of(st.characters(exclude_categories=()), st.sampled_from(SPECIAL), st.sampled_from(PLAIN))).map("".join)
+
+CLEANERS = pytest.mark.parametrize(("clean", "length"), [(clean_name, NAME_LENGTH), (clean_chat, CHAT_LENGTH)])
+Cleaner = Callable[[str], str]
+
+
+@CLEANERS
+@settings(max_examples=500)
+@given(text=WILD)
+@example(text="e\u200d\u0301" * 40)
+@example(text="a \u0301b")
+@example(text="\x1b\x1b[31m[31m")
+@example(text="x" * 23 + " y")
+def test_what_comes_out_is_clean(clean: Cleaner, length: int, text: str) -> None:
+    cleaned = clean(text)
+    assert clean(cleaned) == cleaned, "cleaning twice is cleaning once"
+    assert len(cleaned) <= length
+    assert unicodedata.is_normalized("NFC", cleaned)
+    assert cleaned == cleaned.strip()
+    assert "  " not in cleaned
+    assert cleaned.isprintable()
+    assert not any(unicodedata.category(character)[0] == "C" for character in cleaned)
+    cleaned.encode("utf-8")
+
+
+@given(text=st.text(alphabet="abcdefghijklmnopqrstuvwxyzäöüßéñØ漢字カナАБВ0123456789-_.!", max_size=NAME_LENGTH))
+def test_ordinary_names_stay_as_they_are(text: str) -> None:
+    text = unicodedata.normalize("NFC", text)
+    assert clean_name(text) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "cleaned"),
+    [
+        ("\x1b[31mred\x1b[0m", "red"),
+        ("\x1b[1;38;5;196mred", "red"),
+        ("\x1b[?25lhidden cursor", "hidden cursor"),
+        ("\x9b31mred\x9b0m", "red"),
+        ("\x1b[2 qcursor", "cursor"),
+        ("\x1b]0;title\x07name", "name"),
+        ("\x1b]0;title\x1b\\name", "name"),
+        ("\x1b]0;title\x9cname", "name"),
+        ("\x9d0;title\x9cname", "name"),
+        ("\x1b]8;;http://example.org\x07link\x1b]8;;\x07", "link"),
+        ("\x1b]0;never ends", ""),
+        ("\x1b]0;title\x1b[31mred", "red"),
+        ("\x1bP1;2q#0pixels\x1b\\name", "name"),
+        ("\x90payload\x9cname", "name"),
+        ("\x1b^private\x1b\\\x1b_program\x1b\\\x1bXstring\x1b\\name", "name"),
+        ("\x98string\x9c\x9eprivate\x9c\x9fprogram\x9cname", "name"),
+        ("\x1bcreset", "reset"),
+        ("\x1b(0line drawing", "line drawing"),
+        ("\x1b#8alignment", "alignment"),
+        ("\x1b\x1b[31mred", "red"),
+        ("\x1b[\x1b[31mred", "red"),
+        ("name\x1b", "name"),
+    ],
+)
+def test_escape_sequences_are_taken_out_whole(text: str, cleaned: str) -> None:
+    assert clean_name(text) == cleaned
+
+
+@pytest.mark.parametrize(
+    ("text", "cleaned"),
+    [
+        ("a\x00b\x07c\x08d\x7fe\x85f", "abcdef"),
+        ("evil\u202etxt.exe", "eviltxt.exe"),
+        ("\u2066a\u2067b\u2068c\u2069\u200e\u200f\u061cd", "abcd"),
+        ("a\u200bb\u200cc\u200dd\u2060e\ufefff", "abcdef"),
+        ("a\u00adb", "ab"),
+        ("a\ue000b\U000f0000c", "abc"),
+        ("a\ud800b", "ab"),
+        ("a\u0378b\uffffc", "abc"),
+        ("\U000e0041\U000e0042a", "a"),
+    ],
+    ids=["controls", "override", "isolates", "zero-width", "soft hyphen", "private use", "surrogate", "unassigned", "tags"],
+)
+def test_what_cannot_be_seen_is_dropped(text: str, cleaned: str) -> None:
+    assert clean_name(text) == cleaned
+
+
+@pytest.mark.parametrize("blank", ["\u3164", "\u115f", "\u1160", "\uffa0", "\u2800", "\ufe0f", "\U000e0100", "\u034f", "\u180b", "\u17b4"])
+def test_letters_without_ink_make_no_name(blank: str) -> None:
+    assert clean_name(blank * 3) == ""
+    assert clean_name(f"A{blank}da") == "Ada"
+
+
+@pytest.mark.parametrize("nothing", ["", " ", "\t\r\n", "\u3000\u00a0\u2003", "\x1b[31m", "\u200b\u202e", "\u0301\u0301"])
+def test_nothing_printable_is_an_empty_text(nothing: str) -> None:
+    assert clean_name(nothing) == clean_chat(nothing) == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "cleaned"),
+    [
+        ("  a   b  ", "a b"),
+        ("a\tb\nc\r\nd", "a b c d"),
+        ("a\u00a0b\u3000c\u2028d\u2029e", "a b c d e"),
+        ("a \u200b b", "a b"),
+    ],
+)
+def test_white_space_becomes_one_space(text: str, cleaned: str) -> None:
+    assert clean_chat(text) == cleaned
+
+
+def test_towers_of_combining_marks_are_two_high() -> None:
+    assert clean_chat("x" + "\u0315" * 100 + "y") == "x\u0315\u0315y"
+    assert clean_chat("Z\u0338\u0321\u031b" * 3) == unicodedata.normalize("NFC", "Z\u0338\u0321" * 3)
+
+
+def test_marks_that_enclose_and_marks_on_nothing_are_dropped() -> None:
+    assert clean_name("a\u20ddb") == "ab"
+    assert clean_name("\u0301a \u0301b") == "a b"
+
+
+def test_names_are_composed() -> None:
+    assert clean_name("Zoe\u0308") == "Zo\u00eb"
+    assert clean_name("\u1112\u1161\u11ab") == "\ud55c"
+    # What stood between the letter and its mark does not keep them apart.
+    assert clean_name("Zoe\u200b\u0308") == "Zo\u00eb"
+
+
+def test_wide_characters_are_kept_and_count_one_each() -> None:
+    assert clean_name("漢字カナ한글🂡🃏") == "漢字カナ한글🂡🃏"
+    assert clean_name("漢" * 100) == "漢" * NAME_LENGTH
+
+
+def test_what_is_too_long_is_cut_and_never_ends_in_a_space() -> None:
+    assert clean_name("x" * 1000) == "x" * NAME_LENGTH
+    assert clean_chat("x" * 1000) == "x" * CHAT_LENGTH
+    assert clean_name("x" * (NAME_LENGTH - 1) + " yz") == "x" * (NAME_LENGTH - 1)
+
+
+@pytest.mark.parametrize("unit", ["\x1b", "\x1b[", "\x1b]", "\x9d", "\x1b]\x1b", "0", "\x1b[0", "\u0301", "e\u0301"])
+def test_an_endless_text_costs_no_more_than_a_long_one(unit: str) -> None:
+    # It is cut before anything is searched: a search that goes back would take minutes on a million characters.
+    assert len(clean_chat(unit * 1_000_000)) <= CHAT_LENGTH
