@@ -11,13 +11,15 @@ import re
 import urllib.parse
 from dataclasses import dataclass
 
+from client.failure import Failure
+
 DEFAULT_PORT = 7777
 
 _SCHEME_PORTS = {"ws": 80, "wss": 443}
 _HOST = re.compile(r"[^\s/?#@\[\]:\\%\x00-\x1f\x7f]+")
 
 
-class BadAddress(ValueError):
+class BadAddress(Failure):
     """A text that is no address of a server. Says why, in one sentence."""
 
 

@@ -12,6 +12,7 @@ from collections.abc import Callable
 
 import trio
 
+from client.failure import Failure
 from client.identity import Identity
 from client.link import Link, LinkEvent, Lost
 from client.model import Event, Model, MoveSent, ReadySent, reduce
@@ -38,7 +39,7 @@ _REFUSALS = 100
 Watch = Callable[[Model, ServerMessage | LinkEvent], None]
 
 
-class BotFailed(Exception):
+class BotFailed(Failure):
     """The race did not come to a result for this player; str() is one sentence."""
 
 

@@ -17,6 +17,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
+from client.failure import Failure
 from protocol.text import clean_name
 
 HOME_VARIABLE = "CARPET_HOME"
@@ -32,7 +33,7 @@ class Identity:
     token: str | None = None
 
 
-class IdentityError(Exception):
+class IdentityError(Failure):
     """The file cannot be read or written. Names it and says what to do, in one sentence."""
 
 

@@ -12,13 +12,12 @@ from __future__ import annotations
 import contextlib
 import logging
 import random
-import socket
 import ssl as tls
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Awaitable, Callable
 
 import trio
+from msgspec.structs import replace
 from websockets.exceptions import (
     ConnectionClosed,
     InvalidHandshake,
@@ -32,14 +31,29 @@ from websockets.trio.client import ClientConnection, connect
 from websockets.typing import Subprotocol
 
 from client.address import Address, BadAddress, parse_address
+from client.endings import (
+    LOST,
+    Ending,
+    EntryRefused,
+    LinkError,
+    NotCarpetServer,
+    OtherVersion,
+    Unreachable,
+    cannot_read,
+    closed_by_server,
+    closed_here,
+    other_version,
+    refused_by_http,
+    unreachable,
+)
 from client.identity import Identity
-from client.link import Connected, Connecting, Link, LinkEvent, Lost, RoundTrip
+from client.link import Connected, Connecting, LinkEvent, Lost, RoundTrip
 from client.resume import Resume, Step
 from protocol import __version__
-from protocol.client_messages import ClientMessage, Hello
+from protocol.client_messages import ClientMessage, Hello, JoinRace, OpenRace
 from protocol.codec import ENCODINGS, MAX_CLIENT_MESSAGE, MAX_SERVER_MESSAGE, MSGPACK, Decoder, encode, server_message_decoder
-from protocol.errors import CloseCode, ErrorCode, Refusal
-from protocol.server_messages import Error, Hidden, ServerMessage, Welcome
+from protocol.errors import ErrorCode, Refusal
+from protocol.server_messages import Error, Hidden, Room, ServerMessage, Welcome
 from protocol.text import clean_chat
 
 OUTBOX = 64
@@ -48,6 +62,7 @@ EVENTS = 256
 """Events that wait for the app. When full the link stops reading, and the server finds a slow reader; round trips are dropped."""
 
 HELLO_REFERENCE = 2**31 - 1
+ENTRY_REFERENCE = 2**31 - 3
 OPEN_TIMEOUT = 10.0
 """Seconds for name, connection, TLS and handshake together."""
 CLOSE_TIMEOUT = 2.0
@@ -68,48 +83,6 @@ _log.addHandler(logging.NullHandler())
 Dial = Callable[[], Awaitable[trio.abc.Stream]]
 
 
-class LinkError(Exception):
-    """The first connection failed; str() is one sentence for a person."""
-
-
-class Unreachable(LinkError):
-    """Nobody answers there, or not now."""
-
-
-class NotTrusted(LinkError):
-    """The TLS handshake failed."""
-
-
-class NotCarpetServer(LinkError):
-    """Something answers there, but it is no Carpet Race server."""
-
-
-class OtherVersion(LinkError):
-    """A Carpet Race server that speaks another version of the wire. Trying again does not help."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Ending:
-    """Why a line is no more. final: coming back would only meet the same end."""
-
-    reason: str
-    final: bool = False
-
-
-_CLOSED: dict[int, _Ending] = {
-    CloseCode.TAKEN_OVER: _Ending("You went on with your game from another window or computer, so this one was let go.", final=True),
-    CloseCode.FLOOD: _Ending("The server closed the line: too many messages were sent to it.", final=True),
-    CloseCode.TOO_MANY_ERRORS: _Ending("The server closed the line: it could not understand what was sent to it.", final=True),
-    CloseCode.HELLO_TIMEOUT: _Ending("The server closed the line: nobody said hello in time.", final=True),
-    CloseCode.TOO_SLOW: _Ending("The server closed the line: it was too slow for all there was to send."),
-    1000: _Ending("The server closed the line."),
-    1001: _Ending("The server is going away."),
-    1011: _Ending("Something went wrong on the server."),
-    1012: _Ending("The server is being restarted."),
-    1013: _Ending("The server has too much to do just now."),
-}
-
-
 @contextlib.asynccontextmanager
 async def open_link(
     url: str,
@@ -121,7 +94,7 @@ async def open_link(
     keep: Callable[[Identity], None] | None = None,
     generator: random.Random | None = None,
     dial: Dial | None = None,
-) -> AsyncIterator[Link]:
+) -> AsyncIterator[NetLink]:
     """A link to the server at `url` (any form `parse_address` takes), connected when the block begins and closed when it ends.
 
     keep: called with the identity whenever the server gives a token. generator: for the pauses between tries.
@@ -131,7 +104,7 @@ async def open_link(
         address = parse_address(url)
     except BadAddress as error:
         raise LinkError(str(error)) from error
-    link = _WebSocketLink(
+    link = NetLink(
         address,
         identity,
         reconnect=reconnect,
@@ -155,8 +128,8 @@ async def open_link(
         raise failure
 
 
-class _WebSocketLink:
-    """Satisfies client.link.Link."""
+class NetLink:
+    """Satisfies client.link.Link. welcome: the last one, None before the first."""
 
     def __init__(
         self,
@@ -181,6 +154,9 @@ class _WebSocketLink:
         self._resume = Resume()
         self._told, self._events = trio.open_memory_channel[ServerMessage | LinkEvent](EVENTS)
         self._outbox: trio.MemorySendChannel[bytes] | None = None
+        self.welcome: Welcome | None = None
+        self._entry: Room | Error | None = None  # the answer to hello, where that is an error, or to the request of `entered`
+        self._news = trio.Event()  # set, and replaced, when one of these two has changed or a line has ended
         self._tries = 0  # since the last welcome
         self._closing = False
         self._ended = trio.Event()
@@ -203,6 +179,39 @@ class _WebSocketLink:
         except (trio.WouldBlock, trio.BrokenResourceError, trio.ClosedResourceError):
             return False
         return True
+
+    async def entered(self, request: OpenRace | JoinRace | None = None) -> Welcome:
+        """Wait until hello was answered, and `request` too, for a command that would rather end than begin with an error on the screen.
+
+        Takes nothing from `events`. The request is kept back when the welcome names a race in which this player has a seat: that is
+        the one to go on with. Raises LinkError.
+        """
+        with trio.move_on_after(OPEN_TIMEOUT):
+            if self.welcome is None:
+                await self._next_news()
+            assert self.welcome is not None
+            if request is None or self.welcome.room is not None:
+                return self.welcome
+            self._entry = None
+            self.send(replace(request, ref=ENTRY_REFERENCE))
+            while not self._is_answered():
+                await self._next_news()
+            return self.welcome
+        raise Unreachable(f"The server at {self.url} does not answer.")
+
+    def _is_answered(self) -> bool:
+        return self._entry is not None
+
+    async def _next_news(self) -> None:
+        await self._news.wait()
+        if isinstance(self._entry, Error):
+            raise EntryRefused(clean_chat(self._entry.message) or self._entry.code)
+        if self._outbox is None:
+            raise Unreachable(f"The server at {self.url} has closed the line.")
+
+    def _tell_news(self) -> None:
+        self._news.set()
+        self._news = trio.Event()
 
     async def close(self) -> None:
         """Let what was sent go out and say goodbye, as far as CLOSE_TIMEOUT allows."""
@@ -233,7 +242,7 @@ class _WebSocketLink:
                     except LinkError as error:
                         if not stood:
                             raise
-                        ending = _Ending(str(error), final=isinstance(error, OtherVersion))
+                        ending = Ending(str(error), final=isinstance(error, OtherVersion))
                     if ending.final or not self._reconnect or self._closing:
                         await self._tell(Lost(ending.reason, None))
                         return
@@ -259,7 +268,7 @@ class _WebSocketLink:
 
     # ---- one line
 
-    async def _line(self, started: Callable[[], None]) -> _Ending:
+    async def _line(self, started: Callable[[], None]) -> Ending:
         async with contextlib.AsyncExitStack() as stack:
             try:
                 ws = await stack.enter_async_context(await self._connecting())
@@ -272,6 +281,7 @@ class _WebSocketLink:
                 return await self._talk(ws, started)
             finally:
                 self._outbox = None
+                self._tell_news()
         raise AssertionError("an exit stack swallows nothing")
 
     async def _connecting(self) -> connect:
@@ -293,7 +303,7 @@ class _WebSocketLink:
             logger=_log,
         )
 
-    async def _talk(self, ws: ClientConnection, started: Callable[[], None]) -> _Ending:
+    async def _talk(self, ws: ClientConnection, started: Callable[[], None]) -> Ending:
         outbox, to_write = trio.open_memory_channel[bytes](OUTBOX)
         silent = trio.Event()
         self._outbox = outbox
@@ -305,7 +315,7 @@ class _WebSocketLink:
             ending = await self._read(ws, nursery)
             nursery.cancel_scope.cancel()
         if silent.is_set():
-            return _Ending(f"The server has not answered for {PONG_TIMEOUT:.0f} seconds.")
+            return Ending(f"The server has not answered for {PONG_TIMEOUT:.0f} seconds.")
         return ending
 
     def _say_hello(self) -> None:
@@ -341,7 +351,7 @@ class _WebSocketLink:
         except ConnectionClosed:
             return
 
-    async def _read(self, ws: ClientConnection, nursery: trio.Nursery) -> _Ending:
+    async def _read(self, ws: ClientConnection, nursery: trio.Nursery) -> Ending:
         decoder = server_message_decoder(self._subprotocol)
         try:
             while True:
@@ -352,7 +362,7 @@ class _WebSocketLink:
             return _ending(closed)
         except Refusal as refusal:
             where = f" at {refusal.path}" if refusal.path else ""
-            return _Ending(f"The server sent what this version cannot read: {refusal.detail}{where}.", final=True)
+            return cannot_read(f"{refusal.detail}{where}")
 
     def _decoded(self, decoder: Decoder[ServerMessage], data: bytes) -> ServerMessage | None:
         try:
@@ -386,11 +396,16 @@ class _WebSocketLink:
     async def _take(self, step: Step, nursery: trio.Nursery) -> None:
         for passed in step.pass_on:
             await self._tell(passed)
+            if isinstance(passed, Room) or (isinstance(passed, Error) and passed.ref in (HELLO_REFERENCE, ENTRY_REFERENCE)):
+                self._entry = passed
+                self._tell_news()
         if step.retry or (step.send is not None and not self.send(step.send)):
             nursery.start_soon(self._rejoin_later)
 
     def _welcomed(self, welcome: Welcome) -> None:
         self._tries = 0
+        self.welcome = welcome
+        self._tell_news()
         if welcome.token != self._identity.token:
             self._identity = Identity(self._identity.name, welcome.token)
             self._keep(self._identity)
@@ -404,62 +419,26 @@ class _WebSocketLink:
                 return
 
 
-def _ending(closed: ConnectionClosed) -> _Ending:
+def _ending(closed: ConnectionClosed) -> Ending:
     received, sent = closed.rcvd, closed.sent
     if received is not None and (sent is None or closed.rcvd_then_sent):
-        known = _CLOSED.get(received.code)
-        if known is not None:
-            return known
-        # The reason is the server's own words: cleaned, since they end on a terminal.
-        said = clean_chat(received.reason)
-        return _Ending(f"The server closed the line: {said or f'code {received.code}'}.")
-    if sent is not None and sent.code != 1000:
-        return _Ending(f"The server sent what this version cannot read: {clean_chat(sent.reason) or f'code {sent.code}'}.", final=True)
-    return _Ending("The connection to the server was lost.")
+        return closed_by_server(received.code, received.reason)
+    return closed_here(sent.code, sent.reason) if sent is not None else LOST
 
 
 def _failure(error: BaseException, address: Address, subprotocol: str) -> LinkError:
     """The error of a connection that did not come about, as the sentence that helps most."""
-    place, url = address.place, address.url
     match error:
         case InvalidStatus(response=response):
-            status = response.status_code
-            if status == 400 and b"subprotocol" in bytes(response.body or b"").lower():
-                return OtherVersion(f"The server at {url} does not speak {subprotocol}: one of the two needs an update of carpet-race.")
-            if status >= 500 or status == 429:
-                return Unreachable(f"The server at {url} cannot take you now (HTTP {status}); try again later.")
-            return NotCarpetServer(f"There is no Carpet Race server at {url}: what answers there says HTTP {status}.")
+            return refused_by_http(response.status_code, bytes(response.body or b""), address, subprotocol)
         case InvalidProxy() | ProxyError():
-            return Unreachable(f"The proxy on the way to {place} does not let you through: {error}.")
+            return Unreachable(f"The proxy on the way to {address.place} does not let you through: {error}.")
         case NegotiationError():
-            return OtherVersion(f"The server at {url} does not speak {subprotocol}: one of the two needs an update of carpet-race.")
+            return other_version(address, subprotocol)
         case InvalidHandshake():
-            return NotCarpetServer(f"There is no Carpet Race server at {url}: what answers there does not speak WebSocket.")
+            return NotCarpetServer(f"There is no Carpet Race server at {address.url}: what answers there does not speak WebSocket.")
         case TimeoutError():
-            return Unreachable(f"There was no answer from {place} within {OPEN_TIMEOUT:.0f} seconds.")
+            return Unreachable(f"There was no answer from {address.place} within {OPEN_TIMEOUT:.0f} seconds.")
         case ImportError():
-            return Unreachable(f"The proxy on the way to {place} is of a kind that this installation cannot use: {error}.")
-    for cause in _causes(error):
-        match cause:
-            case tls.SSLCertVerificationError():
-                return NotTrusted(f"The certificate of {place} is not to be trusted: {cause.verify_message}.")
-            case tls.SSLError():
-                return NotTrusted(f"No secure connection to {place} came about ({cause.reason or cause}); is it ws:// instead of wss://?")
-            case socket.gaierror():
-                return Unreachable(f"There is no host named {address.host}, or its address cannot be looked up now.")
-            case ConnectionRefusedError():
-                return Unreachable(f"Nothing answers at {place}: the connection was refused; is the server running, and is that its port?")
-    root = list(_causes(error))[-1]
-    said = root.strerror if isinstance(root, OSError) and root.strerror else "the connection broke before it stood"
-    return Unreachable(f"No connection to {place} came about: {said}.")
-
-
-def _causes(error: BaseException) -> Iterator[BaseException]:
-    # Trio says "all attempts failed" from a group with one error an address; the first of them tells enough.
-    current: BaseException | None = error
-    while current is not None:
-        if isinstance(current, BaseExceptionGroup):
-            current = current.exceptions[0]
-            continue
-        yield current
-        current = current.__cause__
+            return Unreachable(f"The proxy on the way to {address.place} is of a kind that this installation cannot use: {error}.")
+    return unreachable(error, address)

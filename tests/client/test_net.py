@@ -13,18 +13,10 @@ import trio
 import trustme
 from trio.testing import MockClock, memory_stream_pair
 
+from client.endings import EntryRefused, LinkError, NotCarpetServer, NotTrusted, OtherVersion, Unreachable
 from client.identity import Identity
 from client.link import Connected, Connecting, Link, Lost, RoundTrip
-from client.net import (
-    LONGEST_PAUSE,
-    OUTBOX,
-    LinkError,
-    NotCarpetServer,
-    NotTrusted,
-    OtherVersion,
-    Unreachable,
-    open_link,
-)
+from client.net import ENTRY_REFERENCE, LONGEST_PAUSE, OUTBOX, open_link
 from client.resume import REJOIN_REFERENCE
 from protocol import server_messages as said
 from protocol.client_messages import FollowLobby, Hello, JoinRace, LeaveRace, Say
@@ -141,6 +133,82 @@ async def test_send_never_blocks_and_says_when_the_outbox_is_full(autojump_clock
 async def test_a_message_no_server_takes_is_refused_at_once(autojump_clock: MockClock, server: FakeServer) -> None:
     async with open_link(URL, ANNA, dial=server.dial) as link:
         assert not link.send(Say(text="x" * 5000))
+
+
+# ---- being entered before the first screen
+
+
+async def test_entered_waits_for_the_welcome_and_takes_nothing(
+    autojump_clock: MockClock, server: FakeServer, nursery: trio.Nursery
+) -> None:
+    async def serve() -> None:
+        line = await server.line()
+        await line.greet()
+
+    nursery.start_soon(serve)
+    async with open_link(URL, ANNA, dial=server.dial) as link:
+        assert (await link.entered()).token == "token-1"
+        assert (await link.entered()).token == "token-1"  # also long after
+        assert isinstance(await link.events.receive(), Connecting)
+        assert isinstance(await next_of(link, Welcome), Welcome)
+
+
+async def test_entered_waits_for_the_race_and_takes_nothing(autojump_clock: MockClock, server: FakeServer, nursery: trio.Nursery) -> None:
+    async def serve() -> None:
+        line = await server.line()
+        await line.greet()
+        assert await line.heard() == JoinRace(code="abcdef", ref=ENTRY_REFERENCE)
+        await line.say(room())
+
+    nursery.start_soon(serve)
+    async with open_link(URL, ANNA, dial=server.dial) as link:
+        await link.entered(JoinRace(code="abcdef"))
+        assert isinstance(await next_of(link, Welcome), Welcome)
+        assert await next_of(link, Room) == room()
+
+
+async def test_a_race_not_to_be_entered_is_one_sentence(autojump_clock: MockClock, server: FakeServer, nursery: trio.Nursery) -> None:
+    async def serve() -> None:
+        line = await server.line()
+        await line.greet()
+        await line.heard()
+        await line.say(refusal(ErrorCode.ROOM_FULL, ENTRY_REFERENCE))
+
+    nursery.start_soon(serve)
+    async with open_link(URL, ANNA, dial=server.dial) as link:
+        with pytest.raises(EntryRefused, match="Every seat of that race is taken"):
+            await link.entered(JoinRace(code="abcdef"))
+
+
+async def test_a_hello_that_is_refused_is_one_sentence(autojump_clock: MockClock, server: FakeServer, nursery: trio.Nursery) -> None:
+    async def serve() -> None:
+        line = await server.line()
+        hello = await line.heard()
+        await line.say(refusal(ErrorCode.BAD_NAME, hello.ref))
+
+    nursery.start_soon(serve)
+    async with open_link(URL, ANNA, dial=server.dial) as link:
+        with pytest.raises(EntryRefused, match="choose another"):
+            await link.entered()
+
+
+async def test_a_seat_held_already_goes_before_a_new_race(autojump_clock: MockClock, server: FakeServer, nursery: trio.Nursery) -> None:
+    async def serve() -> None:
+        await (await server.line()).greet(room="OTHERS")
+
+    nursery.start_soon(serve)
+    async with open_link(URL, ANNA, dial=server.dial) as link:
+        assert (await link.entered(JoinRace(code="abcdef"))).room == "OTHERS"
+
+
+@pytest.mark.parametrize("closing", [True, False])
+async def test_a_server_that_never_greets_is_one_sentence(autojump_clock: MockClock, server: FakeServer, closing: bool) -> None:
+    async with open_link(URL, ANNA, dial=server.dial) as link:
+        line = await server.line()
+        if closing:
+            await line.close(1001)
+        with pytest.raises(Unreachable, match="closed the line" if closing else "does not answer"):
+            await link.entered()
 
 
 # ---- the round trip
