@@ -23,6 +23,9 @@ from protocol.errors import ERRORS, CloseCode, Fault
 from protocol.record import check_deal, digest
 from protocol.server_messages import CurrentView, Dealt, Error, Left, Lobby, PlayerView, Result, Room, RoomEvent, ServerMessage, Welcome
 from protocol.shuffle import DEAL_LABEL, shuffle
+from server.config import DEFAULT_PORT, Settings
+from server.net.connection import BAD_MESSAGES
+from server.race.timing import KEPT_ROUND_TRIPS, MAX_CREDIT_MS
 
 README = (Path(__file__).parents[2] / "protocol" / "README.md").read_text(encoding="utf-8")
 
@@ -282,11 +285,21 @@ def test_the_close_codes_are_those_of_the_code() -> None:
         ("characters in a cleaned name", text.NAME_LENGTH),
         ("characters in a cleaned line of chat", text.CHAT_LENGTH),
         ("seats in a race", views.MAX_SEATS),
+        ("messages a second from a client", f"{Settings().rate:g}"),
+        ("messages in a burst", Settings().burst),
+        ("messages that are none, before the connection is closed", BAD_MESSAGES),
+        ("milliseconds of credit for half a round trip", MAX_CREDIT_MS),
     ],
 )
-def test_a_limit_is_the_one_of_the_code(limit: str, value: int) -> None:
+def test_a_limit_is_the_one_of_the_code(limit: str, value: object) -> None:
     _, rows = table(chapter("Limits"))
     assert dict(rows)[limit] == str(value)
+
+
+def test_figures_in_the_text_are_those_of_the_code() -> None:
+    assert f"the port is {DEFAULT_PORT} unless" in " ".join(chapter("Transport").split())
+    assert f"min(round_trip_ms // 2, {MAX_CREDIT_MS})" in chapter("Time")
+    assert KEPT_ROUND_TRIPS == 8, "the chapter on time says eight"
 
 
 def test_the_subprotocols_are_in_the_order_of_the_code() -> None:
@@ -310,7 +323,7 @@ def test_the_minimal_client_is_short_and_says_only_what_is_in_the_tables() -> No
     assert len(found) == 1
     source: str = found[0]
     compile(source, "minimal client", "exec")
-    assert len(source.splitlines()) <= 30
+    assert len([line for line in source.splitlines() if line.strip()]) <= 30
     assert set(re.findall(r"^(?:import|from) (.+?)(?:\.| import|$)", source, re.MULTILINE)) == {"asyncio, os, sys", "msgpack", "websockets"}
     for name, fields in re.findall(r'await send\("([a-z-]+)", (.*)\)$', source, re.MULTILINE):
         message = next(message for message in CLIENT if tag(message) == name)
