@@ -74,7 +74,7 @@ def check(raw: bytes, subprotocol: str) -> None:
 
 
 @BOTH
-@settings(max_examples=500)
+@settings(max_examples=300, deadline=None)
 @given(raw=st.binary(max_size=200))
 def test_random_bytes(subprotocol: str, raw: bytes) -> None:
     check(raw, subprotocol)
@@ -98,14 +98,14 @@ documents = st.recursive(
 maps = st.dictionaries(st.one_of(field_names, st.text(max_size=4)), documents, max_size=6)
 
 
-@settings(max_examples=500)
+@settings(max_examples=300, deadline=None)
 @given(document=maps, tag=st.sampled_from(TAGS))
 def test_random_maps_in_messagepack(document: dict[Any, Any], tag: str) -> None:
     check(msgpack.packb(document), MSGPACK)
     check(msgpack.packb({**document, "type": tag}), MSGPACK)
 
 
-@settings(max_examples=500)
+@settings(max_examples=300, deadline=None)
 @given(document=maps, tag=st.sampled_from(TAGS))
 def test_random_maps_in_json(document: dict[Any, Any], tag: str) -> None:
     def as_text(value: bytes) -> str:
@@ -133,7 +133,7 @@ def test_every_truncation_is_a_bad_frame(subprotocol: str, message: ClientMessag
 
 
 @BOTH
-@settings(max_examples=300)
+@settings(max_examples=300, deadline=None)
 @given(message=st.sampled_from(SAMPLES), data=st.data())
 def test_messages_with_a_byte_changed(subprotocol: str, message: ClientMessage, data: st.DataObject) -> None:
     raw = bytearray(encode(message, subprotocol))
