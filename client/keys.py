@@ -85,11 +85,12 @@ def _on(*places: Place) -> frozenset[Place]:
 
 TABLE: Final[tuple[Binding, ...]] = (
     # The race
-    Binding(Action.PLAY, ("enter", " "), frozenset(Place) - {Place.HELP}, "play", "Play the card under the cursor; take the marked line."),
-    Binding(Action.SLOT, ("'",), _on(Place.RACE), "slot", "Name a slot: b3 at once, 'h3 where the letter moves the cursor.", shown=False),
+    Binding(Action.PLAY, ("enter", " "), _on(Place.RACE), "play", "Play the card under the cursor."),
+    Binding(Action.SLOT, ("'",), _on(Place.RACE), "slot", "Begin a slot's name: b3 needs none, 'h3 does (h is a key).", shown=False),
     Binding(Action.WASTE, ("w",), _on(Place.RACE), "waste", "The waste's top card goes home, or fills the gap that waits."),
-    Binding(Action.STOCK, ("s",), _on(Place.RACE), "stock", "Turn the next stock card, or fill the gap that waits from the stock."),
+    Binding(Action.STOCK, ("s",), _on(Place.RACE), "stock", "Turn the next stock card, or fill the gap that waits with it."),
     Binding(Action.REDEAL, ("r",), _on(Place.RACE), "redeal", "Redeal the waste, where the rules have it.", shown=False),
+    Binding(Action.BACK, ("esc",), _on(Place.RACE), "forget", "Forget the slot name that was begun.", shown=False),
     Binding(Action.MOVE, (":",), _on(Place.RACE), "move", "Type a whole move: b3, w, s, w:b3, c5:w, b3+.", shown=False),
     Binding(Action.KEEP, ("K",), _on(Place.RACE), "stop", "Stop here and keep your cards home (asks first)."),
     Binding(Action.RESIGN, ("R",), _on(Place.RACE), "resign", "Give the race up (asks first)."),
@@ -99,22 +100,23 @@ TABLE: Final[tuple[Binding, ...]] = (
     Binding(Action.LEFT, ("left", "h"), _CURSOR, "left", "Cursor left; on a form, the value before.", shown=False),
     Binding(Action.RIGHT, ("right", "l"), _CURSOR, "right", "Cursor right; on a form, the value after.", shown=False),
     # Home
+    Binding(Action.PLAY, ("enter", " "), _on(Place.HOME, Place.FORM, Place.CHOICE), "choose", "Take the marked line."),
     Binding(Action.BOT, ("b",), _on(Place.HOME), "bot", "Race a house bot.", shown=False),
     Binding(Action.OPEN, ("o",), _on(Place.HOME), "open", "Open a race for others.", shown=False),
     Binding(Action.CODE, ("c",), _on(Place.HOME), "code", "Join a race by its code.", shown=False),
     Binding(Action.RACES, ("r",), _on(Place.HOME), "races", "Go to the open races.", shown=False),
-    Binding(Action.BACK, ("esc",), _on(Place.FORM, Place.HELP, Place.CHOICE, Place.RACE), "back", "Back, or forget what was begun."),
+    Binding(Action.BACK, ("esc",), _on(Place.FORM, Place.HELP, Place.CHOICE), "back", "Back."),
     # In a room
-    Binding(Action.READY, ("r",), _on(Place.WAITING), "ready", "Ready: when everybody is, the race starts."),
-    Binding(Action.REMATCH, ("r",), _on(Place.RESULT), "rematch", "Race the same players again."),
+    Binding(Action.READY, ("r", "enter", " "), _on(Place.WAITING), "ready", "Ready: when everybody is, the race starts."),
+    Binding(Action.REMATCH, ("r", "enter"), _on(Place.RESULT), "rematch", "Race the same players again."),
     Binding(Action.DETAILS, ("d",), _on(Place.RESULT), "details", "Show how the deal was checked, or the curves again."),
     Binding(Action.CHAT, ("t",), _ROOM, "talk", "Say a line to everybody in the room."),
-    Binding(Action.LEAVE, ("L",), _ROOM, "leave", "Leave the room (asks first in a race: it is forfeited then)."),
+    Binding(Action.LEAVE, ("L",), _ROOM, "leave", "Leave the room (in a race: forfeit it; asks first)."),
     # Answers
     Binding(Action.YES, ("y",), _on(Place.CHOICE), "yes", "Yes."),
     Binding(Action.NO, ("n",), _on(Place.CHOICE), "no", "No."),
     # Everywhere
-    Binding(Action.COLOURS, ("C", "f2"), _EVERYWHERE, "colours", "Next colours: two-colour, four-colour, colour-blind, none.", shown=False),
+    Binding(Action.COLOURS, ("C", "f2"), _EVERYWHERE, "colours", "Next colours: two, four, colour-blind, none.", shown=False),
     Binding(Action.ASCII, ("A", "f3"), _EVERYWHERE, "ascii", "Plain ASCII, or suit symbols and lines.", shown=False),
     Binding(Action.BELL, ("B", "f4"), _EVERYWHERE, "bell", "Bell on or off.", shown=False),
     Binding(Action.HELP, ("?", "f1"), _EVERYWHERE, "help", "This page."),

@@ -138,6 +138,25 @@ def move_sentence(move: str, *, waste: str = "the waste's top") -> str:
             return f"{taken} to its foundation{way}"
 
 
+def why_not(view: View, place: str, seat: SeatInfo | None) -> str:
+    """Why `place` cannot be played now, in one sentence."""
+    if seat is not None and seat.state not in ("racing", "waiting"):
+        return "Your part of this race has ended."
+    if view.pending is not None:
+        return f"First fill the gap at {view.pending}: w or s."
+    match place:
+        case "w":
+            return "The waste's top card cannot be played now." if view.waste else "The waste is empty."
+        case "s":
+            return "The stock cannot be turned while a card can be played." if view.stock else "The stock is empty."
+        case "r":
+            return "There is no redeal now."
+        case _ if place not in view.piles:
+            return f"There is no slot {place}."
+        case _:
+            return f"The card at {place} cannot be played now." if view.piles[place] else f"{place} is empty."
+
+
 def hint(view: View, seat: SeatInfo, *, racing: bool = True) -> str:
     """One sentence: what the player can do now."""
     match seat.state:
@@ -158,9 +177,9 @@ def hint(view: View, seat: SeatInfo, *, racing: bool = True) -> str:
     if not view.moves:
         return "No move is left."
     if view.pending is not None:
-        offers = (("w", "w: waste's top card"), ("s", "s: next stock card"))
+        offers = (("w", "w with the waste's top card"), ("s", "s with the next stock card"))
         ways = [text for place, text in offers if f"{place}:{view.pending}" in view.moves]
-        return f"Fill the gap at {view.pending}: {' or '.join(ways)}."
+        return f"Fill the gap at {view.pending}: {', '.join(ways)}."
     able = homeward(view)
     if able:
         names = ", ".join("waste (w)" if place == "w" else place for place in able[:6]) + (", …" if len(able) > 6 else "")

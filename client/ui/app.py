@@ -20,6 +20,7 @@ from client.reading import bell_due
 from client.ui.controller import Controller
 from client.ui.desk import Desk, UiSettings
 from client.ui.root import Root
+from client.ui.session import Session
 from client.ui.start import AppOutcome, Start
 from client.ui.theme import entries, theme_for
 from protocol.record import Record
@@ -48,7 +49,8 @@ class App:
         self._colours: int = getattr(self._screen, "colors", 256)
         if settings.colours is not None:
             self._set_colours(settings.colours)
-        self._controller = Controller(link, desk=Desk(settings=settings), start=start, nonce=_nonce, now_ms=_now_ms)
+        self._session = Session(link, start=start, nonce=_nonce, now_ms=_now_ms)
+        self._controller = Controller(self._session, desk=Desk(settings=settings), now_ms=_now_ms)
         self._root = Root(self._controller, colours=self._colours, now_ms=_now_ms)
         self._event_loop = urwid.TrioEventLoop()
         self._loop = urwid.MainLoop(self._root, screen=self._screen, event_loop=self._event_loop)
@@ -98,7 +100,7 @@ class App:
         while True:
             room = self._controller.model.room
             await trio.sleep(TICK_S if room is not None and room.phase in ("countdown", "racing") else IDLE_TICK_S)
-            self._controller.tick()
+            self._session.ask_again()
             text = self._root.clock_text()
             if text != shown:
                 shown = text

@@ -8,6 +8,7 @@ from client.ui.theme import Theme
 from protocol.text import clean_name
 from protocol.views import SeatInfo
 
+RANKS = "A23456789TJQK"
 STATE_WORDS = {
     "waiting": "",
     "racing": "",
@@ -50,11 +51,10 @@ def seat_lines(info: SeatInfo, width: int, rows: int, theme: Theme, *, cards: in
     role = "own" if own else "other"
     name, word = seat_name(info), status_word(info, away_ms)
     if rows <= 1:
-        counts = "/".join(str(count) for _, count in foundation_counts(info.foundations))
-        tail: Line = [("strong", f" {info.home:>2} "), ("faint", fit(counts, 10))]
-        room = width - line_width(tail)
-        label = fit(word or name, 8) if word else fit(name, 8)
-        return [[("bad" if word and word != "home!" else role, label + " "), *bar(info.home, cards, max(room - 9, 1), theme, role), *tail]]
+        tail: Line = [("strong", f" {info.home:>2} "), *_tops(info, theme)]
+        room = max(width - line_width(tail) - 10, 1)
+        middle: Line = [("good" if info.state == "won" else "bad", fit(word, room))] if word else bar(info.home, cards, room, theme, role)
+        return [[(role, fit(name, 9) + " "), *middle, *tail]]
     count_role = "good" if on_last_cards(info, cards) else "strong"
     count: Line = [(count_role, f"{info.home}"), ("faint", f"/{cards}")]
     if word:
@@ -71,6 +71,15 @@ def seat_lines(info: SeatInfo, width: int, rows: int, theme: Theme, *, cards: in
         moves = f"bot {theme.glyphs.middle} {moves}"
     lines.append(spread(suits, [("faint", moves)], width, "felt"))
     return lines
+
+
+def _tops(info: SeatInfo, theme: Theme) -> Line:
+    """The top cards of the four foundations: as short as it gets."""
+    line: Line = []
+    for suit, number in foundation_counts(info.foundations):
+        top = RANKS[number - 1] if 0 < number <= len(RANKS) else str(number)
+        line += [(f"suit {suit}", theme.glyphs.suits[suit]), ("faint", top)]
+    return line
 
 
 def all_bars(

@@ -60,7 +60,7 @@ def face(card: str, size: Size, theme: Theme, look: Look = "plain") -> list[Line
     role = f"{'lit' if look == 'playable' else 'card'} {card[1:]}"
     name = card_name(card, theme)
     mark = theme.glyphs.playable if look == "playable" else " "
-    if theme.bordered and size.height >= 3 and size.width >= 7:
+    if theme.bordered and size.height >= 3:
         return _bordered(_inside(card, Size(size.width - 2, size.height - 2, 0), theme, mark), size, theme, role)
     if size.height == 1:
         text = fit(name, size.width - 1) + mark if theme.bordered else fit(f" {name}" if size.width > 4 else name, size.width - 1) + mark
@@ -81,7 +81,7 @@ def _inside(card: str, size: Size, theme: Theme, mark: str) -> list[str]:
     width, height = size.width, size.height
     name = card_name(card, theme)
     if height == 1:
-        return [fit(f" {name}", width - 2) + mark + " "] if width >= 5 else [fit(name, width - 1) + mark]
+        return [fit(name, width - 1) + mark]
     first = fit(f" {name}", width - 2) + mark + " "
     last = f"{name} ".rjust(width)
     centre = _centre(card, width, height - 2, theme)
@@ -167,6 +167,13 @@ def foundation(suit: str, count: int, size: Size, theme: Theme, *, down: bool = 
         return gap(theme.glyphs.suits.get(suit, suit), size, theme)
     run = ranks[::-1] if down else ranks
     return face(run[min(count, 13) - 1] + suit, size, theme)
+
+
+def cursor_edge(size: Size, theme: Theme, label: str, *, top: bool) -> str:
+    """The upper or lower side of the cursor's frame, with a label in its middle."""
+    left, across, right = theme.glyphs.cursor_top if top else theme.glyphs.cursor_bottom
+    middle = label.center(size.width).replace(" ", across)
+    return left + middle + right
 
 
 def edged(lines: list[Line], theme: Theme, *, cursor: bool) -> list[Line]:

@@ -140,10 +140,9 @@ def top(widget: urwid.Widget) -> urwid.Widget:
     return urwid.Filler(widget, valign=urwid.TOP)
 
 
-def middle(widget: urwid.Widget, width: int, total: int) -> urwid.Widget:
-    """A flow widget of `width` columns in the middle of `total`."""
-    left = max((total - width) // 2, 0)
-    return urwid.Padding(widget, left=left, width=max(min(width, total), 1))
+def upper(widget: urwid.Widget) -> urwid.Widget:
+    """A flow widget in a box, a little above its middle: where the eye looks for it on a large terminal."""
+    return urwid.Filler(widget, valign=(urwid.RELATIVE, 30))
 
 
 def wrap_text(text: str, width: int) -> list[str]:

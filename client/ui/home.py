@@ -13,7 +13,7 @@ from client.keys import Place
 from client.model import Model
 from client.ui import cards
 from client.ui.desk import OpenForm, form_lines
-from client.ui.frame import Line, Spot, clip, fit, foot, lines_widget, row, screen, stacked, top, wrap_text
+from client.ui.frame import Line, Spot, clip, fit, foot, lines_widget, row, screen, stacked, upper, wrap_text
 from client.ui.scene import Scene, head, remarks, rules_name
 from protocol.text import clean_chat, clean_name
 
@@ -47,6 +47,7 @@ def home_items(model: Model) -> tuple[Item, ...]:
 
 
 MENU_WIDTH = 26
+_BANNER_CARD = cards.Size(6, 3, 0)
 _FAN = ("AS", "KH", "QD", "JC", "TS")
 
 
@@ -57,13 +58,14 @@ def home_screen(scene: Scene, size: tuple[int, int]) -> urwid.Widget:
     feet = (remarks(scene, width, 2), foot(Place.HOME, scene.hands, theme, width))
     inner = min(width, 110)
     margin = (width - inner) // 2
-    banner = _banner(scene, inner)
+    card = cards.LARGE if height >= 36 and width >= 110 else cards.MEDIUM if height >= 30 and width >= 90 else _BANNER_CARD
+    banner = _banner(scene, inner, card)
     items = home_items(model)
     menu_items = [(at, item) for at, item in enumerate(items) if item.kind in ("open", "code", "help", "quit")]
     bots = [(at, item) for at, item in enumerate(items) if item.kind == "bot"]
     races = [(at, item) for at, item in enumerate(items) if item.kind == "race"]
     list_width = inner - MENU_WIDTH - 5
-    body_height = height - 1 - 3 - 6
+    body_height = height - 1 - 3 - card.height - 3
     bot_rows = min(len(bots), max(body_height - 6, 2))
     left = stacked(
         _title(scene, "Race a friend", MENU_WIDTH),
@@ -80,7 +82,7 @@ def home_screen(scene: Scene, size: tuple[int, int]) -> urwid.Widget:
         *_window(scene, races, list_width, max(body_height - bot_rows - 4, 1), no_races),
     )
     columns = row((margin + 2, lines_widget([[]])), (MENU_WIDTH, left), (2, lines_widget([[]])), (list_width, right))
-    body = top(stacked(urwid.Padding(banner, left=margin), columns))
+    body = upper(stacked(urwid.Padding(banner, left=margin), columns))
     return screen(head(scene, width), body, *feet)
 
 
@@ -90,20 +92,18 @@ def _races_title(model: Model) -> str:
     return f"Open races (r): {model.lobby.races_open} open, {model.lobby.races_running} running"
 
 
-def _banner(scene: Scene, width: int) -> urwid.Widget:
-    theme = scene.theme
+def _banner(scene: Scene, width: int, card: cards.Size) -> urwid.Widget:
+    welcome = scene.model.welcome
     words: list[Line] = [
-        [],
         [("title", "C A R P E T   R A C E")],
         [("felt", "The same shuffle, two tables,")],
         [("felt", "first to bring every card home.")],
+        [("faint", f"You are {clean_name(welcome.name)}." if welcome is not None else "")],
     ]
-    welcome = scene.model.welcome
-    if welcome is not None:
-        words.append([("faint", f"You are {clean_name(welcome.name)}.")])
-    card_cells = [(7, lines_widget([[], *cards.face(name, cards.Size(6, 3, 0), theme)])) for name in _FAN]
-    fan = row((2, lines_widget([[]])), *card_cells, (2, lines_widget([[]])), (max(width - 40, 10), lines_widget(words)))
-    return stacked(fan, lines_widget([[]] if welcome is not None else [[], []]))
+    above: list[Line] = [[]] * (1 + (card.height - 3) // 2)
+    fan = [(card.width + 1, lines_widget([[], *cards.face(name, card, scene.theme)])) for name in _FAN]
+    left = max(width - 4 - len(_FAN) * (card.width + 1), 10)
+    return stacked(row((2, lines_widget([[]])), *fan, (2, lines_widget([[]])), (left, lines_widget([*above, *words]))), lines_widget([[]]))
 
 
 def _title(scene: Scene, text: str, width: int) -> urwid.Widget:
@@ -153,7 +153,8 @@ def form_screen(scene: Scene, size: tuple[int, int], form: OpenForm) -> urwid.Wi
     pointer = scene.theme.glyphs.pointer
     for at, (what, value, _) in enumerate(lines):
         marked = at == scene.desk.item
-        text = fit(f"{pointer if marked else ' '} {fit(what, 12)} {clean_chat(value)}", inner)
+        words = f"{fit(what, 12)} {clean_chat(value)}" if value else what
+        text = fit(f"{pointer if marked else ' '} {words}", inner)
         line: Line = [("chosen", text)] if marked else [("strong", text[:15]), ("felt", text[15:])]
         if not value:
             parts.append(lines_widget([[]]))
@@ -162,5 +163,5 @@ def form_screen(scene: Scene, size: tuple[int, int], form: OpenForm) -> urwid.Wi
     room = max(height - 18, 1)
     parts.append(lines_widget([[], *[[("faint", text)] for text in wrap_text(explanation, inner)[:room]]]))
     parts.append(lines_widget([[], [("faint", "Up and down choose a line, left and right change it, enter opens the race.")]]))
-    body = top(urwid.Padding(stacked(*parts), left=margin, width=inner))
+    body = upper(urwid.Padding(stacked(*parts), left=margin, width=inner))
     return screen(head(scene, width), body, remarks(scene, width, 1), foot(Place.FORM, scene.hands, scene.theme, width))

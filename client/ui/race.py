@@ -13,8 +13,9 @@ from client.reading import deck_size, hint, meant, playable, race_clock_ms
 from client.ui import cards
 from client.ui.bars import all_bars
 from client.ui.cards import EDGES, Size
+from client.ui.cursor import grid_of
 from client.ui.frame import Line, Spot, fit, foot, lines_widget, row, screen, stacked, top
-from client.ui.scene import Scene, head, remarks
+from client.ui.scene import Scene, chat_lines, head, remarks
 from protocol.views import View
 
 LABELS = 3
@@ -24,21 +25,23 @@ FEET = 4
 """Rows below the table: the hint, two of remarks, the keys."""
 
 
-def grid_of(view: View) -> tuple[int, int]:
-    """Columns and rows of the layout, read off its slots' names."""
-    slots = [slot for slot in view.piles if slot[:1].isalpha() and slot[1:].isdigit()]
-    columns = max((ord(slot[0]) - ord("a") + 1 for slot in slots), default=0)
-    return columns, max((int(slot[1:]) for slot in slots), default=0)
+TALK_ROWS = 6
+"""With so many rows free below the bars, the chat has a place of its own there."""
 
 
 def card_size(columns: int, rows: int, width: int, height: int) -> Size:
     """The largest cards of which the whole layout fits."""
     for size in cards.SIZES:
         wide = LABELS + columns * (size.width + EDGES)
-        tall = 1 + rows * (size.height + size.gap) - size.gap
+        tall = _table_height(rows, size)
         if wide + PANEL <= width and tall <= height:
             return size
     return cards.DENSE
+
+
+def _table_height(rows: int, card: Size) -> int:
+    """The letters, the cards and a free row below each row of them, where the cursor's frame is drawn."""
+    return 1 + rows * (card.height + card.gap)
 
 
 def race_screen(scene: Scene, size: tuple[int, int]) -> urwid.Widget:
@@ -46,11 +49,12 @@ def race_screen(scene: Scene, size: tuple[int, int]) -> urwid.Widget:
     width, height = size
     room = scene.model.room
     assert room is not None
-    feet = (_hint(scene, room, width), remarks(scene, width, 2), foot(Place.RACE, scene.hands, scene.theme, width))
+    hint_line, keys_line = _hint(scene, room, width), foot(Place.RACE, scene.hands, scene.theme, width)
     body_height = height - 1 - FEET
     view = room.view
     if view is None:
-        return screen(head(scene, width), urwid.Filler(urwid.Text("The cards are on their way.", align=urwid.CENTER)), *feet)
+        waits = urwid.Filler(urwid.Text("The cards are on their way.", align=urwid.CENTER))
+        return screen(head(scene, width), waits, hint_line, remarks(scene, width, 2), keys_line)
     columns, rows = grid_of(view)
     card = card_size(columns, rows, width, body_height)
     board_width = LABELS + columns * (card.width + EDGES)
@@ -58,12 +62,13 @@ def race_screen(scene: Scene, size: tuple[int, int]) -> urwid.Widget:
     # Wide screens give the panel up to half as much again; the rest goes to both sides.
     panel_width = PANEL - 1 + min(free, 18 if card.height > 3 else 1)
     margin = max(width - board_width - panel_width - 1, 0) // 2
-    table_height = 1 + rows * (card.height + card.gap) - card.gap
+    table_height = _table_height(rows, card)
     board = urwid.Filler(_board(scene, view, columns, rows, card), valign=urwid.TOP if table_height + 2 >= body_height else urwid.MIDDLE)
     above = 0 if table_height + 2 >= body_height else (body_height - table_height) // 2
-    side = urwid.Padding(top(_panel(scene, room, view, panel_width, body_height - above, card, above)), width=panel_width)
+    panel, talks = _panel(scene, room, view, panel_width, body_height - above, card, above)
+    side = urwid.Padding(top(panel), width=panel_width)
     body = urwid.Columns([(margin, urwid.SolidFill(" ")), (board_width, board), (1, urwid.SolidFill(" ")), side])
-    return screen(head(scene, width), body, *feet)
+    return screen(head(scene, width), body, hint_line, remarks(scene, width, 2, talk=not talks), keys_line)
 
 
 def _hint(scene: Scene, room: RoomModel, width: int) -> urwid.Widget:
@@ -78,8 +83,7 @@ def _hint(scene: Scene, room: RoomModel, width: int) -> urwid.Widget:
 def _board(scene: Scene, view: View, columns: int, rows: int, card: Size) -> urwid.Widget:
     able = playable(view) if not view.pending else frozenset({view.pending})
     letters = [chr(ord("a") + column) for column in range(columns)]
-    heading: Line = [("faint", " " * LABELS), *[("faint", letter.center(card.width + EDGES)) for letter in letters]]
-    parts: list[urwid.Widget] = [lines_widget([heading])]
+    parts: list[urwid.Widget] = [lines_widget([_between(scene, letters, 0, card)])]
     for number in range(1, rows + 1):
         blank: list[Line] = [[("faint", "")]] * (card.height // 2)
         cells: list[tuple[int, urwid.Widget]] = [(LABELS, lines_widget([*blank, [("faint", f" {number}")]]))]
@@ -88,9 +92,23 @@ def _board(scene: Scene, view: View, columns: int, rows: int, card: Size) -> urw
             lines = _slot_lines(scene, view, slot, card, lit=slot in able)
             cells.append((card.width + EDGES, Spot(lines_widget(lines), lambda slot=slot: scene.hands.place(slot))))  # type: ignore[misc]
         parts.append(row(*cells))
-        if number < rows and card.gap:
-            parts.append(lines_widget([[]] * card.gap))
+        if card.gap:
+            parts.append(lines_widget([_between(scene, letters, number, card)]))
     return stacked(*parts)
+
+
+def _between(scene: Scene, letters: list[str], above: int, card: Size) -> Line:
+    """The row between two rows of cards (above the first one with the letters): the cursor's frame goes through it."""
+    line: Line = [("faint", " " * LABELS)]
+    for letter in letters:
+        label = letter if above == 0 else ""
+        if card.gap and scene.desk.cursor == f"{letter}{above + 1}":
+            line.append(("cursor", cards.cursor_edge(card, scene.theme, label, top=True)))
+        elif card.gap and scene.desk.cursor == f"{letter}{above}":
+            line.append(("cursor", cards.cursor_edge(card, scene.theme, label, top=False)))
+        else:
+            line.append(("faint", label.center(card.width + EDGES)))
+    return line
 
 
 def _slot_lines(scene: Scene, view: View, slot: str, card: Size, *, lit: bool) -> list[Line]:
@@ -104,7 +122,8 @@ def _slot_lines(scene: Scene, view: View, slot: str, card: Size, *, lit: bool) -
     return cards.edged(lines, scene.theme, cursor=scene.desk.cursor == slot)
 
 
-def _panel(scene: Scene, room: RoomModel, view: View, width: int, height: int, card: Size, above: int) -> urwid.Widget:
+def _panel(scene: Scene, room: RoomModel, view: View, width: int, height: int, card: Size, above: int) -> tuple[urwid.Widget, bool]:
+    """Foundations, stock and waste, bars; and whether the chat has found room below them."""
     rules = scene.model.welcome.rules if scene.model.welcome is not None else ()
     total = deck_size(rules, room.options)
     tops, tops_height = _foundations(scene, view, width, card)
@@ -113,7 +132,10 @@ def _panel(scene: Scene, room: RoomModel, view: View, width: int, height: int, c
     away = {seat: until_ms - scene.now_ms for seat, until_ms in room.away_until_ms}
     bars = all_bars(room.seats, room.seat, width - 1, left, scene.theme, cards=total, away_ms=away)
     parts = [tops, lines_widget([[]]), piles, lines_widget([[]]), lines_widget(bars)]
-    return stacked(*([lines_widget([[]] * above)] if above else []), *parts)
+    talks = left - len(bars) >= TALK_ROWS and bool(room.chat)
+    if talks:
+        parts.append(lines_widget([[], [("title", "Talk")], *chat_lines(scene, width, min(left - len(bars) - 2, 8))]))
+    return stacked(*([lines_widget([[]] * above)] if above else []), *parts), talks
 
 
 def _foundations(scene: Scene, view: View, width: int, card: Size) -> tuple[urwid.Widget, int]:
@@ -122,7 +144,7 @@ def _foundations(scene: Scene, view: View, width: int, card: Size) -> tuple[urwi
     size = Size(6, 3, 0) if not large else cards.MEDIUM
     if len(names) > 4:
         size = Size(6, 1, 0)
-    parts: list[urwid.Widget] = [lines_widget([[("faint", f"home {view.home}")]])]
+    parts: list[urwid.Widget] = [lines_widget([[("faint", f"{view.home} cards home")]])]
     height = 1
     for start in range(0, len(names), 4):
         cells: list[tuple[int, urwid.Widget]] = []

@@ -8,7 +8,7 @@ from client.deal_check import check, verdict
 from client.keys import Action, Place
 from client.model import Evidence, RoomModel
 from client.reading import clock_text, curves, deck_size
-from client.ui.frame import Line, Spot, fit, foot, lines_widget, screen, stacked, top, wrap_text
+from client.ui.frame import Line, Spot, fit, foot, lines_widget, screen, stacked, upper, wrap_text
 from client.ui.plot import plot
 from client.ui.scene import Scene, head, remarks
 from client.ui.theme import Theme
@@ -31,7 +31,7 @@ def result_screen(scene: Scene, size: tuple[int, int]) -> urwid.Widget:
     width, height = size
     room = scene.model.room
     assert room is not None
-    feet = (remarks(scene, width, 2), foot(Place.RESULT, scene.hands, scene.theme, width, without=frozenset({Action.PLAY})))
+    feet = (remarks(scene, width, 2), foot(Place.RESULT, scene.hands, scene.theme, width))
     record = room.record
     if record is None:
         return screen(head(scene, width), urwid.Filler(urwid.Text("The race is over.", align=urwid.CENTER)), *feet)
@@ -55,7 +55,7 @@ def result_screen(scene: Scene, size: tuple[int, int]) -> urwid.Widget:
         Spot(lines_widget([below[0]]), lambda: scene.hands.act(Action.DETAILS)),
         Spot(lines_widget([below[1]]), lambda: scene.hands.act(Action.REMATCH)),
     ]
-    return screen(head(scene, width), top(urwid.Padding(stacked(*parts), left=margin, width=inner)), *feet)
+    return screen(head(scene, width), upper(urwid.Padding(stacked(*parts), left=margin, width=inner)), *feet)
 
 
 def _headline(room: RoomModel, record: Record) -> Line:
@@ -74,12 +74,13 @@ def _headline(room: RoomModel, record: Record) -> Line:
 
 def _table(scene: Scene, room: RoomModel, record: Record, width: int, total: int) -> list[Line]:
     ordered = sorted(enumerate(record.seats), key=lambda pair: (pair[1].place, pair[0]))
-    lines: list[Line] = [[("faint", fit("    player                      home     time      moves", width))]]
+    indent = "    " if scene.theme.is_ascii else "  "
+    lines: list[Line] = [[("faint", fit(f"{indent}  player                      home     time      moves", width))]]
     for number, seat in ordered:
         own = number == room.seat
         name = clean_name(seat.name) + (" (you)" if own else "") + (" (bot)" if seat.bot is not None else "")
         text = f"{fit(name, 26)} {seat.home:>2}/{total}  {clock_text(_time(seat)):>8} {seat.plies:>9}   "
-        sign = f"{number + 1} " if scene.theme.is_ascii else f"{scene.theme.glyphs.dot} "
+        sign = f"-{number + 1}- " if scene.theme.is_ascii else f"{scene.theme.glyphs.dot} "
         lines.append(
             [
                 (f"curve {number % 8}", f"{sign}"),

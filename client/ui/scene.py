@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from textwrap import wrap
 
 import urwid
 
@@ -11,7 +12,7 @@ from client.reading import clock_text, race_clock_ms
 from client.ui.desk import Desk
 from client.ui.frame import Hands, Line, clip, lines_widget, spread
 from client.ui.theme import Theme
-from protocol.text import clean_chat, clean_name
+from protocol.text import CHAT_LENGTH, clean_chat, clean_name
 
 NOTICE_MS = 8000
 """How long a notice stands."""
@@ -29,6 +30,11 @@ class Scene:
     now_ms: int
     hands: Hands
     edit: urwid.Edit | None = None
+
+
+def clean_long(text: str) -> str:
+    """A longer text from the server, cleaned piece by piece: each piece is bounded like a line of chat."""
+    return " ".join(clean_chat(piece) for piece in wrap(text[:2000], CHAT_LENGTH))
 
 
 def rules_name(model: Model, rules_id: str) -> str:
@@ -91,11 +97,13 @@ def notice_line(scene: Scene) -> Line:
     desk, notice = scene.desk, scene.model.notice
     if desk.typed:
         return [("title", f" Slot: {desk.typed.lstrip(chr(39))}_"), ("faint", "  (esc forgets it)")]
+    if desk.note:
+        return [("strong", f" {desk.note}")]
     if notice is not None and scene.now_ms - notice.at_ms < NOTICE_MS:
         return [("strong" if notice.kind == "info" else "bad", f" {clean_chat(notice.text)}")]
     if scene.model.link.state == "gone" and scene.model.link.reason:
         return [("bad", f" {scene.model.link.reason}")]
-    return [("strong", f" {desk.note}")] if desk.note else []
+    return []
 
 
 def chat_lines(scene: Scene, width: int, rows: int) -> list[Line]:
@@ -109,18 +117,18 @@ def chat_lines(scene: Scene, width: int, rows: int) -> list[Line]:
     return lines
 
 
-def remarks(scene: Scene, width: int, rows: int) -> urwid.Widget:
-    """The rows above the keys: what is being typed, or a notice and the newest chat."""
+def remarks(scene: Scene, width: int, rows: int, *, talk: bool = True) -> urwid.Widget:
+    """The rows above the keys: what is being typed, or a notice; and the newest chat, unless it is shown elsewhere."""
     if scene.desk.prompt is not None and scene.edit is not None:
         label = f" {PROMPT_LABELS[scene.desk.prompt]}: "
         field = urwid.Columns([(len(label), urwid.Text([("title", label)])), urwid.AttrMap(scene.edit, "edit"), (1, urwid.Text(" "))])
-        rest = chat_lines(scene, width, rows - 1)
+        rest = chat_lines(scene, width, rows - 1 if talk else 0)
         padding: list[Line] = [[]] * (rows - 1 - len(rest))
         if rows == 1:
             return urwid.AttrMap(field, "felt")
         return urwid.AttrMap(urwid.Pile([(urwid.PACK, lines_widget([*padding, *rest])), (urwid.PACK, field)]), "felt")
     notice = notice_line(scene)
-    chat = chat_lines(scene, width, rows - 1 if notice or rows > 1 else rows)
+    chat = chat_lines(scene, width, rows - 1 if talk else 0)
     lines = [*chat, notice]
     padding = [[]] * (rows - len(lines))
     return lines_widget([*padding, *lines])

@@ -58,16 +58,17 @@ _ORANGE = Colour("yellow", "#fa0", "#f2a03d")
 CLASSIC: Final = Palette(
     name="classic",
     title="two colours",
-    felt=Colour("dark green", "#060", "#14532d"),
-    felt_dark=Colour("black", "#030", "#0b3a1e"),
+    # The 16 colours have no green that yellow and white can be read on: felt is black there.
+    felt=Colour("black", "#060", "#14532d"),
+    felt_dark=Colour("dark blue", "#030", "#0b3a1e"),
     text=Colour("white", "#efe", "#e8f3ea"),
     faint=Colour("light gray", "#8b8", "#93bb9f"),
     ivory=_IVORY,
     lit=_LIT,
-    back=Colour("dark blue", "#006", "#27406f"),
+    back=Colour("dark cyan", "#006", "#27406f"),
     back_ink=Colour("light gray", "#88d", "#8fa8d8"),
     suits=(_BLACK, _RED, _RED, _BLACK),
-    cursor=_GOLD,
+    cursor=_SKY,
     wait=_GOLD,
     own=_SKY,
     other=_ORANGE,
@@ -103,8 +104,9 @@ SAFE: Final = _variant(
     CLASSIC,
     name="safe",
     title="colour-blind",
-    felt=Colour("dark blue", "#036", "#17324d"),
-    felt_dark=Colour("black", "#003", "#0d2033"),
+    cursor=_ORANGE,
+    felt=Colour("black", "#036", "#17324d"),
+    felt_dark=Colour("dark blue", "#003", "#0d2033"),
     text=Colour("white", "#fff", "#eef4fa"),
     faint=Colour("light gray", "#8ad", "#9db6cf"),
     back=Colour("dark magenta", "#636", "#4d4d6b"),
@@ -154,6 +156,8 @@ class Glyphs:
     suits: dict[str, str]
     playable: str
     cursor: tuple[str, str]
+    cursor_top: tuple[str, str, str]
+    cursor_bottom: tuple[str, str, str]
     frame: Border
     dotted: Border
     back: str
@@ -174,6 +178,8 @@ UNICODE: Final = Glyphs(
     suits={"S": "♠", "H": "♥", "D": "♦", "C": "♣"},
     playable="▲",
     cursor=("▐", "▌"),
+    cursor_top=("▗", "▄", "▖"),
+    cursor_bottom=("▝", "▀", "▘"),
     frame=Border(*"┌─┐│└┘"),
     dotted=Border(*"┌╌┐┆└┘"),
     back="░",
@@ -193,6 +199,8 @@ ASCII: Final = Glyphs(
     suits={"S": "S", "H": "H", "D": "D", "C": "C"},
     playable="^",
     cursor=("[", "]"),
+    cursor_top=("[", "=", "]"),
+    cursor_bottom=("[", "=", "]"),
     frame=Border(*"+-+|++"),
     dotted=Border(*"+.+:++"),
     back="/",

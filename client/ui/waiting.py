@@ -6,10 +6,10 @@ import urwid
 
 from client.keys import Action, Place
 from client.model import RoomModel
-from client.reading import clock_text, race_clock_ms
+from client.reading import race_clock_ms
 from client.ui.bars import seat_name
-from client.ui.frame import Line, Spot, fit, foot, lines_widget, row, screen, stacked, top, wrap_text
-from client.ui.scene import Scene, chat_lines, head, remarks, rules_name
+from client.ui.frame import Line, Spot, fit, foot, lines_widget, row, screen, stacked, upper, wrap_text
+from client.ui.scene import Scene, chat_lines, clean_long, head, remarks, rules_name
 from client.ui.theme import Theme
 from protocol.text import clean_chat, clean_name
 from protocol.views import SeatInfo
@@ -26,13 +26,17 @@ def waiting_screen(scene: Scene, size: tuple[int, int]) -> urwid.Widget:
     right_width = inner - left_width - 2
     counting = room.phase == "countdown"
     banner = _countdown(scene, room, inner) if counting else _code(scene, room, inner)
-    columns = row((left_width, _seats(scene, room, left_width)), (2, lines_widget([[]])), (right_width, _rules(scene, room, right_width)))
+    columns = row(
+        (left_width, _seats(scene, room, left_width)),
+        (2, lines_widget([[]])),
+        (right_width, _rules(scene, room, right_width, max(height - 19, 3))),
+    )
     body = stacked(lines_widget([[]]), banner, lines_widget([[]]), columns)
     talk = lines_widget(chat_lines(scene, inner, max(height - 24, 0)))
     hidden = frozenset({Action.READY}) if counting or (room.own is not None and room.own.ready) else frozenset[Action]()
-    feet = (remarks(scene, width, 3), foot(Place.WAITING, scene.hands, scene.theme, width, without=hidden | {Action.PLAY}))
+    feet = (remarks(scene, width, 3), foot(Place.WAITING, scene.hands, scene.theme, width, without=hidden))
     placed = urwid.Padding(stacked(body, talk) if height > 40 else body, left=margin, width=inner)
-    return screen(head(scene, width), top(placed), *feet)
+    return screen(head(scene, width), upper(placed), *feet)
 
 
 def big_text(text: str, theme: Theme, role: str, width: int) -> urwid.Widget:
@@ -59,7 +63,7 @@ def _countdown(scene: Scene, room: RoomModel, width: int) -> urwid.Widget:
     left_ms = max(-race_clock_ms(room.started_at_ms, scene.now_ms), 0)
     words = "Everybody is ready. Get set!"
     above = lines_widget([[("strong", words)], []], align=urwid.CENTER)
-    return stacked(above, big_text(clock_text(left_ms + 99)[2:], scene.theme, "title", width))
+    return stacked(above, big_text(f"{(left_ms + 99) // 100 / 10:.1f}", scene.theme, "title", width))
 
 
 def _seats(scene: Scene, room: RoomModel, width: int) -> urwid.Widget:
@@ -86,18 +90,21 @@ def _seat(info: SeatInfo, theme: Theme, width: int, *, own: bool) -> Line:
     return [mark, ("own" if own else "other", fit(name, max(width - 24, 8))), (ready[0], f" {ready[1]}"), ("faint", trip)]
 
 
-def _rules(scene: Scene, room: RoomModel, width: int) -> urwid.Widget:
+def _rules(scene: Scene, room: RoomModel, width: int, rows: int) -> urwid.Widget:
     options = room.options
     welcome = scene.model.welcome
     explanation = next((info.explanation for info in welcome.rules if info.id == options.rules), "") if welcome is not None else ""
     lines: list[Line] = [[("title", rules_name(scene.model, options.rules))]]
-    lines += [[("felt", text)] for text in wrap_text(clean_chat(explanation), width)[:6]]
+    told = wrap_text(clean_long(explanation), width)
+    if len(told) > rows:
+        told = [*told[: rows - 1], fit(told[rows - 1], width - 2).rstrip() + " " + "." * 3]
+    lines += [[("felt", text)] for text in told]
     lines.append([("faint", f"{options.time_limit_s // 60} min for the race, {options.countdown_s} s countdown")])
     listed = "listed for everybody" if options.public else "by code only"
-    lines.append([("faint", f"{listed}; away for {options.grace_s} s at most")])
+    lines.append([("faint", f"{listed}, {options.grace_s} s of grace")])
     if options.deal is not None:
         lines.append([("strong", fit(f"Deal by name: {clean_chat(options.deal)}", width).rstrip())])
     else:
-        lines.append([("faint", "Deal fixed, before your random number:")])
+        lines.append([("faint", "The shuffle's secret is fixed:")])
         lines.append([("faint", f"SHA-256 {room.commitment[:8]} {room.commitment[8:16]} {room.commitment[16:24]}")])
     return lines_widget(lines)

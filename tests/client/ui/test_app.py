@@ -1,0 +1,380 @@
+"""The whole app over a fake link and a fake screen: what is sent for what is typed, clicked and heard. Time stands still unless moved."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+
+import pytest
+import trio
+import trio.testing
+
+from client.link import Connected, Connecting, Lost, RoundTrip
+from client.ui.app import run_app
+from client.ui.desk import UiSettings
+from client.ui.start import AppOutcome, Start, StartBot, StartHome, StartJoin, StartOpen
+from protocol.client_messages import FollowLobby, JoinRace, LeaveRace, Move, OpenRace, Ready, Rematch, Resign, Say, Stop
+from protocol.errors import ERRORS, ErrorCode
+from protocol.server_messages import (
+    Countdown,
+    CurrentView,
+    Dealt,
+    Error,
+    Left,
+    PlayerReady,
+    PlayerView,
+    Progress,
+    Result,
+    Seated,
+    Started,
+)
+from protocol.views import RaceOptions
+from tests.client import scenes
+from tests.client.ui.hands import FakeLink, HandScreen, settled
+
+HOME, DEFAULTS = StartHome(), UiSettings()
+UP = Connected("ws://fake", "carpet.v1.msgpack")
+
+
+class Run:
+    """A running app. outcome: set when it has ended."""
+
+    def __init__(self, link: FakeLink, screen: HandScreen) -> None:
+        self.link = link
+        self.screen = screen
+        self.outcome: AppOutcome | None = None
+        self.give = screen.give
+        self.click = screen.click
+
+    async def say(self, *events: object) -> None:
+        self.link.say(*events)  # type: ignore[arg-type]
+        await settled()
+
+
+@asynccontextmanager
+async def running(start: Start = HOME, *, settings: UiSettings = DEFAULTS, size: tuple[int, int] = (80, 24)) -> AsyncIterator[Run]:
+    run = Run(FakeLink(), HandScreen(size))
+
+    async def app() -> None:
+        run.outcome = await run_app(run.link, settings=settings, start=start, screen=run.screen)  # type: ignore[arg-type]
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(app)
+        await settled()
+        yield run
+        nursery.cancel_scope.cancel()
+
+
+async def into_race(run: Run) -> None:
+    """From nothing to a running race, at 4 s on the local clock of the messages; the first view is shown."""
+    await run.say(UP, scenes.welcome(), scenes.room(), Seated(version=2, seat=1, name="Benedikt", bot=None))
+    await run.give("r")
+    await run.say(PlayerReady(version=3, seat=0), PlayerReady(version=4, seat=1))
+    await run.say(Countdown(version=5, starts_in_ms=3000, round_trips_ms=(20, 30)))
+    await run.say(Dealt(version=6, seat=0, starts_in_ms=0, view=scenes.middle_view()), Started(version=7))
+    run.link.taken()
+
+
+pytestmark = pytest.mark.usefixtures("mock_clock")
+
+
+async def test_the_home_screen_follows_the_lobby_and_shows_the_line() -> None:
+    async with running() as run:
+        await run.say(Connecting(1))
+        assert run.screen.shows("connecting")
+        await run.say(UP, RoundTrip(17), scenes.welcome(), scenes.lobby())
+        assert run.screen.shows("17 ms")
+        assert run.screen.shows("Benedikt")
+        assert run.link.taken() == [FollowLobby()]
+
+
+async def test_starting_with_a_bot_opens_a_race_and_is_ready_at_once() -> None:
+    async with running(StartBot("Steady", "garden")) as run:
+        await run.say(UP, scenes.welcome())
+        options = RaceOptions(bots=("Steady",), public=False, deal="garden")
+        assert run.link.taken()[0] == OpenRace(options=options)
+        await run.say(scenes.room())
+        (ready,) = run.link.taken()
+        assert isinstance(ready, Ready)
+        assert len(bytes.fromhex(ready.nonce)) == 16
+
+
+@pytest.mark.parametrize(
+    ("start", "request_"),
+    [(StartJoin("kxqwzp"), JoinRace(code="kxqwzp")), (StartOpen(RaceOptions(seats=3)), OpenRace(options=RaceOptions(seats=3)))],
+)
+async def test_starting_with_a_code_or_options_asks_for_it_once(start: Start, request_: object) -> None:
+    async with running(start) as run:
+        await run.say(UP, scenes.welcome())
+        assert run.link.taken()[0] == request_
+        await run.say(UP, scenes.welcome())
+        assert request_ not in run.link.taken()
+
+
+async def test_a_seat_that_is_held_already_is_gone_back_to() -> None:
+    async with running(StartBot("Steady")) as run:
+        await run.say(UP, scenes.welcome(room="KXQWZP"))
+        assert run.link.taken() == [JoinRace(code="KXQWZP")]
+
+
+async def test_a_card_is_played_by_its_name_by_the_cursor_and_by_a_click() -> None:
+    ways: list[Callable[[Run], Awaitable[None]]] = [
+        lambda run: run.give("c", "1"),
+        lambda run: run.give("'", "c", "1"),
+        lambda run: run.give("right", "l", "enter"),
+        lambda run: run.give(":", "c", "1", "enter"),
+        lambda run: run.click(" 5♥"),
+    ]
+    for way in ways:
+        async with running() as run:
+            await into_race(run)
+            await way(run)
+            assert run.link.taken() == [Move(race=1, seat=0, ply=0, move="c1")]
+
+
+async def test_waste_and_stock_turn_and_fill_by_keys_and_by_clicks() -> None:
+    view = scenes.middle_view(pending=True)
+    for given, move in ((("w",), "w:c1"), (("s",), "s:c1")):
+        async with running() as run:
+            await into_race(run)
+            await run.say(PlayerView(version=8, seat=0, ply=1, move="c1", state="racing", elapsed_ms=5, view=view))
+            assert run.screen.shows("Fill the gap at c1")
+            await run.give(*given)
+            assert run.link.taken() == [Move(race=1, seat=0, ply=1, move=move)]
+    async with running() as run:
+        await into_race(run)
+        await run.click("░ 9 ░")
+        assert run.link.taken() == [Move(race=1, seat=0, ply=0, move="s")]
+
+
+async def test_a_click_on_the_gap_asks_which_card_fills_it() -> None:
+    async with running() as run:
+        await into_race(run)
+        view = scenes.middle_view(pending=True)
+        await run.say(PlayerView(version=8, seat=0, ply=1, move="c1", state="racing", elapsed_ms=5, view=view))
+        await run.click("c1?")
+        assert run.screen.shows("Which move?")
+        await run.give("2")
+        assert run.link.taken() == [Move(race=1, seat=0, ply=1, move="w:c1")]
+
+
+async def test_what_is_typed_ahead_is_played_when_the_answer_is_there() -> None:
+    async with running() as run:
+        await into_race(run)
+        await run.give("c", "1", "w")
+        assert run.link.taken() == [Move(race=1, seat=0, ply=0, move="c1")]
+        view = scenes.middle_view(pending=True)
+        await run.say(PlayerView(version=8, seat=0, ply=1, move="c1", state="racing", elapsed_ms=5, view=view))
+        assert run.link.taken() == [Move(race=1, seat=0, ply=1, move="w:c1")]
+
+
+async def test_what_cannot_be_played_is_not_sent_and_told() -> None:
+    async with running() as run:
+        await into_race(run)
+        await run.give("a", "1")
+        assert run.link.taken() == []
+        assert run.screen.shows("The card at a1 cannot be played now.")
+        await run.give("a", "9")
+        assert run.screen.shows("There is no slot a9.")
+
+
+async def test_a_refused_move_shows_why_and_the_table_as_it_is() -> None:
+    async with running() as run:
+        await into_race(run)
+        await run.give("c", "1")
+        refusal = Error(code=ErrorCode.STALE_PLY, fault=ERRORS[ErrorCode.STALE_PLY].fault, message="Played already.", path="", ref=0)
+        current = CurrentView(race=1, seat=0, ply=4, state="racing", elapsed_ms=9, view=scenes.middle_view())
+        await run.say(refusal, current)
+        assert run.screen.shows("Played already.")
+        run.link.taken()
+        await run.give("c", "2")
+        assert run.link.taken() == [Move(race=1, seat=0, ply=4, move="c2")]
+
+
+async def test_no_move_is_sent_before_the_clock_runs() -> None:
+    async with running() as run:
+        await run.say(UP, scenes.welcome(), scenes.room())
+        await run.say(Dealt(version=2, seat=0, starts_in_ms=500, view=scenes.middle_view()))
+        run.link.taken()
+        await run.give("c", "1")
+        assert run.link.taken() == []
+        assert run.screen.shows("The clock does not run yet.")
+
+
+async def test_the_clock_runs_on_the_screen(mock_clock: trio.testing.MockClock) -> None:
+    async with running() as run:
+        await into_race(run)
+        for _ in range(12):
+            mock_clock.jump(0.1)
+            await settled()
+        assert run.screen.shows("0:01.2")
+        drawn = len(set(map(id, run.screen.canvases)))
+        assert drawn > 10
+
+
+@pytest.mark.parametrize(("key", "message"), [("K", Stop(race=1, seat=0)), ("R", Resign(race=1, seat=0)), ("L", LeaveRace())])
+async def test_what_cannot_be_taken_back_is_asked_first(key: str, message: object) -> None:
+    async with running() as run:
+        await into_race(run)
+        await run.give(key, "n")
+        assert run.link.taken() == []
+        await run.give(key, "enter")
+        assert run.link.taken() == []
+        await run.give(key, "esc")
+        await run.give(key, "y")
+        assert run.link.taken() == [message]
+
+
+async def test_a_missed_event_is_asked_for_once_and_again_when_no_answer_comes(mock_clock: trio.testing.MockClock) -> None:
+    async with running() as run:
+        await into_race(run)
+        progress = Progress(version=9, seat=1, ply=3, home=20, foundations={}, state="racing", elapsed_ms=7)
+        await run.say(progress, progress)
+        assert run.link.taken() == [JoinRace(code="KXQWZP", version=7)]
+        for _ in range(25):
+            mock_clock.jump(0.1)
+            await settled()
+        assert run.link.taken() == [JoinRace(code="KXQWZP", version=7)]
+
+
+async def test_talk_goes_out_cleaned_and_its_letters_are_no_keys() -> None:
+    async with running() as run:
+        await into_race(run)
+        await run.give("t", *"quit c1", "enter")
+        assert run.link.taken() == [Say(text="quit c1")]
+        await run.give("t", "x", "esc")
+        assert run.link.taken() == []
+        assert run.outcome is None
+
+
+async def test_the_result_and_a_rematch() -> None:
+    async with running() as run:
+        await into_race(run)
+        await run.say(Result(version=8, record=scenes.record()))
+        assert run.screen.shows("You won!")
+        await run.give("d")
+        assert run.screen.shows("commitment")
+        await run.give("r")
+        assert run.link.taken() == [Rematch(race=1)]
+        await run.say(scenes.room(version=9, race=2))
+        assert run.screen.shows("race 2")
+        await run.click("Ready")
+        (ready,) = run.link.taken()
+        assert isinstance(ready, Ready)
+        assert ready.race == 2
+
+
+async def test_home_is_walked_and_clicked() -> None:
+    async with running() as run:
+        await run.say(UP, scenes.welcome(), scenes.lobby())
+        run.link.taken()
+        await run.click("Steady")
+        assert run.link.taken() == [OpenRace(options=RaceOptions(bots=("Steady",), public=False))]
+        await run.give("r", "enter")
+        assert run.link.taken() == [JoinRace(code="ABCDEF")]
+        await run.give("c", *"kxq", "enter")
+        assert run.link.taken() == [JoinRace(code="KXQ")]
+        await run.give("o")
+        assert run.screen.shows("Time limit")
+        await run.give("down", "down", "right", "up", "enter")
+        await run.give("esc")
+        await run.click("Open a race")
+        await run.click("Open this race")
+        assert run.link.taken() == [OpenRace(options=RaceOptions())]
+
+
+async def test_the_form_changes_every_value() -> None:
+    async with running() as run:
+        await run.say(UP, scenes.welcome(), scenes.lobby())
+        run.link.taken()
+        await run.give("o", "down", "right", "down", "right", "down", "right", "down", "left", "down", *["enter"])
+        await run.give(*"garden", "enter", "down", "right", "down", "right", "down", "enter")
+        (opened,) = run.link.taken()
+        assert isinstance(opened, OpenRace)
+        assert opened.options == RaceOptions(
+            rules="carpet-free", seats=3, bots=("Dawdle",), public=False, deal="garden", time_limit_s=900, countdown_s=4
+        )
+
+
+async def test_leaving_goes_home_and_follows_the_lobby_again() -> None:
+    async with running() as run:
+        await run.say(UP, scenes.welcome(), scenes.room())
+        run.link.taken()
+        await run.give("L")
+        assert run.link.taken() == [LeaveRace()]
+        await run.say(Left(code=scenes.CODE, reason="left"))
+        assert run.screen.shows("Open a race")
+        assert run.link.taken() == [FollowLobby()]
+
+
+async def test_without_a_line_nothing_is_lost_silently() -> None:
+    async with running() as run:
+        await into_race(run)
+        run.link.up = False
+        await run.say(Lost("no route", 3000))
+        assert run.screen.shows("again in 3 s")
+        await run.give("c", "1")
+        assert run.screen.shows("There is no line")
+        run.link.up = True
+        await run.say(UP, scenes.welcome(room=scenes.CODE))
+        await run.give("c", "1")
+        assert run.link.taken() == [Move(race=1, seat=0, ply=0, move="c1")]
+
+
+async def test_a_server_that_forgot_the_race_sends_us_home() -> None:
+    async with running() as run:
+        await into_race(run)
+        await run.say(Lost("gone", 1), UP, scenes.welcome())
+        assert run.screen.shows("no seat for you")
+
+
+async def test_quitting_asks_in_a_race_only_and_says_where_the_seat_is() -> None:
+    async with running() as run:
+        await into_race(run)
+        await run.give("C", "B", "q", "y")
+        assert run.outcome is not None
+        assert (run.outcome.reason, run.outcome.code) == ("quit", scenes.CODE)
+        assert run.outcome.settings == UiSettings(palette="four", bell=False)
+    async with running() as run:
+        await run.say(UP, scenes.welcome())
+        await run.give("q")
+        assert run.outcome == AppOutcome("quit", UiSettings())
+
+
+async def test_the_link_may_end_and_the_screens_stay() -> None:
+    async with running() as run:
+        await run.say(UP, scenes.welcome(), Lost("taken over by another terminal", None))
+        run.link.close()
+        await settled()
+        assert run.outcome is None
+        assert run.screen.shows("offline")
+        assert run.screen.shows("taken over")
+        await run.give("q")
+        assert run.outcome is not None
+
+
+async def test_a_resize_redraws_and_a_small_terminal_keeps_running() -> None:
+    async with running() as run:
+        await into_race(run)
+        run.screen.size = (60, 20)
+        await run.give("window resize")
+        assert run.screen.shows("Too small")
+        await run.give("c", "1")
+        assert run.link.taken() == [Move(race=1, seat=0, ply=0, move="c1")]
+        run.screen.size = (120, 40)
+        await run.give("window resize")
+        assert len(run.screen.last_text) == 40
+        assert run.screen.shows("5♥")
+
+
+async def test_help_is_scrolled_by_keys_and_wheel_and_closed() -> None:
+    async with running() as run:
+        await run.say(UP, scenes.welcome())
+        await run.give("?")
+        assert run.screen.shows("How to play")
+        await run.give(("mouse press", 5, 3, 3), "down", "page down")
+        assert not run.screen.shows("How to play")
+        await run.give("page up", "page up", "page up")
+        assert run.screen.shows("How to play")
+        await run.give("esc")
+        assert run.screen.shows("Open a race")
