@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
 import sys
 import sysconfig
@@ -109,11 +108,14 @@ async def test_it_ends_when_its_client_is_killed(tmp_path: Path) -> None:
         trio.run(main)
         """
     )
-    with trio.fail_after(20), subprocess.Popen(client, env=server_environment()) as process:
-        with await trio.to_thread.run_sync(open, alive, abandon_on_cancel=True) as held:
-            assert await trio.to_thread.run_sync(held.read, 2, abandon_on_cancel=True) == "up"
-            process.send_signal(signal.SIGKILL)
-            assert await trio.to_thread.run_sync(held.read, abandon_on_cancel=True) == ""
+    with trio.fail_after(20):
+        process = await trio.lowlevel.open_process(client, env=server_environment())
+        held = await trio.to_thread.run_sync(open, alive, abandon_on_cancel=True)
+        assert await trio.to_thread.run_sync(held.read, 2, abandon_on_cancel=True) == "up"
+        process.kill()
+        await process.wait()
+        assert await trio.to_thread.run_sync(held.read, abandon_on_cancel=True) == ""
+        held.close()
 
 
 def test_a_folder_named_server_where_the_user_stands_is_not_the_server(tmp_path: Path) -> None:

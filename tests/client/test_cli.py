@@ -1,0 +1,170 @@
+"""The command line, as far as it goes without a server or a terminal: help, usage, and how failures come out."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+import trio
+
+import protocol
+from client import cli
+from client.failure import Failure
+from client.server_process import server_environment
+
+COMMANDS = ["play", "host", "join", "home", "demo", "verify"]
+
+
+class Ran:
+    """What a command line came to."""
+
+    def __init__(self, status: int, out: str, err: str) -> None:
+        self.status = status
+        self.out = out
+        self.err = err
+
+    @property
+    def sentence(self) -> str:
+        """The one line on standard error."""
+        assert self.out == ""
+        assert self.err.count("\n") == 1
+        assert self.err.endswith(".\n")
+        return self.err.strip()
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> Ran:
+    with pytest.raises(SystemExit) as caught:
+        cli.main(arguments)
+    captured = capsys.readouterr()
+    status = caught.value.code
+    assert isinstance(status, int)
+    return Ran(status, captured.out, captured.err)
+
+
+def test_without_a_command_it_shows_what_there_is(capsys: pytest.CaptureFixture[str]) -> None:
+    ran = run(capsys)
+    assert ran.status == 0
+    assert all(f"\n  {command} " in ran.out for command in COMMANDS)
+
+
+def test_version(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(capsys, "--version").out == f"carpet {protocol.__version__}\n"
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("flag", ["--help", "-h"])
+def test_every_command_has_help_with_an_example(capsys: pytest.CaptureFixture[str], command: str, flag: str) -> None:
+    ran = run(capsys, command, flag)
+    assert ran.status == 0
+    assert "Example" in ran.out
+    assert f"carpet {command}" in ran.out
+
+
+@pytest.mark.parametrize(
+    ("option", "default"),
+    [("--rules", "carpet"), ("--seats", "2"), ("--time-limit", "600"), ("--countdown", "3"), ("--grace", "60")],
+)
+def test_help_shows_defaults(capsys: pytest.CaptureFixture[str], option: str, default: str) -> None:
+    text = " ".join(run(capsys, "host", "--help").out.split())
+    assert f"[default: {default}" in text.partition(f"{option} ")[2].partition(" --")[0]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["nonsense"], "nonsense"),
+        (["play", "--nonsense"], "--nonsense"),
+        (["play", "--bot"], "--bot"),
+        (["join", "carpet.example"], "CODE"),
+        (["join", "carpet.example", "ABCDEF", "more"], "more"),
+        (["join", "carpet.example", "123456"], "is not the code of a race"),
+        (["join", "carpet.example", "ABC\x1b[31m"], "is not the code of a race"),
+        (["join", "http://carpet.example", "ABCDEF"], "write ws:// instead"),
+        (["home", ""], "is missing"),
+        (["host", "carpet.example:port"], "the port is a number"),
+        (["host", "carpet.example", "--seats", "9"], "--seats"),
+        (["host", "carpet.example", "--seats", "two"], "--seats"),
+        (["host", "carpet.example", "--deal", ""], "--deal does not fit"),
+        (["host", "carpet.example", "--rules", "x" * 40], "--rules does not fit"),
+        (["host", "carpet.example", "--bot", ""], "--bot does not fit"),
+        (["demo", "--deal", "x" * 101], "--deal does not fit"),
+        (["play", "--four-colour", "--colour-blind"], "choose one"),
+    ],
+)
+def test_what_is_typed_wrong_is_one_sentence_and_status_2(capsys: pytest.CaptureFixture[str], arguments: list[str], says: str) -> None:
+    ran = run(capsys, *arguments)
+    assert ran.status == 2
+    assert says in ran.sentence
+    assert "\x1b" not in ran.err
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["play"], ["host", "carpet.example"], ["join", "carpet.example", "ABCDEF"], ["home", "carpet.example"]],
+    ids=lambda a: a[0],
+)
+def test_without_a_terminal_the_screens_point_to_the_demo(capsys: pytest.CaptureFixture[str], arguments: list[str]) -> None:
+    ran = run(capsys, *arguments)
+    assert ran.status == 2
+    assert "carpet demo" in ran.sentence
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "text"),
+    [
+        (Failure("It is broken."), 1, "carpet: It is broken.\n"),
+        (KeyboardInterrupt(), 130, ""),
+        (ExceptionGroup("", [ExceptionGroup("", [ValueError(), Failure("Deep down.")])]), 1, "carpet: Deep down.\n"),
+        (BaseExceptionGroup("", [KeyboardInterrupt(), Failure("later")]), 130, ""),
+    ],
+    ids=["failure", "interrupt", "grouped failure", "interrupt among failures"],
+)
+def test_failures_come_out_as_sentences_and_never_as_tracebacks(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, error: BaseException, status: int, text: str
+) -> None:
+    def failing(function: object) -> None:
+        raise error
+
+    monkeypatch.setattr(trio, "run", failing)
+    ran = run(capsys, "demo", "--fast")
+    assert (ran.status, ran.err) == (status, text)
+
+
+def test_a_fault_of_the_program_is_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
+    def failing(function: object) -> None:
+        raise ExceptionGroup("", [ZeroDivisionError()])
+
+    monkeypatch.setattr(trio, "run", failing)
+    with pytest.raises(ExceptionGroup):
+        cli.main(["demo", "--fast"])
+
+
+def test_the_help_needs_neither_screens_nor_sockets() -> None:
+    heavy = "{'trio', 'urwid', 'websockets', 'msgspec', 'platformdirs'}"
+    code = f"import sys, client.cli; print(*sorted({heavy} & sys.modules.keys()))"
+    ran = subprocess.run([sys.executable, "-c", code], env=server_environment(), capture_output=True, text=True, check=True)
+    assert ran.stdout == "\n"
+
+
+def test_a_reader_that_leaves_early_is_no_fault() -> None:
+    code = """
+import client.cli
+import client.demo
+
+async def run_demo(*, write, **rest):
+    for _ in range(1000):
+        write("x" * 1000)
+
+client.demo.run_demo = run_demo
+client.cli.main(["demo"])
+"""
+    command = [sys.executable, "-c", code]
+    with subprocess.Popen(command, env=server_environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        os.read(process.stdout.fileno(), 10)
+        process.stdout.close()
+        assert process.stderr.read() == b""
+    assert process.returncode == 1
