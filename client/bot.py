@@ -170,6 +170,9 @@ class _Player:
             return  # it had been heard the first time
         if error.ref != _MOVE_REFERENCE:
             raise BotFailed(clean_chat(error.message) or error.code)
+        if error.code in (ErrorCode.RACE_OVER, ErrorCode.SEAT_ENDED):
+            self._running = False  # there is nothing more to do here than to hear the result
+            return
         self._refused += 1
         if self._refused > _REFUSALS:
             raise BotFailed(f"The server refused {self._refused} moves; the last time it said: {clean_chat(error.message)}")

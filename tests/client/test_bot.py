@@ -174,6 +174,21 @@ async def test_told_to_slow_down_it_waits_and_plays_the_same_move(autojump_clock
         await run_bot(URL, "anna", GREEDY, open_options=OPTIONS, pace=0, dial=server.dial)
 
 
+async def test_told_that_the_race_is_over_it_waits_for_the_result(autojump_clock: MockClock, nursery: trio.Nursery) -> None:
+    async def serve() -> None:
+        line = await server.line()
+        await dealt(line)
+        await line.heard()
+        await line.say(refusal(ErrorCode.RACE_OVER, 3), CurrentView(race=1, seat=0, ply=0, state="racing", elapsed_ms=5, view=FIRST))
+        with trio.move_on_after(30):
+            raise AssertionError(await line.heard())
+        await line.say(Result(version=4, record=RECORD))
+
+    async with FakeServer.running() as server:
+        nursery.start_soon(serve)
+        await run_bot(URL, "anna", GREEDY, open_options=OPTIONS, pace=0, dial=server.dial)
+
+
 async def test_where_cards_could_only_go_in_circles_it_stops(autojump_clock: MockClock, nursery: trio.Nursery) -> None:
     async def serve() -> None:
         line = await server.line()
