@@ -96,15 +96,11 @@ class App:
         self._settle()
 
     async def _tick(self) -> None:
-        shown = ""
         while True:
             room = self._controller.model.room
             await trio.sleep(TICK_S if room is not None and room.phase in ("countdown", "racing") else IDLE_TICK_S)
             self._session.ask_again()
-            text = self._root.clock_text()
-            if text != shown:
-                shown = text
-                self._root.redraw()
+            self._root.tick()
 
     async def _watch_signals(self, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         # Ctrl+C included: as an exception it could strike anywhere, between two halves of an escape sequence too.

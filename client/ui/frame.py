@@ -93,11 +93,6 @@ def row(*cells: tuple[int, urwid.Widget]) -> urwid.Columns:
     return urwid.Columns([(urwid.GIVEN, width, cell) for width, cell in cells], box_columns=[])
 
 
-def on_felt(widget: urwid.Widget) -> urwid.Widget:
-    """Felt under everything that has no role of its own."""
-    return urwid.AttrMap(widget, "felt")
-
-
 def button(key: str, label: str, press: Callable[[], None]) -> tuple[int, urwid.Widget]:
     """A key and its word, to be clicked or read; with its width."""
     text = [("key", f" {key}"), ("foot", f" {label} ")]
@@ -130,9 +125,16 @@ def stacked(*parts: urwid.Widget) -> urwid.Pile:
     return urwid.Pile([(urwid.PACK, part) for part in parts])
 
 
-def screen(head: urwid.Widget, body: urwid.Widget, *feet: urwid.Widget) -> urwid.Widget:
-    """A whole screen: head, a box that takes what is left, and the feet."""
-    return on_felt(urwid.Pile([(urwid.PACK, head), (urwid.WEIGHT, 1, body), *[(urwid.PACK, part) for part in feet]]))
+class Screen(urwid.WidgetWrap[urwid.Widget]):
+    """A whole screen: head, a box that takes what is left, and the feet, on felt."""
+
+    def __init__(self, head: urwid.Widget, body: urwid.Widget, *feet: urwid.Widget) -> None:
+        self._pile = urwid.Pile([(urwid.PACK, head), (urwid.WEIGHT, 1, body), *[(urwid.PACK, part) for part in feet]])
+        super().__init__(urwid.AttrMap(self._pile, "felt"))
+
+    def change_head(self, head: urwid.Widget) -> None:
+        """Another head over the same screen, whose other parts need not be drawn again."""
+        self._pile.contents[0] = (head, self._pile.options(urwid.PACK))
 
 
 def top(widget: urwid.Widget) -> urwid.Widget:

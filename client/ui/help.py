@@ -6,7 +6,7 @@ import urwid
 
 from client.keys import Place, help_rows
 from client.ui.desk import Question
-from client.ui.frame import Line, Spot, fit, foot, lines_widget, screen, stacked, top
+from client.ui.frame import Line, Screen, Spot, fit, foot, lines_widget, stacked, top
 from client.ui.scene import Scene, clock_line, head
 
 SMALLEST = (80, 24)
@@ -48,7 +48,7 @@ def help_screen(scene: Scene, size: tuple[int, int]) -> urwid.Widget:
     room = height - 2
     first = max(0, min(scene.desk.help_from or 0, len(lines) - room))
     body = top(urwid.Padding(lines_widget(lines[first : first + room]), left=(width - inner) // 2, width=inner))
-    return screen(head(scene, width), body, foot(Place.HELP, scene.hands, scene.theme, width))
+    return Screen(head(scene, width), body, foot(Place.HELP, scene.hands, scene.theme, width))
 
 
 def last_help_line(scene: Scene, size: tuple[int, int]) -> int:

@@ -13,7 +13,7 @@ from client.keys import Place
 from client.model import Model
 from client.ui import cards
 from client.ui.desk import OpenForm, form_lines
-from client.ui.frame import Line, Spot, clip, fit, foot, lines_widget, row, screen, stacked, upper, wrap_text
+from client.ui.frame import Line, Screen, Spot, clip, fit, foot, lines_widget, row, stacked, upper, wrap_text
 from client.ui.scene import Scene, head, remarks, rules_name
 from protocol.text import clean_chat, clean_name
 
@@ -83,7 +83,7 @@ def home_screen(scene: Scene, size: tuple[int, int]) -> urwid.Widget:
     )
     columns = row((margin + 2, lines_widget([[]])), (MENU_WIDTH, left), (2, lines_widget([[]])), (list_width, right))
     body = upper(stacked(urwid.Padding(banner, left=margin), columns))
-    return screen(head(scene, width), body, *feet)
+    return Screen(head(scene, width), body, *feet)
 
 
 def _races_title(model: Model) -> str:
@@ -164,4 +164,4 @@ def form_screen(scene: Scene, size: tuple[int, int], form: OpenForm) -> urwid.Wi
     parts.append(lines_widget([[], *[[("faint", text)] for text in wrap_text(explanation, inner)[:room]]]))
     parts.append(lines_widget([[], [("faint", "Up and down choose a line, left and right change it, enter opens the race.")]]))
     body = upper(urwid.Padding(stacked(*parts), left=margin, width=inner))
-    return screen(head(scene, width), body, remarks(scene, width, 1), foot(Place.FORM, scene.hands, scene.theme, width))
+    return Screen(head(scene, width), body, remarks(scene, width, 1), foot(Place.FORM, scene.hands, scene.theme, width))

@@ -14,7 +14,7 @@ from client.ui import cards
 from client.ui.bars import all_bars
 from client.ui.cards import EDGES, Size
 from client.ui.cursor import grid_of
-from client.ui.frame import Line, Spot, fit, foot, lines_widget, row, screen, stacked, top
+from client.ui.frame import Line, Screen, Spot, fit, foot, lines_widget, row, stacked, top
 from client.ui.scene import Scene, chat_lines, head, remarks
 from protocol.views import View
 
@@ -54,7 +54,7 @@ def race_screen(scene: Scene, size: tuple[int, int]) -> urwid.Widget:
     view = room.view
     if view is None:
         waits = urwid.Filler(urwid.Text("The cards are on their way.", align=urwid.CENTER))
-        return screen(head(scene, width), waits, hint_line, remarks(scene, width, 2), keys_line)
+        return Screen(head(scene, width), waits, hint_line, remarks(scene, width, 2), keys_line)
     columns, rows = grid_of(view)
     card = card_size(columns, rows, width, body_height)
     board_width = LABELS + columns * (card.width + EDGES)
@@ -68,7 +68,7 @@ def race_screen(scene: Scene, size: tuple[int, int]) -> urwid.Widget:
     panel, talks = _panel(scene, room, view, panel_width, body_height - above, card, above)
     side = urwid.Padding(top(panel), width=panel_width)
     body = urwid.Columns([(margin, urwid.SolidFill(" ")), (board_width, board), (1, urwid.SolidFill(" ")), side])
-    return screen(head(scene, width), body, hint_line, remarks(scene, width, 2, talk=not talks), keys_line)
+    return Screen(head(scene, width), body, hint_line, remarks(scene, width, 2, talk=not talks), keys_line)
 
 
 def _hint(scene: Scene, room: RoomModel, width: int) -> urwid.Widget:

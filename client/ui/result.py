@@ -8,7 +8,7 @@ from client.deal_check import check, verdict
 from client.keys import Action, Place
 from client.model import Evidence, RoomModel
 from client.reading import clock_text, curves, deck_size
-from client.ui.frame import Line, Spot, fit, foot, lines_widget, screen, stacked, upper, wrap_text
+from client.ui.frame import Line, Screen, Spot, fit, foot, lines_widget, stacked, upper, wrap_text
 from client.ui.plot import plot
 from client.ui.scene import Scene, head, remarks
 from client.ui.theme import Theme
@@ -34,7 +34,7 @@ def result_screen(scene: Scene, size: tuple[int, int]) -> urwid.Widget:
     feet = (remarks(scene, width, 2), foot(Place.RESULT, scene.hands, scene.theme, width))
     record = room.record
     if record is None:
-        return screen(head(scene, width), urwid.Filler(urwid.Text("The race is over.", align=urwid.CENTER)), *feet)
+        return Screen(head(scene, width), urwid.Filler(urwid.Text("The race is over.", align=urwid.CENTER)), *feet)
     rules = scene.model.welcome.rules if scene.model.welcome is not None else ()
     total = deck_size(rules, room.options)
     inner = min(width - 4, 100)
@@ -55,7 +55,7 @@ def result_screen(scene: Scene, size: tuple[int, int]) -> urwid.Widget:
         Spot(lines_widget([below[0]]), lambda: scene.hands.act(Action.DETAILS)),
         Spot(lines_widget([below[1]]), lambda: scene.hands.act(Action.REMATCH)),
     ]
-    return screen(head(scene, width), upper(urwid.Padding(stacked(*parts), left=margin, width=inner)), *feet)
+    return Screen(head(scene, width), upper(urwid.Padding(stacked(*parts), left=margin, width=inner)), *feet)
 
 
 def _headline(room: RoomModel, record: Record) -> Line:

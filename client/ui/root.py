@@ -13,11 +13,12 @@ from client.keys import Action, Place
 from client.reading import clock_text, race_clock_ms
 from client.ui.controller import Controller
 from client.ui.desk import place_of, scene_of
+from client.ui.frame import Screen
 from client.ui.help import SMALLEST, help_screen, last_help_line, over, too_small
 from client.ui.home import form_screen, home_screen
 from client.ui.race import race_screen
 from client.ui.result import result_screen
-from client.ui.scene import NOTICE_MS, Scene
+from client.ui.scene import NOTICE_MS, Scene, head
 from client.ui.theme import theme_for
 from client.ui.waiting import waiting_screen
 
@@ -56,6 +57,7 @@ class Root(urwid.Widget):
         self._now_ms = now_ms
         self._drawn: urwid.Widget | None = None
         self._drawn_for: tuple[int, int] | None = None
+        self._head_text = self._body_text = ""
         self.after: Callable[[], None] = self.redraw
 
     def redraw(self) -> None:
@@ -63,22 +65,35 @@ class Root(urwid.Widget):
         self._drawn = None
         self._invalidate()
 
-    def clock_text(self) -> str:
-        """Everything on the screen that changes by time alone, as one text: when it is the same, nothing needs to be drawn."""
+    def tick(self) -> None:
+        """Time has passed: draw again what shows another second, and no more of it than that."""
+        head_text, body_text = self._times()
+        if body_text != self._body_text:
+            self.redraw()
+        elif head_text != self._head_text and isinstance(self._drawn, Screen) and self._drawn_for is not None:
+            self._drawn.change_head(head(self._scene(), self._drawn_for[0]))
+            self._invalidate()
+        elif head_text != self._head_text:
+            self.redraw()
+        self._head_text, self._body_text = head_text, body_text
+
+    def _times(self) -> tuple[str, str]:
+        """What changes on the screen by time alone, as text: in the head only, and anywhere else too."""
         model, now_ms = self._controller.model, self._now_ms()
         room, link, notice = model.room, model.link, model.notice
-        parts: list[str] = []
+        head_text = "" if link.retry_at_ms is None else str((link.retry_at_ms - now_ms) // 1000)
+        body: list[str] = []
         if room is not None and room.started_at_ms is not None and room.phase in ("countdown", "racing"):
             elapsed = race_clock_ms(room.started_at_ms, now_ms)
-            parts.append(clock_text(99 - elapsed) if elapsed < 0 else clock_text(min(elapsed, room.options.time_limit_s * 1000)))
-            parts.append("before" if elapsed < 0 else "running")
+            if elapsed < 0:
+                body.append(clock_text(99 - elapsed))
+            else:
+                head_text += clock_text(min(elapsed, room.options.time_limit_s * 1000))
         if room is not None:
-            parts += [str((until_ms - now_ms) // 1000) for _, until_ms in room.away_until_ms]
-        if link.retry_at_ms is not None:
-            parts.append(str((link.retry_at_ms - now_ms) // 1000))
+            body += [str((until_ms - now_ms) // 1000) for _, until_ms in room.away_until_ms]
         if notice is not None:
-            parts.append("fresh" if now_ms - notice.at_ms < NOTICE_MS else "stale")
-        return "|".join(parts)
+            body.append("fresh" if now_ms - notice.at_ms < NOTICE_MS else "stale")
+        return head_text, "|".join(body)
 
     def _scene(self) -> Scene:
         controller = self._controller

@@ -8,7 +8,7 @@ from client.keys import Action, Place
 from client.model import RoomModel
 from client.reading import race_clock_ms
 from client.ui.bars import seat_name
-from client.ui.frame import Line, Spot, fit, foot, lines_widget, row, screen, stacked, upper, wrap_text
+from client.ui.frame import Line, Screen, Spot, clip, fit, foot, lines_widget, row, stacked, upper, wrap_text
 from client.ui.scene import Scene, chat_lines, clean_long, head, remarks, rules_name
 from client.ui.theme import Theme
 from protocol.text import clean_chat, clean_name
@@ -36,7 +36,7 @@ def waiting_screen(scene: Scene, size: tuple[int, int]) -> urwid.Widget:
     hidden = frozenset({Action.READY}) if counting or (room.own is not None and room.own.ready) else frozenset[Action]()
     feet = (remarks(scene, width, 3), foot(Place.WAITING, scene.hands, scene.theme, width, without=hidden))
     placed = urwid.Padding(stacked(body, talk) if height > 40 else body, left=margin, width=inner)
-    return screen(head(scene, width), upper(placed), *feet)
+    return Screen(head(scene, width), upper(placed), *feet)
 
 
 def big_text(text: str, theme: Theme, role: str, width: int) -> urwid.Widget:
@@ -97,7 +97,7 @@ def _rules(scene: Scene, room: RoomModel, width: int, rows: int) -> urwid.Widget
     lines: list[Line] = [[("title", rules_name(scene.model, options.rules))]]
     told = wrap_text(clean_long(explanation), width)
     if len(told) > rows:
-        told = [*told[: rows - 1], fit(told[rows - 1], width - 2).rstrip() + " " + "." * 3]
+        told = [*told[: rows - 1], f"{clip(told[rows - 1], width - 4)} ..."]
     lines += [[("felt", text)] for text in told]
     lines.append([("faint", f"{options.time_limit_s // 60} min for the race, {options.countdown_s} s countdown")])
     listed = "listed for everybody" if options.public else "by code only"
