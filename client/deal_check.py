@@ -37,7 +37,7 @@ def check(record: Record, evidence: Evidence | None, seat: int | None, *, decks:
     ]
 
 
-def verdict(checks: list[Check]) -> Check:
+def verdict(checks: list[Check], *, named: bool = False) -> Check:
     """All of them in one line: false as soon as one is false, unknown as soon as one could not be made."""
     for wrong in checks:
         if wrong.ok is False:
@@ -45,6 +45,8 @@ def verdict(checks: list[Check]) -> Check:
     unknown = [made.what for made in checks if made.ok is None]
     if unknown:
         return Check("deal", None, f"What could be checked is right; not checked: {', '.join(unknown)}.")
+    if named:
+        return Check("deal", True, "The deal checks out: it is the shuffle of its name.")
     return Check("deal", True, "The deal checks out: nobody chose the cards.")
 
 
@@ -77,6 +79,8 @@ def _nonce(record: Record, evidence: Evidence | None, seat: int | None) -> Check
         return Check("nonce", None, "No nonce was sent from here.")
     nonces = record.deal.nonces
     ok = 0 <= seat < len(nonces) and nonces[seat] == evidence.nonce
+    if ok and record.deal.name is not None:
+        return Check("nonce", True, "Your nonce is in the record; a named deal does not use it.")
     return Check("nonce", ok, "Your nonce took part in the shuffle." if ok else "The nonce at your seat is not the one you sent.")
 
 

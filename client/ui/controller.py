@@ -124,9 +124,9 @@ class Controller:
             case Action.CODE:
                 self._ask_for("code")
             case Action.KEEP:
-                self._confirm("keep", "Stop now and keep your cards home?", "Stop", "Go on racing")
+                self._confirm_end("keep", "Stop now and keep your cards home?", "Stop", "Go on racing")
             case Action.RESIGN:
-                self._confirm("resign", "Give this race up? You are placed last.", "Give up", "Go on racing")
+                self._confirm_end("resign", "Give this race up? You are placed last.", "Give up", "Go on racing")
             case Action.LEAVE:
                 self._leave()
             case Action.READY:
@@ -274,6 +274,12 @@ class Controller:
 
     def _confirm(self, kind: QuestionKind, text: str, yes: str, no: str) -> None:
         self.desk = replace(self.desk, item=1, question=Question(kind, text, (yes, no), ("yes", "no")))
+
+    def _confirm_end(self, kind: QuestionKind, text: str, yes: str, no: str) -> None:
+        if self._still_racing():
+            self._confirm(kind, text, yes, no)
+        else:
+            self.desk = replace(self.desk, note="Your part of this race has ended.")
 
     def _answer(self, index: int) -> None:
         question = self.desk.question

@@ -47,7 +47,7 @@ def result_screen(scene: Scene, size: tuple[int, int]) -> urwid.Widget:
     if scene.desk.details:
         centre = _details(scene, room, record, inner, total)
     else:
-        centre = plot(_drawn(room, record), inner, max(min(room_left, 22), 3), scene.theme, cards=total)
+        centre = plot(_drawn(room, record), inner, max(min(room_left, 22), 3), scene.theme, cards=_scale(record, total))
     parts = [
         lines_widget(above),
         urwid.AttrMap(lines_widget(centre, "panel"), "panel"),
@@ -102,12 +102,18 @@ def _drawn(room: RoomModel, record: Record) -> list[tuple[int, tuple[tuple[int, 
     return sorted(lines, key=lambda line: line[0] != room.seat)
 
 
+def _scale(record: Record, total: int) -> int:
+    """The top of the plot: a suit's worth above what the best seat brought home, at most all cards."""
+    best = max((seat.home for seat in record.seats), default=0)
+    return max(min(total, -(-best // 13) * 13), 13)
+
+
 def _decks(total: int) -> int:
     return max(total // 52, 1)
 
 
 def _deal_line(scene: Scene, room: RoomModel, record: Record, total: int) -> Line:
-    made = verdict(check(record, _evidence(scene, record), room.seat, decks=_decks(total)))
+    made = verdict(check(record, _evidence(scene, record), room.seat, decks=_decks(total)), named=record.deal.name is not None)
     return [(_role(made.ok), f"{_sign(made.ok, scene.theme)} {made.sentence}"), ("faint", "  (d)")]
 
 
@@ -117,7 +123,7 @@ def _details(scene: Scene, room: RoomModel, record: Record, width: int, total: i
         role = "panel strong" if made.ok else "panel"
         lines.append([(role, f" {_sign(made.ok, scene.theme)} {fit(made.what, 12)}"), ("panel", made.sentence)])
     lines += [[("panel", "")], [("panel faint", f" seed    {record.deal.seed}")], [("panel faint", f" record  {record.digest}")]]
-    hint = "Check it with any program of your own, or save the record and run: carpet verify"
+    hint = "The record tells all of it: check it with carpet verify, or with a program of your own."
     lines += [[("panel faint", f" {text}")] for text in wrap_text(hint, width - 2)]
     return lines
 

@@ -43,7 +43,6 @@ class Session:
             case Welcome():
                 self._welcomed(event)
             case Room():
-                self._following = False
                 self._entered()
             case Left():
                 self._follow()
@@ -86,6 +85,8 @@ class Session:
         self._follow()
 
     def _entered(self) -> None:
+        if self._following:
+            self._following = not self.send(FollowLobby(follow=False))
         at_once, self._ready_at_once = self._ready_at_once, False
         if at_once:
             self.ready()

@@ -78,6 +78,7 @@ def test_two_cards_changed_places_is_found() -> None:
 def test_a_named_deal_checks_out_by_its_name() -> None:
     record = resealed(name="garden", seed=named_seed("garden").hex())
     assert results(check(record, None, 0))["seed"] is True
+    assert "shuffle of its name" in verdict([Check("seed", True, "")], named=True).sentence
 
 
 def test_two_decks_lose_the_copies_met_first() -> None:

@@ -94,7 +94,8 @@ async def test_starting_with_a_bot_opens_a_race_and_is_ready_at_once() -> None:
         options = RaceOptions(bots=("Steady",), public=False, deal="garden")
         assert run.link.taken()[0] == OpenRace(options=options)
         await run.say(scenes.room())
-        (ready,) = run.link.taken()
+        unfollow, ready = run.link.taken()
+        assert unfollow == FollowLobby(follow=False)
         assert isinstance(ready, Ready)
         assert len(bytes.fromhex(ready.nonce)) == 16
 
@@ -223,6 +224,15 @@ async def test_what_cannot_be_taken_back_is_asked_first(key: str, message: objec
         await run.give(key, "esc")
         await run.give(key, "y")
         assert run.link.taken() == [message]
+
+
+async def test_what_has_ended_cannot_be_ended_again() -> None:
+    async with running() as run:
+        await into_race(run)
+        await run.say(PlayerView(version=8, seat=0, ply=1, move="s", state="stalled", elapsed_ms=5, view=scenes.middle_view()))
+        await run.give("R", "y", "K")
+        assert run.link.taken() == []
+        assert run.screen.shows("has ended")
 
 
 async def test_a_missed_event_is_asked_for_once_and_again_when_no_answer_comes(mock_clock: trio.testing.MockClock) -> None:
