@@ -1,0 +1,122 @@
+"""What goes wrong on the player's command line, against real servers and on a real pseudo-terminal: one clear sentence each."""
+
+from __future__ import annotations
+
+import socket
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import trio
+from websockets.trio.server import serve
+
+from client.identity import Identity
+from client.net import open_link
+from protocol.client_messages import OpenRace
+from protocol.views import RaceOptions
+from tests.e2e.commands import carpet, carpet_on_terminal, running_server
+
+pytestmark = pytest.mark.e2e
+
+
+@pytest.fixture(scope="module")
+def url() -> Iterator[str]:
+    with running_server() as url:
+        yield url
+
+
+def test_a_refused_connection(tmp_path: Path) -> None:
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        ran = carpet_on_terminal(tmp_path, "home", f"127.0.0.1:{unused.getsockname()[1]}")
+    assert ran.status == 1
+    assert "the connection was refused" in ran.sentence
+    assert ran.screen == ""
+
+
+def test_a_code_nobody_has(url: str, tmp_path: Path) -> None:
+    ran = carpet_on_terminal(tmp_path, "join", url, "ZZZZZZ")
+    assert ran.status == 1
+    assert "No race has that code" in ran.sentence
+    assert ran.screen == ""
+
+
+async def test_a_full_race(url: str, tmp_path: Path) -> None:
+    async with open_link(url, Identity("anna")) as link:
+        await link.entered(OpenRace(options=RaceOptions(seats=2, bots=("random",))))
+        async for event in link.events:
+            if code := getattr(event, "code", None):
+                break
+        ran = await trio.to_thread.run_sync(carpet_on_terminal, tmp_path, "join", url, str(code))
+    assert ran.status == 1
+    assert "Every seat of that race is taken" in ran.sentence
+    assert ran.screen == ""
+
+
+def test_rules_nobody_knows(url: str, tmp_path: Path) -> None:
+    ran = carpet_on_terminal(tmp_path, "host", url, "--rules", "bridge")
+    assert ran.status == 1
+    assert "rule set" in ran.sentence
+
+
+def test_more_bots_than_seats(url: str, tmp_path: Path) -> None:
+    ran = carpet_on_terminal(tmp_path, "host", url, "--bot", "random", "--bot", "random")
+    assert ran.status == 1
+    assert "leave no seat" in ran.sentence
+
+
+def test_a_bot_nobody_knows_is_answered_with_those_there_are(tmp_path: Path) -> None:
+    ran = carpet_on_terminal(tmp_path, "play", "--bot", "kasparov")
+    assert ran.status == 1
+    assert "no bot named 'kasparov'" in ran.sentence
+    assert "random, greedy, deep" in ran.sentence
+    assert ran.screen == ""
+
+
+@pytest.mark.parametrize("command", ["play", "home"])
+def test_an_interrupt_leaves_a_clean_terminal(url: str, tmp_path: Path, command: str) -> None:
+    ran = carpet_on_terminal(tmp_path, *([command] if command == "play" else [command, url]), interrupt_at=b"Carpet Race")
+    assert (ran.status, ran.err) == (130, "")
+    assert ran.screen.count("\x1b[?1049h") == ran.screen.count("\x1b[?1049l") == 1
+    assert ran.screen.rindex("\x1b[?1049l") > ran.screen.rindex("Carpet")
+    assert "Traceback" not in ran.screen
+
+
+async def test_another_version_of_the_wire(nursery: trio.Nursery, tmp_path: Path) -> None:
+    async def handle(ws: object) -> None:
+        raise AssertionError("there is no handshake")
+
+    listeners = await trio.open_tcp_listeners(0, host="127.0.0.1")
+    port = listeners[0].socket.getsockname()[1]
+    nursery.start_soon(lambda: serve(handle, listeners=listeners, subprotocols=["carpet.v9.msgpack"]))
+    ran = await trio.to_thread.run_sync(carpet_on_terminal, tmp_path, "home", f"ws://127.0.0.1:{port}")
+    nursery.cancel_scope.cancel()
+    assert ran.status == 1
+    assert "does not speak carpet.v1.msgpack" in ran.sentence
+
+
+def test_a_damaged_file_of_names(url: str, tmp_path: Path) -> None:
+    (tmp_path / "identity.json").write_text("{")
+    ran = carpet_on_terminal(tmp_path, "home", url)
+    assert ran.status == 1
+    assert str(tmp_path / "identity.json") in ran.sentence
+
+
+def test_a_record_that_is_none(tmp_path: Path) -> None:
+    missing = carpet(tmp_path, "verify", str(tmp_path / "none.json"))
+    assert missing.status == 1
+    assert "none.json" in missing.sentence
+    empty = carpet(tmp_path, "verify", "-")
+    assert empty.status == 1
+    assert "not a record" in empty.sentence
+
+
+def test_the_token_is_kept_for_the_next_time(url: str, tmp_path: Path) -> None:
+    carpet_on_terminal(tmp_path, "join", url, "ZZZZZZ", "--name", "cleo")
+    file = tmp_path / "identity.json"
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    before = file.read_text()
+    assert '"cleo"' in before
+    carpet_on_terminal(tmp_path, "join", url, "ZZZZZZ")
+    assert file.read_text() == before
