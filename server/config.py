@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 DEFAULT_PORT = 7777
@@ -33,7 +34,7 @@ class Settings:
             raise BadSettings(f"--port is from 0 to 65535, not {self.port}")
         if (self.tls_cert is None) != (self.tls_key is None):
             raise BadSettings("--tls-cert and --tls-key go together: give both, or neither")
-        if self.rate <= 0 or self.burst < 1:
-            raise BadSettings("--rate is above 0 and --burst at least 1")
+        if not 0 < self.rate < math.inf or self.burst < 1:
+            raise BadSettings("--rate is a number above 0 and --burst at least 1")
         if self.max_rooms < 1:
             raise BadSettings("--max-rooms is at least 1")

@@ -33,35 +33,47 @@ class Lobby:
         self._players = players
         self._followers: set[Member] = set()
         self._dirty = trio.Event()
+        self._latest: Outgoing | None = None
         rooms.on_change(self._mark)
         players.on_change(self._mark)
 
     def follow(self, member: Member) -> None:
         """Tell `member` now and on every change."""
         self._followers.add(member)
-        member.post(Outgoing(self.state()))
+        self.remind(member)
 
     def unfollow(self, member: Member) -> None:
         self._followers.discard(member)
+
+    def remind(self, member: Member) -> None:
+        """Tell a follower the latest news again; nothing to anybody else.
+
+        Never looks at all rooms for one member's sake: what has changed since the last look, all followers hear in a moment.
+        """
+        if member in self._followers:
+            if self._latest is None:
+                self._latest = Outgoing(self.state())
+            member.post(self._latest)
 
     async def run(self) -> None:
         """Tell the followers of changes until cancelled."""
         while True:
             await self._dirty.wait()
             self._dirty = trio.Event()
+            self._latest = None
             if self._followers:
-                outgoing = Outgoing(self.state())
+                self._latest = Outgoing(self.state())
                 for member in self._followers:
-                    member.post(outgoing)
+                    member.post(self._latest)
             await trio.sleep(INTERVAL_S)
 
     def state(self) -> LobbyMessage:
         """The lobby as it is."""
-        open_races = [info for room in self._rooms if (info := _open_race(room)) is not None]
+        open_races = [room for room in self._rooms if _is_open(room)]
         return LobbyMessage(
             players=tuple(player.name for player in islice(self._players.here(), LISTED)),
             players_here=len(self._players),
-            races=tuple(open_races[:LISTED]),
+            races=tuple(_open_race(room) for room in islice(open_races, LISTED)),
             races_open=len(open_races),
             races_running=sum(room.race.phase in ("countdown", "racing") for room in self._rooms),
         )
@@ -70,14 +82,15 @@ class Lobby:
         self._dirty.set()
 
 
-def _open_race(room: Room) -> OpenRaceInfo | None:
-    race = room.race
-    if not room.options.public or race.phase != "waiting" or all(seat.player for seat in race.seats):
-        return None
+def _is_open(room: Room) -> bool:
+    return room.options.public and room.race.phase == "waiting" and any(seat.player is None for seat in room.race.seats)
+
+
+def _open_race(room: Room) -> OpenRaceInfo:
     return OpenRaceInfo(
         code=room.code,
         rules=room.options.rules,
-        names=tuple(seat.name for seat in race.seats if seat.player is not None),
+        names=tuple(seat.name for seat in room.race.seats if seat.player is not None),
         seats=room.options.seats,
         time_limit_s=room.options.time_limit_s,
     )

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Protocol
 
 from protocol.errors import CloseCode, ErrorCode, Refusal
@@ -18,7 +19,8 @@ from server.rooms.member import Member, PlayerName
 TOKEN_BYTES = 16
 
 KEPT_PLAYERS = 100_000
-"""Players remembered. When it is full, the one forgotten is who was here longest ago; his token is then unknown."""
+"""Players remembered. When it is full, the one forgotten is who was here longest ago, never somebody who is here; his token is then
+unknown."""
 
 
 class Line(Member, Protocol):
@@ -28,13 +30,20 @@ class Line(Member, Protocol):
         """Close the line, some time soon. Never blocks."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Here:
+    player: PlayerName
+    line: Line
+    key: bytes
+
+
 class Players:
     """All players the server remembers and the lines of those who are here."""
 
     def __init__(self, *, entropy: Callable[[int], bytes]) -> None:
         self._entropy = entropy
         self._by_hash: OrderedDict[bytes, PlayerName] = OrderedDict()
-        self._here: dict[str, tuple[PlayerName, Line]] = {}
+        self._here: dict[str, _Here] = {}
         self._listeners: list[Callable[[], None]] = []
 
     def arrive(self, *, name: str, token: str | None, line: Line) -> tuple[PlayerName, str]:
@@ -54,24 +63,25 @@ class Players:
             if known is None:
                 raise Refusal(ErrorCode.UNKNOWN_TOKEN, path="$.token")
             player = PlayerName(known.id, cleaned)
-        self._remember(token, player)
+        key = self._remember(token, player)
         older = self._here.get(player.id)
-        self._here[player.id] = (player, line)
+        self._here[player.id] = _Here(player, line, key)
         if older is not None:
-            older[1].shut(CloseCode.TAKEN_OVER, "another connection of this player took over")
+            older.line.shut(CloseCode.TAKEN_OVER, "another connection of this player took over")
         self._changed()
         return player, token
 
     def depart(self, player: PlayerName, line: Line) -> None:
         """The line is gone. Somebody who has come back by another one is still here."""
         here = self._here.get(player.id)
-        if here is not None and here[1] is line:
+        if here is not None and here.line is line:
             del self._here[player.id]
+            self._by_hash.move_to_end(here.key)
             self._changed()
 
     def here(self) -> Iterator[PlayerName]:
         """Those who are here, in the order in which they came."""
-        return (player for player, _ in self._here.values())
+        return (here.player for here in self._here.values())
 
     def __len__(self) -> int:
         return len(self._here)
@@ -80,12 +90,20 @@ class Players:
         """Call `listener` whenever somebody came or went. It must not block or raise."""
         self._listeners.append(listener)
 
-    def _remember(self, token: str, player: PlayerName) -> None:
+    def _remember(self, token: str, player: PlayerName) -> bytes:
         key = _hash(token)
+        if key not in self._by_hash and len(self._by_hash) >= KEPT_PLAYERS:
+            self._forget_one()
         self._by_hash[key] = player
         self._by_hash.move_to_end(key)
-        if len(self._by_hash) > KEPT_PLAYERS:
-            self._by_hash.popitem(last=False)
+        return key
+
+    def _forget_one(self) -> None:
+        for _ in range(len(self._by_hash)):
+            key, player = self._by_hash.popitem(last=False)
+            if player.id not in self._here:
+                return
+            self._by_hash[key] = player
 
     def _changed(self) -> None:
         for listener in self._listeners:

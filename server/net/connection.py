@@ -5,18 +5,21 @@ The library keeps the handshake, the closing and the pings. What is ours: a whol
 own queue of writes, and a task that exists only as long as there is something in it drains that.
 
 When a peer does not read: OUTBOX_BYTES may wait for it. Past that, messages are dropped until the queue is empty, and then the peer is
-told everything anew (`resynchronise`). When the queue does not empty within STALL_S, the connection is closed with 4008.
+told everything anew (`resynchronise`). When what waits is not taken within STALL_S, the connection is closed with 4008.
+
+A task of a connection that fails would take the whole server with it: the library owns its nursery. So each of ours has a supervisor.
 """
 
 from __future__ import annotations
 
 import logging
+from contextlib import suppress
 from typing import Any, Protocol
 
 import trio
 from websockets.exceptions import ConnectionClosed
-from websockets.frames import BINARY, DATA_OPCODES, TEXT, Frame
-from websockets.protocol import OPEN, Event
+from websockets.frames import BINARY, CLOSE, CONT, DATA_OPCODES, PONG, TEXT, Frame
+from websockets.protocol import CONNECTING, OPEN, Event
 from websockets.server import ServerProtocol
 from websockets.trio.server import Server, ServerConnection
 
@@ -32,10 +35,11 @@ from server.rooms.outgoing import Outgoing
 logger = logging.getLogger("carpet.net")
 
 OUTBOX_BYTES = 64 * 1024
-"""Bytes that may wait for one socket. When it is full the peer misses messages and is resynchronised once it has read what waited."""
+"""Bytes that may wait for one socket, beside one message of any size. When there are more the peer misses messages and is resynchronised
+once it has read what waited."""
 
 STALL_S = 20.0
-"""Seconds that a full outbox may take to empty; then the peer is asleep for good."""
+"""Seconds that a peer may take to read what waits; then it is asleep for good."""
 
 BAD_MESSAGES = 20
 """Messages that could not be understood, in one connection, before it is closed: a program that sends them has a bug or a purpose."""
@@ -47,7 +51,7 @@ _DECODERS: dict[str, Decoder[ClientMessage]] = {name: client_message_decoder(nam
 
 
 class Dispatch(Protocol):
-    """What a connection does with what it hears. None of it blocks or raises but `gone`, which may wait."""
+    """What a connection does with what it hears. None of it blocks."""
 
     rate: float
     burst: int
@@ -76,8 +80,11 @@ class PeerConnection(ServerConnection):
         self._dispatch = dispatch
         self._raw = stream if isinstance(stream, SocketStream) else None
         self._limit = RateLimit(rate=dispatch.rate, burst=dispatch.burst)
-        self._fragments: list[bytes] = []
+        # Heard before the handler has begun: at most as much as the limit passes.
+        self._early: list[tuple[bytes, bool]] | None = []
+        self._data = bytearray()
         self._text = False
+        self._whole = True
         self._bad_messages = 0
         self._round_trips = RoundTrips()
         self._waiting_bytes = 0
@@ -98,40 +105,66 @@ class PeerConnection(ServerConnection):
         """The smallest of the last measured round trips."""
         return self._round_trips.best
 
-    def process_event(self, event: Event) -> None:
-        if not isinstance(event, Frame) or event.opcode not in DATA_OPCODES:
-            before = len(self.pending_pings)
-            super().process_event(event)
-            if len(self.pending_pings) < before:
-                self._round_trips.add(round(self.latency * 1000))
-            return
-        if self._shut:
-            return
-        # The protocol has checked the order and the summed size of fragments already.
-        self._fragments.append(bytes(event.data))
-        if event.opcode is TEXT or event.opcode is BINARY:
-            self._text = event.opcode is TEXT
-        if event.fin:
-            data = b"".join(self._fragments)
-            self._fragments.clear()
-            self._message(data)
+    def listen(self) -> None:
+        """From now on the dispatch hears what the peer says, and at once what it has said already."""
+        early, self._early = self._early, None
+        for data, is_text in early or ():
+            self._hear(data, is_text=is_text)
 
-    def _message(self, data: bytes) -> None:
+    def process_event(self, event: Event) -> None:
+        if not isinstance(event, Frame):
+            super().process_event(event)
+        elif self._shut or event.opcode is CLOSE or (event.opcode is PONG and self._measured(event)):
+            return
+        else:
+            # Every frame counts, an empty fragment and a ping too: they cost the server as much as a message does.
+            allowed = self._allowed()
+            if event.opcode in DATA_OPCODES:
+                self._collect(event, allowed=allowed)
+
+    def _measured(self, pong: Frame) -> bool:
+        waiting = len(self.pending_pings)
+        super().process_event(pong)
+        if len(self.pending_pings) == waiting:
+            return False
+        self._round_trips.add(round(self.latency * 1000))
+        return True
+
+    def _allowed(self) -> bool:
         match self._limit.judge(trio.current_time()):
-            case Verdict.CLOSE:
-                self.shut(CloseCode.FLOOD, "too many messages")
-                return
+            case Verdict.PASS:
+                return True
             case Verdict.TELL:
                 self._refuse(Refusal(ErrorCode.TOO_FAST, f"at most {self._dispatch.rate:g} a second"), 0)
-                return
+            case Verdict.CLOSE:
+                self.shut(CloseCode.FLOOD, "too many messages")
             case Verdict.DROP:
-                return
-            case Verdict.PASS:
                 pass
+        return False
+
+    def _collect(self, frame: Frame, *, allowed: bool) -> None:
+        # The protocol has checked the order and the summed size of fragments already.
+        if frame.opcode is not CONT:
+            self._text = frame.opcode is TEXT
+        self._data += frame.data
+        self._whole = self._whole and allowed
+        if not frame.fin:
+            return
+        data, whole = bytes(self._data), self._whole
+        self._data.clear()
+        self._whole = True
+        if not whole:
+            return
+        if self._early is not None:
+            self._early.append((data, self._text))
+        else:
+            self._hear(data, is_text=self._text)
+
+    def _hear(self, data: bytes, *, is_text: bool) -> None:
         assert self.subprotocol is not None
         decoder = _DECODERS[self.subprotocol]
         try:
-            if self._text is decoder.binary:
+            if is_text is decoder.binary:
                 raise Refusal(ErrorCode.BAD_FRAME, "carpet.v1.msgpack goes in binary frames, carpet.v1.json in text frames")
             message = decoder.decode(data)
         except Refusal as refusal:
@@ -144,6 +177,9 @@ class PeerConnection(ServerConnection):
             self._dispatch.heard(self, message)
         except Refusal as refusal:
             self._refuse(refusal, message.ref)
+        except Exception:
+            logger.exception("%s of %s could not be served", type(message).__name__, self.remote_address)
+            self._refuse(Refusal(ErrorCode.INTERNAL), message.ref)
 
     def _refuse(self, refusal: Refusal, ref: int) -> None:
         error = Error(code=refusal.code, fault=refusal.fault, message=refusal.sentence, path=refusal.path, ref=ref)
@@ -153,7 +189,10 @@ class PeerConnection(ServerConnection):
 
     def post(self, outgoing: Outgoing) -> None:
         """Send, some time; never blocks, never raises."""
-        if self.protocol.state is not OPEN or self._shut or self._missed:
+        if self.protocol.state is not OPEN or self._missed:
+            return
+        if self._waiting_bytes > OUTBOX_BYTES:
+            self._missed = True
             return
         frame = self._frame(outgoing)
         # The library may be sending, or have something to send: then our frame goes behind it.
@@ -168,8 +207,6 @@ class PeerConnection(ServerConnection):
             frame = frame[sent:]
         self.protocol.writes.append(frame)
         self._waiting_bytes += len(frame)
-        if self._waiting_bytes > OUTBOX_BYTES:
-            self._missed = True
         if not self._draining:
             self._draining = True
             self.nursery.start_soon(self._drain)
@@ -190,36 +227,46 @@ class PeerConnection(ServerConnection):
             with trio.move_on_after(STALL_S) as stalled:
                 while self.protocol.writes:
                     await self.send_data()
-        except (trio.BrokenResourceError, trio.ClosedResourceError):
-            return
-        finally:
+                    self._waiting_bytes = sum(map(len, self.protocol.writes))
+                    stalled.deadline = trio.current_time() + STALL_S
             self._draining = False
             self._waiting_bytes = 0
-        if stalled.cancelled_caught:
-            logger.info("%s does not read: closed", self.remote_address)
-            self.shut(CloseCode.TOO_SLOW, "messages were not read")
-        elif self._missed:
-            self._missed = False
-            self._dispatch.resynchronise(self)
+            if stalled.cancelled_caught:
+                logger.info("%s does not read: closed", self.remote_address)
+                self.shut(CloseCode.TOO_SLOW, "messages were not read")
+            elif self._missed:
+                self._missed = False
+                self._dispatch.resynchronise(self)
+        except (trio.BrokenResourceError, trio.ClosedResourceError):
+            # The reading task sees the same and ends the connection.
+            self._draining = False
+        except Exception:
+            logger.exception("sending to %s failed", self.remote_address)
+            await trio.aclose_forcefully(self.stream)
 
-    def shut(self, code: CloseCode | int, reason: str) -> None:
+    def shut(self, code: CloseCode, reason: str) -> None:
         """Close the connection, some time soon; what it still sends is not heard. Never blocks."""
-        if not self._shut:
-            self._shut = True
-            self.nursery.start_soon(self._close, code, reason)
+        if self._shut:
+            return
+        self._shut = True
+        if self.protocol.state in (CONNECTING, OPEN):
+            # What comes in is thrown away from now on. An orderly close would go on taking apart all that a flood brings.
+            self.protocol.fail(code, reason)
+        self.nursery.start_soon(self._part)
 
-    async def _close(self, code: int, reason: str) -> None:
+    async def _part(self) -> None:
         # A peer that does not read cannot be told either; then the line is cut.
         with trio.move_on_after(CLOSING_S):
             try:
-                await self.aclose(code, reason)
-            except ConnectionClosed:
-                return
+                await self.send_data()
+                await self.wait_closed()
+            except (trio.BrokenResourceError, trio.ClosedResourceError):
+                pass
+            except Exception:
+                logger.exception("closing the line to %s failed", self.remote_address)
         await trio.aclose_forcefully(self.stream)
 
     async def measure(self) -> None:
         """Send one ping now; its answer is the first measured round trip."""
-        try:
+        with suppress(ConnectionClosed):
             await self.ping()
-        except ConnectionClosed:
-            return

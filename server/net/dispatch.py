@@ -25,7 +25,7 @@ from protocol.client_messages import (
     Stop,
 )
 from protocol.errors import CloseCode, ErrorCode, Refusal
-from protocol.server_messages import Welcome
+from protocol.server_messages import Left, Welcome
 from protocol.views import BotInfo, RulesInfo
 from server.bots.house import HOUSE_BOTS
 from server.lobby.lobby import Lobby
@@ -79,8 +79,9 @@ class Dispatch:
 
     async def visit(self, connection: PeerConnection) -> None:
         """Stay with one connection from the handshake to its end; what it says comes by `heard`."""
-        visit = self._visits.setdefault(connection, Visit(connection))
+        visit = self._visits[connection] = Visit(connection)
         try:
+            connection.listen()
             await connection.measure()
             with trio.move_on_after(HELLO_S):
                 await connection.wait_closed()
@@ -103,16 +104,18 @@ class Dispatch:
 
     def resynchronise(self, connection: PeerConnection) -> None:
         visit = self._visits.get(connection)
-        if visit is not None and visit.player is not None and visit.room is not None:
-            try:
-                visit.room.ask(Enter(visit.player, connection, 0, 0, self._clock.now_ms()))
-            except Refusal:
-                # A room too busy to tell it all cannot be followed: the client comes back and asks again.
-                connection.shut(CloseCode.TOO_SLOW, "messages were not read")
+        if visit is None or visit.player is None:
+            return
+        self._lobby.remind(connection)
+        room = visit.room
+        if room is not None and not room.catch_up(visit.player, connection) and self._rooms.of(visit.player.id) is not room:
+            connection.post(Outgoing(Left(code=room.code, reason="left")))
 
     def heard(self, connection: PeerConnection, message: ClientMessage) -> None:
-        # The first message can come before the handler's task has had its first turn.
-        visit = self._visits.setdefault(connection, Visit(connection))
+        visit = self._visits.get(connection)
+        if visit is None:
+            # It is gone, and this was still on its way: nothing may be begun that nobody would end.
+            return
         if isinstance(message, Hello):
             self._hello(visit, message)
         elif visit.player is None:
@@ -165,11 +168,12 @@ class Dispatch:
 
     def _enter(self, visit: Visit, player: PlayerName, room: Room, *, version: int, ref: int) -> None:
         # Claimed before the room's task has heard of it: a second request behind this one must find the player taken.
+        claimed = self._rooms.of(player.id) is room
         self._rooms.seat_taken(room, player.id)
         try:
             room.ask(Enter(player, visit.connection, version, ref, self._clock.now_ms()))
         except Refusal:
-            if not room.holds(player.id):
+            if not claimed:
                 self._rooms.seat_left(room, player.id)
             raise
         visit.room = room

@@ -19,7 +19,7 @@ def answer(connection: PeerConnection, request: Request) -> Response | None:
     path = request.path.partition("?")[0]
     if path == "/healthz":
         return connection.respond(HTTPStatus.OK, "ok\n")
-    if request.headers.get("Upgrade", "").lower() == "websocket":
+    if "websocket" in (value.lower() for value in request.headers.get_all("Upgrade")):
         return None
     if path == "/":
         return connection.respond(HTTPStatus.OK, _WELCOME)

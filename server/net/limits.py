@@ -32,9 +32,10 @@ class RateLimit:
         self._tokens = min(self._tokens + (now - self._last) * self._rate, self._burst)
         self._last = now
         if self._tokens >= 1:
-            self._tokens -= 1
+            # Who has been quiet for a while is forgiven.
             if self._tokens >= self._burst / 2:
                 self._excess = 0
+            self._tokens -= 1
             return Verdict.PASS
         self._excess += 1
         if self._excess > self._burst:

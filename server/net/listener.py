@@ -41,21 +41,33 @@ async def listening(
     origins: web origins beside none at all that may connect (a program sends none, a browser always does). On leaving, every client is
     told with close code 1001. Raises OSError when the address cannot be had.
     """
-    # One port for all of a host's addresses, also where the first of them was given any free one.
-    first, *others = await trio.open_tcp_listeners(port, host=host, backlog=BACKLOG)
-    chosen: int = first.socket.getsockname()[1]
-    sockets = [first, *others]
-    if port == 0 and others:
-        for listener in others:
+    listeners = await trio.open_tcp_listeners(port, host=host, backlog=BACKLOG)
+    chosen: int = listeners[0].socket.getsockname()[1]
+    if port == 0:
+        # A host's other addresses were given other ports: clients can be told of only one.
+        for listener in listeners[1:]:
             await listener.aclose()
-        sockets = [first]
+        del listeners[1:]
+    async with serving(dispatch, [SocketListener(listener.socket) for listener in listeners], tls=tls, origins=origins):
+        yield chosen
+
+
+@asynccontextmanager
+async def serving(
+    dispatch: Dispatch,
+    listeners: Sequence[trio.abc.Listener[trio.abc.HalfCloseableStream]],
+    *,
+    tls: ssl.SSLContext | None = None,
+    origins: Sequence[str] = (),
+) -> AsyncIterator[None]:
+    """The same on listeners that are there already."""
     async with trio.open_nursery() as nursery:
         server = await nursery.start(
             partial(
                 serve,
                 # The library's annotations ask for its own classes; what it does with them is in the port of ours.
                 cast(Any, dispatch.visit),
-                listeners=cast(Any, [SocketListener(listener.socket) for listener in sockets]),
+                listeners=cast(Any, list(listeners)),
                 create_connection=cast(Any, partial(PeerConnection, dispatch=dispatch)),
                 process_request=cast(Any, answer),
                 ssl=tls,
@@ -72,7 +84,7 @@ async def listening(
             )
         )
         try:
-            yield chosen
+            yield
         finally:
             with trio.CancelScope(shield=True):
                 with trio.move_on_after(5.0):

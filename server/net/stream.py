@@ -17,6 +17,29 @@ RECEIVE_BYTES = 8192
 
 _GONE = (errno.EBADF, errno.ENOTSOCK)
 
+# What accept() reports of the connection it was about to give, by accept(2): the next one may be well.
+_NEXT_PLEASE = frozenset(
+    getattr(errno, name)
+    for name in (
+        "EPERM",
+        "ECONNABORTED",
+        "EPROTO",
+        "ENETDOWN",
+        "ENOPROTOOPT",
+        "EHOSTDOWN",
+        "ENONET",
+        "EHOSTUNREACH",
+        "EOPNOTSUPP",
+        "ENETUNREACH",
+        "ENOSR",
+        "ESOCKTNOSUPPORT",
+        "EPROTONOSUPPORT",
+        "ETIMEDOUT",
+        "ECONNRESET",
+    )
+    if hasattr(errno, name)
+)
+
 
 class SocketStream(trio.abc.HalfCloseableStream):
     """A connected, non-blocking stdlib socket as a Trio stream. It owns the socket."""
@@ -102,14 +125,15 @@ class SocketListener(trio.abc.Listener[SocketStream]):
             except OSError as error:
                 if error.errno in _GONE:
                     raise trio.ClosedResourceError from error
-                if error.errno == errno.ECONNABORTED:
+                if error.errno in _NEXT_PLEASE:
                     continue
                 raise
+            sock = socket.socket(accepted.family, accepted.type, accepted.proto, fileno=accepted.detach())
             try:
-                return SocketStream(socket.socket(fileno=accepted.detach()))
+                return SocketStream(sock)
             except OSError:
                 # Gone again before it could be set up.
-                continue
+                sock.close()
 
     async def aclose(self) -> None:
         self.socket.close()

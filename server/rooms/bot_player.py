@@ -25,6 +25,10 @@ Asking: TypeAlias = "Callable[[BotPlayer, Move | Rematch], None]"
 PACE_S = (0.7, 1.9)
 """Seconds that a bot takes for a move, evenly spread: about what a person needs who knows the game."""
 
+THOUGHTS = 1
+"""Long thoughts in the whole server at once: threads share one interpreter lock, and each that computes keeps the moves of all rooms
+waiting a little longer. When all are taken, a bot waits its turn."""
+
 RETRY_S = 0.1
 """Seconds until a request is made again that the room had no space for."""
 
@@ -32,13 +36,24 @@ RETRY_S = 0.1
 class BotPlayer:
     """One bot in one room. Satisfies `server.rooms.member.Member`; `run` plays whenever there is something to play."""
 
-    def __init__(self, *, player: PlayerName, bot: HouseBot, rules: str, seed: int, waits: bool, ask: Asking) -> None:
-        """seed: all its randomness. waits: play at the pace of a person, else as fast as it thinks."""
+    def __init__(
+        self,
+        *,
+        player: PlayerName,
+        bot: HouseBot,
+        rules: str,
+        seed: int,
+        waits: bool,
+        thoughts: trio.CapacityLimiter,
+        ask: Asking,
+    ) -> None:
+        """seed: all its randomness. waits: play at the pace of a person, else as fast as it thinks. thoughts: all bots' together."""
         self.player = player
         self._bot = bot
         self._rules = rules
         self._random = random.Random(seed)  # noqa: S311  (a bot's whims, not a secret)
         self._waits = waits
+        self._thoughts = thoughts
         self._ask = ask
         self._strategy = bot.make(rules, self._random.getrandbits(32))
         self._race = 1
@@ -92,7 +107,7 @@ class BotPlayer:
         began = trio.current_time()
         if self._bot.thinks:
             # Other rooms must not wait for a thought; abandoning it is safe, since a strategy only ever returns a move.
-            move = await trio.to_thread.run_sync(self._strategy.choose, view, abandon_on_cancel=True)
+            move = await trio.to_thread.run_sync(self._strategy.choose, view, abandon_on_cancel=True, limiter=self._thoughts)
         else:
             move = self._strategy.choose(view)
         pause = self._starts_in_s + (self._random.uniform(*PACE_S) if self._waits else 0.0)

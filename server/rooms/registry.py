@@ -12,6 +12,7 @@ import trio
 
 from protocol.errors import ErrorCode, Refusal
 from protocol.views import RaceOptions
+from server.rooms.bot_player import THOUGHTS
 from server.rooms.clock import Clock
 from server.rooms.codes import new_code, read_code
 from server.rooms.room import Close, Room, RoomPorts
@@ -36,9 +37,18 @@ class Rooms:
         self._max_rooms = max_rooms
         self._rooms: dict[str, Room] = {}
         self._seated: dict[str, Room] = {}
+        self._players: dict[Room, set[str]] = {}
         self._stopping = False
+        self._emptied = trio.Event()
         self._listeners: list[Callable[[], None]] = []
-        self._ports = RoomPorts(clock=clock, entropy=entropy, owner=self, bots_wait=bots_wait, software=software)
+        self._ports = RoomPorts(
+            clock=clock,
+            entropy=entropy,
+            owner=self,
+            bots_wait=bots_wait,
+            thoughts=trio.CapacityLimiter(THOUGHTS),
+            software=software,
+        )
 
     def __iter__(self) -> Iterator[Room]:
         return iter(self._rooms.values())
@@ -57,6 +67,7 @@ class Rooms:
             code = new_code(self._entropy)
         room = Room(code=code, options=options, ports=self._ports)
         self._rooms[code] = room
+        self._players[room] = set()
         self._nursery.start_soon(self._run, room, name=f"room {code}")
         return room
 
@@ -68,7 +79,7 @@ class Rooms:
         return room
 
     def of(self, player: str) -> Room | None:
-        """The room in which this player holds a seat, if any."""
+        """The room in which this player holds a seat or is about to take one, if any."""
         return self._seated.get(player)
 
     def on_change(self, listener: Callable[[], None]) -> None:
@@ -76,24 +87,39 @@ class Rooms:
         self._listeners.append(listener)
 
     async def stop(self) -> None:
-        """Open no more rooms and close those there are; returns when every room has been told."""
+        """Open no more rooms and close those there are; returns when the last one has told its members."""
         self._stopping = True
         for room in list(self._rooms.values()):
             await room.tell(Close(self._ports.clock.now_ms()))
+        if self._rooms:
+            await self._emptied.wait()
 
     async def _run(self, room: Room) -> None:
         try:
             await room.run()
         finally:
             del self._rooms[room.code]
+            # However it ended, nobody may stay bound to a room that is gone: he could never open or join another one.
+            for player in self._players.pop(room):
+                if self._seated.get(player) is room:
+                    del self._seated[player]
+            if not self._rooms:
+                self._emptied.set()
+                self._emptied = trio.Event()
             self.changed(room)
 
     # ---- what rooms tell (RoomOwner)
 
     def seat_taken(self, room: Room, player: str) -> None:
+        """Raises Refusal `room/closed` when the room is gone."""
+        if room not in self._players:
+            raise Refusal(ErrorCode.ROOM_CLOSED)
         self._seated[player] = room
+        self._players[room].add(player)
 
     def seat_left(self, room: Room, player: str) -> None:
+        if room in self._players:
+            self._players[room].discard(player)
         # By now he may hold a seat in another room.
         if self._seated.get(player) is room:
             del self._seated[player]

@@ -2,7 +2,8 @@
 
 Owns who is here and in what order things happened (the versions). What happened is the race's affair, who may see it the view's; how it
 travels is the member's. Nothing here waits for a member: `post` never blocks, and the inbox is the only thing the task waits for, beside
-the next moment at which its race has something to do.
+the next moment at which its race has something to do; so at every other moment the room is in one piece for who looks at it (`holds`,
+`catch_up`).
 """
 
 from __future__ import annotations
@@ -127,22 +128,26 @@ class RoomOwner(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RoomPorts:
-    """What a room is given by the outside: time, randomness, the owner, how fast bots play, and the program's name for records."""
+    """What a room is given by the outside: time, randomness, the owner, how bots play and think, and the program's name for records."""
 
     clock: Clock
     entropy: Callable[[int], bytes]
     owner: RoomOwner
     bots_wait: bool
+    thoughts: trio.CapacityLimiter
     software: str
 
 
 class Room:
-    """Run `run` in a task; everything else only puts something into the inbox."""
+    """Run `run` in a task; what changes anything goes through the inbox."""
 
     def __init__(self, *, code: str, options: RaceOptions, ports: RoomPorts) -> None:
         """Raises Refusal for options that do not fit: an unknown rule set or bot, or no seat left for the opener."""
         if len(options.bots) >= options.seats:
             raise Refusal(ErrorCode.BAD_OPTIONS, f"{len(options.bots)} bots leave no seat of {options.seats}", path="$.options.bots")
+        # It is shown to the others. Not cleaned but refused: another name would be another deal.
+        if options.deal is not None and clean_chat(options.deal) != options.deal:
+            raise Refusal(ErrorCode.BAD_OPTIONS, "a deal's name is one line of printable text", path="$.options.deal")
         try:
             self._house_bots = tuple(house_bot(name) for name in options.bots)
             self.race = self._new_race(1, code, options, ports)
@@ -160,6 +165,7 @@ class Room:
         self._chat: list[ChatLine] = []
         self._empty_since: int | None = ports.clock.now_ms()
         self._now = ports.clock.now_ms()
+        self._visited = False
         self._closed = False
         self._bots: list[BotPlayer] = []
         self._send, self._receive = trio.open_memory_channel[RoomRequest](INBOX)
@@ -183,6 +189,14 @@ class Room:
         """Whether this player has a seat here."""
         return self.race.seat_of(player) is not None
 
+    def catch_up(self, player: PlayerName, member: Member) -> bool:
+        """Tell a member that has missed something everything anew, now. False when it is not in this room."""
+        if self._members.get(player.id) is not member:
+            return False
+        self._now = max(self._now, self._ports.clock.now_ms())
+        member.post(Outgoing(self._snapshot(self._viewer(player.id))))
+        return True
+
     async def tell(self, request: Exit | Close) -> None:
         """Put in what must not be lost, waiting for room in the inbox. Returns at once when the room is closed."""
         with suppress(trio.BrokenResourceError, trio.ClosedResourceError):
@@ -201,9 +215,12 @@ class Room:
             logger.exception("room %s crashed", self.code)
             self._post_all(Outgoing(_error(Refusal(ErrorCode.INTERNAL), 0)))
         finally:
+            self._closed = True
+            self._turn_away()
             self._receive.close()
             self._send.close()
-            self._dismiss("closed")
+            self._post_all(Outgoing(Left(code=self.code, reason="closed")))
+            self._members.clear()
 
     async def _serve(self) -> None:
         while not self._closed:
@@ -250,6 +267,7 @@ class Room:
     def _enter(self, request: Enter) -> None:
         player = request.player
         seat = self.race.seat_of(player.id)
+        # Told to the others first: whoever enters hears of it in his turn, with all that he has missed before it.
         if seat is None:
             try:
                 self._publish(self.race.apply(TakeSeat(player.id, player.name), self._now))
@@ -257,13 +275,15 @@ class Room:
                 self._ports.owner.seat_left(self, player.id)
                 raise
             self._ports.owner.seat_taken(self, player.id)
+        else:
+            self._publish(self.race.apply(RegainLine(seat.number), self._now))
         self._members[player.id] = request.member
         self._names[player.id] = player
+        self._visited = True
         self._empty_since = None
-        if seat is not None:
-            self._publish(self.race.apply(RegainLine(seat.number), self._now))
         self._measure_all()
-        self._bring_up_to_date(player.id, request.member, request.version)
+        # Only a snapshot says which seat is his own: events alone would not tell it to who lost one here and has taken another.
+        self._bring_up_to_date(player.id, request.member, request.version if seat is not None else 0)
 
     def _bring_up_to_date(self, player: str, member: Member, version: int) -> None:
         missed = self._history.after(version) if version > 0 else None
@@ -316,14 +336,24 @@ class Room:
     def _close_if_abandoned(self) -> None:
         if self._abandoned_at is not None and self._abandoned_at <= self._now:
             self._closed = True
-        if self.race.phase in ("waiting", "over") and self._names and not any(s.player and not s.bot for s in self.race.seats):
+        # Given up by all who came: nobody has a claim to it, and rooms that are opened and left must not pile up.
+        if self._visited and self.race.phase in ("waiting", "over") and not any(s.player and not s.bot for s in self.race.seats):
             self._closed = True
 
-    def _dismiss(self, reason: str) -> None:
-        self._post_all(Outgoing(Left(code=self.code, reason=reason)))
-        self._members.clear()
-        for player in self._names:
-            self._ports.owner.seat_left(self, player)
+    def _turn_away(self) -> None:
+        """Answer what is still in the inbox."""
+        with suppress(trio.WouldBlock):
+            while True:
+                match self._receive.receive_nowait():
+                    case Enter(member=member, ref=ref):
+                        member.post(Outgoing(_error(Refusal(ErrorCode.ROOM_CLOSED), ref)))
+                    case Ask(member=member, message=message):
+                        member.post(Outgoing(_error(Refusal(ErrorCode.ROOM_CLOSED), message.ref)))
+                    case Exit(player=player, member=member):
+                        if self._members.get(player.id) is member:
+                            del self._members[player.id]
+                    case Close():
+                        pass
 
     # ---- requests
 
@@ -333,7 +363,8 @@ class Room:
             self._leave(player, member)
             return
         seat = self.race.seat_of(player.id)
-        if seat is None:
+        # A line by which he has not joined would never hear what came of it.
+        if seat is None or self._members.get(player.id) is not member:
             raise Refusal(ErrorCode.NOT_IN_ROOM)
         match message:
             case Move():
@@ -437,6 +468,7 @@ class Room:
                 rules=self.options.rules,
                 seed=int.from_bytes(self._ports.entropy(8), "big"),
                 waits=self._ports.bots_wait,
+                thoughts=self._ports.thoughts,
                 ask=self._ask_for_bot,
             )
             self._bots.append(bot)

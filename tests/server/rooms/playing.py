@@ -1,0 +1,194 @@
+"""What the tests of rooms share: a table with its own virtual clock, and guests who are members in memory.
+
+A guest passes all that he is told through the codec, as a real line would, and keeps what a client keeps: version, seat, ply and view. He
+notes every gap in the versions; the `table` fixture fails a test in which there was one.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import trio
+import trio.testing
+
+from protocol.client_messages import LeaveRace, Move, Ready, Rematch, Resign, Say, Stop
+from protocol.codec import JSON, MSGPACK, server_message_decoder
+from protocol.server_messages import CurrentView, Dealt, Error, PlayerView, Room, ServerMessage
+from protocol.views import RaceOptions, SeatState, View
+from server.race.machine import Seat
+from server.rooms.clock import Clock
+from server.rooms.member import PlayerName
+from server.rooms.outgoing import Outgoing
+from server.rooms.registry import Rooms
+from server.rooms.room import Ask, Enter, Exit, RoomMessage
+from server.rooms.room import Room as ServedRoom
+
+NONCE = "0f" * 16
+SOFTWARE = "carpet-race test"
+
+Kind = TypeVar("Kind")
+
+_DECODERS = {name: server_message_decoder(name) for name in (MSGPACK, JSON)}
+
+
+class Guest:
+    """One player and his line. Satisfies `server.rooms.member.Member`."""
+
+    def __init__(self, table: Table, name: str, *, round_trip_ms: int | None = 20, encoding: str = MSGPACK) -> None:
+        self.player = PlayerName(f"id of {name}", name)
+        self.heard: list[ServerMessage] = []
+        self.gaps: list[str] = []
+        self.version = 0
+        self.race = 0
+        self.seat: int | None = None
+        self.ply = 0
+        self.state: SeatState = "waiting"
+        self.view: View | None = None
+        self._table = table
+        self._encoding = encoding
+        self._round_trip_ms = round_trip_ms
+
+    def another_line(self) -> Guest:
+        """The same player by another connection, which knows nothing yet."""
+        guest = self._table.guest(self.player.name)
+        guest.player = self.player
+        return guest
+
+    # ---- the member
+
+    @property
+    def round_trip_ms(self) -> int | None:
+        return self._round_trip_ms
+
+    def post(self, outgoing: Outgoing) -> None:
+        message: ServerMessage = _DECODERS[self._encoding].decode(outgoing.payload(self._encoding))
+        self.heard.append(message)
+        version = getattr(message, "version", None)
+        if isinstance(version, int):
+            if not isinstance(message, Room) and version != self.version + 1:
+                self.gaps.append(f"{self.player.name} had version {self.version} and was told {message}")
+            self.version = version
+        match message:
+            case Room(race=race, seat=seat, view=view, seats=seats):
+                self.race, self.seat, self.view = race, seat, view
+                if seat is not None:
+                    self.ply, self.state = seats[seat].ply, seats[seat].state
+            case Dealt(seat=seat, view=view):
+                self.seat, self.ply, self.view, self.state = seat, 0, view, "racing"
+            case PlayerView(ply=ply, view=view, state=state) | CurrentView(ply=ply, view=view, state=state):
+                self.ply, self.view, self.state = ply, view, state
+            case _:
+                pass
+
+    def all(self, kind: type[Kind]) -> list[Kind]:
+        return [message for message in self.heard if isinstance(message, kind)]
+
+    def last(self, kind: type[Kind]) -> Kind:
+        return self.all(kind)[-1]
+
+    @property
+    def codes(self) -> list[str]:
+        """Of all errors heard."""
+        return [error.code for error in self.all(Error)]
+
+    # ---- what he does; `await table.settle()` has it done
+
+    def enter(self, room: ServedRoom, *, version: int | None = None, ref: int = 0) -> None:
+        """As the dispatch does it: first the claim, then the request."""
+        self._table.rooms.seat_taken(room, self.player.id)
+        room.ask(Enter(self.player, self, self.version if version is None else version, ref, self._table.clock.now_ms()))
+
+    async def vanish(self, room: ServedRoom) -> None:
+        await room.tell(Exit(self.player, self, self._table.clock.now_ms()))
+
+    def ask(self, room: ServedRoom, message: RoomMessage) -> None:
+        room.ask(Ask(self.player, self, message, self._table.clock.now_ms()))
+
+    def ready(self, room: ServedRoom, *, race: int | None = None, nonce: str = NONCE) -> None:
+        self.ask(room, Ready(race=race or self.race, nonce=nonce))
+
+    def move(self, room: ServedRoom, move: str | None = None, **changes: Any) -> None:
+        """By default the first legal move, for the next ply of his own seat in the current race."""
+        assert self.view is not None
+        fields = {"race": self.race, "seat": self.seat, "ply": self.ply, "move": move or self.view.moves[0]}
+        self.ask(room, Move(**{**fields, **changes}))
+
+    def stop(self, room: ServedRoom) -> None:
+        assert self.seat is not None
+        self.ask(room, Stop(race=self.race, seat=self.seat))
+
+    def resign(self, room: ServedRoom) -> None:
+        assert self.seat is not None
+        self.ask(room, Resign(race=self.race, seat=self.seat))
+
+    def rematch(self, room: ServedRoom, *, race: int | None = None) -> None:
+        self.ask(room, Rematch(race=race or self.race))
+
+    def say(self, room: ServedRoom, text: str) -> None:
+        self.ask(room, Say(text=text))
+
+    def leave(self, room: ServedRoom) -> None:
+        self.ask(room, LeaveRace())
+
+    def seat_in(self, room: ServedRoom) -> Seat:
+        seat = room.race.seat_of(self.player.id)
+        assert seat is not None
+        return seat
+
+
+class Table:
+    """Rooms, their clock, and everybody who is around."""
+
+    def __init__(self, nursery: trio.Nursery, *, seed: int = 1, max_rooms: int = 20, bots_wait: bool = False) -> None:
+        self.clock = Clock()
+        self.entropy = random.Random(seed).randbytes
+        self.rooms = Rooms(nursery, clock=self.clock, entropy=self.entropy, software=SOFTWARE, max_rooms=max_rooms, bots_wait=bots_wait)
+        self.guests: list[Guest] = []
+
+    def guest(self, name: str, *, round_trip_ms: int | None = 20, encoding: str = MSGPACK) -> Guest:
+        guest = Guest(self, name, round_trip_ms=round_trip_ms, encoding=encoding)
+        self.guests.append(guest)
+        return guest
+
+    async def settle(self) -> None:
+        """Until everybody waits for something to come or for time to pass."""
+        await trio.testing.wait_all_tasks_blocked()
+
+    async def until(self, done: Callable[[], bool]) -> None:
+        """Let time pass until then."""
+        while not done():  # noqa: ASYNC110  (what is waited for tells nobody)
+            await trio.sleep(0.05)
+
+    async def seated(self, *guests: Guest, **options: Any) -> ServedRoom:
+        """A room in which these guests sit, in this order. By default it has just as many seats."""
+        bots = len(options.get("bots", ()))
+        room = self.rooms.open(RaceOptions(**{"seats": len(guests) + bots, **options}))
+        for guest in guests:
+            guest.enter(room)
+        await self.settle()
+        return room
+
+    async def racing(self, *guests: Guest, **options: Any) -> ServedRoom:
+        """A room in which the race between these guests has just begun."""
+        room = await self.seated(*guests, **options)
+        await self.begin(room, *guests)
+        return room
+
+    async def begin(self, room: ServedRoom, *guests: Guest) -> None:
+        for guest in guests:
+            guest.ready(room)
+        await self.settle()
+        await trio.sleep(room.options.countdown_s + 0.01)
+        await self.settle()
+        assert room.race.phase == "racing"
+
+    async def over(self, *guests: Guest, **options: Any) -> ServedRoom:
+        """A room whose race is over: every guest has stopped."""
+        room = await self.racing(*guests, **options)
+        for guest in guests:
+            guest.stop(room)
+        await self.settle()
+        assert room.race.phase == "over"
+        return room

@@ -1,0 +1,102 @@
+"""House bots as members: they play whole races at either pace, and a long thought holds nobody up."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+import pytest
+import trio
+from trio.testing import MockClock
+
+from protocol.client_messages import Move
+from protocol.errors import ErrorCode, Refusal
+from protocol.server_messages import Progress, Result
+from server.bots.house import HOUSE_BOTS
+from server.race.audit import audit
+from server.rooms.bot_player import PACE_S, BotPlayer
+from tests.server.rooms.playing import Table
+
+
+@pytest.mark.parametrize("name", HOUSE_BOTS)
+async def test_every_bot_plays_a_race_to_its_end_by_legal_moves(autojump_clock: MockClock, table: Table, name: str) -> None:
+    ann = table.guest("Ann")
+    room = await table.seated(ann, bots=(name,))
+    ann.ready(room)
+    with trio.fail_after(500):
+        await table.until(lambda: room.race.seats[1].state not in ("waiting", "racing"))
+    ann.stop(room)
+    await trio.sleep(1)
+    record = ann.last(Result).record
+    assert (record.seats[1].name, record.seats[1].bot) == (name, name)
+    assert record.seats[1].state in ("won", "stalled")
+    assert record.seats[1].plies > 20
+    audit(record)
+
+
+async def test_at_the_pace_of_a_person_a_move_takes_about_a_second(autojump_clock: MockClock, nursery: trio.Nursery) -> None:
+    table = Table(nursery, bots_wait=True)
+    ann = table.guest("Ann")
+    room = await table.seated(ann, bots=("greedy",))
+    ann.ready(room)
+    await trio.sleep(30)
+    times = [progress.elapsed_ms for progress in ann.all(Progress) if progress.seat == 1]
+    pauses = [after - before for before, after in zip([0, *times], times, strict=False)]
+    assert len(pauses) > 10
+    assert all(PACE_S[0] * 1000 - 2 <= pause <= PACE_S[1] * 1000 + 2 for pause in pauses)
+    assert room.race.phase == "racing"
+
+
+async def test_a_bot_that_thinks_holds_up_neither_its_room_nor_another(
+    autojump_clock: MockClock, table: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    thinking, go_on = trio.Event(), threading.Event()
+    token = trio.lowlevel.current_trio_token()
+    at_once = 0
+
+    class Ponderous:
+        def choose(self, view: object) -> str:
+            nonlocal at_once
+            del view
+            at_once += 1
+            assert at_once == 1
+            token.run_sync_soon(thinking.set)
+            go_on.wait(10)
+            at_once -= 1
+            return "s"
+
+    house = dict(HOUSE_BOTS)
+    make: Callable[[str, int], Ponderous] = lambda rules, seed: Ponderous()  # noqa: E731
+    monkeypatch.setattr("server.rooms.room.house_bot", lambda name: type(house["deep"])(name, "", True, make))
+    ann, bob = table.guest("Ann"), table.guest("Bob")
+    room = await table.racing(ann, bots=("slow",))
+    other = await table.racing(bob, bots=("slow",))
+    await thinking.wait()
+    ann.move(room)
+    bob.move(other)
+    for _ in range(20):
+        await trio.lowlevel.checkpoint()
+    assert (ann.ply, bob.ply) == (1, 1)
+    assert room.race.seats[1].ply == other.race.seats[1].ply == 0
+    go_on.set()
+    with trio.fail_after(60):
+        await table.until(lambda: bool(room.race.seats[1].ply and other.race.seats[1].ply))
+
+
+async def test_a_bot_whose_room_is_busy_asks_again(autojump_clock: MockClock, nursery: trio.Nursery) -> None:
+    asked: list[object] = []
+
+    def ask(bot: BotPlayer, message: object) -> None:
+        del bot
+        asked.append(message)
+        if len(asked) < 3:
+            raise Refusal(ErrorCode.SERVER_BUSY)
+
+    table = Table(nursery)
+    ann = table.guest("Ann")
+    room = await table.seated(ann, bots=("random",))
+    (bot,) = (member for member in room._members.values() if isinstance(member, BotPlayer))
+    bot._ask = ask  # type: ignore[assignment]
+    ann.ready(room)
+    await trio.sleep(4)
+    assert [(type(message), message.ply) for message in asked] == [(Move, 0)] * 3  # type: ignore[attr-defined]

@@ -1,0 +1,126 @@
+"""The end of a room: a crash, the host stopping, and what happens to requests that come too late."""
+
+from __future__ import annotations
+
+import logging
+
+import pytest
+import trio
+from trio.testing import MockClock
+
+from protocol.errors import ErrorCode, Refusal
+from protocol.server_messages import Error, Left
+from protocol.views import RaceOptions
+from server.race.machine import Race
+from server.rooms.room import Room
+from tests.server.rooms.playing import Guest, Table
+
+
+def break_room(room: Room, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise RuntimeError("a bug")
+
+    monkeypatch.setattr(room, "race", Broken(room.race, fail))
+
+
+class Broken:
+    """A race in which every command fails."""
+
+    def __init__(self, race: Race, fail: object) -> None:
+        self._race = race
+        self.apply = fail
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._race, name)
+
+
+async def test_a_crash_ends_one_room_tells_its_members_and_leaves_the_others_alone(
+    autojump_clock: MockClock, table: Table, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    ann, bob, eve, zoe = (table.guest(name) for name in ("Ann", "Bob", "Eve", "Zoe"))
+    room = await table.racing(ann, bob)
+    other = await table.racing(eve, zoe)
+    break_room(room, monkeypatch)
+    ann.stop(room)
+    await table.settle()
+    for guest in (ann, bob):
+        error, left = guest.heard[-2:]
+        assert isinstance(error, Error)
+        assert error.code == ErrorCode.INTERNAL
+        assert left == Left(code=room.code, reason="closed")
+        assert table.rooms.of(guest.player.id) is None
+    assert "a bug" not in ann.last(Error).message
+    assert [record.message for record in caplog.records if record.levelno == logging.ERROR] == [f"room {room.code} crashed"]
+    eve.move(other)
+    await table.settle()
+    assert eve.ply == 1
+    ann.version = 0
+    await table.seated(ann, seats=2)
+
+
+async def test_what_waited_in_the_inbox_of_a_crashed_room_is_answered_and_binds_nobody(
+    autojump_clock: MockClock, table: Table, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    ann, bob, eve = table.guest("Ann"), table.guest("Bob"), table.guest("Eve")
+    room = await table.seated(ann, seats=4)
+    break_room(room, monkeypatch)
+    bob.enter(room)
+    eve.enter(room, ref=9)
+    ann.say(room, "anybody there?")
+    await table.settle()
+    assert bob.codes == []
+    assert eve.codes == [ErrorCode.ROOM_CLOSED]
+    assert eve.last(Error).ref == 9
+    assert sorted(ann.codes) == [ErrorCode.ROOM_CLOSED, ErrorCode.INTERNAL]
+    assert [table.rooms.of(guest.player.id) for guest in (ann, bob, eve)] == [None, None, None]
+
+
+async def test_who_enters_while_the_last_one_leaves_is_told_that_the_room_is_closed(autojump_clock: MockClock, table: Table) -> None:
+    ann, bob = table.guest("Ann"), table.guest("Bob")
+    room = await table.seated(ann, seats=2)
+    ann.leave(room)
+    bob.enter(room)
+    await table.settle()
+    assert bob.codes == [ErrorCode.ROOM_CLOSED]
+    assert table.rooms.of(bob.player.id) is None
+    assert len(table.rooms) == 0
+
+
+async def test_a_closed_room_takes_no_requests(autojump_clock: MockClock, table: Table) -> None:
+    ann = table.guest("Ann")
+    room = await table.seated(ann, seats=2)
+    ann.leave(room)
+    await table.settle()
+    with pytest.raises(Refusal) as refused:
+        ann.say(room, "hello?")
+    assert refused.value.code is ErrorCode.ROOM_CLOSED
+    with pytest.raises(Refusal) as refused:
+        ann.enter(room)
+    assert refused.value.code is ErrorCode.ROOM_CLOSED
+    assert table.rooms.of(ann.player.id) is None
+    await ann.vanish(room)
+    assert not room.catch_up(ann.player, ann)
+
+
+async def test_stopping_tells_every_member_before_it_returns_and_opens_no_more(autojump_clock: MockClock, table: Table) -> None:
+    pairs = [(table.guest(f"A{number}"), table.guest(f"B{number}")) for number in range(5)]
+    rooms = [await table.racing(*pair, bots=("greedy",)) for pair in pairs]
+    await table.rooms.stop()
+    for room, pair in zip(rooms, pairs, strict=True):
+        for guest in pair:
+            assert guest.heard[-1] == Left(code=room.code, reason="closed")
+    assert len(table.rooms) == 0
+    with pytest.raises(Refusal) as refused:
+        table.rooms.open(RaceOptions())
+    assert refused.value.code is ErrorCode.SERVER_STOPPING
+    await table.rooms.stop()
+
+
+async def test_a_room_that_is_cancelled_tells_its_members(autojump_clock: MockClock) -> None:
+    async with trio.open_nursery() as nursery:
+        table = Table(nursery)
+        ann: Guest = table.guest("Ann")
+        room = await table.seated(ann, seats=2)
+        nursery.cancel_scope.cancel()
+    assert ann.heard[-1] == Left(code=room.code, reason="closed")
+    assert len(table.rooms) == 0

@@ -1,0 +1,276 @@
+"""Moves, good and bad: each bad one gets its error and the current view, changes nothing, and the race of the other goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import trio
+from trio.testing import MockClock
+
+from protocol.cards import fresh_deck
+from protocol.client_messages import Move
+from protocol.errors import ErrorCode, Refusal
+from protocol.fairness import named_seed
+from protocol.server_messages import CurrentView, Error, Hidden, PlayerView, Progress, Result
+from server.race.machine import Race
+from server.rooms.room import Room
+from server.rules.catalogue import rule_set
+from tests.server.rooms.playing import Guest, Table
+
+DECK = sorted(fresh_deck())
+WINNABLE = "143"
+"""A named deal that is won by sending home what can go, else filling from the waste, else turning."""
+
+
+def all_cards_are_there(race: Race) -> bool:
+    return all(seat.position is not None and sorted(seat.position.cards()) == DECK for seat in race.seats)
+
+
+def positions(room: Room) -> list[object]:
+    return [(seat.position, seat.ply, seat.state, tuple(seat.played)) for seat in room.race.seats]
+
+
+async def test_after_every_accepted_move_all_cards_are_there(autojump_clock: MockClock, table: Table) -> None:
+    ann, bob = table.guest("Ann"), table.guest("Bob")
+    room = await table.racing(ann, bob)
+    moves = 0
+    while room.race.phase == "racing" and moves < 500:
+        for guest in (ann, bob):
+            if guest.state == "racing" and room.race.phase == "racing":
+                guest.move(room)
+                await table.settle()
+                moves += 1
+                assert guest.ply == guest.seat_in(room).ply
+                assert all_cards_are_there(room.race)
+        await trio.sleep(0.2)
+    assert moves > 20
+    assert ann.codes == bob.codes == []
+
+
+async def test_the_mover_gets_his_view_and_the_other_only_how_far_he_is(autojump_clock: MockClock, table: Table) -> None:
+    ann, bob = table.guest("Ann"), table.guest("Bob")
+    room = await table.racing(ann, bob)
+    ann.move(room)
+    await table.settle()
+    view, progress = ann.last(PlayerView), bob.last(Progress)
+    assert (view.seat, view.ply, view.version) == (progress.seat, progress.ply, progress.version) == (0, 1, ann.version)
+    assert bob.all(PlayerView) == []
+    assert ann.all(Progress) == []
+
+
+# What is wrong with a move, and the code that says so. The stock can be turned at the start of every game of Carpet.
+BAD_MOVES = [
+    pytest.param({"move": "j8"}, ErrorCode.ILLEGAL_MOVE, id="illegal card"),
+    pytest.param({"move": "w:a1"}, ErrorCode.ILLEGAL_MOVE, id="waste to a slot that is taken"),
+    pytest.param({"move": "r"}, ErrorCode.ILLEGAL_MOVE, id="redeal where there is none"),
+    pytest.param({"move": "castle"}, ErrorCode.BAD_MOVE, id="no move text"),
+    pytest.param({"move": "\x1b[2J"}, ErrorCode.BAD_MOVE, id="escape sequence for a move"),
+    pytest.param({"move": "S"}, ErrorCode.BAD_MOVE, id="move in capitals"),
+    pytest.param({"ply": 0, "move": "a1"}, ErrorCode.STALE_PLY, id="stale ply with another move"),
+    pytest.param({"ply": 2}, ErrorCode.FUTURE_PLY, id="ply ahead of the race"),
+    pytest.param({"ply": 2**31 - 1}, ErrorCode.FUTURE_PLY, id="ply far ahead of the race"),
+    pytest.param({"seat": 1}, ErrorCode.NOT_YOUR_SEAT, id="somebody else's seat"),
+    pytest.param({"seat": 7}, ErrorCode.NOT_YOUR_SEAT, id="seat that is not there"),
+    pytest.param({"race": 2}, ErrorCode.WRONG_RACE, id="race to come"),
+    pytest.param({"race": 2**31 - 1}, ErrorCode.WRONG_RACE, id="race that never was"),
+]
+
+
+@pytest.mark.parametrize(("wrong", "code"), BAD_MOVES)
+async def test_a_refused_move_gets_its_code_and_the_view_and_changes_nothing(
+    autojump_clock: MockClock, table: Table, wrong: dict[str, Any], code: ErrorCode
+) -> None:
+    ann, bob = table.guest("Ann"), table.guest("Bob")
+    room = await table.racing(ann, bob)
+    ann.move(room, "s")
+    await table.settle()
+    before, version, heard = positions(room), bob.version, len(ann.heard)
+    ann.move(room, **{"move": "s", "ref": 77, **wrong})
+    await table.settle()
+    error, current = ann.heard[heard:]
+    assert isinstance(error, Error)
+    assert (error.code, error.ref) == (code, 77)
+    assert "\x1b" not in error.message
+    assert isinstance(current, CurrentView)
+    assert (current.race, current.seat, current.ply, current.view) == (1, 0, 1, ann.last(PlayerView).view)
+    assert positions(room) == before
+    assert all_cards_are_there(room.race)
+    assert bob.version == version
+    bob.move(room)
+    ann.move(room)
+    await table.settle()
+    assert [seat.ply for seat in room.race.seats] == [2, 1]
+
+
+async def test_a_refused_move_tells_nothing_of_the_stock(autojump_clock: MockClock, table: Table) -> None:
+    ann, bob = table.guest("Ann"), table.guest("Bob")
+    room = await table.racing(ann, bob)
+    ann.move(room, "j8")
+    await table.settle()
+    position = ann.seat_in(room).position
+    assert position is not None
+    assert position.text not in ann.last(Error).message
+    assert ann.last(Error).message.isprintable()
+
+
+async def test_a_repeated_move_is_answered_with_the_view_and_played_once(autojump_clock: MockClock, table: Table) -> None:
+    ann, bob = table.guest("Ann"), table.guest("Bob")
+    room = await table.racing(ann, bob)
+    ann.move(room, "s", ply=0)
+    await table.settle()
+    before = positions(room)
+    ann.move(room, "s", ply=0)
+    await table.settle()
+    assert positions(room) == before
+    assert ann.last(CurrentView).ply == 1
+    assert ann.codes == []
+
+
+async def test_a_move_before_the_start_is_refused_without_a_view(autojump_clock: MockClock, table: Table) -> None:
+    ann, bob = table.guest("Ann"), table.guest("Bob")
+    room = await table.seated(ann, bob)
+    ann.ask(room, Move(race=1, seat=0, ply=0, move="s"))
+    ann.ready(room)
+    bob.ready(room)
+    await table.settle()
+    ann.ask(room, Move(race=1, seat=0, ply=0, move="s"))
+    await table.settle()
+    assert ann.codes == [ErrorCode.NOT_STARTED, ErrorCode.NOT_STARTED]
+    assert ann.all(CurrentView) == []
+    await trio.sleep(3.01)
+    assert room.race.phase == "racing"
+
+
+async def test_a_move_between_the_first_view_and_the_start_is_refused(autojump_clock: MockClock, table: Table) -> None:
+    ann, bob = table.guest("Ann", round_trip_ms=300), table.guest("Bob")
+    room = await table.seated(ann, bob)
+    ann.ready(room)
+    bob.ready(room)
+    await trio.sleep(2.9)
+    assert ann.view is not None
+    assert bob.view is None
+    ann.move(room)
+    await table.settle()
+    assert ann.codes == [ErrorCode.NOT_STARTED]
+    assert ann.last(CurrentView).ply == 0
+
+
+async def test_a_move_in_a_race_that_is_over_is_refused_with_the_view_of_its_end(autojump_clock: MockClock, table: Table) -> None:
+    ann, bob = table.guest("Ann"), table.guest("Bob")
+    room = await table.over(ann, bob)
+    before = positions(room)
+    ann.move(room, "s")
+    await table.settle()
+    assert ann.codes == [ErrorCode.RACE_OVER]
+    assert ann.last(CurrentView).state == "stopped"
+    assert positions(room) == before
+    assert all_cards_are_there(room.race)
+
+
+async def test_a_move_for_the_race_before_a_rematch_does_not_hit_the_new_one(autojump_clock: MockClock, table: Table) -> None:
+    ann, bob = table.guest("Ann"), table.guest("Bob")
+    room = await table.over(ann, bob)
+    ann.rematch(room)
+    bob.rematch(room)
+    await table.settle()
+    await table.begin(room, ann, bob)
+    ann.move(room, "s", race=1)
+    await table.settle()
+    assert ann.codes == [ErrorCode.WRONG_RACE]
+    assert ann.seat_in(room).ply == 0
+
+
+async def test_who_has_ended_plays_no_more_while_the_other_goes_on(autojump_clock: MockClock, table: Table) -> None:
+    ann, bob = table.guest("Ann"), table.guest("Bob")
+    room = await table.racing(ann, bob)
+    ann.stop(room)
+    ann.move(room, "s")
+    ann.stop(room)
+    ann.resign(room)
+    bob.move(room)
+    await table.settle()
+    assert ann.codes == [ErrorCode.SEAT_ENDED] * 3
+    assert room.race.phase == "racing"
+    assert bob.ply == 1
+
+
+async def test_a_stranger_can_ask_nothing_of_a_room(autojump_clock: MockClock, table: Table) -> None:
+    ann, bob, eve = table.guest("Ann"), table.guest("Bob"), table.guest("Eve")
+    room = await table.racing(ann, bob)
+    before = positions(room)
+    eve.ask(room, Move(race=1, seat=0, ply=0, move="s"))
+    eve.ready(room, race=1)
+    eve.rematch(room, race=1)
+    eve.say(room, "hello")
+    await table.settle()
+    assert eve.codes == [ErrorCode.NOT_IN_ROOM] * 4
+    assert len(eve.heard) == 4
+    assert positions(room) == before
+
+
+async def test_stop_and_resign_are_for_ones_own_seat_and_race_only(autojump_clock: MockClock, table: Table) -> None:
+    ann, bob = table.guest("Ann"), table.guest("Bob")
+    room = await table.racing(ann, bob)
+    ann.seat, own = 1, ann.seat
+    ann.stop(room)
+    ann.resign(room)
+    ann.seat, ann.race = own, 2
+    ann.stop(room)
+    ann.resign(room)
+    await table.settle()
+    assert ann.codes == [ErrorCode.NOT_YOUR_SEAT] * 2 + [ErrorCode.WRONG_RACE] * 2
+    assert [seat.state for seat in room.race.seats] == ["racing", "racing"]
+
+
+async def test_a_flood_of_requests_is_refused_as_busy_and_the_race_goes_on(autojump_clock: MockClock, table: Table) -> None:
+    ann, bob = table.guest("Ann"), table.guest("Bob")
+    room = await table.racing(ann, bob)
+    refused = 0
+    # One goes straight to the waiting task, 256 wait in its inbox.
+    for _ in range(400):
+        try:
+            ann.move(room, "j8")
+        except Refusal as refusal:
+            refused += refusal.code is ErrorCode.SERVER_BUSY
+    assert refused == 143
+    await table.settle()
+    assert ann.codes == [ErrorCode.ILLEGAL_MOVE] * 257
+    bob.move(room)
+    await table.settle()
+    assert bob.ply == 1
+
+
+async def test_a_race_is_won_by_the_one_who_brings_every_card_home(autojump_clock: MockClock, table: Table) -> None:
+    ann, bob = table.guest("Ann"), table.guest("Bob")
+    room = await table.racing(ann, bob, deal=WINNABLE)
+    position = rule_set("carpet").deal(named_seed(WINNABLE))
+    while not position.is_over:
+        moves = position.legal_moves()
+        homeward = [move for move in moves if ":" not in move and move != "s"]
+        filling = [move for move in moves if move.startswith("w:")]
+        move = (homeward or filling or moves)[0]
+        position = position.play(move)
+        ann.move(room, move)
+        await table.settle()
+    assert ann.state == "won"
+    await trio.sleep(1)
+    record = bob.last(Result).record
+    assert [(seat.place, seat.state) for seat in record.seats] == [(1, "won"), (2, "stopped")]
+    assert record == ann.last(Result).record
+    assert ann.version == bob.version
+    assert not bob.all(Hidden)[1:]
+
+
+@pytest.mark.parametrize("ask", [Guest.stop, Guest.resign])
+async def test_the_last_one_to_end_ends_the_race(autojump_clock: MockClock, table: Table, ask: Callable[[Guest, Room], None]) -> None:
+    ann, bob = table.guest("Ann"), table.guest("Bob")
+    room = await table.racing(ann, bob)
+    ann.stop(room)
+    await table.settle()
+    assert room.race.phase == "racing"
+    ask(bob, room)
+    await table.settle()
+    assert room.race.phase == "over"
+    assert ann.last(Result) == bob.last(Result)

@@ -1,0 +1,89 @@
+"""The list of rooms, and who is bound to which."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+import trio
+from trio.testing import MockClock
+
+from protocol.errors import ErrorCode, Refusal
+from protocol.views import RaceOptions
+from server.rooms.clock import Clock
+from server.rooms.codes import LENGTH
+from server.rooms.registry import Rooms
+from tests.server.rooms.playing import Table
+
+
+async def test_a_room_is_found_by_its_code_however_it_is_typed(autojump_clock: MockClock, table: Table) -> None:
+    room = table.rooms.open(RaceOptions())
+    assert len(room.code) == LENGTH
+    for typed in (room.code, room.code.lower(), f" {room.code[:3]}-{room.code[3:]} "):
+        assert table.rooms.find(typed) is room
+
+
+@pytest.mark.parametrize("code", ["", "AAAAAA", "\x1b[2J", "ß" * 16, "0"])
+async def test_a_code_that_no_room_has_is_refused(autojump_clock: MockClock, table: Table, code: str) -> None:
+    with pytest.raises(Refusal) as refused:
+        table.rooms.find(code)
+    assert refused.value.code is ErrorCode.NO_SUCH_ROOM
+
+
+async def test_two_rooms_never_have_the_same_code(autojump_clock: MockClock, nursery: trio.Nursery) -> None:
+    # A source that says everything twice: the second room's first code is the first room's.
+    said: list[bytes] = []
+
+    def entropy(length: int) -> bytes:
+        if length > 1:
+            return bytes(length)
+        said.append(bytes([len(said) // 2 % 7]) if len(said) >= 12 else bytes([len(said) % 6]))
+        return said[-1]
+
+    rooms = Rooms(nursery, clock=Clock(), entropy=entropy, software="test")
+    assert rooms.open(RaceOptions()).code != rooms.open(RaceOptions()).code
+
+
+async def test_a_full_server_says_so_and_takes_the_next_race_when_one_has_ended(autojump_clock: MockClock, nursery: trio.Nursery) -> None:
+    table = Table(nursery, max_rooms=2)
+    ann, bob = table.guest("Ann"), table.guest("Bob")
+    room = await table.seated(ann, seats=2)
+    await table.seated(bob, seats=2)
+    with pytest.raises(Refusal) as refused:
+        table.rooms.open(RaceOptions())
+    assert refused.value.code is ErrorCode.SERVER_FULL
+    ann.leave(room)
+    await table.settle()
+    table.rooms.open(RaceOptions())
+
+
+async def test_leaving_one_room_late_does_not_unbind_from_the_next(autojump_clock: MockClock, table: Table) -> None:
+    one, two = table.rooms.open(RaceOptions()), table.rooms.open(RaceOptions())
+    table.rooms.seat_taken(one, "player")
+    table.rooms.seat_taken(two, "player")
+    table.rooms.seat_left(one, "player")
+    assert table.rooms.of("player") is two
+    table.rooms.seat_left(two, "player")
+    assert table.rooms.of("player") is None
+
+
+async def test_listeners_hear_of_rooms_and_seats_but_not_of_moves(autojump_clock: MockClock, table: Table) -> None:
+    changes = 0
+
+    def count() -> None:
+        nonlocal changes
+        changes += 1
+
+    listener: Callable[[], None] = count
+    table.rooms.on_change(listener)
+    ann = table.guest("Ann")
+    room = await table.racing(ann)
+    assert changes > 0
+    before = changes
+    ann.move(room)
+    ann.say(room, "hm")
+    await table.settle()
+    assert changes == before
+    ann.leave(room)
+    await table.settle()
+    assert changes > before

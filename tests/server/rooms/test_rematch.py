@@ -1,0 +1,121 @@
+"""One race after another in the same room: a rematch needs everybody."""
+
+from __future__ import annotations
+
+import trio
+from trio.testing import MockClock
+
+from protocol.errors import ErrorCode
+from protocol.record import check_deal
+from protocol.server_messages import Dealt, PlayerReady, RematchAsked, Result, Room
+from tests.server.rooms.playing import Table
+
+
+async def test_when_all_have_asked_the_next_race_opens_with_the_same_seats_and_another_deal(
+    autojump_clock: MockClock, table: Table
+) -> None:
+    ann, bob = table.guest("Ann"), table.guest("Bob")
+    room = await table.over(ann, bob)
+    bob.rematch(room)
+    bob.rematch(room)
+    await table.settle()
+    assert [asked.seat for asked in ann.all(RematchAsked)] == [1]
+    assert room.race.number == 1
+    ann.rematch(room)
+    await table.settle()
+    snapshots = [ann.last(Room), bob.last(Room)]
+    assert [(snapshot.race, snapshot.phase, snapshot.seat, snapshot.view, snapshot.record) for snapshot in snapshots] == [
+        (2, "waiting", 0, None, None),
+        (2, "waiting", 1, None, None),
+    ]
+    assert not any(seat.ready or seat.again for seat in snapshots[0].seats)
+    await table.begin(room, ann, bob)
+    first, second = (dealt.view for dealt in ann.all(Dealt))
+    assert first != second
+    ann.stop(room)
+    bob.stop(room)
+    await table.settle()
+    one, two = (result.record for result in ann.all(Result))
+    assert (one.race, two.race) == (1, 2)
+    assert one.deal.secret != two.deal.secret
+    check_deal(two.deal)
+
+
+async def test_a_rematch_cannot_be_asked_for_while_the_race_runs_nor_for_another_race(autojump_clock: MockClock, table: Table) -> None:
+    ann, bob = table.guest("Ann"), table.guest("Bob")
+    room = await table.racing(ann, bob)
+    ann.rematch(room)
+    await table.settle()
+    ann.stop(room)
+    bob.stop(room)
+    await table.settle()
+    ann.rematch(room, race=2)
+    await table.settle()
+    assert ann.codes == [ErrorCode.RACE_RUNNING, ErrorCode.WRONG_RACE]
+
+
+async def test_with_somebody_gone_for_good_no_rematch_is_to_be_had(autojump_clock: MockClock, table: Table) -> None:
+    ann, bob = table.guest("Ann"), table.guest("Bob")
+    room = await table.over(ann, bob)
+    ann.rematch(room)
+    bob.leave(room)
+    await table.settle()
+    ann.rematch(room)
+    await table.settle()
+    assert ann.codes == [ErrorCode.ROOM_CLOSED]
+    assert room.race.number == 1
+
+
+async def test_who_asked_and_then_lost_his_line_is_away_in_the_next_race_and_can_come_back(autojump_clock: MockClock, table: Table) -> None:
+    ann, bob = table.guest("Ann"), table.guest("Bob")
+    room = await table.over(ann, bob, grace_s=30)
+    bob.rematch(room)
+    await table.settle()
+    await bob.vanish(room)
+    ann.rematch(room)
+    await table.settle()
+    assert [seat.connected for seat in ann.last(Room).seats] == [True, False]
+    await trio.sleep(20)
+    bob.enter(room)
+    await table.settle()
+    assert isinstance(bob.heard[-1], Room)
+    await table.begin(room, ann, bob)
+
+
+async def test_who_does_not_come_back_to_the_next_race_loses_his_seat_in_it(autojump_clock: MockClock, table: Table) -> None:
+    ann, bob, eve = table.guest("Ann"), table.guest("Bob"), table.guest("Eve")
+    room = await table.over(ann, bob, grace_s=30)
+    bob.rematch(room)
+    await table.settle()
+    await bob.vanish(room)
+    ann.rematch(room)
+    await trio.sleep(31)
+    assert room.race.seats[1].player is None
+    assert table.rooms.of(bob.player.id) is None
+    eve.enter(room)
+    await table.settle()
+    await table.begin(room, ann, eve)
+
+
+async def test_house_bots_ask_for_the_rematch_and_are_ready_for_it(autojump_clock: MockClock, table: Table) -> None:
+    ann = table.guest("Ann")
+    room = await table.racing(ann, bots=("random", "greedy"), seats=3)
+    ann.stop(room)
+    await trio.sleep(600.5)
+    assert room.race.phase == "over"
+    ann.rematch(room)
+    await table.settle()
+    assert room.race.number == 2
+    assert {ready.seat for ready in ann.all(PlayerReady)[-2:]} == {1, 2}
+    await table.begin(room, ann)
+
+
+async def test_what_was_said_stays_for_the_next_race(autojump_clock: MockClock, table: Table) -> None:
+    ann, bob = table.guest("Ann"), table.guest("Bob")
+    room = await table.over(ann, bob)
+    for number in range(60):
+        ann.say(room, f"line {number}")
+    ann.rematch(room)
+    bob.rematch(room)
+    await table.settle()
+    assert [line.text for line in bob.last(Room).chat] == [f"line {number}" for number in range(10, 60)]
