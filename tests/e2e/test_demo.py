@@ -121,7 +121,8 @@ def test_verify_rejects_it_when_a_move_is_lost_doubled_or_swapped(record: dict[s
         assert not is_true(doubled)
     for number in range(len(moves) - 1):
         swapped = {**record, "moves": [*moves[:number], moves[number + 1], moves[number], *moves[number + 2 :]]}
-        assert not is_true(swapped)
+        # Two turns of the stock within a millisecond are the same line twice.
+        assert not is_true(swapped) or moves[number] == moves[number + 1]
 
 
 def test_a_changed_record_is_refused_by_the_players_command_too(record: dict[str, Any], tmp_path: Path) -> None:
