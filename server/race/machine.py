@@ -332,9 +332,8 @@ class Race:
         assert self.starts_at is not None
         assert seat.position is not None
         seat.dealt = True
-        if seat.state == "waiting":
-            seat.state = "racing"
-            yield SeatDealt(seat.number, self.starts_at, seat.position)
+        seat.state = "racing"
+        yield SeatDealt(seat.number, self.starts_at, seat.position)
 
     def _end_where_no_move_is(self, now: int) -> Iterator[RaceEvent]:
         """A rule set without a stock can deal a position that has no legal move: rare, and the same for every seat."""
@@ -360,6 +359,8 @@ class Race:
         seat.state = state
         seat.ended_at = at_ms
         seat.away_until = None
+        # Who is gone before his first view is dealt none.
+        seat.deal_at = None
         # Before the start not even the counts of a position are anybody's to know.
         yield SeatEnded(seat.number, state, seat.ply, at_ms, seat.position if self.phase == "racing" else None)
         left = [other for other in self.seats if other.state != "forfeited"]
