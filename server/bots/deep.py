@@ -1,0 +1,129 @@
+"""The strategy that thinks ahead over cards it cannot see, for the rule sets of the carpet family in which a gap can wait.
+
+Owns what is done with a table's one question (server/bots/table.py), and how the answer becomes a move. `Deep` answers it so:
+order the unseen cards at random many times, play each order out by the simple rule after each of the answers, and take
+the answer that wins most often. All the answers are tried on the same orders, so that luck weighs on none of them.
+"""
+
+from abc import ABC, abstractmethod
+from typing import Final
+
+from protocol.cards import DECK_SIZE
+from protocol.shuffle import shuffle
+from protocol.views import View
+from server.bots.plain import Greedy, seed_bytes
+from server.bots.strategy import Strategy
+from server.bots.table import Code, Table, code, unseen
+from server.rules.carpet import CarpetRules, Refill, Turning
+from server.rules.moves import REDEAL, STOCK, WASTE
+from server.rules.position import RuleSet
+
+SAMPLES: Final = 160
+
+_WIN: Final = 1000
+"""What a win is worth in cards home: more cards home only ever decide between answers that win as often."""
+_CODES: Final = 64
+
+
+def _plays_ahead(rules: CarpetRules) -> bool:
+    """Whether there is something to think about that a table can say: gaps that wait, and turning when one likes.
+
+    Where the waste fills a gap at once there is nothing to choose at all: a card that can go home brings the next card of the
+    waste into play from wherever it goes, so that all orders come to the same.
+    """
+    return rules.refill is not Refill.WASTE_FIRST and rules.turning is Turning.ANY_TIME
+
+
+def deep(rules: RuleSet, seed: int, *, samples: int = SAMPLES) -> Strategy:
+    """The strategy for a rule set; Greedy where it has none of its own. samples: orders of the stock tried a decision, at least 1."""
+    if isinstance(rules, CarpetRules) and _plays_ahead(rules):
+        return Deep(seed, holds_back=rules.refill is Refill.CHOICE, samples=samples)
+    return Greedy(seed)
+
+
+class _GapKeeper(ABC):
+    """Plays what cannot be wrong; asks whether to fill a gap from the waste where it can."""
+
+    def __init__(self, *, holds_back: bool) -> None:
+        self._holds_back = holds_back
+        """A playable carpet card stays until its slot is needed, because a gap would be filled at once."""
+
+    @abstractmethod
+    def fills(self, table: Table, view: View) -> bool:
+        """Whether to lay the waste's top into a gap (there is one of each), or to go on: turn, redeal, fill the pending gap unseen."""
+
+    def choose(self, view: View) -> str:
+        moves = view.moves
+        if len(moves) == 1:
+            return moves[0]
+        if WASTE in moves:
+            return WASTE
+        if view.pending is not None:
+            source = WASTE if self._fills(view) else STOCK
+            return f"{source}:{view.pending}"
+        homeward = [move for move in moves if move in view.piles]
+        if homeward and not self._holds_back:
+            return homeward[0]
+        fillings = homeward or [move for move in moves if move.startswith(f"{WASTE}:")]
+        onward = next((move for move in (STOCK, REDEAL) if move in moves), None)
+        if onward is None:
+            return fillings[0]
+        if not fillings or not view.waste:
+            return onward
+        return fillings[0] if self._fills(view) else onward
+
+    def _fills(self, view: View) -> bool:
+        table = Table.of(view)
+        # A card that can go home once the carpet's have takes a gap for no longer than it takes to play on.
+        goes_home = len(table.waste) < len(view.waste)
+        return goes_home or self.fills(table, view)
+
+
+class SimpleRule(_GapKeeper):
+    """Fills a gap from the waste when the card's rank minus its foundation's count is at most 2 plus the number of gaps."""
+
+    def fills(self, table: Table, view: View) -> bool:
+        return table.follows_the_rule()
+
+
+class Deep(_GapKeeper):
+    """See the module. Stateless: the same view and seed give the same move, however the view was reached."""
+
+    def __init__(self, seed: int, *, holds_back: bool, samples: int = SAMPLES) -> None:
+        super().__init__(holds_back=holds_back)
+        if samples < 1:
+            raise ValueError(f"at least one sample, not {samples!r}")
+        self._seed = seed_bytes(seed)
+        self._samples = samples
+
+    def fills(self, table: Table, view: View) -> bool:
+        answers = [table]
+        while answers[-1].can_fill:
+            answers.append(answers[-1].filled())
+        if answers[-1].home == DECK_SIZE:
+            return True
+        scores = [0] * len(answers)
+        shown = tuple(code(card) for card in view.stock_next)
+        hidden = unseen(view)
+        for sample in range(self._samples):
+            name = b"%d:%d:%d" % (view.stock, view.home, sample)
+            order = shown + shuffle(hidden, self._seed, b"deep:" + name)
+            priority = shuffle(range(_CODES), self._seed, b"deep redeal:" + name) if view.redeals else ()
+            for number, answer in enumerate(answers):
+                home = _try(answer, order, priority, view, blind=number == 0 and view.pending is not None)
+                scores[number] += home if home < DECK_SIZE else home + _WIN
+        return max(scores[1:]) > scores[0]
+
+
+def _try(answer: Table, order: tuple[Code, ...], priority: tuple[int, ...], view: View, *, blind: bool) -> int:
+    """Cards home when the stock comes in this order. blind: its first card goes into a gap, whatever it is."""
+    if blind:
+        answer = answer.filled_with(order[0])
+        order = order[1:]
+    if not view.redeals:
+        return answer.play_out(order)
+    if order or blind:
+        return answer.play_out_redealing(order, view.redeals, priority)
+    # The stock is used up, so what comes next is the redeal itself.
+    bare = Table(answer.carpet[:], answer.gaps, answer.wanted[:], [])
+    return bare.play_out_redealing(sorted(answer.waste, key=priority.__getitem__), view.redeals - 1, priority)

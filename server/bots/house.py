@@ -1,0 +1,70 @@
+"""The table of the house bots: what the server offers, weakest first.
+
+Must not know how a bot is driven or seated.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final
+
+from server.bots.deep import deep
+from server.bots.plain import Greedy, RandomMoves
+from server.bots.strategy import Strategy
+from server.rules.catalogue import rule_set
+
+
+class UnknownBot(LookupError):
+    """No house bot has this name."""
+
+    def __init__(self, name: str, known: tuple[str, ...]) -> None:
+        super().__init__(f"no house bot {name!r}; there are: {', '.join(known)}")
+        self.name = name
+        self.known = known
+
+
+@dataclass(frozen=True, slots=True)
+class HouseBot:
+    """A row of the table."""
+
+    name: str
+    explanation: str
+    thinks: bool
+    """A move may take tens of milliseconds: ask for it in a thread."""
+    make: Callable[[str, int], Strategy]
+    """The bot for one game: the rule set's id (UnknownRules is raised by a bot that must know it) and a randomness seed."""
+
+
+_ROWS: Final = (
+    HouseBot(
+        name="random",
+        explanation="Plays any legal move, without a thought. Good for finding out where the keys are.",
+        thinks=False,
+        make=lambda rules_id, seed: RandomMoves(seed),
+    ),
+    HouseBot(
+        name="greedy",
+        explanation="Sends every card home that can go, fills every gap at once, and turns when there is nothing else to do.",
+        thinks=False,
+        make=lambda rules_id, seed: Greedy(seed),
+    ),
+    HouseBot(
+        name="deep",
+        explanation=(
+            "Holds cards back and weighs every gap against the cards still to come, of which it sees no more than you do. "
+            "Thinks ahead in the carpet family, and plays greedily elsewhere."
+        ),
+        thinks=True,
+        make=lambda rules_id, seed: deep(rule_set(rules_id), seed),
+    ),
+)
+
+HOUSE_BOTS: Final[Mapping[str, HouseBot]] = MappingProxyType({row.name: row for row in _ROWS})
+
+
+def house_bot(name: str) -> HouseBot:
+    """The bot with this name; UnknownBot, which lists the names there are, otherwise."""
+    bot = HOUSE_BOTS.get(name)
+    if bot is None:
+        raise UnknownBot(name, tuple(HOUSE_BOTS))
+    return bot
