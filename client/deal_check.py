@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from client.model import Evidence
 from protocol.cards import card_text, fresh_deck
-from protocol.record import BadRecord, Record, check_deal, digest
+from protocol.record import BadRecord, Record, check_deal, check_nonces, digest
 from protocol.shuffle import shuffle
 from protocol.views import View
 
@@ -57,6 +57,7 @@ def _digest(record: Record) -> Check:
 
 def _derivation(record: Record) -> Check:
     try:
+        check_nonces(record)
         check_deal(record.deal)
     except (BadRecord, ValueError) as error:
         return Check("seed", False, f"The seed does not follow: {error}.")

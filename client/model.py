@@ -226,6 +226,7 @@ def _left(model: Model, left: Left, now_ms: int) -> Model:
         "left": f"You have left race {left.code}.",
         "closed": f"Race {left.code} was closed by the host.",
         "idle": f"Race {left.code} was closed: nobody came.",
+        "failed": f"Race {left.code} was ended by a fault of the server.",
     }.get(left.reason, f"Race {left.code} is over for you.")
     return replace(model, room=None, notice=Notice("info", clean_chat(sentence), now_ms))
 

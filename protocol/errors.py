@@ -44,7 +44,6 @@ class ErrorCode(StrEnum):
     ALREADY_IN_ROOM = "room/already-in-one"
     EMPTY_CHAT = "room/empty-chat"
     NOT_WAITING = "race/not-waiting"
-    BAD_NONCE = "race/bad-nonce"
     NOT_STARTED = "race/not-started"
     RACE_OVER = "race/over"
     RACE_RUNNING = "race/running"
@@ -88,7 +87,6 @@ ERRORS: dict[ErrorCode, ErrorKind] = {
     ErrorCode.ALREADY_IN_ROOM: ErrorKind(Fault.STATE, "You hold a seat in another race; leave it first."),
     ErrorCode.EMPTY_CHAT: ErrorKind(Fault.CLIENT, "Nothing printable is left of that line."),
     ErrorCode.NOT_WAITING: ErrorKind(Fault.STATE, "Seats and readiness can only change before the start."),
-    ErrorCode.BAD_NONCE: ErrorKind(Fault.CLIENT, "A nonce is 16 bytes, written as 32 lower-case hexadecimal digits."),
     ErrorCode.NOT_STARTED: ErrorKind(Fault.STATE, "The race has not started yet."),
     ErrorCode.RACE_OVER: ErrorKind(Fault.STATE, "That race is over."),
     ErrorCode.RACE_RUNNING: ErrorKind(Fault.STATE, "The race is not over yet."),

@@ -12,7 +12,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta, Struct
 
-from protocol.fairness import commitment, derive_seed, named_seed
+from protocol.fairness import HOUSE_NONCE, commitment, derive_seed, named_seed
 from protocol.views import Hex16, Hex32, SeatNumber, SeatState
 
 FORMAT = 1
@@ -127,6 +127,16 @@ def from_json(text: str | bytes) -> Record:
         return msgspec.json.decode(text, type=Record)
     except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
         raise BadRecord(f"not a record of a race: {error}") from error
+
+
+def check_nonces(record: Record) -> None:
+    """Raise `BadRecord` unless every seat has one nonce, and those of house bots are the nonce that lets the host choose nothing."""
+    nonces = record.deal.nonces
+    if len(nonces) != len(record.seats):
+        raise BadRecord(f"{len(nonces)} nonces for {len(record.seats)} seats")
+    for number, (seat, nonce) in enumerate(zip(record.seats, nonces, strict=True), 1):
+        if seat.bot is not None and nonce != HOUSE_NONCE.hex():
+            raise BadRecord(f"seat {number}: a house bot's nonce is {HOUSE_NONCE.hex()}, so that the host cannot choose the deal by it")
 
 
 def check_deal(deal: DealRecord) -> None:

@@ -68,7 +68,10 @@ class Lobby(Struct, frozen=True, kw_only=True, tag_field="type", tag="lobby"):
 
 
 class Left(Struct, frozen=True, kw_only=True, tag_field="type", tag="left"):
-    """This connection is in no room any more. reason: left, closed (the host stopped) or idle (nobody came)."""
+    """This connection is in no room any more.
+
+    reason: left (as asked), closed (the host stopped), idle (nobody came) or failed (a fault of the server).
+    """
 
     code: str
     reason: str

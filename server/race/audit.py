@@ -5,7 +5,7 @@ Says the first thing that is wrong as a `BadRecord`. Asks nobody: a record and t
 
 from __future__ import annotations
 
-from protocol.record import BadRecord, MoveRecord, Record, SeatRecord, check_deal, digest
+from protocol.record import BadRecord, MoveRecord, Record, SeatRecord, check_deal, check_nonces, digest
 from server.race.report import Played, SeatReport, seat_records
 from server.race.timing import MAX_CREDIT_MS
 from server.rules.catalogue import UnknownRules, rule_set
@@ -19,8 +19,7 @@ def audit(record: Record) -> None:
     """Raise `BadRecord` with one sentence that names the first part that does not hold."""
     if not record.seats:
         raise BadRecord("the record has no seats")
-    if record.deal.name is None and len(record.deal.nonces) != len(record.seats):
-        raise BadRecord(f"{len(record.deal.nonces)} nonces for {len(record.seats)} seats")
+    check_nonces(record)
     check_deal(record.deal)
     try:
         first = rule_set(record.rules).deal(bytes.fromhex(record.deal.seed))

@@ -18,7 +18,7 @@ import trio
 
 from protocol.client_messages import LeaveRace, Move, Ready, Rematch, Resign, Say, Stop
 from protocol.errors import ErrorCode, Refusal
-from protocol.fairness import NONCE_BYTES, SECRET_BYTES
+from protocol.fairness import HOUSE_NONCE, SECRET_BYTES
 from protocol.server_messages import Error, Left, RematchAsked, RoomEvent, Said
 from protocol.text import clean_chat
 from protocol.views import ChatLine, RaceOptions
@@ -167,6 +167,7 @@ class Room:
         self._now = ports.clock.now_ms()
         self._visited = False
         self._closed = False
+        self._reason = "closed"
         self._bots: list[BotPlayer] = []
         self._send, self._receive = trio.open_memory_channel[RoomRequest](INBOX)
 
@@ -213,13 +214,14 @@ class Room:
                 nursery.cancel_scope.cancel()
         except Exception:
             logger.exception("room %s crashed", self.code)
+            self._reason = "failed"
             self._post_all(Outgoing(_error(Refusal(ErrorCode.INTERNAL), 0)))
         finally:
             self._closed = True
             self._turn_away()
             self._receive.close()
             self._send.close()
-            self._post_all(Outgoing(Left(code=self.code, reason="closed")))
+            self._post_all(Outgoing(Left(code=self.code, reason=self._reason)))
             self._members.clear()
 
     async def _serve(self) -> None:
@@ -336,6 +338,7 @@ class Room:
     def _close_if_abandoned(self) -> None:
         if self._abandoned_at is not None and self._abandoned_at <= self._now:
             self._closed = True
+            self._reason = "idle"
         # Given up by all who came: nobody has a claim to it, and rooms that are opened and left must not pile up.
         if self._visited and self.race.phase in ("waiting", "over") and not any(s.player and not s.bot for s in self.race.seats):
             self._closed = True
@@ -481,7 +484,7 @@ class Room:
         seat = self.race.seat_of(bot.player.id)
         assert seat is not None
         self._measure(seat)
-        self._publish(self.race.apply(GetReady(seat.number, self._ports.entropy(NONCE_BYTES)), self._now))
+        self._publish(self.race.apply(GetReady(seat.number, HOUSE_NONCE), self._now))
 
     def _ask_for_bot(self, bot: BotPlayer, message: Move | Rematch) -> None:
         self.ask(Ask(bot.player, bot, message, self._ports.clock.now_ms()))

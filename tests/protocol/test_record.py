@@ -19,7 +19,19 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from protocol.fairness import commitment, derive_seed, named_seed
-from protocol.record import FORMAT, BadRecord, DealRecord, Record, canonical_bytes, check_deal, digest, from_json, sealed, to_json
+from protocol.record import (
+    FORMAT,
+    BadRecord,
+    DealRecord,
+    Record,
+    canonical_bytes,
+    check_deal,
+    check_nonces,
+    digest,
+    from_json,
+    sealed,
+    to_json,
+)
 
 RECORDS = Path(__file__).parents[1] / "data" / "records"
 SAVED = (RECORDS / "format-1.json").read_text(encoding="utf-8")
@@ -285,3 +297,19 @@ def test_a_deal_that_does_not_hold_is_told_in_one_sentence(deal: DealRecord, sen
 
 def test_the_nonces_of_a_named_deal_take_no_part() -> None:
     check_deal(replace(named_deal(), nonces=()))
+
+
+def test_a_house_bot_whose_nonce_the_host_could_have_drawn_again_is_refused() -> None:
+    record = from_json(SAVED)
+    human, other = record.seats
+    with_bot = replace(record, seats=(human, replace(other, bot="random")))
+    with pytest.raises(BadRecord, match="seat 2: a house bot's nonce is 00"):
+        check_nonces(with_bot)
+    zero = replace(record.deal, nonces=(record.deal.nonces[0], "0" * 32))
+    check_nonces(replace(with_bot, deal=zero))
+
+
+def test_every_seat_has_one_nonce() -> None:
+    record = from_json(SAVED)
+    with pytest.raises(BadRecord, match="1 nonces for 2 seats"):
+        check_nonces(replace(record, deal=replace(record.deal, nonces=record.deal.nonces[:1])))

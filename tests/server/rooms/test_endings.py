@@ -47,7 +47,7 @@ async def test_a_crash_ends_one_room_tells_its_members_and_leaves_the_others_alo
         error, left = guest.heard[-2:]
         assert isinstance(error, Error)
         assert error.code == ErrorCode.INTERNAL
-        assert left == Left(code=room.code, reason="closed")
+        assert left == Left(code=room.code, reason="failed")
         assert table.rooms.of(guest.player.id) is None
     assert "a bug" not in ann.last(Error).message
     assert [record.message for record in caplog.records if record.levelno == logging.ERROR] == [f"room {room.code} crashed"]
