@@ -105,5 +105,5 @@ def _check_close(record: Record) -> None:
     for number, seat in enumerate(record.seats, 1):
         if seat.ended_at_ms > closes_at:
             raise BadRecord(f"seat {number}: it ended at {seat.ended_at_ms} ms, after the race had closed at {closes_at} ms")
-        if seat.state == "out-of-time" and (closes_at < limit or seat.ended_at_ms != limit):
+        if seat.state == "out-of-time" and seat.ended_at_ms != limit:
             raise BadRecord(f"seat {number}: out of time at {seat.ended_at_ms} ms, with a limit of {limit} ms")

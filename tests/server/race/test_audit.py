@@ -213,6 +213,15 @@ def test_each_forgery_is_named(make: Callable[[], Driven], forge: Callable[[Docu
         audit(sealed(read(forge(document_of(record_of(make))))))
 
 
+def test_a_forfeit_after_all_the_others_had_forfeited_is_found() -> None:
+    driven = started()
+    driven.do(ResignSeat(0), 5000)
+    driven.do(ResignSeat(1), 5000)
+    document = changed(document_of(driven.record), ("seats", 1, "ended_at_ms"), 5001)
+    with pytest.raises(BadRecord, match="seat 2: it ended at 5001 ms, after the race had closed at 5000 ms"):
+        audit(sealed(read({**document, "ended_at_ms": 5001})))
+
+
 def test_what_the_game_does_not_determine_is_held_by_the_digest() -> None:
     document = document_of(record_of(won))
     with pytest.raises(BadRecord, match="the digest is not that of the document"):

@@ -4,9 +4,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 from types import MappingProxyType
 
+import msgspec
 import pytest
 
 from protocol.errors import ErrorCode
+from protocol.record import BadRecord, sealed
 from server.race.audit import audit
 from server.race.commands import LeaveSeat, LoseLine, PlayMove, ResignSeat, StopSeat
 from server.race.events import MovePlayed, RaceEnded, SeatEnded
@@ -186,7 +188,12 @@ def test_a_seat_is_stopped_at_the_move_limit_of_its_rules() -> None:
     driven.play(0, LINE[4:5], 2000)
     assert driven.states() == ["stopped", "racing"]
     assert driven.code(PlayMove(0, 5, LINE[5]), 2001) is ErrorCode.SEAT_ENDED
-    audit(driven.finish())
+    record = driven.finish()
+    audit(record)
+    forged = msgspec.structs.replace(record.seats[0], state="forfeited", place=2)
+    other = msgspec.structs.replace(record.seats[1], place=1)
+    with pytest.raises(BadRecord, match="seat 1: stopped after 5 moves, not forfeited"):
+        audit(sealed(msgspec.structs.replace(record, seats=(forged, other))))
 
 
 @pytest.mark.usefixtures("rules")
