@@ -1,11 +1,11 @@
 """One WebSocket connection: bytes in to messages, messages out to bytes, with no task of its own for either.
 
 The library keeps the handshake, the closing and the pings. What is ours: a whole message is handed to the dispatch from
-`process_event`, inside the task that reads; and `post` sends without waiting. What a socket will not take now goes to the protocol's
+`process_event`, inside the task that reads; and `post` sends without waiting. What a socket will not take now stays in the protocol's
 own queue of writes, and a task that exists only as long as there is something in it drains that.
 
 When a peer does not read: OUTBOX_BYTES may wait for it. Past that, messages are dropped until the queue is empty, and then the peer is
-told everything anew (`resynchronise`). When what waits is not taken within STALL_S, the connection is closed with 4008.
+told everything anew (`resynchronise`). When nothing of what waits is taken for STALL_S, the connection is closed with 4008.
 
 A task of a connection that fails would take the whole server with it: the library owns its nursery. So each of ours has a supervisor.
 """
@@ -39,7 +39,7 @@ OUTBOX_BYTES = 64 * 1024
 once it has read what waited."""
 
 STALL_S = 20.0
-"""Seconds that a peer may take to read what waits; then it is asleep for good."""
+"""Seconds that a peer may take for one more message of those that wait; then it is asleep for good."""
 
 BAD_MESSAGES = 20
 """Messages that could not be understood, in one connection, before it is closed: a program that sends them has a bug or a purpose."""
@@ -195,21 +195,39 @@ class PeerConnection(ServerConnection):
             self._missed = True
             return
         frame = self._frame(outgoing)
-        # The library may be sending, or have something to send: then our frame goes behind it.
-        if self._raw is not None and not self._draining and not self.protocol.writes and not self.send_lock.locked():
+        self.protocol.writes.append(frame)
+        self._waiting_bytes += len(frame)
+        self._flush()
+
+    def _flush(self) -> None:
+        """Give the kernel what it takes at once, and leave the rest to a task. Frames of the library's and ours keep their order."""
+        writes = self.protocol.writes
+        if self._draining:
+            return
+        if self._raw is not None and not self.send_lock.locked():
             try:
-                sent = self._raw.try_send(frame)
+                while writes:
+                    sent = self._raw.try_send(writes[0])
+                    if sent < len(writes[0]):
+                        writes[0] = writes[0][sent:]
+                        break
+                    del writes[0]
             except (trio.BrokenResourceError, trio.ClosedResourceError):
                 # The reading task sees the same and ends the connection.
                 return
-            if sent == len(frame):
-                return
-            frame = frame[sent:]
-        self.protocol.writes.append(frame)
-        self._waiting_bytes += len(frame)
-        if not self._draining:
+        if writes:
             self._draining = True
             self.nursery.start_soon(self._drain)
+        else:
+            self._waiting_bytes = 0
+
+    async def send_data(self) -> None:
+        # Reading and pinging must not wait for a peer that does not read. Handshakes may: their owners have a deadline.
+        if self.protocol.state is OPEN:
+            self._flush()
+            await trio.lowlevel.checkpoint()
+        else:
+            await super().send_data()
 
     def _frame(self, outgoing: Outgoing) -> bytes:
         subprotocol = self.subprotocol
@@ -225,10 +243,14 @@ class PeerConnection(ServerConnection):
     async def _drain(self) -> None:
         try:
             with trio.move_on_after(STALL_S) as stalled:
-                while self.protocol.writes:
-                    await self.send_data()
-                    self._waiting_bytes = sum(map(len, self.protocol.writes))
-                    stalled.deadline = trio.current_time() + STALL_S
+                async with self.send_lock:
+                    # Frame by frame, where the library takes all there is: so it is known at any time how much waits.
+                    while self.protocol.writes and self.protocol.state is OPEN:
+                        frame = self.protocol.writes.pop(0)
+                        await self.stream.send_all(frame)
+                        self._waiting_bytes = max(self._waiting_bytes - len(frame), 0)
+                        stalled.deadline = trio.current_time() + STALL_S
+                await super().send_data()
             self._draining = False
             self._waiting_bytes = 0
             if stalled.cancelled_caught:

@@ -1,0 +1,391 @@
+"""What an enemy may send: each gets its error code or close code, and the race of the others goes on with every card in it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import msgpack
+import pytest
+import trio
+from trio.testing import MockClock
+from websockets.frames import Opcode
+
+from protocol.cards import fresh_deck
+from protocol.client_messages import Hello, JoinRace, LeaveRace, Move, OpenRace, Ready, Say
+from protocol.codec import JSON, MSGPACK
+from protocol.errors import CloseCode, ErrorCode, Fault
+from protocol.server_messages import CurrentView, Error, PlayerView, Presence, Progress, Said, Seated
+from protocol.views import RaceOptions
+from server.net.connection import BAD_MESSAGES
+from tests.server.net.wire import House, frame_bytes, open_house, request_bytes
+
+DECK = sorted(fresh_deck())
+
+
+@asynccontextmanager
+async def undisturbed(house: House) -> AsyncIterator[None]:
+    """A race of two others, who move before and after what happens inside, and are told of nothing else."""
+    async with house.race("Ann", "Bob") as (ann, bob):
+        await ann.move()
+        await ann.hear_of(PlayerView)
+        await bob.hear_of(Progress)
+        room = house.only_room
+        yield
+        for mover, other in ((ann, bob), (bob, ann)):
+            await mover.move()
+            assert isinstance(await mover.hear(), PlayerView)
+            assert isinstance(await other.hear(), Progress)
+        assert ann.gaps == bob.gaps == 0
+        for seat in room.race.seats:
+            assert seat.position is not None
+            assert sorted(seat.position.cards()) == DECK
+
+
+DOCUMENTS: list[Any] = [
+    pytest.param({"type": "castle"}, ErrorCode.UNKNOWN_TYPE, "$.type", id="unknown tag"),
+    pytest.param({"type": 7}, ErrorCode.UNKNOWN_TYPE, "", id="tag of the wrong type"),
+    pytest.param({}, ErrorCode.UNKNOWN_TYPE, "", id="no tag"),
+    pytest.param({"type": "move", "race": 1, "seat": 0, "ply": "0", "move": "s"}, ErrorCode.BAD_MESSAGE, "$.ply", id="wrong type"),
+    pytest.param({"type": "move", "race": 1, "seat": 8, "ply": 0, "move": "s"}, ErrorCode.BAD_MESSAGE, "$.seat", id="no such seat"),
+    pytest.param({"type": "move", "race": 1, "seat": -1, "ply": 0, "move": "s"}, ErrorCode.BAD_MESSAGE, "$.seat", id="negative seat"),
+    pytest.param({"type": "move", "race": 1, "seat": 0, "ply": 0}, ErrorCode.BAD_MESSAGE, "$", id="field missing"),
+    pytest.param({"type": "move", "race": 1, "seat": 0, "ply": 0, "move": "s" * 9}, ErrorCode.BAD_MESSAGE, "$.move", id="text too long"),
+    pytest.param({"type": "ready", "race": 1, "nonce": "xyz"}, ErrorCode.BAD_MESSAGE, "$.nonce", id="no hexadecimal digits"),
+    pytest.param({"type": "ready", "race": 0, "nonce": "0" * 32}, ErrorCode.BAD_MESSAGE, "$.race", id="race zero"),
+    pytest.param({"type": "open-race", "options": {"seats": 9}}, ErrorCode.BAD_MESSAGE, "$.options.seats", id="nine seats"),
+    pytest.param({"type": "open-race", "options": {"seats": 0}}, ErrorCode.BAD_MESSAGE, "$.options.seats", id="no seats"),
+    pytest.param({"type": "say", "text": "x" * 1001}, ErrorCode.BAD_MESSAGE, "$.text", id="endless chat"),
+    pytest.param({"type": "say", "text": [[[[[[[[[[]]]]]]]]]]}, ErrorCode.TOO_DEEP, "", id="too deep"),
+]
+
+
+@pytest.mark.parametrize("encoding", [MSGPACK, JSON])
+@pytest.mark.parametrize(("document", "code", "path"), DOCUMENTS)
+async def test_a_message_that_is_none_gets_its_code_and_the_field_to_blame(
+    autojump_clock: MockClock, house: House, document: dict[str, Any], code: ErrorCode, path: str, encoding: str
+) -> None:
+    async with undisturbed(house), house.guest("Eve", encoding) as eve:
+        await eve.say_map({**document, "ref": 41})
+        error = await eve.error()
+        assert (error.code, error.fault, error.ref) == (code, Fault.CLIENT, 41)
+        assert not path or error.path == path
+        await eve.open()
+
+
+TOO_DEEP = (b"\x91" * 2000, b"[" * 2000)
+FRAMES = [
+    pytest.param(MSGPACK, b"", id="nothing"),
+    pytest.param(MSGPACK, b"\xc1", id="byte that MessagePack does not use"),
+    pytest.param(MSGPACK, b"\x85\xa4type", id="map that stops in the middle"),
+    pytest.param(MSGPACK, b"\xdd\xff\xff\xff\xff", id="list of four billion"),
+    pytest.param(MSGPACK, msgpack.packb([1, 2, 3]), id="list"),
+    pytest.param(MSGPACK, msgpack.packb({1: 2}), id="key that is no text"),
+    pytest.param(MSGPACK, msgpack.packb({"type": msgpack.ExtType(5, b"x")}), id="extension type"),
+    pytest.param(MSGPACK, msgpack.packb({"type": "hello"}) + b"\x00", id="something behind the map"),
+    pytest.param(MSGPACK, b"\x91" * 2000, id="two thousand lists within each other"),
+    pytest.param(JSON, b"", id="no JSON"),
+    pytest.param(JSON, b"{", id="JSON that stops in the middle"),
+    pytest.param(JSON, b'"hello"', id="JSON text"),
+    pytest.param(JSON, b"[" * 2000, id="two thousand JSON lists within each other"),
+    pytest.param(JSON, b'{"type": "hello", "name": "\xff\xfe"}', id="no UTF-8"),
+    pytest.param(JSON, b'{"type": "hello", "name": "\\ud800"}', id="half a surrogate pair"),
+]
+
+
+@pytest.mark.parametrize(("encoding", "payload"), FRAMES)
+async def test_a_malformed_frame_is_a_bad_frame(autojump_clock: MockClock, house: House, encoding: str, payload: bytes) -> None:
+    async with undisturbed(house), house.client(encoding) as eve:
+        await eve.line.send(payload, text=encoding == JSON)
+        assert (await eve.error()).code == (ErrorCode.TOO_DEEP if payload in TOO_DEEP else ErrorCode.BAD_FRAME)
+        await eve.hello("Eve")
+
+
+@pytest.mark.parametrize("encoding", [MSGPACK, JSON])
+async def test_the_wrong_kind_of_frame_is_a_bad_frame(autojump_clock: MockClock, house: House, encoding: str) -> None:
+    async with house.client(encoding) as eve:
+        await eve.line.send(b"{}", text=encoding == MSGPACK)
+        error = await eve.error()
+        assert error.code == ErrorCode.BAD_FRAME
+        assert "binary frames" in error.message
+
+
+@pytest.mark.parametrize("encoding", [MSGPACK, JSON])
+async def test_a_message_of_five_kibibytes_closes_with_1009(autojump_clock: MockClock, house: House, encoding: str) -> None:
+    async with undisturbed(house), house.guest("Eve", encoding) as eve:
+        await eve.say_map({"type": "say", "text": "x" * 5120})
+        assert (await eve.hear_end())[0] == 1009
+
+
+async def test_five_kibibytes_in_small_fragments_close_with_1009_too(autojump_clock: MockClock, house: House) -> None:
+    async with undisturbed(house), house.guest("Eve") as eve:
+        await eve.line.send([b"x" * 512] * 10)
+        assert (await eve.hear_end())[0] == 1009
+
+
+async def test_a_player_in_the_race_who_sends_too_much_is_only_away(autojump_clock: MockClock, house: House) -> None:
+    async with house.race("Ann", "Bob") as (ann, bob):
+        await bob.say_map({"type": "say", "text": "x" * 5120})
+        assert (await bob.hear_end())[0] == 1009
+        assert (await ann.hear_of(Presence)).connected is False
+        await ann.move()
+        await ann.hear_of(PlayerView)
+        token = bob.welcome.token if bob.welcome else ""
+        async with house.client() as again:
+            welcome = await again.hello("Bob", token)
+            assert welcome.room is not None
+            await again.join(welcome.room)
+            await again.move()
+            await again.hear_of(PlayerView)
+
+
+async def test_many_messages_that_are_none_close_with_4002(autojump_clock: MockClock, house: House) -> None:
+    async with undisturbed(house), house.guest("Eve") as eve:
+        for _ in range(BAD_MESSAGES):
+            await eve.say_map({"type": "castle"})
+        assert (await eve.hear_end())[0] == CloseCode.TOO_MANY_ERRORS
+        assert [error.code for error in eve.heard if isinstance(error, Error)] == [ErrorCode.UNKNOWN_TYPE] * BAD_MESSAGES
+
+
+async def test_moves_that_are_refused_do_not_count_as_such(autojump_clock: MockClock, house: House) -> None:
+    async with house.race("Ann", "Bob") as (ann, _):
+        for _ in range(3 * BAD_MESSAGES):
+            await ann.move("j8")
+            assert (await ann.error()).code == ErrorCode.ILLEGAL_MOVE
+        await ann.move()
+        await ann.hear_of(PlayerView)
+
+
+async def test_a_flood_is_told_and_then_closed_with_4029(autojump_clock: MockClock) -> None:
+    async with open_house(rate=20, burst=40) as house, undisturbed(house), house.guest("Eve") as eve:
+        await eve.flood(Say(text="spam"), 100)
+        assert (await eve.hear_end())[0] == CloseCode.FLOOD
+        codes = [error.code for error in eve.heard if isinstance(error, Error)]
+        assert codes == [ErrorCode.NOT_IN_ROOM] * 39 + [ErrorCode.TOO_FAST]
+
+
+async def test_who_slows_down_after_being_told_may_stay(autojump_clock: MockClock) -> None:
+    async with open_house(rate=20, burst=40) as house, house.guest("Eve") as eve:
+        await eve.flood(Say(text="spam"), 60)
+        while (await eve.error()).code != ErrorCode.TOO_FAST:
+            pass
+        await trio.sleep(2)
+        await eve.open()
+
+
+async def test_a_flood_in_a_race_harms_only_the_one_who_floods(autojump_clock: MockClock) -> None:
+    async with open_house(rate=20, burst=40) as house, house.race("Ann", "Bob") as (ann, bob):
+        await bob.flood(Move(race=1, seat=1, ply=0, move="j8"), 200)
+        assert (await bob.hear_end())[0] == CloseCode.FLOOD
+        assert (await ann.hear_of(Presence)).connected is False
+        await ann.move()
+        await ann.hear_of(PlayerView)
+        assert [seat.ply for seat in house.only_room.race.seats] == [1, 0]
+
+
+@pytest.mark.parametrize(
+    "flood",
+    [
+        pytest.param(frame_bytes(Opcode.PING) * 200, id="pings"),
+        pytest.param(frame_bytes(Opcode.PONG, b"unasked") * 200, id="pongs"),
+        pytest.param(frame_bytes(Opcode.BINARY, fin=False) + frame_bytes(Opcode.CONT, fin=False) * 200, id="empty fragments"),
+    ],
+)
+async def test_a_flood_of_frames_that_are_no_messages_is_closed_too(autojump_clock: MockClock, flood: bytes) -> None:
+    async with open_house(rate=20, burst=40) as house, undisturbed(house), house.guest("Eve") as eve:
+        await eve.line.stream.send_all(flood)
+        assert (await eve.hear_end())[0] == CloseCode.FLOOD
+
+
+async def test_answering_pings_is_not_held_against_anybody(autojump_clock: MockClock) -> None:
+    async with open_house(rate=0.001, burst=3) as house, house.guest("Ann") as ann:
+        await trio.sleep(600)
+        await ann.open()
+        assert house.connections[0].round_trip_ms == 0
+
+
+async def test_a_message_in_fragments_with_a_ping_between_them_is_understood(autojump_clock: MockClock, house: House) -> None:
+    async with house.guest("Ann") as ann:
+        await ann.open(seats=1)
+        payload = msgpack.packb({"type": "say", "text": "in pieces"})
+        frames = frame_bytes(Opcode.BINARY, payload[:3], fin=False) + frame_bytes(Opcode.PING, b"?")
+        frames += frame_bytes(Opcode.CONT, b"", fin=False) + frame_bytes(Opcode.CONT, payload[3:])
+        await ann.line.stream.send_all(frames)
+        assert (await ann.hear_of(Said)).line.text == "in pieces"
+
+
+async def test_a_message_of_which_a_fragment_was_too_much_is_dropped_whole(autojump_clock: MockClock) -> None:
+    async with open_house(rate=10, burst=4) as house, house.guest("Ann") as ann:
+        await trio.sleep(1)
+        payload = msgpack.packb({"type": "open-race", "options": {}})
+        await ann.line.stream.send_all(
+            frame_bytes(Opcode.BINARY, payload[:3], fin=False)
+            + frame_bytes(Opcode.CONT, b"", fin=False) * 4
+            + frame_bytes(Opcode.CONT, payload[3:])
+        )
+        assert (await ann.error()).code == ErrorCode.TOO_FAST
+        await trio.sleep(1)
+        assert len(house.rooms) == 0
+        await ann.open()
+
+
+@pytest.mark.parametrize(
+    ("frame", "code"),
+    [
+        pytest.param(b"\x82\x00", 1002, id="frame without a mask"),
+        pytest.param(b"\xc2\x80\x00\x00\x00\x00", 1002, id="reserved bit"),
+        pytest.param(b"\x83\x80\x00\x00\x00\x00", 1002, id="opcode that is none"),
+        pytest.param(frame_bytes(Opcode.CONT, b"x"), 1002, id="fragment of nothing"),
+        pytest.param(b"\x82\xff\xff\xff\xff\xff\xff\xff\xff\xff\x00\x00\x00\x00", 1009, id="frame of sixteen exbibytes"),
+    ],
+)
+async def test_what_is_no_websocket_is_closed_by_the_standard_code(
+    autojump_clock: MockClock, house: House, frame: bytes, code: int
+) -> None:
+    async with undisturbed(house), house.guest("Eve") as eve:
+        await eve.line.stream.send_all(frame)
+        assert (await eve.hear_end())[0] == code
+
+
+# ---- the hello
+
+
+async def test_before_the_hello_nothing_else_is_heard(autojump_clock: MockClock, house: House) -> None:
+    async with house.client() as eve:
+        await eve.say(OpenRace(options=RaceOptions(), ref=3))
+        error = await eve.error()
+        assert (error.code, error.ref) == (ErrorCode.HELLO_FIRST, 3)
+        assert len(house.rooms) == 0
+        await eve.hello("Eve")
+        await eve.say(Hello(name="Mallory"))
+        assert (await eve.error()).code == ErrorCode.HELLO_TWICE
+
+
+@pytest.mark.parametrize("name", ["", "   ", "\x1b[31m\x1b[0m", "\u200b\u202e", "\x00\x07\x1b]0;owned\x07"])
+async def test_a_name_of_which_nothing_is_left_is_refused_and_another_may_be_said(
+    autojump_clock: MockClock, house: House, name: str
+) -> None:
+    async with house.client() as eve:
+        await eve.say(Hello(name=name, ref=8))
+        error = await eve.error()
+        assert (error.code, error.path, error.ref) == (ErrorCode.BAD_NAME, "$.name", 8)
+        assert (await eve.hello("Eve")).name == "Eve"
+
+
+async def test_a_name_full_of_escape_sequences_reaches_nobody(autojump_clock: MockClock, house: House) -> None:
+    async with house.guest("Ann") as ann, house.client() as eve:
+        room = await ann.open()
+        welcome = await eve.hello("\x1b[31mE\x1b]0;owned\x07v\x9b2Je\x00\r\n\u202e" + "x" * 100)
+        assert welcome.name.startswith("Eve")
+        assert welcome.name.isprintable()
+        assert len(welcome.name) <= 24
+        await eve.join(room.code)
+        assert (await ann.hear_of(Seated)).name == welcome.name
+        assert all(name.isprintable() for name in house.lobby.state().players)
+
+
+async def test_an_unknown_token_is_refused_and_a_hello_without_one_is_welcome(autojump_clock: MockClock, house: House) -> None:
+    async with house.client() as eve:
+        await eve.say(Hello(name="Eve", token="0" * 32))
+        assert (await eve.error()).code == ErrorCode.UNKNOWN_TOKEN
+        await eve.hello("Eve")
+
+
+@pytest.mark.parametrize("said", [b"", b"\xc0"])
+async def test_without_a_hello_the_connection_is_closed_after_ten_seconds(autojump_clock: MockClock, house: House, said: bytes) -> None:
+    async with house.client() as eve:
+        if said:
+            await eve.say_document(said)
+        began = trio.current_time()
+        assert (await eve.hear_end())[0] == CloseCode.HELLO_TIMEOUT
+        assert 10 <= trio.current_time() - began < 13
+
+
+async def test_a_hello_sent_together_with_the_handshake_is_heard(autojump_clock: MockClock, house: House) -> None:
+    hello = frame_bytes(Opcode.TEXT, b'{"type": "hello", "name": "Eve"}')
+    async with house.listener.dial() as line:
+        await line.send_all(request_bytes(JSON) + hello)
+        received = b""
+        while b'"welcome"' not in received:
+            received += await line.receive_some()
+        assert received.startswith(b"HTTP/1.1 101 ")
+
+
+@pytest.mark.parametrize("goodbye", [frame_bytes(Opcode.CLOSE, b"\x03\xe8"), b""])
+async def test_who_says_everything_at_once_and_is_gone_leaves_nothing_behind(
+    autojump_clock: MockClock, house: House, goodbye: bytes
+) -> None:
+    messages = [b'{"type": "hello", "name": "Eve"}', b'{"type": "follow-lobby"}', b'{"type": "open-race", "options": {}}']
+    async with undisturbed(house):
+        for first in (b"", request_bytes(JSON)):
+            line = house.listener.dial()
+            if not first:
+                await line.send_all(request_bytes(JSON))
+                await line.receive_some()
+            await line.send_all(first + b"".join(frame_bytes(Opcode.TEXT, message) for message in messages) + goodbye)
+            await line.aclose()
+        await trio.sleep(5)
+        assert len(house.players) == 2
+        assert len(house.connections) == 2
+        await trio.sleep(400)
+        assert len(house.rooms) == 1
+
+
+# ---- in a race, over the wire
+
+
+@pytest.mark.parametrize("encoding", [MSGPACK, JSON])
+@pytest.mark.parametrize(
+    ("wrong", "code"),
+    [
+        ({"move": "j8"}, ErrorCode.ILLEGAL_MOVE),
+        ({"move": "castle"}, ErrorCode.BAD_MOVE),
+        ({"ply": 0, "move": "a1"}, ErrorCode.STALE_PLY),
+        ({"ply": 9}, ErrorCode.FUTURE_PLY),
+        ({"seat": 1}, ErrorCode.NOT_YOUR_SEAT),
+        ({"race": 2}, ErrorCode.WRONG_RACE),
+    ],
+)
+async def test_a_bad_move_gets_its_code_and_the_view_and_the_race_goes_on(
+    autojump_clock: MockClock, house: House, encoding: str, wrong: dict[str, Any], code: ErrorCode
+) -> None:
+    async with house.race("Ann", "Bob", encoding=encoding) as (ann, bob):
+        await ann.move()
+        await ann.hear_of(PlayerView)
+        before = [seat.position for seat in house.only_room.race.seats]
+        await ann.move(**{"ref": 5, **wrong})
+        error, current = await ann.hear(), await ann.hear()
+        assert isinstance(error, Error)
+        assert (error.code, error.ref) == (code, 5)
+        assert isinstance(current, CurrentView)
+        assert (current.ply, current.view) == (1, ann.view)
+        assert [seat.position for seat in house.only_room.race.seats] == before
+        await bob.move()
+        await bob.hear_of(PlayerView)
+        await ann.move()
+        await ann.hear_of(PlayerView)
+        for seat in house.only_room.race.seats:
+            assert seat.position is not None
+            assert sorted(seat.position.cards()) == DECK
+
+
+async def test_one_that_vanishes_is_away_and_the_other_races_on(autojump_clock: MockClock, house: House) -> None:
+    async with house.race("Ann", "Bob", grace_s=30) as (ann, bob):
+        await trio.aclose_forcefully(bob.line.stream)
+        presence = await ann.hear_of(Presence)
+        assert (presence.seat, presence.connected, presence.away_ms) == (1, False, 30_000)
+        await ann.move()
+        await ann.hear_of(PlayerView)
+        assert (await ann.hear_of(Progress)).state == "forfeited"
+
+
+async def test_a_stranger_cannot_touch_a_race_he_knows_the_code_of(autojump_clock: MockClock, house: House) -> None:
+    async with undisturbed(house), house.guest("Eve") as eve:
+        (code,) = (room.code for room in house.rooms)
+        await eve.say(JoinRace(code=code))
+        assert (await eve.error()).code == ErrorCode.ROOM_FULL
+        for message in (Move(race=1, seat=0, ply=1, move="s"), Ready(race=1, nonce="0" * 32), Say(text="boo"), LeaveRace()):
+            await eve.say(message)
+        codes = [(await eve.error()).code for _ in range(3)]
+        assert codes == [ErrorCode.NOT_IN_ROOM] * 3

@@ -1,0 +1,52 @@
+"""The rate limiter, against what it promises: never more than it says, never less to who keeps to it, a warning before the end."""
+
+from __future__ import annotations
+
+from itertools import accumulate
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from server.net.limits import RateLimit, Verdict
+
+RATES = st.floats(0.1, 1000)
+BURSTS = st.integers(1, 100)
+
+
+@given(rate=RATES, burst=BURSTS, pauses=st.lists(st.floats(0, 2), max_size=200), start=st.floats(0, 1e9))
+def test_in_no_stretch_of_time_do_more_pass_than_the_burst_and_the_rate_allow(
+    rate: float, burst: int, pauses: list[float], start: float
+) -> None:
+    limit = RateLimit(rate=rate, burst=burst)
+    times = list(accumulate(pauses, initial=start))
+    passed = [now for now in times if limit.judge(now) is Verdict.PASS]
+    for first, since in enumerate(passed):
+        for count, until in enumerate(passed[first:], 1):
+            assert count <= burst + (until - since) * rate + 1e-3 * rate + 1e-6
+
+
+@given(rate=RATES, burst=BURSTS, count=st.integers(0, 300))
+def test_who_keeps_to_the_rate_is_never_refused(rate: float, burst: int, count: int) -> None:
+    limit = RateLimit(rate=rate, burst=burst)
+    assert all(limit.judge(1000 + number * 1.001 / rate) is Verdict.PASS for number in range(count))
+
+
+@given(rate=RATES, burst=BURSTS)
+def test_a_flood_is_told_once_then_dropped_then_closed(rate: float, burst: int) -> None:
+    limit = RateLimit(rate=rate, burst=burst)
+    verdicts = [limit.judge(1.0) for _ in range(2 * burst + 1)]
+    assert verdicts == [Verdict.PASS] * burst + [Verdict.TELL] + [Verdict.DROP] * (burst - 1) + [Verdict.CLOSE]
+
+
+@given(rate=RATES, burst=BURSTS, floods=st.integers(2, 20))
+def test_who_is_quiet_after_a_flood_is_forgiven_and_told_again_the_next_time(rate: float, burst: int, floods: int) -> None:
+    limit = RateLimit(rate=rate, burst=burst)
+    for number in range(floods):
+        now = number * (burst + 1) / rate
+        assert [limit.judge(now) for _ in range(burst + 1)] == [Verdict.PASS] * burst + [Verdict.TELL]
+
+
+def test_who_goes_on_and_on_a_little_too_fast_is_closed_in_the_end() -> None:
+    limit = RateLimit(rate=20, burst=40)
+    verdicts = [limit.judge(number / 25) for number in range(3000)]
+    assert verdicts.index(Verdict.CLOSE) > 300

@@ -1,0 +1,228 @@
+"""Peers that do not read: nobody waits for them, what they missed is made good, and who sleeps for good is cut off.
+
+The kernel holds a few kilobytes a line here, so that a line fills up as it would over a bad network.
+"""
+
+from __future__ import annotations
+
+import pytest
+import trio
+import trio.testing
+from trio.testing import MockClock
+from websockets.frames import Opcode
+
+from protocol.client_messages import FollowLobby, LeaveRace, Say
+from protocol.codec import JSON, MSGPACK, encode
+from protocol.errors import CloseCode
+from protocol.server_messages import Left, Lobby, Presence, Progress, Room, Said, ServerMessage
+from protocol.views import ChatLine
+from server.net.connection import CLOSING_S, OUTBOX_BYTES, STALL_S, PeerConnection
+from server.rooms.outgoing import Outgoing
+from tests.server.net.wire import Client, House, frame_bytes
+
+SMALL = 4096
+LINE = "x" * 200
+
+
+def said(version: int, size: int = 200) -> Outgoing:
+    return Outgoing(Said(version=version, line=ChatLine(seat=0, name="Ann", text="x" * size)))
+
+
+async def chatter(client: Client, lines: int) -> None:
+    """Talk, hear oneself talk, and forget it."""
+    for number in range(lines):
+        await client.say(Say(text=LINE))
+        if number % 50 == 49:
+            for _ in range(50):
+                await client.hear_of(Said)
+
+
+def waiting(connection: PeerConnection) -> int:
+    return sum(map(len, connection.protocol.writes))
+
+
+async def test_a_reader_who_falls_behind_is_told_everything_anew_when_he_reads_again(autojump_clock: MockClock, house: House) -> None:
+    async with house.guest("Ann") as ann, house.guest("Bob", buffer=SMALL, max_queue=1) as bob:
+        code = (await ann.open(seats=2)).code
+        await bob.join(code)
+        ends = house.connections
+        await chatter(ann, 600)
+        assert 0 < waiting(ends[1]) <= OUTBOX_BYTES + 1000
+        assert waiting(ends[0]) == 0
+        last = ann.version
+        with trio.fail_after(15):
+            while bob.version < last:
+                await bob.hear()
+        assert isinstance(bob.heard[-1], Room)
+        assert bob.gaps == 0
+        assert len(bob.heard) < 600
+        await ann.say(Say(text="with us again?"))
+        assert (await bob.hear_of(Said)).line.text == "with us again?"
+        assert bob.gaps == 0
+
+
+async def test_a_reader_who_is_slow_but_within_bounds_misses_nothing(autojump_clock: MockClock, house: House) -> None:
+    async with house.guest("Ann") as ann, house.guest("Bob", buffer=SMALL, max_queue=1) as bob:
+        await bob.join((await ann.open(seats=2)).code)
+        heard = 0
+        for _ in range(12):
+            await chatter(ann, 100)
+            while bob.version < ann.version:
+                await bob.hear()
+                heard += 1
+        assert bob.gaps == 0
+        assert len([message for message in bob.heard if isinstance(message, Said)]) == heard == 1200
+
+
+async def test_nobody_waits_for_one_that_never_reads_and_his_line_is_cut(
+    autojump_clock: MockClock, house: House, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
+    async with house.race("Ann", "Bob") as (ann, bob), house.guest("Eve", buffer=SMALL, max_queue=1, close_timeout=0.1) as eve:
+        del bob
+        await ann.say(Say(text="hello"))
+        await ann.hear_of(Said)
+        await eve.say(FollowLobby())
+        end = house.connections[2]
+        began = trio.current_time()
+        for number in range(1000):
+            end.post(said(number))
+        assert trio.current_time() == began
+        await ann.move()
+        await trio.sleep(STALL_S - 1)
+        assert end.protocol.state.name == "OPEN"
+        await trio.sleep(CLOSING_S + 2)
+        assert end.protocol.state.name == "CLOSED"
+        assert end.protocol.close_sent is not None
+        assert end.protocol.close_sent.code == CloseCode.TOO_SLOW
+        told = [record.getMessage() for record in caplog.records if record.name == "carpet.net"]
+        assert told == ["None does not read: closed"]
+        assert len(house.players) == 2
+        assert ann.gaps == 0
+
+
+async def test_a_racer_who_never_reads_is_away_for_the_other_who_plays_on(autojump_clock: MockClock, house: House) -> None:
+    async with house.guest("Ann") as ann, house.guest("Bob", buffer=SMALL, max_queue=1, close_timeout=0.1) as bob:
+        await bob.join((await ann.open(seats=2, grace_s=30)).code)
+        await house.start(ann, bob)
+        await chatter(ann, 500)
+        presence = await ann.hear_of(Presence)
+        assert (presence.seat, presence.connected) == (1, False)
+        await ann.move()
+        assert (await ann.hear_of(Progress)).state == "forfeited"
+        assert house.only_room.race.seats[0].ply == 1
+
+
+async def test_a_reader_who_is_always_behind_but_reads_on_is_not_cut(autojump_clock: MockClock, house: House) -> None:
+    async with house.guest("Ann", buffer=SMALL, max_queue=1) as ann:
+        (end,) = house.connections
+        for number in range(200):
+            end.post(said(number))
+        # Much longer than STALL_S, and at no time is there nothing that waits.
+        for number in range(200, 1200):
+            assert waiting(end) > 0
+            end.post(said(number))
+            assert (await ann.hear_of(Said)).version == number - 200
+            await trio.sleep(0.05)
+        assert end.protocol.state.name == "OPEN"
+
+
+@pytest.mark.parametrize("encoding", [MSGPACK, JSON])
+async def test_one_message_of_any_size_goes_through_an_empty_outbox(autojump_clock: MockClock, house: House, encoding: str) -> None:
+    async with house.guest("Ann", encoding, buffer=SMALL) as ann:
+        (end,) = house.connections
+        end.post(said(1, 5 * OUTBOX_BYTES))
+        end.post(said(2))
+        assert len((await ann.hear_of(Said)).line.text) == 5 * OUTBOX_BYTES
+        # What came behind it was too much; since this one sits in no room, there is nothing to be told anew.
+        end.post(said(3))
+        assert (await ann.hear_of(Said)).version == 3
+
+
+async def test_a_follower_of_the_lobby_gets_its_newest_state_after_missing_some(autojump_clock: MockClock, house: House) -> None:
+    async with house.guest("Ann", buffer=SMALL, max_queue=1) as ann:
+        await ann.say(FollowLobby())
+        await ann.hear_of(Lobby)
+        (end,) = house.connections
+        for number in range(1000):
+            end.post(said(number))
+        async with house.guest("Bob") as bob:
+            code = (await bob.open()).code
+            await trio.sleep(1)
+            while not (isinstance(message := await ann.hear(), Lobby) and [race.code for race in message.races] == [code]):
+                pass
+
+
+async def test_who_leaves_while_he_does_not_read_is_told_so_and_not_seated_again(autojump_clock: MockClock, house: House) -> None:
+    async with house.guest("Ann") as ann, house.guest("Bob", buffer=SMALL, max_queue=1) as bob:
+        room = await ann.open(seats=2)
+        await bob.join(room.code)
+        end = house.connections[1]
+        for number in range(1000):
+            end.post(said(number))
+        await bob.say(LeaveRace())
+        await trio.sleep(1)
+        assert house.only_room.race.seats[1].player is None
+        while not isinstance(await bob.hear(), Left):
+            pass
+        await trio.testing.wait_all_tasks_blocked()
+        assert house.only_room.race.seats[1].player is None
+        assert not any(isinstance(message, Room) for message in bob.heard[2:])
+
+
+async def test_frames_keep_their_order_when_the_library_sends_between_them(autojump_clock: MockClock, house: House) -> None:
+    async with house.guest("Ann", buffer=SMALL, max_queue=1) as ann:
+        (end,) = house.connections
+        for number in range(200):
+            end.post(said(number))
+            if number % 20 == 0:
+                await ann.line.stream.send_all(frame_bytes(Opcode.PING, b"p%d" % number))
+                await trio.lowlevel.checkpoint()
+        versions = [(await ann.hear_of(Said)).version for _ in range(200)]
+        assert versions == list(range(200))
+
+
+async def test_posting_to_a_line_that_is_gone_is_nobody_elses_affair(autojump_clock: MockClock, house: House) -> None:
+    async with house.guest("Ann") as ann:
+        (end,) = house.connections
+        await trio.aclose_forcefully(ann.line.stream)
+        for number in range(500):
+            end.post(said(number, 1000))
+        await trio.sleep(1)
+        end.post(said(0))
+        assert end.protocol.state.name == "CLOSED"
+        assert len(house.players) == 0
+
+
+async def test_a_failure_while_a_peer_is_brought_up_to_date_ends_its_line_and_nothing_else(
+    autojump_clock: MockClock, house: House, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(*_: object) -> None:
+        raise RuntimeError("a bug")
+
+    monkeypatch.setattr(house.dispatch, "resynchronise", fail)
+    async with house.guest("Ann") as ann, house.guest("Eve", buffer=SMALL, max_queue=1) as eve:
+        for number in range(1000):
+            house.connections[1].post(said(number))
+        assert (await eve.hear_end())[0] == 1006
+        await ann.open()
+    assert "failed" in caplog.text
+
+
+async def test_a_message_to_many_is_encoded_and_framed_once_for_each_encoding(
+    autojump_clock: MockClock, house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    encoded: list[str] = []
+
+    def counted(message: ServerMessage, subprotocol: str) -> bytes:
+        encoded.append(subprotocol)
+        return encode(message, subprotocol)
+
+    async with house.guest("A") as a, house.guest("B", JSON) as b, house.guest("C") as c, house.guest("D", JSON) as d:
+        monkeypatch.setattr("server.rooms.outgoing.encode", counted)
+        outgoing = said(1)
+        for connection in house.connections:
+            connection.post(outgoing)
+        messages = [await client.hear_of(Said) for client in (a, b, c, d)]
+        assert messages == [outgoing.message] * 4
+        assert sorted(encoded) == [JSON, MSGPACK]

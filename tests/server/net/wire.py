@@ -1,0 +1,254 @@
+"""What the tests of the wire share: a whole server in memory, and clients that speak real WebSocket to it.
+
+The lines are pairs of sockets of the kernel, so that they fill up as real ones do; the clock is virtual. Nothing needs a port.
+"""
+
+from __future__ import annotations
+
+import random
+import socket
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from typing import Any, TypeVar
+
+import trio
+from websockets.exceptions import ConnectionClosed
+from websockets.frames import Frame, Opcode
+from websockets.trio.client import ClientConnection, connect
+from websockets.typing import Subprotocol
+
+from protocol.client_messages import ClientMessage, Hello, JoinRace, Move, OpenRace, Ready
+from protocol.codec import ENCODINGS, MSGPACK, encode, server_message_decoder
+from protocol.server_messages import CurrentView, Dealt, Error, PlayerView, Room, ServerMessage, Started, Welcome
+from protocol.views import RaceOptions, View
+from server.lobby.lobby import Lobby
+from server.lobby.players import Players
+from server.net.connection import PeerConnection
+from server.net.dispatch import Dispatch
+from server.net.listener import serving
+from server.net.stream import SocketStream
+from server.rooms.clock import Clock
+from server.rooms.registry import Rooms
+from server.rooms.room import Room as ServedRoom
+
+Kind = TypeVar("Kind")
+
+_DECODERS = {name: server_message_decoder(name) for name in ENCODINGS}
+
+
+class PairListener(trio.abc.Listener[SocketStream]):
+    """A listener whose connections are made by `dial`."""
+
+    def __init__(self) -> None:
+        # The library names the address it listens on in its log.
+        self.socket = socket.socket(socket.AF_UNIX)
+        self._accepted, self._waiting = trio.open_memory_channel[SocketStream](100)
+
+    async def accept(self) -> SocketStream:
+        try:
+            return await self._waiting.receive()
+        except trio.ClosedResourceError:
+            raise trio.ClosedResourceError from None
+
+    async def aclose(self) -> None:
+        self.socket.close()
+        self._waiting.close()
+        await trio.lowlevel.checkpoint()
+
+    def dial(self, *, buffer: int | None = None) -> SocketStream:
+        """The client's end of a new connection. buffer: bytes that the kernel holds of what the server sends, about."""
+        ours, theirs = socket.socketpair()
+        if buffer is not None:
+            theirs.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, buffer)
+        self._accepted.send_nowait(SocketStream(theirs))
+        return SocketStream(ours)
+
+
+class Client:
+    """One connection: it says messages or worse, and reads what it is told when a test asks for it."""
+
+    def __init__(self, line: ClientConnection) -> None:
+        self.line = line
+        self.heard: list[ServerMessage] = []
+        self.welcome: Welcome | None = None
+        self.room: Room | None = None
+        self.view: View | None = None
+        self.seat = self.ply = self.version = 0
+        self.gaps = 0
+        assert line.subprotocol is not None
+        self.encoding: Subprotocol = line.subprotocol
+
+    async def say(self, message: ClientMessage) -> None:
+        await self.say_document(encode(message, self.encoding))
+
+    async def say_document(self, payload: bytes) -> None:
+        await self.line.send(payload, text=not ENCODINGS[self.encoding].binary)
+
+    async def say_map(self, document: dict[str, Any]) -> None:
+        """Any map, whatever it means."""
+        await self.say_document(ENCODINGS[self.encoding].pack(document))
+
+    async def flood(self, message: ClientMessage, count: int) -> None:
+        """Say it again and again, as far as the server lets it come."""
+        with suppress(ConnectionClosed):
+            for _ in range(count):
+                await self.say(message)
+
+    async def hear(self) -> ServerMessage:
+        """The next message. Raises ConnectionClosed."""
+        with trio.fail_after(100):
+            message: ServerMessage = _DECODERS[self.encoding].decode(await self.line.recv(decode=False))
+        self.heard.append(message)
+        version = getattr(message, "version", None)
+        if isinstance(version, int):
+            self.gaps += not isinstance(message, Room) and version != self.version + 1
+            self.version = version
+        match message:
+            case Welcome():
+                self.welcome = message
+            case Room(seat=seat, view=view):
+                self.room, self.seat, self.view = message, seat or 0, view
+            case Dealt(view=view):
+                self.view, self.ply = view, 0
+            case PlayerView(view=view, ply=ply) | CurrentView(view=view, ply=ply):
+                self.view, self.ply = view, ply
+            case _:
+                pass
+        return message
+
+    async def hear_of(self, kind: type[Kind]) -> Kind:
+        """Read on to the first message of this kind."""
+        while True:
+            message = await self.hear()
+            if isinstance(message, kind):
+                return message
+
+    async def hear_end(self) -> tuple[int, str]:
+        """Read on to the end of the connection: the close code and reason."""
+        try:
+            while True:
+                await self.hear()
+        except ConnectionClosed as closed:
+            return (closed.rcvd.code, closed.rcvd.reason) if closed.rcvd is not None else (1006, "")
+
+    async def error(self) -> Error:
+        return await self.hear_of(Error)
+
+    # ---- the usual course of things
+
+    async def hello(self, name: str = "Ann", token: str | None = None) -> Welcome:
+        await self.say(Hello(name=name, token=token))
+        return await self.hear_of(Welcome)
+
+    async def open(self, **options: Any) -> Room:
+        await self.say(OpenRace(options=RaceOptions(**options)))
+        return await self.hear_of(Room)
+
+    async def join(self, code: str, version: int = 0) -> Room:
+        await self.say(JoinRace(code=code, version=version))
+        return await self.hear_of(Room)
+
+    async def ready(self) -> None:
+        await self.say(Ready(race=1, nonce="ab" * 16))
+
+    async def move(self, move: str = "s", **changes: Any) -> None:
+        await self.say(Move(**{"race": 1, "seat": self.seat, "ply": self.ply, "move": move, **changes}))
+
+
+def request_bytes(encoding: str = MSGPACK) -> bytes:
+    """The request of an opening handshake, for who sends bytes by hand."""
+    lines = (
+        "GET / HTTP/1.1",
+        "Host: carpet.test",
+        "Upgrade: websocket",
+        "Connection: Upgrade",
+        "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==",
+        "Sec-WebSocket-Version: 13",
+        f"Sec-WebSocket-Protocol: {encoding}",
+    )
+    return "\r\n".join([*lines, "", ""]).encode()
+
+
+def frame_bytes(opcode: Opcode, payload: bytes = b"", *, fin: bool = True) -> bytes:
+    """One frame as a client sends it."""
+    return Frame(opcode, payload, fin=fin).serialize(mask=True)
+
+
+class House:
+    """A server with everything but a port."""
+
+    def __init__(self, nursery: trio.Nursery, *, rate: float, burst: int, max_rooms: int) -> None:
+        self.clock = Clock()
+        entropy = random.Random(5).randbytes
+        self.rooms = Rooms(nursery, clock=self.clock, entropy=entropy, software="test", max_rooms=max_rooms, bots_wait=False)
+        self.players = Players(entropy=entropy)
+        self.lobby = Lobby(self.rooms, self.players)
+        self.dispatch = Dispatch(
+            rooms=self.rooms, players=self.players, lobby=self.lobby, clock=self.clock, software="test", rate=rate, burst=burst
+        )
+        self.listener = PairListener()
+        self._nursery = nursery
+
+    @asynccontextmanager
+    async def client(self, encoding: str = MSGPACK, *, buffer: int | None = None, **options: Any) -> AsyncIterator[Client]:
+        """A connection, the handshake done. It takes all that comes, and answers pings, also when no test reads: max_queue=1 stops that."""
+        fixed: dict[str, Any] = {"compression": None, "ping_interval": None, "close_timeout": 1, "proxy": None, "max_queue": None}
+        stream = self.listener.dial(buffer=buffer)
+        async with connect("ws://carpet.test/", stream=stream, subprotocols=[Subprotocol(encoding)], **{**fixed, **options}) as line:
+            try:
+                yield Client(line)
+            finally:
+                # The library would wait for ever to go on reading what is closed.
+                if line.recv_flow_control is not None:
+                    line.resume_reading()
+
+    @asynccontextmanager
+    async def guest(self, name: str = "Ann", encoding: str = MSGPACK, **options: Any) -> AsyncIterator[Client]:
+        """A connection that has said hello."""
+        async with self.client(encoding, **options) as client:
+            await client.hello(name)
+            yield client
+
+    @property
+    def connections(self) -> list[PeerConnection]:
+        """The server's ends, in the order in which they came."""
+        return list(self.dispatch._visits)
+
+    @property
+    def only_room(self) -> ServedRoom:
+        (room,) = self.rooms
+        return room
+
+    @asynccontextmanager
+    async def race(self, *names: str, encoding: str = MSGPACK, **options: Any) -> AsyncIterator[tuple[Client, ...]]:
+        """Clients in a race that has just begun."""
+        async with self.guest(names[0], encoding) as first:
+            code = (await first.open(seats=len(names), **options)).code
+            if len(names) == 1:
+                await self.start(first)
+                yield (first,)
+                return
+            async with self.guest(names[1], encoding) as second:
+                assert len(names) == 2
+                await second.join(code)
+                await self.start(first, second)
+                yield first, second
+
+    @staticmethod
+    async def start(*clients: Client) -> None:
+        for client in clients:
+            await client.ready()
+        for client in clients:
+            await client.hear_of(Started)
+
+
+@asynccontextmanager
+async def open_house(*, rate: float = 1e6, burst: int = 1_000_000, max_rooms: int = 100) -> AsyncIterator[House]:
+    """A server that runs inside the block, and is stopped as a real one is."""
+    async with trio.open_nursery() as nursery:
+        house = House(nursery, rate=rate, burst=burst, max_rooms=max_rooms)
+        nursery.start_soon(house.lobby.run)
+        async with serving(house.dispatch, [house.listener]):
+            yield house
+            await house.rooms.stop()
+        nursery.cancel_scope.cancel()
