@@ -37,12 +37,14 @@ class DealRecord(Struct, frozen=True, kw_only=True):
 class SeatRecord(Struct, frozen=True, kw_only=True):
     """One seat: who sat there, how it ended, and where that put it.
 
+    round_trip_ms: as measured for the start, by half of which (150 ms at most) its first view went out early; 0 for bots.
     place: 1 for the winner; seats that nothing sets apart share a place. home_at_ms: when `home` was reached.
     ended_at_ms: when the seat ended. Both are from the start, less the round-trip credit.
     """
 
     name: str
     bot: str | None
+    round_trip_ms: int
     state: SeatState
     place: int
     home: int

@@ -69,7 +69,7 @@ def _replay(record: Record, number: int, seat: SeatRecord, first: Position) -> S
             raise BadRecord(f"{where}: home is {move.home} but {position.home} cards are home after it")
         played.append(Played(move.move, move.at_ms, move.received_ms, move.credit_ms, move.home))
     _check_end(number + 1, seat, position, at_ms)
-    return SeatReport(seat.name, seat.bot, seat.state, seat.ended_at_ms, tuple(played))
+    return SeatReport(seat.name, seat.bot, seat.round_trip_ms, seat.state, seat.ended_at_ms, tuple(played))
 
 
 def _check_time(move: MoveRecord, previous_ms: int, where: str) -> None:

@@ -73,6 +73,7 @@ class Seat:
     connected: bool = True
     away_until: int | None = None
     round_trip_ms: int | None = None
+    start_round_trip_ms: int = 0
     deal_at: int | None = None
     dealt: bool = False
     state: SeatState = "waiting"
@@ -91,7 +92,14 @@ class Seat:
 
     @property
     def report(self) -> SeatReport:
-        return SeatReport(name=self.name, bot=self.bot, state=self.state, ended_at_ms=self.ended_at, played=tuple(self.played))
+        return SeatReport(
+            name=self.name,
+            bot=self.bot,
+            round_trip_ms=self.start_round_trip_ms,
+            state=self.state,
+            ended_at_ms=self.ended_at,
+            played=tuple(self.played),
+        )
 
 
 class Race:
@@ -215,8 +223,9 @@ class Race:
         self.starts_at = now + self.options.countdown_s * 1000
         for seat in self.seats:
             seat.position = self._first
-            seat.deal_at = self.starts_at - credit(seat.round_trip_ms or 0)
-        return StartSet(self.starts_at, tuple(seat.round_trip_ms or 0 for seat in self.seats))
+            seat.start_round_trip_ms = seat.round_trip_ms or 0
+            seat.deal_at = self.starts_at - credit(seat.start_round_trip_ms)
+        return StartSet(self.starts_at, tuple(seat.start_round_trip_ms for seat in self.seats))
 
     def _play(self, seat: Seat, ply: int, text: str, now: int) -> Iterator[RaceEvent]:
         if self.phase == "over":

@@ -26,6 +26,7 @@ class Played:
 class SeatReport:
     name: str
     bot: str | None
+    round_trip_ms: int
     state: SeatState
     ended_at_ms: int
     played: tuple[Played, ...]
@@ -48,6 +49,7 @@ def seat_records(seats: tuple[SeatReport, ...], first_home: int) -> tuple[SeatRe
         SeatRecord(
             name=seat.name,
             bot=seat.bot,
+            round_trip_ms=seat.round_trip_ms,
             state=seat.state,
             place=place,
             home=home,

@@ -176,6 +176,7 @@ def test_the_longest_record_fits_one_message(subprotocol: str) -> None:
         SeatRecord(
             name="\U0001f0a1" * 24,
             bot="\U0001f0a1" * 24,
+            round_trip_ms=3_600_000,
             state="out-of-time",
             place=1,
             home=104,

@@ -137,7 +137,7 @@ def test_a_record_with_any_one_thing_changed_is_rejected_with_a_sentence(make: C
     assert tried > 300
 
 
-NOT_OF_THE_GAME = {"software", "room", "race", "started_at_ms", "countdown_s", "grace_s", "digest", "name", "bot"}
+NOT_OF_THE_GAME = {"software", "room", "race", "started_at_ms", "countdown_s", "grace_s", "digest", "name", "bot", "round_trip_ms"}
 """Fields that neither the rules nor the other fields determine: only the digest holds them."""
 
 
