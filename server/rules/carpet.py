@@ -19,7 +19,7 @@ from typing import Final
 from protocol.cards import DECK_SIZE, SUIT_SIZE, SUITS, Card, rank, suit
 from protocol.shuffle import redeal_label, shuffle
 from server.rules.moves import REDEAL, STOCK, WASTE
-from server.rules.position import Family, IllegalMove, RuleSet, cards_of, position_text, slot_names
+from server.rules.position import Family, PositionBase, RuleSet, slot_names
 
 _COLUMNS: Final = 5
 _ROWS: Final = 4
@@ -75,6 +75,10 @@ class CarpetRules(RuleSet):
     refill: Refill
     turning: Turning
 
+    @property
+    def has_waste(self) -> bool:
+        return True
+
     def lay_out(self, deck: tuple[Card, ...], seed: bytes) -> "CarpetPosition":
         heights = [0] * len(SUITS)
         if self.aces is Aces.LIFTED:
@@ -93,7 +97,7 @@ class CarpetRules(RuleSet):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class CarpetPosition:
+class CarpetPosition(PositionBase):
     """A position of the family; satisfies server.rules.position.Position."""
 
     rules: CarpetRules
@@ -106,7 +110,6 @@ class CarpetPosition:
     """Cards on the foundation of each suit, which is also the place within its suit of the card wanted next."""
     pending: str | None
     redeals_left: int
-    _legal_moves: tuple[str, ...] | None = field(default=None, init=False, compare=False)
 
     @property
     def piles(self) -> Mapping[str, tuple[Card, ...]]:
@@ -119,37 +122,6 @@ class CarpetPosition:
     @property
     def home(self) -> int:
         return sum(self.heights)
-
-    @property
-    def is_over(self) -> bool:
-        return not self.legal_moves()
-
-    @property
-    def is_won(self) -> bool:
-        return sum(self.heights) == DECK_SIZE
-
-    @property
-    def text(self) -> str:
-        return position_text(self)
-
-    def __repr__(self) -> str:
-        return f"<CarpetPosition {self.text}>"
-
-    def cards(self) -> tuple[Card, ...]:
-        return cards_of(self)
-
-    def legal_moves(self) -> tuple[str, ...]:
-        moves = self._legal_moves
-        if moves is None:
-            moves = self._find_legal_moves()
-            # The one write to a frozen value: it only keeps what follows from the other fields.
-            object.__setattr__(self, "_legal_moves", moves)
-        return moves
-
-    def play(self, move: str) -> "CarpetPosition":
-        if move not in self.legal_moves():
-            raise IllegalMove(move, self)
-        return self.play_unchecked(move)
 
     def play_unchecked(self, move: str) -> "CarpetPosition":
         if move == STOCK:

@@ -1,7 +1,7 @@
 """The port of the rules: what a rule set and a position are to the rest of the server.
 
-Owns the two interfaces, RuleSet and Position, which all twelve rule sets satisfy, and what follows from them alone: the
-outcome, the text form, the count of the cards. Must not know any family of rules.
+Owns the two interfaces, RuleSet and Position, which all twelve rule sets satisfy, and what follows from them alone: how a
+move is checked, the outcome, the text form, the count of the cards. Must not know any family of rules.
 
 A position shows everything, the order of the stock too. What a player may see of it is decided in one place,
 server/race/view.py. So neither a position's text nor the text of an IllegalMove is for a player's eyes.
@@ -9,10 +9,10 @@ server/race/view.py. So neither a position's text nor the text of an IllegalMove
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import lru_cache
-from typing import Final, Protocol
+from typing import Final, Protocol, Self, TypeVar
 
 from protocol.cards import CARD_TEXT, DECK_SIZE, SUIT_SIZE, SUITS, Card, fresh_deck
 from protocol.shuffle import DEAL_LABEL, shuffle
@@ -89,10 +89,10 @@ class Position(Protocol):
     def legal_moves(self) -> tuple[str, ...]:
         """Every legal move as text, sorted as ASCII. Found once for a position and kept."""
 
-    def play(self, move: str) -> "Position":
+    def play(self, move: str) -> Self:
         """The position after a move and the refills it forces; IllegalMove, with this position unchanged, otherwise."""
 
-    def play_unchecked(self, move: str) -> "Position":
+    def play_unchecked(self, move: str) -> Self:
         """The same for a move known to be legal. What it does with any other one is not defined."""
 
     def cards(self) -> tuple[Card, ...]:
@@ -130,6 +130,11 @@ class RuleSet(ABC):
     move_limit: int | None = None
     """The number of moves after which a seat is stopped, where cards could go round in circles."""
 
+    @property
+    @abstractmethod
+    def has_waste(self) -> bool:
+        """Whether there ever is a waste, for a board to leave room for it."""
+
     @abstractmethod
     def lay_out(self, deck: tuple[Card, ...], seed: bytes) -> Position:
         """The first position from a shuffled deck. The seed is only for the redeals to come."""
@@ -151,6 +156,56 @@ class RuleSet(ABC):
         if self.decks == 1:
             return tuple(SUITS)
         return tuple(suit + sign for suit in SUITS for sign in "+-")
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class PositionBase(ABC):
+    """The part of a position that is the same in every family; a family's own satisfies Position with it."""
+
+    rules: RuleSet
+    _legal_moves: tuple[str, ...] | None = field(default=None, init=False, compare=False)
+
+    @property
+    @abstractmethod
+    def home(self) -> int: ...
+
+    @abstractmethod
+    def _find_legal_moves(self) -> tuple[str, ...]: ...
+
+    def legal_moves(self) -> tuple[str, ...]:
+        moves = self._legal_moves
+        if moves is None:
+            moves = self._find_legal_moves()
+            # The one write to a frozen value: it only keeps what follows from the other fields.
+            object.__setattr__(self, "_legal_moves", moves)
+        return moves
+
+    # Not Self, which would not say that it is a Position as well.
+    def play(self: "_PositionT", move: str) -> "_PositionT":  # noqa: PYI019
+        if move not in self.legal_moves():
+            raise IllegalMove(move, self)
+        return self.play_unchecked(move)
+
+    @property
+    def is_over(self) -> bool:
+        return not self.legal_moves()
+
+    @property
+    def is_won(self) -> bool:
+        return self.home == self.rules.deck_size
+
+    @property
+    def text(self: Position) -> str:
+        return position_text(self)
+
+    def cards(self: Position) -> tuple[Card, ...]:
+        return cards_of(self)
+
+    def __repr__(self: Position) -> str:
+        return f"<{type(self).__name__} {self.text}>"
+
+
+_PositionT = TypeVar("_PositionT", bound=Position)
 
 
 @lru_cache
