@@ -1,0 +1,63 @@
+"""The eight foundations that families 2 and 3 share: for each suit one built up from the Ace and one built down from the King.
+
+Owns which cards are lifted for them, which card each wants next, and the text of the moves onto them. Must not know where
+the other cards lie.
+
+Heights are eight numbers in the order `S+ S- H+ H- D+ D- C+ C-`. With two decks a suit has two copies of each rank, one
+for each of its foundations; which copy goes to which does not matter.
+"""
+
+from typing import Final, TypeAlias
+
+from protocol.cards import SUIT_SIZE, SUITS, Card, rank, suit
+
+UP: Final = "+"
+DOWN: Final = "-"
+FOUNDATIONS: Final = tuple(suit + sign for suit in SUITS for sign in (UP, DOWN))
+FOUNDED: Final = (1,) * len(FOUNDATIONS)
+"""The heights at the deal: an Ace and a King of each suit are lifted."""
+
+Heights: TypeAlias = tuple[int, ...]
+HomeMoves: TypeAlias = tuple[tuple[str, ...], ...]
+"""The moves of one source onto the foundations, by the code that `wanted` has for its card."""
+
+_UP_CODE: Final = 1
+_DOWN_CODE: Final = 2
+
+
+def lift_aces_and_kings(deck: tuple[Card, ...]) -> tuple[Card, ...]:
+    """The deck without one Ace and one King of each suit, the copies met first; the rest keeps its order."""
+    lifted: set[Card] = set()
+    rest: list[Card] = []
+    for card in deck:
+        if rank(card) in (1, SUIT_SIZE) and card not in lifted:
+            lifted.add(card)
+        else:
+            rest.append(card)
+    return tuple(rest)
+
+
+def wanted(heights: Heights) -> dict[Card, int]:
+    """The cards that some foundation wants next, each with its code: 1 for one built up, 2 for one built down, 3 for both."""
+    codes: dict[Card, int] = {}
+    ace = 0
+    for up, down in zip(heights[::2], heights[1::2], strict=True):
+        if up < SUIT_SIZE:
+            codes[ace + up] = _UP_CODE
+        if down < SUIT_SIZE:
+            card = ace + SUIT_SIZE - 1 - down
+            codes[card] = codes.get(card, 0) | _DOWN_CODE
+        ace += SUIT_SIZE
+    return codes
+
+
+def home_moves(source: str) -> HomeMoves:
+    up, down = source + UP, source + DOWN
+    return (), (up,), (down,), (up, down)
+
+
+def raised(heights: Heights, card: Card, sign: str) -> Heights:
+    """The heights with the card on the foundation of its suit that the sign names."""
+    after = list(heights)
+    after[2 * suit(card) + (sign == DOWN)] += 1
+    return tuple(after)

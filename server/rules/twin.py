@@ -1,0 +1,183 @@
+"""Family 2, twin foundations: two decks, 20 piles, and a foundation up from the Ace and one down from the King for each suit.
+
+Owns the engine of the family and the columns by which its rule sets differ: how the stock is turned, whether an emptied
+pile is refilled, whether cards may be spread onto empty piles. Must not know which rule sets there are, nor any of them
+by its id.
+
+The rules of the file:
+- A pile's top card, or the waste's card, that a foundation of its suit wants goes there.
+- `s` turns one card onto the waste, which has room for one, or deals one onto every pile, as Turning says.
+- The waste's card goes onto any pile, empty or not, whatever it is.
+- Where piles are refilled, one that becomes empty gets the next stock card as part of the same move.
+- Where cards are spread, a top card may move to an empty pile once the stock is used up, unless it lies alone.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum, auto
+from functools import lru_cache
+from typing import Final, NamedTuple, TypeAlias
+
+from protocol.cards import Card
+from server.rules.foundations import FOUNDATIONS, FOUNDED, Heights, HomeMoves, home_moves, lift_aces_and_kings, raised, wanted
+from server.rules.moves import STOCK, WASTE
+from server.rules.position import Family, PositionBase, RuleSet
+
+Pile: TypeAlias = tuple[Card, ...]
+
+
+class Turning(Enum):
+    """What `s` does."""
+
+    ONE = auto()
+    """It turns the next card onto the waste, which must be empty."""
+    ROW = auto()
+    """It deals a card onto every pile in slot order, as far as the stock reaches."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TwinRules(RuleSet):
+    """A rule set of the family."""
+
+    family: Family = field(default=Family.TWIN, init=False)
+    decks: int = field(default=2, init=False)
+    turning: Turning
+    refilled: bool
+    """A pile that becomes empty gets the next stock card."""
+    spread: bool
+    """Once the stock is used up, top cards may move to empty piles."""
+
+    @property
+    def has_waste(self) -> bool:
+        return self.turning is Turning.ONE
+
+    def lay_out(self, deck: tuple[Card, ...], seed: bytes) -> "TwinPosition":
+        rest = lift_aces_and_kings(deck)
+        dealt = len(self.slots)
+        return TwinPosition(self, tuple((card,) for card in rest[:dealt]), (), rest[dealt:], FOUNDED)
+
+
+class _Texts(NamedTuple):
+    """The move texts of a layout, by the number of the pile."""
+
+    number: dict[str, int]
+    home: tuple[HomeMoves, ...]
+    from_waste: tuple[str, ...]
+    between: tuple[tuple[str, ...], ...]
+
+
+@lru_cache
+def _texts(slots: tuple[str, ...]) -> _Texts:
+    return _Texts(
+        number={slot: number for number, slot in enumerate(slots)},
+        home=tuple(home_moves(slot) for slot in slots),
+        from_waste=tuple(f"{WASTE}:{slot}" for slot in slots),
+        between=tuple(tuple(f"{source}:{target}" for target in slots) for source in slots),
+    )
+
+
+_WASTE_HOME: Final = home_moves(WASTE)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class TwinPosition(PositionBase):
+    """A position of the family; satisfies server.rules.position.Position."""
+
+    rules: TwinRules
+    tableau: tuple[Pile, ...]
+    """The pile of each slot in slot order, bottom card first."""
+    waste: tuple[Card, ...]
+    stock: tuple[Card, ...]
+    heights: Heights
+
+    @property
+    def piles(self) -> Mapping[str, Pile]:
+        return dict(zip(self.rules.slots, self.tableau, strict=True))
+
+    @property
+    def foundations(self) -> Mapping[str, int]:
+        return dict(zip(FOUNDATIONS, self.heights, strict=True))
+
+    @property
+    def pending(self) -> None:
+        return None
+
+    @property
+    def redeals_left(self) -> int:
+        return 0
+
+    @property
+    def home(self) -> int:
+        return sum(self.heights)
+
+    def play_unchecked(self, move: str) -> "TwinPosition":
+        if move == STOCK:
+            return self._turned()
+        number = _texts(self.rules.slots).number
+        if move[0] == WASTE:
+            (card,) = self.waste
+            if move[1] == ":":
+                target = number[move[2:]]
+                return self._after(tableau=self._with((target, (*self.tableau[target], card))), waste=())
+            return self._after(waste=(), heights=raised(self.heights, card, move[1]))
+        source = number[move[:2]]
+        rest, card = self.tableau[source][:-1], self.tableau[source][-1]
+        if move[2] == ":":
+            return self._after(tableau=self._with((source, rest), (number[move[3:]], (card,))))
+        heights = raised(self.heights, card, move[2])
+        if rest or not (self.rules.refilled and self.stock):
+            return self._after(tableau=self._with((source, rest)), heights=heights)
+        return self._after(tableau=self._with((source, self.stock[:1])), stock=self.stock[1:], heights=heights)
+
+    def _find_legal_moves(self) -> tuple[str, ...]:
+        texts = _texts(self.rules.slots)
+        wants = wanted(self.heights)
+        moves: list[str] = []
+        for pile, home in zip(self.tableau, texts.home, strict=True):
+            if pile and pile[-1] in wants:
+                moves += home[wants[pile[-1]]]
+        if self.waste:
+            moves += _WASTE_HOME[wants.get(self.waste[-1], 0)]
+            moves += texts.from_waste
+        if self.stock:
+            if self.rules.turning is Turning.ROW or not self.waste:
+                moves.append(STOCK)
+        elif self.rules.spread:
+            moves += self._spreads(texts)
+        moves.sort()
+        return tuple(moves)
+
+    def _spreads(self, texts: _Texts) -> list[str]:
+        empty = [number for number, pile in enumerate(self.tableau) if not pile]
+        if not empty:
+            return []
+        return [targets[number] for pile, targets in zip(self.tableau, texts.between, strict=True) if len(pile) > 1 for number in empty]
+
+    def _turned(self) -> "TwinPosition":
+        if self.rules.turning is Turning.ONE:
+            return self._after(waste=self.stock[:1], stock=self.stock[1:])
+        row = self.stock[: len(self.tableau)]
+        covered = tuple((*pile, card) for pile, card in zip(self.tableau, row, strict=False))
+        return self._after(tableau=covered + self.tableau[len(row) :], stock=self.stock[len(row) :])
+
+    def _with(self, *changed: tuple[int, Pile]) -> tuple[Pile, ...]:
+        tableau = list(self.tableau)
+        for number, pile in changed:
+            tableau[number] = pile
+        return tuple(tableau)
+
+    def _after(
+        self,
+        *,
+        tableau: tuple[Pile, ...] | None = None,
+        waste: tuple[Card, ...] | None = None,
+        stock: tuple[Card, ...] | None = None,
+        heights: Heights | None = None,
+    ) -> "TwinPosition":
+        return TwinPosition(
+            self.rules,
+            self.tableau if tableau is None else tableau,
+            self.waste if waste is None else waste,
+            self.stock if stock is None else stock,
+            self.heights if heights is None else heights,
+        )
