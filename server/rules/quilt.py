@@ -1,0 +1,222 @@
+"""Family 3, Quilt: two decks, 64 cards woven into a quilt, and a foundation up from the Ace and one down from the King for each suit.
+
+Owns the engine of the family and the columns by which its rule sets differ: what a free end is, where the other 32 cards
+lie, how a waste is dealt again. Must not know which rule sets there are, nor any of them by its id.
+
+The rules of the file:
+- An available card of the quilt (server/rules/weave.py says which those are), the waste's top or a reserve's top goes to a
+  foundation of its suit that wants it.
+- Without reserves the other cards are the stock: `s` turns the next one onto the waste, `r` makes a new stock of the waste,
+  once the stock is used up and while a redeal is left.
+- An available card goes onto the waste's top where it is of the same suit and the next rank up or down; no step leads
+  from King to Ace. Nothing is built on an empty waste.
+- With reserves the same holds for each reserve's top; the top of another reserve may be built there too; and an empty
+  reserve takes any card but the only one of another reserve.
+- Nothing fills a gap in the quilt.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum, auto
+from typing import Final, TypeAlias
+
+from protocol.cards import DECK_SIZE, Card, suit
+from protocol.shuffle import redeal_label, shuffle
+from server.rules.foundations import FOUNDATIONS, FOUNDED, Heights, home_moves, lift_aces_and_kings, raised, wanted
+from server.rules.moves import REDEAL, STOCK, WASTE
+from server.rules.position import Family, PositionBase, RuleSet, slot_names
+from server.rules.weave import COLUMNS, GAP, ROWS, Clear, Quilt, available, available_after
+
+Pile: TypeAlias = tuple[Card, ...]
+
+_RESERVES: Final = 8
+_RESERVE_NAMES: Final = tuple(f"p{number}" for number in range(1, _RESERVES + 1))
+_SLOTS: Final = slot_names(COLUMNS, ROWS)
+_SIZE: Final = len(_SLOTS)
+
+# Sources by number: the 64 slots, then the reserves, then the waste. Targets: the reserves, then the waste.
+_SOURCES: Final = (*_SLOTS, *_RESERVE_NAMES, WASTE)
+_SOURCE_NUMBER: Final = {source: number for number, source in enumerate(_SOURCES)}
+_WASTE_SOURCE: Final = _SIZE + _RESERVES
+_TARGETS: Final = (*_RESERVE_NAMES, WASTE)
+_WASTE_TARGET: Final = _RESERVES
+_HOME: Final = tuple(home_moves(source) for source in _SOURCES)
+_ONTO: Final = tuple(tuple(f"{source}:{target}" for target in _TARGETS) for source in _SOURCES)
+_NEIGHBOURS: Final[tuple[Pile, ...]] = tuple(
+    tuple(other for other in (card - 1, card + 1) if 0 <= other < DECK_SIZE and suit(other) == suit(card)) for card in range(DECK_SIZE)
+)
+# A gap is number -1, which finds the empty pile at the end.
+_PILE_OF: Final[tuple[Pile, ...]] = (*((card,) for card in range(DECK_SIZE)), ())
+
+
+class Redealing(Enum):
+    """What becomes of the waste at a redeal."""
+
+    TURNED_OVER = auto()
+    """Its bottom card becomes the stock's next."""
+    SHUFFLED = auto()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuiltRules(RuleSet):
+    """A rule set of the family. Where there are reserves, there are eight, and neither stock nor waste."""
+
+    family: Family = field(default=Family.QUILT, init=False)
+    decks: int = field(default=2, init=False)
+    columns: int = field(default=COLUMNS, init=False)
+    rows: int = field(default=ROWS, init=False)
+    clear: Clear
+    redealing: Redealing = Redealing.TURNED_OVER
+
+    @property
+    def has_waste(self) -> bool:
+        return not self.reserves
+
+    def lay_out(self, deck: tuple[Card, ...], seed: bytes) -> "QuiltPosition":
+        rest = lift_aces_and_kings(deck)
+        quilt, others = rest[:_SIZE], rest[_SIZE:]
+        reserves: tuple[Pile, ...] = ()
+        if self.reserves:
+            height = len(others) // self.reserves
+            reserves = tuple(others[start : start + height] for start in range(0, len(others), height))
+            others = ()
+        return QuiltPosition(self, seed, quilt, reserves, (), others, FOUNDED, self.redeals)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class QuiltPosition(PositionBase):
+    """A position of the family; satisfies server.rules.position.Position."""
+
+    rules: QuiltRules
+    seed: bytes
+    quilt: Quilt
+    reserves: tuple[Pile, ...]
+    """Each bottom card first; none where there is a stock."""
+    waste: tuple[Card, ...]
+    stock: tuple[Card, ...]
+    heights: Heights
+    redeals_left: int
+    _available: tuple[int, ...] | None = field(default=None, init=False, compare=False)
+
+    @property
+    def piles(self) -> Mapping[str, Pile]:
+        piles = {slot: _PILE_OF[card] for slot, card in zip(_SLOTS, self.quilt, strict=True)}
+        piles.update(zip(_RESERVE_NAMES, self.reserves, strict=False))
+        return piles
+
+    @property
+    def foundations(self) -> Mapping[str, int]:
+        return dict(zip(FOUNDATIONS, self.heights, strict=True))
+
+    @property
+    def pending(self) -> None:
+        return None
+
+    @property
+    def home(self) -> int:
+        return sum(self.heights)
+
+    def available(self) -> tuple[int, ...]:
+        """The slots whose cards can be taken, in no particular order."""
+        slots = self._available
+        if slots is None:
+            slots = available(self.quilt, self.rules.clear)
+            object.__setattr__(self, "_available", slots)
+        return slots
+
+    def play_unchecked(self, move: str) -> "QuiltPosition":
+        if move == STOCK:
+            return self._after(waste=(*self.waste, self.stock[0]), stock=self.stock[1:])
+        if move == REDEAL:
+            return self._redealt()
+        name, action = (WASTE, move[1:]) if move[0] == WASTE else (move[:2], move[2:])
+        source = _SOURCE_NUMBER[name]
+        quilt, reserves, waste, heights = self.quilt, self.reserves, self.waste, self.heights
+        if source < _SIZE:
+            card = quilt[source]
+            quilt = (*quilt[:source], GAP, *quilt[source + 1 :])
+        elif source == _WASTE_SOURCE:
+            card, waste = waste[-1], waste[:-1]
+        else:
+            *rest, card = reserves[source - _SIZE]
+            reserves = _with(reserves, source - _SIZE, tuple(rest))
+        if action[0] != ":":
+            heights = raised(heights, card, action)
+        elif action[1:] == WASTE:
+            waste = (*waste, card)
+        else:
+            target = _RESERVE_NAMES.index(action[1:])
+            reserves = _with(reserves, target, (*reserves[target], card))
+        after = self._after(quilt=quilt, reserves=reserves, waste=waste, heights=heights)
+        if source < _SIZE:
+            # What is available follows from the quilt; to find it anew each time would be most of the work of a move.
+            object.__setattr__(after, "_available", available_after(self.available(), quilt, source, self.rules.clear))
+        return after
+
+    def _find_legal_moves(self) -> tuple[str, ...]:
+        quilt, reserves = self.quilt, self.reserves
+        wants, takers = wanted(self.heights), self._takers()
+        empty = [target for target, pile in enumerate(reserves) if not pile]
+        sources = [(slot, quilt[slot]) for slot in self.available()]
+        sources += [(source, pile[-1]) for source, pile in enumerate(reserves, _SIZE) if pile]
+        moves: list[str] = []
+        for source, card in sources:
+            if card in wants:
+                moves += _HOME[source][wants[card]]
+            if card in takers:
+                moves += [_ONTO[source][target] for target in takers[card]]
+            if empty and (source < _SIZE or len(reserves[source - _SIZE]) > 1):
+                moves += [_ONTO[source][target] for target in empty]
+        if self.waste:
+            moves += _HOME[_WASTE_SOURCE][wants.get(self.waste[-1], 0)]
+        if self.stock:
+            moves.append(STOCK)
+        elif self.waste and self.redeals_left:
+            moves.append(REDEAL)
+        moves.sort()
+        return tuple(moves)
+
+    def _takers(self) -> dict[Card, list[int]]:
+        """The cards that can be built on the tops of waste and reserves, each with its targets."""
+        takers: dict[Card, list[int]] = {}
+        tops = [(target, pile[-1]) for target, pile in enumerate(self.reserves) if pile]
+        if self.waste:
+            tops.append((_WASTE_TARGET, self.waste[-1]))
+        for target, top in tops:
+            for card in _NEIGHBOURS[top]:
+                takers.setdefault(card, []).append(target)
+        return takers
+
+    def _redealt(self) -> "QuiltPosition":
+        stock = self.waste
+        if self.rules.redealing is Redealing.SHUFFLED:
+            stock = shuffle(stock, self.seed, redeal_label(self.rules.redeals - self.redeals_left + 1))
+        return self._after(waste=(), stock=stock, redeals_left=self.redeals_left - 1)
+
+    def _after(
+        self,
+        *,
+        quilt: Quilt | None = None,
+        reserves: tuple[Pile, ...] | None = None,
+        waste: tuple[Card, ...] | None = None,
+        stock: tuple[Card, ...] | None = None,
+        heights: Heights | None = None,
+        redeals_left: int | None = None,
+    ) -> "QuiltPosition":
+        after = QuiltPosition(
+            self.rules,
+            self.seed,
+            self.quilt if quilt is None else quilt,
+            self.reserves if reserves is None else reserves,
+            self.waste if waste is None else waste,
+            self.stock if stock is None else stock,
+            self.heights if heights is None else heights,
+            self.redeals_left if redeals_left is None else redeals_left,
+        )
+        if after.quilt is self.quilt:
+            object.__setattr__(after, "_available", self._available)
+        return after
+
+
+def _with(piles: tuple[Pile, ...], number: int, pile: Pile) -> tuple[Pile, ...]:
+    return (*piles[:number], pile, *piles[number + 1 :])
