@@ -99,15 +99,26 @@ class ChatLine(Struct, frozen=True, kw_only=True):
 
 
 class RulesInfo(Struct, frozen=True, kw_only=True):
-    """A rule set as the server offers it. columns and rows lay out the slots, named column letter then row number."""
+    """A rule set as the server offers it. columns and rows lay out the slots, named column letter then row number.
+
+    source: the document the rules come from. difficulty: "easy", "moderate" or "hard", for people. decks: of 52 cards.
+    reserves: piles beside the layout, named p1, p2 …. has_waste: whether there ever is a waste.
+    redeals: how many a game starts with. visible_stock: how many of the next stock cards are shown.
+    """
 
     id: str
     name: str
     family: Literal["carpet", "twin", "quilt"]
     explanation: str
+    source: str
+    difficulty: str
     decks: int
     columns: int
     rows: int
+    reserves: int
+    has_waste: bool
+    redeals: int
+    visible_stock: int
 
 
 class BotInfo(Struct, frozen=True, kw_only=True):

@@ -13,6 +13,7 @@ from typing import Annotated, NoReturn
 
 import trio
 import typer
+from msgspec.structs import asdict
 
 import protocol
 from protocol.record import BadRecord, from_json
@@ -20,7 +21,7 @@ from protocol.shuffle import SEED_BYTES
 from server.app import running
 from server.config import DEFAULT_PORT, BadSettings, Settings
 from server.race.audit import audit
-from server.rules.catalogue import RULE_SETS, UnknownRules, rule_set
+from server.rules.catalogue import RULE_SETS, UnknownRules, describe, rule_set
 from server.rules.perft import perft, perft_divide
 from server.rules.position import RuleSet
 from server.rules.walk import walk
@@ -184,20 +185,7 @@ def rules_list(
 ) -> None:
     """List the rule sets with how each is played."""
     if as_json:
-        rows = [
-            {
-                "id": row.id,
-                "name": row.name,
-                "family": row.family.value,
-                "explanation": row.explanation,
-                "source": row.source,
-                "difficulty": row.difficulty.value,
-                "decks": row.decks,
-                "columns": row.columns,
-                "rows": row.rows,
-            }
-            for row in RULE_SETS.values()
-        ]
+        rows = [asdict(describe(row)) for row in RULE_SETS.values()]
         typer.echo(json.dumps(rows, indent=1, ensure_ascii=False))
         return
     for row in RULE_SETS.values():

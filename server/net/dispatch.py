@@ -26,7 +26,7 @@ from protocol.client_messages import (
 )
 from protocol.errors import CloseCode, ErrorCode, Refusal
 from protocol.server_messages import Left, Welcome
-from protocol.views import BotInfo, RulesInfo
+from protocol.views import BotInfo
 from server.bots.house import HOUSE_BOTS
 from server.lobby.lobby import Lobby
 from server.lobby.players import Players
@@ -36,7 +36,7 @@ from server.rooms.member import PlayerName
 from server.rooms.outgoing import Outgoing
 from server.rooms.registry import Rooms
 from server.rooms.room import Ask, Enter, Exit, Room, RoomMessage
-from server.rules.catalogue import RULE_SETS
+from server.rules.catalogue import RULE_SETS, describe
 
 HELLO_S = 10.0
 """Seconds that a new connection has for its hello."""
@@ -63,18 +63,7 @@ class Dispatch:
         self._clock = clock
         self._software = software
         self._visits: dict[PeerConnection, Visit] = {}
-        self._rules = tuple(
-            RulesInfo(
-                id=row.id,
-                name=row.name,
-                family=row.family.value,
-                explanation=row.explanation,
-                decks=row.decks,
-                columns=row.columns,
-                rows=row.rows,
-            )
-            for row in RULE_SETS.values()
-        )
+        self._rules = tuple(describe(row) for row in RULE_SETS.values())
         self._bots = tuple(BotInfo(name=bot.name, explanation=bot.explanation) for bot in HOUSE_BOTS.values())
 
     async def visit(self, connection: PeerConnection) -> None:

@@ -19,7 +19,21 @@ from protocol.codec import SUBPROTOCOLS, client_message_decoder, encode
 from protocol.server_messages import Room, ServerMessage, Welcome
 from protocol.views import BotInfo, RaceOptions, RulesInfo, SeatInfo, View
 
-RULES = RulesInfo(id="carpet", name="Carpet", family="carpet", explanation="", decks=1, columns=5, rows=4)
+RULES = RulesInfo(
+    id="carpet",
+    name="Carpet",
+    family="carpet",
+    explanation="",
+    source="",
+    difficulty="easy",
+    decks=1,
+    columns=5,
+    rows=4,
+    reserves=0,
+    has_waste=True,
+    redeals=0,
+    visible_stock=0,
+)
 NO_CARDS = {"S": 1, "H": 1, "D": 1, "C": 1}
 
 

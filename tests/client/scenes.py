@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from client.link import Connected, RoundTrip
 from client.model import Event, Model, ReadySent, reduce
 from protocol.cards import card_text, fresh_deck
@@ -30,23 +32,25 @@ SEED = derive_seed(SECRET, [bytes.fromhex(nonce) for nonce in NONCES], 0)
 CODE = "KXQWZP"
 SLOTS = tuple(f"{column}{row}" for row in range(1, 5) for column in "abcde")
 
-RULES = (
-    RulesInfo(
-        id="carpet",
-        name="Carpet",
-        family="carpet",
-        explanation=(
-            "The four Aces lie ready as foundations, and twenty cards face up as a carpet of four rows of five. Build each "
-            "foundation up in suit from Ace to King. A gap is filled at once: you choose between waste and stock."
-        ),
-        decks=1,
-        columns=5,
-        rows=4,
+CARPET = RulesInfo(
+    id="carpet",
+    name="Carpet",
+    family="carpet",
+    explanation=(
+        "The four Aces lie ready as foundations, and twenty cards face up as a carpet of four rows of five. Build each "
+        "foundation up in suit from Ace to King. A gap is filled at once: you choose between waste and stock."
     ),
-    RulesInfo(
-        id="carpet-free", name="Carpet, free", family="carpet", explanation="Gaps are filled when you like.", decks=1, columns=5, rows=4
-    ),
+    source="How to Play, base game",
+    difficulty="easy",
+    decks=1,
+    columns=5,
+    rows=4,
+    reserves=0,
+    has_waste=True,
+    redeals=0,
+    visible_stock=0,
 )
+RULES = (CARPET, replace(CARPET, id="carpet-free", name="Carpet, free", explanation="Gaps are filled when you like."))
 BOTS = (
     BotInfo(name="Dawdle", explanation="Slow, and forgets to look twice."),
     BotInfo(name="Steady", explanation="Plays what it sees, one card a second."),
