@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import logging
 import signal
-import ssl
 import sys
 from enum import StrEnum
 from pathlib import Path
@@ -20,6 +19,7 @@ from protocol.record import BadRecord, from_json
 from protocol.shuffle import SEED_BYTES
 from server.app import running
 from server.config import DEFAULT_PORT, BadSettings, Settings
+from server.net.listener import UnusableTlsFiles
 from server.race.audit import audit
 from server.rules.catalogue import RULE_SETS, UnknownRules, describe, rule_set
 from server.rules.perft import perft, perft_divide
@@ -105,17 +105,16 @@ def serve(
         _fail(str(error), 2)
     try:
         trio.run(_serve, settings, exit_with_parent)
-    except* (ssl.SSLError, OSError) as group:
-        _fail(_why_not(group, settings))
+    except* UnusableTlsFiles as group:
+        _fail(str(_first(group)))
+    except* OSError as group:
+        _fail(f"cannot listen on {host} port {port}: {_first(group)}; choose another with --host and --port")
 
 
-def _why_not(group: BaseExceptionGroup[Exception], settings: Settings) -> str:
-    error: BaseException = group
-    while isinstance(error, BaseExceptionGroup):
-        error = error.exceptions[0]
-    if isinstance(error, ssl.SSLError) or getattr(error, "filename", None) is not None:
-        return f"the TLS files {settings.tls_cert} and {settings.tls_key} cannot be used: {error}"
-    return f"cannot listen on {settings.host} port {settings.port}: {error}; choose another with --host and --port"
+def _first(group: BaseException) -> BaseException:
+    while isinstance(group, BaseExceptionGroup):
+        group = group.exceptions[0]
+    return group
 
 
 async def _serve(settings: Settings, exit_with_parent: bool) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import ssl
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
@@ -23,6 +24,12 @@ PING_INTERVAL_S = 5.0
 """Every ping is a measured round trip too, so they are more frequent than keeping a line alive would need."""
 
 PING_TIMEOUT_S = 20.0
+
+CLOSING_S = 2.0
+"""Seconds that a peer has for the closing handshake."""
+
+STOPPING_S = 3.0
+"""Seconds until the lines are cut of those who have not gone when the server stops: who does not read, or is still shaking hands."""
 
 BACKLOG = 1024
 
@@ -78,7 +85,7 @@ async def serving(
                 server_header=None,
                 ping_interval=PING_INTERVAL_S,
                 ping_timeout=PING_TIMEOUT_S,
-                close_timeout=2.0,
+                close_timeout=CLOSING_S,
                 max_size=MAX_CLIENT_MESSAGE,
                 logger=logging.getLogger("carpet.net.websocket"),
             )
@@ -86,14 +93,28 @@ async def serving(
         try:
             yield
         finally:
-            with trio.CancelScope(shield=True):
-                with trio.move_on_after(5.0):
+            # Where everything is being cancelled the server is too, and nobody would come to tell that it has ended.
+            if trio.current_effective_deadline() > -math.inf:
+                with trio.move_on_after(STOPPING_S, shield=True):
                     await server.aclose(reason="the server stops")
             nursery.cancel_scope.cancel()
 
 
+class UnusableTlsFiles(Exception):
+    """The PEM files cannot be read, are none, or do not belong together. Says which files and why."""
+
+
 def tls_context(certificate: str, key: str) -> ssl.SSLContext:
-    """A server's TLS context from PEM files. Raises OSError or ssl.SSLError when they cannot be read or do not belong together."""
+    """A server's TLS context from PEM files. Raises UnusableTlsFiles."""
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-    context.load_cert_chain(certificate, key)
+    try:
+        context.load_cert_chain(certificate, key, password=_no_password)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "reason", None) or getattr(error, "strerror", None) or error
+        raise UnusableTlsFiles(f"the TLS files {certificate} and {key} cannot be used: {reason}") from error
     return context
+
+
+def _no_password() -> str:
+    # Without this, OpenSSL would ask on the terminal for the password of an encrypted key.
+    raise ValueError("the key is encrypted")

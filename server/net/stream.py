@@ -82,6 +82,7 @@ class SocketStream(trio.abc.HalfCloseableStream):
 
     async def wait_send_all_might_not_block(self) -> None:
         async with self._sending:
+            self._check_open()
             try:
                 await trio.lowlevel.wait_writable(self._socket)
             except OSError as error:
@@ -98,12 +99,18 @@ class SocketStream(trio.abc.HalfCloseableStream):
         # Wait first: on a quiet line the first recv would nearly always be for nothing.
         while True:
             try:
+                self._check_open()
                 await trio.lowlevel.wait_readable(self._socket)
                 return self._socket.recv(max_bytes or RECEIVE_BYTES)
             except (BlockingIOError, InterruptedError):
                 continue
             except OSError as error:
                 raise _translated(error) from error
+
+    def _check_open(self) -> None:
+        # Trio would wait for file descriptor -1, and remember it.
+        if self._socket.fileno() == -1:
+            raise trio.ClosedResourceError("this socket was closed")
 
     async def aclose(self) -> None:
         if self._socket.fileno() != -1:

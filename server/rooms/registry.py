@@ -69,6 +69,7 @@ class Rooms:
         self._rooms[code] = room
         self._players[room] = set()
         self._nursery.start_soon(self._run, room, name=f"room {code}")
+        self.changed(room)
         return room
 
     def find(self, code: str) -> Room:

@@ -25,7 +25,7 @@ from protocol.shuffle import shuffle
 from server.rooms.room import Room as ServedRoom
 from tests.server.rooms.playing import Guest, Table
 
-RACES = 40
+RACES = 120
 CARDS = frozenset(CARD_TEXT)
 SLOTS = [f"{column}{row}" for row in range(1, 5) for column in "abcde"]
 

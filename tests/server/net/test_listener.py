@@ -1,0 +1,259 @@
+"""Real sockets on any free port: the handshake's terms, HTTP on the same port, TLS, and the orderly end."""
+
+from __future__ import annotations
+
+import socket
+import ssl
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+import trio
+import trustme
+from websockets.exceptions import InvalidStatus
+from websockets.trio.client import connect
+from websockets.typing import Origin, Subprotocol
+
+from protocol.client_messages import Say
+from protocol.codec import JSON, MSGPACK, SUBPROTOCOLS
+from protocol.errors import CloseCode
+from server.app import running
+from server.config import Settings
+from server.net.listener import UnusableTlsFiles, tls_context
+from tests.server.net.wire import Client
+
+pytestmark = pytest.mark.e2e
+
+
+@asynccontextmanager
+async def served(**settings: object) -> AsyncIterator[str]:
+    async with running(Settings(**{"port": 0, **settings})) as url:  # type: ignore[arg-type]
+        yield url
+
+
+def port_of(url: str) -> int:
+    return int(url.rpartition(":")[2])
+
+
+async def exchange(url: str, request: str) -> bytes:
+    """All that comes back for some bytes on a connection of their own."""
+    stream = await trio.open_tcp_stream("127.0.0.1", port_of(url))
+    async with stream:
+        await stream.send_all(request.encode())
+        received = b""
+        with trio.fail_after(5):
+            while data := await stream.receive_some():
+                received += data
+        return received
+
+
+async def get(url: str, path: str, headers: str = "") -> bytes:
+    return await exchange(url, f"GET {path} HTTP/1.1\r\nHost: localhost\r\n{headers}\r\n")
+
+
+async def test_healthz_says_ok() -> None:
+    async with served() as url:
+        for path in ("/healthz", "/healthz?from=monitor"):
+            response = await get(url, path)
+            assert response.startswith(b"HTTP/1.1 200 ")
+            assert response.endswith(b"\r\n\r\nok\n")
+
+
+async def test_a_browser_is_told_what_this_is_and_other_paths_are_not_there() -> None:
+    async with served() as url:
+        assert b"carpet" in (await get(url, "/")).lower()
+        assert (await get(url, "/etc/passwd")).startswith(b"HTTP/1.1 404 ")
+        assert b"Server:" not in await get(url, "/")
+
+
+@pytest.mark.parametrize(
+    ("request_text", "status"),
+    [
+        ("GET / HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nUpgrade: websocket\r\n\r\n", b"HTTP/1.1 4"),
+        ("GET / HTTP/1.1\r\nHost: x\r\nUpgrade: h2c\r\n\r\n", b"HTTP/1.1 200 "),
+        ("POST /healthz HTTP/1.1\r\nHost: x\r\n\r\n", b""),
+        ("\x16\x03\x01 this is TLS\r\n\r\n", b""),
+        ("GET /" + "x" * 20_000 + " HTTP/1.1\r\n\r\n", b"HTTP/1.1 414 "),
+        ("GET / HTTP/1.1\r\n" + "X: y\r\n" * 1000 + "\r\n", b"HTTP/1.1 431 "),
+    ],
+)
+async def test_what_is_no_request_is_turned_away_and_the_next_one_served(request_text: str, status: bytes) -> None:
+    async with served() as url:
+        assert (await exchange(url, request_text)).startswith(status)
+        assert b"200 OK" in await get(url, "/healthz")
+
+
+@pytest.mark.parametrize("encoding", SUBPROTOCOLS)
+async def test_both_subprotocols_are_spoken(encoding: str) -> None:
+    async with served() as url, connect(url, subprotocols=[Subprotocol(encoding)]) as line:
+        assert line.subprotocol == encoding
+        client = Client(line)
+        assert (await client.hello("Ann")).name == "Ann"
+        assert (await client.open()).phase == "waiting"
+
+
+async def test_of_several_subprotocols_the_server_takes_its_favourite() -> None:
+    async with served() as url, connect(url, subprotocols=[Subprotocol(name) for name in ("chat", JSON, MSGPACK)]) as line:
+        assert line.subprotocol == MSGPACK
+
+
+@pytest.mark.parametrize("offered", [["chat"], ["carpet.v2.msgpack", "carpet"], None])
+async def test_without_a_subprotocol_that_is_known_the_answer_is_http_400(offered: list[Subprotocol] | None) -> None:
+    async with served() as url:
+        with pytest.raises(InvalidStatus) as refused:
+            async with connect(url, subprotocols=offered):
+                pass
+        assert refused.value.response.status_code == 400
+
+
+async def test_web_pages_may_connect_only_from_the_origins_that_were_named() -> None:
+    async with served(origins=("https://example.org",)) as url:
+        for origin, allowed in (("https://example.org", True), ("https://evil.example", False), ("null", False), (None, True)):
+            line = connect(url, origin=Origin(origin) if origin else None, subprotocols=[Subprotocol(MSGPACK)])
+            if allowed:
+                async with line:
+                    pass
+                continue
+            with pytest.raises(InvalidStatus) as refused:
+                async with line:
+                    pass
+            assert refused.value.response.status_code == 403
+
+
+async def test_no_origin_at_all_may_connect_unless_named() -> None:
+    async with served() as url:
+        with pytest.raises(InvalidStatus) as refused:
+            async with connect(url, origin=Origin("http://localhost"), subprotocols=[Subprotocol(MSGPACK)]):
+                pass
+        assert refused.value.response.status_code == 403
+
+
+async def test_compression_is_never_agreed_to() -> None:
+    async with served() as url, connect(url, compression="deflate", subprotocols=[Subprotocol(MSGPACK)]) as line:
+        assert line.protocol.extensions == []
+
+
+# ---- TLS
+
+
+@pytest.fixture(scope="module")
+def authority() -> trustme.CA:
+    return trustme.CA(key_type=trustme.KeyType.ECDSA)
+
+
+@pytest.fixture
+def tls_files(authority: trustme.CA, tmp_path: Path) -> dict[str, str]:
+    certificate = authority.issue_cert("localhost", "127.0.0.1")
+    certificate.cert_chain_pems[0].write_to_path(str(tmp_path / "cert.pem"))
+    certificate.private_key_pem.write_to_path(str(tmp_path / "key.pem"))
+    return {"tls_cert": str(tmp_path / "cert.pem"), "tls_key": str(tmp_path / "key.pem")}
+
+
+@pytest.fixture
+def trusting(authority: trustme.CA) -> ssl.SSLContext:
+    context = ssl.create_default_context()
+    authority.configure_trust(context)
+    return context
+
+
+async def test_a_race_over_tls(tls_files: dict[str, str], trusting: ssl.SSLContext) -> None:
+    async with (
+        served(**tls_files) as url,
+        connect(url, ssl=trusting, subprotocols=[Subprotocol(MSGPACK)]) as one,
+        connect(url, ssl=trusting, subprotocols=[Subprotocol(JSON)]) as two,
+    ):
+        assert url.startswith("wss://127.0.0.1:")
+        ann, bob = Client(one), Client(two)
+        await ann.hello("Ann")
+        await bob.hello("Bob")
+        room = await ann.open(countdown_s=1)
+        assert (await bob.join(room.code)).seat == 1
+
+
+async def test_what_speaks_no_tls_is_cut_off_and_the_others_are_served(tls_files: dict[str, str], trusting: ssl.SSLContext) -> None:
+    async with served(**tls_files) as url:
+        for garbage in ("GET / HTTP/1.1\r\n\r\n", "\x16\x03\x01\x00\x05hello"):
+            assert b"HTTP" not in await exchange(url, garbage)
+        async with connect(url, ssl=trusting, subprotocols=[Subprotocol(MSGPACK)]) as line:
+            await Client(line).hello("Ann")
+
+
+async def test_nothing_older_than_tls_1_2_is_spoken(tls_files: dict[str, str]) -> None:
+    assert tls_context(tls_files["tls_cert"], tls_files["tls_key"]).minimum_version >= ssl.TLSVersion.TLSv1_2
+
+
+async def test_files_that_are_no_certificate_are_an_error_at_the_start(tmp_path: Path) -> None:
+    (tmp_path / "cert.pem").write_text("no certificate")
+    for certificate in (tmp_path / "cert.pem", tmp_path / "missing.pem"):
+        with pytest.raises(UnusableTlsFiles, match=certificate.name):
+            async with served(tls_cert=str(certificate), tls_key=str(certificate)):
+                pass
+
+
+# ---- addresses and the end
+
+
+async def test_a_port_that_is_taken_is_an_error_at_the_start() -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        with pytest.raises(BaseExceptionGroup) as failed:
+            async with served(port=taken.getsockname()[1]):
+                pass
+    assert failed.group_contains(OSError)
+
+
+async def test_a_name_with_several_addresses_gets_one_port() -> None:
+    async with served(host="localhost") as url:
+        stream = await trio.open_tcp_stream("localhost", port_of(url))
+        await stream.aclose()
+
+
+async def test_leaving_tells_the_clients_and_frees_the_port() -> None:
+    async with trio.open_nursery() as nursery:
+        ends: list[object] = []
+
+        async def stay(url: str, task_status: trio.TaskStatus[None]) -> None:
+            async with connect(url, subprotocols=[Subprotocol(MSGPACK)]) as line:
+                client = Client(line)
+                await client.hello("Ann")
+                await client.open()
+                task_status.started()
+                ends.append(await client.hear_end())
+                ends.append(type(client.heard[-1]).__name__)
+
+        async with served() as url:
+            await nursery.start(stay, url)
+    assert ends == [(1001, "the server stops"), "Left"]
+    with pytest.raises(OSError, match=r"attempts to connect|refused"):
+        await trio.open_tcp_stream("127.0.0.1", port_of(url))
+    async with served(port=port_of(url)):
+        pass
+
+
+async def test_a_connection_in_the_middle_of_its_handshake_does_not_hold_up_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("server.net.listener.STOPPING_S", 0.1)
+    async with served() as url:
+        stream = await trio.open_tcp_stream("127.0.0.1", port_of(url))
+        await stream.send_all(b"GET / HTTP/1.1\r\n")
+        began = trio.current_time()
+    assert trio.current_time() - began < 3
+    await stream.aclose()
+
+
+async def test_over_tls_too_the_older_connection_hears_why_it_is_closed(tls_files: dict[str, str], trusting: ssl.SSLContext) -> None:
+    async with served(**tls_files) as url, connect(url, ssl=trusting, subprotocols=[Subprotocol(MSGPACK)]) as one:
+        older = Client(one)
+        token = (await older.hello("Ann")).token
+        async with connect(url, ssl=trusting, subprotocols=[Subprotocol(MSGPACK)]) as two:
+            await Client(two).hello("Ann", token)
+            assert (await older.hear_end())[0] == CloseCode.TAKEN_OVER
+
+
+async def test_over_tls_too_a_flood_is_closed_with_4029(tls_files: dict[str, str], trusting: ssl.SSLContext) -> None:
+    async with served(**tls_files, burst=10, rate=1.0) as url, connect(url, ssl=trusting, subprotocols=[Subprotocol(MSGPACK)]) as line:
+        eve = Client(line)
+        await eve.hello("Eve")
+        await eve.flood(Say(text="spam"), 100)
+        assert (await eve.hear_end())[0] == CloseCode.FLOOD
