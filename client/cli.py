@@ -306,7 +306,8 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         # One sentence in place of usage, hint and error: the help is a flag away.
         context = getattr(error, "ctx", None)
         command = context.command_path if context is not None else "carpet"
-        typer.echo(f"{command}: {error.format_message().rstrip('.')}; see {command} --help.", err=True)
+        said = error.format_message().rstrip(".")
+        typer.echo(f"{command}: {said}{' See' if said.endswith('?') else '; see'} {command} --help.", err=True)
         status = error.exit_code
     except Failure as failure:
         typer.echo(f"carpet: {failure}", err=True)

@@ -87,8 +87,8 @@ TABLE: Final[tuple[Binding, ...]] = (
     # The race
     Binding(Action.PLAY, ("enter", " "), _on(Place.RACE), "play", "Play the card under the cursor."),
     Binding(Action.SLOT, ("'",), _on(Place.RACE), "slot", "Begin a slot's name: b3 needs none, 'h3 does (h is a key).", shown=False),
-    Binding(Action.WASTE, ("w",), _on(Place.RACE), "waste", "The waste's top card goes home, or fills the gap that waits."),
-    Binding(Action.STOCK, ("s",), _on(Place.RACE), "stock", "Turn the next stock card, or fill the gap that waits with it."),
+    Binding(Action.WASTE, ("w",), _on(Place.RACE), "waste", "The waste's top card goes home, or fills the waiting gap."),
+    Binding(Action.STOCK, ("s",), _on(Place.RACE), "stock", "Turn the next stock card, or fill the waiting gap with it."),
     Binding(Action.REDEAL, ("r",), _on(Place.RACE), "redeal", "Redeal the waste, where the rules have it.", shown=False),
     Binding(Action.BACK, ("esc",), _on(Place.RACE), "forget", "Forget the slot name that was begun.", shown=False),
     Binding(Action.MOVE, (":",), _on(Place.RACE), "move", "Type a whole move: b3, w, s, w:b3, c5:w, b3+.", shown=False),

@@ -21,7 +21,7 @@ from client.ui.controller import Controller
 from client.ui.desk import Desk, UiSettings
 from client.ui.root import Root
 from client.ui.session import Session
-from client.ui.start import AppOutcome, Start
+from client.ui.start import AppOutcome, Start, StartBot
 from client.ui.theme import entries, theme_for
 from protocol.record import Record
 from protocol.server_messages import ServerMessage
@@ -50,7 +50,9 @@ class App:
         if settings.colours is not None:
             self._set_colours(settings.colours)
         self._session = Session(link, start=start, nonce=_nonce, now_ms=_now_ms)
-        self._controller = Controller(self._session, desk=Desk(settings=settings), now_ms=_now_ms)
+        # A race against a bot at once is what `carpet play` begins with, on a server that it has started.
+        own_server = isinstance(start, StartBot)
+        self._controller = Controller(self._session, desk=Desk(settings=settings), now_ms=_now_ms, own_server=own_server)
         self._root = Root(self._controller, colours=self._colours, now_ms=_now_ms)
         self._event_loop = urwid.TrioEventLoop()
         self._loop = urwid.MainLoop(self._root, screen=self._screen, event_loop=self._event_loop)

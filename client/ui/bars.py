@@ -59,7 +59,7 @@ def seat_lines(info: SeatInfo, width: int, rows: int, theme: Theme, *, cards: in
     count: Line = [(count_role, f"{info.home}"), ("faint", f"/{cards}")]
     if word:
         count = [("good" if info.state == "won" else "bad", f"{word}  "), *count]
-    who = f"{clip(name, width - line_width(count) - 7)}{' (you)' if own else ''}"
+    who = f"{clip(name, width - line_width(count) - 7)}{' (you)' if own else ' (bot)' if info.bot is not None else ''}"
     lines = [spread([(role, who)], count, width, "felt"), bar(info.home, cards, width, theme, role)]
     if rows == 2:
         return lines
@@ -67,8 +67,6 @@ def seat_lines(info: SeatInfo, width: int, rows: int, theme: Theme, *, cards: in
     for suit, number in foundation_counts(info.foundations):
         suits += [(f"suit {suit}", theme.glyphs.suits[suit]), ("faint", fit(str(number), 3))]
     moves = f"{info.ply} move{'' if info.ply == 1 else 's'}"
-    if info.bot is not None:
-        moves = f"bot {theme.glyphs.middle} {moves}"
     lines.append(spread(suits, [("faint", moves)], width, "felt"))
     return lines
 

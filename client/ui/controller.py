@@ -40,14 +40,15 @@ from protocol.views import View
 
 
 class Controller:
-    """The player's hands. now_ms: the local monotonic clock."""
+    """The player's hands. now_ms: the local monotonic clock; own_server: the server is there for this player alone and ends with him."""
 
-    def __init__(self, session: Session, *, desk: Desk, now_ms: Callable[[], int]) -> None:
+    def __init__(self, session: Session, *, desk: Desk, now_ms: Callable[[], int], own_server: bool = False) -> None:
         self.session = session
         self.desk = desk
         self.edit: urwid.Edit | None = None
         self.quitting = False
         self._now_ms = now_ms
+        self._own_server = own_server
         self._next_place = ""
 
     @property
@@ -340,7 +341,8 @@ class Controller:
 
     def _quit(self) -> None:
         if self._still_racing():
-            self._confirm("quit", "Quit? Your seat waits for you for a while; then it is forfeited.", "Quit", "Go on racing")
+            then = "The race ends with it." if self._own_server else "Your seat waits for you for a while; then it is forfeited."
+            self._confirm("quit", f"Quit? {then}", "Quit", "Go on racing")
         else:
             self.quitting = True
 

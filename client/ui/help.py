@@ -12,6 +12,9 @@ from client.ui.scene import Scene, clock_line, head
 SMALLEST = (80, 24)
 """Columns and rows that every screen needs."""
 
+KEYS_WIDTH = 14
+"""The longest row of keys, `r enter space`, and a free column."""
+
 HOW_TO_PLAY = (
     "Bring every card home: each suit on its foundation, from the Ace up to the King. Cards that can go home carry a mark;",
     "play them by name (b3), with the cursor and enter, or with the mouse. A gap in the carpet is filled from waste or stock:",
@@ -35,7 +38,7 @@ def help_lines(scene: Scene, width: int) -> list[Line]:
     for heading, rows in help_rows(ascii_only=scene.theme.is_ascii):
         lines.append([("title", heading)])
         for keys, sentence in rows:
-            lines.append([("strong", f"  {fit(keys, 12)}"), ("felt", sentence)])
+            lines.append([("strong", f"  {fit(keys, KEYS_WIDTH)}"), ("felt", sentence)])
         lines.append([])
     return lines
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import urwid
 
-from client.keys import Place
+from client.keys import Action, Place
 from client.model import RoomModel
 from client.reading import deck_size, hint, meant, playable, race_clock_ms
 from client.ui import cards
@@ -24,6 +24,8 @@ PANEL = 30
 FEET = 4
 """Rows below the table: the hint, two of remarks, the keys."""
 
+_PLAYING = frozenset({Action.PLAY, Action.WASTE, Action.STOCK, Action.KEEP, Action.RESIGN})
+"""The keys that mean nothing any more when one's own part has ended."""
 
 TALK_ROWS = 6
 """With so many rows free below the bars, the chat has a place of its own there."""
@@ -49,7 +51,8 @@ def race_screen(scene: Scene, size: tuple[int, int]) -> urwid.Widget:
     width, height = size
     room = scene.model.room
     assert room is not None
-    hint_line, keys_line = _hint(scene, room, width), foot(Place.RACE, scene.hands, scene.theme, width)
+    hidden = frozenset[Action]() if _plays(room) else _PLAYING
+    hint_line, keys_line = _hint(scene, room, width), foot(Place.RACE, scene.hands, scene.theme, width, without=hidden)
     body_height = height - 1 - FEET
     view = room.view
     if view is None:
@@ -63,7 +66,9 @@ def race_screen(scene: Scene, size: tuple[int, int]) -> urwid.Widget:
     panel_width = PANEL - 1 + min(free, 18 if card.height > 3 else 1)
     margin = max(width - board_width - panel_width - 1, 0) // 2
     table_height = _table_height(rows, card)
-    board = urwid.Filler(_board(scene, view, columns, rows, card), valign=urwid.TOP if table_height + 2 >= body_height else urwid.MIDDLE)
+    board = urwid.Filler(
+        _board(scene, room, view, columns, rows, card), valign=urwid.TOP if table_height + 2 >= body_height else urwid.MIDDLE
+    )
     above = 0 if table_height + 2 >= body_height else (body_height - table_height) // 2
     panel, talks = _panel(scene, room, view, panel_width, body_height - above, card, above)
     side = urwid.Padding(top(panel), width=panel_width)
@@ -80,8 +85,13 @@ def _hint(scene: Scene, room: RoomModel, width: int) -> urwid.Widget:
     return lines_widget([[("hint", fit(f" {scene.theme.glyphs.pointer} {text}", width))]])
 
 
-def _board(scene: Scene, view: View, columns: int, rows: int, card: Size) -> urwid.Widget:
-    able = playable(view) if not view.pending else frozenset({view.pending})
+def _plays(room: RoomModel) -> bool:
+    """Whether anything can still be played: not after this seat's own end, while others are racing."""
+    return room.own is None or room.own.state in ("waiting", "racing")
+
+
+def _board(scene: Scene, room: RoomModel, view: View, columns: int, rows: int, card: Size) -> urwid.Widget:
+    able = frozenset[str]() if not _plays(room) else playable(view) if not view.pending else frozenset({view.pending})
     letters = [chr(ord("a") + column) for column in range(columns)]
     parts: list[urwid.Widget] = [lines_widget([_between(scene, letters, 0, card)])]
     for number in range(1, rows + 1):
@@ -127,7 +137,7 @@ def _panel(scene: Scene, room: RoomModel, view: View, width: int, height: int, c
     rules = scene.model.welcome.rules if scene.model.welcome is not None else ()
     total = deck_size(rules, room.options)
     tops, tops_height = _foundations(scene, view, width, card)
-    piles, piles_height = _stock_and_waste(scene, view, width, card)
+    piles, piles_height = _stock_and_waste(scene, room, view, width, card)
     left = height - tops_height - piles_height - 2
     away = {seat: until_ms - scene.now_ms for seat, until_ms in room.away_until_ms}
     bars = all_bars(room.seats, room.seat, width - 1, left, scene.theme, cards=total, away_ms=away)
@@ -156,10 +166,10 @@ def _foundations(scene: Scene, view: View, width: int, card: Size) -> tuple[urwi
     return stacked(*parts), height
 
 
-def _stock_and_waste(scene: Scene, view: View, width: int, card: Size) -> tuple[urwid.Widget, int]:
+def _stock_and_waste(scene: Scene, room: RoomModel, view: View, width: int, card: Size) -> tuple[urwid.Widget, int]:
     theme, pending = scene.theme, view.pending
     size = cards.MEDIUM if card.height >= 5 else cards.SMALL
-    stock_lit, waste_lit = bool(meant(view, "s")), bool(meant(view, "w"))
+    stock_lit, waste_lit = (_plays(room) and bool(meant(view, place)) for place in ("s", "w"))
     mark = theme.glyphs.playable
     label = f"s {'fill ' + pending if pending and stock_lit else 'stock'}{' ' + mark if stock_lit else ''}"
     waste_label = f"w {'fill ' + pending if pending and waste_lit else f'waste {len(view.waste)}'}"
@@ -175,8 +185,8 @@ def _stock_and_waste(scene: Scene, view: View, width: int, card: Size) -> tuple[
     column = cell + 3
     rows = [
         row(
-            (column, lines_widget([[(role, f" {label}")]])),
-            (width - column, lines_widget([[(role if waste_lit else "faint", f" {waste_label}")]])),
+            (column, Spot(lines_widget([[(role, f" {label}")]]), lambda: scene.hands.place("s"))),
+            (width - column, Spot(lines_widget([[(role if waste_lit else "faint", f" {waste_label}")]]), lambda: scene.hands.place("w"))),
         ),
         row(
             (cell, Spot(lines_widget(stock), lambda: scene.hands.place("s"))),

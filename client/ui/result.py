@@ -86,10 +86,17 @@ def _table(scene: Scene, room: RoomModel, record: Record, width: int, total: int
                 (f"curve {number % 8}", f"{sign}"),
                 ("title" if seat.place == 1 else "felt", f"{seat.place} "),
                 ("own" if own else "felt", text),
-                ("faint", STATE_SENTENCES[seat.state]),
+                ("faint", _end(record, seat)),
             ]
         )
     return lines
+
+
+def _end(record: Record, seat: SeatRecord) -> str:
+    """How the seat ended. The win of another stops those who are still racing, and that is not said like a choice of theirs."""
+    if seat.state == "stopped" and any(other.state == "won" and other.ended_at_ms <= seat.ended_at_ms for other in record.seats):
+        return "still racing"
+    return STATE_SENTENCES[seat.state]
 
 
 def _time(seat: SeatRecord) -> int:

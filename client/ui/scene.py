@@ -10,7 +10,7 @@ import urwid
 from client.model import Model
 from client.reading import clock_text, race_clock_ms
 from client.ui.desk import Desk
-from client.ui.frame import Hands, Line, clip, lines_widget, spread
+from client.ui.frame import Hands, Line, clip, lines_widget, spread, wrap_text
 from client.ui.theme import Theme
 from protocol.text import CHAT_LENGTH, clean_chat, clean_name
 
@@ -92,18 +92,20 @@ def head(scene: Scene, width: int) -> urwid.Widget:
     return lines_widget([spread(left, right, width, "head")], "head")
 
 
-def notice_line(scene: Scene) -> Line:
-    """What was last said to the player: a remark about a key, or a notice while it is fresh."""
-    desk, notice = scene.desk, scene.model.notice
+def notice_lines(scene: Scene, width: int) -> list[Line]:
+    """What was last said to the player: a remark about a key, or a notice while it is fresh; and why there is no line, if so."""
+    desk, notice, link = scene.desk, scene.model.notice, scene.model.link
     if desk.typed:
-        return [("title", f" Slot: {desk.typed.lstrip(chr(39))}_"), ("faint", "  (esc forgets it)")]
+        return [[("title", f" Slot: {desk.typed.lstrip(chr(39))}_"), ("faint", "  (esc forgets it)")]]
     if desk.note:
-        return [("strong", f" {desk.note}")]
+        return [[("strong", f" {desk.note}")]]
+    lines: list[Line] = []
     if notice is not None and scene.now_ms - notice.at_ms < NOTICE_MS:
-        return [("strong" if notice.kind == "info" else "bad", f" {clean_chat(notice.text)}")]
-    if scene.model.link.state == "gone" and scene.model.link.reason:
-        return [("bad", f" {scene.model.link.reason}")]
-    return []
+        role = "strong" if notice.kind == "info" else "bad"
+        lines += [[(role, f" {text}")] for text in wrap_text(clean_chat(notice.text), width - 1)]
+    if link.state != "connected":
+        lines += [[("bad", f" {text}")] for text in wrap_text(link.reason, width - 1)]
+    return lines
 
 
 def chat_lines(scene: Scene, width: int, rows: int) -> list[Line]:
@@ -127,8 +129,8 @@ def remarks(scene: Scene, width: int, rows: int, *, talk: bool = True) -> urwid.
         if rows == 1:
             return urwid.AttrMap(field, "felt")
         return urwid.AttrMap(urwid.Pile([(urwid.PACK, lines_widget([*padding, *rest])), (urwid.PACK, field)]), "felt")
-    notice = notice_line(scene)
-    chat = chat_lines(scene, width, rows - 1 if talk else 0)
-    lines = [*chat, notice]
+    notices = notice_lines(scene, width)[:rows] or [[]]
+    chat = chat_lines(scene, width, rows - len(notices) if talk else 0)
+    lines = [*chat, *notices]
     padding = [[]] * (rows - len(lines))
     return lines_widget([*padding, *lines])

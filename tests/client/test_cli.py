@@ -100,6 +100,11 @@ def test_what_is_typed_wrong_is_one_sentence_and_status_2(capsys: pytest.Capture
     assert "\x1b" not in ran.err
 
 
+def test_a_command_nobody_knows_is_answered_with_one_like_it_and_the_help(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(capsys, "hots").err == "carpet: No such command 'hots'. Did you mean 'host'? See carpet --help.\n"
+    assert run(capsys, "join").err == "carpet join: Missing argument 'URL'; see carpet join --help.\n"
+
+
 @pytest.mark.parametrize(
     "arguments",
     [["play"], ["host", "carpet.example"], ["join", "carpet.example", "ABCDEF"], ["home", "carpet.example"]],

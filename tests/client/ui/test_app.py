@@ -142,10 +142,11 @@ async def test_waste_and_stock_turn_and_fill_by_keys_and_by_clicks() -> None:
             assert run.screen.shows("Fill the gap at c1")
             await run.give(*given)
             assert run.link.taken() == [Move(race=1, seat=0, ply=1, move=move)]
-    async with running() as run:
-        await into_race(run)
-        await run.click("░ 9 ░")
-        assert run.link.taken() == [Move(race=1, seat=0, ply=0, move="s")]
+    for pile in ("░ 9 ░", "s stock"):
+        async with running() as run:
+            await into_race(run)
+            await run.click(pile)
+            assert run.link.taken() == [Move(race=1, seat=0, ply=0, move="s")]
 
 
 async def test_a_click_on_the_gap_asks_which_card_fills_it() -> None:
@@ -323,6 +324,7 @@ async def test_without_a_line_nothing_is_lost_silently() -> None:
         run.link.up = False
         await run.say(Lost("no route", 3000))
         assert run.screen.shows("again in 3 s")
+        assert run.screen.shows("no route")
         await run.give("c", "1")
         assert run.screen.shows("There is no line")
         run.link.up = True
@@ -349,6 +351,14 @@ async def test_quitting_asks_in_a_race_only_and_says_where_the_seat_is() -> None
         await run.say(UP, scenes.welcome())
         await run.give("q")
         assert run.outcome == AppOutcome("quit", UiSettings())
+
+
+async def test_quitting_a_server_of_ones_own_promises_no_seat() -> None:
+    for start, words in ((StartBot("greedy"), "The race ends with it."), (HOME, "Your seat waits")):
+        async with running(start) as run:
+            await into_race(run)
+            await run.give("q")
+            assert run.screen.shows(words)
 
 
 async def test_the_link_may_end_and_the_screens_stay() -> None:

@@ -15,16 +15,19 @@ import pytest
 import urwid
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec import structs
 from urwid.testing import check_box_sizing, render_runs, render_text, resolve_runs
 
-from client.keys import Action
+from client.keys import Action, help_rows
 from client.link import Lost
 from client.model import Model
 from client.ui.desk import Desk, OpenForm, Question, UiSettings
+from client.ui.frame import line_width
+from client.ui.help import KEYS_WIDTH, help_lines
 from client.ui.root import draw
 from client.ui.scene import Scene
 from client.ui.theme import PALETTES, entries, next_palette, theme_for
-from protocol.server_messages import RematchAsked, Said, Seated
+from protocol.server_messages import Progress, RematchAsked, Said, Seated
 from protocol.views import ChatLine, RaceOptions
 from tests.client import scenes
 from tests.client.test_model import EVENTS
@@ -58,6 +61,13 @@ def over_with_rematch() -> Model:
     return scenes.reduced(scenes.over(), RematchAsked(version=12, seat=1), now_ms=144_000)
 
 
+def own_end() -> Model:
+    progress = Progress(
+        version=11, seat=0, ply=27, home=18, foundations={"S": 6, "H": 4, "D": 3, "C": 5}, state="stopped", elapsed_ms=42_000
+    )
+    return scenes.reduced(scenes.racing(), progress, now_ms=46_000)
+
+
 def offline() -> Model:
     return scenes.reduced(scenes.racing(), Lost("the server does not answer", 4000), now_ms=46_000)
 
@@ -80,6 +90,7 @@ SCREENS = {
     "race-offline": Shown(offline),
     "race-last-cards": Shown(lambda: scenes.racing(home=44)),
     "race-ended": Shown(lambda: scenes.racing(home=30, state="stopped")),
+    "race-own-end": Shown(own_end),
     "race-eight": Shown(scenes.crowd),
     "race-ascii": Shown(scenes.racing, replace(DESK, settings=UiSettings(ascii=True))),
     "race-mono": Shown(scenes.racing, colours=1),
@@ -160,6 +171,34 @@ def test_the_ascii_screens_are_ascii(name: str) -> None:
 def test_the_playable_cards_are_marked_without_colours_too() -> None:
     text = "\n".join(render_text(widget_of(SCREENS["race-mono"], (80, 24)), (80, 24)))
     assert text.count("▲") == 4  # three cards and the stock
+
+
+def test_after_ones_own_end_nothing_is_marked_and_no_key_offered_that_plays() -> None:
+    text = "\n".join(render_text(widget_of(SCREENS["race-own-end"], (80, 24)), (80, 24)))
+    assert "▲" not in text
+    assert "stock  K" not in text
+    assert "q quit" in text
+
+
+def test_who_was_stopped_by_anothers_win_is_not_said_to_have_stopped() -> None:
+    model = scenes.over()
+    assert model.room is not None
+    assert model.room.record is not None
+    first, second = model.room.record.seats
+    won = structs.replace(model.room.record, seats=(structs.replace(first, state="won"), structs.replace(second, ended_at_ms=133_600)))
+    shown = Shown(lambda: replace(model, room=replace(model.room, record=won)), now_ms=160_000)  # type: ignore[arg-type]
+    text = "\n".join(render_text(widget_of(shown, (80, 24)), (80, 24)))
+    assert "every card home" in text
+    assert "still racing" in text
+
+
+def test_every_row_of_the_help_page_is_whole_in_the_smallest_terminal() -> None:
+    theme = theme_for("classic", ascii_only=False, colours=256)
+    scene = Scene(scenes.at_home(), DESK, theme, 0, NoHands())
+    for line in help_lines(scene, 76):
+        assert line_width(line) <= 76
+    for _, rows in help_rows():
+        assert all(len(keys) < KEYS_WIDTH for keys, _ in rows)
 
 
 def test_a_terminal_too_small_says_so_and_shows_the_clock() -> None:

@@ -2,102 +2,25 @@
 
 from __future__ import annotations
 
-import contextlib
-import fcntl
-import os
-import pty
-import select
 import signal
-import struct
-import subprocess
 import sys
-import termios
-import time
 from collections.abc import Iterator
-from pathlib import Path
 
-import pyte
 import pytest
 
-ROOT = Path(__file__).parents[3]
-PATIENCE_S = 20.0
-ALTERNATE_ON, ALTERNATE_OFF = b"\x1b[?1049h", b"\x1b[?1049l"
-MOUSE_ON, MOUSE_OFF = b"\x1b[?1000h", b"\x1b[?1000l"
+from tests.e2e.terminal import ALTERNATE_OFF, ALTERNATE_ON, ROOT, Terminal
 
 pytestmark = pytest.mark.e2e
 
 
-class Terminal:
-    """A process in a pseudo-terminal and the screen it draws."""
-
-    def __init__(self, columns: int = 80, rows: int = 24, **environment: str) -> None:
-        self.screen = pyte.Screen(columns, rows)
-        self._stream = pyte.ByteStream(self.screen)
-        self.raw = b""
-        self._ours, self._its = pty.openpty()
-        self.resize(columns, rows)
-        self.modes = termios.tcgetattr(self._its)
-        base = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "COLORTERM", "FORCE_COLOR")}
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "tests.client.ui.terminal_app"],
-            cwd=ROOT,
-            stdin=self._its,
-            stdout=self._its,
-            stderr=self._its,
-            env=base | {"TERM": "xterm-256color", "PYTHONPATH": str(ROOT)} | environment,
-            start_new_session=True,
-            preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
-        )
-
-    def resize(self, columns: int, rows: int) -> None:
-        fcntl.ioctl(self._ours, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
-        self.screen.resize(rows, columns)
-
-    def type(self, text: str) -> None:
-        os.write(self._ours, text.encode())
-
-    def read(self, timeout_s: float) -> None:
-        ready, _, _ = select.select([self._ours], [], [], timeout_s)
-        if ready:
-            with contextlib.suppress(OSError):
-                chunk = os.read(self._ours, 65536)
-                self.raw += chunk
-                self._stream.feed(chunk)
-
-    def wait_for(self, text: str) -> None:
-        """Until the screen shows `text`."""
-        until = time.monotonic() + PATIENCE_S
-        while not any(text in line for line in self.screen.display):
-            assert time.monotonic() < until, "\n".join(self.screen.display)
-            self.read(0.2)
-
-    def wait_for_end(self) -> str:
-        """The last of what it printed, when it has ended."""
-        until = time.monotonic() + PATIENCE_S
-        while self.process.poll() is None:
-            assert time.monotonic() < until, "it does not end"
-            self.read(0.05)
-        self.read(0.2)
-        return "\n".join(line.rstrip() for line in self.screen.display if line.strip())
-
-    def given_back(self) -> bool:
-        """The alternate screen and the mouse are off, and the line discipline is as it was."""
-        pairs = ((ALTERNATE_ON, ALTERNATE_OFF), (MOUSE_ON, MOUSE_OFF))
-        return all(self.raw.rfind(off) > self.raw.rfind(on) for on, off in pairs) and termios.tcgetattr(self._its) == self.modes
-
-    def close(self) -> None:
-        if self.process.poll() is None:
-            self.process.kill()
-        self.process.wait()
-        os.close(self._ours)
-        os.close(self._its)
+def start(**environment: str) -> Terminal:
+    return Terminal([sys.executable, "-m", "tests.client.ui.terminal_app"], environment={"PYTHONPATH": str(ROOT)} | environment)
 
 
 @pytest.fixture
 def terminal() -> Iterator[Terminal]:
-    started = Terminal()
-    yield started
-    started.close()
+    with start() as started:
+        yield started
 
 
 def test_a_race_is_drawn_played_by_key_and_mouse_and_quit(terminal: Terminal) -> None:
@@ -105,9 +28,8 @@ def test_a_race_is_drawn_played_by_key_and_mouse_and_quit(terminal: Terminal) ->
     assert terminal.screen.buffer[2][5].bg != "default"
     terminal.type("c1")
     terminal.wait_for("5♥")
-    row = next(number for number, line in enumerate(terminal.screen.display) if " s stock" in line)
-    column = terminal.screen.display[row].index(" s stock") + 4
-    terminal.type(f"\x1b[<0;{column + 1};{row + 3}M\x1b[<0;{column + 1};{row + 3}m")
+    row = next(number for number, line in enumerate(terminal.lines()) if " s stock" in line)
+    terminal.click(terminal.lines()[row].index(" s stock") + 4, row + 2)
     terminal.type("qy")
     said = terminal.wait_for_end()
     assert "'c1']" in said
@@ -156,13 +78,10 @@ def test_suspending_gives_the_terminal_back_and_going_on_takes_it_again(terminal
 
 
 def test_no_color_draws_borders_and_no_colours() -> None:
-    plain = Terminal(NO_COLOR="1")
-    try:
+    with start(NO_COLOR="1") as plain:
         plain.wait_for("cards home")
-        assert any("┌─────┐" in line for line in plain.screen.display)
+        assert plain.shows("┌─────┐")
         colours = {cell.fg for row in plain.screen.buffer.values() for cell in row.values()}
         assert colours == {"default"}
         plain.type("qy")
         plain.wait_for_end()
-    finally:
-        plain.close()

@@ -1,0 +1,156 @@
+"""A process in a pseudo-terminal of its own, and the screen that it draws there: read, typed into, clicked on, waited for.
+
+A thread reads all the time, as a terminal does, so that a process is never held up by its screen while the test looks at another one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import pty
+import re
+import signal
+import struct
+import subprocess
+import termios
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Self, TypeVar
+
+import pyte
+
+Found = TypeVar("Found")
+
+ROOT = Path(__file__).parents[2]
+PATIENCE_S = 30.0
+"""How long a screen is waited for: generous, since a busy machine is no fault. What comes, comes in milliseconds."""
+LOOK_S = 0.1
+"""How often the end of the process is looked for while a screen is waited for."""
+
+ALTERNATE_ON, ALTERNATE_OFF = b"\x1b[?1049h", b"\x1b[?1049l"
+MOUSE_ON, MOUSE_OFF = b"\x1b[?1000h", b"\x1b[?1000l"
+_SEQUENCE = re.compile(rb"\x1b(?:\[[0-9;?<>=]*[A-Za-z]|[()][A-Z0-9]|[=>78])|[\x00-\x08\x0e-\x1f]")
+
+
+class Terminal:
+    """A running command and its screen. environment: added to that of the tests, less what would change the colours."""
+
+    def __init__(
+        self, command: Sequence[str], *, columns: int = 80, rows: int = 24, cwd: Path = ROOT, environment: Mapping[str, str] | None = None
+    ) -> None:
+        self.screen = pyte.Screen(columns, rows)
+        self.raw = b""
+        self._stream = pyte.ByteStream(self.screen)
+        # Held by the reader while it draws, and by whoever looks at the screen.
+        self._drawn = threading.Condition()
+        self._ours, self._its = pty.openpty()
+        self.resize(columns, rows)
+        self._modes = self._modes_after = termios.tcgetattr(self._its)
+        base = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "COLORTERM", "FORCE_COLOR")}
+        self.process = subprocess.Popen(
+            list(command),
+            cwd=cwd,
+            stdin=self._its,
+            stdout=self._its,
+            stderr=self._its,
+            env=base | {"TERM": "xterm-256color", "PYTHONIOENCODING": "utf-8"} | dict(environment or {}),
+            start_new_session=True,
+            preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
+        )
+        self._reader = threading.Thread(target=self._read)
+        self._reader.start()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if self.process.poll() is None:
+            # The session that was started for it, and all that is still in it.
+            os.killpg(self.process.pid, signal.SIGKILL)
+        self._finish()
+        os.close(self._ours)
+
+    # ---- what the screen shows
+
+    def lines(self) -> list[str]:
+        """The screen as text."""
+        with self._drawn:
+            return list(self.screen.display)
+
+    def wait_until(self, find: Callable[[list[str]], Found | None], *, patience_s: float = PATIENCE_S, what: str = "") -> Found:
+        """What `find` finds on the screen, as soon as it is there. A process that ended has had its last chance."""
+        until = time.monotonic() + patience_s
+        with self._drawn:
+            while not (found := find(list(self.screen.display))):
+                if self.process.poll() is not None:
+                    break
+                assert time.monotonic() < until, self._without(what or find)
+                self._drawn.wait(LOOK_S)
+        if not found:
+            self._finish()
+            found = find(self.lines())
+        assert found, f"ended with status {self.process.returncode}; {self._without(what or find)}"
+        return found
+
+    def wait_for(self, text: str, *, patience_s: float = PATIENCE_S) -> None:
+        """Until the screen shows `text`."""
+        self.wait_until(lambda lines: any(text in line for line in lines), patience_s=patience_s, what=repr(text))
+
+    def shows(self, text: str) -> bool:
+        return any(text in line for line in self.lines())
+
+    def _without(self, what: object) -> str:
+        return "\n".join([f"the screen does not show {what}:", *(line.rstrip() for line in self.screen.display)])
+
+    # ---- hands
+
+    def type(self, text: str) -> None:
+        os.write(self._ours, text.encode())
+
+    def click(self, column: int, row: int) -> None:
+        """Press and release the left button there; the first column and row are 0."""
+        place = f"{column + 1};{row + 1}"
+        self.type(f"\x1b[<0;{place}M\x1b[<0;{place}m")
+
+    def resize(self, columns: int, rows: int) -> None:
+        with self._drawn:
+            fcntl.ioctl(self._ours, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+            self.screen.resize(rows, columns)
+
+    # ---- the end
+
+    def wait_for_end(self, *, patience_s: float = PATIENCE_S) -> str:
+        """What it printed after it gave the screen back, when it has ended."""
+        try:
+            self.process.wait(patience_s)
+        except subprocess.TimeoutExpired:
+            raise AssertionError(self._without("an end")) from None
+        self._finish()
+        _, _, last = self.raw.rpartition(ALTERNATE_OFF)
+        return _SEQUENCE.sub(b"", last).decode(errors="replace").replace("\r", "")
+
+    def given_back(self) -> bool:
+        """After the end: the alternate screen and the mouse are off, and the line discipline is as it was."""
+        pairs = ((ALTERNATE_ON, ALTERNATE_OFF), (MOUSE_ON, MOUSE_OFF))
+        return all(self.raw.rfind(off) >= self.raw.rfind(on) for on, off in pairs) and self._modes_after == self._modes
+
+    def _finish(self) -> None:
+        """The process has ended, or is about to: read what is left of its output."""
+        self.process.wait()
+        if self._its >= 0:
+            self._modes_after = termios.tcgetattr(self._its)
+            os.close(self._its)
+            self._its = -1
+        self._reader.join()
+
+    def _read(self) -> None:
+        with contextlib.suppress(OSError):  # how Linux says that the last one has closed the other side
+            while chunk := os.read(self._ours, 65536):
+                with self._drawn:
+                    self.raw += chunk
+                    self._stream.feed(chunk)
+                    self._drawn.notify_all()

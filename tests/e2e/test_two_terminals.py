@@ -1,0 +1,260 @@
+"""Two players at two terminals, each with a real client, on a real server: from the home screen to the rematch, by what the screens show.
+
+Nothing here looks behind the screens: codes, cards, marks and counts are read off the text, and keys and clicks are all that is sent.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from client.server_process import server_command, server_environment
+from tests.e2e.terminal import PATIENCE_S, Terminal
+
+pytestmark = pytest.mark.e2e
+
+CURSOR = str.maketrans("▗▄▖▐▌▝▀▘", " " * 8)
+BOARD_WIDTH, BOARD_ROWS = 48, range(2, 19)
+"""Where the carpet lies on a screen of 80 by 24: columns, and rows below that of the letters."""
+CARD = re.compile(r"(?:10|[2-9AJQK])[♠♥♦♣]")
+MARK = "▲"
+
+
+class Mark(NamedTuple):
+    """A place that the screen marks as playable, and where a click on it goes."""
+
+    place: str
+    column: int
+    row: int
+
+
+class Player:
+    """Somebody who sits at a terminal and goes by what is on it."""
+
+    def __init__(self, terminal: Terminal, name: str) -> None:
+        self.terminal = terminal
+        self.name = name
+
+    def type(self, text: str) -> None:
+        self.terminal.type(text)
+
+    def sees(self, *texts: str) -> None:
+        for text in texts:
+            self.terminal.wait_for(text)
+
+    def code(self) -> str:
+        found = self.terminal.wait_until(lambda lines: re.search(r"· Carpet · ([A-Z]{6})\b", lines[0]), what="a code")
+        return found[1]
+
+    def races(self) -> None:
+        """Wait for the clock: from then on moves are taken."""
+        self.terminal.wait_until(lambda lines: re.match(r" ▸ (?:\d+ cards?|One card|Nothing fits)", lines[20]), what="the start")
+
+    def carpet(self) -> list[str]:
+        """The cards that lie on the table, as they are drawn, without cursor and marks."""
+        rows = [self.terminal.lines()[row][:BOARD_WIDTH] for row in BOARD_ROWS]
+        return [row.translate(CURSOR).replace(MARK, " ").rstrip() for row in rows]
+
+    def piles(self) -> tuple[str, str]:
+        """What is left of the stock, and what lies on the waste."""
+        said = "\n".join(line[BOARD_WIDTH:] for line in self.terminal.lines())
+        stock = re.search(r"░ (\d+) ░", said)
+        waste = re.search(r"w waste (\d+)", said)
+        return stock[1] if stock else "0", waste[1] if waste else ""
+
+    def moves(self) -> int:
+        return own_moves(self.terminal.lines()) or 0
+
+    def is_racing(self) -> bool:
+        return is_racing(self.terminal.lines())
+
+    def play(self, *, by_mouse: bool = False) -> None:
+        """Play the first card that is marked, else turn the stock; come back when it is done."""
+        before = self.terminal.lines()
+        marks = marked(before)
+        if not is_racing(before) or not marks:
+            return
+        mark = next((mark for mark in marks if mark.place != "s"), marks[0])
+        if by_mouse:
+            self.terminal.click(mark.column, mark.row)
+        else:
+            self.type(mark.place)
+        made = own_moves(before)
+        self.terminal.wait_until(lambda lines: not is_racing(lines) or own_moves(lines) != made, what=f"what became of {mark}")
+
+
+def is_racing(lines: list[str]) -> bool:
+    return lines[20].startswith(" ▸ ") and not re.match(r" ▸ (?:No move|Every card|You have|Time is up)", lines[20])
+
+
+def own_moves(lines: list[str]) -> int | None:
+    """The count below the player's own bar."""
+    own = next((number for number, line in enumerate(lines) if "(you)" in line), None)
+    found = re.search(r"(\d+) moves?\s*$", lines[own + 2]) if own is not None else None
+    return int(found[1]) if found else None
+
+
+def marked(lines: list[str]) -> list[Mark]:
+    """The places that the screen marks, named by the letters above and the numbers beside them."""
+    letters = {lines[1].index(letter): letter for letter in "abcde" if letter in lines[1][:BOARD_WIDTH]}
+    numbers = {row: line[1] for row, line in enumerate(lines[:20]) if line[1:2].isdigit() and line[0] == " "}
+    found: list[Mark] = []
+    for row, line in enumerate(lines[:20]):
+        for column in (at for at, sign in enumerate(line) if sign == MARK):
+            if column < BOARD_WIDTH:
+                letter = letters[min(letters, key=lambda at: abs(at - column))]
+                number = numbers[min(numbers, key=lambda at: abs(at - row))]
+                found.append(Mark(letter + number, column, row))
+            else:
+                # On the stock's label, or on the card that lies on the waste.
+                found.append(Mark("s" if re.search(r" s (?:stock|fill)", line) else "w", column, row))
+    return found
+
+
+@contextlib.contextmanager
+def server() -> Iterator[tuple[str, subprocess.Popen[str]]]:
+    """A `carpet-server serve` on a free port: its URL and its process."""
+    command = server_command(["serve", "--port", "0", "--log-level", "warning"])
+    with subprocess.Popen(command, stdout=subprocess.PIPE, env=server_environment(), text=True) as process:
+        assert process.stdout is not None
+        line = process.stdout.readline()
+        assert line.startswith("listening on ws://127.0.0.1:"), line
+        try:
+            yield line.removeprefix("listening on ").strip(), process
+        finally:
+            process.terminate()
+
+
+class Table:
+    """Players come to a server, each with a terminal and a folder of his own."""
+
+    def __init__(self, tmp_path: Path, open_ones: contextlib.ExitStack) -> None:
+        self._tmp_path = tmp_path
+        self._open_ones = open_ones
+        self.url, self.server = open_ones.enter_context(server())
+
+    def sit(self, name: str, *arguments: str) -> Player:
+        """Somebody runs `carpet` in a terminal. The folder is the same for the same name."""
+        environment = server_environment({"CARPET_HOME": str(self._tmp_path / name)})
+        command = [sys.executable, "-m", "client.cli", *arguments, "--name", name]
+        return Player(self._open_ones.enter_context(Terminal(command, environment=environment)), name)
+
+    def pair(self) -> tuple[Player, Player, str]:
+        """Anna opens a race from the home screen, Bert joins it by its code; both are ready and see their cards."""
+        anna, bert = self.sit("anna", "home", self.url), self.sit("bert", "home", self.url)
+        anna.sees("You are anna.", "2 here")
+        anna.type("o")
+        anna.sees("Open this race")
+        # Up to the countdown, twice left, and down again.
+        anna.type("khh")
+        anna.sees("Countdown    1 s")
+        anna.type("j\r")
+        anna.sees("Give this code to the other player:")
+        code = anna.code()
+        bert.sees("You are bert.", code)
+        bert.type(f"c{code.lower()}\r")
+        for player in (anna, bert):
+            player.sees("Everybody is here. Press r when you are ready.", "anna", "bert")
+        anna.type("r")
+        bert.sees("✓ anna")
+        bert.type("r")
+        for player in (anna, bert):
+            player.races()
+        return anna, bert, code
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Iterator[Table]:
+    with contextlib.ExitStack() as open_ones:
+        yield Table(tmp_path, open_ones)
+
+
+def test_a_whole_race_and_half_a_rematch(table: Table) -> None:
+    anna, bert, code = table.pair()
+    assert anna.carpet() == bert.carpet()
+    assert len([card for row in anna.carpet() for card in CARD.findall(row)]) == 40  # twenty, in two corners each
+    assert anna.piles() == bert.piles() == ("28", "0")
+
+    turns = 0
+    while any(player.is_racing() for player in (anna, bert)):
+        anna.play()
+        bert.play(by_mouse=turns % 3 == 0)
+        turns += 1
+        assert turns < 150
+
+    for player in (anna, bert):
+        player.sees("The deal checks out: nobody chose the cards.", "r: race the same players again")
+        table_of_result = "\n".join(player.terminal.lines())
+        assert re.search(r"● [12] anna", table_of_result)
+        assert re.search(r"● [12] bert", table_of_result)
+        assert re.search(r"[⠁-⣿]{4}", table_of_result)  # the curves
+    headlines = {player.terminal.lines()[2].strip() for player in (anna, bert)}
+    assert headlines in ({"You won!", "anna won."}, {"You won!", "bert won."}, {"A draw: you share the first place."})
+
+    anna.type("d")
+    anna.sees("✓ seed        The seed follows", "✓ cards       Your cards lay as the seed shuffles them.")
+    anna.type("r")
+    bert.sees("anna would like a rematch. Press r.")
+    bert.type("r")
+    for player in (anna, bert):
+        player.sees(f"{code} · race 2", "Everybody is here. Press r when you are ready.")
+        player.type("r")
+    for player in (anna, bert):
+        player.races()
+    assert anna.carpet() == bert.carpet()
+    anna.play()
+    bert.type("R")
+    bert.sees("Give this race up?")
+    bert.type("y")
+    bert.sees("anna won.", "gave up")
+    anna.sees("You won!", "gave up")
+    for player in (anna, bert):
+        player.type("q")
+        assert player.terminal.wait_for_end() == ""
+        assert player.terminal.given_back()
+        assert player.terminal.process.returncode == 0
+
+
+def test_a_player_whose_client_dies_comes_back_to_his_cards(table: Table) -> None:
+    anna, bert, code = table.pair()
+    for _ in range(4):
+        anna.play()
+    cards, piles, moves = anna.carpet(), anna.piles(), anna.moves()
+    assert moves == 4
+    anna.terminal.process.kill()
+    bert.terminal.wait_until(lambda lines: any(re.search(r"anna +away \d+ s", line) for line in lines), what="that anna is away")
+    before = bert.moves()
+    bert.play()
+    assert bert.moves() == before + 1
+
+    again = table.sit("anna", "join", table.url, code)
+    again.races()
+    assert (again.carpet(), again.piles(), again.moves()) == (cards, piles, moves)
+    bert.terminal.wait_until(lambda lines: not any("away" in line for line in lines), what="that anna is back")
+    again.play()
+    assert again.moves() == moves + 1
+    bert.terminal.wait_until(lambda lines: any(f"{moves + 1} moves" in line for line in lines[15:]), what="anna's next move")
+
+
+def test_a_server_that_is_ended_is_told_to_both_and_lets_them_go(table: Table) -> None:
+    anna, bert, _ = table.pair()
+    anna.play()
+    table.server.send_signal(signal.SIGTERM)
+    assert table.server.wait(PATIENCE_S) == 0
+    for player in (anna, bert):
+        player.sees("no line, again in")
+        # The second sentence where the client has already tried to come back.
+        player.terminal.wait_until(lambda lines: re.search("The server is going away|Nothing answers at", "".join(lines)), what="why")
+    for player in (anna, bert):
+        player.type("q")
+        player.terminal.wait_for_end()
+        assert player.terminal.given_back()
+        assert player.terminal.process.returncode == 0
