@@ -109,7 +109,8 @@ class PeerConnection(ServerConnection):
         """From now on the dispatch hears what the peer says, and at once what it has said already."""
         early, self._early = self._early, None
         for data, is_text in early or ():
-            self._hear(data, is_text=is_text)
+            if not self._shut:
+                self._hear(data, is_text=is_text)
 
     def process_event(self, event: Event) -> None:
         if not isinstance(event, Frame):
@@ -243,14 +244,18 @@ class PeerConnection(ServerConnection):
     async def _drain(self) -> None:
         try:
             with trio.move_on_after(STALL_S) as stalled:
-                async with self.send_lock:
+                while self.protocol.writes:
+                    if self.protocol.state is not OPEN:
+                        await super().send_data()
+                        continue
                     # Frame by frame, where the library takes all there is: so it is known at any time how much waits.
-                    while self.protocol.writes and self.protocol.state is OPEN:
-                        frame = self.protocol.writes.pop(0)
-                        await self.stream.send_all(frame)
-                        self._waiting_bytes = max(self._waiting_bytes - len(frame), 0)
-                        stalled.deadline = trio.current_time() + STALL_S
-                await super().send_data()
+                    async with self.send_lock:
+                        while self.protocol.writes and self.protocol.state is OPEN:
+                            frame = self.protocol.writes.pop(0)
+                            await self.stream.send_all(frame)
+                            self._waiting_bytes = max(self._waiting_bytes - len(frame), 0)
+                            stalled.deadline = trio.current_time() + STALL_S
+            # Nothing may be awaited since there was nothing left, or what came meanwhile would be left lying.
             self._draining = False
             self._waiting_bytes = 0
             if stalled.cancelled_caught:

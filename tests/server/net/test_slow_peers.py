@@ -226,3 +226,20 @@ async def test_a_message_to_many_is_encoded_and_framed_once_for_each_encoding(
         messages = [await client.hear_of(Said) for client in (a, b, c, d)]
         assert messages == [outgoing.message] * 4
         assert sorted(encoded) == [JSON, MSGPACK]
+
+
+async def test_what_is_posted_while_the_last_waiting_frame_is_sent_is_not_left_lying(autojump_clock: MockClock, house: House) -> None:
+    async with house.guest("Ann", buffer=SMALL, max_queue=1) as ann:
+        (end,) = house.connections
+        began, version = trio.current_time(), 0
+        for _ in range(100):
+            for _ in range(60):
+                version += 1
+                end.post(said(version))
+            for _ in range(5):
+                await trio.lowlevel.checkpoint()
+                version += 1
+                end.post(said(version))
+            while not ann.heard or ann.version < version:
+                await ann.hear_of(Said)
+        assert trio.current_time() - began < 0.1

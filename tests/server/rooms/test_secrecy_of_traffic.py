@@ -3,12 +3,17 @@
 The model of what a player may have seen is made anew here, from the rules of Carpet as they are written down: twenty cards of the deal and
 the four Aces, and from then on each stock card that one of his own accepted moves has brought to light. It shares the shuffle with the
 server and nothing else. Until the result is out, no message may hold any other card, nor the secret, the seed or anybody's nonce.
+
+For the other rule sets the model is simpler: cards come to light in the order of the deck, so a view that says how many are left in the
+stock may hold those before them and no more.
 """
 
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Iterator
+from itertools import chain
 from typing import Any
 
 import msgspec
@@ -22,7 +27,9 @@ from protocol.fairness import derive_seed
 from protocol.record import Record
 from protocol.server_messages import CurrentView, Dealt, Hidden, PlayerView, Progress, Result, Room, ServerMessage
 from protocol.shuffle import shuffle
+from protocol.views import View
 from server.rooms.room import Room as ServedRoom
+from server.rules.catalogue import RULE_SETS
 from tests.server.rooms.playing import Guest, Table
 
 RACES = 120
@@ -187,3 +194,57 @@ async def test_no_message_of_whole_races_holds_a_card_its_reader_has_not_seen(
         await table.settle()
     assert with_cards > 200
     assert refused > 20
+
+
+ALL_ACES_LIFTED = ("carpet", "carpet-redeal", "carpet-strategy", "carpet-free")
+NOTHING_LIFTED = ("carpet-aces-in", "carpet-whist")
+SHOWN_OF_THE_STOCK = {"carpet-strategy": 3}
+
+
+def order_of_light(rules: str, seed: bytes) -> list[str]:
+    """The cards that are not lifted before the deal, in the order in which they come to light."""
+    decks = RULE_SETS[rules].decks
+    deck = shuffle(fresh_deck(decks), seed, b"deal")
+    lifted = set()
+    if rules not in NOTHING_LIFTED:
+        lifted = {deck.index(card) for card in fresh_deck() if rank(card) == 1 or (rank(card) == 13 and rules not in ALL_ACES_LIFTED)}
+    return [CARD_TEXT[card] for place, card in enumerate(deck) if place not in lifted]
+
+
+def cards_of_view(view: View) -> Counter[str]:
+    return Counter([*chain.from_iterable(view.piles.values()), *view.waste, *view.stock_next])
+
+
+@pytest.mark.parametrize("rules", RULE_SETS)
+async def test_under_every_rule_set_cards_come_to_light_in_the_order_of_the_deck(
+    autojump_clock: MockClock, nursery: trio.Nursery, rules: str
+) -> None:
+    chance = random.Random(rules)
+    table = Table(nursery, seed=len(rules))
+    for number in range(5):
+        guests = [table.guest(f"Ann {number}"), table.guest(f"Bob {number}")]
+        room = await table.seated(*guests, rules=rules, bots=("random",), grace_s=600)
+        for guest in guests:
+            guest.ready(room, nonce=chance.randbytes(16).hex())
+        await play_at_random(table, room, guests, chance)
+        await table.settle()
+        record = room.race.record
+        assert record is not None
+        order = order_of_light(rules, bytes.fromhex(record.deal.seed))
+        stock = least = len(order)
+        for guest in guests:
+            for message in guest.heard:
+                if isinstance(message, Result) or (isinstance(message, Room) and message.record is not None):
+                    break
+                view = getattr(message, "view", None)
+                if view is None:
+                    assert not cards_in(message)
+                    continue
+                assert isinstance(view, View)
+                # What has been in the stock and is there again after a redeal has all been seen.
+                stock = view.stock if not view.redeals < RULE_SETS[rules].redeals else 0
+                least = min(least, stock)
+                seen = Counter(order[: len(order) - stock + SHOWN_OF_THE_STOCK.get(rules, 0)])
+                assert cards_of_view(view) <= seen
+        assert least < len(order)
+        assert guests[0].gaps == guests[1].gaps == []
