@@ -10,6 +10,7 @@ import fcntl
 import os
 import pty
 import re
+import select
 import signal
 import struct
 import subprocess
@@ -28,6 +29,8 @@ Found = TypeVar("Found")
 ROOT = Path(__file__).parents[2]
 PATIENCE_S = 30.0
 """How long a screen is waited for: generous, since a busy machine is no fault. What comes, comes in milliseconds."""
+QUIET_S = 0.01
+"""With nothing more for so long, what was being drawn is whole."""
 LOOK_S = 0.1
 """How often the end of the process is looked for while a screen is waited for."""
 
@@ -36,11 +39,17 @@ MOUSE_ON, MOUSE_OFF = b"\x1b[?1000h", b"\x1b[?1000l"
 _SEQUENCE = re.compile(rb"\x1b(?:\[[0-9;?<>=]*[A-Za-z]|[()][A-Z0-9]|[=>78])|[\x00-\x08\x0e-\x1f]")
 
 
+def terminal_environment(**more: str) -> dict[str, str]:
+    """That of the tests, less what would change the colours."""
+    kept = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "COLORTERM", "FORCE_COLOR")}
+    return kept | {"TERM": "xterm-256color", "PYTHONIOENCODING": "utf-8"} | more
+
+
 class Terminal:
-    """A running command and its screen. environment: added to that of the tests, less what would change the colours."""
+    """A running command and its screen."""
 
     def __init__(
-        self, command: Sequence[str], *, columns: int = 80, rows: int = 24, cwd: Path = ROOT, environment: Mapping[str, str] | None = None
+        self, command: Sequence[str], *, environment: Mapping[str, str], cwd: Path = ROOT, columns: int = 80, rows: int = 24
     ) -> None:
         self.screen = pyte.Screen(columns, rows)
         self.raw = b""
@@ -50,14 +59,13 @@ class Terminal:
         self._ours, self._its = pty.openpty()
         self.resize(columns, rows)
         self._modes = self._modes_after = termios.tcgetattr(self._its)
-        base = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "COLORTERM", "FORCE_COLOR")}
         self.process = subprocess.Popen(
             list(command),
             cwd=cwd,
             stdin=self._its,
             stdout=self._its,
             stderr=self._its,
-            env=base | {"TERM": "xterm-256color", "PYTHONIOENCODING": "utf-8"} | dict(environment or {}),
+            env=dict(environment),
             start_new_session=True,
             preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
         )
@@ -148,9 +156,18 @@ class Terminal:
         self._reader.join()
 
     def _read(self) -> None:
+        chunk = b""
         with contextlib.suppress(OSError):  # how Linux says that the last one has closed the other side
             while chunk := os.read(self._ours, 65536):
-                with self._drawn:
-                    self.raw += chunk
-                    self._stream.feed(chunk)
-                    self._drawn.notify_all()
+                # What is drawn at once comes in pieces: nobody is to see half a screen and take it for the whole.
+                while select.select([self._ours], [], [], QUIET_S)[0] and (more := os.read(self._ours, 65536)):
+                    chunk += more
+                self._draw(chunk)
+                chunk = b""
+        self._draw(chunk)
+
+    def _draw(self, chunk: bytes) -> None:
+        with self._drawn:
+            self.raw += chunk
+            self._stream.feed(chunk)
+            self._drawn.notify_all()

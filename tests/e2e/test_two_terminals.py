@@ -17,7 +17,7 @@ from typing import NamedTuple
 import pytest
 
 from client.server_process import server_command, server_environment
-from tests.e2e.terminal import PATIENCE_S, Terminal
+from tests.e2e.terminal import PATIENCE_S, Terminal, terminal_environment
 
 pytestmark = pytest.mark.e2e
 
@@ -143,7 +143,7 @@ class Table:
 
     def sit(self, name: str, *arguments: str) -> Player:
         """Somebody runs `carpet` in a terminal. The folder is the same for the same name."""
-        environment = server_environment({"CARPET_HOME": str(self._tmp_path / name)})
+        environment = server_environment(terminal_environment(CARPET_HOME=str(self._tmp_path / name)))
         command = [sys.executable, "-m", "client.cli", *arguments, "--name", name]
         return Player(self._open_ones.enter_context(Terminal(command, environment=environment)), name)
 

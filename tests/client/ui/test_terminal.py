@@ -8,13 +8,15 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.e2e.terminal import ALTERNATE_OFF, ALTERNATE_ON, ROOT, Terminal
+from tests.e2e.terminal import ALTERNATE_OFF, ALTERNATE_ON, ROOT, Terminal, terminal_environment
 
 pytestmark = pytest.mark.e2e
 
 
 def start(**environment: str) -> Terminal:
-    return Terminal([sys.executable, "-m", "tests.client.ui.terminal_app"], environment={"PYTHONPATH": str(ROOT)} | environment)
+    return Terminal(
+        [sys.executable, "-m", "tests.client.ui.terminal_app"], environment=terminal_environment(PYTHONPATH=str(ROOT), **environment)
+    )
 
 
 @pytest.fixture

@@ -1,0 +1,195 @@
+"""What the README says is so: its commands run as they are written, in a copy of the tree with nothing but Python and pip around it.
+
+Where pip reaches no index these tests fail, as the commands would for a reader. They are not skipped: nobody would look.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from client.keys import Action, key_of
+from tests.e2e.terminal import ROOT, Terminal, terminal_environment
+
+pytestmark = pytest.mark.e2e
+
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+INSTALL_S = 300.0
+"""pip on a slow line."""
+CARD = re.compile(r"(?:10|[2-9AJQK])[♠♥♦♣]")
+FENCED = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+NEVER_COPIED = (".git", ".venv", "__pycache__", "*.egg-info", ".*_cache", ".hypothesis", "build", "dist")
+
+
+def command(name: str) -> str:
+    """The command under `<!-- command: name -->`, as it is written."""
+    found = re.search(rf"<!-- command: {name} -->\n```sh\n(.*?)\n```\n", README, re.DOTALL)
+    assert found is not None
+    return found[1]
+
+
+def block_under(heading: str) -> str:
+    """The first block of commands under a heading."""
+    _, _, section = README.partition(f"## {heading}\n")
+    return next(text for language, text in FENCED.findall(section) if language == "sh")
+
+
+def fresh(tmp_path: Path, **more: str) -> dict[str, str]:
+    """The environment of somebody who has just unpacked the tree. What tells pip where its index is stays."""
+    kept = {
+        name: value
+        for name, value in terminal_environment().items()
+        if not name.startswith(("PYTHON", "PYTEST_", "VIRTUAL_ENV", "CARPET_", "COV_"))
+    }
+    return kept | {"CARPET_HOME": str(tmp_path)} | more
+
+
+@pytest.fixture(scope="module")
+def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The tree as it would be committed."""
+    place = tmp_path_factory.mktemp("readme") / "carpet-race"
+    if not (ROOT / ".git").exists():
+        # In an archive, or in the copy that .ci/run makes, all there is belongs to the tree.
+        shutil.copytree(ROOT, place, ignore=shutil.ignore_patterns(*NEVER_COPIED))
+        return place
+    listed = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    for name in subprocess.run(listed, cwd=ROOT, capture_output=True, text=True, check=True).stdout.split("\0"):
+        if name and (ROOT / name).exists():
+            (place / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, place / name)
+    return place
+
+
+def is_dealt(lines: list[str]) -> bool:
+    """The race screen is there, with twenty cards on the carpet and four Aces home."""
+    return len(set(CARD.findall("\n".join(lines)))) == 24 and "q quit" in lines[-1]
+
+
+@pytest.fixture(scope="module")
+def raced(copy: Path) -> Iterator[tuple[Path, list[str], Terminal]]:
+    """The race command was run to its first cards and quit: the copy, the screen that there was, and the terminal after it."""
+    with Terminal(["sh", "-c", command("race")], environment=fresh(copy.parent), cwd=copy) as terminal:
+        screen = terminal.wait_until(lambda lines: lines if is_dealt(lines) else None, patience_s=INSTALL_S, what="cards")
+        terminal.type("q")
+        terminal.wait_for("Quit? The race ends with it.")
+        terminal.type("y")
+        terminal.wait_for_end()
+        yield copy, screen, terminal
+
+
+def test_the_race_command_races(raced: tuple[Path, list[str], Terminal]) -> None:
+    _, screen, terminal = raced
+    assert screen[0].startswith(" Carpet Race · Carpet · ")
+    assert any("greedy" in line for line in screen)
+    assert terminal.process.returncode == 0
+    assert terminal.given_back()
+
+
+def test_the_demo_needs_no_terminal(raced: tuple[Path, list[str], Terminal]) -> None:
+    copy, _, _ = raced
+    assert "`.venv/bin/carpet demo`" in README
+    ran = subprocess.run(
+        [".venv/bin/carpet", "demo", "--fast"], cwd=copy, env=fresh(copy.parent), capture_output=True, text=True, check=False
+    )
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert "Result:" in ran.stdout
+
+
+def test_a_race_is_checked_as_the_readme_says(raced: tuple[Path, list[str], Terminal]) -> None:
+    copy, _, _ = raced
+    environment = fresh(copy.parent)
+    environment["PATH"] = f"{copy / '.venv' / 'bin'}:{environment['PATH']}"
+    commands = block_under("Fair, and provably so")
+    assert commands.split("\n") == ["carpet demo --fast --json > race.json", "carpet verify race.json", ""]
+    ran = subprocess.run(["sh", "-e", "-c", commands], cwd=copy, env=environment, capture_output=True, text=True, check=False)
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert ran.stdout.startswith("verified: race 1 of ")
+
+
+def test_the_tests_command_finds_every_test(raced: tuple[Path, list[str], Terminal], request: pytest.FixtureRequest) -> None:
+    copy, _, _ = raced
+    # The command runs all of the tests, this one among them: run inside itself it would never end. So it only collects here; `.ci/run`
+    # runs it in full.
+    environment = fresh(copy.parent, PYTEST_ADDOPTS="--collect-only")
+    ran = subprocess.run(["sh", "-c", command("tests")], cwd=copy, env=environment, capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    collected = ran.stdout.splitlines()
+    assert request.node.nodeid in collected
+    for file in (*copy.glob("tests/**/test_*.py"),):
+        name = str(file.relative_to(copy))
+        assert name.startswith("tests/bench/") or any(line.startswith(f"{name}::") for line in collected), name
+
+
+def snippets() -> list[str]:
+    """Every piece of code in the README, a line each: blocks of commands, and what stands between backticks."""
+    blocks = [text for language, text in FENCED.findall(README) if language == "sh"]
+    inline = re.findall(r"`([^`\n]+)`", FENCED.sub("", README))
+    return [line.partition("#")[0].strip() for text in (*blocks, *inline) for line in text.splitlines()]
+
+
+def commands_named() -> dict[str, list[str]]:
+    """Every `carpet …` and `carpet-server …`, each with the words behind it."""
+    parts = [part.split() for snippet in snippets() for part in re.split(r"&&|[|;>]", snippet)]
+    return {" ".join(words): words for words in parts if words and words[0].rpartition("/")[2] in ("carpet", "carpet-server")}
+
+
+def help_of(copy: Path, program: str, *subcommand: str) -> str:
+    """What `--help` says, on one line, since it breaks sentences where it likes."""
+    asked = [str(copy / ".venv" / "bin" / program), *subcommand, "--help"]
+    ran = subprocess.run(asked, env=fresh(copy.parent), capture_output=True, text=True, check=False)
+    assert (ran.returncode, ran.stderr) == (0, ""), asked
+    return " ".join(ran.stdout.split())
+
+
+def has_option(page: str, option: str) -> bool:
+    return re.search(rf"(?<![\w-]){re.escape(option)}(?![\w-])", page) is not None
+
+
+def test_every_command_and_option_that_is_named_exists(raced: tuple[Path, list[str], Terminal]) -> None:
+    copy, _, _ = raced
+    named = commands_named()
+    assert len(named) >= 10
+    for line, (program, *words) in named.items():
+        program = program.rpartition("/")[2]
+        subcommand = words[:1] if words and not words[0].startswith("-") else []
+        page = help_of(copy, program, *subcommand)
+        for option in (word for word in words if word.startswith("-")):
+            assert has_option(page, option), f"{line}: no {option}"
+    # Options that stand alone are some command's of the player.
+    subcommands = [words[1] for line, words in named.items() if words[0] == "carpet" and len(words) > 1]
+    pages = "\n".join(help_of(copy, "carpet", subcommand) for subcommand in dict.fromkeys(subcommands))
+    alone = {snippet.split()[0] for snippet in snippets() if snippet.startswith("--")}
+    assert {"--deal", "--four-colour", "--colour-blind", "--ascii"} <= alone
+    for option in alone:
+        assert has_option(pages, option), option
+
+
+def test_the_house_bots_that_are_named_are_those_of_the_help(raced: tuple[Path, list[str], Terminal]) -> None:
+    copy, _, _ = raced
+    assert "`carpet play --bot deep` is the hardest of the house bots; `random` and `greedy` are easier." in README
+    assert "random, greedy or deep" in help_of(copy, "carpet", "play")
+
+
+def test_the_keys_that_are_named_do_what_is_said() -> None:
+    assert f"so do `{key_of(Action.COLOURS)}` and `{key_of(Action.ASCII)}` while you play" in README
+    assert f"`{key_of(Action.HELP)}` on any screen shows its keys" in README
+
+
+def test_the_picture_is_what_the_screen_looks_like() -> None:
+    picture = next(text for language, text in FENCED.findall(README) if language == "text")
+    golden = (ROOT / "tests" / "data" / "screens" / "race-80x24.txt").read_text(encoding="utf-8")
+    assert [line.rstrip() for line in picture.splitlines()] == [line.rstrip() for line in golden.splitlines()]
+
+
+def test_every_file_and_folder_that_is_named_is_there() -> None:
+    links = re.findall(r"\]\(([^):]+)\)", README)
+    assert ".github/CONTRIBUTING.md" in links
+    folders = re.findall(r"^\| `(\w+/)` \|", README, re.MULTILINE)
+    assert len(folders) == 4
+    for name in (*links, *folders):
+        assert (ROOT / name).exists(), name
