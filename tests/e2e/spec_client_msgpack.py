@@ -392,7 +392,7 @@ class Client:
             case "dealt":
                 seats[event["seat"]].update(state="racing")
                 self.see(0, event["view"])
-                self.play(room)  # the answer to a `dealt` cannot arrive before the start
+                self.play(room)  # this cannot arrive before the start; or if it does, it is refused, and sent again at `started`
             case "started":
                 room.update(phase="racing", starts_in_ms=None)
                 for seat in seats:

@@ -109,7 +109,7 @@ def test_packed_client_races_the_house_bot_and_asks_for_a_rematch(fast_server: s
     assert [race["race"] for race in summary["races"]] == [1, 2]
     assert all(all(race["checks"].values()) and "views" in race["checks"] for race in summary["races"])
     assert (summary["picture"], summary["gaps"], summary["lines"]) == ([], 0, 1)
-    assert set(summary["refused"]) <= {"race/over"}
+    assert set(summary["refused"]) <= {"race/not-started", "race/over"}
     assert {"room", "dealt", "hidden", "progress", "view", "result", "rematch-asked", "said", "left", "lobby"} <= set(summary["heard"])
     verify(summary["record"], tmp_path)
 
