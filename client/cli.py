@@ -6,6 +6,7 @@ Only what the help needs is imported at the top: screens, Trio and WebSockets co
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TypeVar
@@ -18,6 +19,7 @@ from client.failure import Failure
 if TYPE_CHECKING:
     from client.ui.desk import UiSettings
     from client.ui.start import AppOutcome
+    from protocol.record import Record
 
 Outcome = TypeVar("Outcome")
 
@@ -214,6 +216,8 @@ def _visit(command: str, url: str, request: Any, name: str | None, settings: UiS
 
 
 def _finish(outcome: AppOutcome) -> None:
+    if outcome.record is not None:
+        _keep(outcome.record)
     match outcome.reason:
         case "signal":
             raise typer.Exit(INTERRUPTED)
@@ -221,6 +225,18 @@ def _finish(outcome: AppOutcome) -> None:
             raise typer.Exit(FAILED)
         case "quit":
             pass
+
+
+def _keep(record: Record) -> None:
+    from client.identity import home_folder
+    from client.keepsake import keep_record
+
+    try:
+        path = keep_record(home_folder(), record)
+    except OSError as error:
+        typer.echo(f"carpet: the record of your race could not be kept: {error}", err=True)
+    else:
+        typer.echo(f"The record of your race is {path}; to check it: carpet verify {shlex.quote(str(path))}")
 
 
 def _settings(four_colour: bool, colour_blind: bool, ascii_only: bool, no_bell: bool) -> UiSettings:

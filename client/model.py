@@ -174,7 +174,9 @@ def reduce(model: Model, event: Event, now_ms: int) -> Model:
         case CurrentView():
             return _current_view(model, event, now_ms)
         case Room():
-            return _remember_first_view(replace(model, room=_snapshot(event, now_ms)))
+            # What was said at home, of a code that nobody had, is of no interest in the room.
+            notice = model.notice if model.room is not None else None
+            return _remember_first_view(replace(model, room=_snapshot(event, now_ms), notice=notice))
         case _:
             return _room_event(model, event, now_ms)
 

@@ -47,9 +47,14 @@ class Spot(urwid.WidgetWrap[urwid.Widget]):
         return True
 
 
+def text_width(text: str) -> int:
+    """How many columns a text takes."""
+    return urwid.calc_width(text, 0, len(text))
+
+
 def line_width(line: Line) -> int:
     """How many columns a line takes."""
-    return sum(urwid.calc_width(text, 0, len(text)) for _, text in line)
+    return sum(text_width(text) for _, text in line)
 
 
 def clip(text: str, width: int) -> str:
@@ -63,7 +68,7 @@ def clip(text: str, width: int) -> str:
 def fit(text: str, width: int) -> str:
     """`text` in exactly `width` columns, clipped or filled with spaces."""
     text = clip(text, width)
-    return text + " " * (width - urwid.calc_width(text, 0, len(text)))
+    return text + " " * (width - text_width(text))
 
 
 def spread(left: Line, right: Line, width: int, role: str) -> Line:
@@ -72,7 +77,7 @@ def spread(left: Line, right: Line, width: int, role: str) -> Line:
     kept: Line = []
     for piece_role, text in left:
         text = clip(text, room)
-        room -= urwid.calc_width(text, 0, len(text))
+        room -= text_width(text)
         kept.append((piece_role, text))
     return [*kept, (role, " " * max(room, 0)), *right]
 
@@ -152,7 +157,7 @@ def wrap_text(text: str, width: int) -> list[str]:
     lines = [""]
     for word in text.split():
         joined = f"{lines[-1]} {word}".strip()
-        if urwid.calc_width(joined, 0, len(joined)) <= width:
+        if text_width(joined) <= width:
             lines[-1] = joined
         else:
             lines.append(clip(word, width))

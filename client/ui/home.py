@@ -13,7 +13,7 @@ from client.keys import Place
 from client.model import Model
 from client.ui import cards
 from client.ui.desk import OpenForm, form_lines
-from client.ui.frame import Line, Screen, Spot, clip, fit, foot, lines_widget, row, stacked, upper, wrap_text
+from client.ui.frame import Line, Screen, Spot, clip, fit, foot, lines_widget, row, stacked, text_width, upper, wrap_text
 from client.ui.scene import Scene, head, remarks, rules_name
 from protocol.text import clean_chat, clean_name
 
@@ -47,6 +47,8 @@ def home_items(model: Model) -> tuple[Item, ...]:
 
 
 MENU_WIDTH = 26
+DETAIL_AT = 13
+"""Columns of a bot's name or a race's code, with the pointer before it."""
 _BANNER_CARD = cards.Size(6, 3, 0)
 _FAN = ("AS", "KH", "QD", "JC", "TS")
 
@@ -54,8 +56,7 @@ _FAN = ("AS", "KH", "QD", "JC", "TS")
 def home_screen(scene: Scene, size: tuple[int, int]) -> urwid.Widget:
     """The whole home screen as a box widget."""
     width, height = size
-    model, theme = scene.model, scene.theme
-    feet = (remarks(scene, width, 2), foot(Place.HOME, scene.hands, theme, width))
+    model, theme, desk = scene.model, scene.theme, scene.desk
     inner = min(width, 110)
     margin = (width - inner) // 2
     card = cards.LARGE if height >= 36 and width >= 110 else cards.MEDIUM if height >= 30 and width >= 90 else _BANNER_CARD
@@ -65,6 +66,10 @@ def home_screen(scene: Scene, size: tuple[int, int]) -> urwid.Widget:
     bots = [(at, item) for at, item in enumerate(items) if item.kind == "bot"]
     races = [(at, item) for at, item in enumerate(items) if item.kind == "race"]
     list_width = inner - MENU_WIDTH - 5
+    # What has no room on the marked line is told in full above the keys.
+    marked = next((item for at, item in (*bots, *races) if at == desk.item), None)
+    aside = marked.detail if marked is not None and text_width(marked.detail) > list_width - DETAIL_AT else ""
+    feet = (remarks(scene, width, 2, aside=aside), foot(Place.HOME, scene.hands, theme, width))
     body_height = height - 1 - 3 - card.height - 3
     bot_rows = min(len(bots), max(body_height - 6, 2))
     left = stacked(
@@ -118,10 +123,16 @@ def _item(scene: Scene, at: int, item: Item, width: int, *, key: bool = False) -
         text = f"{pointer} {fit(item.label, width - 5)}{item.detail:>2} "
         line: Line = [("chosen" if marked else "felt", text)]
     else:
-        label = fit(item.label, 10)
-        text = fit(f"{pointer} {label} {item.detail}", width)
-        line = [("chosen", text)] if marked else [("strong", text[:13]), ("faint", text[13:])]
+        text = fit(f"{pointer} {fit(item.label, 10)} {_in_short(item.detail, width - DETAIL_AT)}", width)
+        line = [("chosen", text)] if marked else [("strong", text[:DETAIL_AT]), ("faint", text[DETAIL_AT:])]
     return Spot(lines_widget([line]), lambda: scene.hands.pick(at))
+
+
+def _in_short(text: str, width: int) -> str:
+    """As many words as fit."""
+    if text_width(text) <= width:
+        return text
+    return f"{(wrap_text(text, width - 4) or [''])[0]} ..."
 
 
 def _window(scene: Scene, items: list[tuple[int, Item]], width: int, rows: int, empty: str) -> list[urwid.Widget]:

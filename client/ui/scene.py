@@ -119,8 +119,8 @@ def chat_lines(scene: Scene, width: int, rows: int) -> list[Line]:
     return lines
 
 
-def remarks(scene: Scene, width: int, rows: int, *, talk: bool = True) -> urwid.Widget:
-    """The rows above the keys: what is being typed, or a notice; and the newest chat, unless it is shown elsewhere."""
+def remarks(scene: Scene, width: int, rows: int, *, talk: bool = True, aside: str = "") -> urwid.Widget:
+    """The rows above the keys: what is being typed, or a notice, else `aside`; and the newest chat, unless it is shown elsewhere."""
     if scene.desk.prompt is not None and scene.edit is not None:
         label = f" {PROMPT_LABELS[scene.desk.prompt]}: "
         field = urwid.Columns([(len(label), urwid.Text([("title", label)])), urwid.AttrMap(scene.edit, "edit"), (1, urwid.Text(" "))])
@@ -129,7 +129,8 @@ def remarks(scene: Scene, width: int, rows: int, *, talk: bool = True) -> urwid.
         if rows == 1:
             return urwid.AttrMap(field, "felt")
         return urwid.AttrMap(urwid.Pile([(urwid.PACK, lines_widget([*padding, *rest])), (urwid.PACK, field)]), "felt")
-    notices = notice_lines(scene, width)[:rows] or [[]]
+    beside: list[Line] = [[("faint", f" {text}")] for text in wrap_text(aside, width - 2)]
+    notices = (notice_lines(scene, width) or beside or [[]])[:rows]
     chat = chat_lines(scene, width, rows - len(notices) if talk else 0)
     lines = [*chat, *notices]
     padding = [[]] * (rows - len(lines))

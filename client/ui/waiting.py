@@ -56,7 +56,9 @@ def _code(scene: Scene, room: RoomModel, width: int) -> urwid.Widget:
     else:
         words = "Waiting for the others to be ready."
     above = lines_widget([[("strong", words)], []], align=urwid.CENTER)
-    return stacked(above, big_text(clean_name(room.code), scene.theme, "title", width))
+    # Spaced out: it is read aloud letter by letter, and some of the large letters touch.
+    code = clean_name(room.code)
+    return stacked(above, big_text(code if scene.theme.is_ascii else " ".join(code), scene.theme, "title", width))
 
 
 def _countdown(scene: Scene, room: RoomModel, width: int) -> urwid.Widget:

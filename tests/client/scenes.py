@@ -241,8 +241,28 @@ def record() -> Record:
             )
     deal = DealRecord(name=None, commitment=commitment(SECRET).hex(), secret=SECRET.hex(), nonces=NONCES, k=0, seed=SEED.hex())
     seats = (
-        SeatRecord(name="Anna", bot=None, round_trip_ms=20, state="stalled", place=1, home=homes[0], plies=89, home_at_ms=132_000, ended_at_ms=133_500),
-        SeatRecord(name="Benedikt", bot=None, round_trip_ms=20, state="stopped", place=2, home=homes[1], plies=89, home_at_ms=130_540, ended_at_ms=140_000),
+        SeatRecord(
+            name="Anna",
+            bot=None,
+            round_trip_ms=20,
+            state="stalled",
+            place=1,
+            home=homes[0],
+            plies=89,
+            home_at_ms=132_000,
+            ended_at_ms=133_500,
+        ),
+        SeatRecord(
+            name="Benedikt",
+            bot=None,
+            round_trip_ms=20,
+            state="stopped",
+            place=2,
+            home=homes[1],
+            plies=89,
+            home_at_ms=130_540,
+            ended_at_ms=140_000,
+        ),
     )
     return sealed(
         Record(
