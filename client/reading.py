@@ -182,7 +182,7 @@ def hint(view: View, seat: SeatInfo, *, racing: bool = True) -> str:
         return f"Fill the gap at {view.pending}: {', '.join(ways)}."
     able = homeward(view)
     if able:
-        names = ", ".join("waste (w)" if place == "w" else place for place in able[:6]) + (", ..." if len(able) > 6 else "")
+        names = ", ".join("waste (w)" if place == "w" else place for place in able[:6]) + (" and more" if len(able) > 6 else "")
         return f"{'One card' if len(able) == 1 else f'{len(able)} cards'} can go home: {names}."
     if any(target(move) for move in view.moves):
         return "Nothing goes home; a card can be moved or a gap filled (marked)."

@@ -56,6 +56,8 @@ def test_the_hint_says_what_to_do() -> None:
     own = scenes.seat(0, "Anna", state="racing")
     assert reading.hint(scenes.middle_view(), own) == "3 cards can go home: c1, c2, a3."
     assert reading.hint(scenes.middle_view(pending=True), own).startswith("Fill the gap at c1: w ")
+    many = reading.hint(view("a1 a2 a3 a4 b1 b2 b3"), own)
+    assert many == "7 cards can go home: a1, b1, a2, b2, a3, b3 and more."  # in ASCII, since it stands on the ASCII screens too
     assert "turn the stock" in reading.hint(view("s"), own)
     assert "redeal" in reading.hint(view("r"), own)
     assert "No move is left" in reading.hint(view(""), own)

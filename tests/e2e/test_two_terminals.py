@@ -17,6 +17,7 @@ from typing import NamedTuple
 import pytest
 
 from client.server_process import server_command, server_environment
+from tests.e2e.commands import carpet
 from tests.e2e.terminal import PATIENCE_S, Terminal, terminal_environment
 
 pytestmark = pytest.mark.e2e
@@ -141,9 +142,13 @@ class Table:
         self._open_ones = open_ones
         self.url, self.server = open_ones.enter_context(server())
 
+    def home(self, name: str) -> Path:
+        """Where somebody's client keeps his things."""
+        return self._tmp_path / name
+
     def sit(self, name: str, *arguments: str) -> Player:
         """Somebody runs `carpet` in a terminal. The folder is the same for the same name."""
-        environment = server_environment(terminal_environment(CARPET_HOME=str(self._tmp_path / name)))
+        environment = server_environment(terminal_environment(CARPET_HOME=str(self.home(name))))
         command = [sys.executable, "-m", "client.cli", *arguments, "--name", name]
         return Player(self._open_ones.enter_context(Terminal(command, environment=environment)), name)
 
@@ -218,9 +223,15 @@ def test_a_whole_race_and_half_a_rematch(table: Table) -> None:
     anna.sees("You won!", "gave up")
     for player in (anna, bert):
         player.type("q")
-        assert player.terminal.wait_for_end() == ""
+        said = player.terminal.wait_for_end()
         assert player.terminal.given_back()
         assert player.terminal.process.returncode == 0
+        # What it says then can be done as it stands.
+        kept = re.search(r"^The record of your race is (.*); to check it: carpet verify \1$", said, re.MULTILINE)
+        assert kept is not None, said
+        checked = carpet(table.home(player.name), "verify", kept[1])
+        assert (checked.status, checked.err) == (0, "")
+        assert checked.out.startswith(f"verified: race 2 of {code}")
 
 
 def test_a_player_whose_client_dies_comes_back_to_his_cards(table: Table) -> None:

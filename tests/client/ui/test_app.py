@@ -294,6 +294,17 @@ async def test_home_is_walked_and_clicked() -> None:
         assert run.link.taken() == [OpenRace(options=RaceOptions())]
 
 
+async def test_what_was_said_at_home_is_not_said_again_in_the_room() -> None:
+    async with running() as run:
+        kind = ERRORS[ErrorCode.NO_SUCH_ROOM]
+        await run.say(
+            UP, scenes.welcome(), Error(code=ErrorCode.NO_SUCH_ROOM, fault=kind.fault, message="No race has that code.", path="", ref=0)
+        )
+        assert run.screen.shows("No race has that code")
+        await run.say(scenes.room())
+        assert not run.screen.shows("No race has that code")
+
+
 async def test_the_form_changes_every_value() -> None:
     async with running() as run:
         await run.say(UP, scenes.welcome(), scenes.lobby())

@@ -75,6 +75,7 @@ def offline() -> Model:
 SCREENS = {
     "home": Shown(scenes.at_home, now_ms=2000),
     "home-typing-code": Shown(scenes.at_home, replace(DESK, prompt="code"), 2000, edit="kxq"),
+    "home-bot-marked": Shown(scenes.at_home, replace(DESK, item=5), 10_000),
     "home-connecting": Shown(Model, now_ms=0),
     "form": Shown(
         scenes.at_home, replace(DESK, form=OpenForm(RaceOptions(seats=4, bots=("Steady", "Steady"), deal="garden")), item=2), 2000
