@@ -179,10 +179,13 @@ class Player:
             self.closed = True  # nothing to do but wait for `result`
         elif code in ("room/full", "room/closed", "room/no-such-code") and self.code is None:
             self.looking = True  # somebody was faster; the next `lobby` shows what else there is
+        elif code == "wire/too-fast" and self.version:  # it was not read, so its ref is not known: a snapshot tells what is to be done
+            time.sleep(1)
+            self.leaving = False
+            self.send("join-race", code=self.code, version=0)
         elif code == "wire/too-fast" or error["fault"] == "server":
             time.sleep(1)
-            if request:
-                self.send(request.pop("type"), **{key: value for key, value in request.items() if key != "ref"})
+            self.websocket.send(json.dumps(request or self.last[self.ref]))
         elif not (code.startswith("race/") and request and request["type"] == "move"):  # behind those comes `current-view`
             raise Over(f"{code}: {error['message']}")
 

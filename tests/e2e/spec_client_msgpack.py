@@ -321,6 +321,7 @@ class Client:
     def take_error(self, error: Map) -> None:
         self.refused.append(error["code"])
         request = self.sent.get(error["ref"], {"type": None})
+        later = asyncio.get_running_loop().call_later
         match error["code"]:
             case "hello/unknown-token":
                 self.token = None
@@ -329,10 +330,19 @@ class Client:
                 self.finished = True  # wait for `result`
             case code if code.startswith("race/") and request["type"] == "move":
                 pass  # `current-view` comes next, and brings what to go on from
-            case code if error["fault"] == "server" or code == "wire/too-fast":
-                asyncio.get_running_loop().call_later(1, self.outbox.put_nowait, request)
+            case "wire/too-fast":  # it was not even read, so its ref is not known; nor what else was dropped after it
+                later(1, self.start_afresh)
+            case _ if error["fault"] == "server":
+                later(1, self.outbox.put_nowait, request)
             case code:
                 raise Unhappy(f"{code}: {error['message']} {error['path']} {request}")
+
+    def start_afresh(self) -> None:
+        """All that there is to do follows from a snapshot; before there is one, the last request was the one that was dropped."""
+        if self.room is not None:
+            self.send("join-race", code=self.room["code"], version=0)
+        else:
+            self.outbox.put_nowait(self.sent[max(self.sent)])
 
     def take_event(self, event: Map, version: int) -> None:
         if event["type"] == "room":
