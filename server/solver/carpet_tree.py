@@ -1,0 +1,46 @@
+"""The one game of the Carpet family that is no game of gaps: turning only when stuck, with gaps refilled at once.
+
+Owns what tells its positions apart and which moves need not be tried. Must not know how they are searched (tree.py).
+
+*Which slot a card lies in does not matter*, nor which of two slots is empty; so a position is known by its sets of cards, the order of
+waste and stock, and whether a gap is pending.
+
+*With no redeal left, one carpet card that can go home may be sent home before anything else is tried.* Until it has gone the stock
+cannot be turned, so a line either ends before, and then brings home no more than with the card sent home first, or plays the card, c,
+after other moves to the foundations, each with its refill. Step by step c can be brought to the front of them:
+- before another carpet card: the two are of different suits, and the first refill, from whatever source, is now that of c's slot and
+  the second one that of the other's; which slot is whose does not matter;
+- before the waste's top card: c's slot is refilled with that card, which then goes home from the carpet, and its slot is refilled from
+  where c's was. The same cards are home and the same came from waste and stock.
+Under Refill.WASTE_FIRST nothing is then left to choose: without redeals such a deal is won or lost when it is dealt, however it is played.
+With a redeal left, redealing is a choice before c goes home, and every move is tried.
+"""
+
+from collections.abc import Hashable, Sequence
+
+from server.rules.carpet import CarpetPosition
+from server.rules.moves import REDEAL, STOCK, WASTE
+from server.rules.position import Position
+from server.solver.solution import Budget
+from server.solver.tree import TreeResult, search_tree
+
+
+def search_carpet_tree(position: CarpetPosition, budget: Budget) -> TreeResult:
+    return search_tree(position, budget, key=_key, choices=_choices, promise=_cards_home)
+
+
+def _key(position: Position) -> Hashable:
+    on_carpet = frozenset(pile[0] for pile in position.piles.values() if pile)
+    return on_carpet, position.waste, position.stock, position.pending is not None, position.redeals_left
+
+
+def _choices(position: Position) -> Sequence[str]:
+    moves = position.legal_moves()
+    if not position.redeals_left and position.pending is None and moves and moves[0] not in (REDEAL, STOCK, WASTE):
+        # Sorted as ASCII, slots come first: this is a carpet card that goes home.
+        return moves[:1]
+    return moves
+
+
+def _cards_home(position: Position) -> int:
+    return position.home

@@ -1,0 +1,133 @@
+"""From the steps of the game of gaps to moves of the real game, and few of them.
+
+Owns the line that gaps.py promises, where cards held back stand for gaps. Must not know how the plan was found.
+"""
+
+from protocol.cards import SUIT_SIZE, SUITS, Card, suit
+from server.rules.carpet import CarpetPosition, Refill
+from server.rules.moves import REDEAL, STOCK, WASTE
+from server.solver.gaps import Plan, Step
+
+
+def say(position: CarpetPosition, plan: Plan) -> tuple[str, ...]:
+    """The moves that make the plan's steps from the position, and then bring home all that was held back."""
+    teller = _Teller(position)
+    teller.settle()
+    index = 0
+    while index < len(plan):
+        index += teller.make(plan[index], plan[index + 1] if index + 1 < len(plan) else None)
+        teller.settle()
+    teller.play_held()
+    return tuple(teller.moves)
+
+
+class _Teller:
+    """The real position, and how high the foundations are in the game of gaps: the cards between are held back."""
+
+    def __init__(self, position: CarpetPosition) -> None:
+        self.moves: list[str] = []
+        self._position = position
+        self._heights = list(position.heights)
+        self._holds = position.rules.refill is not Refill.FREE
+        self._slots = position.rules.slots
+
+    def settle(self) -> None:
+        """Bring home, in the game of gaps, all that can go."""
+        while self._settle_one():
+            pass
+
+    def make(self, step: Step, following: Step | None) -> int:
+        """Make a step of the plan; the number of steps made, which is 2 where the next one was done along with it."""
+        match step:
+            case Step.TURN:
+                return self._turn(following)
+            case Step.PLAY:
+                self._play_waste(suit(self._position.waste[-1]))
+            case Step.FILL:
+                self._fill()
+            case Step.REDEAL:
+                self._play(REDEAL)
+        return 1
+
+    def play_held(self) -> None:
+        """Play the cards held back; what fills their slots does not matter any more."""
+        while (held := self._any_held()) is not None:
+            self._play_home(held, refill=WASTE)
+
+    def _settle_one(self) -> bool:
+        position = self._position
+        for number in range(len(SUITS)):
+            card = self._wanted(number)
+            if card is None:
+                continue
+            if card in position.carpet:
+                if not self._holds:
+                    self._play_home(card, refill=WASTE)
+                self._heights[number] += 1
+                return True
+            if not position.redeals_left and position.waste and position.waste[-1] == card:
+                self._play_waste(number)
+                return True
+        return False
+
+    def _play_waste(self, number: int) -> None:
+        """Play the waste's top, of suit `number`, home in the game of gaps."""
+        if self._position.heights[number] == self._heights[number]:
+            self._play(WASTE)
+        else:
+            self._play_home(self._lowest_held(number), refill=WASTE)
+        self._heights[number] += 1
+
+    def _turn(self, following: Step | None) -> int:
+        """Turn a card: straight into the slot of a card held back where that saves a move."""
+        position = self._position
+        card = position.stock[0]
+        number = suit(card)
+        goes_home = self._wanted(number) == card and (not position.redeals_left or following is Step.PLAY)
+        held: Card | None = None
+        if self._holds and (position.rules.refill is Refill.CHOICE or not position.waste):
+            if goes_home and position.heights[number] < self._heights[number]:
+                held = self._lowest_held(number)
+            elif (not position.waste) if goes_home else following is Step.FILL:
+                held = self._any_held()
+        if held is None:
+            self._play(STOCK)
+            return 1
+        self._play_home(held, refill=STOCK)
+        # What goes home without a step of its own is left to settle.
+        return 1 if goes_home and not position.redeals_left else 2
+
+    def _fill(self) -> None:
+        if self._holds:
+            held = self._any_held()
+            assert held is not None, "the plan fills a gap, so there is a card held back for it"
+            self._play_home(held, refill=WASTE)
+        else:
+            self._play(f"{WASTE}:{self._slots[self._position.carpet.index(-1)]}")
+
+    def _play_home(self, card: Card, *, refill: str) -> None:
+        slot = self._slots[self._position.carpet.index(card)]
+        self._play(slot)
+        if self._position.pending is not None:
+            self._play(f"{refill}:{slot}")
+
+    def _any_held(self) -> Card | None:
+        """The lowest card held back of a suit of which the fewest are: a suit of which none is left plays the waste's top in one move."""
+        held = [
+            (high - low, number * SUIT_SIZE + low)
+            for number, (low, high) in enumerate(zip(self._position.heights, self._heights, strict=True))
+            if low < high
+        ]
+        return min(held)[1] if held else None
+
+    def _lowest_held(self, number: int) -> Card:
+        return number * SUIT_SIZE + self._position.heights[number]
+
+    def _wanted(self, number: int) -> Card | None:
+        """The card of a suit that is wanted next in the game of gaps."""
+        height = self._heights[number]
+        return number * SUIT_SIZE + height if height < SUIT_SIZE else None
+
+    def _play(self, move: str) -> None:
+        self.moves.append(move)
+        self._position = self._position.play_unchecked(move)

@@ -1,0 +1,104 @@
+"""Can it be won, and how many cards can be brought home? Every card known, the stock's order and the redeals to come too.
+
+Owns the choice of the search for a position and what its result means. Must not know how any search works.
+
+What is certain: a line always replays. For the Carpet family the answer is exact whatever the columns of the rule set, unless the budget
+is spent or the search called off. For any other family the search is as good as a budget makes it: a win is a win, a loss is said
+only when every position was looked at, and everything else is unknown.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final
+
+from server.rules.carpet import CarpetPosition, Refill
+from server.rules.position import Family, Position
+from server.solver.carpet_tree import search_carpet_tree
+from server.solver.gap_line import say
+from server.solver.gap_search import search_gaps, shortest, trimmed
+from server.solver.gaps import GapGame, is_game_of_gaps
+from server.solver.solution import BestHome, Budget, Cancelled, Solution
+from server.solver.tree import search_tree
+
+USUAL_BUDGET: Final[Mapping[Family, int]] = MappingProxyType({Family.CARPET: 1_000_000, Family.TWIN: 5_000, Family.QUILT: 5_000})
+"""Positions that a search may look at where the caller does not say: a second or a few. Those of Carpet are a hundred times cheaper."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """The best that a search came to."""
+
+    home: int
+    moves: tuple[str, ...]
+    won: bool
+    exact: bool
+
+
+def solve(position: Position, *, budget: int | None = None, shorten: int = 0, cancelled: Cancelled | None = None) -> Solution:
+    """Whether a win can be reached from a position, and by which moves.
+
+    budget: positions to look at, USUAL_BUDGET by default. cancelled: asked about every hundred positions.
+    shorten: positions to look at beyond those for a shorter line, under free refill. Where they suffice the line is a shortest one: none
+    wins in fewer moves. Otherwise the line is short, but no shortest one is promised: fills of gaps that it wins without are left out.
+    """
+    spent = _budget(position, budget, cancelled)
+    found = _search(position, spent, shorten=shorten)
+    if found.won:
+        return Solution("won", spent.nodes, found.moves, exact=True)
+    return Solution("lost" if found.exact else "unknown", spent.nodes, (), exact=found.exact)
+
+
+def best_home(position: Position, *, budget: int | None = None, cancelled: Cancelled | None = None) -> BestHome:
+    """The most cards that can be brought home from a position: all of them where it can be won. budget, cancelled: as for solve."""
+    spent = _budget(position, budget, cancelled)
+    found = _search(position, spent, shorten=0)
+    return BestHome(found.home, spent.nodes, found.moves, found.exact)
+
+
+def _budget(position: Position, budget: int | None, cancelled: Cancelled | None) -> Budget:
+    return Budget(USUAL_BUDGET[position.rules.family] if budget is None else budget, cancelled)
+
+
+def _search(position: Position, budget: Budget, *, shorten: int) -> _Found:
+    if position.is_won:
+        return _Found(position.home, (), won=True, exact=True)
+    if not isinstance(position, CarpetPosition):
+        tree = search_tree(position, budget)
+    elif is_game_of_gaps(position):
+        return _search_gaps(position, budget, shorten=shorten)
+    elif is_game_of_gaps(position, once_refilled=True):
+        return _search_pending(position, budget, shorten=shorten)
+    else:
+        tree = search_carpet_tree(position, budget)
+    return _Found(tree.home, tree.moves, tree.won, tree.exact)
+
+
+def _search_pending(position: CarpetPosition, budget: Budget, *, shorten: int) -> _Found:
+    """A pending gap has to be refilled before the game of gaps begins: the better of the ways to do it."""
+    best: _Found | None = None
+    exact = True
+    for move in position.legal_moves():
+        found = _search_gaps(position.play_unchecked(move), budget, shorten=shorten)
+        exact = exact and found.exact
+        if best is None or found.home > best.home:
+            best = _Found(found.home, (move, *found.moves), found.won, exact=True)
+        if found.won:
+            return best
+    assert best is not None, "a pending gap can be refilled"
+    return _Found(best.home, best.moves, won=False, exact=exact)
+
+
+def _search_gaps(position: CarpetPosition, budget: Budget, *, shorten: int) -> _Found:
+    game = GapGame(position)
+    found = search_gaps(game, budget)
+    plans = [found.plan]
+    if found.won:
+        plans.append(trimmed(game, found.plan))
+        if shorten and position.rules.refill is Refill.FREE:
+            part = budget.alongside(shorten)
+            plans.append(shortest(game, plans[-1], part))
+            budget.nodes += part.nodes
+    # With other refills the plan with the fewest steps need not be the line with the fewest moves: a slot may be refilled by no move.
+    lines = [say(position, plan) for plan in plans]
+    return _Found(found.home, min(lines, key=len), found.won, found.exact)
