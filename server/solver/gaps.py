@@ -132,19 +132,34 @@ class GapGame:
         )
 
     def choices(self, state: State) -> list[State]:
-        """The states one step on, the most promising last. A step is left out where another is as good while no redeal is made."""
+        """The states to go on with, the most promising last.
+
+        A step is left out where another is as good while no redeal is made; and what only can be done in one way, or could not end in
+        another card home, is not told apart: the state after several turns in a row may follow at once, or none at all.
+        """
         current, turned, waste = self._read(state)
         _, carpet, wanted = state
+        stock_size = len(current.bits)
+        gaps = self._slots - carpet.bit_count()
+        wanted_later = wanted & ~current.turned[turned]
+        if current.redeals_left:
+            if waste and current.bits[waste.bit_length() - 1] & wanted:
+                return [_taken(current, turned, waste, carpet, wanted)]
+        elif not wanted_later & current.turned[stock_size]:
+            # The next card that goes home comes from the waste: what has to be turned can be turned after it.
+            return [_taken(current, turned, waste, carpet, wanted)] if _can_reach(current, waste, wanted, gaps) else []
         found: list[State] = []
-        if current.redeals_left and waste and current.bits[waste.bit_length() - 1] & wanted:
-            return [_taken(current, turned, waste, carpet, wanted)]
-        if turned < len(current.bits):
+        if turned < stock_size:
+            if not gaps:
+                while turned + 1 < stock_size and not current.bits[turned] & wanted:
+                    waste |= 1 << turned
+                    turned += 1
             found.append(_turned(current, turned, waste, carpet, wanted))
             if current.bits[turned] & wanted:
                 return found
         elif waste and current.redeals_left:
             found.append(self._redealt(current, waste, carpet, wanted))
-        if waste and carpet.bit_count() < self._slots:
+        if waste and gaps:
             found.append(_taken(current, turned, waste, carpet, wanted))
         return found
 
@@ -176,18 +191,19 @@ class GapGame:
         can_be_taken = goes_home if step is Step.PLAY else not goes_home and carpet.bit_count() < self._slots
         return _taken(current, turned, waste, carpet, wanted) if can_be_taken else None
 
-    def step_between(self, before: State, after: int) -> Step:
-        """Which step leads from a state to the place of one that is a choice from it."""
+    def steps_between(self, before: State, after: int) -> Plan:
+        """Which steps lead from a state to the place of one that is a choice from it: more than one only of Step.TURN."""
         current, turned, waste = self._read(before)
         if after & ~_PLACE != current.base:
-            return Step.REDEAL
-        if (after & _PLACE).bit_length() - 1 > turned:
-            return Step.TURN
-        return Step.PLAY if current.bits[waste.bit_length() - 1] & before[2] else Step.FILL
+            return (Step.REDEAL,)
+        turned_after = (after & _PLACE).bit_length() - 1
+        if turned_after > turned:
+            return (Step.TURN,) * (turned_after - turned)
+        return (Step.PLAY if current.bits[waste.bit_length() - 1] & before[2] else Step.FILL,)
 
     def cost(self, before: State, after: int) -> int:
         """Moves from a state to a next one's place, beyond bringing each card home and turning each of the first stock once."""
-        match self.step_between(before, after):
+        match self.steps_between(before, after)[0]:
             case Step.FILL:
                 return 1
             case Step.REDEAL:
@@ -200,9 +216,9 @@ class GapGame:
         state = self.start
         steps: list[Step] = []
         for place in places[1:]:
-            step = self.step_between(state, place)
-            state = self._made(state, step)
-            steps.append(step)
+            for step in self.steps_between(state, place):
+                state = self._made(state, step)
+                steps.append(step)
         return tuple(steps)
 
     def cost_of(self, plan: Plan) -> int:
@@ -287,6 +303,18 @@ def _taken(current: _Round, turned: int, waste: int, carpet: int, wanted: int) -
     """The waste's top is taken away, home or into a gap: the carpet is where it goes, and from there home at once."""
     top = waste.bit_length() - 1
     return _settled(current, turned, waste ^ 1 << top, carpet | current.bits[top], wanted)
+
+
+def _can_reach(current: _Round, waste: int, wanted: int, gaps: int) -> bool:
+    """Whether a wanted card lies in the waste with no more cards on it than there are gaps."""
+    for _ in range(gaps + 1):
+        if not waste:
+            return False
+        top = waste.bit_length() - 1
+        if current.bits[top] & wanted:
+            return True
+        waste ^= 1 << top
+    return False
 
 
 def _settled(current: _Round, turned: int, waste: int, carpet: int, wanted: int) -> State:

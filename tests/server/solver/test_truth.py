@@ -1,0 +1,48 @@
+"""The solver against every position there is, on thousands of small deals of every row that the family's columns allow."""
+
+from random import Random
+
+import pytest
+
+from server.rules.carpet import CarpetRules, Refill
+from server.solver.solve import best_home, solve
+from tests.server.solver.small_deals import ALL_COLUMNS, played, small_deal, truth, walked
+
+DEALS_A_ROW = 300
+MOST_CARDS = (11, 8, 7)
+"""By redeals: what can be searched to the end in a few milliseconds."""
+
+
+def label(rules: CarpetRules) -> str:
+    return f"{rules.refill.name}-{rules.turning.name}-{rules.redeals}".lower().replace("_", "-")
+
+
+@pytest.mark.parametrize("rules", ALL_COLUMNS, ids=label)
+def test_solver_and_exhaustion_agree(rules: CarpetRules) -> None:
+    choose = Random(label(rules))
+    outcomes = {"won": 0, "lost": 0}
+    for _ in range(DEALS_A_ROW):
+        position = small_deal(rules, choose, cards=choose.randint(5, MOST_CARDS[rules.redeals]))
+        position = walked(position, choose, choose.choice((0, 0, 1, 2, 5)))
+        known = truth(position)
+        solution, best = solve(position), best_home(position)
+        assert (solution.outcome, solution.exact) == ("won" if known.won else "lost", True), position
+        assert (best.home, best.exact) == (known.home, True), position
+        assert played(position, solution.moves).is_won == known.won
+        assert played(position, best.moves).home == known.home
+        outcomes[solution.outcome] += 1
+    assert min(outcomes.values()) > DEALS_A_ROW // 50
+
+
+@pytest.mark.parametrize("rules", [row for row in ALL_COLUMNS if row.refill is Refill.FREE], ids=label)
+def test_under_free_refill_a_line_can_be_had_that_none_is_shorter_than(rules: CarpetRules) -> None:
+    choose = Random(label(rules))
+    wins = 0
+    while wins < DEALS_A_ROW // 2:
+        position = walked(small_deal(rules, choose, cards=choose.randint(5, MOST_CARDS[rules.redeals])), choose, choose.randint(0, 2))
+        known = truth(position)
+        if known.won:
+            wins += 1
+            solution = solve(position, shorten=100_000)
+            assert len(solution.moves) == known.shortest, position
+            assert played(position, solution.moves).is_won
