@@ -31,7 +31,7 @@ def ending(columns: str, *, carpet: str, waste: str = "", stock: str = "", heigh
 
 @pytest.mark.parametrize("name", FAMILY)
 def test_lines_of_whole_deals_replay(name: str) -> None:
-    for number in range(40):
+    for number in range(25):
         position = deal(name, number)
         solution = solve(position)
         assert solution.exact

@@ -8,7 +8,7 @@ from server.rules.carpet import CarpetRules, Refill
 from server.solver.solve import best_home, solve
 from tests.server.solver.small_deals import ALL_COLUMNS, played, small_deal, truth, walked
 
-DEALS_A_ROW = 300
+DEALS_A_ROW = 200
 MOST_CARDS = (11, 8, 7)
 """By redeals: what can be searched to the end in a few milliseconds."""
 
