@@ -9,6 +9,7 @@ can be won is given with its 95 % Wilson interval.
 
 import argparse
 import sys
+from collections.abc import Sequence
 from hashlib import sha256
 from math import sqrt
 from pathlib import Path
@@ -32,7 +33,7 @@ def wilson(won: int, deals: int) -> tuple[float, float]:
     return (middle - spread) * scale, (middle + spread) * scale
 
 
-def measure(name: str, rules: CarpetRules, numbers: range) -> list[str]:
+def measure(name: str, rules: CarpetRules, numbers: range) -> Sequence[str]:
     """Solve the deals, print a line of figures, and return the outcomes."""
     positions = [rules.deal(sha256(b"solver speed %d" % number).digest()) for number in numbers]
     solutions: list[Solution] = []
