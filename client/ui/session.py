@@ -132,4 +132,7 @@ class Session:
         room = self.model.room
         if room is None or room.own is None or room.own.again:
             return True
-        return self.send(Rematch(race=room.race))
+        sent = self.send(Rematch(race=room.race))
+        # Nobody else is waited for: who asks a bot for another race has said that he is ready for it.
+        self._ready_at_once = sent and all(seat.bot is not None for seat in room.seats if seat.seat != room.seat)
+        return sent

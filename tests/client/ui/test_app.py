@@ -275,6 +275,19 @@ async def test_the_result_and_a_rematch() -> None:
         assert ready.race == 2
 
 
+async def test_a_rematch_against_a_bot_is_waited_for_by_nobody() -> None:
+    async with running() as run:
+        seats = (scenes.seat(0, "Anna"), scenes.seat(1, "greedy", bot="greedy"))
+        await run.say(UP, scenes.welcome(), scenes.room(seats=seats, phase="over", record=scenes.record()))
+        run.link.taken()
+        await run.give("r")
+        assert run.link.taken() == [Rematch(race=1)]
+        await run.say(scenes.room(version=9, race=2, seats=seats))
+        (ready,) = run.link.taken()
+        assert isinstance(ready, Ready)
+        assert ready.race == 2
+
+
 async def test_home_is_walked_and_clicked() -> None:
     async with running() as run:
         await run.say(UP, scenes.welcome(), scenes.lobby())
