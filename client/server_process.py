@@ -42,7 +42,19 @@ async def open_server(
 
     command: the whole command line, in place of the server's, for tests.
     """
-    arguments = ("serve", "--host", "127.0.0.1", "--port", "0", "--exit-with-parent", "--log-level", "warning", *options)
+    arguments = (
+        "serve",
+        "--host",
+        "127.0.0.1",
+        "--port",
+        "0",
+        "--database",
+        "memory",
+        "--exit-with-parent",
+        "--log-level",
+        "warning",
+        *options,
+    )
     failure: Exception | None = None
     async with trio.open_nursery() as nursery:
         process = await trio.lowlevel.open_process(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import signal
 import sys
 from enum import StrEnum
@@ -25,6 +26,7 @@ from server.rules.catalogue import RULE_SETS, UnknownRules, describe, rule_set
 from server.rules.perft import perft, perft_divide
 from server.rules.position import RuleSet
 from server.rules.walk import walk
+from server.store.errors import StoreError
 
 app = typer.Typer(
     name="carpet-server",
@@ -78,6 +80,13 @@ def serve(
     rate: Annotated[float, typer.Option(help="Messages a second that one client may send.")] = 20.0,
     burst: Annotated[int, typer.Option(help="Messages that one client may send at once.")] = 40,
     max_rooms: Annotated[int, typer.Option(help="Races held at once, at most.")] = 20_000,
+    database: Annotated[
+        str | None,
+        typer.Option(
+            help="Where races and players are kept: a SQLite file, a postgresql:// URL, or `memory` for nothing.",
+            show_default="a file in your data folder",
+        ),
+    ] = None,
     origin: Annotated[
         list[str] | None, typer.Option(help="Web origin whose pages may connect, as https://example.org; may be repeated.")
     ] = None,
@@ -98,6 +107,7 @@ def serve(
             rate=rate,
             burst=burst,
             max_rooms=max_rooms,
+            database=database,
             origins=tuple(origin or ()),
             bots_wait=bot_pace is Pace.HUMAN,
         )
@@ -107,6 +117,8 @@ def serve(
         trio.run(_serve, settings, exit_with_parent)
     except* UnusableTlsFiles as group:
         _fail(str(_first(group)))
+    except* StoreError as group:
+        _fail(f"{_first(group)}; --database names another place")
     except* OSError as group:
         _fail(f"cannot listen on {host} port {port}: {_first(group)}; choose another with --host and --port")
 
@@ -132,7 +144,8 @@ async def _serve(settings: Settings, exit_with_parent: bool) -> None:
 
 async def _wait_for_end_of_input(stop: trio.CancelScope) -> None:
     # A pipe whose writer died reads as ended; a thread, because standard input may be anything.
-    while await trio.to_thread.run_sync(sys.stdin.buffer.read, 4096, abandon_on_cancel=True):
+    # The bare descriptor: a thread that is left in a buffered read holds a lock which the end of the interpreter wants.
+    while await trio.to_thread.run_sync(os.read, 0, 4096, abandon_on_cancel=True):
         pass
     stop.cancel()
 

@@ -16,6 +16,7 @@ class BadSettings(ValueError):
 class Settings:
     """host, port: where to listen; port 0 takes any free one. rate, burst: messages of one client, a second and at once.
 
+    database: the path of a SQLite file or a PostgreSQL URL, None for the usual file, `memory` to keep nothing.
     origins: web origins whose pages may connect. bots_wait: house bots play at the pace of a person, else as fast as they can.
     """
 
@@ -26,6 +27,7 @@ class Settings:
     rate: float = 20.0
     burst: int = 40
     max_rooms: int = 20_000
+    database: str | None = "memory"
     origins: tuple[str, ...] = ()
     bots_wait: bool = True
 

@@ -13,6 +13,7 @@ A task of a connection that fails would take the whole server with it: the libra
 from __future__ import annotations
 
 import logging
+from collections import deque
 from contextlib import suppress
 from typing import Any, Protocol
 
@@ -107,10 +108,23 @@ class PeerConnection(ServerConnection):
 
     def listen(self) -> None:
         """From now on the dispatch hears what the peer says, and at once what it has said already."""
-        early, self._early = self._early, None
-        for data, is_text in early or ():
-            if not self._shut:
-                self._hear(data, is_text=is_text)
+        early = deque(self._early or ())
+        self._early = None
+        while early and not self._shut:
+            if not self._hears:
+                # What was said last has to be dealt with before the next.
+                self._early = list(early)
+                return
+            data, is_text = early.popleft()
+            self._hear(data, is_text=is_text)
+
+    @property
+    def _hears(self) -> bool:
+        return self._early is None
+
+    def hold(self) -> None:
+        """Until `listen` the dispatch hears nothing more: what the peer says waits, as much of it as the rate lets through."""
+        self._early = []
 
     def process_event(self, event: Event) -> None:
         if not isinstance(event, Frame):
@@ -136,7 +150,7 @@ class PeerConnection(ServerConnection):
             case Verdict.PASS:
                 return True
             case Verdict.TELL:
-                self._refuse(Refusal(ErrorCode.TOO_FAST, f"at most {self._dispatch.rate:g} a second"), 0)
+                self.refuse(Refusal(ErrorCode.TOO_FAST, f"at most {self._dispatch.rate:g} a second"), 0)
             case Verdict.CLOSE:
                 self.shut(CloseCode.FLOOD, "too many messages")
             case Verdict.DROP:
@@ -170,19 +184,20 @@ class PeerConnection(ServerConnection):
             message = decoder.decode(data)
         except Refusal as refusal:
             self._bad_messages += 1
-            self._refuse(refusal, reference(data, self.subprotocol))
+            self.refuse(refusal, reference(data, self.subprotocol))
             if self._bad_messages >= BAD_MESSAGES:
                 self.shut(CloseCode.TOO_MANY_ERRORS, "too many messages that could not be understood")
             return
         try:
             self._dispatch.heard(self, message)
         except Refusal as refusal:
-            self._refuse(refusal, message.ref)
+            self.refuse(refusal, message.ref)
         except Exception:
             logger.exception("%s of %s could not be served", type(message).__name__, self.remote_address)
-            self._refuse(Refusal(ErrorCode.INTERNAL), message.ref)
+            self.refuse(Refusal(ErrorCode.INTERNAL), message.ref)
 
-    def _refuse(self, refusal: Refusal, ref: int) -> None:
+    def refuse(self, refusal: Refusal, ref: int) -> None:
+        """Answer with an error."""
         error = Error(code=refusal.code, fault=refusal.fault, message=refusal.sentence, path=refusal.path, ref=ref)
         self.post(Outgoing(error))
 

@@ -5,7 +5,7 @@ One `Visit` a connection holds what the server knows of it: nobody before the he
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import assert_never
 
 import trio
@@ -47,6 +47,8 @@ class Visit:
     """One connection as the dispatch knows it."""
 
     connection: PeerConnection
+    hello: Hello | None = None
+    said_hello: trio.Event = field(default_factory=trio.Event)
     player: PlayerName | None = None
     room: Room | None = None
 
@@ -71,16 +73,34 @@ class Dispatch:
         visit = self._visits[connection] = Visit(connection)
         try:
             connection.listen()
-            await connection.measure()
-            with trio.move_on_after(HELLO_S):
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(self._greet, visit)
+                await connection.measure()
                 await connection.wait_closed()
-            if visit.player is None:
-                connection.shut(CloseCode.HELLO_TIMEOUT, "no hello")
-            await connection.wait_closed()
+                nursery.cancel_scope.cancel()
         finally:
             # Also when the server is being cancelled: the room has to know.
             with trio.CancelScope(shield=True):
                 await self._gone(visit)
+
+    async def _greet(self, visit: Visit) -> None:
+        """Find out who it is, which may take the store some time. What the peer says meanwhile is held."""
+        connection = visit.connection
+        with trio.move_on_after(HELLO_S):
+            while visit.player is None:
+                await visit.said_hello.wait()
+                visit.said_hello = trio.Event()
+                hello = visit.hello
+                assert hello is not None
+                try:
+                    visit.player, token = await self._players.arrive(name=hello.name, token=hello.token, line=connection)
+                except Refusal as refusal:
+                    connection.refuse(refusal, hello.ref)
+                else:
+                    connection.post(Outgoing(self._welcome(visit.player, token)))
+                connection.listen()
+        if visit.player is None:
+            connection.shut(CloseCode.HELLO_TIMEOUT, "no hello")
 
     async def _gone(self, visit: Visit) -> None:
         del self._visits[visit.connection]
@@ -137,18 +157,21 @@ class Dispatch:
     def _hello(self, visit: Visit, message: Hello) -> None:
         if visit.player is not None:
             raise Refusal(ErrorCode.HELLO_TWICE)
-        visit.player, token = self._players.arrive(name=message.name, token=message.token, line=visit.connection)
-        room = self._rooms.of(visit.player.id)
-        welcome = Welcome(
-            player=visit.player.id,
-            name=visit.player.name,
+        visit.hello = message
+        visit.connection.hold()
+        visit.said_hello.set()
+
+    def _welcome(self, player: PlayerName, token: str) -> Welcome:
+        room = self._rooms.of(player.id)
+        return Welcome(
+            player=player.id,
+            name=player.name,
             token=token,
             software=self._software,
             rules=self._rules,
             bots=self._bots,
             room=room.code if room is not None else None,
         )
-        visit.connection.post(Outgoing(welcome))
 
     def _check_free(self, player: PlayerName) -> None:
         room = self._rooms.of(player.id)

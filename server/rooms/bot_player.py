@@ -78,8 +78,10 @@ class BotPlayer:
             case Dealt(seat=seat, view=view, starts_in_ms=starts_in_ms):
                 self._seat, self._ply, self._view = seat, 0, view
                 self._starts_in_s = starts_in_ms / 1000
-            case PlayerView(ply=ply, view=view, state=state) | CurrentView(ply=ply, view=view, state=state):
+            case PlayerView(ply=ply, view=view, state=state):
                 self._ply, self._view = ply, view if state == "racing" else None
+            case CurrentView(race=race, seat=seat, ply=ply, view=view, state=state):
+                self._race, self._seat, self._ply, self._view = race, seat, ply, view if state == "racing" else None
             case Result(record=record):
                 self._race, self._view, self._again = record.race, None, True
             case _:

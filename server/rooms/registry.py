@@ -15,7 +15,8 @@ from protocol.views import RaceOptions
 from server.rooms.bot_player import THOUGHTS
 from server.rooms.clock import Clock
 from server.rooms.codes import new_code, read_code
-from server.rooms.room import Close, Room, RoomPorts
+from server.rooms.room import Close, Journal, Room, RoomPorts
+from server.store.port import RunningRace
 
 
 class Rooms:
@@ -28,10 +29,15 @@ class Rooms:
         clock: Clock,
         entropy: Callable[[int], bytes],
         software: str,
+        journal: Journal,
+        keeps: bool = False,
         max_rooms: int = 20_000,
         bots_wait: bool = True,
     ) -> None:
-        """entropy(n): n random bytes fit for secrets. max_rooms: past it, opening is refused with `server/full`."""
+        """entropy(n): n random bytes fit for secrets. keeps: races go on with the next server.
+
+        max_rooms: past it, opening is refused with `server/full`.
+        """
         self._nursery = nursery
         self._entropy = entropy
         self._max_rooms = max_rooms
@@ -45,6 +51,8 @@ class Rooms:
             clock=clock,
             entropy=entropy,
             owner=self,
+            journal=journal,
+            keeps=keeps,
             bots_wait=bots_wait,
             thoughts=trio.CapacityLimiter(THOUGHTS),
             software=software,
@@ -65,10 +73,23 @@ class Rooms:
         code = new_code(self._entropy)
         while code in self._rooms:
             code = new_code(self._entropy)
-        room = Room(code=code, options=options, ports=self._ports)
-        self._rooms[code] = room
+        return self._start(Room(code=code, options=options, ports=self._ports))
+
+    def go_on(self, running: RunningRace) -> None:
+        """A room in which a race of an earlier server goes on. Raises ValueError, with a sentence, for one that cannot."""
+        opened = running.opened
+        if opened.room in self._rooms:
+            raise ValueError(f"there is another race in room {opened.room}")
+        try:
+            room = Room(code=opened.room, options=opened.options, ports=self._ports, running=running)
+        except (Refusal, LookupError, ValueError) as error:
+            raise ValueError(f"its commands cannot be taken again: {error}") from error
+        self._start(room)
+
+    def _start(self, room: Room) -> Room:
+        self._rooms[room.code] = room
         self._players[room] = set()
-        self._nursery.start_soon(self._run, room, name=f"room {code}")
+        self._nursery.start_soon(self._run, room, name=f"room {room.code}")
         self.changed(room)
         return room
 

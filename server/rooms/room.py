@@ -2,8 +2,11 @@
 
 Owns who is here and in what order things happened (the versions). What happened is the race's affair, who may see it the view's; how it
 travels is the member's. Nothing here waits for a member: `post` never blocks, and the inbox is the only thing the task waits for, beside
-the next moment at which its race has something to do; so at every other moment the room is in one piece for who looks at it (`holds`,
-`catch_up`).
+the next moment at which its race has something to do, and the journal; so at every other moment the room is in one piece for who looks at
+it (`holds`, `catch_up`).
+
+What a command leads to is held back until the journal has the command: nobody is ever told of a move that a crash could undo. When the
+journal cannot keep it, the room ends, and its race has no result rather than a wrong one.
 """
 
 from __future__ import annotations
@@ -19,11 +22,13 @@ import trio
 from protocol.client_messages import LeaveRace, Move, Ready, Rematch, Resign, Say, Stop
 from protocol.errors import ErrorCode, Refusal
 from protocol.fairness import HOUSE_NONCE, SECRET_BYTES
+from protocol.record import Record
 from protocol.server_messages import Error, Left, RematchAsked, RoomEvent, Said
 from protocol.text import clean_chat
 from protocol.views import ChatLine, RaceOptions
 from server.bots.house import UnknownBot, house_bot
 from server.race.commands import (
+    Command,
     GetReady,
     LeaveSeat,
     LoseLine,
@@ -42,7 +47,10 @@ from server.rooms.clock import Clock
 from server.rooms.history import History
 from server.rooms.member import Member, PlayerName
 from server.rooms.outgoing import Outgoing
+from server.rooms.replay import replay
 from server.rules.catalogue import UnknownRules
+from server.store.errors import StoreError
+from server.store.port import CommandTaken, Entry, RaceAborted, RaceOpened, RaceOver, RunningRace, race_id
 
 logger = logging.getLogger("carpet.rooms")
 
@@ -52,6 +60,9 @@ RoomMessage: TypeAlias = LeaveRace | Ready | Move | Stop | Resign | Rematch | Sa
 INBOX = 256
 """Requests that may wait for the room's task. When it is full, a request is refused with `server/busy` and the player asks again;
 comings and goings wait in the task of the connection that has them, which has nothing else to do."""
+
+UNIQUE_BYTES = 6
+"""Random bytes in a race's id: codes are few enough to come again in the years a store is kept."""
 
 CHAT_KEPT = 50
 """Lines of chat in a snapshot; older ones are gone for who comes later."""
@@ -126,13 +137,25 @@ class RoomOwner(Protocol):
         """Seats, names or phase are not what they were."""
 
 
+class Journal(Protocol):
+    """Where a room has its commands kept."""
+
+    async def write(self, *entries: Entry) -> None:
+        """Returns when the entries are safe, all of them. Raises StoreError when none is."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RoomPorts:
-    """What a room is given by the outside: time, randomness, the owner, how bots play and think, and the program's name for records."""
+    """What a room is given by the outside: time, randomness, owner, journal, how bots play and think, the program's name for records.
+
+    keeps: what the journal has outlives this process, so that a race goes on when the next server has started.
+    """
 
     clock: Clock
     entropy: Callable[[int], bytes]
     owner: RoomOwner
+    journal: Journal
+    keeps: bool
     bots_wait: bool
     thoughts: trio.CapacityLimiter
     software: str
@@ -141,8 +164,12 @@ class RoomPorts:
 class Room:
     """Run `run` in a task; what changes anything goes through the inbox."""
 
-    def __init__(self, *, code: str, options: RaceOptions, ports: RoomPorts) -> None:
-        """Raises Refusal for options that do not fit: an unknown rule set or bot, or no seat left for the opener."""
+    def __init__(self, *, code: str, options: RaceOptions, ports: RoomPorts, running: RunningRace | None = None) -> None:
+        """Raises Refusal for options that do not fit: an unknown rule set or bot, or no seat left for the opener.
+
+        running: a race of an earlier server that goes on here, as the store has it; its commands must have been taken once (`replay`
+        raises otherwise).
+        """
         if len(options.bots) >= options.seats:
             raise Refusal(ErrorCode.BAD_OPTIONS, f"{len(options.bots)} bots leave no seat of {options.seats}", path="$.options.bots")
         # It is shown to the others. Not cleaned but refused: another name would be another deal.
@@ -150,7 +177,11 @@ class Room:
             raise Refusal(ErrorCode.BAD_OPTIONS, "a deal's name is one line of printable text", path="$.options.deal")
         try:
             self._house_bots = tuple(house_bot(name) for name in options.bots)
-            self.race = self._new_race(1, code, options, ports)
+            self._secret = ports.entropy(SECRET_BYTES) if running is None else running.opened.secret
+            if running is None:
+                self.race = Race(room=code, number=1, options=options, secret=self._secret, software=ports.software)
+            else:
+                self.race = replay(running)
         except UnknownBot as error:
             raise Refusal(ErrorCode.UNKNOWN_BOT, str(error), path="$.options.bots") from error
         except UnknownRules as error:
@@ -158,22 +189,30 @@ class Room:
         self.code = code
         self.options = options
         self._ports = ports
+        self._race_id = self._new_id() if running is None else running.opened.race
+        self._sequence = 0 if running is None else len(running.commands)
+        self._restored = running is not None
+        self._entries: list[Entry] = []
+        self._held: list[tuple[Member, Outgoing]] = []
+        self._committing = False
+        self._stopping = False
         self._history: History[RaceEvent | OwnEvent] = History()
         self._members: dict[str, Member] = {}
         self._names: dict[str, PlayerName] = {}
         self._again: set[int] = set()
         self._chat: list[ChatLine] = []
         self._empty_since: int | None = ports.clock.now_ms()
-        self._now = ports.clock.now_ms()
+        # The wall may have been set back between two servers; the race's time must not.
+        last_ms = running.commands[-1].at_ms if running is not None and running.commands else 0
+        self._now = max(ports.clock.now_ms(), last_ms)
         self._visited = False
         self._closed = False
         self._reason = "closed"
         self._bots: list[BotPlayer] = []
         self._send, self._receive = trio.open_memory_channel[RoomRequest](INBOX)
 
-    @staticmethod
-    def _new_race(number: int, code: str, options: RaceOptions, ports: RoomPorts) -> Race:
-        return Race(room=code, number=number, options=options, secret=ports.entropy(SECRET_BYTES), software=ports.software)
+    def _new_id(self) -> str:
+        return race_id(room=self.code, number=self.race.number, unique=self._ports.entropy(UNIQUE_BYTES))
 
     # ---- for other tasks
 
@@ -195,7 +234,10 @@ class Room:
         if self._members.get(player.id) is not member:
             return False
         self._now = max(self._now, self._ports.clock.now_ms())
-        member.post(Outgoing(self._snapshot(self._viewer(player.id))))
+        self._post(member, Outgoing(self._snapshot(self._viewer(player.id))))
+        # While the journal is waited for, this may tell of what is not safe yet, and waits with it.
+        if not self._committing:
+            self._deliver()
         return True
 
     async def tell(self, request: Exit | Close) -> None:
@@ -209,29 +251,94 @@ class Room:
         """Serve the room until it is closed. One crash ends one room: its members are told, the others go on."""
         try:
             async with trio.open_nursery() as nursery:
-                self._seat_bots(nursery)
+                self._begin(nursery)
+                await self._commit()
                 await self._serve()
                 nursery.cancel_scope.cancel()
         except Exception:
             logger.exception("room %s crashed", self.code)
-            self._reason = "failed"
-            self._post_all(Outgoing(_error(Refusal(ErrorCode.INTERNAL), 0)))
+            self._fail(Refusal(ErrorCode.INTERNAL))
         finally:
             self._closed = True
             self._turn_away()
             self._receive.close()
             self._send.close()
-            self._post_all(Outgoing(Left(code=self.code, reason=self._reason)))
+            if not (self._stopping and self._ports.keeps):
+                # Else the race goes on with the next server, and the client comes back to it by itself.
+                self._post_all(Outgoing(Left(code=self.code, reason=self._reason)))
+            self._deliver()
             self._members.clear()
+            with trio.CancelScope(shield=True):
+                await self._give_up()
+
+    def _begin(self, nursery: trio.Nursery) -> None:
+        if self._restored:
+            self._bring_back()
+        else:
+            self._note_opened()
+        self._seat_bots(nursery)
+
+    def _bring_back(self) -> None:
+        """Go on with the race of an earlier server: its clocks kept running, and everybody's line is lost until he comes back."""
+        # No version of the earlier server may be taken for one of this room's: whoever has one is sent a snapshot.
+        self._history.version = self._now
+        self._visited = True
+        for seat in self.race.seats:
+            if seat.player is not None and seat.bot is None and seat.state != "forfeited":
+                self._names[seat.player] = PlayerName(seat.player, seat.name)
+                self._ports.owner.seat_taken(self, seat.player)
+        self._publish(self.race.advance(self._now))
+        for seat in self.race.seats:
+            if seat.player is not None and seat.bot is None and seat.connected:
+                self._do(LoseLine(seat.number))
+        logger.info("room %s goes on with race %d, %s", self.code, self.race.number, self.race.phase)
+
+    def _fail(self, refusal: Refusal) -> None:
+        """End the room for a reason that is nobody's in it. What was not safe is not told."""
+        self._closed = True
+        self._reason = "failed"
+        self._held.clear()
+        self._entries.clear()
+        self._post_all(Outgoing(_error(refusal, 0)))
+
+    async def _give_up(self) -> None:
+        """Say in the journal that a race which has no result will never have one, unless the next server is to go on with it."""
+        if self.race.phase == "over" or (self._stopping and self._ports.keeps):
+            return
+        try:
+            await self._ports.journal.write(RaceAborted(race=self._race_id, reason=self._reason, at_ms=self._now))
+        except StoreError as error:
+            logger.error("room %s: that its race was aborted could not be kept: %s", self.code, error)
 
     async def _serve(self) -> None:
         while not self._closed:
-            request = await self._next_request()
-            now = self._now = max(self._now, self._ports.clock.now_ms() if request is None else request.at_ms)
-            self._publish(self.race.advance(now))
-            if request is not None:
-                self._handle(request)
-            self._close_if_abandoned()
+            self._step(await self._next_request())
+            # All that has come meanwhile goes into the same entry of the journal.
+            with suppress(trio.WouldBlock):
+                while not self._closed:
+                    self._step(self._receive.receive_nowait())
+            await self._commit()
+
+    def _step(self, request: RoomRequest | None) -> None:
+        now = self._now = max(self._now, self._ports.clock.now_ms() if request is None else request.at_ms)
+        self._publish(self.race.advance(now))
+        if request is not None:
+            self._handle(request)
+        self._close_if_abandoned()
+
+    async def _commit(self) -> None:
+        """Have the journal keep what was done, then tell of it."""
+        entries, self._entries = self._entries, []
+        if entries:
+            self._committing = True
+            try:
+                await self._ports.journal.write(*entries)
+            except StoreError as error:
+                logger.error("room %s is ended: what happens in it cannot be kept: %s", self.code, error)
+                self._fail(Refusal(ErrorCode.NOT_KEPT))
+            finally:
+                self._committing = False
+        self._deliver()
 
     async def _next_request(self) -> RoomRequest | None:
         """The next request, or None when the time has come for something else."""
@@ -255,6 +362,7 @@ class Room:
                 self._guarded(request.member, request.message.ref, lambda: self._answer(request))
             case Close():
                 self._closed = True
+                self._stopping = True
             case _:
                 assert_never(request)
 
@@ -262,7 +370,7 @@ class Room:
         try:
             action()
         except Refusal as refusal:
-            member.post(Outgoing(_error(refusal, ref)))
+            self._post(member, Outgoing(_error(refusal, ref)))
 
     # ---- comings and goings
 
@@ -272,13 +380,13 @@ class Room:
         # Told to the others first: whoever enters hears of it in his turn, with all that he has missed before it.
         if seat is None:
             try:
-                self._publish(self.race.apply(TakeSeat(player.id, player.name), self._now))
+                self._do(TakeSeat(player.id, player.name))
             except Refusal:
                 self._ports.owner.seat_left(self, player.id)
                 raise
             self._ports.owner.seat_taken(self, player.id)
         else:
-            self._publish(self.race.apply(RegainLine(seat.number), self._now))
+            self._do(RegainLine(seat.number))
         self._members[player.id] = request.member
         self._names[player.id] = player
         self._visited = True
@@ -291,10 +399,10 @@ class Room:
         missed = self._history.after(version) if version > 0 else None
         viewer = self._viewer(player)
         if missed is None:
-            member.post(Outgoing(self._snapshot(viewer)))
+            self._post(member, Outgoing(self._snapshot(viewer)))
             return
         for number, event in missed:
-            member.post(Outgoing(self._message(event, version=number, viewer=viewer)))
+            self._post(member, Outgoing(self._message(event, version=number, viewer=viewer)))
         # A move that was refused, or answered into a dead line, leaves the client unsure of its own position; this settles it.
         self._post_current_view(player, member)
 
@@ -305,7 +413,7 @@ class Room:
         del self._members[request.player.id]
         seat = self.race.seat_of(request.player.id)
         if seat is not None:
-            self._publish(self.race.apply(LoseLine(seat.number), self._now))
+            self._do(LoseLine(seat.number))
         self._note_emptiness()
 
     def _leave(self, player: PlayerName, member: Member) -> None:
@@ -313,12 +421,12 @@ class Room:
         self._members.pop(player.id, None)
         self._names.pop(player.id, None)
         if seat is not None:
-            self._publish(self.race.apply(LeaveSeat(seat.number), self._now))
+            self._do(LeaveSeat(seat.number))
             if seat.player is not None and self.race.phase != "waiting":
                 # The seat stays his until the race is over, but nobody waits for him.
-                self._publish(self.race.apply(LoseLine(seat.number), self._now))
+                self._do(LoseLine(seat.number))
         self._ports.owner.seat_left(self, player.id)
-        member.post(Outgoing(Left(code=self.code, reason="left")))
+        self._post(member, Outgoing(Left(code=self.code, reason="left")))
         self._note_emptiness()
 
     def _note_emptiness(self) -> None:
@@ -349,9 +457,9 @@ class Room:
             while True:
                 match self._receive.receive_nowait():
                     case Enter(member=member, ref=ref):
-                        member.post(Outgoing(_error(Refusal(ErrorCode.ROOM_CLOSED), ref)))
+                        self._post(member, Outgoing(_error(Refusal(ErrorCode.ROOM_CLOSED), ref)))
                     case Ask(member=member, message=message):
-                        member.post(Outgoing(_error(Refusal(ErrorCode.ROOM_CLOSED), message.ref)))
+                        self._post(member, Outgoing(_error(Refusal(ErrorCode.ROOM_CLOSED), message.ref)))
                     case Exit(player=player, member=member):
                         if self._members.get(player.id) is member:
                             del self._members[player.id]
@@ -375,15 +483,15 @@ class Room:
             case Ready():
                 self._check_race(message.race)
                 self._measure_all()
-                self._publish(self.race.apply(GetReady(seat.number, bytes.fromhex(message.nonce)), self._now))
+                self._do(GetReady(seat.number, bytes.fromhex(message.nonce)))
             case Stop():
                 self._check_race(message.race)
                 self._check_seat(seat, message.seat)
-                self._publish(self.race.apply(StopSeat(seat.number), self._now))
+                self._do(StopSeat(seat.number))
             case Resign():
                 self._check_race(message.race)
                 self._check_seat(seat, message.seat)
-                self._publish(self.race.apply(ResignSeat(seat.number), self._now))
+                self._do(ResignSeat(seat.number))
             case Rematch():
                 self._check_race(message.race)
                 self._ask_again(seat)
@@ -397,12 +505,11 @@ class Room:
             self._check_race(message.race)
             self._check_seat(seat, message.seat)
             self._measure(seat)
-            events = self.race.apply(PlayMove(seat.number, message.ply, message.move), self._now)
+            played = self._do(PlayMove(seat.number, message.ply, message.move))
         except Refusal as refusal:
-            request.member.post(Outgoing(_error(refusal, message.ref)))
-            events = ()
-        self._publish(events)
-        if not events:
+            self._post(request.member, Outgoing(_error(refusal, message.ref)))
+            played = False
+        if not played:
             self._post_current_view(request.player.id, request.member)
 
     def _check_race(self, number: int) -> None:
@@ -418,7 +525,7 @@ class Room:
         member = self._members.get(seat.player or "")
         measured = member.round_trip_ms if member is not None else None
         if measured is not None and measured != seat.round_trip_ms:
-            self.race.apply(MeasureLine(seat.number, measured), self._now)
+            self._do(MeasureLine(seat.number, measured))
 
     def _measure_all(self) -> None:
         for seat in self.race.seats:
@@ -446,17 +553,21 @@ class Room:
 
     def _start_over(self) -> None:
         old = self.race
-        self.race = self._new_race(old.number + 1, self.code, self.options, self._ports)
+        self._secret = self._ports.entropy(SECRET_BYTES)
+        self.race = Race(room=self.code, number=old.number + 1, options=self.options, secret=self._secret, software=self._ports.software)
+        self._race_id = self._new_id()
+        self._sequence = 0
+        self._note_opened()
         self._again.clear()
         for seat in old.seats:
             assert seat.player is not None
-            self.race.apply(TakeSeat(seat.player, seat.name, seat.bot, seat.number), self._now)
+            self._take(TakeSeat(seat.player, seat.name, seat.bot, seat.number))
             if not seat.connected:
-                self.race.apply(LoseLine(seat.number), self._now)
+                self._take(LoseLine(seat.number))
         version = self._history.forget()
         for player, member in self._members.items():
             viewer = self._viewer(player)
-            member.post(Outgoing(self._snapshot(viewer, version=version)))
+            self._post(member, Outgoing(self._snapshot(viewer, version=version)))
         self._ports.owner.changed(self)
         for bot in self._bots:
             self._ready_bot(bot)
@@ -476,18 +587,55 @@ class Room:
             )
             self._bots.append(bot)
             self._members[bot.player.id] = bot
-            self._publish(self.race.apply(TakeSeat(bot.player.id, house.name, house.name, seat), self._now))
+            if self.race.seat_of(bot.player.id) is None:
+                self._do(TakeSeat(bot.player.id, house.name, house.name, seat))
             self._ready_bot(bot)
+            self._post_current_view(bot.player.id, bot)
             nursery.start_soon(bot.run)
 
     def _ready_bot(self, bot: BotPlayer) -> None:
         seat = self.race.seat_of(bot.player.id)
         assert seat is not None
-        self._measure(seat)
-        self._publish(self.race.apply(GetReady(seat.number, HOUSE_NONCE), self._now))
+        if self.race.phase == "waiting" and seat.nonce is None:
+            self._measure(seat)
+            self._do(GetReady(seat.number, HOUSE_NONCE))
 
     def _ask_for_bot(self, bot: BotPlayer, message: Move | Rematch) -> None:
         self.ask(Ask(bot.player, bot, message, self._ports.clock.now_ms()))
+
+    # ---- what is done and kept
+
+    def _do(self, command: Command) -> bool:
+        """Give the race a command and tell of what came of it. False when nothing did. Raises Refusal, with nothing changed."""
+        events = self._take(command)
+        self._publish(events)
+        return bool(events)
+
+    def _take(self, command: Command) -> tuple[RaceEvent, ...]:
+        """Give the race a command and note it for the journal, if it changed anything; what came of it."""
+        was_over = self.race.phase == "over"
+        events = self.race.apply(command, self._now)
+        # Once there is a record it stands for the race, and who comes and goes afterwards is the room's affair alone.
+        if not was_over and (events or isinstance(command, MeasureLine)):
+            self._sequence += 1
+            self._entries.append(CommandTaken(race=self._race_id, sequence=self._sequence, at_ms=self._now, command=command))
+        return events
+
+    def _note_opened(self) -> None:
+        opened = RaceOpened(
+            race=self._race_id,
+            room=self.code,
+            number=self.race.number,
+            options=self.options,
+            secret=self._secret,
+            software=self._ports.software,
+            at_ms=self._now,
+        )
+        self._entries.append(opened)
+
+    def _note_over(self, record: Record) -> None:
+        players = tuple(seat.player if seat.bot is None else None for seat in self.race.seats)
+        self._entries.append(RaceOver(race=self._race_id, record=record, players=players, at_ms=self._now))
 
     # ---- what is told
 
@@ -507,11 +655,11 @@ class Room:
         for player, member in self._members.items():
             viewer = self._viewer(player)
             if viewer == event.seat:
-                member.post(Outgoing(self._message(event, version=version, viewer=viewer)))
+                self._post(member, Outgoing(self._message(event, version=version, viewer=viewer)))
                 continue
             if to_others is None:
                 to_others = Outgoing(self._message(event, version=version, viewer=None))
-            member.post(to_others)
+            self._post(member, to_others)
 
     def _note(self, event: RaceEvent | OwnEvent) -> None:
         match event:
@@ -521,6 +669,7 @@ class Room:
             case RaceEnded(record=record):
                 places = ", ".join(f"{seat.place} {seat.name} ({seat.state}, {seat.home})" for seat in record.seats)
                 logger.info("room %s race %d over: %s", self.code, record.race, places)
+                self._note_over(record)
                 self._free_deserted_seats()
                 self._ports.owner.changed(self)
             case AgainAsked() | LineSaid() | MovePlayed() | SeatDealt():
@@ -539,7 +688,7 @@ class Room:
         """Who left while the race ran held his seat to its end; now all can see that no rematch is to be had from him."""
         for seat in self.race.seats:
             if seat.player is not None and seat.bot is None and seat.player not in self._names:
-                self._publish(self.race.apply(LeaveSeat(seat.number), self._now))
+                self._do(LeaveSeat(seat.number))
 
     def _message(self, event: RaceEvent | OwnEvent, *, version: int, viewer: Viewer) -> RoomEvent:
         match event:
@@ -568,10 +717,18 @@ class Room:
         seat = self.race.seat_of(player)
         view = current_view(self.race, seat) if seat is not None else None
         if view is not None:
-            member.post(Outgoing(view))
+            self._post(member, Outgoing(view))
 
     def _post_all(self, outgoing: Outgoing) -> None:
         for member in self._members.values():
+            self._post(member, outgoing)
+
+    def _post(self, member: Member, outgoing: Outgoing) -> None:
+        self._held.append((member, outgoing))
+
+    def _deliver(self) -> None:
+        held, self._held = self._held, []
+        for member, outgoing in held:
             member.post(outgoing)
 
 

@@ -15,6 +15,8 @@ from server.lobby.lobby import INTERVAL_S, LISTED, Lobby
 from server.lobby.players import Players
 from server.rooms.outgoing import Outgoing
 from server.rooms.registry import Rooms
+from server.store.journal import Journal
+from server.store.memory import MemoryStore
 from tests.server.rooms.playing import Table
 
 
@@ -46,7 +48,10 @@ class Hall:
 
     def __init__(self, nursery: trio.Nursery) -> None:
         self.table = Table(nursery, max_rooms=1000)
-        self.players = Players(entropy=self.table.entropy)
+        store = MemoryStore()
+        journal = Journal(store)
+        nursery.start_soon(journal.run)
+        self.players = Players(entropy=self.table.entropy, store=store, journal=journal, clock=self.table.clock)
         self.lobby = Lobby(self.table.rooms, self.players)
         nursery.start_soon(self.lobby.run)
 
@@ -74,7 +79,7 @@ async def test_however_much_changes_followers_hear_at_most_twice_a_second_and_in
     ann = Follower()
     hall.lobby.follow(ann)
     for number in range(200):
-        hall.players.arrive(name=f"player {number}", token=None, line=Follower())
+        await hall.players.arrive(name=f"player {number}", token=None, line=Follower())
         await trio.sleep(0.02)
     await trio.sleep(2)
     times = [time for time, _ in ann.heard[1:]]

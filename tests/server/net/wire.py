@@ -30,6 +30,8 @@ from server.net.stream import SocketStream
 from server.rooms.clock import Clock
 from server.rooms.registry import Rooms
 from server.rooms.room import Room as ServedRoom
+from server.store.journal import Journal
+from server.store.memory import MemoryStore
 
 Kind = TypeVar("Kind")
 
@@ -180,8 +182,13 @@ class House:
     def __init__(self, nursery: trio.Nursery, *, rate: float, burst: int, max_rooms: int) -> None:
         self.clock = Clock()
         entropy = random.Random(5).randbytes
-        self.rooms = Rooms(nursery, clock=self.clock, entropy=entropy, software="test", max_rooms=max_rooms, bots_wait=False)
-        self.players = Players(entropy=entropy)
+        self.store = MemoryStore()
+        self.journal = Journal(self.store)
+        nursery.start_soon(self.journal.run)
+        self.rooms = Rooms(
+            nursery, clock=self.clock, entropy=entropy, software="test", journal=self.journal, max_rooms=max_rooms, bots_wait=False
+        )
+        self.players = Players(entropy=entropy, store=self.store, journal=self.journal, clock=self.clock)
         self.lobby = Lobby(self.rooms, self.players)
         self.dispatch = Dispatch(
             rooms=self.rooms, players=self.players, lobby=self.lobby, clock=self.clock, software="test", rate=rate, burst=burst

@@ -24,6 +24,8 @@ from server.rooms.outgoing import Outgoing
 from server.rooms.registry import Rooms
 from server.rooms.room import Ask, Enter, Exit, RoomMessage
 from server.rooms.room import Room as ServedRoom
+from server.store.errors import StoreError
+from server.store.port import CommandTaken, Entry, RaceOpened, RunningRace
 
 NONCE = "0f" * 16
 SOFTWARE = "carpet-race test"
@@ -138,13 +140,58 @@ class Guest:
         return seat
 
 
+class Notebook:
+    """A journal in memory. Satisfies `server.rooms.room.Journal`.
+
+    error: what the next write raises. gate: what every write waits for, when it is set.
+    """
+
+    def __init__(self) -> None:
+        self.entries: list[Entry] = []
+        self.error: StoreError | None = None
+        self.gate: trio.Event | None = None
+
+    async def write(self, *request: Entry) -> None:
+        if self.gate is not None:
+            await self.gate.wait()
+        if self.error is not None:
+            raise self.error
+        self.entries.extend(request)
+
+    def running(self, room: str) -> RunningRace:
+        """The last race of a room, as a store would give it back."""
+        opened = [entry for entry in self.entries if isinstance(entry, RaceOpened) and entry.room == room][-1]
+        taken = [entry for entry in self.entries if isinstance(entry, CommandTaken) and entry.race == opened.race]
+        assert [command.sequence for command in taken] == list(range(1, len(taken) + 1))
+        return RunningRace(opened, tuple(taken))
+
+
 class Table:
     """Rooms, their clock, and everybody who is around."""
 
-    def __init__(self, nursery: trio.Nursery, *, seed: int = 1, max_rooms: int = 20, bots_wait: bool = False) -> None:
-        self.clock = Clock()
+    def __init__(
+        self,
+        nursery: trio.Nursery,
+        *,
+        seed: int = 1,
+        max_rooms: int = 20,
+        bots_wait: bool = False,
+        clock: Clock | None = None,
+        keeps: bool = False,
+    ) -> None:
+        self.clock = clock or Clock()
         self.entropy = random.Random(seed).randbytes
-        self.rooms = Rooms(nursery, clock=self.clock, entropy=self.entropy, software=SOFTWARE, max_rooms=max_rooms, bots_wait=bots_wait)
+        self.journal = Notebook()
+        self.rooms = Rooms(
+            nursery,
+            clock=self.clock,
+            entropy=self.entropy,
+            software=SOFTWARE,
+            journal=self.journal,
+            keeps=keeps,
+            max_rooms=max_rooms,
+            bots_wait=bots_wait,
+        )
         self.guests: list[Guest] = []
 
     def guest(self, name: str, *, round_trip_ms: int | None = 20, encoding: str = MSGPACK) -> Guest:
