@@ -49,3 +49,10 @@ def default_rate_server() -> Iterator[str]:
     """Its house bots play as fast as they can; everybody else at the rate of the specification."""
     with serving("--bot-pace", "full") as url:
         yield url
+
+
+@pytest.fixture
+def strict_server() -> Iterator[str]:
+    """Takes so few messages that whoever does not pace himself has too many in any race, on a slow machine too."""
+    with serving("--rate", "15", "--burst", "15") as url:
+        yield url

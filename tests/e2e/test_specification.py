@@ -139,9 +139,9 @@ def test_json_clients_meet_through_the_lobby_on_a_shuffle_of_a_name(fast_server:
     verify(other["record"], tmp_path)
 
 
-def test_clients_that_are_too_fast_slow_down_and_race_on(default_rate_server: str, start: Start, tmp_path: Path) -> None:
-    packed = start(PACKED, default_rate_server, "--countdown", "1", "--pace", "0", "--deal", LONG_RACE)
-    jason = start(JASON, default_rate_server, "--join", first_line(packed), "--pace", "0")
+def test_clients_that_are_too_fast_slow_down_and_race_on(strict_server: str, start: Start, tmp_path: Path) -> None:
+    packed = start(PACKED, strict_server, "--countdown", "1", "--pace", "0", "--deal", LONG_RACE)
+    jason = start(JASON, strict_server, "--join", first_line(packed), "--pace", "0")
     mine, other = json.loads(finish(packed)), json.loads(finish(jason))
     assert "wire/too-fast" in mine["refused"]
     assert other["heard"]["error"]
