@@ -21,7 +21,7 @@ from tests.server.net.wire import Client
 @pytest.mark.e2e
 async def test_a_race_against_a_bot_over_a_real_socket_gives_a_record_that_holds() -> None:
     async with (
-        running(Settings(port=0, bots_wait=False)) as url,
+        running(Settings(port=0, bots_wait=False, rate=1e6, burst=1_000_000)) as url,
         connect(url, subprotocols=[Subprotocol(MSGPACK)]) as line,
     ):
         assert url.startswith("ws://127.0.0.1:")
