@@ -104,7 +104,20 @@ def carpet_on_terminal(home: Path, *arguments: str, interrupt_at: bytes | None =
 def running_server(*options: str) -> Iterator[str]:
     """A `carpet-server serve` on a free port; gives its URL."""
     process = subprocess.Popen(
-        [sys.executable, "-m", "server.cli", "serve", "--port", "0", "--exit-with-parent", "--log-level", "warning", *options],
+        [
+            sys.executable,
+            "-m",
+            "server.cli",
+            "serve",
+            "--port",
+            "0",
+            "--database",
+            "memory",
+            "--exit-with-parent",
+            "--log-level",
+            "warning",
+            *options,
+        ],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         env=server_environment(),

@@ -19,7 +19,7 @@ TIMEOUT = 30
 @contextlib.contextmanager
 def serving(*options: str) -> Iterator[str]:
     """A `serve` with these options; gives its URL. It must stop well on SIGTERM, and never have shown a traceback."""
-    command = [sys.executable, "-m", "server.cli", "serve", "--port", "0", "--log-level", "warning", *options]
+    command = [sys.executable, "-m", "server.cli", "serve", "--port", "0", "--database", "memory", "--log-level", "warning", *options]
     with (
         tempfile.TemporaryFile("w+", encoding="utf-8") as log,
         subprocess.Popen(command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log, text=True) as process,

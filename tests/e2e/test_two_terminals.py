@@ -123,7 +123,7 @@ def marked(lines: list[str]) -> list[Mark]:
 @contextlib.contextmanager
 def server() -> Iterator[tuple[str, subprocess.Popen[str]]]:
     """A `carpet-server serve` on a free port: its URL and its process."""
-    command = server_command(["serve", "--port", "0", "--log-level", "warning"])
+    command = server_command(["serve", "--port", "0", "--database", "memory", "--log-level", "warning"])
     with subprocess.Popen(command, stdout=subprocess.PIPE, env=server_environment(), text=True) as process:
         assert process.stdout is not None
         line = process.stdout.readline()

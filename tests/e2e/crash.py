@@ -1,0 +1,186 @@
+"""A server that is killed again and again while scripted players race on it, and the count of what was lost: nothing may be.
+
+Used by `test_crash.py` for a few kills and by `tests/bench/kills.py` for hundreds.
+"""
+
+from __future__ import annotations
+
+import random
+import signal
+import sqlite3
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, closing
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+import trio
+
+from client.bot import BotFailed, run_bot
+from client.endings import LinkError
+from client.link import LinkEvent
+from client.model import Model
+from client.policies import POLICIES
+from protocol.record import Record, from_json
+from protocol.server_messages import PlayerView, ServerMessage
+from protocol.views import RaceOptions
+from server.race.audit import audit
+from server.store.opening import open_store
+
+ROOT = Path(__file__).parents[2]
+LISTENING = "listening on "
+
+
+@dataclass(slots=True)
+class Count:
+    """What was seen. lost: acknowledged moves that the record does not have. doubled: moves that it has twice."""
+
+    kills: int = 0
+    races: int = 0
+    acknowledged: int = 0
+    lost: list[str] = field(default_factory=list)
+    untold: int = 0
+    """Races whose result was kept but told to nobody, because the server was killed in between."""
+
+
+@dataclass(slots=True)
+class _Pair:
+    """One race of two scripted players. acknowledged: seat to the moves it was told were played."""
+
+    code: trio.Event = field(default_factory=trio.Event)
+    room: str = ""
+    acknowledged: dict[int, dict[int, str]] = field(default_factory=lambda: {0: {}, 1: {}})
+    records: list[Record] = field(default_factory=list)
+
+    def watch(self, model: Model, event: ServerMessage | LinkEvent) -> None:
+        if model.room is not None and not self.room:
+            self.room = model.room.code
+            self.code.set()
+        if isinstance(event, PlayerView):
+            self.acknowledged[event.seat][event.ply - 1] = event.move
+
+
+@dataclass(slots=True)
+class _Ground:
+    """What all tasks of one run share. finished: the last server is up and no kill will follow."""
+
+    database: Path
+    kills: int
+    generator: random.Random
+    count: Count = field(default_factory=Count)
+    pairs: list[_Pair] = field(default_factory=list)
+    finished: trio.Event = field(default_factory=trio.Event)
+    all_raced: trio.Event = field(default_factory=trio.Event)
+
+
+async def kill_and_count(folder: Path, *, kills: int, races_at_once: int, seed: int) -> Count:
+    """Race until the server was killed `kills` times, let the last races end, and check every one. Raises what a check raises."""
+    ground = _Ground(folder / "races.sqlite3", kills, random.Random(seed))
+    async with trio.open_nursery() as nursery:
+        port = await nursery.start(_kill_repeatedly, ground)
+        async with trio.open_nursery() as players:
+            for number in range(races_at_once):
+                players.start_soon(_race_on, f"ws://127.0.0.1:{port}", number, ground)
+        ground.all_raced.set()
+    await trio.to_thread.run_sync(_check, ground)
+    return ground.count
+
+
+async def _kill_repeatedly(ground: _Ground, task_status: trio.TaskStatus[int]) -> None:
+    port = 0
+    while ground.count.kills < ground.kills:
+        async with _server(ground.database, port) as (process, port):
+            if ground.count.kills == 0:
+                task_status.started(port)
+            await trio.sleep(ground.generator.uniform(0.2, 2.0))
+            process.send_signal(signal.SIGKILL)
+            ground.count.kills += 1
+    async with _server(ground.database, port) as (process, port):
+        ground.finished.set()
+        await ground.all_raced.wait()
+        process.send_signal(signal.SIGTERM)
+        assert await trio.to_thread.run_sync(process.wait) == 0
+
+
+@asynccontextmanager
+async def _server(database: Path, port: int) -> AsyncIterator[tuple[subprocess.Popen[bytes], int]]:
+    """A server process that listens, and its port; killed at the latest on leaving."""
+    command = [sys.executable, "-m", "server.cli", "serve", "--port", str(port), "--database", str(database)]
+    command += ["--rate", "1000", "--burst", "1000", "--log-level", "error"]
+    with subprocess.Popen(  # noqa: ASYNC220  (killing it is the point; starting it takes no time)
+        command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE
+    ) as process:
+        try:
+            assert process.stdout is not None
+            line = (await trio.to_thread.run_sync(process.stdout.readline)).decode()
+            assert line.startswith(LISTENING), line
+            yield process, int(line.rpartition(":")[2])
+        finally:
+            process.kill()
+
+
+async def _race_on(url: str, number: int, ground: _Ground) -> None:
+    """One race after another, until one that began after the last kill has ended."""
+    last = False
+    while not last:
+        last = ground.finished.is_set()
+        pair = _Pair()
+        ground.pairs.append(pair)
+        options = RaceOptions(public=False, countdown_s=1, grace_s=600)
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(_play, url, pair, ground, partial(run_bot, url, f"anna {number}", POLICIES["greedy"], open_options=options))
+            await pair.code.wait()
+            nursery.start_soon(_play, url, pair, ground, partial(run_bot, url, f"bert {number}", POLICIES["steady"], join_code=pair.room))
+        ground.count.races += 1
+
+
+async def _play(url: str, pair: _Pair, ground: _Ground, race: partial[object]) -> None:
+    while True:
+        try:
+            record = await race(pace=0.03, generator=ground.generator, watch=pair.watch)  # type: ignore[misc]
+        except LinkError:
+            # No server just now, and there was none yet: the very first try is not made again by the link.
+            await trio.sleep(0.2)
+        except BotFailed:
+            # The result was kept, the server killed before it was told, and the next one knows of no race that runs.
+            ground.count.untold += 1
+            return
+        else:
+            pair.records.append(record)
+            return
+
+
+def _records(database: Path) -> dict[str, Record]:
+    """The record of each room's one race, read without the store's own help."""
+    with closing(sqlite3.connect(database)) as connection:
+        rows = connection.execute("SELECT races.room, records.record FROM records JOIN races ON races.id = records.race").fetchall()
+    records = {room: from_json(text) for room, text in rows}
+    assert len(records) == len(rows), "a race has two records"
+    return records
+
+
+def _check(ground: _Ground) -> None:
+    """Every move that was acknowledged is in the kept record, in its place and once; every record that was told is the kept one."""
+    store = open_store(str(ground.database))
+    try:
+        running = store.running()
+        assert not running.damaged
+        kept = _records(ground.database)
+        for pair in ground.pairs:
+            record = kept[pair.room]
+            audit(record)
+            for told in pair.records:
+                assert told == record
+            for seat, acknowledged in pair.acknowledged.items():
+                moves = [move.move for move in record.moves if move.seat == seat]
+                ground.count.acknowledged += len(acknowledged)
+                # What counts after the close is struck out, told or not: those plies are the seat's last ones.
+                for ply, move in acknowledged.items():
+                    if ply < len(moves) and moves[ply] != move:
+                        ground.count.lost.append(f"{pair.room} seat {seat} ply {ply}: {move} was told, {moves[ply]} is kept")
+                    elif ply >= len(moves) and record.seats[seat].state not in ("stopped", "out-of-time"):
+                        ground.count.lost.append(f"{pair.room} seat {seat} ply {ply}: {move} was told and is not kept")
+    finally:
+        store.close()
