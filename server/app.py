@@ -24,7 +24,7 @@ SOFTWARE = f"carpet-race {protocol.__version__}"
 async def running(settings: Settings) -> AsyncIterator[str]:
     """A server inside the context; gives its URL. On leaving, rooms are closed, clients told, tasks ended, in this order.
 
-    Raises OSError, maybe in a group, when the address cannot be had, and UnusableTlsFiles.
+    Raises AddressUnavailable, maybe in a group, and UnusableTlsFiles.
     """
     tls = None
     if settings.tls_cert is not None and settings.tls_key is not None:
