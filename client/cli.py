@@ -132,7 +132,8 @@ def join(
     no_bell: NoBell = False,
 ) -> None:
     """Join a race by its code, or come back to a seat in it."""
-    code = code.strip()
+    # As it is read out: with spaces or hyphens between the letters, maybe.
+    code = "".join(code.replace("-", " ").split())
     if not (code.isascii() and code.isalpha() and len(code) <= 16):
         _fail(f"{code!r} is not the code of a race: it is six letters, as the host's screen shows them.", MISUSED)
     settings = _settings(four_colour, colour_blind, ascii_only, no_bell)

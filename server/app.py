@@ -31,8 +31,8 @@ logger = logging.getLogger("carpet.app")
 async def running(settings: Settings) -> AsyncIterator[str]:
     """A server inside the context; gives its URL. On leaving, rooms are closed, clients told, tasks ended, in this order.
 
-    Races that an earlier server on the same database left running go on. Raises OSError, maybe in a group, when the address cannot be
-    had, UnusableTlsFiles, and StoreError when the database cannot.
+    Races that an earlier server on the same database left running go on. Raises AddressUnavailable, maybe in a group,
+    UnusableTlsFiles, and StoreError when the database cannot be had.
     """
     tls = None
     if settings.tls_cert is not None and settings.tls_key is not None:

@@ -7,6 +7,7 @@ import logging
 import os
 import signal
 import sys
+from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, NoReturn
@@ -21,7 +22,7 @@ from protocol.shuffle import SEED_BYTES
 from server.app import running
 from server.config import DEFAULT_PORT, BadSettings, Settings
 from server.db_cli import db_app
-from server.net.listener import UnusableTlsFiles
+from server.net.listener import AddressUnavailable, UnusableTlsFiles
 from server.race.audit import audit
 from server.rules.catalogue import RULE_SETS, UnknownRules, describe, rule_set
 from server.rules.perft import perft, perft_divide
@@ -29,16 +30,17 @@ from server.rules.position import RuleSet
 from server.rules.walk import walk
 from server.store.errors import StoreError
 
+INTERRUPTED = 130
+
 app = typer.Typer(
     name="carpet-server",
     help="Host races at the patience game Carpet, check their records, look at the rules.",
-    no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-rules_app = typer.Typer(help="The rule sets: list them, count move sequences, walk a game.", no_args_is_help=True, rich_markup_mode=None)
+rules_app = typer.Typer(help="The rule sets: list them, count move sequences, walk a game.", rich_markup_mode=None)
 app.add_typer(rules_app, name="rules")
 app.add_typer(db_app, name="db")
 
@@ -66,11 +68,23 @@ def _version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
+@app.callback(invoke_without_command=True)
 def _root(
+    context: typer.Context,
     version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")] = False,
 ) -> None:
     del version
+    _show_help(context)
+
+
+@rules_app.callback(invoke_without_command=True)
+def _rules_root(context: typer.Context) -> None:
+    _show_help(context)
+
+
+def _show_help(context: typer.Context) -> None:
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
 
 
 @app.command(epilog="Example: carpet-server serve --host 0.0.0.0 --tls-cert cert.pem --tls-key key.pem")
@@ -121,8 +135,11 @@ def serve(
         _fail(str(_first(group)))
     except* StoreError as group:
         _fail(f"{_first(group)}; --database names another place")
-    except* OSError as group:
+    except* AddressUnavailable as group:
         _fail(f"cannot listen on {host} port {port}: {_first(group)}; choose another with --host and --port")
+    except* BrokenPipeError as group:
+        # Whoever started it has left and cannot be told where it listens: as for any command whose reader is gone.
+        raise _first(group) from None
 
 
 def _first(group: BaseException) -> BaseException:
@@ -154,7 +171,7 @@ async def _wait_for_end_of_input(stop: trio.CancelScope) -> None:
 
 @app.command(epilog="Example: carpet-server verify race.json")
 def verify(
-    file: Annotated[str, typer.Argument(help="A record as JSON; - reads standard input.")],
+    file: Annotated[str, typer.Argument(metavar="FILE", help="A record as JSON; - reads standard input.")],
 ) -> None:
     """Check a record: commitment, seed, deal, every move, the result. Says what is wrong and exits 1 otherwise."""
     try:
@@ -231,9 +248,20 @@ def rules_walk(rules: RulesArgument, seed: SeedOption) -> None:
     typer.echo(json.dumps(document))
 
 
-def main() -> None:
+def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Entry point of `carpet-server`."""
-    app()
+    status: int | None
+    try:
+        status = app(args=arguments, prog_name="carpet-server", standalone_mode=False)
+    except typer.TyperException as error:
+        # One sentence in place of usage, hint and error: the help is a flag away.
+        context = getattr(error, "ctx", None)
+        command = context.command_path if context is not None else "carpet-server"
+        typer.echo(f"{command}: {error.format_message().rstrip('.')}; see {command} --help.", err=True)
+        status = error.exit_code
+    except (KeyboardInterrupt, typer.Abort):
+        status = INTERRUPTED
+    sys.exit(status or 0)
 
 
 if __name__ == "__main__":

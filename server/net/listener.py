@@ -46,9 +46,12 @@ async def listening(
     """Accept connections inside the context; gives the port (the one chosen, where `port` is 0).
 
     origins: web origins beside none at all that may connect (a program sends none, a browser always does). On leaving, every client is
-    told with close code 1001. Raises OSError when the address cannot be had.
+    told with close code 1001. Raises AddressUnavailable.
     """
-    listeners = await trio.open_tcp_listeners(port, host=host, backlog=BACKLOG)
+    try:
+        listeners = await trio.open_tcp_listeners(port, host=host, backlog=BACKLOG)
+    except OSError as error:
+        raise AddressUnavailable(error.strerror or str(error)) from error
     chosen: int = listeners[0].socket.getsockname()[1]
     if port == 0:
         # A host's other addresses were given other ports: clients can be told of only one.
@@ -98,6 +101,10 @@ async def serving(
                 with trio.move_on_after(STOPPING_S, shield=True):
                     await server.aclose(reason="the server stops")
             nursery.cancel_scope.cancel()
+
+
+class AddressUnavailable(Exception):
+    """Nobody can listen there: the address is not of this machine, or is taken. Says why."""
 
 
 class UnusableTlsFiles(Exception):

@@ -107,8 +107,14 @@ def test_a_command_nobody_knows_is_answered_with_one_like_it_and_the_help(capsys
 
 @pytest.mark.parametrize(
     "arguments",
-    [["play"], ["host", "carpet.example"], ["join", "carpet.example", "ABCDEF"], ["home", "carpet.example"]],
-    ids=lambda a: a[0],
+    [
+        ["play"],
+        ["host", "carpet.example"],
+        ["join", "carpet.example", "ABCDEF"],
+        ["join", "carpet.example", "abc-d ef"],
+        ["home", "carpet.example"],
+    ],
+    ids=lambda arguments: " ".join(arguments),
 )
 def test_without_a_terminal_the_screens_point_to_the_demo(capsys: pytest.CaptureFixture[str], arguments: list[str]) -> None:
     ran = run(capsys, *arguments)

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
-import pty
 import signal
-import struct
 import subprocess
 import sys
-import termios
-import threading
-from collections.abc import Iterator
+import tempfile
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from client.server_process import server_environment
+from client.server_process import server_command, server_environment
+from tests.e2e.terminal import Terminal, terminal_environment
 
 TIMEOUT = 60
 
@@ -38,8 +35,9 @@ class Ran:
         return self.err.strip()
 
 
-def environment(home: Path) -> dict[str, str]:
-    return {**server_environment(), "CARPET_HOME": str(home), "TERM": "xterm-256color", "PYTHONIOENCODING": "utf-8"}
+def environment(home: Path, basis: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """That of somebody whose client keeps his things in `home`."""
+    return {**server_environment(basis), "CARPET_HOME": str(home), "PYTHONIOENCODING": "utf-8"}
 
 
 def carpet(home: Path, *arguments: str, text: str = "") -> Ran:
@@ -56,80 +54,46 @@ def carpet(home: Path, *arguments: str, text: str = "") -> Ran:
     return Ran(ran.returncode, ran.stdout, ran.stderr)
 
 
-def carpet_on_terminal(home: Path, *arguments: str, interrupt_at: bytes | None = None) -> Ran:
+def carpet_on_terminal(home: Path, *arguments: str, interrupt_at: str | None = None) -> Ran:
     """Run `carpet` with a pseudo-terminal as its standard input and output, and nobody at the keys.
 
-    interrupt_at: once this was drawn, the command gets a SIGINT. The terminal must be as it was in the end.
+    interrupt_at: once the screen shows this, the command gets a SIGINT. The terminal must be as it was in the end.
     """
-    master, slave = pty.openpty()
-    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
-    modes = termios.tcgetattr(slave)
-    drawn: list[bytes] = []
-
-    def drain() -> None:
-        with contextlib.suppress(OSError):  # how Linux says that the last one has closed the other side
-            pending = interrupt_at
-            while data := os.read(master, 4096):
-                drawn.append(data)
-                if pending is not None and pending in b"".join(drawn):
-                    pending = None
-                    process.send_signal(signal.SIGINT)
-
-    try:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "client.cli", *arguments],
-            stdin=slave,
-            stdout=slave,
-            stderr=subprocess.PIPE,
-            env=environment(home),
-            text=True,
-            start_new_session=True,
-        )
-        reader = threading.Thread(target=drain)
-        reader.start()
-        with process:
-            try:
-                _, err = process.communicate(timeout=TIMEOUT)
-            finally:
-                process.kill()
-        assert termios.tcgetattr(slave) == modes
-        os.close(slave)
-        reader.join()
-    finally:
-        os.close(master)
-    return Ran(process.returncode, "", err, b"".join(drawn).decode(errors="replace"))
+    command = [sys.executable, "-m", "client.cli", *arguments]
+    with (
+        tempfile.TemporaryFile("w+", encoding="utf-8") as errors,
+        Terminal(command, environment=environment(home, terminal_environment()), errors=errors) as terminal,
+    ):
+        if interrupt_at is not None:
+            terminal.wait_for(interrupt_at)
+            terminal.process.send_signal(signal.SIGINT)
+        terminal.wait_for_end(patience_s=TIMEOUT)
+        assert terminal.given_back()
+        errors.seek(0)
+        return Ran(terminal.process.returncode, "", errors.read(), terminal.raw.decode(errors="replace"))
 
 
 @contextlib.contextmanager
-def running_server(*options: str) -> Iterator[str]:
-    """A `carpet-server serve` on a free port; gives its URL."""
-    process = subprocess.Popen(
-        [
-            sys.executable,
-            "-m",
-            "server.cli",
-            "serve",
-            "--port",
-            "0",
-            "--database",
-            "memory",
-            "--exit-with-parent",
-            "--log-level",
-            "warning",
-            *options,
-        ],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        env=server_environment(),
-        text=True,
-    )
-    with process:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        line = process.stdout.readline()
-        assert line.startswith("listening on ws://127.0.0.1:"), line
+def running_server(*options: str) -> Iterator[tuple[str, subprocess.Popen[str]]]:
+    """A `carpet-server serve` on a free port: its URL and its process.
+
+    It must stop well on SIGTERM, from the test or else from here, and never have shown a traceback.
+    """
+    command = server_command(["serve", "--port", "0", "--database", "memory", "--log-level", "warning", *options])
+    with (
+        tempfile.TemporaryFile("w+", encoding="utf-8") as log,
+        subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log, env=server_environment(), text=True
+        ) as process,
+    ):
         try:
-            yield line.removeprefix("listening on ").strip()
+            assert process.stdout is not None
+            line = process.stdout.readline()
+            assert line.startswith("listening on ws://127.0.0.1:"), line
+            yield line.removeprefix("listening on ").strip(), process
+            process.terminate()
+            assert process.wait(TIMEOUT) == 0
+            log.seek(0)
+            assert "Traceback" not in log.read()
         finally:
-            process.stdin.close()
-            process.wait(TIMEOUT)
+            process.kill()

@@ -20,7 +20,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Self, TypeVar
+from typing import IO, Self, TypeVar
 
 import pyte
 
@@ -49,8 +49,16 @@ class Terminal:
     """A running command and its screen."""
 
     def __init__(
-        self, command: Sequence[str], *, environment: Mapping[str, str], cwd: Path = ROOT, columns: int = 80, rows: int = 24
+        self,
+        command: Sequence[str],
+        *,
+        environment: Mapping[str, str],
+        cwd: Path = ROOT,
+        columns: int = 80,
+        rows: int = 24,
+        errors: IO[str] | None = None,
     ) -> None:
+        """errors: where its standard error goes, in place of the screen."""
         self.screen = pyte.Screen(columns, rows)
         self.raw = b""
         self._stream = pyte.ByteStream(self.screen)
@@ -64,7 +72,7 @@ class Terminal:
             cwd=cwd,
             stdin=self._its,
             stdout=self._its,
-            stderr=self._its,
+            stderr=self._its if errors is None else errors,
             env=dict(environment),
             start_new_session=True,
             preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),

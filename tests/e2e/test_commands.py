@@ -22,7 +22,7 @@ pytestmark = pytest.mark.e2e
 
 @pytest.fixture(scope="module")
 def url() -> Iterator[str]:
-    with running_server() as url:
+    with running_server() as (url, _):
         yield url
 
 
@@ -76,7 +76,7 @@ def test_a_bot_nobody_knows_is_answered_with_those_there_are(tmp_path: Path) -> 
 
 @pytest.mark.parametrize("command", ["play", "home"])
 def test_an_interrupt_leaves_a_clean_terminal(url: str, tmp_path: Path, command: str) -> None:
-    ran = carpet_on_terminal(tmp_path, *([command] if command == "play" else [command, url]), interrupt_at=b"Carpet Race")
+    ran = carpet_on_terminal(tmp_path, *([command] if command == "play" else [command, url]), interrupt_at="Carpet Race")
     assert (ran.status, ran.err) == (130, "")
     assert ran.screen.count("\x1b[?1049h") == ran.screen.count("\x1b[?1049l") == 1
     assert ran.screen.rindex("\x1b[?1049l") > ran.screen.rindex("Carpet")

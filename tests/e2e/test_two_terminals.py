@@ -8,7 +8,6 @@ from __future__ import annotations
 import contextlib
 import re
 import signal
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,8 +15,7 @@ from typing import NamedTuple
 
 import pytest
 
-from client.server_process import server_command, server_environment
-from tests.e2e.commands import carpet
+from tests.e2e.commands import carpet, environment, running_server
 from tests.e2e.terminal import PATIENCE_S, Terminal, terminal_environment
 
 pytestmark = pytest.mark.e2e
@@ -120,27 +118,13 @@ def marked(lines: list[str]) -> list[Mark]:
     return found
 
 
-@contextlib.contextmanager
-def server() -> Iterator[tuple[str, subprocess.Popen[str]]]:
-    """A `carpet-server serve` on a free port: its URL and its process."""
-    command = server_command(["serve", "--port", "0", "--database", "memory", "--log-level", "warning"])
-    with subprocess.Popen(command, stdout=subprocess.PIPE, env=server_environment(), text=True) as process:
-        assert process.stdout is not None
-        line = process.stdout.readline()
-        assert line.startswith("listening on ws://127.0.0.1:"), line
-        try:
-            yield line.removeprefix("listening on ").strip(), process
-        finally:
-            process.terminate()
-
-
 class Table:
     """Players come to a server, each with a terminal and a folder of his own."""
 
     def __init__(self, tmp_path: Path, open_ones: contextlib.ExitStack) -> None:
         self._tmp_path = tmp_path
         self._open_ones = open_ones
-        self.url, self.server = open_ones.enter_context(server())
+        self.url, self.server = open_ones.enter_context(running_server())
 
     def home(self, name: str) -> Path:
         """Where somebody's client keeps his things."""
@@ -148,9 +132,9 @@ class Table:
 
     def sit(self, name: str, *arguments: str) -> Player:
         """Somebody runs `carpet` in a terminal. The folder is the same for the same name."""
-        environment = server_environment(terminal_environment(CARPET_HOME=str(self.home(name))))
         command = [sys.executable, "-m", "client.cli", *arguments, "--name", name]
-        return Player(self._open_ones.enter_context(Terminal(command, environment=environment)), name)
+        terminal = Terminal(command, environment=environment(self.home(name), terminal_environment()))
+        return Player(self._open_ones.enter_context(terminal), name)
 
     def pair(self) -> tuple[Player, Player, str]:
         """Anna opens a race from the home screen, Bert joins it by its code; both are ready and see their cards."""
@@ -188,10 +172,18 @@ def test_a_whole_race_and_half_a_rematch(table: Table) -> None:
     assert len([card for row in anna.carpet() for card in CARD.findall(row)]) == 40  # twenty, in two corners each
     assert anna.piles() == bert.piles() == ("28", "0")
 
-    turns = 0
-    while any(player.is_racing() for player in (anna, bert)):
+    # Both for a while, then one of them stops and the other plays on to the end: every move is drawn twice, and that takes its time.
+    for turn in range(20):
         anna.play()
-        bert.play(by_mouse=turns % 3 == 0)
+        bert.play(by_mouse=turn % 3 == 0)
+    if bert.is_racing():
+        bert.type("K")
+        bert.sees("Stop now and keep your cards home?")
+        bert.type("y")
+        bert.terminal.wait_until(lambda lines: not is_racing(lines), what="that bert has stopped")
+    turns = 0
+    while anna.is_racing():
+        anna.play()
         turns += 1
         assert turns < 150
 

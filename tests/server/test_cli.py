@@ -21,7 +21,7 @@ from protocol import __version__
 from protocol.fairness import named_seed
 from protocol.record import sealed, to_json
 from protocol.views import RaceOptions
-from server.cli import app
+from server.cli import app, main
 from server.race.commands import GetReady, PlayMove, ResignSeat, TakeSeat
 from server.race.machine import Race
 from server.rules.catalogue import RULE_SETS, rule_set
@@ -108,20 +108,39 @@ def test_what_cannot_be_is_said_in_one_sentence_with_status_2(arguments: tuple[s
 
 
 @pytest.mark.parametrize(
-    "arguments",
+    ("arguments", "said"),
     [
-        ("rules", "perft", "carpet", "-1", "--seed", "00" * 32),
-        ("serve", "--port", "many"),
-        ("serve", "--bot-pace", "slow"),
-        ("serve", "--wat"),
-        ("dance",),
+        (("rules", "perft", "carpet", "-1", "--seed", "00" * 32), "carpet-server rules perft: No such option: -1"),
+        (("rules", "perft", "carpet", "--seed", "00" * 32), "carpet-server rules perft: Missing argument 'DEPTH'"),
+        (("rules", "dance"), "carpet-server rules: No such command 'dance'"),
+        (("serve", "--port", "many"), "carpet-server serve: Invalid value for '--port'"),
+        (("serve", "--bot-pace", "slow"), "carpet-server serve: Invalid value for '--bot-pace'"),
+        (("serve", "--wat"), "carpet-server serve: No such option: --wat"),
+        (("verify",), "carpet-server verify: Missing argument 'FILE'"),
+        (("dance",), "carpet-server: No such command 'dance'"),
     ],
 )
-def test_arguments_that_are_none_are_explained_with_status_2(arguments: tuple[str, ...]) -> None:
-    result = run(*arguments)
-    assert result.exit_code == 2
-    assert "Error" in result.stderr
-    assert "Traceback" not in result.output
+def test_arguments_that_are_none_are_one_sentence_with_status_2(
+    capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], said: str
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(arguments)
+    assert ended.value.code == 2
+    captured = capsys.readouterr()
+    (line,) = captured.err.splitlines()
+    assert line.startswith(said)
+    assert line.endswith("; see " + said.partition(":")[0] + " --help.")
+    assert captured.out == ""
+
+
+@pytest.mark.parametrize(("arguments", "commands"), [((), "serve verify rules"), (("rules",), "list perft walk")])
+def test_without_a_command_it_shows_what_there_is(capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], commands: str) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(arguments)
+    assert not ended.value.code
+    shown = capsys.readouterr().out
+    assert shown.startswith(f"Usage: {' '.join(['carpet-server', *arguments])} [OPTIONS] COMMAND")
+    assert all(f"\n  {command} " in shown for command in commands.split())
 
 
 def test_the_version_is_printed() -> None:
@@ -291,6 +310,16 @@ def test_serve_on_a_port_that_is_taken_says_so_in_one_sentence() -> None:
         result = run("serve", "--port", str(taken.getsockname()[1]))
     assert result.exit_code == 1
     assert "choose another with --host and --port" in complaint(result)
+
+
+@pytest.mark.e2e
+def test_serve_whose_reader_has_left_ends_and_does_not_blame_the_address() -> None:
+    ours, its = os.pipe()
+    os.close(ours)
+    command = [sys.executable, "-m", "server.cli", "serve", "--port", "0"]
+    ran = subprocess.run(command, cwd=Path(__file__).parents[2], stdout=its, stderr=subprocess.PIPE, timeout=30, check=False)
+    os.close(its)
+    assert (ran.returncode, ran.stderr) == (1, b"")
 
 
 @pytest.mark.e2e

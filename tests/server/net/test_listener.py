@@ -20,7 +20,7 @@ from protocol.codec import JSON, MSGPACK, SUBPROTOCOLS
 from protocol.errors import CloseCode
 from server.app import running
 from server.config import Settings
-from server.net.listener import UnusableTlsFiles, tls_context
+from server.net.listener import AddressUnavailable, UnusableTlsFiles, tls_context
 from tests.server.net.wire import Client
 
 pytestmark = pytest.mark.e2e
@@ -201,7 +201,7 @@ async def test_a_port_that_is_taken_is_an_error_at_the_start() -> None:
         with pytest.raises(BaseExceptionGroup) as failed:
             async with served(port=taken.getsockname()[1]):
                 pass
-    assert failed.group_contains(OSError)
+    assert failed.group_contains(AddressUnavailable, match="in use")
 
 
 async def test_a_name_with_several_addresses_gets_one_port() -> None:
