@@ -1,4 +1,4 @@
-"""The one key table: what every key does, on which screen, and the words for it. Bindings, the `?` page and the docs are made from it.
+"""The one key table: what every key does, on which screen, and the words for it. Bindings, buttons and the `?` page are made from it.
 
 On the race screen the letters of the columns name slots: `b3` plays b3. h, j, k and l move the cursor there as everywhere, so a column
 h or j (only the big layouts have one) is named after an apostrophe: `'h3`. For this to work no action of the race screen may have
@@ -165,15 +165,6 @@ def help_rows(*, ascii_only: bool = False) -> tuple[tuple[str, tuple[tuple[str, 
         rows = tuple((key_text(binding, ascii_only=ascii_only), binding.help) for binding in mine)
         pages.append((heading, rows))
     return tuple(sorted(pages, key=lambda page: page[0] != "In a race"))
-
-
-def markdown() -> str:
-    """The table for the README."""
-    lines = ["| key | where | what it does |", "|---|---|---|"]
-    for binding in TABLE:
-        where = "everywhere" if len(binding.places) > 4 else ", ".join(place.value for place in Place if place in binding.places)
-        lines.append(f"| `{key_text(binding)}` | {where} | {binding.help} |")
-    return "\n".join(lines) + "\n"
 
 
 def _by_key() -> dict[tuple[Place, str], Action]:
