@@ -203,4 +203,3 @@ def peek(scene: Scene, view: View, place: str) -> str:
     pile = view.waste if place == "w" else view.piles.get(place, ())
     names = " ".join(cards.card_name(card, scene.theme) for card in reversed(pile))
     return f"{place} from the top: {names}" if len(pile) > 1 else ""
-

@@ -34,6 +34,8 @@ class Palette:
     faint: Colour
     ivory: Colour
     linen: Colour
+    ivory_shade: Colour
+    linen_shade: Colour
     lit: Colour
     back: Colour
     back_ink: Colour
@@ -51,6 +53,9 @@ _BLACK = Colour("black", "#000", "#1c1c1c")
 _RED = Colour("dark red", "#a00", "#b3121d")
 _IVORY = Colour("light gray", "#ffd", "#f6efdc")
 _LINEN = Colour("light gray", "#fda", "#ecd3a4")
+# The 16 colours have no shade of these: such cards are drawn on the felt.
+_IVORY_SHADE = Colour("black", "#aa8", "#bab5a7")
+_LINEN_SHADE = Colour("black", "#da8", "#bfa67c")
 _LIT = Colour("light gray", "#ff8", "#ffe98a")
 _WHITE = Colour("white", "#fff", "#ffffff")
 _GOLD = Colour("yellow", "#fd0", "#ffd23f")
@@ -67,6 +72,8 @@ CLASSIC: Final = Palette(
     faint=Colour("light gray", "#8b8", "#93bb9f"),
     ivory=_IVORY,
     linen=_LINEN,
+    ivory_shade=_IVORY_SHADE,
+    linen_shade=_LINEN_SHADE,
     lit=_LIT,
     back=Colour("dark cyan", "#006", "#27406f"),
     back_ink=Colour("light gray", "#88d", "#8fa8d8"),
@@ -262,18 +269,11 @@ def grounds(palette: Palette) -> dict[str, Colour]:
     return {
         "card": palette.ivory,
         "side": palette.linen,
-        "dim": _shaded(palette.ivory),
-        "dimside": _shaded(palette.linen),
+        "dim": palette.ivory_shade,
+        "dimside": palette.linen_shade,
         "lit": palette.lit,
         "held": palette.cursor._replace(basic="dark cyan"),
     }
-
-
-def _shaded(colour: Colour) -> Colour:
-    """The same colour in the shade. Among the 16 there is none: such cards are drawn on the felt."""
-    cube = "".join({"f": "a", "d": "8", "a": "6", "8": "6"}.get(digit, digit) for digit in colour.cube[1:])
-    exact = "".join(f"{int(colour.exact[at : at + 2], 16) * 76 // 100:02x}" for at in (1, 3, 5))
-    return Colour("black", f"#{cube}", f"#{exact}")
 
 
 def _on_dark(ink: Colour) -> Colour:
