@@ -11,7 +11,7 @@ import urwid
 from client.board import Board, is_upright
 from client.ui import cards
 from client.ui.cards import Look, Size
-from client.ui.frame import Line, Spot, fit, lines_widget, row, stacked
+from client.ui.frame import Field, Line, fit
 from client.ui.marks import Marks
 from client.ui.scene import Scene
 from client.ui.table import letter_label
@@ -40,19 +40,22 @@ def quilt(scene: Scene, marks: Marks, cell: Size) -> urwid.Widget:
     board = marks.board
     letters: Line = [("faint", " " * LABELS)]
     for letter in board.letters:
-        under = marks.cursor[:1] == letter
-        letters.append(("cursor" if under else "faint", letter_label(letter).center(cell.width)))
-    parts: list[urwid.Widget] = [lines_widget([letters])]
+        letters.append(("cursor" if marks.cursor[:1] == letter else "faint", letter_label(letter).center(cell.width)))
+    lines = [letters]
     for number in range(1, board.rows + 1):
-        blank: list[Line] = [[("faint", "")]] * ((cell.height - 1) // 2)
         under = marks.cursor[1:] == str(number) and marks.cursor[:1] in board.letters
-        cells: list[tuple[int, urwid.Widget]] = [(LABELS, lines_widget([*blank, [("cursor" if under else "faint", f"{number}")]]))]
-        for letter in board.letters:
-            slot = f"{letter}{number}"
-            lines = slot_lines(marks, slot, cell, scene.theme)
-            cells.append((cell.width, Spot(lines_widget(lines), lambda slot=slot: scene.hands.place(slot))))  # type: ignore[misc]
-        parts.append(row(*cells))
-    return stacked(*parts)
+        label: Line = [("cursor" if under else "faint", fit(str(number), LABELS))]
+        cells = [slot_lines(marks, f"{letter}{number}", cell, scene.theme) for letter in board.letters]
+        for at in range(cell.height):
+            start = label if at == (cell.height - 1) // 2 else [("faint", " " * LABELS)]
+            lines.append([*start, *(piece for drawn in cells for piece in drawn[at])])
+
+    def press(column: int, row: int) -> None:
+        across, down = (column - LABELS) // cell.width, (row - 1) // cell.height
+        if 0 <= across < board.columns and 0 <= down < board.rows:
+            scene.hands.place(f"{board.letters[across]}{down + 1}")
+
+    return Field(lines, press)
 
 
 def slot_lines(marks: Marks, slot: str, cell: Size, theme: Theme) -> list[Line]:

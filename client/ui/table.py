@@ -8,7 +8,7 @@ from client.board import Board
 from client.keys import CURSOR_LETTERS
 from client.ui import cards
 from client.ui.cards import EDGES, Size
-from client.ui.frame import Line, Spot, fit, lines_widget, row, stacked
+from client.ui.frame import Field, Line, fit
 from client.ui.marks import Marks
 from client.ui.scene import Scene
 
@@ -41,18 +41,22 @@ def grid_height(board: Board, card: Size) -> int:
 def grid(scene: Scene, marks: Marks, card: Size) -> urwid.Widget:
     """The grid as a flow widget."""
     board = marks.board
-    parts: list[urwid.Widget] = [lines_widget([_between(scene, board, 0, card)])]
+    wide, tall = card.width + EDGES, card.height + board.is_wide
+    lines = [_between(scene, board, 0, card)]
     for number in range(1, board.rows + 1):
-        blank: list[Line] = [[("faint", "")]] * (card.height // 2)
-        cells: list[tuple[int, urwid.Widget]] = [(LABELS, lines_widget([*blank, [("faint", f" {number}")]]))]
-        for letter in board.letters:
-            slot = f"{letter}{number}"
-            lines = _slot_lines(scene, marks, slot, card)
-            cells.append((card.width + EDGES, Spot(lines_widget(lines), lambda slot=slot: scene.hands.place(slot))))  # type: ignore[misc]
-        parts.append(row(*cells))
+        cells = [_slot_lines(scene, marks, f"{letter}{number}", card) for letter in board.letters]
+        for at in range(tall):
+            label = fit(f" {number}" if at == card.height // 2 else "", LABELS)
+            lines.append([("faint", label), *(piece for drawn in cells for piece in drawn[at])])
         if card.gap:
-            parts.append(lines_widget([_between(scene, board, number, card)]))
-    return stacked(*parts)
+            lines.append(_between(scene, board, number, card))
+
+    def press(column: int, row: int) -> None:
+        across, (down, below) = (column - LABELS) // wide, divmod(row - 1, tall + card.gap)
+        if 0 <= across < board.columns and 0 <= down < board.rows and below < tall:
+            scene.hands.place(f"{board.letters[across]}{down + 1}")
+
+    return Field(lines, press)
 
 
 def _between(scene: Scene, board: Board, above: int, card: Size) -> Line:

@@ -17,10 +17,10 @@ def test_a_rule_set_is_found_by_its_id() -> None:
 
 
 def test_an_unknown_one_is_told_with_those_there_are() -> None:
-    with pytest.raises(UnknownRules, match="There is no rule set 'klondike'; the rule sets are: carpet, .*, persian-rug."):
+    with pytest.raises(UnknownRules, match=r"There is no rule set 'klondike'; the rule sets are: carpet, .*, persian-rug."):
         check_rules("klondike", scenes.RULES)
     with pytest.raises(UnknownRules, match="none at all"):
         check_rules("klondike\x1b[2J", ())
-    with pytest.raises(UnknownBot, match="There is no bot named 'Hal'; the bots are: Dawdle, Steady, Magpie."):
+    with pytest.raises(UnknownBot, match=r"There is no bot named 'Hal'; the bots are: Dawdle, Steady, Magpie."):
         check_bot("Hal", scenes.BOTS)
     check_bot("Steady", scenes.BOTS)

@@ -418,9 +418,9 @@ async def test_a_bot_is_raced_at_the_rules_that_were_chosen_last() -> None:
         await run.click("Magpie")
         assert run.screen.shows("Race Magpie at")
         await run.click("Colorado")
-        assert run.screen.shows("Ace. Twenty piles")
+        assert run.screen.shows("From: How to Play, Colorado")
         assert run.link.taken() == []
-        await run.click("Colorado")
+        await run.click("▸ Colorado")
         options = RaceOptions(rules="colorado", bots=("Magpie",), public=False)
         assert run.link.taken() == [OpenRace(options=options)]
         await run.give("enter", "enter")

@@ -25,7 +25,7 @@ from tests.client.ui.hands import UP, Run, running, settled
 from tests.client.ui.test_reach import name_keys, spots
 
 OTHER = "11" * 16
-BY_HAND = 5
+BY_HAND = 4
 LIMIT = 400
 
 pytestmark = pytest.mark.usefixtures("mock_clock")
