@@ -11,7 +11,7 @@ from client.board import Board, free_slots
 from client.moves import choices, fillable, goes_home, homeward, is_place, moves_from, source, suggested, target
 from protocol.views import SeatInfo, View
 
-NAMED = 6
+NAMED = 4
 """Places are listed as far as this; then come dots."""
 
 _ENDED = {
