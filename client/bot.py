@@ -102,9 +102,11 @@ class _Player:
                 continue
             self._reduce(event)
             self._watch(self._model, event)
-            if isinstance(event, Result):
+            # A line that was down when the race ended hears of it by the snapshot.
+            record = event.record if isinstance(event, (Result, Room)) else None
+            if record is not None:
                 self._link.send(LeaveRace())
-                return event.record
+                return record
             self._answer(event)
 
     async def _heard(self) -> ServerMessage | LinkEvent:

@@ -40,6 +40,9 @@ Name = Annotated[
     str | None, typer.Option(metavar="NAME", help="Your name; another name is another player. [default: as last time, or your login name]")
 ]
 Deal = Annotated[str | None, typer.Option(metavar="TEXT", help="A name for the shuffle: same name, same shuffle. [default: random]")]
+Rules = Annotated[
+    str, typer.Option(metavar="ID", help="The rule set, such as carpet-free or crazy-quilt; `carpet-server rules list` shows all.")
+]
 FourColour = Annotated[bool, typer.Option("--four-colour", "--four-color", help="A deck with a colour for each suit.")]
 ColourBlind = Annotated[bool, typer.Option("--colour-blind", "--color-blind", help="Colours that are told apart without red and green.")]
 Ascii = Annotated[bool, typer.Option("--ascii", help="Letters in place of suit signs and frames.")]
@@ -62,9 +65,10 @@ def _root(
         typer.echo(context.get_help())
 
 
-@app.command(epilog="Example: carpet play --bot random --deal tuesday")
+@app.command(epilog="Example: carpet play --bot random --rules crazy-quilt --deal tuesday")
 def play(
     bot: Annotated[str, typer.Option(metavar="NAME", help="The house bot to race: random, greedy or deep, weakest first.")] = "greedy",
+    rules: Rules = "carpet",
     deal: Deal = None,
     name: Name = None,
     four_colour: FourColour = False,
@@ -76,18 +80,18 @@ def play(
 
     The server is started for the game and ends with it.
     """
-    _check_options(deal=deal)
+    _check_options(rules=rules, deal=deal)
     settings = _settings(four_colour, colour_blind, ascii_only, no_bell)
     _need_terminal("play")
     from client.sessions import play_bot
 
-    _finish(_run(lambda: play_bot(bot, deal, name=name, settings=settings)))
+    _finish(_run(lambda: play_bot(bot, rules, deal, name=name, settings=settings)))
 
 
 @app.command(epilog="Example: carpet host carpet.example --rules carpet-redeal --seats 3 --private")
 def host(
     url: Url,
-    rules: Annotated[str, typer.Option(metavar="ID", help="The rule set; `carpet-server rules list` shows them.")] = "carpet",
+    rules: Rules = "carpet",
     seats: Annotated[int, typer.Option(metavar="N", min=1, max=8, help="Players the race waits for.")] = 2,
     bot: Annotated[list[str] | None, typer.Option(metavar="NAME", help="A house bot for one of the seats; may be repeated.")] = None,
     private: Annotated[bool, typer.Option("--private", help="Not shown in the lobby: only for who has the code.")] = False,
@@ -158,8 +162,9 @@ def home(
     _visit("home", url, None, name, _settings(four_colour, colour_blind, ascii_only, no_bell))
 
 
-@app.command(epilog="Examples: carpet demo --deal tuesday  |  carpet demo --json --fast > race.json")
+@app.command(epilog="Examples: carpet demo --rules colorado  |  carpet demo --json --fast > race.json")
 def demo(
+    rules: Rules = "carpet",
     deal: Deal = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the race's record and nothing else.")] = False,
     fast: Annotated[bool, typer.Option("--fast", help="As fast as the server answers. [default: about half a minute]")] = False,
@@ -168,12 +173,12 @@ def demo(
 
     They race over real WebSockets, on a server that is started for them; no terminal is needed.
     """
-    _check_options(deal=deal)
+    _check_options(rules=rules, deal=deal)
     from client.demo import run_demo
     from protocol.record import to_json
 
     write = _silence if as_json else _line
-    finished = _run(lambda: run_demo(deal=deal, fast=fast, write=write, ascii_only=not _prints("█░")))
+    finished = _run(lambda: run_demo(rules=rules, deal=deal, fast=fast, write=write, ascii_only=not _prints("█░")))
     if as_json:
         _line(to_json(finished.record))
     for check in finished.checks:

@@ -10,12 +10,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from client.model import Evidence
-from protocol.cards import card_text, fresh_deck
+from protocol.cards import RANKS, card_text, fresh_deck
 from protocol.record import BadRecord, Record, check_deal, check_nonces, digest
-from protocol.shuffle import shuffle
+from protocol.shuffle import DEAL_LABEL, shuffle
 from protocol.views import View
-
-DEAL_LABEL = b"deal"
 
 
 class Check(NamedTuple):
@@ -108,9 +106,8 @@ def _begins_with(order: list[str], view: View) -> bool:
 
 def _on_foundations(foundations: dict[str, int]) -> list[str]:
     """The cards that lie on foundations of these sizes: up from the Ace, or, where the name ends in `-`, down from the King."""
-    ranks = "A23456789TJQK"
     cards: list[str] = []
     for name, count in foundations.items():
-        run = ranks[::-1] if name.endswith("-") else ranks
+        run = RANKS[::-1] if name.endswith("-") else RANKS
         cards += [rank + name[:1] for rank in run[: max(count, 0)]]
     return cards

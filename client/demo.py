@@ -15,11 +15,14 @@ from client.bot import run_bot
 from client.deal_check import Check, check
 from client.link import LinkEvent
 from client.model import Model, RoomModel
+from client.offers import check_rules
 from client.policies import POLICIES
 from client.reading import deck_size
 from client.server_process import open_server
+from protocol.cards import DECK_SIZE
 from protocol.record import Record
-from protocol.server_messages import PlayerView, Progress, Result, Room, ServerMessage, Started
+from protocol.server_messages import PlayerView, Progress, Result, Room, ServerMessage, Started, Welcome
+from protocol.text import clean_name
 from protocol.views import RaceOptions, SeatInfo
 
 FIRST, SECOND = ("anna", POLICIES["greedy"]), ("bert", POLICIES["steady"])
@@ -46,20 +49,22 @@ class Demo:
     checks: list[Check]
 
 
-async def run_demo(*, deal: str | None, fast: bool, write: Callable[[str], None], ascii_only: bool = False) -> Demo:
-    """Run one race and tell it line by line. Raises the failures of server_process, net and bot."""
-    options = RaceOptions(public=False, deal=deal, countdown_s=1 if fast else 3)
+async def run_demo(*, rules: str, deal: str | None, fast: bool, write: Callable[[str], None], ascii_only: bool = False) -> Demo:
+    """Run one race and tell it line by line. Raises UnknownRules, and the failures of server_process, net and bot."""
+    options = RaceOptions(rules=rules, public=False, deal=deal, countdown_s=1 if fast else 3)
     # As fast as the server answers is faster than it lets strangers ask.
     server_options = ["--rate", "1000000", "--burst", "1000000"] if fast else []
     async with open_server(options=server_options) as url:
         narrator = Narrator(write, fast=fast, ascii_only=ascii_only)
-        write(f"Two players race at Carpet on the same shuffle, over WebSockets, at {url}.")
-        for name, policy in (FIRST, SECOND):
-            write(f"{name} plays {policy.name}: {policy.explanation}.")
         code_sent, code_heard = trio.open_memory_channel[str](1)
         records: list[Record] = []
 
         def watch(model: Model, event: ServerMessage | LinkEvent) -> None:
+            if isinstance(event, Welcome) and not narrator.model.welcome:
+                info = check_rules(rules, event.rules)
+                write(f"Two players race at {clean_name(info.name)} on the same shuffle, over WebSockets, at {url}.")
+                for name, policy in (FIRST, SECOND):
+                    write(f"{name} plays {policy.name}: {policy.explanation}.")
             if isinstance(event, Room):
                 # One code is enough: a full channel means that it has been said.
                 with contextlib.suppress(trio.WouldBlock):
@@ -74,7 +79,8 @@ async def run_demo(*, deal: str | None, fast: bool, write: Callable[[str], None]
             nursery.start_soon(first)
             name, policy = SECOND
             await run_bot(url, name, policy, join_code=await code_heard.receive(), pace=0 if fast else PACE)
-        demo = Demo(records[0], check(records[0], narrator.model.evidence, 0))
+        infos = narrator.model.welcome.rules if narrator.model.welcome is not None else ()
+        demo = Demo(records[0], check(records[0], narrator.model.evidence, 0, decks=deck_size(infos, options) // DECK_SIZE))
         write(f"The deal, checked by what {FIRST[0]} was told before the cards:")
         for made in demo.checks:
             write(f"  {'ok' if made.ok else 'not checked' if made.ok is None else 'WRONG'}: {made.sentence}")
@@ -130,7 +136,7 @@ class Narrator:
 
     def _bar(self, seat: SeatInfo, cards: int) -> str:
         full = seat.home * BAR // cards
-        return f"{seat.name} {self._full * full}{self._empty * (BAR - full)} {seat.home:>2}/{cards}"
+        return f"{seat.name} {self._full * full}{self._empty * (BAR - full)} {seat.home:>{len(str(cards))}}/{cards}"
 
     def _result(self, record: Record, cards: int) -> None:
         self._write("Result:")

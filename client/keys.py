@@ -1,4 +1,4 @@
-"""The one key table: what every key does, on which screen, and the words for it. Bindings, the `?` page and the docs are made from it.
+"""The one key table: what every key does, on which screen, and the words for it. Bindings, buttons and the `?` page are made from it.
 
 On the race screen the letters of the columns name slots: `b3` plays b3. h, j, k and l move the cursor there as everywhere, so a column
 h or j (only the big layouts have one) is named after an apostrophe: `'h3`. For this to work no action of the race screen may have
@@ -21,6 +21,7 @@ class Place(StrEnum):
 
     HOME = "home"
     FORM = "form"
+    RULES = "rules"
     WAITING = "waiting"
     RACE = "race"
     RESULT = "result"
@@ -40,6 +41,8 @@ class Action(StrEnum):
     WASTE = "waste"
     STOCK = "stock"
     REDEAL = "redeal"
+    UPWARD = "upward"
+    DOWNWARD = "downward"
     MOVE = "move"
     KEEP = "keep"
     RESIGN = "resign"
@@ -85,12 +88,14 @@ def _on(*places: Place) -> frozenset[Place]:
 
 TABLE: Final[tuple[Binding, ...]] = (
     # The race
-    Binding(Action.PLAY, ("enter", " "), _on(Place.RACE), "play", "Play the card under the cursor."),
+    Binding(Action.PLAY, ("enter", " "), _on(Place.RACE), "play", "Play the card under the cursor, or put the held one there."),
     Binding(Action.SLOT, ("'",), _on(Place.RACE), "slot", "Begin a slot's name: b3 needs none, 'h3 does (h is a key).", shown=False),
-    Binding(Action.WASTE, ("w",), _on(Place.RACE), "waste", "The waste's top card goes home, or fills the waiting gap."),
+    Binding(Action.WASTE, ("w",), _on(Place.RACE), "waste", "The waste: its top card goes home, or fills the waiting gap."),
     Binding(Action.STOCK, ("s",), _on(Place.RACE), "stock", "Turn the next stock card, or fill the waiting gap with it."),
-    Binding(Action.REDEAL, ("r",), _on(Place.RACE), "redeal", "Redeal the waste, where the rules have it.", shown=False),
-    Binding(Action.BACK, ("esc",), _on(Place.RACE), "forget", "Forget the slot name that was begun.", shown=False),
+    Binding(Action.REDEAL, ("r",), _on(Place.RACE), "redeal", "Redeal the waste, where the rules have it."),
+    Binding(Action.UPWARD, ("+", "="), _on(Place.RACE), "up", "The held card goes home, where there are two ways upwards.", shown=False),
+    Binding(Action.DOWNWARD, ("-",), _on(Place.RACE), "down", "The held card goes home downwards, from the King.", shown=False),
+    Binding(Action.BACK, ("esc",), _on(Place.RACE), "let go", "Let go of the held card; forget the slot name begun."),
     Binding(Action.MOVE, (":",), _on(Place.RACE), "move", "Type a whole move: b3, w, s, w:b3, c5:w, b3+.", shown=False),
     Binding(Action.KEEP, ("K",), _on(Place.RACE), "stop", "Stop here and keep your cards home (asks first)."),
     Binding(Action.RESIGN, ("R",), _on(Place.RACE), "resign", "Give the race up (asks first)."),
@@ -100,12 +105,12 @@ TABLE: Final[tuple[Binding, ...]] = (
     Binding(Action.LEFT, ("left", "h"), _CURSOR, "left", "Cursor left; on a form, the value before.", shown=False),
     Binding(Action.RIGHT, ("right", "l"), _CURSOR, "right", "Cursor right; on a form, the value after.", shown=False),
     # Home
-    Binding(Action.PLAY, ("enter", " "), _on(Place.HOME, Place.FORM, Place.CHOICE), "choose", "Take the marked line."),
+    Binding(Action.PLAY, ("enter", " "), _on(Place.HOME, Place.FORM, Place.RULES, Place.CHOICE), "choose", "Take the marked line."),
     Binding(Action.BOT, ("b",), _on(Place.HOME), "bot", "Race a house bot.", shown=False),
     Binding(Action.OPEN, ("o",), _on(Place.HOME), "open", "Open a race for others.", shown=False),
     Binding(Action.CODE, ("c",), _on(Place.HOME), "code", "Join a race by its code.", shown=False),
     Binding(Action.RACES, ("r",), _on(Place.HOME), "races", "Go to the open races.", shown=False),
-    Binding(Action.BACK, ("esc",), _on(Place.FORM, Place.HELP, Place.CHOICE), "back", "Back."),
+    Binding(Action.BACK, ("esc",), _on(Place.FORM, Place.RULES, Place.HELP, Place.CHOICE), "back", "Back."),
     # In a room
     Binding(Action.READY, ("r", "enter", " "), _on(Place.WAITING), "ready", "Ready: when everybody is, the race starts."),
     Binding(Action.REMATCH, ("r", "enter"), _on(Place.RESULT), "rematch", "Race the same players again."),
@@ -129,7 +134,7 @@ KEY_NAMES: Final = {" ": "space", "up": "↑", "down": "↓", "left": "←", "ri
 GROUPS: Final[tuple[tuple[str, frozenset[Place]], ...]] = (
     ("In a race", _on(Place.RACE)),
     ("Before and after a race", _on(Place.WAITING, Place.RESULT)),
-    ("At home", _on(Place.HOME, Place.FORM)),
+    ("At home", _on(Place.HOME, Place.FORM, Place.RULES)),
 )
 
 
@@ -165,15 +170,6 @@ def help_rows(*, ascii_only: bool = False) -> tuple[tuple[str, tuple[tuple[str, 
         rows = tuple((key_text(binding, ascii_only=ascii_only), binding.help) for binding in mine)
         pages.append((heading, rows))
     return tuple(sorted(pages, key=lambda page: page[0] != "In a race"))
-
-
-def markdown() -> str:
-    """The table for the README."""
-    lines = ["| key | where | what it does |", "|---|---|---|"]
-    for binding in TABLE:
-        where = "everywhere" if len(binding.places) > 4 else ", ".join(place.value for place in Place if place in binding.places)
-        lines.append(f"| `{key_text(binding)}` | {where} | {binding.help} |")
-    return "\n".join(lines) + "\n"
 
 
 def _by_key() -> dict[tuple[Place, str], Action]:

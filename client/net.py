@@ -436,7 +436,9 @@ def _failure(error: BaseException, address: Address, subprotocol: str) -> LinkEr
         case NegotiationError():
             return other_version(address, subprotocol)
         case InvalidHandshake():
-            return NotCarpetServer(f"There is no Carpet Race server at {address.url}: what answers there does not speak WebSocket.")
+            # A server that wants TLS hangs up on plain bytes.
+            end = "." if address.secure else "; is it wss:// instead of ws://?"
+            return NotCarpetServer(f"There is no Carpet Race server at {address.url}: what answers there does not speak WebSocket{end}")
         case TimeoutError():
             return Unreachable(f"There was no answer from {address.place} within {OPEN_TIMEOUT:.0f} seconds.")
         case ImportError():

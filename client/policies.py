@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import NamedTuple, TypeAlias
 
-from client.reading import goes_home, source, target
+from client.moves import goes_home, source, target
 from protocol.cards import RANKS, SUIT_SIZE
 from protocol.views import View
 

@@ -6,30 +6,26 @@ Owns what is asked before the first screen appears, so that what cannot be is sa
 from __future__ import annotations
 
 from client.address import parse_address
-from client.failure import Failure
 from client.identity import Identity, IdentityError, IdentityStore, default_name, home_folder
 from client.net import NetLink, open_link
+from client.offers import check_bot, check_rules
 from client.server_process import open_server
 from client.ui.app import run_app
 from client.ui.desk import UiSettings
 from client.ui.start import AppOutcome, Start, StartBot, StartHome
 from protocol.client_messages import JoinRace, OpenRace
 from protocol.text import clean_name
-from protocol.views import BotInfo
 
 
-class UnknownBot(Failure):
-    """There is no house bot of that name; the text lists those there are."""
-
-
-async def play_bot(bot: str, deal: str | None, *, name: str | None, settings: UiSettings) -> AppOutcome:
+async def play_bot(bot: str, rules: str, deal: str | None, *, name: str | None, settings: UiSettings) -> AppOutcome:
     """Race a house bot on a server of one's own."""
     # The server forgets everybody when it ends, so there is nothing to keep.
     identity = Identity(clean_name(name or "") or default_name())
     async with open_server() as url, open_link(url, identity) as link:
         welcome = await link.entered()
         check_bot(bot, welcome.bots)
-        return await _app(link, settings, StartBot(bot, deal))
+        check_rules(rules, welcome.rules)
+        return await _app(link, settings, StartBot(bot, deal, rules))
 
 
 async def visit(url: str, request: OpenRace | JoinRace | None, *, name: str | None, settings: UiSettings) -> AppOutcome:
@@ -50,13 +46,6 @@ async def visit(url: str, request: OpenRace | JoinRace | None, *, name: str | No
     if not_kept:
         raise not_kept[0]
     return outcome
-
-
-def check_bot(name: str, bots: tuple[BotInfo, ...]) -> None:
-    """Raises UnknownBot."""
-    if name not in [bot.name for bot in bots]:
-        known = ", ".join(clean_name(bot.name) for bot in bots) or "none at all"
-        raise UnknownBot(f"There is no bot named {clean_name(name)!r}; the bots are: {known}.")
 
 
 async def _app(link: NetLink, settings: UiSettings, start: Start) -> AppOutcome:

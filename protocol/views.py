@@ -104,6 +104,7 @@ class RulesInfo(Struct, frozen=True, kw_only=True):
     source: the document the rules come from. difficulty: "easy", "moderate" or "hard", for people. decks: of 52 cards.
     reserves: piles beside the layout, named p1, p2 …. has_waste: whether there ever is a waste.
     redeals: how many a game starts with. visible_stock: how many of the next stock cards are shown.
+    lanes: in a quilt a card's end is free only when every slot from it to the edge is empty, and not the next one alone.
     """
 
     id: str
@@ -119,6 +120,7 @@ class RulesInfo(Struct, frozen=True, kw_only=True):
     has_waste: bool
     redeals: int
     visible_stock: int
+    lanes: bool = False
 
 
 class BotInfo(Struct, frozen=True, kw_only=True):

@@ -1,10 +1,15 @@
-"""What every test has: a folder of its own in the place of the user's, so that no test finds or leaves anything there."""
+"""What holds for every test: a folder of its own in the place of the user's, and that how long something takes is no fault of it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import HealthCheck, settings
+
+# A machine that is busy with something else may hold up any example, and the finding of one, for as long as it likes.
+settings.register_profile("busy", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("busy")
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from client.reading import foundation_counts, on_last_cards
 from client.ui.frame import Line, clip, fit, line_width, spread
 from client.ui.theme import Theme
+from protocol.cards import DECK_SIZE, RANKS
 from protocol.text import clean_name
 from protocol.views import SeatInfo
 
-RANKS = "A23456789TJQK"
 STATE_WORDS = {
     "waiting": "",
     "racing": "",
@@ -51,7 +51,8 @@ def seat_lines(info: SeatInfo, width: int, rows: int, theme: Theme, *, cards: in
     role = "own" if own else "other"
     name, word = seat_name(info), status_word(info, away_ms)
     if rows <= 1:
-        tail: Line = [("strong", f" {info.home:>2} "), *_tops(info, theme)]
+        # Of two decks the tops say little: which of a suit's two foundations?
+        tail: Line = [("strong", f" {info.home:>{len(str(cards))}} "), *(_tops(info, theme) if cards <= DECK_SIZE else [])]
         room = max(width - line_width(tail) - 10, 1)
         middle: Line = [("good" if info.state == "won" else "bad", fit(word, room))] if word else bar(info.home, cards, room, theme, role)
         return [[(role, fit(name, 9) + " "), *middle, *tail]]

@@ -6,12 +6,15 @@ is more than one row; a playable card is told by its sign and its weight as well
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from client.ui.frame import Line, fit
 from client.ui.theme import Theme
+from protocol.cards import CARD_TEXT, RANKS
 
-Look: TypeAlias = Literal["plain", "playable"]
+Look: TypeAlias = Literal["card", "side", "dim", "dimside", "lit", "held"]
+"""What a card is drawn on, see `theme.grounds`: lit ones can be played, the held one waits to be put somewhere."""
 
 
 class Size(NamedTuple):
@@ -25,9 +28,12 @@ class Size(NamedTuple):
 LARGE: Final = Size(11, 7, 1)
 MEDIUM: Final = Size(9, 5, 1)
 SMALL: Final = Size(7, 3, 1)
+NARROW: Final = Size(5, 3, 1)
 TINY: Final = Size(5, 1, 1)
 DENSE: Final = Size(4, 1, 0)
 SIZES: Final = (LARGE, MEDIUM, SMALL, TINY, DENSE)
+PILE_SIZES: Final = (MEDIUM, SMALL, NARROW, TINY, DENSE)
+"""For many columns side by side."""
 
 EDGES: Final = 2
 """Columns beside a card: one each side, where the cursor is drawn."""
@@ -51,26 +57,60 @@ _PIPS: Final[dict[str, tuple[tuple[int, int], ...]]] = {
 
 
 def card_name(card: str, theme: Theme) -> str:
-    """A card in two or three columns: `10♦`."""
+    """A card in two or three columns: `10♦`; what is none is not printed, whatever a server may say."""
+    if card not in CARD_TEXT:
+        return "??"
     return ("10" if card[0] == "T" else card[0]) + theme.glyphs.suits.get(card[1:], "?")
 
 
-def face(card: str, size: Size, theme: Theme, look: Look = "plain") -> list[Line]:
-    """A card face up."""
-    role = f"{'lit' if look == 'playable' else 'card'} {card[1:]}"
+def face(card: str, size: Size, theme: Theme, look: Look = "card", *, mark: str = " ", beneath: Sequence[str] = ()) -> list[Line]:
+    """A card face up. mark: what can be done with it. beneath: the cards under it, the next one first, told where there is room."""
+    role = f"{look} {card[1:]}"
     name = card_name(card, theme)
-    mark = theme.glyphs.playable if look == "playable" else " "
     if theme.bordered and size.height >= 3:
-        return _bordered(_inside(card, Size(size.width - 2, size.height - 2, 0), theme, mark), size, theme, role)
+        narrow = size.width < 7
+        rows = _inside(card, Size(size.width - 2, size.height - 2, 0), theme, " " if narrow else mark)
+        lines = _bordered(rows, size, theme, role)
+        if narrow and mark != " ":
+            lines[0] = [(role, _stamped(lines[0][0][1], mark))]
+        if beneath:
+            lines[-1] = [(role, _stamped(lines[-1][0][1], f"+{len(beneath)}"))]
+        return lines
     if size.height == 1:
         text = fit(name, size.width - 1) + mark if theme.bordered else fit(f" {name}" if size.width > 4 else name, size.width - 1) + mark
         return [[(role, text)]]
-    rows = _inside(card, size, theme, mark)
-    return [_marked(text, mark, role) for text in rows]
+    lines = [_marked(text, mark, role) for text in _inside(card, size, theme, mark)]
+    if beneath and size.height >= 3:
+        lines[size.height // 2] = _beneath(beneath, size.width, look, role, theme)
+    return lines
+
+
+def _stamped(text: str, sign: str) -> str:
+    """A sign near the right end of a border."""
+    return text[: -1 - len(sign)] + sign + text[-1:]
+
+
+def depth_text(beneath: Sequence[str], width: int, theme: Theme) -> list[tuple[str, str]]:
+    """How many cards lie under a top card, and the next of them, as many as `width` has room for: (suit or nothing, text) pieces."""
+    pieces = [("", f"+{len(beneath)}")]
+    left = width - len(pieces[0][1])
+    for card in beneath:
+        name = card_name(card, theme)
+        if left < len(name) + 1:
+            break
+        left -= len(name) + 1
+        pieces.append((card[1:], f" {name}"))
+    return pieces
+
+
+def _beneath(beneath: Sequence[str], width: int, look: Look, role: str, theme: Theme) -> Line:
+    line: Line = [(role, " ")]
+    line += [(f"{look} {suit}" if suit else role, text) for suit, text in depth_text(beneath, width - 1, theme)]
+    return [*line, (role, " " * (width - sum(len(text) for _, text in line)))]
 
 
 def _marked(text: str, mark: str, role: str) -> Line:
-    if mark == " " or not text.rstrip().endswith(mark):
+    if mark == " " or not role.startswith("lit ") or not text.rstrip().endswith(mark):
         return [(role, text)]
     at = text.rindex(mark)
     return [(role, text[:at]), ("mark", mark), (role, text[at + 1 :])]
@@ -81,16 +121,18 @@ def _inside(card: str, size: Size, theme: Theme, mark: str) -> list[str]:
     width, height = size.width, size.height
     name = card_name(card, theme)
     if height == 1:
-        return [fit(name, width - 1) + mark]
-    first = fit(f" {name}", width - 2) + mark + " "
-    last = f"{name} ".rjust(width)
+        return [fit(name, width - 1) + mark if mark != " " else fit(name, width)]
+    if width < 6:
+        first, last = fit(name, width - 1) + mark, name.rjust(width)
+    else:
+        first, last = fit(f" {name}", width - 2) + mark + " ", f"{name} ".rjust(width)
     centre = _centre(card, width, height - 2, theme)
     return [first, *centre, last]
 
 
 def _centre(card: str, width: int, height: int, theme: Theme) -> list[str]:
     suit = theme.glyphs.suits.get(card[1:], "?")
-    rank = card[0]
+    rank = card[:1]
     if width >= 11 and height >= 5:
         grid = _court(rank, suit, theme) if rank in "JQK" else _pips(rank, suit)
         return [text.center(width) for text in grid]
@@ -128,11 +170,11 @@ def _bordered(rows: list[str], size: Size, theme: Theme, role: str, *, dotted: b
     ]
 
 
-def gap(label: str, size: Size, theme: Theme, *, waits: bool = False) -> list[Line]:
-    """An empty slot; one that waits to be filled says so."""
-    role = "wait" if waits else "gap"
+def gap(label: str, size: Size, theme: Theme, *, waits: bool = False, open_for: str = "") -> list[Line]:
+    """An empty slot. waits: it must be filled now, and says so; open_for: what may be put there, as a sign."""
+    role = "wait" if waits else "open" if open_for else "gap"
     inner = size.width - 2
-    words = f"{label}?" if waits else label
+    words = f"{label}?" if waits else f"{open_for}{label}"
     if size.height < 3:
         return [[(role, fit(words.center(size.width), size.width))] for _ in range(size.height)]
     rows = [" " * inner for _ in range(size.height - 2)]
@@ -160,13 +202,18 @@ def back(count: int, size: Size, theme: Theme) -> list[Line]:
     return lines
 
 
-def foundation(suit: str, count: int, size: Size, theme: Theme, *, down: bool = False) -> list[Line]:
-    """A foundation: its top card, or the suit that it waits for."""
-    ranks = "A23456789TJQK"
+def foundation(suit: str, count: int, size: Size, theme: Theme, *, down: bool = False, takes: bool = False) -> list[Line]:
+    """A foundation: its top card, or the suit that it waits for. takes: the held card may go there."""
     if count <= 0:
-        return gap(theme.glyphs.suits.get(suit, suit), size, theme)
-    run = ranks[::-1] if down else ranks
-    return face(run[min(count, 13) - 1] + suit, size, theme)
+        return gap(theme.glyphs.suits.get(suit, suit), size, theme, open_for=theme.glyphs.takes if takes else "")
+    run = RANKS[::-1] if down else RANKS
+    return face(run[min(count, 13) - 1] + suit, size, theme, "lit" if takes else "card", mark=theme.glyphs.takes if takes else " ")
+
+
+def wanted(count: int, *, down: bool = False) -> str:
+    """The rank that a foundation wants next, as people read it, or nothing when it is complete."""
+    rank = (RANKS[::-1] if down else RANKS)[count : count + 1]
+    return "10" if rank == "T" else rank
 
 
 def cursor_edge(size: Size, theme: Theme, label: str, *, top: bool) -> str:

@@ -13,47 +13,44 @@ import urwid
 
 from client import keys
 from client.keys import Action, Place
-from client.model import Event, Model, RoomModel
-from client.reading import meant, move_sentence, race_clock_ms, source, target, why_not
+from client.model import Event
 from client.ui.cursor import NAMED, moved, type_slot
 from client.ui.desk import (
     DEAL_LINE,
     OPEN_LINE,
+    RULES_LINE,
     Desk,
     OpenForm,
     PromptKind,
     Question,
     QuestionKind,
+    RulesPage,
     form_changed,
     form_lines,
     place_of,
     scene_of,
     with_deal,
+    with_rules,
 )
 from client.ui.home import home_items
+from client.ui.playing import DOWN, UP, Playing
 from client.ui.session import Session
 from client.ui.theme import next_palette
 from protocol.client_messages import JoinRace, LeaveRace, OpenRace, Resign, Say, Stop
 from protocol.server_messages import Error
 from protocol.text import clean_chat
-from protocol.views import View
+
+_PLACES: dict[Action, str] = {Action.WASTE: "w", Action.STOCK: "s", Action.REDEAL: "r", Action.UPWARD: UP, Action.DOWNWARD: DOWN}
 
 
-class Controller:
+class Controller(Playing):
     """The player's hands. now_ms: the local monotonic clock; own_server: the server is there for this player alone and ends with him."""
 
     def __init__(self, session: Session, *, desk: Desk, now_ms: Callable[[], int], own_server: bool = False) -> None:
-        self.session = session
-        self.desk = desk
+        super().__init__(session, desk=desk, now_ms=now_ms)
         self.edit: urwid.Edit | None = None
         self.quitting = False
-        self._now_ms = now_ms
         self._own_server = own_server
-        self._next_place = ""
-
-    @property
-    def model(self) -> Model:
-        return self.session.model
 
     # ---- what is heard
 
@@ -63,7 +60,7 @@ class Controller:
         self.session.hear(event)
         room = self.model.room
         if isinstance(event, Error):
-            self._next_place = ""
+            self._ahead = ()
             self.desk = replace(self.desk, note="")
         if room is None and before is not None:
             self._clear_desk()
@@ -72,13 +69,13 @@ class Controller:
             self._clear_desk()
             if before is None or (before.code, before.race) != (room.code, room.race):
                 self.desk = replace(self.desk, cursor="a1")
-        if room is not None and room.in_flight is None and self._next_place:
-            place, self._next_place = self._next_place, ""
-            self.place(place)
+        if self.desk.held and (room is None or before is None or room.view != before.view):
+            self.desk = replace(self.desk, held="")
+        self.play_ahead()
 
     def _clear_desk(self) -> None:
-        self._next_place = ""
-        self.desk = replace(self.desk, form=None, question=None, typed="", note="", details=False, item=0)
+        self._ahead = ()
+        self.desk = replace(self.desk, form=None, rules_page=None, question=None, held="", typed="", note="", details=False, item=0)
         if self.desk.prompt is not None and (self.desk.prompt != "chat" or self.model.room is None):
             self.cancel_prompt()
 
@@ -116,8 +113,8 @@ class Controller:
                 self._take(action, place)
             case Action.SLOT:
                 self.desk = replace(self.desk, typed=NAMED)
-            case Action.WASTE | Action.STOCK | Action.REDEAL:
-                self.place({Action.WASTE: "w", Action.STOCK: "s", Action.REDEAL: "r"}[action])
+            case Action.WASTE | Action.STOCK | Action.REDEAL | Action.UPWARD | Action.DOWNWARD:
+                self.place(_PLACES[action])
             case Action.MOVE:
                 self._ask_for("move")
             case Action.CHAT:
@@ -141,7 +138,7 @@ class Controller:
             case Action.RACES:
                 self._mark("race", "No open race just now.")
             case Action.OPEN:
-                self.desk = replace(self.desk, form=OpenForm(), item=OPEN_LINE)
+                self.desk = replace(self.desk, form=with_rules(OpenForm(), self.desk.rules), item=OPEN_LINE)
             case Action.BACK:
                 self._back()
             case Action.COLOURS:
@@ -159,43 +156,13 @@ class Controller:
             case _:
                 assert_never(action)
 
-    def place(self, place: str) -> None:
-        """Play a slot, `w`, `s` or `r`: at once where it can mean one move only, else ask which."""
-        if place_of(self.model, self.desk) is not Place.RACE:
-            return
-        room = self.model.room
-        view = room.view if room is not None else None
-        if room is None or view is None:
-            return
-        cursor = place if place in view.piles or place in ("w", "s") else self.desk.cursor
-        self.desk = replace(self.desk, cursor=cursor, note="")
-        if room.in_flight is not None:
-            # Typed ahead of the answer: played when it is there, against the position it will be then.
-            self._next_place = place
-            return
-        self._play(room, view, place)
-
-    def _play(self, room: RoomModel, view: View, place: str) -> None:
-        moves = meant(view, place)
-        if not moves:
-            self.desk = replace(self.desk, note=why_not(view, place, room.own))
-        elif len(moves) == 1:
-            self._send_move(room, moves[0])
-        else:
-            words = tuple(move_sentence(move) for move in moves[:9])
-            self.desk = replace(self.desk, item=0, question=Question("move", "Which move?", words, moves[:9]))
-
-    def _send_move(self, room: RoomModel, move: str) -> None:
-        if race_clock_ms(room.started_at_ms, self._now_ms()) < 0:
-            self.desk = replace(self.desk, note="The clock does not run yet.")
-        else:
-            self._said(self.session.move(move))
-
     def pick(self, index: int) -> None:
         """Take a line of the menu, form or question that is shown."""
-        place = place_of(self.model, self.desk)
+        place, before = place_of(self.model, self.desk), self.desk.item
         self.desk = replace(self.desk, item=index)
         match place:
+            case Place.RULES if index == before:
+                self._choose_rules(index)
             case Place.CHOICE:
                 self._answer(index)
             case Place.HOME:
@@ -212,7 +179,9 @@ class Controller:
         desk, model = self.desk, self.model
         match place:
             case Place.RACE if model.room is not None and model.room.view is not None:
-                self.desk = replace(desk, cursor=moved(model.room.view, desk.cursor, action))
+                self.desk = replace(desk, cursor=moved(self._board(model.room.view), desk.cursor, action))
+            case Place.RULES:
+                self.desk = replace(desk, item=(desk.item + step) % max(len(self._rules()), 1))
             case Place.HELP:
                 self.desk = replace(desk, help_from=max((desk.help_from or 0) + step, 0))
             case Place.HOME:
@@ -220,7 +189,7 @@ class Controller:
             case Place.CHOICE if desk.question is not None:
                 self.desk = replace(desk, item=(desk.item + step) % len(desk.question.lines))
             case Place.FORM if desk.form is not None:
-                rules, bots = (model.welcome.rules, model.welcome.bots) if model.welcome is not None else ((), ())
+                rules, bots = self._rules(), model.welcome.bots if model.welcome is not None else ()
                 if action in (Action.UP, Action.DOWN):
                     self.desk = replace(desk, item=(desk.item + step) % len(form_lines(desk.form, rules)))
                 else:
@@ -231,10 +200,14 @@ class Controller:
     def _take(self, action: Action, place: Place) -> None:
         match place:
             case Place.RACE:
-                self.place(self.desk.cursor)
+                room = self.model.room
+                view = room.view if room is not None else None
+                # Where the stock has lain, a redeal is what the pile stands for.
+                redeals = self.desk.cursor == "s" and view is not None and not view.stock and "r" in view.moves
+                self.place("r" if redeals else self.desk.cursor)
             case Place.CHOICE:
                 self._answer({Action.YES: 0, Action.NO: 1}.get(action, self.desk.item))
-            case Place.HOME | Place.FORM:
+            case Place.HOME | Place.FORM | Place.RULES:
                 self.pick(self.desk.item)
             case _:
                 pass
@@ -246,7 +219,7 @@ class Controller:
         item = items[index]
         match item.kind:
             case "bot":
-                self._said(self.session.race_bot(item.value))
+                self._list_rules(RulesPage(bot=item.value), self.desk.rules)
             case "race":
                 self._said(self.session.send(JoinRace(code=item.value)))
             case "open":
@@ -266,8 +239,33 @@ class Controller:
             self._said(self.session.send(OpenRace(options=form.options)))
         elif index == DEAL_LINE:
             self._ask_for("deal")
+        elif index == RULES_LINE:
+            self._list_rules(RulesPage(), form.options.rules)
         else:
             self._walk(Action.RIGHT, Place.FORM)
+
+    def _list_rules(self, page: RulesPage, marked: str) -> None:
+        ids = [info.id for info in self._rules()]
+        self.desk = replace(self.desk, rules_page=page, item=ids.index(marked) if marked in ids else 0)
+
+    def _choose_rules(self, index: int) -> None:
+        page, infos = self.desk.rules_page, self._rules()
+        if page is None or not 0 <= index < len(infos):
+            return
+        chosen = infos[index].id
+        self._close_rules(page)
+        self.desk = replace(self.desk, rules=chosen)
+        if page.bot is not None:
+            self._said(self.session.race_bot(page.bot, rules=chosen))
+        elif self.desk.form is not None:
+            self.desk = replace(self.desk, form=with_rules(self.desk.form, chosen))
+
+    def _close_rules(self, page: RulesPage) -> None:
+        """Back to where the list was asked for, on the line that asked."""
+        lines = [(item.kind, item.value) for item in home_items(self.model)]
+        asked = ("bot", page.bot or "")
+        item = RULES_LINE if page.bot is None else lines.index(asked) if asked in lines else 0
+        self.desk = replace(self.desk, rules_page=None, item=item)
 
     def _mark(self, kind: str, otherwise: str) -> None:
         at = next((number for number, item in enumerate(home_items(self.model)) if item.kind == kind), None)
@@ -291,9 +289,6 @@ class Controller:
         if index >= len(question.values) or question.values[index] == "no":
             return
         match question.kind:
-            case "move":
-                if room is not None:
-                    self._send_move(room, question.values[index])
             case "keep":
                 if room is not None and room.seat is not None:
                     self._said(self.session.send(Stop(race=room.race, seat=room.seat)))
@@ -313,25 +308,16 @@ class Controller:
             self.desk = replace(desk, help_from=None)
         elif desk.question is not None:
             self.desk = replace(desk, question=None, item=0)
+        elif desk.rules_page is not None:
+            self._close_rules(desk.rules_page)
         elif desk.form is not None:
             self.desk = replace(desk, form=None, item=0)
         else:
-            self.desk = replace(desk, typed="")
+            self.let_go()
 
     def scroll_help(self, first: int) -> None:
         """Hold the help page at line `first`; the root widget knows how far it can be scrolled."""
         self.desk = replace(self.desk, help_from=first)
-
-    def _said(self, sent: bool) -> None:
-        """A request that could not go out is not kept; the player is told."""
-        if not sent:
-            self.desk = replace(self.desk, note="There is no line to the server just now.")
-
-    def _still_racing(self) -> bool:
-        room = self.model.room
-        if room is None or room.own is None or room.phase not in ("racing", "countdown"):
-            return False
-        return room.own.state in ("waiting", "racing")
 
     def _leave(self) -> None:
         if self._still_racing():
@@ -374,14 +360,3 @@ class Controller:
                 self._typed_move(text)
             case _:
                 pass
-
-    def _typed_move(self, text: str) -> None:
-        room = self.model.room
-        if room is None or room.view is None:
-            return
-        if text in room.view.moves:
-            self._send_move(room, text)
-        elif target(text) or text[-1] in "+-":
-            self.desk = replace(self.desk, note=f"{text[:8]} is not a legal move now.")
-        else:
-            self.place(source(text)[:8])

@@ -4,48 +4,77 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from client.board import Board
 from client.keys import COLUMN_LETTERS, SLOT_STARTERS, Action
-from protocol.views import View
 
 NAMED = "'"
 """Begins a slot's name whose letter is a key of the cursor."""
 
 
-def grid_of(view: View) -> tuple[int, int]:
-    """Columns and rows of the layout, read off its slots' names."""
-    slots = [slot for slot in view.piles if slot[:1].isalpha() and slot[1:].isdigit()]
-    columns = max((ord(slot[0]) - ord("a") + 1 for slot in slots), default=0)
-    return columns, max((int(slot[1:]) for slot in slots), default=0)
+def moved(board: Board, cursor: str, action: Action) -> str:
+    """Where the cursor goes: round the grid and what is beside it, the reserves one below the other, or stock and waste.
 
-
-def moved(view: View, cursor: str, action: Action) -> str:
-    """Where the cursor goes: round the carpet's rows; right of its last column lie the stock (`s`) and the waste (`w`)."""
-    columns, rows = grid_of(view)
-    last = chr(ord("a") + max(columns - 1, 0))
-    middle = (rows + 1) // 2
-    match cursor, action:
-        case "s", Action.RIGHT:
-            return "w"
-        case "w", Action.LEFT:
-            return "s"
-        case "s", Action.LEFT:
-            return f"{last}{middle}"
-        case "w", Action.RIGHT:
-            return f"a{middle}"
-        case "s" | "w", _:
-            return cursor
-        case _:
-            pass
-    column, line = cursor[0], int(cursor[1:])
+    Under a wide board stock and waste lie below its last row.
+    """
+    if board.columns == 0 or board.rows == 0:
+        return cursor
+    beside = _beside(board)
+    if cursor in beside:
+        return _from_beside(board, beside, cursor, action)
+    column, row = board.letters.find(cursor[:1]), int(cursor[1:]) if cursor[1:].isdecimal() else 0
+    if column < 0 or not 1 <= row <= board.rows:
+        return "a1"
     match action:
-        case Action.UP:
-            return f"{column}{(line - 2) % max(rows, 1) + 1}"
-        case Action.DOWN:
-            return f"{column}{line % max(rows, 1) + 1}"
+        case Action.UP | Action.DOWN:
+            to = row - 1 if action is Action.UP else row + 1
+            if board.is_wide and beside and not 1 <= to <= board.rows:
+                return beside[0] if column < board.columns // 2 else beside[-1]
+            return f"{cursor[0]}{(to - 1) % board.rows + 1}"
+        case Action.LEFT | Action.RIGHT:
+            to = column - 1 if action is Action.LEFT else column + 1
+            if not board.is_wide and beside and not 0 <= to < board.columns:
+                return _level(board, beside, row, action)
+            return f"{board.letters[to % board.columns]}{row}"
+        case _:
+            return cursor
+
+
+def _beside(board: Board) -> tuple[str, ...]:
+    return board.reserves or (*(["s"] if board.stock else []), *(["w"] if board.waste else []))
+
+
+def _level(board: Board, beside: tuple[str, ...], row: int, action: Action) -> str:
+    """Of what lies beside the grid, what is reached from a row of it."""
+    if board.reserves:
+        return beside[min(row, len(beside)) - 1]
+    return beside[0] if action is Action.RIGHT else beside[-1]
+
+
+def _from_beside(board: Board, beside: tuple[str, ...], cursor: str, action: Action) -> str:
+    at, first, last = beside.index(cursor), board.letters[0], board.letters[-1]
+    if board.reserves:
+        row = min(at + 1, board.rows)
+        match action:
+            case Action.UP | Action.DOWN:
+                return beside[(at + (1 if action is Action.DOWN else -1)) % len(beside)]
+            case Action.LEFT:
+                return f"{last}{row}"
+            case _:
+                return f"{first}{row}"
+    to = at + (1 if action is Action.RIGHT else -1)
+    if action in (Action.LEFT, Action.RIGHT) and 0 <= to < len(beside):
+        return beside[to]
+    if board.is_wide:
+        if action in (Action.LEFT, Action.RIGHT):
+            return beside[to % len(beside)]
+        column = board.letters[board.columns // 2 - 1 + at]
+        return f"{column}{board.rows if action is Action.UP else 1}"
+    middle = (board.rows + 1) // 2
+    match action:
         case Action.LEFT:
-            return "w" if column == "a" else f"{chr(ord(column) - 1)}{line}"
+            return f"{last}{middle}"
         case Action.RIGHT:
-            return "s" if column == last else f"{chr(ord(column) + 1)}{line}"
+            return f"{first}{middle}"
         case _:
             return cursor
 

@@ -8,11 +8,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
+from msgspec.structs import replace as changed
+
 from client.keys import Place
 from client.model import Model
 from protocol.views import MAX_SEATS, BotInfo, RaceOptions, RulesInfo
 
-QuestionKind = Literal["move", "keep", "resign", "leave", "quit"]
+QuestionKind = Literal["keep", "resign", "leave", "quit"]
 PromptKind = Literal["code", "chat", "move", "deal"]
 TIME_LIMITS_S = (60, 120, 180, 300, 600, 900, 1200, 1800, 3600)
 
@@ -45,18 +47,29 @@ class OpenForm:
 
 
 @dataclass(frozen=True, slots=True)
-class Desk:
-    """cursor: a slot, `w` or `s`. typed: what there is of a slot name. item: the marked line of a menu or question.
+class RulesPage:
+    """The list of rule sets, to choose one from. bot: the house bot to be raced at it; else it is for the form."""
 
+    bot: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """cursor: a slot, a reserve, `w` or `s`. held: the place that was pressed first, see `client.moves`. typed: a name begun.
+
+    item: the marked line of a menu or question. rules: the id of the rule set that was chosen last.
     help_from: first line of the help page, None when it is closed. note: a remark about the last key. prompt: what is being typed.
     """
 
     settings: UiSettings = field(default_factory=UiSettings)
     cursor: str = "a1"
+    held: str = ""
     typed: str = ""
     note: str = ""
     item: int = 0
     form: OpenForm | None = None
+    rules_page: RulesPage | None = None
+    rules: str = "carpet"
     question: Question | None = None
     prompt: PromptKind | None = None
     help_from: int | None = None
@@ -75,6 +88,8 @@ def place_of(model: Model, desk: Desk) -> Place:
 def scene_of(model: Model, desk: Desk) -> Place:
     """Which screen the model calls for."""
     room = model.room
+    if room is None and desk.rules_page is not None:
+        return Place.RULES
     if room is None:
         return Place.FORM if desk.form is not None else Place.HOME
     match room.phase:
@@ -94,7 +109,7 @@ def form_lines(form: OpenForm, rules: tuple[RulesInfo, ...]) -> tuple[tuple[str,
     options = form.options
     chosen = next((info for info in rules if info.id == options.rules), None)
     return (
-        ("Rules", chosen.name if chosen else options.rules, chosen.explanation if chosen else ""),
+        ("Rules", chosen.name if chosen else options.rules, f"{chosen.explanation if chosen else ''} Enter shows all of them."),
         ("Players", str(options.seats), "Seats the race waits for, yours included."),
         ("House bots", ", ".join(options.bots) or "none", "Bots take seats from the last one down."),
         (
@@ -109,6 +124,7 @@ def form_lines(form: OpenForm, rules: tuple[RulesInfo, ...]) -> tuple[tuple[str,
     )
 
 
+RULES_LINE = 0
 DEAL_LINE = 4
 OPEN_LINE = 7
 
@@ -140,8 +156,12 @@ def form_changed(form: OpenForm, line: int, step: int, rules: tuple[RulesInfo, .
 
 def with_deal(form: OpenForm, deal: str | None) -> OpenForm:
     """The form with a named deal, or with a random one."""
-    values = {name: getattr(form.options, name) for name in form.options.__struct_fields__}
-    return replace(form, options=RaceOptions(**(values | {"deal": deal})))
+    return replace(form, options=changed(form.options, deal=deal))
+
+
+def with_rules(form: OpenForm, rules: str) -> OpenForm:
+    """The form with a rule set."""
+    return replace(form, options=changed(form.options, rules=rules))
 
 
 def _bot_choices(seats: int, bots: tuple[BotInfo, ...]) -> tuple[tuple[str, ...], ...]:

@@ -47,6 +47,20 @@ class Spot(urwid.WidgetWrap[urwid.Widget]):
         return True
 
 
+class Field(urwid.WidgetWrap[urwid.Widget]):
+    """Many places to click in one widget, which is drawn in far less time than a widget for each. press: with the column and row in it."""
+
+    def __init__(self, lines: Sequence[Line], press: Callable[[int, int], None]) -> None:
+        super().__init__(lines_widget(lines))
+        self._press = press
+
+    def mouse_event(self, size: tuple[()] | tuple[int] | tuple[int, int], event: str, button: int, col: int, row: int, focus: bool) -> bool:
+        if event != "mouse press" or button != 1:
+            return False
+        self._press(col, row)
+        return True
+
+
 def text_width(text: str) -> int:
     """How many columns a text takes."""
     return urwid.calc_width(text, 0, len(text))

@@ -5,8 +5,10 @@ from __future__ import annotations
 import urwid
 
 from client.keys import Place, help_rows
+from client.offers import rules_of
 from client.ui.desk import Question
-from client.ui.frame import Line, Screen, Spot, fit, foot, lines_widget, stacked, top
+from client.ui.frame import Line, Screen, Spot, fit, foot, lines_widget, stacked, top, wrap_text
+from client.ui.rules import rules_lines
 from client.ui.scene import Scene, clock_line, head
 
 SMALLEST = (80, 24)
@@ -16,31 +18,40 @@ KEYS_WIDTH = 14
 """The longest row of keys, `r enter space`, and a free column."""
 
 HOW_TO_PLAY = (
-    "Bring every card home: each suit on its foundation, from the Ace up to the King. Cards that can go home carry a mark;",
-    "play them by name (b3), with the cursor and enter, or with the mouse. A gap in the carpet is filled from waste or stock:",
-    "some rules let you choose, then w and s do it. Nothing fits? s turns the stock onto the waste. You race on the very same",
-    "shuffle as the others: the first with every card home wins; otherwise more cards home, then the earlier moment.",
+    "Bring every card home: each suit on its foundation, from the Ace up to the King; with two decks on another one from the King",
+    "down to the Ace as well. You race on the very same shuffle as the others: the first with every card home wins; otherwise more",
+    "cards home, then the earlier moment.",
+)
+HOW_TO_MOVE = (
+    "A card is played by the name of its slot (b3), with the cursor and enter, or with the mouse. Cards that go home are lit:",
+    "{up} goes home, {down} goes home from the King down, {both} may do either; {moves} goes elsewhere. A card with several ways is",
+    "held first: then press where it goes (a slot, a foundation, w, + or -), or the card again for the first way. esc lets go.",
+    "In a quilt the bright cards are free: one of their narrow ends touches no other card.",
 )
 
 
 def help_lines(scene: Scene, width: int) -> list[Line]:
-    """The whole page, to be scrolled."""
-    lines: list[Line] = [[], [("title", "How to play")]]
-    words = " ".join(HOW_TO_PLAY).split()
-    text = ""
-    for word in words:
-        if len(text) + len(word) + 1 > width - 2:
-            lines.append([("felt", text)])
-            text = word
-        else:
-            text = f"{text} {word}".strip()
-    lines += [[("felt", text)], []]
+    """The whole page, to be scrolled: the aim, the rules of the race, how to move, the keys, and every rule set there is."""
+    glyphs, room = scene.theme.glyphs, scene.model.room
+    infos = scene.model.welcome.rules if scene.model.welcome is not None else ()
+    lines: list[Line] = [[], [("title", "How to play")], *_told(" ".join(HOW_TO_PLAY), width), []]
+    ours = rules_of(infos, room.options.rules) if room is not None else None
+    if ours is not None:
+        lines += [[("title", "This race")], *rules_lines(ours, width - 2), []]
+    signs = {"up": glyphs.playable, "down": glyphs.down, "both": glyphs.both, "moves": glyphs.moves}
+    lines += [[("title", "How to move")], *_told(" ".join(HOW_TO_MOVE).format(**signs), width), []]
     for heading, rows in help_rows(ascii_only=scene.theme.is_ascii):
         lines.append([("title", heading)])
         for keys, sentence in rows:
             lines.append([("strong", f"  {fit(keys, KEYS_WIDTH)}"), ("felt", sentence)])
         lines.append([])
+    for info in infos:
+        lines += [*rules_lines(info, width - 2), []]
     return lines
+
+
+def _told(text: str, width: int) -> list[Line]:
+    return [[("felt", line)] for line in wrap_text(text, width - 2)]
 
 
 def help_screen(scene: Scene, size: tuple[int, int]) -> urwid.Widget:
@@ -66,7 +77,7 @@ def over(scene: Scene, below: urwid.Widget, question: Question, size: tuple[int,
     for at, line in enumerate(question.lines):
         marked = at == scene.desk.item
         pointer = scene.theme.glyphs.pointer if marked else " "
-        number = f"{at + 1}" if question.kind == "move" else ("y" if at == 0 else "n")
+        number = "y" if at == 0 else "n"
         text = fit(f" {pointer} {number}  {line}", width)
         parts.append(Spot(lines_widget([[("chosen" if marked else "panel", text)]], "panel"), lambda at=at: scene.hands.pick(at)))  # type: ignore[misc]
     parts.append(lines_widget([[]], "panel"))

@@ -14,7 +14,7 @@ from client.model import Model
 from client.ui import cards
 from client.ui.desk import OpenForm, form_lines
 from client.ui.frame import Line, Screen, Spot, clip, fit, foot, lines_widget, row, stacked, text_width, upper, wrap_text
-from client.ui.scene import Scene, head, remarks, rules_name
+from client.ui.scene import Scene, clean_long, head, remarks, rules_name
 from protocol.text import clean_chat, clean_name
 
 
@@ -170,7 +170,7 @@ def form_screen(scene: Scene, size: tuple[int, int], form: OpenForm) -> urwid.Wi
         if not value:
             parts.append(lines_widget([[]]))
         parts.append(Spot(lines_widget([line]), lambda at=at: scene.hands.pick(at)))  # type: ignore[misc]
-    explanation = clean_chat(lines[min(scene.desk.item, len(lines) - 1)][2])
+    explanation = clean_long(lines[min(scene.desk.item, len(lines) - 1)][2])
     room = max(height - 18, 1)
     parts.append(lines_widget([[], *[[("faint", text)] for text in wrap_text(explanation, inner)[:room]]]))
     parts.append(lines_widget([[], [("faint", "Up and down choose a line, left and right change it, enter opens the race.")]]))

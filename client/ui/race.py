@@ -1,49 +1,53 @@
-"""The race screen: the carpet on the left, foundations, stock, waste and everybody's bars on the right, what to do below.
+"""The race screen: the cards on the left, foundations, stock, waste, reserves and everybody's bars on the right, what to do below.
 
-Owns the arrangement. What may be played is read off the view; what a click or key means is the controller's business.
+A layout of many columns takes the whole width, and all the rest lies below it. Owns the arrangement. What may be played is read off the
+view; what a click or key means is the controller's business.
 """
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import urwid
 
+from client.board import Board, board_of
+from client.hints import hint
 from client.keys import Action, Place
 from client.model import RoomModel
-from client.reading import deck_size, hint, meant, playable, race_clock_ms
-from client.ui import cards
+from client.offers import rules_of
+from client.reading import deck_size, race_clock_ms
 from client.ui.bars import all_bars
-from client.ui.cards import EDGES, Size
-from client.ui.cursor import grid_of
-from client.ui.frame import Line, Screen, Spot, fit, foot, lines_widget, row, stacked, top
+from client.ui.cards import Size
+from client.ui.frame import Line, Screen, fit, foot, lines_widget, row, stacked, top
+from client.ui.marks import Marks, marks_of
+from client.ui.panel import Part, foundations, peek, reserves, stock_and_waste
+from client.ui.quilt import quilt, quilt_height, quilt_size, quilt_width
 from client.ui.scene import Scene, chat_lines, head, remarks
-from protocol.views import View
+from client.ui.table import grid, grid_height, grid_size, grid_width
+from protocol.views import RulesInfo
 
-LABELS = 3
-"""Columns for the row numbers."""
 PANEL = 30
+"""Columns beside the board, the free one between included."""
 FEET = 4
 """Rows below the table: the hint, two of remarks, the keys."""
-
-_PLAYING = frozenset({Action.PLAY, Action.WASTE, Action.STOCK, Action.KEEP, Action.RESIGN})
-"""The keys that mean nothing any more when one's own part has ended."""
-
+LOWER = 8
+"""Rows below a wide board."""
+TALL = 30
+"""With so many rows the foundations are drawn large."""
 TALK_ROWS = 6
 """With so many rows free below the bars, the chat has a place of its own there."""
 
-
-def card_size(columns: int, rows: int, width: int, height: int) -> Size:
-    """The largest cards of which the whole layout fits."""
-    for size in cards.SIZES:
-        wide = LABELS + columns * (size.width + EDGES)
-        tall = _table_height(rows, size)
-        if wide + PANEL <= width and tall <= height:
-            return size
-    return cards.DENSE
+_PLAYING = frozenset({Action.PLAY, Action.WASTE, Action.STOCK, Action.REDEAL, Action.KEEP, Action.RESIGN})
+"""The keys that mean nothing any more when one's own part has ended."""
 
 
-def _table_height(rows: int, card: Size) -> int:
-    """The letters, the cards and a free row below each row of them, where the cursor's frame is drawn."""
-    return 1 + rows * (card.height + card.gap)
+class _Layout(NamedTuple):
+    """The board as it is drawn, with its size in columns and rows."""
+
+    widget: urwid.Widget
+    width: int
+    height: int
+    card: Size
 
 
 def race_screen(scene: Scene, size: tuple[int, int]) -> urwid.Widget:
@@ -51,164 +55,115 @@ def race_screen(scene: Scene, size: tuple[int, int]) -> urwid.Widget:
     width, height = size
     room = scene.model.room
     assert room is not None
-    hidden = frozenset[Action]() if _plays(room) else _PLAYING
-    hint_line, keys_line = _hint(scene, room, width), foot(Place.RACE, scene.hands, scene.theme, width, without=hidden)
-    body_height = height - 1 - FEET
     view = room.view
+    keys_line = foot(Place.RACE, scene.hands, scene.theme, width, without=_hidden(scene, room))
     if view is None:
         waits = urwid.Filler(urwid.Text("The cards are on their way.", align=urwid.CENTER))
-        return Screen(head(scene, width), waits, hint_line, remarks(scene, width, 2), keys_line)
-    columns, rows = grid_of(view)
-    card = card_size(columns, rows, width, body_height)
-    board_width = LABELS + columns * (card.width + EDGES)
-    free = max(width - board_width - PANEL, 0)
-    # Wide screens give the panel up to half as much again; the rest goes to both sides.
-    panel_width = PANEL - 1 + min(free, 18 if card.height > 3 else 1)
-    margin = max(width - board_width - panel_width - 1, 0) // 2
-    table_height = _table_height(rows, card)
-    board = urwid.Filler(
-        _board(scene, room, view, columns, rows, card), valign=urwid.TOP if table_height + 2 >= body_height else urwid.MIDDLE
-    )
-    above = 0 if table_height + 2 >= body_height else (body_height - table_height) // 2
-    panel, talks = _panel(scene, room, view, panel_width, body_height - above, card, above)
-    side = urwid.Padding(top(panel), width=panel_width)
-    body = urwid.Columns([(margin, urwid.SolidFill(" ")), (board_width, board), (1, urwid.SolidFill(" ")), side])
-    return Screen(head(scene, width), body, hint_line, remarks(scene, width, 2, talk=not talks), keys_line)
+        return Screen(head(scene, width), waits, lines_widget([[]]), remarks(scene, width, 2), keys_line)
+    board = board_of(rules_of(_rules(scene), room.options.rules), view)
+    marks = marks_of(room, view, board, scene.desk)
+    arrange = _below_each_other if board.is_wide else _side_by_side
+    body, talks = arrange(scene, room, marks, width, height - 1 - FEET)
+    shown = remarks(scene, width, 2, talk=not talks, aside=peek(scene, view, marks.cursor))
+    return Screen(head(scene, width), body, _hint(scene, room, board, width), shown, keys_line)
 
 
-def _hint(scene: Scene, room: RoomModel, width: int) -> urwid.Widget:
+def _rules(scene: Scene) -> tuple[RulesInfo, ...]:
+    return scene.model.welcome.rules if scene.model.welcome is not None else ()
+
+
+def _hidden(scene: Scene, room: RoomModel) -> frozenset[Action]:
+    """The actions that mean nothing now."""
+    if room.own is not None and room.own.state not in ("waiting", "racing"):
+        return _PLAYING | {Action.BACK}
+    moves: tuple[str, ...] = room.view.moves if room.view is not None else ()
+    board = board_of(rules_of(_rules(scene), room.options.rules), room.view) if room.view is not None else Board()
+    hidden = {
+        Action.WASTE: not board.waste,
+        Action.STOCK: not board.stock,
+        Action.REDEAL: "r" not in moves,
+        Action.BACK: not scene.desk.held,
+    }
+    return frozenset(action for action, is_hidden in hidden.items() if is_hidden)
+
+
+def _hint(scene: Scene, room: RoomModel, board: Board, width: int) -> urwid.Widget:
     own, view = room.own, room.view
     if own is None or view is None:
         return lines_widget([[]])
     racing = race_clock_ms(room.started_at_ms, scene.now_ms) >= 0 and room.started_at_ms is not None
-    text = hint(view, own, racing=racing)
+    text = hint(view, own, board, racing=racing, held=scene.desk.held)
     return lines_widget([[("hint", fit(f" {scene.theme.glyphs.pointer} {text}", width))]])
 
 
-def _plays(room: RoomModel) -> bool:
-    """Whether anything can still be played: not after this seat's own end, while others are racing."""
-    return room.own is None or room.own.state in ("waiting", "racing")
+def _layout(scene: Scene, marks: Marks, width: int, height: int) -> _Layout:
+    board = marks.board
+    if board.family == "quilt":
+        card = quilt_size(board, width, height)
+        return _Layout(quilt(scene, marks, card), quilt_width(board, card), quilt_height(board, card), card)
+    card = grid_size(board, width, height)
+    return _Layout(grid(scene, marks, card), grid_width(board, card), grid_height(board, card), card)
 
 
-def _board(scene: Scene, room: RoomModel, view: View, columns: int, rows: int, card: Size) -> urwid.Widget:
-    able = frozenset[str]() if not _plays(room) else playable(view) if not view.pending else frozenset({view.pending})
-    letters = [chr(ord("a") + column) for column in range(columns)]
-    parts: list[urwid.Widget] = [lines_widget([_between(scene, letters, 0, card)])]
-    for number in range(1, rows + 1):
-        blank: list[Line] = [[("faint", "")]] * (card.height // 2)
-        cells: list[tuple[int, urwid.Widget]] = [(LABELS, lines_widget([*blank, [("faint", f" {number}")]]))]
-        for letter in letters:
-            slot = f"{letter}{number}"
-            lines = _slot_lines(scene, view, slot, card, lit=slot in able)
-            cells.append((card.width + EDGES, Spot(lines_widget(lines), lambda slot=slot: scene.hands.place(slot))))  # type: ignore[misc]
-        parts.append(row(*cells))
-        if card.gap:
-            parts.append(lines_widget([_between(scene, letters, number, card)]))
-    return stacked(*parts)
+def _side_by_side(scene: Scene, room: RoomModel, marks: Marks, width: int, height: int) -> tuple[urwid.Widget, bool]:
+    layout = _layout(scene, marks, width - PANEL, height)
+    free = max(width - layout.width - PANEL, 0)
+    # Wide screens give the panel up to half as much again; the rest goes to both sides.
+    panel_width = PANEL - 1 + min(free, 18 if layout.card.height > 3 else 1)
+    margin = max(width - layout.width - panel_width - 1, 0) // 2
+    above = 0 if layout.height + 2 >= height else (height - layout.height) // 2
+    board = urwid.Filler(layout.widget, valign=urwid.MIDDLE if above else urwid.TOP)
+    panel, talks = _panel(scene, room, marks, panel_width, height - above, layout.card)
+    side = urwid.Padding(top(stacked(lines_widget([[]] * above), panel) if above else panel), width=panel_width)
+    return urwid.Columns([(margin, urwid.SolidFill(" ")), (layout.width, board), (1, urwid.SolidFill(" ")), side]), talks
 
 
-def _between(scene: Scene, letters: list[str], above: int, card: Size) -> Line:
-    """The row between two rows of cards (above the first one with the letters): the cursor's frame goes through it."""
-    line: Line = [("faint", " " * LABELS)]
-    for letter in letters:
-        label = letter if above == 0 else ""
-        if card.gap and scene.desk.cursor == f"{letter}{above + 1}":
-            line.append(("cursor", cards.cursor_edge(card, scene.theme, label, top=True)))
-        elif card.gap and scene.desk.cursor == f"{letter}{above}":
-            line.append(("cursor", cards.cursor_edge(card, scene.theme, label, top=False)))
-        else:
-            line.append(("faint", label.center(card.width + EDGES)))
-    return line
-
-
-def _slot_lines(scene: Scene, view: View, slot: str, card: Size, *, lit: bool) -> list[Line]:
-    pile = view.piles.get(slot, ())
-    if slot == view.pending:
-        lines = cards.gap(slot, card, scene.theme, waits=True)
-    elif pile:
-        lines = cards.face(pile[-1], card, scene.theme, "playable" if lit else "plain")
-    else:
-        lines = cards.gap(slot, card, scene.theme)
-    return cards.edged(lines, scene.theme, cursor=scene.desk.cursor == slot)
-
-
-def _panel(scene: Scene, room: RoomModel, view: View, width: int, height: int, card: Size, above: int) -> tuple[urwid.Widget, bool]:
-    """Foundations, stock and waste, bars; and whether the chat has found room below them."""
-    rules = scene.model.welcome.rules if scene.model.welcome is not None else ()
-    total = deck_size(rules, room.options)
-    tops, tops_height = _foundations(scene, view, width, card)
-    piles, piles_height = _stock_and_waste(scene, room, view, width, card)
-    left = height - tops_height - piles_height - 2
-    away = {seat: until_ms - scene.now_ms for seat, until_ms in room.away_until_ms}
-    bars = all_bars(room.seats, room.seat, width - 1, left, scene.theme, cards=total, away_ms=away)
-    parts = [tops, lines_widget([[]]), piles, lines_widget([[]]), lines_widget(bars)]
+def _panel(scene: Scene, room: RoomModel, marks: Marks, width: int, height: int, card: Size) -> tuple[urwid.Widget, bool]:
+    """Foundations, stock and waste or reserves, bars; and whether the chat has found room below them."""
+    seats = sum(info.name is not None for info in room.seats)
+    parts = [foundations(scene, marks, width, card, tall=height >= TALL)]
+    piles = stock_and_waste(scene, marks, width, card)
+    parts += [piles] if piles is not None else []
+    if marks.board.reserves:
+        parts.append(reserves(scene, marks, width, height - parts[0].height - 2 - max(seats * 3, 8)))
+    taken = sum(part.height for part in parts)
+    # Between the parts there is a free row, unless somebody's bar would fall off the end for it.
+    free = 1 if height - taken - len(parts) >= seats else 0
+    widgets: list[urwid.Widget] = []
+    for part in parts:
+        widgets += [part.widget, *([lines_widget([[]])] if free else [])]
+    left = height - taken - free * len(parts)
+    bars = _bars(scene, room, width - 1, left)
+    widgets.append(lines_widget(bars))
     talks = left - len(bars) >= TALK_ROWS and bool(room.chat)
     if talks:
-        parts.append(lines_widget([[], [("title", "Talk")], *chat_lines(scene, width, min(left - len(bars) - 2, 8))]))
-    return stacked(*([lines_widget([[]] * above)] if above else []), *parts), talks
+        widgets.append(lines_widget([[], [("title", "Talk")], *chat_lines(scene, width, min(left - len(bars) - 2, 8))]))
+    return stacked(*widgets), talks
 
 
-def _foundations(scene: Scene, view: View, width: int, card: Size) -> tuple[urwid.Widget, int]:
-    names = list(view.foundations)
-    large = card.height >= 5 and width >= 4 * (cards.MEDIUM.width + 1)
-    size = Size(6, 3, 0) if not large else cards.MEDIUM
-    if len(names) > 4:
-        size = Size(6, 1, 0)
-    parts: list[urwid.Widget] = [lines_widget([[("faint", f"{view.home} cards home")]])]
-    height = 1
-    for start in range(0, len(names), 4):
-        cells: list[tuple[int, urwid.Widget]] = []
-        for name in names[start : start + 4]:
-            lines = cards.foundation(name[:1], view.foundations[name], size, scene.theme, down=name.endswith("-"))
-            cells.append((size.width + 1, lines_widget(lines)))
-        parts.append(row(*cells))
-        height += size.height
-    return stacked(*parts), height
+def _bars(scene: Scene, room: RoomModel, width: int, height: int) -> list[Line]:
+    away = {seat: until_ms - scene.now_ms for seat, until_ms in room.away_until_ms}
+    total = deck_size(_rules(scene), room.options)
+    return all_bars(room.seats, room.seat, width, height, scene.theme, cards=total, away_ms=away)
 
 
-def _stock_and_waste(scene: Scene, room: RoomModel, view: View, width: int, card: Size) -> tuple[urwid.Widget, int]:
-    theme, pending = scene.theme, view.pending
-    size = cards.MEDIUM if card.height >= 5 else cards.SMALL
-    stock_lit, waste_lit = (_plays(room) and bool(meant(view, place)) for place in ("s", "w"))
-    mark = theme.glyphs.playable
-    label = f"s {'fill ' + pending if pending and stock_lit else 'stock'}{' ' + mark if stock_lit else ''}"
-    waste_label = f"w {'fill ' + pending if pending and waste_lit else f'waste {len(view.waste)}'}"
-    cell = size.width + EDGES
-    role = "title" if pending else "faint"
-    stock = cards.edged(cards.back(view.stock, size, theme), theme, cursor=scene.desk.cursor == "s")
-    waste_face = (
-        cards.face(view.waste[-1], size, theme, "playable" if waste_lit else "plain")
-        if view.waste
-        else cards.gap(theme.glyphs.dash, size, theme)
+def _below_each_other(scene: Scene, room: RoomModel, marks: Marks, width: int, height: int) -> tuple[urwid.Widget, bool]:
+    layout = _layout(scene, marks, width, height - LOWER)
+    left = height - layout.height
+    homes = foundations(scene, marks, PANEL - 1, layout.card, tall=left >= 1 + 2 * 4 + 1)
+    pile_width = 27 if layout.card.height >= 5 else 21
+    piles = stock_and_waste(scene, marks, pile_width, layout.card) or Part(lines_widget([[]]), 1)
+    free = max(width - layout.width, 0) // 2
+    margin = 0 if width < 100 else free
+    bars_width = width - 2 * margin - PANEL - pile_width - 2
+    bars = _bars(scene, room, bars_width, left)
+    lower = row(
+        (margin + 1, lines_widget([[]])),
+        (PANEL - 1, homes.widget),
+        (1, lines_widget([[]])),
+        (pile_width, piles.widget),
+        (1, lines_widget([[]])),
+        (bars_width, lines_widget(bars)),
     )
-    waste = cards.edged(waste_face, theme, cursor=scene.desk.cursor == "w")
-    column = cell + 3
-    rows = [
-        row(
-            (column, Spot(lines_widget([[(role, f" {label}")]]), lambda: scene.hands.place("s"))),
-            (width - column, Spot(lines_widget([[(role if waste_lit else "faint", f" {waste_label}")]]), lambda: scene.hands.place("w"))),
-        ),
-        row(
-            (cell, Spot(lines_widget(stock), lambda: scene.hands.place("s"))),
-            (3, lines_widget([[]])),
-            (cell, Spot(lines_widget(waste), lambda: scene.hands.place("w"))),
-        ),
-        lines_widget([_under(scene, view, width)]),
-    ]
-    return stacked(*rows), size.height + 2
-
-
-def _under(scene: Scene, view: View, width: int) -> Line:
-    """The cards that come next, where the rules show them; else those that lie under the waste's top, which this player has seen."""
-    if view.stock_next:
-        return [("title", " next "), *_small_cards(scene, view.stock_next)]
-    if view.redeals and not view.stock:
-        return [("title", " r redeals the waste")]
-    if len(view.waste) > 1:
-        shown = view.waste[-2 : -2 - (width - 8) // 4 : -1]
-        return [("faint", " under "), *_small_cards(scene, shown)]
-    return []
-
-
-def _small_cards(scene: Scene, names: tuple[str, ...]) -> Line:
-    return [piece for name in names for piece in ((f"suit {name[1:]}", cards.card_name(name, scene.theme)), ("faint", " "))]
+    board = urwid.Padding(layout.widget, left=free, width=layout.width)
+    return top(stacked(board, lower)), False

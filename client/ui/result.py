@@ -75,11 +75,12 @@ def _headline(room: RoomModel, record: Record) -> Line:
 def _table(scene: Scene, room: RoomModel, record: Record, width: int, total: int) -> list[Line]:
     ordered = sorted(enumerate(record.seats), key=lambda pair: (pair[1].place, pair[0]))
     indent = "    " if scene.theme.is_ascii else "  "
-    lines: list[Line] = [[("faint", fit(f"{indent}  player                      home     time      moves", width))]]
+    cell = 2 * len(str(total)) + 1
+    lines: list[Line] = [[("faint", fit(f"{indent}  player{'home':>{cell + 21}}     time      moves", width))]]
     for number, seat in ordered:
         own = number == room.seat
         name = clean_name(seat.name) + (" (you)" if own else "") + (" (bot)" if seat.bot is not None else "")
-        text = f"{fit(name, 26)} {seat.home:>2}/{total}  {clock_text(_time(seat)):>8} {seat.plies:>9}   "
+        text = f"{fit(name, 26)} {f'{seat.home}/{total}':>{cell}}  {clock_text(_time(seat)):>8} {seat.plies:>9}   "
         sign = f"-{number + 1}- " if scene.theme.is_ascii else f"{scene.theme.glyphs.dot} "
         lines.append(
             [

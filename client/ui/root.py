@@ -18,6 +18,7 @@ from client.ui.help import SMALLEST, help_screen, last_help_line, over, too_smal
 from client.ui.home import form_screen, home_screen
 from client.ui.race import race_screen
 from client.ui.result import result_screen
+from client.ui.rules import rules_screen
 from client.ui.scene import NOTICE_MS, Scene, head
 from client.ui.theme import theme_for
 from client.ui.waiting import waiting_screen
@@ -37,6 +38,8 @@ def draw(scene: Scene, size: tuple[int, int]) -> urwid.Widget:
             drawn = race_screen(scene, size)
         case Place.RESULT:
             drawn = result_screen(scene, size)
+        case Place.RULES if desk.rules_page is not None:
+            drawn = rules_screen(scene, size, desk.rules_page)
         case Place.FORM if desk.form is not None:
             drawn = form_screen(scene, size, desk.form)
         case _:
@@ -145,10 +148,12 @@ class Root(urwid.Widget):
             if self._scrolls():
                 self._controller.act(Action.UP if button == 4 else Action.DOWN)
             self._hold_help(size)
+        elif button == 3 and place_of(self._controller.model, self._controller.desk) is Place.RACE:
+            self._controller.act(Action.BACK)
         elif not self._widget(size).mouse_event(size, event, button, col, row, focus):
             return False
         self.after()
         return True
 
     def _scrolls(self) -> bool:
-        return place_of(self._controller.model, self._controller.desk) in (Place.HELP, Place.HOME)
+        return place_of(self._controller.model, self._controller.desk) in (Place.HELP, Place.HOME, Place.RULES)

@@ -33,6 +33,9 @@ class Palette:
     text: Colour
     faint: Colour
     ivory: Colour
+    linen: Colour
+    ivory_shade: Colour
+    linen_shade: Colour
     lit: Colour
     back: Colour
     back_ink: Colour
@@ -49,6 +52,10 @@ class Palette:
 _BLACK = Colour("black", "#000", "#1c1c1c")
 _RED = Colour("dark red", "#a00", "#b3121d")
 _IVORY = Colour("light gray", "#ffd", "#f6efdc")
+_LINEN = Colour("light gray", "#fda", "#ecd3a4")
+# The 16 colours have no shade of these: such cards are drawn on the felt.
+_IVORY_SHADE = Colour("black", "#aa8", "#bab5a7")
+_LINEN_SHADE = Colour("black", "#da8", "#bfa67c")
 _LIT = Colour("light gray", "#ff8", "#ffe98a")
 _WHITE = Colour("white", "#fff", "#ffffff")
 _GOLD = Colour("yellow", "#fd0", "#ffd23f")
@@ -64,6 +71,9 @@ CLASSIC: Final = Palette(
     text=Colour("white", "#efe", "#e8f3ea"),
     faint=Colour("light gray", "#8b8", "#93bb9f"),
     ivory=_IVORY,
+    linen=_LINEN,
+    ivory_shade=_IVORY_SHADE,
+    linen_shade=_LINEN_SHADE,
     lit=_LIT,
     back=Colour("dark cyan", "#006", "#27406f"),
     back_ink=Colour("light gray", "#88d", "#8fa8d8"),
@@ -151,16 +161,27 @@ class Border(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Glyphs:
-    """The signs of one alphabet. bar: partial blocks, the full one last."""
+    """The signs of one alphabet. bar: partial blocks, the full one last.
+
+    playable, down, both: the card goes home; where there are two ways, up, down or either. moves: it goes elsewhere. takes: a held card
+    goes there.
+    upper, lower: half blocks, by which a card ends in the middle of a row.
+    """
 
     suits: dict[str, str]
     playable: str
+    down: str
+    both: str
+    moves: str
+    takes: str
     cursor: tuple[str, str]
     cursor_top: tuple[str, str, str]
     cursor_bottom: tuple[str, str, str]
     frame: Border
     dotted: Border
     back: str
+    upper: str
+    lower: str
     bar: str
     bar_rest: str
     dot: str
@@ -177,12 +198,18 @@ class Glyphs:
 UNICODE: Final = Glyphs(
     suits={"S": "♠", "H": "♥", "D": "♦", "C": "♣"},
     playable="▲",
+    down="▼",
+    both="↕",
+    moves="▸",
+    takes="◂",
     cursor=("▐", "▌"),
     cursor_top=("▗", "▄", "▖"),
     cursor_bottom=("▝", "▀", "▘"),
     frame=Border(*"┌─┐│└┘"),
     dotted=Border(*"┌╌┐┆└┘"),
     back="░",
+    upper="▀",
+    lower="▄",
     bar="▏▎▍▌▋▊▉█",
     bar_rest="─",
     dot="●",
@@ -198,12 +225,18 @@ UNICODE: Final = Glyphs(
 ASCII: Final = Glyphs(
     suits={"S": "S", "H": "H", "D": "D", "C": "C"},
     playable="^",
+    down="v",
+    both="*",
+    moves=">",
+    takes="<",
     cursor=("[", "]"),
     cursor_top=("[", "=", "]"),
     cursor_bottom=("[", "=", "]"),
     frame=Border(*"+-+|++"),
     dotted=Border(*"+.+:++"),
     back="/",
+    upper=" ",
+    lower=" ",
     bar="#",
     bar_rest="-",
     dot="*",
@@ -229,6 +262,24 @@ class Theme:
     @property
     def is_ascii(self) -> bool:
         return self.glyphs is ASCII
+
+
+def grounds(palette: Palette) -> dict[str, Colour]:
+    """What a card is drawn on, by its look. In a quilt upright cards are ivory and sideways ones linen, in the shade where not free."""
+    return {
+        "card": palette.ivory,
+        "side": palette.linen,
+        "dim": palette.ivory_shade,
+        "dimside": palette.linen_shade,
+        "lit": palette.lit,
+        "held": palette.cursor._replace(basic="dark cyan"),
+    }
+
+
+def _on_dark(ink: Colour) -> Colour:
+    """An ink for cards that are black with 16 colours."""
+    basic = {"black": "light gray", "dark red": "light red", "dark blue": "light blue"}.get(ink.basic, ink.basic.replace("dark", "light"))
+    return ink._replace(basic=basic)
 
 
 Entry: TypeAlias = tuple[str, str, str, str, str, str]
@@ -280,6 +331,7 @@ def entries(palette: Palette, *, exact: bool) -> list[Entry]:
         role("chosen", dark, palette.wait._replace(basic="brown"), "standout", style="bold"),
         role("edit", palette.text, dark, "underline"),
         role("gap", palette.faint, felt),
+        role("open", palette.wait, felt),
         role("wait", palette.wait, dark, "bold", style="bold"),
         role("cursor", palette.cursor, felt, "bold", style="bold"),
         role("mark", Colour("dark green", "#070", "#0b6b2f") if palette.name != "safe" else palette.suits[3], palette.lit, "bold"),
@@ -289,11 +341,13 @@ def entries(palette: Palette, *, exact: bool) -> list[Entry]:
         role("other", palette.other, felt),
         role("rest", palette.faint, felt),
     ]
-    for letter, ink in zip("SHDC", palette.suits, strict=True):
-        rows.append(role(f"card {letter}", ink, palette.ivory))
-        rows.append(role(f"lit {letter}", ink, palette.lit, "bold", style="bold"))
-        # A suit's sign on the felt: the ink of the cards is too dark there.
-        rows.append(role(f"suit {letter}", palette.bad if letter in "HD" else palette.text, felt))
+    for look, ground in grounds(palette).items():
+        mono, style = ("bold", "bold") if look == "lit" else ("standout", "bold") if look == "held" else ("", "")
+        for letter, ink in zip("SHDC", palette.suits, strict=True):
+            rows.append(role(f"{look} {letter}", _on_dark(ink) if ground.basic == "black" else ink, ground, mono, style=style))
+        rows.append(role(f"edge {look}", ground, felt, mono))
+    # A suit's sign on the felt: the ink of the cards is too dark there.
+    rows += [role(f"suit {letter}", palette.bad if letter in "HD" else palette.text, felt) for letter in "SHDC"]
     for number, ink in enumerate(palette.lines):
         rows += [role(f"line {number}", ink, dark, "bold"), role(f"curve {number}", ink, felt, "bold")]
     return rows

@@ -252,4 +252,5 @@ def describe(row: RuleSet) -> RulesInfo:
         has_waste=row.has_waste,
         redeals=row.redeals,
         visible_stock=row.visible_stock,
+        lanes=row.lanes,
     )

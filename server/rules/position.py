@@ -140,6 +140,11 @@ class RuleSet(ABC):
     def has_waste(self) -> bool:
         """Whether there ever is a waste, for a board to leave room for it."""
 
+    @property
+    def lanes(self) -> bool:
+        """Whether a card of a quilt is free only with a whole lane to the edge, for a board to show which ones are."""
+        return False
+
     @abstractmethod
     def lay_out(self, deck: tuple[Card, ...], seed: bytes) -> Position:
         """The first position from a shuffled deck. The seed is only for the redeals to come."""

@@ -72,6 +72,10 @@ class QuiltRules(RuleSet):
     def has_waste(self) -> bool:
         return not self.reserves
 
+    @property
+    def lanes(self) -> bool:
+        return self.clear is Clear.LANE
+
     def lay_out(self, deck: tuple[Card, ...], seed: bytes) -> "QuiltPosition":
         rest = lift_aces_and_kings(deck)
         quilt, others = rest[:_SIZE], rest[_SIZE:]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from msgspec.structs import replace
-
 from client.link import Connected, RoundTrip
 from client.model import Event, Model, ReadySent, reduce
 from protocol.cards import card_text, fresh_deck
@@ -24,7 +22,8 @@ from protocol.server_messages import (
     Welcome,
 )
 from protocol.shuffle import shuffle
-from protocol.views import BotInfo, ChatLine, OpenRaceInfo, RaceOptions, RulesInfo, SeatInfo, View
+from protocol.views import BotInfo, ChatLine, OpenRaceInfo, RaceOptions, SeatInfo, View
+from server.rules.catalogue import RULE_SETS, describe
 
 SECRET = bytes(range(32))
 NONCES = ("00" * 16, "11" * 16)
@@ -32,25 +31,7 @@ SEED = derive_seed(SECRET, [bytes.fromhex(nonce) for nonce in NONCES], 0)
 CODE = "KXQWZP"
 SLOTS = tuple(f"{column}{row}" for row in range(1, 5) for column in "abcde")
 
-CARPET = RulesInfo(
-    id="carpet",
-    name="Carpet",
-    family="carpet",
-    explanation=(
-        "The four Aces lie ready as foundations, and twenty cards face up as a carpet of four rows of five. Build each "
-        "foundation up in suit from Ace to King. A gap is filled at once: you choose between waste and stock."
-    ),
-    source="How to Play, base game",
-    difficulty="easy",
-    decks=1,
-    columns=5,
-    rows=4,
-    reserves=0,
-    has_waste=True,
-    redeals=0,
-    visible_stock=0,
-)
-RULES = (CARPET, replace(CARPET, id="carpet-free", name="Carpet, free", explanation="Gaps are filled when you like."))
+RULES = tuple(describe(row) for row in RULE_SETS.values())
 BOTS = (
     BotInfo(name="Dawdle", explanation="Slow, and forgets to look twice."),
     BotInfo(name="Steady", explanation="Plays what it sees, one card a second."),

@@ -90,6 +90,8 @@ def test_help_shows_defaults(capsys: pytest.CaptureFixture[str], option: str, de
         (["host", "carpet.example", "--rules", "x" * 40], "--rules does not fit"),
         (["host", "carpet.example", "--bot", ""], "--bot does not fit"),
         (["demo", "--deal", "x" * 101], "--deal does not fit"),
+        (["demo", "--rules", ""], "--rules does not fit"),
+        (["play", "--rules", "x" * 33], "--rules does not fit"),
         (["play", "--four-colour", "--colour-blind"], "choose one"),
     ],
 )

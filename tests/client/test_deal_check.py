@@ -15,6 +15,8 @@ from protocol.fairness import named_seed
 from protocol.record import Record, sealed
 from protocol.shuffle import shuffle
 from protocol.views import View
+from server.race.view import see
+from server.rules.catalogue import RULE_SETS
 from tests.client import scenes
 
 
@@ -105,3 +107,14 @@ def test_junk_in_a_record_is_an_answer_not_a_crash() -> None:
     for junk in ("zz", "00", ""):
         record = sealed(changed(scenes.record(), deal=changed(scenes.record().deal, seed=junk, secret=junk)))
         assert verdict(check(record, evidence(), 0)).ok is False
+
+
+@pytest.mark.parametrize("info", scenes.RULES, ids=lambda info: info.id)
+def test_the_first_view_of_every_rule_set_is_as_its_seed_shuffles_it(info: Any) -> None:
+    for number in range(20):
+        seed = bytes([number]) * 32
+        record = resealed(seed=seed.hex())
+        first = see(RULE_SETS[info.id].deal(seed))
+        assert results(check(record, evidence(first_view=first), 0, decks=info.decks))["cards"] is True
+        other = see(RULE_SETS[info.id].deal(bytes([number + 1]) * 32))
+        assert results(check(record, evidence(first_view=other), 0, decks=info.decks))["cards"] is False

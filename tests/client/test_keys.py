@@ -61,10 +61,3 @@ def test_the_help_page_fits_eighty_columns_and_ascii_is_ascii() -> None:
             assert names.isascii()
             assert len(sentence) <= 62, sentence
             assert len(names) <= 13, names
-
-
-def test_the_docs_have_every_row() -> None:
-    text = keys.markdown()
-    for binding in TABLE:
-        assert f"| {binding.help} |" in text
-    assert len(text.splitlines()) == len(TABLE) + 2

@@ -563,3 +563,19 @@ async def test_a_plain_server_behind_wss_is_one_sentence(nursery: trio.Nursery) 
     assert isinstance(error, NotTrusted)
     assert "ws:// instead of wss://" in str(error)
     nursery.cancel_scope.cancel()
+
+
+async def test_a_tls_server_behind_ws_is_one_sentence(nursery: trio.Nursery) -> None:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    trustme.CA().issue_cert("localhost").configure_cert(context)
+
+    async def handle(stream: trio.abc.Stream) -> None:
+        with pytest.raises(trio.BrokenResourceError):
+            await trio.SSLStream(stream, context, server_side=True).do_handshake()
+        await stream.aclose()
+
+    listeners = await nursery.start(trio.serve_tcp, handle, 0)
+    error = await failure(f"ws://localhost:{listeners[0].socket.getsockname()[1]}")
+    assert isinstance(error, NotCarpetServer)
+    assert "wss:// instead of ws://" in str(error)
+    nursery.cancel_scope.cancel()

@@ -5,6 +5,7 @@ Where pip reaches no index these tests fail, as the commands would for a reader.
 
 from __future__ import annotations
 
+import functools
 import re
 import shutil
 import subprocess
@@ -46,7 +47,8 @@ def fresh(tmp_path: Path, **more: str) -> dict[str, str]:
         for name, value in terminal_environment().items()
         if not name.startswith(("PYTHON", "PYTEST_", "VIRTUAL_ENV", "CARPET_", "COV_"))
     }
-    return kept | {"CARPET_HOME": str(tmp_path)} | more
+    # Or pip compiles all that it installs, which takes half its time. (0, since "no" is part of the name: it is how pip reads it.)
+    return kept | {"CARPET_HOME": str(tmp_path), "PIP_NO_COMPILE": "0"} | more
 
 
 @pytest.fixture(scope="module")
@@ -138,6 +140,7 @@ def commands_named() -> dict[str, list[str]]:
     return {" ".join(words): words for words in parts if words and words[0].rpartition("/")[2] in ("carpet", "carpet-server")}
 
 
+@functools.cache
 def help_of(copy: Path, program: str, *subcommand: str) -> str:
     """What `--help` says, on one line, since it breaks sentences where it likes."""
     asked = [str(copy / ".venv" / "bin" / program), *subcommand, "--help"]

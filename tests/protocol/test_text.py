@@ -21,7 +21,7 @@ Cleaner = Callable[[str], str]
 
 
 @CLEANERS
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(text=WILD)
 @example(text="e\u200d\u0301" * 40)
 @example(text="a \u0301b")

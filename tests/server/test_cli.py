@@ -283,10 +283,10 @@ def test_serve_says_where_it_listens_and_stops_on_a_signal_with_status_0(number:
     with server("--port", "0") as (process, line):
         match = re.fullmatch(r"listening on ws://127\.0\.0\.1:(\d+)", line)
         assert match is not None
-        with urlopen(f"http://127.0.0.1:{match[1]}/healthz", timeout=5) as response:
+        with urlopen(f"http://127.0.0.1:{match[1]}/healthz", timeout=30) as response:
             assert response.read() == b"ok\n"
         process.send_signal(number)
-        stdout, stderr = process.communicate(timeout=10)
+        stdout, stderr = process.communicate(timeout=30)
         assert (process.returncode, stdout) == (0, "")
         assert f"{number.name}: stopping" in stderr
         assert "Traceback" not in stderr
@@ -299,7 +299,7 @@ def test_serve_stops_when_standard_input_ends_if_told_so() -> None:
         assert process.stdin is not None
         process.stdin.close()
         process.stdin = None
-        assert process.wait(timeout=10) == 0
+        assert process.wait(timeout=30) == 0
 
 
 @pytest.mark.e2e

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 
 import trio
 from trio.testing import wait_all_tasks_blocked
 from urwid.testing import ScriptedScreen
 
-from client.link import LinkEvent
+from client.link import Connected, LinkEvent
+from client.ui.app import run_app
+from client.ui.desk import UiSettings
+from client.ui.start import AppOutcome, Start, StartHome
 from protocol.client_messages import ClientMessage
 from protocol.server_messages import ServerMessage
 
@@ -80,3 +84,36 @@ class HandScreen(ScriptedScreen):
 async def settled() -> None:
     """Everything that was said and typed has been dealt with, and drawn: the cushion lets urwid have its idle pass."""
     await wait_all_tasks_blocked(0.002)
+
+
+HOME, DEFAULTS = StartHome(), UiSettings()
+UP = Connected("ws://fake", "carpet.v1.msgpack")
+
+
+class Run:
+    """A running app. outcome: set when it has ended."""
+
+    def __init__(self, link: FakeLink, screen: HandScreen) -> None:
+        self.link = link
+        self.screen = screen
+        self.outcome: AppOutcome | None = None
+        self.give = screen.give
+        self.click = screen.click
+
+    async def say(self, *events: object) -> None:
+        self.link.say(*events)  # type: ignore[arg-type]
+        await settled()
+
+
+@asynccontextmanager
+async def running(start: Start = HOME, *, settings: UiSettings = DEFAULTS, size: tuple[int, int] = (80, 24)) -> AsyncIterator[Run]:
+    run = Run(FakeLink(), HandScreen(size))
+
+    async def app() -> None:
+        run.outcome = await run_app(run.link, settings=settings, start=start, screen=run.screen)  # type: ignore[arg-type]
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(app)
+        await settled()
+        yield run
+        nursery.cancel_scope.cancel()

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable
 
 import pytest
 import trio
 import trio.testing
 
-from client.link import Connected, Connecting, Lost, RoundTrip
-from client.ui.app import run_app
+from client.link import Connecting, Lost, RoundTrip
 from client.ui.desk import UiSettings
-from client.ui.start import AppOutcome, Start, StartBot, StartHome, StartJoin, StartOpen
+from client.ui.start import AppOutcome, Start, StartBot, StartJoin, StartOpen
 from protocol.client_messages import FollowLobby, JoinRace, LeaveRace, Move, OpenRace, Ready, Rematch, Resign, Say, Stop
 from protocol.errors import ERRORS, ErrorCode
 from protocol.server_messages import (
@@ -30,39 +28,7 @@ from protocol.server_messages import (
 )
 from protocol.views import RaceOptions
 from tests.client import scenes
-from tests.client.ui.hands import FakeLink, HandScreen, settled
-
-HOME, DEFAULTS = StartHome(), UiSettings()
-UP = Connected("ws://fake", "carpet.v1.msgpack")
-
-
-class Run:
-    """A running app. outcome: set when it has ended."""
-
-    def __init__(self, link: FakeLink, screen: HandScreen) -> None:
-        self.link = link
-        self.screen = screen
-        self.outcome: AppOutcome | None = None
-        self.give = screen.give
-        self.click = screen.click
-
-    async def say(self, *events: object) -> None:
-        self.link.say(*events)  # type: ignore[arg-type]
-        await settled()
-
-
-@asynccontextmanager
-async def running(start: Start = HOME, *, settings: UiSettings = DEFAULTS, size: tuple[int, int] = (80, 24)) -> AsyncIterator[Run]:
-    run = Run(FakeLink(), HandScreen(size))
-
-    async def app() -> None:
-        run.outcome = await run_app(run.link, settings=settings, start=start, screen=run.screen)  # type: ignore[arg-type]
-
-    async with trio.open_nursery() as nursery:
-        nursery.start_soon(app)
-        await settled()
-        yield run
-        nursery.cancel_scope.cancel()
+from tests.client.ui.hands import HOME, UP, Run, running, settled
 
 
 async def into_race(run: Run) -> None:
@@ -149,14 +115,14 @@ async def test_waste_and_stock_turn_and_fill_by_keys_and_by_clicks() -> None:
             assert run.link.taken() == [Move(race=1, seat=0, ply=0, move="s")]
 
 
-async def test_a_click_on_the_gap_asks_which_card_fills_it() -> None:
+async def test_a_click_on_the_gap_and_one_on_a_card_fill_it() -> None:
     async with running() as run:
         await into_race(run)
         view = scenes.middle_view(pending=True)
         await run.say(PlayerView(version=8, seat=0, ply=1, move="c1", state="racing", elapsed_ms=5, view=view))
         await run.click("c1?")
-        assert run.screen.shows("Which move?")
-        await run.give("2")
+        assert run.screen.shows("c1 can take the stock (s) or waste (w)")
+        await run.click("9♣")
         assert run.link.taken() == [Move(race=1, seat=0, ply=1, move="w:c1")]
 
 
@@ -293,6 +259,8 @@ async def test_home_is_walked_and_clicked() -> None:
         await run.say(UP, scenes.welcome(), scenes.lobby())
         run.link.taken()
         await run.click("Steady")
+        assert run.link.taken() == []
+        await run.give("enter")
         assert run.link.taken() == [OpenRace(options=RaceOptions(bots=("Steady",), public=False))]
         await run.give("r", "enter")
         assert run.link.taken() == [JoinRace(code="ABCDEF")]
@@ -301,7 +269,7 @@ async def test_home_is_walked_and_clicked() -> None:
         await run.give("o")
         assert run.screen.shows("Time limit")
         await run.give("down", "down", "right", "up", "enter")
-        await run.give("esc")
+        await run.give("esc", "esc")
         await run.click("Open a race")
         await run.click("Open this race")
         assert run.link.taken() == [OpenRace(options=RaceOptions())]
@@ -327,7 +295,7 @@ async def test_the_form_changes_every_value() -> None:
         (opened,) = run.link.taken()
         assert isinstance(opened, OpenRace)
         assert opened.options == RaceOptions(
-            rules="carpet-free", seats=3, bots=("Dawdle",), public=False, deal="garden", time_limit_s=900, countdown_s=4
+            rules="carpet-aces-in", seats=3, bots=("Dawdle",), public=False, deal="garden", time_limit_s=900, countdown_s=4
         )
 
 
@@ -422,3 +390,51 @@ async def test_help_is_scrolled_by_keys_and_wheel_and_closed() -> None:
         assert run.screen.shows("How to play")
         await run.give("esc")
         assert run.screen.shows("Open a race")
+
+
+async def test_the_rules_are_chosen_from_a_list_that_explains_them() -> None:
+    async with running() as run:
+        await run.say(UP, scenes.welcome(), scenes.lobby())
+        run.link.taken()
+        await run.give("o", "down", "enter")
+        assert run.screen.shows("Rules of the race")
+        assert run.screen.shows("The four Aces lie ready")
+        await run.give("up")
+        assert run.screen.shows("2 decks, moderate")
+        assert run.screen.shows("Sixty-four cards of two packs are woven")
+        await run.give("enter")
+        assert run.screen.shows("Rules        Persian Rug")
+        await run.click("Open this race")
+        assert run.link.taken() == [OpenRace(options=RaceOptions(rules="persian-rug"))]
+        await run.click("Rules   ")
+        await run.give("up", "esc")
+        assert run.screen.shows("Rules        Persian Rug")
+
+
+async def test_a_bot_is_raced_at_the_rules_that_were_chosen_last() -> None:
+    async with running() as run:
+        await run.say(UP, scenes.welcome(), scenes.lobby())
+        run.link.taken()
+        await run.click("Magpie")
+        assert run.screen.shows("Race Magpie at")
+        await run.click("Colorado")
+        assert run.screen.shows("From: How to Play, Colorado")
+        assert run.link.taken() == []
+        await run.click("▸ Colorado")
+        options = RaceOptions(rules="colorado", bots=("Magpie",), public=False)
+        assert run.link.taken() == [OpenRace(options=options)]
+        await run.give("enter", "enter")
+        assert run.link.taken() == [OpenRace(options=options)]
+        await run.give("o")
+        assert run.screen.shows("Rules        Colorado")
+
+
+async def test_the_help_explains_every_rule_set_and_the_ones_of_this_race_first() -> None:
+    async with running(size=(100, 400)) as run:
+        await run.say(UP, scenes.welcome(), scenes.room(options=RaceOptions(rules="teppich")))
+        await run.give("?")
+        text = "\n".join(run.screen.last_text)
+        assert text.index("This race") < text.index("(teppich)") < text.index("How to move") < text.index("In a race")
+        for info in scenes.RULES:
+            assert text.count(f"({info.id})") == 1 + (info.id == "teppich")
+            assert info.source in text

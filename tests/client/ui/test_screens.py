@@ -9,7 +9,7 @@ import os
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 import urwid
@@ -21,15 +21,17 @@ from urwid.testing import check_box_sizing, render_runs, render_text, resolve_ru
 from client.keys import Action, help_rows
 from client.link import Lost
 from client.model import Model
-from client.ui.desk import Desk, OpenForm, Question, UiSettings
+from client.ui.desk import Desk, OpenForm, Question, RulesPage, UiSettings
 from client.ui.frame import line_width
 from client.ui.help import KEYS_WIDTH, help_lines
 from client.ui.root import draw
+from client.ui.rules import LIST_WIDTH
 from client.ui.scene import Scene
 from client.ui.theme import PALETTES, entries, next_palette, theme_for
-from protocol.server_messages import Progress, RematchAsked, Said, Seated
+from protocol.record import sealed
+from protocol.server_messages import Progress, RematchAsked, Result, Said, Seated
 from protocol.views import ChatLine, RaceOptions
-from tests.client import scenes
+from tests.client import scenes, tables
 from tests.client.test_model import EVENTS
 
 GOLDEN = Path(__file__).parents[2] / "data" / "screens"
@@ -72,6 +74,50 @@ def offline() -> Model:
     return scenes.reduced(scenes.racing(), Lost("the server does not answer", 4000), now_ms=46_000)
 
 
+def at(rules: str, moves: int, *, cursor: str = "c2", held: str = "", seats: int = 2, homeward: bool = True, **looks: Any) -> Shown:
+    """A table in the middle of a game."""
+    view = tables.view_after(rules, moves, homeward=homeward)
+    colours = looks.pop("colours", 256)
+    desk = replace(DESK, cursor=cursor, held=held, settings=UiSettings(**looks))
+    return Shown(lambda: tables.racing_at(rules, view, seats=seats), desk, colours=colours)
+
+
+def two_decks_over() -> Model:
+    record = structs.replace(scenes.record(), rules="colorado")
+    seats = tuple(structs.replace(seat, home=seat.home + 52) for seat in record.seats)
+    moves = tuple(structs.replace(move, home=move.home + 52) for move in record.moves)
+    model = tables.racing_at("colorado", tables.view_after("colorado", 40))
+    return scenes.reduced(model, Result(version=2, record=sealed(structs.replace(record, seats=seats, moves=moves))), now_ms=144_000)
+
+
+TABLES = {
+    "carpet-aces-in": at("carpet-aces-in", 14),
+    "carpet-redeal": at("carpet-redeal", 55, cursor="s"),
+    "carpet-strategy": at("carpet-strategy", 9),
+    "carpet-free": at("carpet-free", 13, cursor="w", held="w", homeward=False),
+    "carpet-whist": at("carpet-whist", 0),
+    "colorado": at("colorado", 90),
+    "colorado-waste": at("colorado", 61, cursor="w", held="w", homeward=False),
+    "colorado-eight": at("colorado", 130, cursor="w", seats=8),
+    "colorado-mono": at("colorado", 90, colours=1),
+    "twenty": at("twenty", 14, cursor="b1"),
+    "twenty-held": at("twenty", 32, cursor="c1", held="c1"),
+    "twenty-eight": at("twenty", 30, seats=8),
+    "twenty-mono-ascii": at("twenty", 14, colours=1, ascii=True),
+    "crazy-quilt": at("crazy-quilt", 30),
+    "crazy-quilt-held": at("crazy-quilt", 11, cursor="a7", held="a7", homeward=False),
+    "crazy-quilt-eight": at("crazy-quilt", 60, cursor="s", seats=8),
+    "crazy-quilt-mono": at("crazy-quilt", 30, colours=1),
+    "crazy-quilt-ascii": at("crazy-quilt", 30, ascii=True),
+    "crazy-quilt-redeal": at("crazy-quilt", 57, cursor="s", homeward=False),
+    "indian-carpet": at("indian-carpet", 70, cursor="d4"),
+    "teppich": at("teppich", 40),
+    "persian-rug": at("persian-rug", 25, cursor="p3"),
+    "persian-rug-held": at("persian-rug", 9, cursor="p3", held="p3", homeward=False),
+    "persian-rug-eight": at("persian-rug", 30, cursor="p3", seats=8),
+    "persian-rug-mono": at("persian-rug", 25, colours=1),
+}
+
 SCREENS = {
     "home": Shown(scenes.at_home, now_ms=2000),
     "home-typing-code": Shown(scenes.at_home, replace(DESK, prompt="code"), 2000, edit="kxq"),
@@ -99,12 +145,16 @@ SCREENS = {
         lambda: scenes.racing(scenes.middle_view(pending=True)), replace(DESK, settings=UiSettings(ascii=True)), colours=1
     ),
     "question": Shown(scenes.racing, asking("resign", "Give this race up? You are placed last.", "Give up", "Go on racing")),
-    "choice": Shown(scenes.racing, asking("move", "Which move?", "b3 to its foundation (up from the Ace)", "w to b3")),
     "result": Shown(scenes.over, now_ms=160_000),
     "result-rematch": Shown(over_with_rematch, now_ms=160_000),
     "result-details": Shown(scenes.over, replace(DESK, details=True), 160_000),
     "result-ascii": Shown(scenes.over, replace(DESK, settings=UiSettings(ascii=True)), 160_000),
     "help": Shown(scenes.at_home, replace(DESK, help_from=0), 2000),
+    **TABLES,
+    "rules": Shown(scenes.at_home, replace(DESK, rules_page=RulesPage("Steady"), item=11), 2000),
+    "rules-form": Shown(scenes.at_home, replace(DESK, form=OpenForm(), rules_page=RulesPage(), item=0), 2000),
+    "result-two-decks": Shown(two_decks_over, now_ms=160_000),
+    "help-race": Shown(lambda: tables.racing_at("colorado", tables.view_after("colorado", 40)), replace(DESK, help_from=0)),
     "help-end": Shown(scenes.at_home, replace(DESK, help_from=999), 2000),
 }
 
@@ -200,6 +250,28 @@ def test_every_row_of_the_help_page_is_whole_in_the_smallest_terminal() -> None:
         assert line_width(line) <= 76
     for _, rows in help_rows():
         assert all(len(keys) < KEYS_WIDTH for keys, _ in rows)
+
+
+@pytest.mark.parametrize("number", range(len(scenes.RULES)), ids=[info.id for info in scenes.RULES])
+def test_every_rule_set_is_told_to_the_end_in_the_smallest_terminal(number: int) -> None:
+    page = replace(DESK, rules_page=RulesPage("Steady"), item=number)
+    lines = render_text(widget_of(Shown(scenes.at_home, page), (80, 24)), (80, 24))
+    told = " ".join(" ".join(line[LIST_WIDTH:] for line in lines[3:]).split())
+    info = scenes.RULES[number]
+    assert info.explanation in told
+    assert info.source in told
+    assert info.difficulty in told
+
+
+def test_what_no_rule_set_has_is_drawn_without_a_word_of_it() -> None:
+    evil = ENEMY[:8]
+    piles = {"a1": (evil,), "b1": ("",), evil: (evil, "KS"), "c1": ("KS", evil)}
+    view = structs.replace(scenes.first_view(), piles=piles, waste=(evil,), moves=("", ":", evil, f"a1:{evil}", f"{evil}:a1", "b1"))
+    for rules in tables.ALL:
+        for held in ("", "a1", evil):
+            shown = Shown(lambda: tables.racing_at(rules, view), replace(DESK, held=held, cursor="c1"))  # noqa: B023  (called at once)
+            text = "".join(render_text(widget_of(shown, (80, 24)), (80, 24)))
+            assert "\x1b" not in text
 
 
 def test_a_terminal_too_small_says_so_and_shows_the_clock() -> None:

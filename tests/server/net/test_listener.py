@@ -42,7 +42,7 @@ async def exchange(url: str, request: str) -> bytes:
     async with stream:
         await stream.send_all(request.encode())
         received = b""
-        with trio.fail_after(5):
+        with trio.fail_after(30):
             while data := await stream.receive_some():
                 received += data
         return received

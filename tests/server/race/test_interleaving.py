@@ -110,7 +110,7 @@ def raced(chosen: RaceOptions, plans: Sequence[Plan], commands: Sequence[Timed])
     return driven.finish()
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.lists(plans, min_size=2, max_size=4), st.sampled_from([WINNABLE, STALLING]), st.randoms(use_true_random=False))
 def test_commands_of_the_same_time_give_the_same_record_in_any_order(plans: list[Plan], deal: str, random: Random) -> None:
     chosen = options(len(plans), deal=deal, grace_s=5, time_limit_s=10)

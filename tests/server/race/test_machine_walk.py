@@ -198,4 +198,4 @@ class AnyRace(RuleBasedStateMachine):
 
 
 TestAnyRace = AnyRace.TestCase
-TestAnyRace.settings = settings(max_examples=60, stateful_step_count=30, deadline=None)
+TestAnyRace.settings = settings(max_examples=60, stateful_step_count=30)

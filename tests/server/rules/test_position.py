@@ -103,7 +103,7 @@ class Game(RuleBasedStateMachine):
         assert len(text.split(" ")) == 7
 
 
-Game.TestCase.settings = settings(max_examples=60, stateful_step_count=80, deadline=None)
+Game.TestCase.settings = settings(max_examples=60, stateful_step_count=80)
 TestGame = Game.TestCase
 
 

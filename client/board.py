@@ -1,0 +1,82 @@
+"""What there is on a table, beside its cards: the grid of slots, reserves, stock and waste, and how the cards of a quilt lie. Pure.
+
+The grid is read off the view, which is what is drawn; what a view cannot tell (is there ever a waste?) is read off the rule set that the
+server describes. Where the server did not describe it, the table is taken for a carpet's.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+from protocol.views import RulesInfo, View
+
+_SLOT = re.compile("[a-j][1-9]", re.ASCII)
+_RESERVE = re.compile("p[1-9]", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Board:
+    """columns, rows: of the grid, slots named column letter then row number. reserves: their names in order.
+
+    stock, waste: whether there ever is one. lanes: see RulesInfo.
+    """
+
+    family: Literal["carpet", "twin", "quilt"] = "carpet"
+    columns: int = 0
+    rows: int = 0
+    reserves: tuple[str, ...] = ()
+    stock: bool = True
+    waste: bool = True
+    lanes: bool = False
+
+    @property
+    def is_wide(self) -> bool:
+        """Too many columns to leave room beside them: everything else is drawn below."""
+        return self.columns > 8
+
+    @property
+    def letters(self) -> str:
+        return "abcdefghij"[: self.columns]
+
+
+def board_of(info: RulesInfo | None, view: View) -> Board:
+    """The table for a view under a rule set."""
+    slots = [slot for slot in view.piles if _SLOT.fullmatch(slot)]
+    columns = max((ord(slot[0]) - ord("a") + 1 for slot in slots), default=0)
+    rows = max((int(slot[1]) for slot in slots), default=0)
+    reserves = tuple(pile for pile in view.piles if _RESERVE.fullmatch(pile))
+    if info is None:
+        return Board(columns=columns, rows=rows, reserves=reserves)
+    waste = info.has_waste or bool(view.waste)
+    # What is dealt to reserves is no stock, unless it is turned onto a waste as well.
+    stock = waste or not reserves or view.stock > 0
+    return Board(info.family, columns, rows, reserves, stock, waste, info.lanes)
+
+
+def is_upright(slot: str) -> bool:
+    """How the card at a slot of a quilt lies: a1 upright, its neighbours sideways, and so on by turns."""
+    return (ord(slot[0]) - ord("a") + int(slot[1:]) - 1) % 2 == 0
+
+
+def free_slots(board: Board, view: View) -> frozenset[str]:
+    """The slots of a quilt whose card has a free narrow end: a gap or the edge is next to it; with lanes all is gaps to the edge."""
+    return frozenset(
+        slot
+        for slot, pile in view.piles.items()
+        if pile and _SLOT.fullmatch(slot) and any(_is_clear(board, view, slot, step) for step in (-1, 1))
+    )
+
+
+def _is_clear(board: Board, view: View, slot: str, step: int) -> bool:
+    column, row = ord(slot[0]) - ord("a"), int(slot[1]) - 1
+    across, down = (0, step) if is_upright(slot) else (step, 0)
+    column, row = column + across, row + down
+    while 0 <= column < board.columns and 0 <= row < board.rows:
+        if view.piles.get(f"{'abcdefghij'[column]}{row + 1}"):
+            return False
+        if not board.lanes:
+            return True
+        column, row = column + across, row + down
+    return True

@@ -1,0 +1,124 @@
+"""What the moves of a view mean: where each begins and ends, and what it does to press a place. Pure.
+
+Everything is read off `View.moves`; no rule of any game is known here. A *place* is anything that a player can press: a slot or pile
+(`b3`), a reserve (`p4`), `w`, `s`, `r`, or a foundation as views name them (`S`, `S+`, `S-`).
+
+Pressing a place where one move begins plays it. Where several begin the place is *held*, and the next press says which: a place where one
+of them ends, or the held place again for the one that suggests itself. A place where no move begins is where cards are put: it
+plays the only move that ends there, and where several do it is held until one presses the card to be put there.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from protocol.views import View
+
+
+class Press(NamedTuple):
+    """What a press comes to: a move to be sent, or else the place that is held from now on, if any. known: it meant something."""
+
+    move: str | None = None
+    held: str = ""
+    known: bool = True
+
+
+_PLACE = re.compile("[a-jp][1-9]|[wsr]", re.ASCII)
+
+
+def is_place(name: str) -> bool:
+    """A name that a slot, a pile, the waste or the stock can have: what may be shown of a server's words."""
+    return _PLACE.fullmatch(name) is not None
+
+
+def source(move: str) -> str:
+    """Where a move takes its card: `b3` of `b3+`, `w` of `w:b3`."""
+    return move.partition(":")[0].rstrip("+-")
+
+
+def target(move: str) -> str:
+    """Where a move with a target puts it, else empty."""
+    return move.partition(":")[2]
+
+
+def goes_home(move: str) -> bool:
+    """The move brings a card to a foundation."""
+    return ":" not in move and move not in ("s", "r", "")
+
+
+def top_card(view: View, place: str) -> str:
+    """The card that lies open at a slot, a reserve or the waste, else empty."""
+    pile = view.waste if place == "w" else view.piles.get(place, ())
+    return pile[-1] if pile else ""
+
+
+def destination(view: View, move: str) -> str:
+    """Where a move ends: its target, or the foundation that its card goes to; empty for turning and redealing."""
+    if not goes_home(move):
+        return target(move)
+    return top_card(view, source(move))[1:] + (move[-1] if move[-1] in "+-" else "")
+
+
+def moves_from(view: View, place: str) -> tuple[str, ...]:
+    """The moves that begin at a place."""
+    return tuple(move for move in view.moves if source(move) == place)
+
+
+def moves_onto(view: View, place: str) -> tuple[str, ...]:
+    """The moves that end at a place."""
+    return tuple(move for move in view.moves if destination(view, move) == place) if place else ()
+
+
+def suggested(view: View, place: str) -> str | None:
+    """Of several moves from a place the one that a second press plays, or None where none suggests itself.
+
+    Home goes before everything, up from the Ace before down from the King; then the only pile to build on; then, where nothing but
+    gaps is left, the first of them, since one gap is as good as another.
+    """
+    own = moves_from(view, place)
+    homeward_ = [move for move in own if goes_home(move)]
+    if homeward_:
+        return homeward_[0]
+    gaps = [move for move in own if target(move) in view.piles and not view.piles[target(move)]]
+    builds = [move for move in own if move not in gaps]
+    if len(builds) == 1:
+        return builds[0]
+    return min(gaps, key=lambda move: list(view.piles).index(target(move))) if gaps and not builds else None
+
+
+def press(view: View, held: str, place: str) -> Press:
+    """What pressing `place` does while `held` (or nothing, an empty text) is held."""
+    if held:
+        if place == held:
+            return Press(move=suggested(view, held))
+        begins = moves_from(view, held)
+        # Both `p4:p7` and `p7:p4` can be legal: what was pressed first is what is taken, unless it can only be put upon.
+        between = [move for move in begins if destination(view, move) == place]
+        if not begins:
+            between = [move for move in moves_onto(view, held) if source(move) == place]
+        if between:
+            return Press(move=between[0])
+    moves = moves_from(view, place) or moves_onto(view, place)
+    if len(moves) == 1:
+        return Press(move=moves[0])
+    return Press(held=place) if moves else Press(known=False)
+
+
+def choices(view: View, held: str) -> frozenset[str]:
+    """The places that may be pressed while `held` is held: where its moves end, or where those begin that end at it."""
+    begins = moves_from(view, held)
+    if begins:
+        return frozenset(destination(view, move) for move in begins)
+    return frozenset(source(move) for move in moves_onto(view, held))
+
+
+def homeward(view: View) -> tuple[str, ...]:
+    """The places whose card can go to a foundation now, in view order, the waste last."""
+    able = {source(move) for move in view.moves if goes_home(move)}
+    return (*(slot for slot in view.piles if slot in able), *(("w",) if "w" in able else ()))
+
+
+def fillable(view: View) -> frozenset[str]:
+    """The gaps that a card can be put into now."""
+    return frozenset(target(move) for move in view.moves if target(move) in view.piles and not view.piles[target(move)])

@@ -1,0 +1,36 @@
+"""What a server offers, found by name: rule sets and house bots; and what to say where there is no such thing. Pure."""
+
+from __future__ import annotations
+
+from client.failure import Failure
+from protocol.text import clean_name
+from protocol.views import BotInfo, RulesInfo
+
+
+class UnknownBot(Failure):
+    """There is no house bot of that name; the text lists those there are."""
+
+
+class UnknownRules(Failure):
+    """There is no rule set with that id; the text lists those there are."""
+
+
+def rules_of(infos: tuple[RulesInfo, ...], rules_id: str) -> RulesInfo | None:
+    """The rule set with this id, where the server has described it."""
+    return next((info for info in infos if info.id == rules_id), None)
+
+
+def check_rules(rules_id: str, infos: tuple[RulesInfo, ...]) -> RulesInfo:
+    """What the server says of a rule set. Raises UnknownRules."""
+    info = rules_of(infos, rules_id)
+    if info is None:
+        known = ", ".join(clean_name(each.id) for each in infos) or "none at all"
+        raise UnknownRules(f"There is no rule set {clean_name(rules_id)!r}; the rule sets are: {known}.")
+    return info
+
+
+def check_bot(name: str, bots: tuple[BotInfo, ...]) -> None:
+    """Raises UnknownBot."""
+    if name not in [bot.name for bot in bots]:
+        known = ", ".join(clean_name(bot.name) for bot in bots) or "none at all"
+        raise UnknownBot(f"There is no bot named {clean_name(name)!r}; the bots are: {known}.")
