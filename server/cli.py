@@ -20,6 +20,7 @@ from protocol.record import BadRecord, from_json
 from protocol.shuffle import SEED_BYTES
 from server.app import running
 from server.config import DEFAULT_PORT, BadSettings, Settings
+from server.db_cli import db_app
 from server.net.listener import AddressUnavailable, UnusableTlsFiles
 from server.race.audit import audit
 from server.rules.catalogue import RULE_SETS, UnknownRules, describe, rule_set
@@ -39,6 +40,7 @@ app = typer.Typer(
 )
 rules_app = typer.Typer(help="The rule sets: list them, count move sequences, walk a game.", rich_markup_mode=None)
 app.add_typer(rules_app, name="rules")
+app.add_typer(db_app, name="db")
 
 
 class Pace(StrEnum):

@@ -1,0 +1,233 @@
+"""What a host does to a store beside running it: look whether it is sound, copy it, bring its tables up to date. Reports are values."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, TypeAlias
+
+from sqlalchemy import Connection, Engine, func, select
+
+from protocol.errors import Refusal
+from protocol.record import BadRecord, Record
+from server.race.audit import audit
+from server.race.machine import Race
+from server.rules.catalogue import UnknownRules
+from server.store import schema
+from server.store.database import open_database, running_races
+from server.store.documents import BadDocument, decode_record
+from server.store.engines import reading_engine, translated
+from server.store.errors import StoreCorrupt, StoreError, StoreUnavailable
+from server.store.locations import Location, locate
+from server.store.port import RunningRace
+from server.store.schema import Upgraded
+from server.store.tables import commands, players, races, records, seats
+
+Faults: TypeAlias = Iterator[str]
+
+READ_AT_ONCE: Final = 100
+"""Records in memory at a time."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checked:
+    """faults: what is wrong, one sentence each. notes: what is not wrong with the store but may become so."""
+
+    where: str
+    schema: str
+    players: int
+    running: int
+    records: int
+    faults: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BackedUp:
+    where: str
+    target: Path
+    size: int
+
+
+def upgrade(where: str | None = None) -> Upgraded:
+    """Make the database if there is none, and bring its tables to this program's version. Raises StoreInUse while a server runs on it."""
+    store = open_database(where)
+    store.close()
+    return store.upgraded
+
+
+def check(where: str | None = None) -> Checked:
+    """Read all of it, also while a server runs on it. Raises StoreError where there is nothing that could be checked."""
+    location = _existing(where)
+    with _engine(location) as engine, translated(location), engine.begin() as connection:
+        found = schema.check(connection)
+        faults = tuple(_faults(connection, location))
+        # Counting may be what a damaged file cannot do any more.
+        counts = [0, 0, 0] if faults else [connection.scalar(query) or 0 for query in _COUNTS]
+        return Checked(
+            where=str(location),
+            schema=found,
+            players=counts[0],
+            running=counts[1],
+            records=counts[2],
+            faults=faults,
+            notes=tuple(_notes(connection)),
+        )
+
+
+def backup(target: Path, where: str | None = None) -> BackedUp:
+    """Copy a SQLite store to a file that is not there yet, as it is at one moment, also while a server runs on it.
+
+    The copy is one file for its owner alone, checked before it gets its name. To restore it, stop the server and put it in the place of the
+    database, whose `-wal` and `-shm` files have to be gone.
+    """
+    location = _existing(where)
+    if location.path is None:
+        raise StoreError(f"PostgreSQL has a program of its own for this: pg_dump --format=custom --file={target} DATABASE")
+    if target.exists():
+        raise StoreUnavailable(f"{target} is there already; choose another name")
+    partial = target.with_name(f"{target.name}.partial")
+    with _engine(location) as engine, translated(location):
+        with engine.begin() as connection:
+            schema.check(connection)
+        try:
+            # Nobody else may read what has the secrets of deals in it.
+            os.close(os.open(partial, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600))
+            _copy(engine, partial)
+            partial.rename(target)
+            _sync(target.parent)
+        except OSError as error:
+            raise StoreUnavailable(f"cannot write {target}: {error.strerror}") from error
+        finally:
+            partial.unlink(missing_ok=True)
+    return BackedUp(where=str(location), target=target, size=target.stat().st_size)
+
+
+def _existing(where: str | None) -> Location:
+    location = locate(where)
+    if location.path is not None and not location.path.is_file():
+        raise StoreUnavailable(f"there is no database at {location}")
+    return location
+
+
+@contextmanager
+def _engine(location: Location) -> Iterator[Engine]:
+    engine = reading_engine(location)
+    try:
+        yield engine
+    finally:
+        engine.dispose()
+
+
+# ---- backup
+
+
+def _copy(engine: Engine, target: Path) -> None:
+    with closing(engine.raw_connection()) as source, closing(sqlite3.connect(target, isolation_level=None)) as copy:
+        assert isinstance(source.driver_connection, sqlite3.Connection)
+        # All pages in one step: one moment, and writers are not held up, because they write to the log.
+        source.driver_connection.backup(copy)
+        # The copy is to be one file.
+        copy.execute("PRAGMA journal_mode = DELETE")
+        (said,) = copy.execute("PRAGMA quick_check(1)").fetchone()
+        if said != "ok":
+            raise StoreCorrupt(f"the copy is damaged, so the database may be too: {said}; run carpet-server db check")
+    _sync(target)
+
+
+def _sync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+# ---- check
+
+_COUNTS: Final = (
+    select(func.count()).select_from(players),
+    select(func.count()).select_from(races).where(races.c.phase == "running"),
+    select(func.count()).select_from(records),
+)
+
+
+def _faults(connection: Connection, location: Location) -> Faults:
+    looks: tuple[Callable[[Connection], Faults], ...] = (_storage_faults, _record_faults, _race_faults, _running_faults)
+    for look in looks:
+        try:
+            with translated(location):
+                found = list(look(connection))
+        except StoreCorrupt as error:
+            yield str(error)
+            # What cannot be read makes everything after it wrong, or look so.
+            return
+        yield from found
+
+
+def _storage_faults(connection: Connection) -> Faults:
+    if connection.dialect.name != "sqlite":
+        return
+    for (said,) in connection.exec_driver_sql("PRAGMA integrity_check"):
+        if said != "ok":
+            yield f"the file is damaged: {said}"
+    for table, row, parent, _ in connection.exec_driver_sql("PRAGMA foreign_key_check"):
+        yield f"row {row} of {table} belongs to nothing in {parent}"
+
+
+def _record_faults(connection: Connection) -> Faults:
+    joined = select(records, races.c.room, races.c.number, races.c.phase).join_from(records, races, races.c.id == records.c.race)
+    for row in connection.execute(joined, execution_options={"yield_per": READ_AT_ONCE}):
+        try:
+            record = decode_record(row.record, row.digest)
+            audit(record)
+        except (BadDocument, BadRecord) as error:
+            yield f"record of race {row.race}: {error}"
+            continue
+        if (record.room, record.race, "over") != (row.room, row.number, row.phase):
+            yield f"record of race {row.race}: it is of race {record.race} of {record.room}, the race of that id is another, or not over"
+        yield from _seat_faults(connection, row.race, record)
+
+
+def _seat_faults(connection: Connection, race: str, record: Record) -> Faults:
+    rows = connection.execute(select(seats).where(seats.c.race == race).order_by(seats.c.seat)).all()
+    kept = [(row.seat, row.name, row.bot, row.state, row.place, row.home) for row in rows]
+    if kept != [(number, seat.name, seat.bot, seat.state, seat.place, seat.home) for number, seat in enumerate(record.seats)]:
+        yield f"seats of race {race}: they are not those of its record"
+
+
+def _race_faults(connection: Connection) -> Faults:
+    recorded = select(races.c.id).join_from(races, records, records.c.race == races.c.id, isouter=True)
+    for race in connection.scalars(recorded.where(races.c.phase == "over", records.c.race.is_(None))):
+        yield f"race {race}: it is over and has no record"
+    known = select(commands.c.race).distinct().join_from(commands, races, races.c.id == commands.c.race, isouter=True)
+    for race in connection.scalars(known.where(races.c.id.is_(None))):
+        yield f"commands of race {race}: there is no such race"
+
+
+def _running_faults(connection: Connection) -> Faults:
+    running = running_races(connection)
+    yield from (damaged.what for damaged in running.damaged)
+    for race in running.races:
+        yield from _replay_faults(race)
+
+
+def _replay_faults(running: RunningRace) -> Faults:
+    opened = running.opened
+    try:
+        race = Race(room=opened.room, number=opened.number, options=opened.options, secret=opened.secret, software=opened.software)
+        for taken in running.commands:
+            race.apply(taken.command, taken.at_ms)
+    except (UnknownRules, Refusal) as error:
+        yield f"race {opened.race} cannot be brought back: {error}"
+
+
+def _notes(connection: Connection) -> Iterator[str]:
+    if connection.dialect.name == "postgresql":
+        for setting in ("fsync", "full_page_writes"):
+            if connection.exec_driver_sql(f"SHOW {setting}").scalar() != "on":
+                yield f"the server runs with {setting} = off: what is written may be lost with the power"

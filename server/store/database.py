@@ -1,0 +1,319 @@
+"""The store in a database: SQLite or PostgreSQL, by SQLAlchemy Core.
+
+One connection writes. What a batch is judged by is in the ledger, which knows all races that run, or is read within the batch's own
+transaction; so nothing but the database itself can keep a judged batch from being written, and a batch is written whole or not at all.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final, TypeAlias, TypeVar
+
+from sqlalchemy import Column, Connection, Row, Select, func, select, tuple_
+
+from protocol.record import Record
+from server.store import schema
+from server.store.documents import BadDocument, decode_command, decode_options, decode_record
+from server.store.engines import FileLock, lock_with_connection, reading_engine, translated, writing_engine
+from server.store.errors import EntryRefused, StoreCorrupt
+from server.store.ledger import Ledger
+from server.store.locations import Location, locate
+from server.store.port import (
+    CommandTaken,
+    DamagedRace,
+    Mark,
+    PlayedRace,
+    PlayedSeat,
+    Player,
+    PlayerMade,
+    PlayerRenamed,
+    PlayerSeen,
+    RaceOpened,
+    RaceOver,
+    Rated,
+    Rating,
+    Request,
+    Running,
+    RunningRace,
+    name_key,
+)
+from server.store.rows import Rows, Written, rows_of
+from server.store.schema import Upgraded
+from server.store.sweep import Sweep
+from server.store.tables import commands, players, races, records, seats
+
+ASKED_AT_ONCE: Final = 10_000
+"""Values in one IN (…); databases take some 30,000."""
+
+Value = TypeVar("Value", str, bytes)
+AnyRow: TypeAlias = Row[*tuple[Any, ...]]
+
+
+class DatabaseStore:
+    """A store that this process alone writes to while it is open. `upgraded` says what opening did to the tables."""
+
+    waits = True
+
+    def __init__(self, location: Location, *, migrations: Path = schema.MIGRATIONS) -> None:
+        """Makes what is not there, upgrades what is old. Raises StoreInUse, StoreTooNew, StoreForeign and the other errors of a store."""
+        self._location = location
+        self._state: _State | None = None
+        self._lock: FileLock | None = None
+        with translated(location):
+            if location.path is not None:
+                make_file(location.path)
+                self._lock = FileLock(location.path)
+            self._writer = writing_engine(location)
+            self._reader = reading_engine(location)
+            if location.path is None:
+                lock_with_connection(self._writer, location)
+            try:
+                with self._writer.begin() as connection:
+                    self.upgraded: Upgraded = schema.upgrade(connection, migrations)
+            except BaseException:
+                self.close()
+                raise
+
+    def close(self) -> None:
+        self._reader.dispose()
+        self._writer.dispose()
+        if self._lock is not None:
+            self._lock.release()
+            self._lock = None
+
+    # ---- writing
+
+    def write(self, requests: Sequence[Request]) -> tuple[EntryRefused | None, ...]:
+        state, self._state = self._state, None
+        with translated(self._location), self._writer.begin() as connection:
+            if state is None:
+                state = _State(connection)
+            outcomes = state.write(connection, requests)
+        # Kept only now: after an error, what the database has is read anew.
+        self._state = state
+        return outcomes
+
+    # ---- reading
+
+    def running(self) -> Running:
+        with self._reading() as connection:
+            return running_races(connection)
+
+    def player(self, player: str) -> Player | None:
+        return self._one_player(select(players).where(players.c.id == player))
+
+    def player_by_token_hash(self, token_hash: bytes) -> Player | None:
+        return self._one_player(select(players).where(players.c.token_hash == token_hash))
+
+    def name_taken(self, name: str) -> bool:
+        return self._one_player(select(players).where(players.c.name_key == name_key(name))) is not None
+
+    def record(self, race: str) -> Record | None:
+        with self._reading() as connection:
+            row = connection.execute(select(records).where(records.c.race == race)).one_or_none()
+        if row is None:
+            return None
+        try:
+            return decode_record(row.record, row.digest)
+        except BadDocument as error:
+            raise StoreCorrupt(f"{self._location}: the record of race {race} cannot be read: {error}") from error
+
+    def history(self, player: str, *, limit: int, before: Mark | None = None) -> tuple[PlayedRace, ...]:
+        own = (
+            select(seats.c.race, seats.c.seat, seats.c.finished_at_ms, races.c.room, races.c.number, races.c.options)
+            .join_from(seats, races, races.c.id == seats.c.race)
+            .where(seats.c.player == player)
+            .order_by(seats.c.finished_at_ms.desc(), seats.c.race.desc())
+            .limit(limit)
+        )
+        if before is not None:
+            own = own.where(tuple_(seats.c.finished_at_ms, seats.c.race) < (before.finished_at_ms, before.race))
+        with self._reading() as connection:
+            rows = connection.execute(own).all()
+            seated = _seats_of(connection, [row.race for row in rows])
+        try:
+            return tuple(_played_race(row, tuple(seated[row.race])) for row in rows)
+        except BadDocument as error:
+            raise StoreCorrupt(f"{self._location}: the history of player {player} cannot be read: {error}") from error
+
+    def ladder(self, limit: int) -> tuple[Player, ...]:
+        rated = select(players).where(players.c.mu.is_not(None))
+        best_first = rated.order_by((players.c.mu - 3 * players.c.sigma).desc(), players.c.name_key).limit(limit)
+        with self._reading() as connection:
+            return tuple(_player(row) for row in connection.execute(best_first))
+
+    def _one_player(self, query: Select[Any]) -> Player | None:
+        with self._reading() as connection:
+            row = connection.execute(query).one_or_none()
+        return _player(row) if row is not None else None
+
+    @contextmanager
+    def _reading(self) -> Iterator[Connection]:
+        with translated(self._location), self._reader.begin() as connection:
+            yield connection
+
+
+class _State:
+    """What the writer knows of what is stored: made from the database, then kept in step with it."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._ledger = Ledger()
+        last = select(commands.c.race, func.max(commands.c.sequence), func.max(commands.c.number), func.count()).group_by(commands.c.race)
+        logged = {race: (sequence, number, rows) for race, sequence, number, rows in connection.execute(last)}
+        self._next_number = 1 + max((number for _, number, _ in logged.values()), default=0)
+        for race in connection.scalars(select(races.c.id).where(races.c.phase == "running")):
+            self._ledger.running[race] = logged[race][0] if race in logged else 0
+        self._sweep = Sweep(sum(rows for _, _, rows in logged.values()))
+
+    def write(self, connection: Connection, requests: Sequence[Request]) -> tuple[EntryRefused | None, ...]:
+        written: list[list[Written] | EntryRefused] = [_rows_or_refusal(request) for request in requests]
+        self._look_up(connection, requests)
+        fit = [request for request, rows in zip(requests, written, strict=True) if isinstance(rows, list)]
+        judged = iter(self._ledger.judge(fit))
+        rows = Rows()
+        outcomes: list[EntryRefused | None] = []
+        for each in written:
+            refused = each if isinstance(each, EntryRefused) else next(judged)
+            if refused is None:
+                assert isinstance(each, list)
+                rows.add(each)
+            outcomes.append(refused)
+        rows.write(connection, self._next_number)
+        self._next_number += len(rows.commands)
+        self._sweep.step(connection, added=len(rows.commands), running=self._ledger.running)
+        return tuple(outcomes)
+
+    def _look_up(self, connection: Connection, requests: Sequence[Request]) -> None:
+        """Give the ledger what the requests will be judged by: who there is of the players they name, and what they want to be new."""
+        wanted = _Wanted(requests)
+        ledger = self._ledger
+        for mapping in (ledger.names, ledger.holders, ledger.tokens, ledger.ended):
+            mapping.clear()
+        for column, values in ((players.c.id, wanted.players), (players.c.name_key, wanted.names)):
+            for row in _where_in(connection, select(players), column, values):
+                ledger.names[row.id] = row.name_key
+                ledger.holders[row.name_key] = row.id
+        for row in _where_in(connection, select(players), players.c.token_hash, wanted.tokens):
+            ledger.tokens[row.token_hash] = row.id
+        for row in _where_in(connection, select(races.c.id), races.c.id, wanted.races):
+            ledger.ended[row.id] = None
+
+
+class _Wanted:
+    def __init__(self, requests: Sequence[Request]) -> None:
+        self.players: set[str] = set()
+        self.names: set[str] = set()
+        self.tokens: set[bytes] = set()
+        self.races: set[str] = set()
+        for request in requests:
+            for entry in request:
+                match entry:
+                    case PlayerMade(player=player, name=name, token_hash=token_hash):
+                        self.players.add(player)
+                        self.names.add(name_key(name))
+                        self.tokens.add(token_hash)
+                    case PlayerRenamed(player=player, name=name):
+                        self.players.add(player)
+                        self.names.add(name_key(name))
+                    case PlayerSeen(player=player) | Rated(player=player):
+                        self.players.add(player)
+                    case RaceOver(players=seated):
+                        self.players.update(player for player in seated if player is not None)
+                    case RaceOpened(race=race):
+                        self.races.add(race)
+                    case _:
+                        pass
+
+
+def open_database(where: str | None = None) -> DatabaseStore:
+    """The store at a path or URL, or at the usual place. Raises StoreError."""
+    return DatabaseStore(locate(where))
+
+
+def make_file(path: Path) -> None:
+    """The database's file, for its owner alone: it holds the secrets of deals that are being played."""
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+
+
+def _rows_or_refusal(request: Request) -> list[Written] | EntryRefused:
+    try:
+        return rows_of(request)
+    except EntryRefused as refused:
+        return refused
+
+
+def _where_in(connection: Connection, query: Select[Any], column: Column[Any], values: Iterable[Value]) -> Iterator[AnyRow]:
+    left = sorted(values)
+    while left:
+        now, left = left[:ASKED_AT_ONCE], left[ASKED_AT_ONCE:]
+        yield from connection.execute(query.where(column.in_(now)))
+
+
+def running_races(connection: Connection) -> Running:
+    """All races that run, read within the connection's transaction."""
+    opened = connection.execute(select(races).where(races.c.phase == "running").order_by(races.c.opened_at_ms, races.c.id)).all()
+    logged: dict[str, list[AnyRow]] = {row.id: [] for row in opened}
+    # From one end to the other, as it lies there: the log has no index by race.
+    for row in connection.execute(select(commands).order_by(commands.c.number), execution_options={"yield_per": ASKED_AT_ONCE}):
+        if row.race in logged:
+            logged[row.race].append(row)
+    whole: list[RunningRace] = []
+    damaged: list[DamagedRace] = []
+    for row in opened:
+        try:
+            whole.append(_running_race(row, logged[row.id]))
+        except BadDocument as error:
+            damaged.append(DamagedRace(row.id, f"race {row.id} cannot be brought back: {error}"))
+    return Running(tuple(whole), tuple(damaged))
+
+
+def _running_race(row: AnyRow, logged: Iterable[AnyRow]) -> RunningRace:
+    """A race from its row and its commands, in order. Raises BadDocument."""
+    opened = RaceOpened(
+        race=row.id,
+        room=row.room,
+        number=row.number,
+        options=decode_options(row.options),
+        secret=row.secret,
+        software=row.software,
+        at_ms=row.opened_at_ms,
+    )
+    taken: list[CommandTaken] = []
+    for sequence, logged_row in enumerate(logged, 1):
+        if logged_row.sequence != sequence:
+            raise BadDocument(f"command {sequence} is missing: command {logged_row.sequence} is in its place")
+        try:
+            command = decode_command(logged_row.command)
+        except BadDocument as error:
+            raise BadDocument(f"command {sequence}: {error}") from error
+        taken.append(CommandTaken(race=row.id, sequence=sequence, at_ms=logged_row.at_ms, command=command))
+    return RunningRace(opened, tuple(taken))
+
+
+def _player(row: AnyRow) -> Player:
+    rating = Rating(row.mu, row.sigma, row.races) if row.mu is not None else None
+    return Player(id=row.id, name=row.name, created_at_ms=row.created_at_ms, seen_at_ms=row.seen_at_ms, rating=rating)
+
+
+def _seats_of(connection: Connection, wanted: Iterable[str]) -> dict[str, list[PlayedSeat]]:
+    query = select(seats).order_by(seats.c.race, seats.c.seat)
+    found: dict[str, list[PlayedSeat]] = {}
+    for row in _where_in(connection, query, seats.c.race, wanted):
+        found.setdefault(row.race, []).append(PlayedSeat(row.player, row.name, row.bot, row.state, row.place, row.home))
+    return found
+
+
+def _played_race(row: AnyRow, seated: tuple[PlayedSeat, ...]) -> PlayedRace:
+    return PlayedRace(
+        race=row.race,
+        room=row.room,
+        number=row.number,
+        rules=decode_options(row.options).rules,
+        finished_at_ms=row.finished_at_ms,
+        seat=row.seat,
+        seats=seated,
+    )

@@ -1,0 +1,94 @@
+"""Values to the text that is stored, and back: commands, options, records.
+
+A command is the JSON list `[version, tag, fields]`. The tags are names of their own, so that a class can be renamed without making journals
+unreadable; they are never changed or used again. A change to a command's fields that old text does not fit takes a new version.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+
+from protocol.record import BadRecord, Record, digest, from_json
+from protocol.views import RaceOptions
+from server.race.commands import (
+    Command,
+    GetReady,
+    LeaveSeat,
+    LoseLine,
+    MeasureLine,
+    PlayMove,
+    RegainLine,
+    ResignSeat,
+    StopSeat,
+    TakeSeat,
+)
+
+VERSION: Final = 1
+
+TAGS: Final[dict[str, type[Command]]] = {
+    "take-seat": TakeSeat,
+    "leave-seat": LeaveSeat,
+    "measure-line": MeasureLine,
+    "get-ready": GetReady,
+    "play-move": PlayMove,
+    "stop-seat": StopSeat,
+    "resign-seat": ResignSeat,
+    "lose-line": LoseLine,
+    "regain-line": RegainLine,
+}
+
+
+class BadDocument(ValueError):
+    """Stored text that is not what it should be. Says what it is instead."""
+
+
+_TAG_OF: Final[dict[type[Command], str]] = {command: tag for tag, command in TAGS.items()}
+_FRAME: Final = msgspec.json.Decoder(tuple[int, str, msgspec.Raw])
+_FIELDS: Final[dict[str, msgspec.json.Decoder[Command]]] = {tag: msgspec.json.Decoder(command) for tag, command in TAGS.items()}
+_ENCODER: Final = msgspec.json.Encoder()
+
+
+def encode_command(command: Command) -> str:
+    return _ENCODER.encode((VERSION, _TAG_OF[type(command)], command)).decode()
+
+
+def decode_command(text: str) -> Command:
+    """Raises BadDocument."""
+    try:
+        version, tag, fields = _FRAME.decode(text)
+        if version != VERSION:
+            raise BadDocument(f"a command of version {version}, where this program reads {VERSION}")
+        if tag not in _FIELDS:
+            raise BadDocument(f"a command {tag!r}, which this program does not know")
+        return _FIELDS[tag].decode(fields)
+    except (msgspec.DecodeError, UnicodeError) as error:
+        raise BadDocument(f"not a command: {error}") from error
+
+
+def encode_options(options: RaceOptions) -> str:
+    return _ENCODER.encode(options).decode()
+
+
+def decode_options(text: str) -> RaceOptions:
+    """Raises BadDocument."""
+    try:
+        return msgspec.json.decode(text, type=RaceOptions)
+    except (msgspec.DecodeError, UnicodeError) as error:
+        raise BadDocument(f"not the options of a race: {error}") from error
+
+
+def encode_record(record: Record) -> str:
+    return _ENCODER.encode(record).decode()
+
+
+def decode_record(text: str, stored_digest: str) -> Record:
+    """The record, once its digest is that of its text and the one stored beside it. Raises BadDocument."""
+    try:
+        record = from_json(text)
+    except BadRecord as error:
+        raise BadDocument(str(error)) from error
+    if not record.digest == digest(record) == stored_digest:
+        raise BadDocument("the record's digest is not that of its text: it was altered")
+    return record

@@ -1,0 +1,137 @@
+"""What a batch is judged by before anything of it is written: which races run and how far, and whose which name is.
+
+Shared by all stores, so that they refuse alike. It takes back what a refused request has done to it. Where a whole batch could not be
+written, it knows more than is there: its owner makes a new one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypeVar, assert_never
+
+from protocol.text import clean_name
+from server.store.errors import EntryRefused, NameTaken
+from server.store.port import (
+    CommandTaken,
+    Entry,
+    PlayerMade,
+    PlayerRenamed,
+    PlayerSeen,
+    RaceAborted,
+    RaceOpened,
+    RaceOver,
+    Rated,
+    Request,
+    name_key,
+)
+
+Key = TypeVar("Key")
+Value = TypeVar("Value")
+
+_ABSENT = object()
+
+
+class Ledger:
+    """running: race to its last sequence. names: player to the key of his name. holders: the other way round.
+
+    tokens: token hash to player. ended: races that are known to be over or aborted; it need only hold those that a batch opens.
+    All players that a batch names, and who hold the names and tokens it wants, have to be in there before it is judged.
+    """
+
+    def __init__(self) -> None:
+        self.running: dict[str, int] = {}
+        self.names: dict[str, str] = {}
+        self.holders: dict[str, str] = {}
+        self.tokens: dict[bytes, str] = {}
+        self.ended: dict[str, None] = {}
+        self._undo: list[tuple[dict[Any, Any], Any, Any]] = []
+
+    def judge(self, requests: Sequence[Request]) -> tuple[EntryRefused | None, ...]:
+        """One outcome a request, in order, each judged after those before it that were not refused."""
+        outcomes: list[EntryRefused | None] = []
+        for request in requests:
+            self._undo.clear()
+            try:
+                for entry in request:
+                    self._take(entry)
+            except EntryRefused as refused:
+                self._take_back()
+                outcomes.append(refused)
+            else:
+                outcomes.append(None)
+        return tuple(outcomes)
+
+    def _take(self, entry: Entry) -> None:
+        match entry:
+            case CommandTaken(race=race, sequence=sequence):
+                last = self._last(race)
+                if sequence != last + 1:
+                    raise EntryRefused(f"race {race}: command {sequence} cannot follow command {last}")
+                self._set(self.running, race, sequence)
+            case RaceOpened(race=race):
+                if race in self.running or race in self.ended:
+                    raise EntryRefused(f"race {race} was opened before")
+                self._set(self.running, race, 0)
+            case RaceOver(race=race, players=players, record=record):
+                self._last(race)
+                if len(players) != len(record.seats):
+                    raise EntryRefused(f"race {race}: {len(players)} players for {len(record.seats)} seats")
+                for player in players:
+                    if player is not None:
+                        self._check_player(player)
+                self._end(race)
+            case RaceAborted(race=race):
+                self._last(race)
+                self._end(race)
+            case PlayerMade(player=player, name=name, token_hash=token_hash):
+                if player in self.names or token_hash in self.tokens:
+                    raise EntryRefused(f"player {player} or his token is known already")
+                self._set(self.tokens, token_hash, player)
+                self._name(player, name)
+            case PlayerRenamed(player=player, name=name):
+                self._check_player(player)
+                self._name(player, name)
+            case PlayerSeen(player=player) | Rated(player=player):
+                self._check_player(player)
+            case _:
+                assert_never(entry)
+
+    def _last(self, race: str) -> int:
+        last = self.running.get(race)
+        if last is None:
+            raise EntryRefused(f"race {race} is not running")
+        return last
+
+    def _end(self, race: str) -> None:
+        self._remove(self.running, race)
+        self._set(self.ended, race, None)
+
+    def _check_player(self, player: str) -> None:
+        if player not in self.names:
+            raise EntryRefused(f"there is no player {player}")
+
+    def _name(self, player: str, name: str) -> None:
+        if not name or clean_name(name) != name:
+            raise EntryRefused(f"{name!r} is not a name as it is kept: printable, one line, at most 24 characters")
+        key = name_key(name)
+        if self.holders.get(key, player) != player:
+            raise NameTaken(name)
+        if player in self.names:
+            self._remove(self.holders, self.names[player])
+        self._set(self.names, player, key)
+        self._set(self.holders, key, player)
+
+    def _set(self, mapping: dict[Key, Value], key: Key, value: Value) -> None:
+        self._undo.append((mapping, key, mapping.get(key, _ABSENT)))
+        mapping[key] = value
+
+    def _remove(self, mapping: dict[Key, Value], key: Key) -> None:
+        self._undo.append((mapping, key, mapping.pop(key)))
+
+    def _take_back(self) -> None:
+        while self._undo:
+            mapping, key, value = self._undo.pop()
+            if value is _ABSENT:
+                del mapping[key]
+            else:
+                mapping[key] = value

@@ -1,0 +1,52 @@
+"""Where a store is, from what the host wrote: a path, a URL, or nothing for the usual place."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from platformdirs import user_data_path
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.exc import ArgumentError
+
+from server.store.errors import StoreUnavailable
+
+HOME_VARIABLE = "CARPET_HOME"
+FILE_NAME = "carpet.sqlite3"
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """path: the file of a SQLite database, None for a PostgreSQL one."""
+
+    url: URL
+    path: Path | None
+
+    def __str__(self) -> str:
+        """For people: without the password."""
+        return str(self.path) if self.path is not None else self.url.set(drivername="postgresql").render_as_string(hide_password=True)
+
+
+def default_path() -> Path:
+    """`carpet.sqlite3` in the user's data folder, or in the folder that CARPET_HOME names."""
+    home = os.environ.get(HOME_VARIABLE)
+    return (Path(home) if home else user_data_path("carpet-race")) / FILE_NAME
+
+
+def locate(where: str | None) -> Location:
+    """where: a path, `sqlite:///PATH` or `postgresql://…`. Raises StoreUnavailable for anything else."""
+    if where is None or "://" not in where:
+        path = Path(where).expanduser() if where else default_path()
+        return Location(URL.create("sqlite+pysqlite", database=str(path)), path)
+    try:
+        url = make_url(where)
+    except (ArgumentError, ValueError) as error:
+        raise StoreUnavailable("that is not the URL of a database: it reads postgresql://USER:PASSWORD@HOST/NAME") from error
+    match url.get_backend_name():
+        case "sqlite" if url.database and url.database != ":memory:":
+            return Location(url.set(drivername="sqlite+pysqlite"), Path(url.database))
+        case "postgresql" | "postgres":
+            return Location(url.set(drivername="postgresql+psycopg"), None)
+        case name:
+            raise StoreUnavailable(f"races are kept in a SQLite file or in PostgreSQL; {name}:// is neither")

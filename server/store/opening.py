@@ -1,0 +1,17 @@
+"""A store from what the host wrote: a database by path or URL, the usual file, or nothing kept at all."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from server.store.database import open_database
+from server.store.memory import MemoryStore
+from server.store.port import Store
+
+NOTHING_KEPT: Final = "memory"
+"""In the place of a path or URL: a store that ends with the server."""
+
+
+def open_store(where: str | None = None) -> Store:
+    """Raises StoreError with one sentence for whatever is wrong."""
+    return MemoryStore() if where == NOTHING_KEPT else open_database(where)

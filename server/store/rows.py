@@ -1,0 +1,180 @@
+"""The entries of a batch as rows, in an order in which each statement finds what it needs and runs once for many."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+from typing import Any, TypeAlias, assert_never
+
+from sqlalchemy import Connection, Executable, bindparam, insert, update
+
+from server.store.documents import encode_command, encode_options, encode_record
+from server.store.errors import EntryRefused
+from server.store.port import (
+    CommandTaken,
+    Entry,
+    PlayerMade,
+    PlayerRenamed,
+    PlayerSeen,
+    RaceAborted,
+    RaceOpened,
+    RaceOver,
+    Rated,
+    Request,
+    name_key,
+)
+from server.store.tables import commands, players, races, records, seats
+
+Row: TypeAlias = dict[str, Any]
+Written: TypeAlias = tuple[Executable, Row]
+
+# SQLAlchemy keeps the names of columns for itself; hence `of` and `to_`.
+_this_player = update(players).where(players.c.id == bindparam("of"))
+_this_race = update(races).where(races.c.id == bindparam("of"))
+
+_MAKE_PLAYER = insert(players)
+_RENAME = _this_player.values(name=bindparam("to_name"), name_key=bindparam("to_key"))
+_SEE = _this_player.values(seen_at_ms=bindparam("to"))
+_RATE = _this_player.values(mu=bindparam("to_mu"), sigma=bindparam("to_sigma"), races=bindparam("to_races"))
+_OPEN_RACE = insert(races)
+_TAKE_COMMAND = insert(commands)
+_END_RACE = _this_race.values(phase=bindparam("to_phase"), ended_at_ms=bindparam("to_end"), reason=bindparam("to_reason"))
+_WRITE_RECORD = insert(records)
+_SEAT = insert(seats)
+
+
+class Rows:
+    """The rows of the requests added, of which `write` makes one run of statements."""
+
+    def __init__(self) -> None:
+        self.commands: list[Row] = []
+        self._players: list[Written] = []
+        self._races: list[Row] = []
+        self._records: list[Row] = []
+        self._seats: list[Row] = []
+        self._ends: list[Row] = []
+
+    def add(self, written: Iterable[Written]) -> None:
+        for statement, row in written:
+            if statement is _TAKE_COMMAND:
+                self.commands.append(row)
+            elif statement is _OPEN_RACE:
+                self._races.append(row)
+            elif statement is _WRITE_RECORD:
+                self._records.append(row)
+            elif statement is _SEAT:
+                self._seats.append(row)
+            elif statement is _END_RACE:
+                self._ends.append(row)
+            else:
+                self._players.append((statement, row))
+
+    def write(self, connection: Connection, first_number: int) -> None:
+        """first_number: of the first command; the others follow."""
+        # Players in the order of the requests: a name that one gives up another may take.
+        for statement, rows in groupby(self._players, key=lambda written: written[0]):
+            connection.execute(statement, [row for _, row in rows])
+        for number, row in enumerate(self.commands, first_number):
+            row["number"] = number
+        for statement, many in (
+            (_OPEN_RACE, self._races),
+            (_TAKE_COMMAND, self.commands),
+            (_WRITE_RECORD, self._records),
+            (_SEAT, self._seats),
+            (_END_RACE, self._ends),
+        ):
+            if many:
+                connection.execute(statement, many)
+
+
+def rows_of(request: Request) -> list[Written]:
+    """Raises EntryRefused for what has no form in a database: text that is not Unicode, numbers beyond 64 bits."""
+    try:
+        written = [row for entry in request for row in _rows(entry)]
+        for _, row in written:
+            _check(row)
+    except (ValueError, OverflowError) as error:
+        raise EntryRefused(f"an entry that cannot be stored: {error}") from error
+    return written
+
+
+def _check(row: Row) -> None:
+    for column, value in row.items():
+        if type(value) is str:
+            value.encode()
+            if "\0" in value:
+                raise ValueError(f"{column} has a null character")
+        elif type(value) is int and not -(2**63) <= value < 2**63:
+            raise OverflowError(f"{column} is {value}")
+
+
+def _rows(entry: Entry) -> Iterator[Written]:
+    match entry:
+        case CommandTaken():
+            document = encode_command(entry.command)
+            yield _TAKE_COMMAND, {"race": entry.race, "sequence": entry.sequence, "at_ms": entry.at_ms, "command": document}
+        case RaceOpened():
+            yield _OPEN_RACE, _race_row(entry)
+        case RaceOver():
+            yield from _over_rows(entry)
+        case RaceAborted():
+            yield _END_RACE, {"of": entry.race, "to_phase": "aborted", "to_end": entry.at_ms, "to_reason": entry.reason}
+        case PlayerMade():
+            yield _MAKE_PLAYER, _player_row(entry)
+        case PlayerRenamed():
+            yield _RENAME, {"of": entry.player, "to_name": entry.name, "to_key": name_key(entry.name)}
+        case PlayerSeen():
+            yield _SEE, {"of": entry.player, "to": entry.at_ms}
+        case Rated(rating=rating):
+            yield _RATE, {"of": entry.player, "to_mu": rating.mu, "to_sigma": rating.sigma, "to_races": rating.races}
+        case _:
+            assert_never(entry)
+
+
+def _race_row(entry: RaceOpened) -> Row:
+    return {
+        "id": entry.race,
+        "room": entry.room,
+        "number": entry.number,
+        "options": encode_options(entry.options),
+        "secret": entry.secret,
+        "software": entry.software,
+        "opened_at_ms": entry.at_ms,
+        "phase": "running",
+    }
+
+
+def _player_row(entry: PlayerMade) -> Row:
+    return {
+        "id": entry.player,
+        "name": entry.name,
+        "name_key": name_key(entry.name),
+        "token_hash": entry.token_hash,
+        "created_at_ms": entry.at_ms,
+        "seen_at_ms": entry.at_ms,
+    }
+
+
+def _over_rows(entry: RaceOver) -> Iterator[Written]:
+    record = entry.record
+    yield (
+        _WRITE_RECORD,
+        {"race": entry.race, "record": encode_record(record), "digest": record.digest, "finished_at_ms": entry.at_ms},
+    )
+    # The ledger has refused what has more players than seats, or fewer.
+    for number, (player, seat) in enumerate(zip(entry.players, record.seats, strict=False)):
+        yield (
+            _SEAT,
+            {
+                "race": entry.race,
+                "seat": number,
+                "player": player,
+                "name": seat.name,
+                "bot": seat.bot,
+                "state": seat.state,
+                "place": seat.place,
+                "home": seat.home,
+                "finished_at_ms": entry.at_ms,
+            },
+        )
+    yield _END_RACE, {"of": entry.race, "to_phase": "over", "to_end": entry.at_ms, "to_reason": None}

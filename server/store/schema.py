@@ -1,0 +1,87 @@
+"""The version of the tables: what a database has, what the program needs, and the way from the one to the other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from alembic import command
+from alembic.config import Config
+from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import Connection, inspect
+
+from server.store.errors import StoreForeign, StoreTooNew, StoreTooOld
+from server.store.tables import metadata
+
+MIGRATIONS: Final = Path(__file__).parent / "migrations"
+VERSION_TABLE: Final = "carpet_schema"
+"""Not Alembic's usual name: a PostgreSQL schema may be shared with a program that uses that."""
+
+
+@dataclass(frozen=True, slots=True)
+class Upgraded:
+    """before: None for a database without tables. steps: what was done, oldest first, one sentence each; none when nothing was to do."""
+
+    before: str | None
+    now: str
+    steps: tuple[str, ...]
+
+    def __str__(self) -> str:
+        if not self.steps:
+            return f"schema {self.now}: nothing to do"
+        return f"schema {self.before or 'none'} → {self.now}: {' '.join(self.steps)}"
+
+
+def version(connection: Connection) -> str | None:
+    """The version that the database has; None when it has none of our tables. Raises StoreForeign."""
+    tables = set(inspect(connection).get_table_names())
+    if VERSION_TABLE in tables:
+        return MigrationContext.configure(connection, opts={"version_table": VERSION_TABLE}).get_current_revision()
+    # A SQLite file is one program's; a PostgreSQL schema may be several programs', as long as they do not want the same names.
+    in_the_way = tables if connection.dialect.name == "sqlite" else tables & set(metadata.tables)
+    if in_the_way:
+        raise StoreForeign(f"there are tables of another program ({', '.join(sorted(in_the_way))}); choose another database")
+    return None
+
+
+def newest(migrations: Path = MIGRATIONS) -> str:
+    """The version that this program works with."""
+    head = ScriptDirectory(str(migrations)).get_current_head()
+    assert head is not None
+    return head
+
+
+def check(connection: Connection, migrations: Path = MIGRATIONS) -> str:
+    """The version, when it is the one this program works with. Raises StoreTooOld, StoreTooNew, StoreForeign."""
+    found = version(connection)
+    _refuse_newer(found, migrations)
+    if found != newest(migrations):
+        had = "has no tables yet" if found is None else f"has schema {found}"
+        raise StoreTooOld(f"the database {had}, this program works with {newest(migrations)}: run carpet-server db upgrade")
+    return found
+
+
+def upgrade(connection: Connection, migrations: Path = MIGRATIONS) -> Upgraded:
+    """Bring the tables to the newest version within the connection's transaction. Raises StoreTooNew, StoreForeign."""
+    before = version(connection)
+    _refuse_newer(before, migrations)
+    head = newest(migrations)
+    if before == head:
+        return Upgraded(before, head, ())
+    script = ScriptDirectory(str(migrations))
+    steps = tuple(step.doc for step in reversed(list(script.walk_revisions(before or "base", head))) if step.revision != before)
+    config = Config(attributes={"connection": connection, "version_table": VERSION_TABLE})
+    # The parser of that option reads % as the beginning of something.
+    config.set_main_option("script_location", str(migrations).replace("%", "%%"))
+    command.upgrade(config, "head")
+    return Upgraded(before, head, steps)
+
+
+def _refuse_newer(found: str | None, migrations: Path) -> None:
+    known = {step.revision for step in ScriptDirectory(str(migrations)).walk_revisions()}
+    if found is not None and found not in known:
+        raise StoreTooNew(
+            f"the database has schema {found}, made by a newer carpet-race; this one works with {newest(migrations)}: update it"
+        )

@@ -1,0 +1,115 @@
+"""The tables, as they are now. How they became so is in `migrations`; a test compares the two.
+
+`commands` is a log, not a table to look things up in: rows are added at its end only, in the order in which they were taken, so that a
+commit writes a few pages, however many races run. So it has no index by race and no foreign key: the store's ledger sees to what they would
+(measured: an index costs four times the processor time of a command). It is read from end to end when a server starts; the commands
+of races that are over are swept out, so it stays as small as what runs.
+"""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    BigInteger,
+    CheckConstraint,
+    Column,
+    Double,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    SmallInteger,
+    Table,
+    Text,
+    text,
+)
+
+metadata = MetaData(
+    naming_convention={
+        "ix": "%(table_name)s_%(column_0_N_name)s",
+        "uq": "%(table_name)s_%(column_0_N_name)s_key",
+        "ck": "%(table_name)s_%(constraint_name)s_check",
+        "fk": "%(table_name)s_%(column_0_N_name)s_fkey",
+        "pk": "%(table_name)s_pkey",
+    }
+)
+
+# Only a column that is called INTEGER is SQLite's own row number, and costs no index.
+RowNumber = BigInteger().with_variant(Integer(), "sqlite")
+
+# Compared by code point everywhere, not by the rules of whatever language the database was made for.
+Key = Text().with_variant(Text(collation="C"), "postgresql")
+
+players = Table(
+    "players",
+    metadata,
+    Column("id", Key, primary_key=True),
+    Column("name", Text, nullable=False),
+    Column("name_key", Key, nullable=False, unique=True),
+    Column("token_hash", LargeBinary, nullable=False, unique=True),
+    Column("created_at_ms", BigInteger, nullable=False),
+    Column("seen_at_ms", BigInteger, nullable=False),
+    Column("mu", Double, nullable=True),
+    Column("sigma", Double, nullable=True),
+    Column("races", Integer, nullable=False, server_default=text("0")),
+)
+
+races = Table(
+    "races",
+    metadata,
+    Column("id", Key, primary_key=True),
+    Column("room", Text, nullable=False),
+    Column("number", Integer, nullable=False),
+    Column("options", Text, nullable=False),
+    Column("secret", LargeBinary, nullable=False),
+    Column("software", Text, nullable=False),
+    Column("opened_at_ms", BigInteger, nullable=False),
+    Column("phase", Text, CheckConstraint("phase IN ('running', 'over', 'aborted')", name="phase"), nullable=False),
+    Column("ended_at_ms", BigInteger, nullable=True),
+    Column("reason", Text, nullable=True),
+)
+"""reason: why it was aborted."""
+
+Index(
+    "races_running",
+    races.c.id,
+    sqlite_where=races.c.phase == "running",
+    postgresql_where=races.c.phase == "running",
+)
+
+commands = Table(
+    "commands",
+    metadata,
+    Column("number", RowNumber, primary_key=True, autoincrement=False),
+    Column("race", Key, nullable=False),
+    Column("sequence", Integer, nullable=False),
+    Column("at_ms", BigInteger, nullable=False),
+    Column("command", Text, nullable=False),
+)
+"""Of running races; those of others may be there until they are swept out."""
+
+records = Table(
+    "records",
+    metadata,
+    Column("race", Key, ForeignKey("races.id"), primary_key=True),
+    Column("record", Text, nullable=False),
+    Column("digest", Text, nullable=False),
+    Column("finished_at_ms", BigInteger, nullable=False),
+)
+
+seats = Table(
+    "seats",
+    metadata,
+    Column("race", Key, ForeignKey("races.id"), primary_key=True),
+    Column("seat", SmallInteger, primary_key=True, autoincrement=False),
+    Column("player", Key, ForeignKey("players.id"), nullable=True),
+    Column("name", Text, nullable=False),
+    Column("bot", Text, nullable=True),
+    Column("state", Text, nullable=False),
+    Column("place", SmallInteger, nullable=False),
+    Column("home", SmallInteger, nullable=False),
+    Column("finished_at_ms", BigInteger, nullable=False),
+)
+"""Of races that are over: who sat where and what came of it, as their records have it, to look up by player."""
+
+Index("seats_of_player", seats.c.player, seats.c.finished_at_ms, seats.c.race)
