@@ -170,8 +170,8 @@ class _State:
 
     def write(self, connection: Connection, requests: Sequence[Request]) -> tuple[EntryRefused | None, ...]:
         written: list[list[Written] | EntryRefused] = [_rows_or_refusal(request) for request in requests]
-        self._look_up(connection, requests)
         fit = [request for request, rows in zip(requests, written, strict=True) if isinstance(rows, list)]
+        self._look_up(connection, fit)
         judged = iter(self._ledger.judge(fit))
         rows = Rows()
         outcomes: list[EntryRefused | None] = []

@@ -1,0 +1,68 @@
+"""What the tests of the store share: entries by short calls, and races with true records."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from protocol.record import Record
+from protocol.views import RaceOptions
+from server.race.commands import Command, PlayMove
+from server.store.port import CommandTaken, Entry, PlayerMade, RaceOpened, RaceOver, Store
+from tests.server.race.racing import SECRET, WINNABLE, Driven, greedy_line, started
+
+NOW = 1_700_000_000_000
+
+
+def made(player: str, name: str | None = None, *, at: int = 0) -> PlayerMade:
+    return PlayerMade(player=player, name=name or player.title(), token_hash=player.encode().ljust(32, b"."), at_ms=NOW + at)
+
+
+def opened(race: str, *, at: int = 0, options: RaceOptions | None = None) -> RaceOpened:
+    return RaceOpened(
+        race=race,
+        room="ABCDEF",
+        number=1,
+        options=options or RaceOptions(deal=WINNABLE),
+        secret=SECRET,
+        software="carpet-server 0",
+        at_ms=NOW + at,
+    )
+
+
+def taken(race: str, sequence: int, command: Command | None = None, *, at: int = 0) -> CommandTaken:
+    return CommandTaken(race=race, sequence=sequence, at_ms=NOW + at, command=command or PlayMove(0, sequence, "s"))
+
+
+@cache
+def driven() -> Driven:
+    """A race that seat 0 wins."""
+    race = started(round_trips=(0, 40))
+    for ply, move in enumerate(greedy_line(WINNABLE)):
+        race.do(PlayMove(0, ply, move), 100 * (ply + 1))
+        if ply < 12:
+            race.do(PlayMove(1, ply, move), 100 * (ply + 1) + 50)
+    race.finish()
+    return race
+
+
+def won() -> Record:
+    return driven().record
+
+
+def over(race: str, *players: str | None, at: int = 0) -> RaceOver:
+    return RaceOver(race=race, record=won(), players=players or (None, None), at_ms=NOW + at)
+
+
+def logged(race: str) -> list[CommandTaken]:
+    """The commands of `driven`, as they would be journalled."""
+    return [
+        CommandTaken(race=race, sequence=sequence, at_ms=at_ms, command=command)
+        for sequence, (command, at_ms) in enumerate(driven().log, 1)
+    ]
+
+
+def write(store: Store, *entries: Entry) -> None:
+    """One request, which has to be taken."""
+    (refused,) = store.write([entries])
+    if refused is not None:
+        raise refused

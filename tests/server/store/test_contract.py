@@ -1,0 +1,259 @@
+"""What every store promises, on each of them."""
+
+from __future__ import annotations
+
+import pytest
+
+from protocol.text import NAME_LENGTH
+from protocol.views import RaceOptions
+from server.race.commands import TakeSeat
+from server.store.database import DatabaseStore
+from server.store.errors import EntryRefused, NameTaken
+from server.store.port import (
+    Entry,
+    Mark,
+    PlayerRenamed,
+    PlayerSeen,
+    RaceAborted,
+    Rated,
+    Rating,
+    Running,
+    RunningRace,
+    Store,
+    name_key,
+    race_id,
+)
+from tests.server.store.keeping import NOW, driven, logged, made, opened, over, taken, won, write
+
+
+def names(store: Store, *players: str) -> list[str | None]:
+    return [player.name if player is not None else None for player in map(store.player, players)]
+
+
+def test_an_empty_store_has_nothing(store: Store) -> None:
+    assert store.running() == Running((), ())
+    assert store.player("anna") is None
+    assert store.player_by_token_hash(b"?") is None
+    assert not store.name_taken("Anna")
+    assert store.record("r") is None
+    assert store.history("anna", limit=10) == ()
+    assert store.ladder(10) == ()
+    assert store.write([]) == ()
+
+
+# ---- players
+
+
+def test_a_player_is_known_by_id_and_by_token(store: Store) -> None:
+    write(store, made("anna", at=5))
+    anna = store.player("anna")
+    assert anna is not None
+    assert (anna.id, anna.name, anna.created_at_ms, anna.seen_at_ms, anna.rating) == ("anna", "Anna", NOW + 5, NOW + 5, None)
+    assert store.player_by_token_hash(made("anna").token_hash) == anna
+    assert store.player_by_token_hash(b"another") is None
+
+
+@pytest.mark.parametrize(("name", "same"), [("Anna", "aNNA"), ("Straße", "STRASSE"), ("Ἀθηνᾶ", "ἀθηνᾶ"), ("Ａnna", "Anna")])
+def test_a_name_is_taken_in_every_case_and_width_of_its_letters(store: Store, name: str, same: str) -> None:
+    write(store, made("a", name))
+    assert store.name_taken(same)
+    with pytest.raises(NameTaken, match="another player's"):
+        write(store, made("b", same))
+    assert store.player("b") is None
+    assert store.player_by_token_hash(made("b").token_hash) is None
+
+
+def test_a_name_that_is_given_up_is_free_and_its_new_case_is_the_players_own(store: Store) -> None:
+    write(store, made("anna"))
+    write(store, PlayerRenamed(player="anna", name="ANNA"))
+    write(store, PlayerRenamed(player="anna", name="Berta"))
+    assert not store.name_taken("Anna")
+    write(store, made("second", "Anna"))
+    with pytest.raises(NameTaken):
+        write(store, PlayerRenamed(player="second", name="berta"))
+    assert names(store, "anna", "second") == ["Berta", "Anna"]
+
+
+def test_names_may_be_swapped_in_one_request(store: Store) -> None:
+    write(store, made("a", "Anna"), made("b", "Berta"))
+    write(store, *[PlayerRenamed(player=player, name=name) for player, name in [("a", "x"), ("b", "Anna"), ("a", "Berta")]])
+    assert names(store, "a", "b") == ["Berta", "Anna"]
+
+
+@pytest.mark.parametrize("name", ["", " Anna", "An\x00na", "\x1b[31mAnna", "x" * (NAME_LENGTH + 1), "\ud800"])
+def test_a_name_that_was_not_cleaned_is_refused(store: Store, name: str) -> None:
+    with pytest.raises(EntryRefused):
+        write(store, made("a", name or "\u200b"))
+    assert store.player("a") is None
+
+
+def test_a_player_is_made_once(store: Store) -> None:
+    write(store, made("anna"))
+    with pytest.raises(EntryRefused, match="known already"):
+        write(store, made("anna", "Other"))
+
+
+def test_being_seen_and_rated_is_kept(store: Store) -> None:
+    write(store, made("anna"))
+    write(store, PlayerSeen(player="anna", at_ms=NOW + 7), Rated(player="anna", rating=Rating(27.25, 1 / 3, 4)))
+    anna = store.player("anna")
+    assert anna is not None
+    assert (anna.created_at_ms, anna.seen_at_ms, anna.rating) == (NOW, NOW + 7, Rating(27.25, 1 / 3, 4))
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [PlayerRenamed(player="nobody", name="x"), PlayerSeen(player="nobody", at_ms=1), Rated(player="nobody", rating=Rating(1, 1, 1))],
+    ids=lambda entry: type(entry).__name__,
+)
+def test_what_is_about_nobody_is_refused(store: Store, entry: Entry) -> None:
+    with pytest.raises(EntryRefused, match="no player nobody"):
+        write(store, entry)
+
+
+def test_the_ladder_has_the_surest_first_and_nobody_who_is_not_rated(store: Store) -> None:
+    ratings = {"steady": Rating(25, 1, 30), "bright": Rating(30, 8, 2), "b-equal": Rating(10, 1, 3), "A-equal": Rating(10, 1, 9)}
+    write(store, *[made(player) for player in [*ratings, "unrated"]])
+    write(store, *[Rated(player=player, rating=rating) for player, rating in ratings.items()])
+    assert [player.id for player in store.ladder(10)] == ["steady", "A-equal", "b-equal", "bright"]
+    assert [player.id for player in store.ladder(1)] == ["steady"]
+
+
+# ---- races
+
+
+def test_a_running_race_comes_back_with_all_its_commands_in_order(store: Store) -> None:
+    options = RaceOptions(rules="carpet", seats=2, bots=("deep",), deal='A "name"\n')
+    commands = logged("r")
+    write(store, opened("r", options=options))
+    for command in commands:
+        write(store, command)
+    assert store.running() == Running((RunningRace(opened("r", options=options), tuple(commands)),), ())
+
+
+def test_races_come_back_by_the_time_of_their_opening_each_with_its_own_commands(store: Store) -> None:
+    write(store, opened("late", at=9))
+    write(store, opened("b", at=3), opened("a", at=3))
+    for sequence in range(1, 6):
+        store.write([[taken(race, sequence)] for race in ("late", "a", "b")])
+    races = store.running().races
+    assert [race.opened.race for race in races] == ["a", "b", "late"]
+    assert all(race.commands == tuple(taken(race.opened.race, sequence) for sequence in range(1, 6)) for race in races)
+
+
+@pytest.mark.parametrize("sequence", [0, 1, 3, 4])
+def test_a_gap_or_a_repetition_in_a_races_commands_is_refused(store: Store, sequence: int) -> None:
+    write(store, opened("r"), taken("r", 1))
+    with pytest.raises(EntryRefused, match=f"race r: command {sequence} cannot follow command 1"):
+        write(store, taken("r", sequence))
+    write(store, taken("r", 2))
+    assert [command.sequence for command in store.running().races[0].commands] == [1, 2]
+
+
+def test_a_race_that_is_over_has_its_record_and_runs_no_more(store: Store) -> None:
+    write(store, made("anna"), opened("r"), *logged("r"))
+    write(store, over("r", "anna", None))
+    assert store.running() == Running((), ())
+    assert store.record("r") == won()
+    for entry in (taken("r", len(driven().log) + 1), over("r", "anna", None), RaceAborted(race="r", reason="no", at_ms=NOW)):
+        with pytest.raises(EntryRefused, match="race r is not running"):
+            write(store, entry)
+    with pytest.raises(EntryRefused, match="opened before"):
+        write(store, opened("r"))
+
+
+def test_the_last_command_and_the_record_are_one_request(store: Store) -> None:
+    *before, last = logged("r")
+    write(store, opened("r"), *before)
+    write(store, last, over("r"))
+    assert store.record("r") == won()
+    assert store.running().races == ()
+
+
+def test_an_aborted_race_leaves_no_record(store: Store) -> None:
+    write(store, opened("r"), taken("r", 1))
+    write(store, RaceAborted(race="r", reason="nobody came", at_ms=NOW))
+    assert store.running() == Running((), ())
+    assert store.record("r") is None
+
+
+@pytest.mark.parametrize("players", [("anna",), ("anna", None, None), ("anna", "nobody")])
+def test_a_record_needs_a_known_player_or_a_bot_on_every_seat(store: Store, players: tuple[str | None, ...]) -> None:
+    write(store, made("anna"), opened("r"))
+    with pytest.raises(EntryRefused):
+        write(store, over("r", *players))
+    assert store.record("r") is None
+    assert [race.opened.race for race in store.running().races] == ["r"]
+
+
+def test_history_is_newest_first_and_goes_on_where_a_page_ended(store: Store) -> None:
+    write(store, made("anna"), made("ben"), made("eve"))
+    for number, at in enumerate([10, 30, 20, 30, 30]):
+        write(store, opened(f"r{number}"), over(f"r{number}", "ben", "anna", at=at))
+    write(store, opened("other"), over("other", "eve", None, at=40))
+    pages: list[list[str]] = []
+    before: Mark | None = None
+    while page := store.history("anna", limit=2, before=before):
+        pages.append([race.race for race in page])
+        before = page[-1].mark
+    assert pages == [["r4", "r3"], ["r1", "r2"], ["r0"]]
+
+
+def test_a_line_of_history_says_who_sat_where_and_what_came_of_it(store: Store) -> None:
+    write(store, made("anna"), opened("r"), over("r", None, "anna", at=60))
+    (race,) = store.history("anna", limit=5)
+    assert (race.room, race.number, race.rules, race.seat, race.finished_at_ms) == ("ABCDEF", 1, "carpet", 1, NOW + 60)
+    assert [seat.player for seat in race.seats] == [None, "anna"]
+    kept = [(seat.name, seat.bot, seat.state, seat.place, seat.home) for seat in race.seats]
+    assert kept == [(seat.name, seat.bot, seat.state, seat.place, seat.home) for seat in won().seats]
+
+
+# ---- requests and batches
+
+
+def test_a_refused_request_leaves_no_trace_and_keeps_no_other_out(store: Store) -> None:
+    outcomes = store.write(
+        [
+            [made("anna"), opened("r"), taken("r", 1)],
+            [made("ben"), opened("s"), taken("s", 1), taken("r", 2), taken("s", 3)],
+            [taken("r", 2), taken("r", 3)],
+            [made("ben", "Anna")],
+            [taken("r", 5)],
+            [made("ben")],
+        ]
+    )
+    assert [type(outcome) for outcome in outcomes] == [type(None), EntryRefused, type(None), NameTaken, EntryRefused, type(None)]
+    assert store.running() == Running((RunningRace(opened("r"), (taken("r", 1), taken("r", 2), taken("r", 3))),), ())
+    assert names(store, "anna", "ben") == ["Anna", "Ben"]
+
+
+def test_a_whole_life_in_one_batch(store: Store) -> None:
+    requests = [[made("anna")], [opened("r")], *[[command] for command in logged("r")], [over("r", "anna", None)], [opened("r")]]
+    outcomes = store.write(requests)
+    assert outcomes[:-1] == (None,) * (len(requests) - 1)
+    assert isinstance(outcomes[-1], EntryRefused)
+    assert store.record("r") == won()
+    assert [race.race for race in store.history("anna", limit=9)] == ["r"]
+    assert store.running().races == ()
+
+
+def test_what_has_no_form_in_a_database_harms_nobody_else(database: DatabaseStore) -> None:
+    store = database
+    odd = [taken("r", 1, TakeSeat("p", "\ud800")), taken("r", 1, at=2**63)]
+    outcomes = store.write([[opened("r")], *[[entry] for entry in odd], [taken("r", 1)]])
+    assert [outcome is None for outcome in outcomes] == [True, False, False, True]
+    assert store.running().races[0].commands == (taken("r", 1),)
+
+
+def test_a_large_batch_is_taken_whole(store: Store) -> None:
+    races = [f"r{number}" for number in range(300)]
+    requests = [[made(race, f"P{race}"), opened(race), *[taken(race, sequence) for sequence in range(1, 40)]] for race in races]
+    assert store.write(requests) == (None,) * 300
+    assert sum(len(race.commands) for race in store.running().races) == 300 * 39
+    assert store.write([[over(race, race, None)] for race in races]) == (None,) * 300
+    assert store.running().races == ()
+
+
+def test_ids_of_races_are_their_room_number_and_some_chance() -> None:
+    assert race_id(room="KXQWZP", number=3, unique=b"\x01\xff") == "KXQWZP-3-01ff"
+    assert name_key("ＡNNA") == name_key("anna")

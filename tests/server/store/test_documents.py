@@ -1,0 +1,94 @@
+"""Commands as text: every command comes back as it was; what is not one is named."""
+
+from __future__ import annotations
+
+import json
+from typing import get_args
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from protocol.views import RaceOptions
+from server.race.commands import Command, GetReady, PlayMove, TakeSeat
+from server.store.documents import (
+    TAGS,
+    BadDocument,
+    decode_command,
+    decode_options,
+    decode_record,
+    encode_command,
+    encode_options,
+    encode_record,
+)
+from tests.server.store.keeping import won
+
+commands = st.one_of(*(st.builds(command) for command in TAGS.values()))
+
+
+@given(commands)
+def test_every_command_comes_back_as_it_was(command: Command) -> None:
+    text = encode_command(command)
+    assert decode_command(text) == command
+    assert "\0" not in text
+
+
+def test_every_command_has_a_tag_of_its_own() -> None:
+    assert set(TAGS.values()) == set(get_args(Command))
+
+
+def test_the_text_of_commands_stays_what_it_is() -> None:
+    """What is written today has to be read by every later program."""
+    assert encode_command(PlayMove(1, 7, "b3")) == '[1,"play-move",{"seat":1,"ply":7,"move":"b3"}]'
+    assert encode_command(TakeSeat("p", "Anna")) == '[1,"take-seat",{"player":"p","name":"Anna","bot":null,"seat":null}]'
+    assert encode_command(GetReady(0, b"\x00\xff")) == '[1,"get-ready",{"seat":0,"nonce":"AP8="}]'
+    assert list(TAGS) == [
+        "take-seat",
+        "leave-seat",
+        "measure-line",
+        "get-ready",
+        "play-move",
+        "stop-seat",
+        "resign-seat",
+        "lose-line",
+        "regain-line",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ('[2,"play-move",{"seat":1,"ply":7,"move":"b3"}]', "version 2, where this program reads 1"),
+        ('[1,"fly-away",{"seat":1}]', "'fly-away', which this program does not know"),
+        ('[1,"play-move",{"seat":1,"move":"b3"}]', "missing required field `ply`"),
+        ('[1,"play-move",{"seat":"1","ply":7,"move":"b3"}]', "Expected `int`"),
+        ('[1,"play-move"]', "not a command"),
+        ('{"seat":1}', "not a command"),
+        ("", "not a command"),
+    ],
+)
+def test_what_is_not_a_command_is_named(text: str, what: str) -> None:
+    with pytest.raises(BadDocument, match=what):
+        decode_command(text)
+
+
+@given(st.builds(RaceOptions, deal=st.none() | st.text(min_size=1, max_size=100)))
+def test_options_come_back_as_they_were(options: RaceOptions) -> None:
+    assert decode_options(encode_options(options)) == options
+
+
+def test_options_that_are_none_are_named() -> None:
+    with pytest.raises(BadDocument, match="not the options of a race"):
+        decode_options('{"seats": 99}')
+
+
+def test_a_record_comes_back_only_as_it_was_sealed() -> None:
+    text = encode_record(won())
+    assert decode_record(text, won().digest) == won()
+    altered = json.loads(text)
+    altered["started_at_ms"] += 1
+    for document, digest in ((json.dumps(altered), won().digest), (text, "0" * 64)):
+        with pytest.raises(BadDocument, match="it was altered"):
+            decode_record(document, digest)
+    with pytest.raises(BadDocument, match="not a record"):
+        decode_record("{}", "")

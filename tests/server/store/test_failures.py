@@ -1,0 +1,187 @@
+"""Full disks, locked, damaged and foreign files, servers that are gone: one clear error each, and nothing half-written."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from server.store import engines
+from server.store.database import DatabaseStore, open_database
+from server.store.errors import StoreBusy, StoreCorrupt, StoreForeign, StoreFull, StoreInUse, StoreUnavailable
+from server.store.opening import NOTHING_KEPT, open_store
+from tests.server.store.keeping import logged, made, opened, over, taken, won, write
+
+
+@pytest.fixture(autouse=True)
+def _little_patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engines, "BUSY_S", 1)
+
+
+@contextmanager
+def opened_store(where: str) -> Iterator[DatabaseStore]:
+    store = open_database(where)
+    try:
+        yield store
+    finally:
+        store.close()
+
+
+def pragma(store: DatabaseStore, text: str) -> int:
+    with store._writer.connect() as connection:
+        return int(connection.exec_driver_sql(f"PRAGMA {text}").scalar() or 0)
+
+
+def test_a_full_disk_is_said_and_what_was_there_stays(sqlite: str) -> None:
+    with opened_store(sqlite) as store:
+        write(store, opened("r"), taken("r", 1))
+        pragma(store, f"max_page_count = {pragma(store, 'page_count')}")
+        much = [[taken("r", sequence)] for sequence in range(2, 2000)]
+        for _ in range(2):
+            with pytest.raises(StoreFull, match=r"no space is left for .*carpet\.sqlite3; make room"):
+                store.write(much)
+            assert store.running().races[0].commands == (taken("r", 1),)
+        pragma(store, "max_page_count = 100000")
+        assert set(store.write(much)) == {None}
+        assert len(store.running().races[0].commands) == 1999
+
+
+def test_a_database_that_another_program_holds_is_busy_and_can_be_read(sqlite: str) -> None:
+    with opened_store(sqlite) as store:
+        write(store, opened("r"))
+        with closing(sqlite3.connect(sqlite, isolation_level=None)) as other:
+            other.execute("BEGIN IMMEDIATE")
+            with pytest.raises(StoreBusy, match="another program has held"):
+                write(store, taken("r", 1))
+            assert store.running().races[0].commands == ()
+        write(store, taken("r", 1))
+
+
+def test_postgres_tables_that_another_program_holds_are_busy(postgres: str) -> None:
+    psycopg = pytest.importorskip("psycopg")
+    with opened_store(postgres) as store:
+        write(store, opened("r"))
+        with psycopg.connect(postgres) as other:
+            other.execute("LOCK TABLE commands IN EXCLUSIVE MODE")
+            with store._writer.begin() as connection:
+                connection.exec_driver_sql("SET lock_timeout = 1")
+            with pytest.raises(StoreBusy, match="try again"):
+                write(store, taken("r", 1))
+        write(store, taken("r", 1))
+
+
+def test_a_postgres_line_that_breaks_is_said_and_made_anew(postgres: str) -> None:
+    with opened_store(postgres) as store:
+        write(store, opened("r"))
+        with store._writer.connect() as connection:
+            process = connection.exec_driver_sql("SELECT pg_backend_pid()").scalar()
+        with store._reader.connect() as reader:
+            reader.exec_driver_sql(f"SELECT pg_terminate_backend({process}, 5000)")
+        with pytest.raises(StoreUnavailable, match="cannot use postgresql://"):
+            write(store, taken("r", 1))
+        write(store, taken("r", 1))
+        assert store.running().races[0].commands == (taken("r", 1),)
+
+
+def test_a_file_that_is_no_database_is_damaged(sqlite: str) -> None:
+    Path(sqlite).write_bytes(b"not a database at all, but long enough to be looked at " * 100)
+    with pytest.raises(StoreCorrupt, match=r"carpet\.sqlite3 is damaged .*restore a backup"):
+        open_database(sqlite)
+
+
+def test_a_page_that_is_damaged_is_said_when_it_is_read(sqlite: str) -> None:
+    with opened_store(sqlite) as store:
+        for number in range(20):
+            write(store, opened(f"r{number}"), *logged(f"r{number}"), over(f"r{number}"))
+    with closing(sqlite3.connect(sqlite)) as file:
+        ((root,),) = file.execute("SELECT rootpage FROM sqlite_schema WHERE name = 'records'").fetchall()
+        ((size,),) = file.execute("PRAGMA page_size").fetchall()
+    with Path(sqlite).open("r+b") as raw:
+        raw.seek((root - 1) * size)
+        raw.write(os.urandom(size))
+    with opened_store(sqlite) as store, pytest.raises(StoreCorrupt, match="is damaged"):
+        store.record("r3")
+
+
+def alter(where: str, statement: str, *values: Any) -> None:
+    with closing(sqlite3.connect(where)) as file:
+        file.execute(statement, values)
+        file.commit()
+
+
+def test_a_record_that_was_altered_is_not_given_out(sqlite: str) -> None:
+    with opened_store(sqlite) as store:
+        write(store, opened("r"), over("r"))
+    alter(sqlite, "UPDATE records SET record = replace(record, ?, 'Mallory')", won().seats[0].name)
+    with opened_store(sqlite) as store, pytest.raises(StoreCorrupt, match=r"record of race r cannot be read: .* altered"):
+        store.record("r")
+
+
+@pytest.mark.parametrize(
+    ("statement", "what"),
+    [
+        ("DELETE FROM commands WHERE race = 'bad' AND sequence = 2", "command 2 is missing: command 3 is in its place"),
+        ("UPDATE commands SET command = '[1,\"fly\",{}]' WHERE race = 'bad' AND sequence = 3", "command 3: a command 'fly'"),
+        ("UPDATE races SET options = '[]' WHERE id = 'bad'", "not the options of a race"),
+    ],
+)
+def test_a_damaged_race_does_not_keep_the_others_from_coming_back(sqlite: str, statement: str, what: str) -> None:
+    with opened_store(sqlite) as store:
+        for race in ("good", "bad"):
+            write(store, opened(race), *[taken(race, sequence) for sequence in range(1, 4)])
+    alter(sqlite, statement)
+    with opened_store(sqlite) as store:
+        running = store.running()
+        assert [race.opened.race for race in running.races] == ["good"]
+        (damaged,) = running.damaged
+        assert damaged.race == "bad"
+        assert damaged.what.startswith("race bad cannot be brought back: ")
+        assert what in damaged.what
+
+
+def test_one_server_a_store(where: str) -> None:
+    with opened_store(where), pytest.raises(StoreInUse, match="another carpet-server uses"):
+        open_database(where)
+    with opened_store(where):
+        pass
+
+
+def test_a_database_of_another_program_is_left_alone(sqlite: str) -> None:
+    alter(sqlite, "CREATE TABLE cookies (host TEXT)")
+    with pytest.raises(StoreForeign, match="tables of another program \\(cookies\\)"):
+        open_database(sqlite)
+
+
+def test_a_folder_that_cannot_be_made_is_said(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StoreUnavailable, match=r"cannot use .*carpet\.sqlite3: "):
+        open_database(str(tmp_path / "file" / "carpet.sqlite3"))
+
+
+def test_a_server_that_is_not_there_is_said_without_its_password() -> None:
+    pytest.importorskip("psycopg")
+    with pytest.raises(StoreUnavailable) as caught:
+        open_database("postgresql://carpet:sesame@127.0.0.1:1/races")
+    assert "postgresql://carpet:***@127.0.0.1:1/races" in str(caught.value)
+    assert "sesame" not in str(caught.value)
+
+
+@pytest.mark.parametrize("where", ["mysql://host/races", "://", "http://example.org", "sqlite://", "sqlite:///:memory:"])
+def test_a_place_that_is_none_is_refused(where: str) -> None:
+    with pytest.raises(StoreUnavailable):
+        open_database(where)
+
+
+def test_a_place_may_be_a_url_a_path_or_the_usual_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CARPET_HOME", str(tmp_path / "home"))
+    for where, file in [(None, "home/carpet.sqlite3"), (str(tmp_path / "a b"), "a b"), (f"sqlite:///{tmp_path}/url", "url")]:
+        store = open_store(where)
+        write(store, made("anna"))
+        store.close()
+        assert (tmp_path / file).stat().st_mode & 0o777 == 0o600
+    assert not open_store(NOTHING_KEPT).waits

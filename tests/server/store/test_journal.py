@@ -1,0 +1,253 @@
+"""The journal: who waits for what, what shares a commit, and what becomes of writers when a commit fails or everything ends.
+
+Stores that wait are called in threads, of which Trio's autojump clock knows nothing; tests with one use the real clock, no timeouts, and
+a gate that they open themselves.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+
+import pytest
+import trio
+from trio.testing import MockClock, wait_all_tasks_blocked
+
+from server.store.database import DatabaseStore
+from server.store.errors import EntryRefused, JournalClosed, NameTaken, StoreBusy, StoreError
+from server.store.journal import Journal
+from server.store.memory import MemoryStore
+from server.store.port import Entry, Request
+from tests.server.store.keeping import made, opened, taken
+
+
+class GatedStore(MemoryStore):
+    """Each commit waits for `let_go`, in its thread; and fails while `failure` is set."""
+
+    waits = True  # type: ignore[assignment]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.batches: list[list[Request]] = []
+        self.failure: Exception | None = None
+        self._gate = threading.Semaphore(0)
+
+    def let_go(self, commits: int = 1) -> None:
+        self._gate.release(commits)
+
+    def write(self, requests: Sequence[Request]) -> tuple[EntryRefused | None, ...]:
+        self._gate.acquire()
+        self.batches.append(list(requests))
+        if self.failure is not None:
+            raise self.failure
+        return super().write(requests)
+
+
+@asynccontextmanager
+async def journalling(store: MemoryStore | DatabaseStore, **options: int) -> AsyncIterator[Journal]:
+    journal = Journal(store, **options)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(journal.run)
+        yield journal
+        journal.close()
+
+
+async def outcome_of(journal: Journal, outcomes: dict[str, BaseException | None], name: str, *entries: Entry) -> None:
+    try:
+        await journal.write(*entries)
+    except StoreError as error:
+        outcomes[name] = error
+    else:
+        outcomes[name] = None
+
+
+async def test_write_returns_once_it_is_written(autojump_clock: MockClock) -> None:
+    del autojump_clock
+    store = MemoryStore()
+    async with journalling(store) as journal:
+        await journal.write(opened("r"))
+        await journal.write(taken("r", 1), taken("r", 2))
+        assert [command.sequence for command in store.running().races[0].commands] == [1, 2]
+        assert await journal.ask(store.running) == store.running()
+
+
+async def test_nobody_is_told_before_the_commit() -> None:
+    store = GatedStore()
+    outcomes: dict[str, BaseException | None] = {}
+    async with journalling(store) as journal, trio.open_nursery() as nursery:
+        nursery.start_soon(outcome_of, journal, outcomes, "first", opened("r"))
+        await wait_all_tasks_blocked()
+        assert outcomes == {}
+        store.let_go()
+    assert outcomes == {"first": None}
+
+
+async def test_what_comes_during_a_commit_shares_the_next_one() -> None:
+    store = GatedStore()
+    outcomes: dict[str, BaseException | None] = {}
+    async with journalling(store) as journal, trio.open_nursery() as nursery:
+        nursery.start_soon(outcome_of, journal, outcomes, "first", opened("first"))
+        await wait_all_tasks_blocked()
+        for number in range(50):
+            nursery.start_soon(outcome_of, journal, outcomes, str(number), opened(str(number)))
+        await wait_all_tasks_blocked()
+        store.let_go(2)
+    assert [len(batch) for batch in store.batches] == [1, 50]
+    assert set(outcomes.values()) == {None}
+    assert (journal.statistics.batches, journal.statistics.requests, journal.statistics.largest) == (2, 51, 50)
+
+
+async def test_a_hundred_writers_make_few_transactions_and_keep_their_order(database: DatabaseStore) -> None:
+    async def race(name: str) -> None:
+        await journal.write(opened(name))
+        for sequence in range(1, 11):
+            await journal.write(taken(name, sequence))
+
+    async with journalling(database) as journal, trio.open_nursery() as nursery:
+        for number in range(100):
+            nursery.start_soon(race, f"r{number}")
+    # All of them wait for one commit at any time: about one a command of one race, eleven, where each for itself would make 1,100.
+    assert journal.statistics.requests == 1100
+    assert journal.statistics.batches <= 40
+    assert all([c.sequence for c in r.commands] == [*range(1, 11)] for r in database.running().races)
+
+
+async def test_a_refused_entry_is_its_writers_alone() -> None:
+    store = GatedStore()
+    outcomes: dict[str, BaseException | None] = {}
+    async with journalling(store) as journal, trio.open_nursery() as nursery:
+        for name, entry in {"anna": made("anna"), "thief": made("thief", "ANNA"), "gap": taken("r", 9), "race": opened("r")}.items():
+            nursery.start_soon(outcome_of, journal, outcomes, name, entry)
+            await wait_all_tasks_blocked()
+        store.let_go(2)
+    assert {name: type(outcome) for name, outcome in outcomes.items()} == {
+        "anna": type(None),
+        "thief": NameTaken,
+        "gap": EntryRefused,
+        "race": type(None),
+    }
+    assert journal.statistics.refused == 2
+
+
+async def test_a_failed_commit_fails_all_its_writers_and_the_next_one_works() -> None:
+    store = GatedStore()
+    outcomes: dict[str, BaseException | None] = {}
+    store.failure = StoreBusy("held by another")
+    async with journalling(store) as journal:
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(outcome_of, journal, outcomes, "a", opened("a"))
+            await wait_all_tasks_blocked()
+            nursery.start_soon(outcome_of, journal, outcomes, "b", opened("b"))
+            nursery.start_soon(outcome_of, journal, outcomes, "c", opened("c"))
+            await wait_all_tasks_blocked()
+            store.let_go(2)
+        errors = list(outcomes.values())
+        assert [type(error) for error in errors] == [StoreBusy] * 3
+        assert {str(error) for error in errors} == {"held by another"}
+        assert len({id(error) for error in errors}) == 3
+        assert store.running().races == ()
+        store.failure = None
+        store.let_go()
+        await journal.write(opened("a"))
+    assert journal.statistics.failed_batches == 2
+
+
+async def test_closing_writes_what_was_taken_and_takes_nothing_more() -> None:
+    store = GatedStore()
+    outcomes: dict[str, BaseException | None] = {}
+    async with trio.open_nursery() as nursery:
+        journal = Journal(store)
+        nursery.start_soon(journal.run)
+        nursery.start_soon(outcome_of, journal, outcomes, "committing", opened("a"))
+        await wait_all_tasks_blocked()
+        nursery.start_soon(outcome_of, journal, outcomes, "waiting", opened("b"))
+        await wait_all_tasks_blocked()
+        journal.close()
+        with pytest.raises(JournalClosed):
+            await journal.write(opened("c"))
+        store.let_go(2)
+        await journal.ended()
+    assert outcomes == {"committing": None, "waiting": None}
+    assert [race.opened.race for race in store.running().races] == ["a", "b"]
+
+
+async def test_a_cancelled_journal_writes_what_was_taken() -> None:
+    store = GatedStore()
+    outcomes: dict[str, BaseException | None] = {}
+    async with trio.open_nursery() as writers, trio.open_nursery() as nursery:
+        journal = Journal(store)
+        nursery.start_soon(journal.run)
+        writers.start_soon(outcome_of, journal, outcomes, "committing", opened("a"))
+        await wait_all_tasks_blocked()
+        writers.start_soon(outcome_of, journal, outcomes, "waiting", opened("b"))
+        await wait_all_tasks_blocked()
+        nursery.cancel_scope.cancel()
+        store.let_go(2)
+    assert outcomes == {"committing": None, "waiting": None}
+    with pytest.raises(JournalClosed):
+        await journal.write(opened("c"))
+
+
+async def test_a_cancelled_writer_leaves_its_entry_to_be_written() -> None:
+    store = GatedStore()
+    async with journalling(store) as journal:
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(journal.write, opened("a"))
+            await wait_all_tasks_blocked()
+            nursery.cancel_scope.cancel()
+        store.let_go()
+    assert [race.opened.race for race in store.running().races] == ["a"]
+
+
+async def test_a_writer_that_is_cancelled_already_writes_nothing(autojump_clock: MockClock) -> None:
+    del autojump_clock
+    store = MemoryStore()
+    async with journalling(store) as journal:
+        with trio.CancelScope() as scope:
+            scope.cancel()
+            await journal.write(opened("a"))
+        await journal.write(opened("b"))
+    assert [race.opened.race for race in store.running().races] == ["b"]
+
+
+async def test_a_full_queue_makes_writers_wait_and_loses_none_of_them() -> None:
+    store = GatedStore()
+    outcomes: dict[str, BaseException | None] = {}
+    async with journalling(store, queue=2) as journal, trio.open_nursery() as nursery:
+        for number in range(9):
+            nursery.start_soon(outcome_of, journal, outcomes, str(number), opened(str(number)))
+            await wait_all_tasks_blocked()
+        store.let_go(9)
+    assert [len(batch) for batch in store.batches] == [1, 2, 2, 2, 2]
+    assert set(outcomes.values()) == {None}
+    assert len(outcomes) == 9
+
+
+async def test_writers_that_wait_for_a_place_are_told_when_the_journal_closes() -> None:
+    store = GatedStore()
+    outcomes: dict[str, BaseException | None] = {}
+    async with journalling(store, queue=1) as journal, trio.open_nursery() as nursery:
+        for name in ("committing", "waiting", "outside"):
+            nursery.start_soon(outcome_of, journal, outcomes, name, opened(name))
+            await wait_all_tasks_blocked()
+        journal.close()
+        store.let_go(2)
+    assert {name: type(outcome) for name, outcome in outcomes.items()} == {
+        "committing": type(None),
+        "waiting": type(None),
+        "outside": JournalClosed,
+    }
+
+
+async def test_a_fault_of_the_program_ends_the_journal_and_leaves_nobody_waiting() -> None:
+    store = GatedStore()
+    outcomes: dict[str, BaseException | None] = {}
+    store.failure = ZeroDivisionError("a bug")
+    with pytest.RaisesGroup(ZeroDivisionError, allow_unwrapped=True, flatten_subgroups=True):
+        async with trio.open_nursery() as writers, journalling(store) as journal:
+            for name in ("committing", "waiting"):
+                writers.start_soon(outcome_of, journal, outcomes, name, opened(name))
+                await wait_all_tasks_blocked()
+            store.let_go(2)
+    assert {name: type(outcome) for name, outcome in outcomes.items()} == {"committing": StoreError, "waiting": StoreError}
