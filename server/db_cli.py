@@ -48,7 +48,7 @@ def db_check(database: DatabaseOption = None) -> None:
     for fault in checked.faults:
         typer.echo(f"wrong: {fault}", err=True)
     if checked.faults:
-        typer.echo(f"carpet-server: {checked.where} is not sound: {len(checked.faults)} things are wrong", err=True)
+        typer.echo(f"carpet-server: {checked.where} is not sound; wrong in all: {len(checked.faults)}", err=True)
         raise typer.Exit(1)
     counts = f"{checked.players} players, {checked.running} races running, {checked.records} records"
     typer.echo(f"sound: {checked.where}, schema {checked.schema}: {counts}")
