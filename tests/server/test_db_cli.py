@@ -58,3 +58,9 @@ def test_backup_says_where_the_copy_is(file: str, tmp_path: Path) -> None:
 def test_what_is_not_there_is_said_in_one_sentence(file: str, command: list[str]) -> None:
     result = run(*command, "--database", file)
     assert (result.exit_code, result.stderr) == (1, f"carpet-server: there is no database at {file}\n")
+
+
+def test_alone_it_shows_its_commands() -> None:
+    result = run()
+    assert result.exit_code == 0
+    assert all(f"  {command} " in result.stdout for command in ("check", "backup", "upgrade"))
