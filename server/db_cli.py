@@ -12,11 +12,7 @@ import typer
 from server.store import care
 from server.store.errors import StoreError
 
-db_app = typer.Typer(
-    help="What the server keeps: check it, copy it, bring it up to date.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-)
+db_app = typer.Typer(help="What the server keeps: check it, copy it, bring it up to date.", rich_markup_mode=None)
 
 DatabaseOption = Annotated[
     str | None,
@@ -27,6 +23,12 @@ DatabaseOption = Annotated[
         help="Path of a SQLite file, or postgresql://USER:PASSWORD@HOST/NAME; else the usual file in the user's data folder.",
     ),
 ]
+
+
+@db_app.callback(invoke_without_command=True)
+def _root(context: typer.Context) -> None:
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
 
 
 @contextmanager
@@ -48,7 +50,7 @@ def db_check(database: DatabaseOption = None) -> None:
     for fault in checked.faults:
         typer.echo(f"wrong: {fault}", err=True)
     if checked.faults:
-        typer.echo(f"carpet-server: {checked.where} is not sound: {len(checked.faults)} things are wrong", err=True)
+        typer.echo(f"carpet-server: {checked.where} is not sound; wrong in all: {len(checked.faults)}", err=True)
         raise typer.Exit(1)
     counts = f"{checked.players} players, {checked.running} races running, {checked.records} records"
     typer.echo(f"sound: {checked.where}, schema {checked.schema}: {counts}")

@@ -63,7 +63,7 @@ def upgrade(where: str | None = None) -> Upgraded:
 def check(where: str | None = None) -> Checked:
     """Read all of it, also while a server runs on it. Raises StoreError where there is nothing that could be checked."""
     location = _existing(where)
-    with _engine(location) as engine, translated(location), engine.begin() as connection:
+    with _engine(location) as engine, translated(location), engine.connect() as connection:
         found = schema.check(connection)
         faults = tuple(_faults(connection, location))
         # Counting may be what a damaged file cannot do any more.

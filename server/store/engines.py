@@ -127,7 +127,9 @@ class FileLock:
 
     def __init__(self, database: Path) -> None:
         """Raises StoreInUse."""
-        self._descriptor = os.open(database.with_name(f"{database.name}.lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        # Of the file itself: two names of one database are one database.
+        file = database.resolve()
+        self._descriptor = os.open(file.with_name(f"{file.name}.lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:

@@ -151,6 +151,13 @@ def test_one_server_a_store(where: str) -> None:
         pass
 
 
+def test_another_name_of_the_file_is_the_same_store(sqlite: str, tmp_path: Path) -> None:
+    with opened_store(sqlite):
+        (tmp_path / "alias").symlink_to(sqlite)
+        with pytest.raises(StoreInUse):
+            open_database(str(tmp_path / "alias"))
+
+
 def test_a_database_of_another_program_is_left_alone(sqlite: str) -> None:
     alter(sqlite, "CREATE TABLE cookies (host TEXT)")
     with pytest.raises(StoreForeign, match="tables of another program \\(cookies\\)"):

@@ -1,0 +1,168 @@
+"""What an acknowledged command costs: `python -m tests.bench.journal_cost [WHERE …]` from the top of the tree.
+
+WHERE is a folder for a SQLite file, or postgresql://…; by default a folder of its own in the current one and, when it answers, the
+PostgreSQL that the tests use, in a schema of its own. For each number of races, each with one command on its way at any time:
+- a second: commands acknowledged in a second, by writers that wait for nothing else;
+- p50, p99: milliseconds from a command to its acknowledgement;
+- batch: commands in one commit, on average; µs: processor time of this process for a command, the writers' own included;
+- paced: the same races, a command every two seconds each, in milliseconds p50 and p99, while the event loop is a third busy.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import secrets
+import shutil
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+from tempfile import mkdtemp
+from typing import Final
+
+import trio
+
+from protocol.views import RaceOptions
+from server.race.commands import PlayMove
+from server.store.database import DatabaseStore, open_database
+from server.store.journal import Journal
+from server.store.port import CommandTaken, RaceOpened
+
+WRITERS: Final = (1, 10, 100, 1_000, 10_000)
+SECONDS: Final = 4.0
+PACE_S: Final = 2.0
+POSTGRES: Final = os.environ.get("CARPET_TEST_POSTGRES", "postgresql://postgres@127.0.0.1:5432/test")
+
+runs = count(1)
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    per_second: float
+    p50_ms: float
+    p99_ms: float
+    batch: float
+    cpu_us: float
+
+
+def opened(race: str) -> RaceOpened:
+    return RaceOpened(race=race, room="BENCHM", number=1, options=RaceOptions(), secret=bytes(32), software="bench", at_ms=0)
+
+
+def taken(race: str, sequence: int) -> CommandTaken:
+    return CommandTaken(race=race, sequence=sequence, at_ms=1_700_000_000_000, command=PlayMove(sequence % 2, sequence, "b3"))
+
+
+async def measure(store: DatabaseStore, writers: int, *, pace_s: float | None) -> Measured:
+    delays: list[float] = []
+    journal = Journal(store)
+    run = next(runs)
+
+    async def write(number: int) -> None:
+        race = f"BENCHM-{run}-{number:016x}"
+        await journal.write(opened(race))
+        if number == writers - 1:
+            all_open.set()
+        await ready.wait()
+        due = time.perf_counter() + (number / writers * pace_s if pace_s else 0.0)
+        for sequence in count(1):
+            if pace_s is not None:
+                await trio.sleep(max(due - time.perf_counter(), 0))
+                due += pace_s
+            began = time.perf_counter()
+            await journal.write(taken(race, sequence))
+            delays.append(time.perf_counter() - began)
+
+    async def be_busy() -> None:
+        while True:
+            until = time.perf_counter() + 0.001
+            while time.perf_counter() < until:
+                pass
+            await trio.sleep(0.002)
+
+    all_open, ready = trio.Event(), trio.Event()
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(journal.run)
+        for number in range(writers):
+            nursery.start_soon(write, number)
+        await all_open.wait()
+        if pace_s is not None:
+            nursery.start_soon(be_busy)
+        ready.set()
+        # Everybody begins at once; what that costs is not looked at.
+        await trio.sleep(pace_s or 1.0)
+        delays.clear()
+        batches = journal.statistics.batches
+        cpu = time.process_time()
+        began = time.perf_counter()
+        await trio.sleep(SECONDS)
+        took = time.perf_counter() - began
+        cpu = time.process_time() - cpu
+        found = sorted(delays)
+        made = journal.statistics.batches - batches
+        nursery.cancel_scope.cancel()
+    assert found
+    return Measured(
+        per_second=len(found) / took,
+        p50_ms=found[len(found) // 2] * 1e3,
+        p99_ms=found[len(found) * 99 // 100] * 1e3,
+        batch=len(found) / max(made, 1),
+        cpu_us=cpu / len(found) * 1e6,
+    )
+
+
+def table(name: str, store: DatabaseStore) -> None:
+    print(f"\n{name}\n{'races':>7} {'a second':>10} {'p50 ms':>8} {'p99 ms':>8} {'batch':>8} {'µs':>7}   paced: p50 and p99 ms")
+    for writers in WRITERS:
+        full = trio.run(_measure, store, writers, None)
+        paced = trio.run(_measure, store, writers, PACE_S)
+        figures = f"{full.per_second:>10,.0f} {full.p50_ms:>8.2f} {full.p99_ms:>8.2f} {full.batch:>8.1f} {full.cpu_us:>7.1f}"
+        print(f"{writers:>7,} {figures}   {paced.per_second:>6,.0f}/s: {paced.p50_ms:.2f}  {paced.p99_ms:.2f}", flush=True)
+
+
+async def _measure(store: DatabaseStore, writers: int, pace_s: float | None) -> Measured:
+    return await measure(store, writers, pace_s=pace_s)
+
+
+@contextmanager
+def a_store(where: str) -> Iterator[DatabaseStore]:
+    if "://" not in where:
+        folder = mkdtemp(prefix="journal-cost-", dir=where)
+        try:
+            store = open_database(str(Path(folder) / "bench.sqlite3"))
+            yield store
+            store.close()
+        finally:
+            shutil.rmtree(folder)
+        return
+    import psycopg
+
+    with psycopg.connect(where, autocommit=True) as administrator:
+        schema = f"carpet_bench_{secrets.token_hex(4)}"
+        administrator.execute(f"CREATE SCHEMA {schema}")
+        try:
+            store = open_database(f"{where}{'&' if '?' in where else '?'}options=-csearch_path%3D{schema}")
+            yield store
+            store.close()
+        finally:
+            administrator.execute(f"DROP SCHEMA {schema} CASCADE")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="What an acknowledged command costs.")
+    parser.add_argument("where", nargs="*", default=[".", POSTGRES])
+    for where in parser.parse_args().where:
+        try:
+            with a_store(where) as store:
+                table(store._location.url.get_backend_name(), store)
+        except (ImportError, OSError) as error:
+            print(f"\n{where}: not measured: {error}")
+        except Exception as error:  # noqa: BLE001  (whatever the driver raises when no server answers)
+            print(f"\n{where}: not measured: {type(error).__name__}: {error}")
+
+
+if __name__ == "__main__":
+    main()
