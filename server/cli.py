@@ -18,11 +18,12 @@ import protocol
 from server.app import running
 from server.cli_deals import deals_app
 from server.cli_words import FileArgument, RulesArgument, SeedOption, fail, rules_of, seed_of, true_record
-from server.config import DEFAULT_PORT, BadSettings, Settings
+from server.config import DEFAULT_PORT, DEFAULT_WORKERS, BadSettings, Settings
 from server.net.listener import AddressUnavailable, UnusableTlsFiles
 from server.rules.catalogue import RULE_SETS, describe
 from server.rules.perft import perft, perft_divide
 from server.rules.walk import walk
+from server.solver.winnable import FalseNumber, check_first_winnable
 
 INTERRUPTED = 130
 
@@ -89,6 +90,7 @@ def serve(
         list[str] | None, typer.Option(help="Web origin whose pages may connect, as https://example.org; may be repeated.")
     ] = None,
     bot_pace: Annotated[Pace, typer.Option(help="House bots play at the pace of a person, or as fast as they can.")] = Pace.HUMAN,
+    workers: Annotated[int, typer.Option(help="Processes that look for winnable deals, at most.")] = DEFAULT_WORKERS,
     exit_with_parent: Annotated[bool, typer.Option(help="Stop when standard input ends, as it does when its writer dies.")] = False,
     log_level: Annotated[LogLevel, typer.Option(help="How much to log to standard error.")] = LogLevel.INFO,
 ) -> None:
@@ -107,6 +109,7 @@ def serve(
             max_rooms=max_rooms,
             origins=tuple(origin or ()),
             bots_wait=bot_pace is Pace.HUMAN,
+            workers=workers,
         )
     except BadSettings as error:
         fail(str(error), 2)
@@ -153,7 +156,14 @@ def verify(
 ) -> None:
     """Check a record: commitment, seed, deal, every move, the result. Says what is wrong and exits 1 otherwise."""
     record = true_record(file)
-    kind = f"the deal named {record.deal.name!r}" if record.deal.name is not None else "a deal that nobody could know or choose"
+    deal = record.deal
+    kind = f"the deal named {deal.name!r}" if deal.name is not None else "a deal that nobody could know or choose"
+    if deal.winnable:
+        try:
+            check_first_winnable(record.rules, bytes.fromhex(deal.secret), [bytes.fromhex(nonce) for nonce in deal.nonces], deal.k)
+        except FalseNumber as error:
+            fail(f"not a true record: {error}")
+        kind += f", the first that can be won (k = {deal.k})"
     typer.echo(f"verified: race {record.race} of {record.room}, {record.rules}, {kind}, {len(record.moves)} legal moves")
     for number, seat in sorted(enumerate(record.seats, 1), key=lambda item: item[1].place):
         typer.echo(f"{seat.place}. {seat.name} (seat {number}): {seat.state}, {seat.home} cards home at {seat.home_at_ms / 1000:.3f} s")
