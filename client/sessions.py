@@ -22,14 +22,14 @@ class UnknownBot(Failure):
     """There is no house bot of that name; the text lists those there are."""
 
 
-async def play_bot(bot: str, deal: str | None, *, name: str | None, settings: UiSettings) -> AppOutcome:
+async def play_bot(bot: str, deal: str | None, *, name: str | None, settings: UiSettings, winnable: bool = False) -> AppOutcome:
     """Race a house bot on a server of one's own."""
     # The server forgets everybody when it ends, so there is nothing to keep.
     identity = Identity(clean_name(name or "") or default_name())
     async with open_server() as url, open_link(url, identity) as link:
         welcome = await link.entered()
         check_bot(bot, welcome.bots)
-        return await _app(link, settings, StartBot(bot, deal))
+        return await _app(link, settings, StartBot(bot, deal, winnable))
 
 
 async def visit(url: str, request: OpenRace | JoinRace | None, *, name: str | None, settings: UiSettings) -> AppOutcome:

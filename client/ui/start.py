@@ -17,10 +17,11 @@ class StartHome:
 
 @dataclass(frozen=True, slots=True)
 class StartBot:
-    """A race against a house bot, at once. deal: the shuffle's name, None for a random one."""
+    """A race against a house bot, at once. deal: the shuffle's name, None for a random one; winnable: one that can be won."""
 
     bot: str
     deal: str | None = None
+    winnable: bool = False
 
 
 @dataclass(frozen=True, slots=True)
