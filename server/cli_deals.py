@@ -135,10 +135,16 @@ def winrate(
         fail(str(error), 2)
     first = seed_of(first_seed, "--first-seed")
     sample = Sample(rules=row.id, first=first, deals=deals, budget=budget, bots=tuple(dict.fromkeys(names)), thought_over=bot_deals)
+    odds: Odds | None = None
+    trouble, status = "", 1
     try:
         odds = trio.run(_measure, sample, processes or os.cpu_count() or 1)
     except* WorkerDied as group:
-        fail(str(group.exceptions[0]))
+        trouble = str(group.exceptions[0])
+    except* KeyboardInterrupt:
+        trouble, status = "stopped before all deals were looked at", 130
+    if odds is None:
+        fail(trouble, status)
     typer.echo(json.dumps(_document(odds)) if as_json else _text(odds, row.family))
 
 

@@ -60,8 +60,9 @@ class Share:
 def _wilson(hits: int, tries: int, side: int) -> float:
     share = hits / tries
     spread = _SPAN * sqrt(share * (1 - share) / tries + _SPAN**2 / (4 * tries**2))
-    # Rounding must not put the end of an interval beyond 0 or 1.
-    return min(max((share + _SPAN**2 / (2 * tries) + side * spread) / (1 + _SPAN**2 / tries), 0.0), 1.0)
+    end = (share + _SPAN**2 / (2 * tries) + side * spread) / (1 + _SPAN**2 / tries)
+    # Rounding must not put an end on the wrong side of the share, nor beyond 0 or 1.
+    return min(max(end, share), 1.0) if side > 0 else max(min(end, share), 0.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
