@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,15 +15,9 @@ from protocol.record import Record, to_json
 from protocol.server_messages import Error, Result, Started
 from protocol.server_messages import Room as RoomSnapshot
 from protocol.views import RaceOptions
-from tests.e2e.commands import carpet, running_server
+from tests.e2e.commands import carpet
 
 pytestmark = pytest.mark.e2e
-
-
-@pytest.fixture(scope="module")
-def url() -> Iterator[str]:
-    with running_server("--bot-pace", "full") as url:
-        yield url
 
 
 async def raced(url: str, options: RaceOptions) -> Record:
@@ -47,9 +40,11 @@ async def raced(url: str, options: RaceOptions) -> Record:
 
 
 @pytest.mark.parametrize("rules", ["carpet-whist", "persian-rug"])
-async def test_the_deal_is_the_first_that_can_be_won_and_the_commands_say_so(url: str, tmp_path: Path, rules: str) -> None:
+async def test_the_deal_is_the_first_that_can_be_won_and_the_commands_say_so(fast_server: str, tmp_path: Path, rules: str) -> None:
     with trio.fail_after(100):
-        record = await raced(url, RaceOptions(rules=rules, seats=2, bots=("random",), winnable=True, countdown_s=1, time_limit_s=10))
+        record = await raced(
+            fast_server, RaceOptions(rules=rules, seats=2, bots=("random",), winnable=True, countdown_s=1, time_limit_s=10)
+        )
     assert record.deal.winnable
     verified = carpet(tmp_path, "verify", "-", text=to_json(record))
     assert (verified.status, verified.err) == (0, "")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import pty
 import signal
 import subprocess
 import sys
@@ -121,6 +122,21 @@ def test_it_is_told_in_words_without_a_bar_where_there_is_no_terminal() -> None:
     assert "can be won: at least 0.00 % (95 % interval 0.00 % to 100.00 %)" in two_decks
     assert "Not every line of play is looked at with two decks" in two_decks
     assert "random: won 0 of 2" in two_decks
+
+
+@pytest.mark.e2e
+def test_on_a_terminal_a_bar_says_how_far_it_is() -> None:
+    master, slave = pty.openpty()
+    command = [sys.executable, "-m", "server.cli", "winrate", "carpet", "--deals", "60", "--bots", "none", "--json"]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=slave, text=True) as process:
+        os.close(slave)
+        stdout, _ = process.communicate(timeout=60)
+    drawn = os.read(master, 10_000).decode()
+    os.close(master)
+    assert json.loads(stdout)["deals"] == 60
+    shown = drawn.rstrip("\r\n").split("\r")
+    assert shown[1] == f"[{'.' * 30}] 0 of 60 games"
+    assert shown[-1] == f"[{'#' * 30}] 60 of 60 games"
 
 
 @pytest.mark.e2e
