@@ -34,6 +34,7 @@ class ErrorCode(StrEnum):
     SERVER_BUSY = "server/busy"
     SERVER_STOPPING = "server/stopping"
     INTERNAL = "server/internal"
+    NO_WINNABLE_DEAL = "server/no-winnable-deal"
     UNKNOWN_RULES = "room/unknown-rules"
     UNKNOWN_BOT = "room/unknown-bot"
     BAD_OPTIONS = "room/bad-options"
@@ -77,6 +78,7 @@ ERRORS: dict[ErrorCode, ErrorKind] = {
     ErrorCode.SERVER_BUSY: ErrorKind(Fault.SERVER, "The race has more to do than it can; try again in a moment."),
     ErrorCode.SERVER_STOPPING: ErrorKind(Fault.SERVER, "The server is stopping; no new race can be opened."),
     ErrorCode.INTERNAL: ErrorKind(Fault.SERVER, "Something went wrong on the server; its log says what."),
+    ErrorCode.NO_WINNABLE_DEAL: ErrorKind(Fault.SERVER, "No deal that can be won was found for this race; open it again."),
     ErrorCode.UNKNOWN_RULES: ErrorKind(Fault.CLIENT, "The server does not know that rule set."),
     ErrorCode.UNKNOWN_BOT: ErrorKind(Fault.CLIENT, "There is no house bot of that name."),
     ErrorCode.BAD_OPTIONS: ErrorKind(Fault.CLIENT, "Those options do not fit together."),

@@ -15,7 +15,9 @@ from server.lobby.players import Players
 from server.net.dispatch import Dispatch
 from server.net.listener import listening, tls_context
 from server.rooms.clock import Clock
+from server.rooms.dealing import DealFinder
 from server.rooms.registry import Rooms
+from server.workers import open_workers
 
 SOFTWARE = f"carpet-race {protocol.__version__}"
 
@@ -29,13 +31,14 @@ async def running(settings: Settings) -> AsyncIterator[str]:
     tls = None
     if settings.tls_cert is not None and settings.tls_key is not None:
         tls = tls_context(settings.tls_cert, settings.tls_key)
-    async with trio.open_nursery() as nursery:
+    async with open_workers(settings.workers) as workers, trio.open_nursery() as nursery:
         clock = Clock()
         rooms = Rooms(
             nursery,
             clock=clock,
             entropy=secrets.token_bytes,
             software=SOFTWARE,
+            find_deal=DealFinder(workers).find,
             max_rooms=settings.max_rooms,
             bots_wait=settings.bots_wait,
         )

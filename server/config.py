@@ -6,6 +6,8 @@ import math
 from dataclasses import dataclass
 
 DEFAULT_PORT = 7777
+DEFAULT_WORKERS = 1
+"""Of a machine with two processors, one is left to the event loop."""
 
 
 class BadSettings(ValueError):
@@ -17,6 +19,7 @@ class Settings:
     """host, port: where to listen; port 0 takes any free one. rate, burst: messages of one client, a second and at once.
 
     origins: web origins whose pages may connect. bots_wait: house bots play at the pace of a person, else as fast as they can.
+    workers: processes that look for winnable deals, at most; they are started when they are needed.
     """
 
     host: str = "127.0.0.1"
@@ -28,6 +31,7 @@ class Settings:
     max_rooms: int = 20_000
     origins: tuple[str, ...] = ()
     bots_wait: bool = True
+    workers: int = DEFAULT_WORKERS
 
     def __post_init__(self) -> None:
         if not 0 <= self.port <= 65535:
@@ -38,3 +42,5 @@ class Settings:
             raise BadSettings("--rate is a number above 0 and --burst at least 1")
         if self.max_rooms < 1:
             raise BadSettings("--max-rooms is at least 1")
+        if self.workers < 1:
+            raise BadSettings("--workers is at least 1")

@@ -15,7 +15,7 @@ from protocol.views import RaceOptions
 from server.rooms.bot_player import THOUGHTS
 from server.rooms.clock import Clock
 from server.rooms.codes import new_code, read_code
-from server.rooms.room import Close, Room, RoomPorts
+from server.rooms.room import Close, FindDeal, Room, RoomPorts
 
 
 class Rooms:
@@ -28,10 +28,14 @@ class Rooms:
         clock: Clock,
         entropy: Callable[[int], bytes],
         software: str,
+        find_deal: FindDeal,
         max_rooms: int = 20_000,
         bots_wait: bool = True,
     ) -> None:
-        """entropy(n): n random bytes fit for secrets. max_rooms: past it, opening is refused with `server/full`."""
+        """entropy(n): n random bytes fit for secrets. find_deal: for races that want a winnable one.
+
+        max_rooms: past it, opening is refused with `server/full`.
+        """
         self._nursery = nursery
         self._entropy = entropy
         self._max_rooms = max_rooms
@@ -45,6 +49,7 @@ class Rooms:
             clock=clock,
             entropy=entropy,
             owner=self,
+            find_deal=find_deal,
             bots_wait=bots_wait,
             thoughts=trio.CapacityLimiter(THOUGHTS),
             software=software,

@@ -30,6 +30,7 @@ from server.net.stream import SocketStream
 from server.rooms.clock import Clock
 from server.rooms.registry import Rooms
 from server.rooms.room import Room as ServedRoom
+from tests.server.rooms.playing import first_seed
 
 Kind = TypeVar("Kind")
 
@@ -180,7 +181,9 @@ class House:
     def __init__(self, nursery: trio.Nursery, *, rate: float, burst: int, max_rooms: int) -> None:
         self.clock = Clock()
         entropy = random.Random(5).randbytes
-        self.rooms = Rooms(nursery, clock=self.clock, entropy=entropy, software="test", max_rooms=max_rooms, bots_wait=False)
+        self.rooms = Rooms(
+            nursery, clock=self.clock, entropy=entropy, software="test", find_deal=first_seed, max_rooms=max_rooms, bots_wait=False
+        )
         self.players = Players(entropy=entropy)
         self.lobby = Lobby(self.rooms, self.players)
         self.dispatch = Dispatch(

@@ -17,12 +17,12 @@ from protocol.client_messages import LeaveRace, Move, Ready, Rematch, Resign, Sa
 from protocol.codec import JSON, MSGPACK, server_message_decoder
 from protocol.server_messages import CurrentView, Dealt, Error, PlayerView, Room, ServerMessage
 from protocol.views import RaceOptions, SeatState, View
-from server.race.machine import Seat
+from server.race.machine import DealWanted, Seat
 from server.rooms.clock import Clock
 from server.rooms.member import PlayerName
 from server.rooms.outgoing import Outgoing
 from server.rooms.registry import Rooms
-from server.rooms.room import Ask, Enter, Exit, RoomMessage
+from server.rooms.room import Ask, Enter, Exit, FindDeal, RoomMessage
 from server.rooms.room import Room as ServedRoom
 
 NONCE = "0f" * 16
@@ -138,13 +138,29 @@ class Guest:
         return seat
 
 
+async def first_seed(wanted: DealWanted) -> int | None:
+    """A search that finds every deal good enough."""
+    del wanted
+    return 0
+
+
 class Table:
     """Rooms, their clock, and everybody who is around."""
 
-    def __init__(self, nursery: trio.Nursery, *, seed: int = 1, max_rooms: int = 20, bots_wait: bool = False) -> None:
+    def __init__(
+        self, nursery: trio.Nursery, *, seed: int = 1, max_rooms: int = 20, bots_wait: bool = False, find_deal: FindDeal = first_seed
+    ) -> None:
         self.clock = Clock()
         self.entropy = random.Random(seed).randbytes
-        self.rooms = Rooms(nursery, clock=self.clock, entropy=self.entropy, software=SOFTWARE, max_rooms=max_rooms, bots_wait=bots_wait)
+        self.rooms = Rooms(
+            nursery,
+            clock=self.clock,
+            entropy=self.entropy,
+            software=SOFTWARE,
+            find_deal=find_deal,
+            max_rooms=max_rooms,
+            bots_wait=bots_wait,
+        )
         self.guests: list[Guest] = []
 
     def guest(self, name: str, *, round_trip_ms: int | None = 20, encoding: str = MSGPACK) -> Guest:
