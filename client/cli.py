@@ -43,6 +43,7 @@ Deal = Annotated[str | None, typer.Option(metavar="TEXT", help="A name for the s
 Rules = Annotated[
     str, typer.Option(metavar="ID", help="The rule set, such as carpet-free or crazy-quilt; `carpet-server rules list` shows all.")
 ]
+Winnable = Annotated[bool, typer.Option("--winnable", help="Only a deal that can be won; which one, still nobody knows.")]
 FourColour = Annotated[bool, typer.Option("--four-colour", "--four-color", help="A deck with a colour for each suit.")]
 ColourBlind = Annotated[bool, typer.Option("--colour-blind", "--color-blind", help="Colours that are told apart without red and green.")]
 Ascii = Annotated[bool, typer.Option("--ascii", help="Letters in place of suit signs and frames.")]
@@ -70,6 +71,7 @@ def play(
     bot: Annotated[str, typer.Option(metavar="NAME", help="The house bot to race: random, greedy or deep, weakest first.")] = "greedy",
     rules: Rules = "carpet",
     deal: Deal = None,
+    winnable: Winnable = False,
     name: Name = None,
     four_colour: FourColour = False,
     colour_blind: ColourBlind = False,
@@ -80,12 +82,12 @@ def play(
 
     The server is started for the game and ends with it.
     """
-    _check_options(rules=rules, deal=deal)
+    _check_options(rules=rules, deal=deal, winnable=winnable)
     settings = _settings(four_colour, colour_blind, ascii_only, no_bell)
     _need_terminal("play")
     from client.sessions import play_bot
 
-    _finish(_run(lambda: play_bot(bot, rules, deal, name=name, settings=settings)))
+    _finish(_run(lambda: play_bot(bot, rules, deal, name=name, settings=settings, winnable=winnable)))
 
 
 @app.command(epilog="Example: carpet host carpet.example --rules carpet-redeal --seats 3 --private")
@@ -96,6 +98,7 @@ def host(
     bot: Annotated[list[str] | None, typer.Option(metavar="NAME", help="A house bot for one of the seats; may be repeated.")] = None,
     private: Annotated[bool, typer.Option("--private", help="Not shown in the lobby: only for who has the code.")] = False,
     deal: Deal = None,
+    winnable: Winnable = False,
     time_limit: Annotated[int, typer.Option(metavar="S", min=10, max=3600, help="Seconds for the whole race.")] = 600,
     countdown: Annotated[int, typer.Option(metavar="S", min=1, max=10, help="Seconds from everybody being ready to the start.")] = 3,
     grace: Annotated[int, typer.Option(metavar="S", min=5, max=600, help="Seconds that a player may be away before he forfeits.")] = 60,
@@ -115,6 +118,7 @@ def host(
         bots=bot or [],
         public=not private,
         deal=deal,
+        winnable=winnable,
         time_limit_s=time_limit,
         countdown_s=countdown,
         grace_s=grace,
@@ -194,15 +198,32 @@ def verify(
 
     The shuffle, every move and the result are worked out again. Exit status 0 only when all of the record is true.
     """
+    _ask_server(["verify", "--", file])
+
+
+@app.command(epilog="Examples: carpet review race.json --seat 1  |  carpet demo --fast --json | carpet review -")
+def review(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="A record as JSON; - reads standard input.")],
+    seat: Annotated[int | None, typer.Option(metavar="N", min=1, help="This seat only, from 1 as verify counts.")] = None,
+) -> None:
+    """See what was possible in a race.
+
+    For each game: the best there was, the move that lost it, and what would have kept it.
+    """
+    _ask_server(["review", *(["--seat", str(seat)] if seat is not None else []), "--", file])
+
+
+# ---- what the commands share
+
+
+def _ask_server(arguments: list[str]) -> NoReturn:
+    """Leave the rest to a command of the server of this installation, its words and its exit status too."""
     import subprocess
 
     from client.server_process import server_command, server_environment
 
-    finished = subprocess.run(server_command(["verify", "--", file]), env=server_environment(), check=False)  # noqa: S603  (our own)
+    finished = subprocess.run(server_command(arguments), env=server_environment(), check=False)  # noqa: S603  (our own)
     raise typer.Exit(finished.returncode if finished.returncode >= 0 else FAILED)
-
-
-# ---- what the commands share
 
 
 def _visit(command: str, url: str, request: Any, name: str | None, settings: UiSettings) -> None:
@@ -260,6 +281,8 @@ def _check_options(**fields: object) -> Any:
 
     from protocol.views import RaceOptions
 
+    if fields.get("winnable") and fields.get("deal") is not None:
+        _fail("--winnable and --deal do not go together: a deal by name is what it is.", MISUSED)
     try:
         return msgspec.convert(fields, RaceOptions)
     except msgspec.ValidationError as error:

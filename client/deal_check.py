@@ -26,13 +26,17 @@ class Check(NamedTuple):
 
 def check(record: Record, evidence: Evidence | None, seat: int | None, *, decks: int = 1) -> list[Check]:
     """Every check in order. evidence: of this record's race, None when there is none. seat: this client's own."""
-    return [
+    checks = [
         _digest(record),
-        _derivation(record),
+        _derivation(record, evidence),
         _commitment(record, evidence),
         _nonce(record, evidence, seat),
         _dealt(record, evidence, decks),
     ]
+    if record.deal.winnable:
+        # A host who passed over winnable deals would have chosen the cards after all.
+        checks.append(Check("number", None, f"Whether deal number {record.deal.k} is the first that can be won: carpet verify."))
+    return checks
 
 
 def verdict(checks: list[Check], *, named: bool = False) -> Check:
@@ -53,12 +57,15 @@ def _digest(record: Record) -> Check:
     return Check("digest", ok, "The record is as the server sealed it." if ok else "The record was altered: its digest does not fit.")
 
 
-def _derivation(record: Record) -> Check:
+def _derivation(record: Record, evidence: Evidence | None) -> Check:
     try:
         check_nonces(record)
         check_deal(record.deal)
     except (BadRecord, ValueError) as error:
         return Check("seed", False, f"The seed does not follow: {error}.")
+    if evidence is not None and record.deal.winnable != evidence.winnable:
+        other = "Only a deal that can be won was asked for" if evidence.winnable else "Just any deal was asked for"
+        return Check("seed", False, f"{other}, and the record says otherwise.")
     if record.deal.name is not None:
         return Check("seed", True, "The seed is the one of the deal's name.")
     return Check("seed", True, "The seed follows from the secret and everybody's nonces.")

@@ -50,6 +50,7 @@ class Action(StrEnum):
     CHAT = "chat"
     REMATCH = "rematch"
     DETAILS = "details"
+    REVIEW = "review"
     LEAVE = "leave"
     BOT = "bot"
     OPEN = "open"
@@ -115,6 +116,7 @@ TABLE: Final[tuple[Binding, ...]] = (
     Binding(Action.READY, ("r", "enter", " "), _on(Place.WAITING), "ready", "Ready: when everybody is, the race starts."),
     Binding(Action.REMATCH, ("r", "enter"), _on(Place.RESULT), "rematch", "Race the same players again."),
     Binding(Action.DETAILS, ("d",), _on(Place.RESULT), "details", "Show how the deal was checked, or the curves again."),
+    Binding(Action.REVIEW, ("v",), _on(Place.RESULT), "review", "Show what was possible in your game, or the curves again."),
     Binding(Action.CHAT, ("t",), _ROOM, "talk", "Say a line to everybody in the room."),
     Binding(Action.LEAVE, ("L",), _ROOM, "leave", "Leave the room (in a race: forfeit it; asks first)."),
     # Answers

@@ -86,6 +86,7 @@ class Evidence:
     race: int
     commitment: str
     nonce: str
+    winnable: bool = False
     first_view: View | None = None
 
 
@@ -207,7 +208,7 @@ def _local(model: Model, event: LocalEvent) -> Model:
         return model
     match event:
         case ReadySent(nonce=nonce):
-            return replace(model, evidence=Evidence(room.code, room.race, room.commitment, nonce))
+            return replace(model, evidence=Evidence(room.code, room.race, room.commitment, nonce, room.options.winnable))
         case MoveSent():
             return replace(model, room=replace(room, in_flight=event))
         case _:

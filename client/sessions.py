@@ -17,7 +17,7 @@ from protocol.client_messages import JoinRace, OpenRace
 from protocol.text import clean_name
 
 
-async def play_bot(bot: str, rules: str, deal: str | None, *, name: str | None, settings: UiSettings) -> AppOutcome:
+async def play_bot(bot: str, rules: str, deal: str | None, *, name: str | None, settings: UiSettings, winnable: bool = False) -> AppOutcome:
     """Race a house bot on a server of one's own."""
     # The server forgets everybody when it ends, so there is nothing to keep.
     identity = Identity(clean_name(name or "") or default_name())
@@ -25,7 +25,7 @@ async def play_bot(bot: str, rules: str, deal: str | None, *, name: str | None, 
         welcome = await link.entered()
         check_bot(bot, welcome.bots)
         check_rules(rules, welcome.rules)
-        return await _app(link, settings, StartBot(bot, deal, rules))
+        return await _app(link, settings, StartBot(bot, deal, rules, winnable))
 
 
 async def visit(url: str, request: OpenRace | JoinRace | None, *, name: str | None, settings: UiSettings) -> AppOutcome:

@@ -23,6 +23,7 @@ class DealRecord(Struct, frozen=True, kw_only=True):
     """Where the shuffle came from.
 
     For a random deal: `commitment` = SHA-256(`secret`), one nonce a seat in seat order, `seed` = SHA-256(secret, nonces, k).
+    winnable: only a deal that can be won was wanted, and k is the first number that gives one; otherwise k is 0.
     For a named deal: `name`, and `seed` = SHA-256("carpet deal " + name); the secret took no part in it.
     """
 
@@ -30,6 +31,7 @@ class DealRecord(Struct, frozen=True, kw_only=True):
     commitment: Hex32
     secret: Hex32
     nonces: tuple[Hex16, ...]
+    winnable: bool
     k: Annotated[int, Meta(ge=0, lt=2**32)]
     seed: Hex32
 
@@ -142,14 +144,19 @@ def check_nonces(record: Record) -> None:
 
 
 def check_deal(deal: DealRecord) -> None:
-    """Raise `BadRecord` unless the seed follows from what was committed to and contributed. Needs no rules of the game."""
+    """Raise `BadRecord` unless the seed follows from what was committed to and contributed. Needs no rules of the game.
+
+    Whether k is the first number that gives a winnable deal is for the solver (`carpet verify`).
+    """
     secret = bytes.fromhex(deal.secret)
     if commitment(secret).hex() != deal.commitment:
         raise BadRecord("the secret is not the one the server committed to: SHA-256(secret) differs from commitment")
+    if deal.k != 0 and not deal.winnable:
+        raise BadRecord("k is 0 unless only winnable deals were wanted: otherwise the host could choose among deals")
     if deal.name is not None:
         expected = named_seed(deal.name)
-        if deal.k != 0:
-            raise BadRecord("a named deal has k = 0")
+        if deal.winnable:
+            raise BadRecord("a named deal is not chosen for being winnable")
     else:
         expected = derive_seed(secret, [bytes.fromhex(nonce) for nonce in deal.nonces], deal.k)
     if expected.hex() != deal.seed:

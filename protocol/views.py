@@ -54,6 +54,7 @@ class RaceOptions(Struct, frozen=True, kw_only=True):
 
     rules: id of a rule set. seats: players the race waits for. public: whether it is listed in the lobby, or reached by code alone.
     deal: a name for the shuffle (the same name always gives the same shuffle), or null for one that nobody can know or choose.
+    winnable: of those that nobody can know or choose, only one that the server's search can win; only where the rule set is `solvable`.
     countdown_s, time_limit_s, grace_s: seconds from all-ready to the start, for the whole race, and that a player may be away.
     bots: house bots that take the last seats, by name.
     """
@@ -62,6 +63,7 @@ class RaceOptions(Struct, frozen=True, kw_only=True):
     seats: Annotated[int, Meta(ge=1, le=MAX_SEATS)] = 2
     public: bool = True
     deal: Annotated[str, Meta(min_length=1, max_length=100)] | None = None
+    winnable: bool = False
     countdown_s: Annotated[int, Meta(ge=1, le=10)] = 3
     time_limit_s: Annotated[int, Meta(ge=10, le=3600)] = 600
     grace_s: Annotated[int, Meta(ge=5, le=600)] = 60
@@ -105,6 +107,7 @@ class RulesInfo(Struct, frozen=True, kw_only=True):
     reserves: piles beside the layout, named p1, p2 …. has_waste: whether there ever is a waste.
     redeals: how many a game starts with. visible_stock: how many of the next stock cards are shown.
     lanes: in a quilt a card's end is free only when every slot from it to the edge is empty, and not the next one alone.
+    solvable: whether a race can ask for a deal that can be won.
     """
 
     id: str
@@ -121,6 +124,7 @@ class RulesInfo(Struct, frozen=True, kw_only=True):
     redeals: int
     visible_stock: int
     lanes: bool = False
+    solvable: bool
 
 
 class BotInfo(Struct, frozen=True, kw_only=True):

@@ -16,10 +16,12 @@ from server.lobby.players import Players
 from server.net.dispatch import Dispatch
 from server.net.listener import listening, tls_context
 from server.rooms.clock import Clock
+from server.rooms.dealing import DealFinder
 from server.rooms.registry import Rooms
 from server.store.journal import Journal
 from server.store.opening import open_store
 from server.store.port import RaceAborted, Store
+from server.workers import open_workers
 
 SOFTWARE = f"carpet-race {protocol.__version__}"
 
@@ -39,7 +41,7 @@ async def running(settings: Settings) -> AsyncIterator[str]:
         tls = tls_context(settings.tls_cert, settings.tls_key)
     store = await trio.to_thread.run_sync(open_store, settings.database)
     try:
-        async with trio.open_nursery() as nursery:
+        async with open_workers(settings.workers) as workers, trio.open_nursery() as nursery:
             clock = Clock()
             journal = Journal(store)
             nursery.start_soon(journal.run)
@@ -50,6 +52,7 @@ async def running(settings: Settings) -> AsyncIterator[str]:
                 software=SOFTWARE,
                 journal=journal,
                 keeps=store.waits,
+                find_deal=DealFinder(workers).find,
                 max_rooms=settings.max_rooms,
                 bots_wait=settings.bots_wait,
             )

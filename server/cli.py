@@ -9,7 +9,6 @@ import signal
 import sys
 from collections.abc import Sequence
 from enum import StrEnum
-from pathlib import Path
 from typing import Annotated, NoReturn
 
 import trio
@@ -17,17 +16,16 @@ import typer
 from msgspec.structs import asdict
 
 import protocol
-from protocol.record import BadRecord, from_json
-from protocol.shuffle import SEED_BYTES
 from server.app import running
-from server.config import DEFAULT_PORT, BadSettings, Settings
+from server.cli_deals import deals_app
+from server.cli_words import FileArgument, RulesArgument, SeedOption, fail, rules_of, seed_of, true_record
+from server.config import DEFAULT_PORT, DEFAULT_WORKERS, BadSettings, Settings
 from server.db_cli import db_app
 from server.net.listener import AddressUnavailable, UnusableTlsFiles
-from server.race.audit import audit
-from server.rules.catalogue import RULE_SETS, UnknownRules, describe, rule_set
+from server.rules.catalogue import RULE_SETS, describe
 from server.rules.perft import perft, perft_divide
-from server.rules.position import RuleSet
 from server.rules.walk import walk
+from server.solver.winnable import FalseNumber, check_first_winnable
 from server.store.errors import StoreError
 
 INTERRUPTED = 130
@@ -43,6 +41,7 @@ app = typer.Typer(
 rules_app = typer.Typer(help="The rule sets: list them, count move sequences, walk a game.", rich_markup_mode=None)
 app.add_typer(rules_app, name="rules")
 app.add_typer(db_app, name="db")
+app.add_typer(deals_app)
 
 
 class Pace(StrEnum):
@@ -55,11 +54,6 @@ class LogLevel(StrEnum):
     INFO = "info"
     WARNING = "warning"
     ERROR = "error"
-
-
-def _fail(sentence: str, status: int = 1) -> NoReturn:
-    typer.echo(f"carpet-server: {sentence}", err=True)
-    raise typer.Exit(status)
 
 
 def _version(wanted: bool) -> None:
@@ -107,6 +101,7 @@ def serve(
         list[str] | None, typer.Option(help="Web origin whose pages may connect, as https://example.org; may be repeated.")
     ] = None,
     bot_pace: Annotated[Pace, typer.Option(help="House bots play at the pace of a person, or as fast as they can.")] = Pace.HUMAN,
+    workers: Annotated[int, typer.Option(help="Processes that look for winnable deals, at most.")] = DEFAULT_WORKERS,
     exit_with_parent: Annotated[bool, typer.Option(help="Stop when standard input ends, as it does when its writer dies.")] = False,
     log_level: Annotated[LogLevel, typer.Option(help="How much to log to standard error.")] = LogLevel.INFO,
 ) -> None:
@@ -126,17 +121,18 @@ def serve(
             database=database,
             origins=tuple(origin or ()),
             bots_wait=bot_pace is Pace.HUMAN,
+            workers=workers,
         )
     except BadSettings as error:
-        _fail(str(error), 2)
+        fail(str(error), 2)
     try:
         trio.run(_serve, settings, exit_with_parent)
     except* UnusableTlsFiles as group:
-        _fail(str(_first(group)))
+        fail(str(_first(group)))
     except* StoreError as group:
-        _fail(f"{_first(group)}; --database names another place")
+        fail(f"{_first(group)}; --database names another place")
     except* AddressUnavailable as group:
-        _fail(f"cannot listen on {host} port {port}: {_first(group)}; choose another with --host and --port")
+        fail(f"cannot listen on {host} port {port}: {_first(group)}; choose another with --host and --port")
     except* BrokenPipeError as group:
         # Whoever started it has left and cannot be told where it listens: as for any command whose reader is gone.
         raise _first(group) from None
@@ -171,43 +167,21 @@ async def _wait_for_end_of_input(stop: trio.CancelScope) -> None:
 
 @app.command(epilog="Example: carpet-server verify race.json")
 def verify(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="A record as JSON; - reads standard input.")],
+    file: FileArgument,
 ) -> None:
     """Check a record: commitment, seed, deal, every move, the result. Says what is wrong and exits 1 otherwise."""
-    try:
-        text = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
-    except OSError as error:
-        _fail(f"cannot read {file}: {error.strerror}")
-    try:
-        record = from_json(text)
-        audit(record)
-    except BadRecord as error:
-        _fail(f"not a true record: {error}")
-    kind = f"the deal named {record.deal.name!r}" if record.deal.name is not None else "a deal that nobody could know or choose"
+    record = true_record(file)
+    deal = record.deal
+    kind = f"the deal named {deal.name!r}" if deal.name is not None else "a deal that nobody could know or choose"
+    if deal.winnable:
+        try:
+            check_first_winnable(record.rules, bytes.fromhex(deal.secret), [bytes.fromhex(nonce) for nonce in deal.nonces], deal.k)
+        except FalseNumber as error:
+            fail(f"not a true record: {error}")
+        kind += f", the first that can be won (k = {deal.k})"
     typer.echo(f"verified: race {record.race} of {record.room}, {record.rules}, {kind}, {len(record.moves)} legal moves")
     for number, seat in sorted(enumerate(record.seats, 1), key=lambda item: item[1].place):
         typer.echo(f"{seat.place}. {seat.name} (seat {number}): {seat.state}, {seat.home} cards home at {seat.home_at_ms / 1000:.3f} s")
-
-
-def _rules(rules_id: str) -> RuleSet:
-    try:
-        return rule_set(rules_id)
-    except UnknownRules as error:
-        _fail(str(error), 2)
-
-
-def _seed(text: str) -> bytes:
-    try:
-        seed = bytes.fromhex(text)
-    except ValueError:
-        seed = b""
-    if len(seed) != SEED_BYTES:
-        _fail(f"--seed is {SEED_BYTES} bytes as {2 * SEED_BYTES} hexadecimal digits, not {text!r}", 2)
-    return seed
-
-
-RulesArgument = Annotated[str, typer.Argument(metavar="RULES", help="Id of a rule set; `carpet-server rules list` shows them.")]
-SeedOption = Annotated[str, typer.Option("--seed", metavar="HEX", help="Seed of the deal, 64 hexadecimal digits.")]
 
 
 @rules_app.command("list", epilog="Example: carpet-server rules list --json")
@@ -232,7 +206,7 @@ def rules_perft(
     divide: Annotated[bool, typer.Option(help="Before the count, print that of each first move.")] = False,
 ) -> None:
     """Count the sequences of exactly DEPTH legal moves of a deal; the count is printed last."""
-    position = _rules(rules).deal(_seed(seed))
+    position = rules_of(rules).deal(seed_of(seed))
     if divide:
         for move, count in perft_divide(position, depth).items():
             typer.echo(f"{move} {count}")
@@ -242,8 +216,8 @@ def rules_perft(
 @rules_app.command("walk", epilog=f"Example: carpet-server rules walk carpet --seed {'00' * 32}")
 def rules_walk(rules: RulesArgument, seed: SeedOption) -> None:
     """Play one game by a fixed rule and print how it went, as one JSON object: to compare engines deep into a game."""
-    row = _rules(rules)
-    walked = walk(row, _seed(seed))
+    row = rules_of(rules)
+    walked = walk(row, seed_of(seed))
     document = {"rules": row.id, "seed": seed.lower(), "moves": walked.moves, "home": walked.home, "digest": walked.digest}
     typer.echo(json.dumps(document))
 

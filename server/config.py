@@ -6,6 +6,8 @@ import math
 from dataclasses import dataclass
 
 DEFAULT_PORT = 7777
+DEFAULT_WORKERS = 1
+"""Of a machine with two processors, one is left to the event loop."""
 
 
 class BadSettings(ValueError):
@@ -18,6 +20,7 @@ class Settings:
 
     database: the path of a SQLite file or a PostgreSQL URL, None for the usual file, `memory` to keep nothing.
     origins: web origins whose pages may connect. bots_wait: house bots play at the pace of a person, else as fast as they can.
+    workers: processes that look for winnable deals, at most; they are started when they are needed.
     """
 
     host: str = "127.0.0.1"
@@ -30,6 +33,7 @@ class Settings:
     database: str | None = "memory"
     origins: tuple[str, ...] = ()
     bots_wait: bool = True
+    workers: int = DEFAULT_WORKERS
 
     def __post_init__(self) -> None:
         if not 0 <= self.port <= 65535:
@@ -40,3 +44,5 @@ class Settings:
             raise BadSettings("--rate is a number above 0 and --burst at least 1")
         if self.max_rooms < 1:
             raise BadSettings("--max-rooms is at least 1")
+        if self.workers < 1:
+            raise BadSettings("--workers is at least 1")

@@ -9,7 +9,8 @@ from __future__ import annotations
 import secrets
 import signal
 import threading
-from typing import Literal
+from collections.abc import Awaitable, Callable
+from typing import Literal, TypeAlias
 
 import trio
 import urwid
@@ -17,7 +18,8 @@ from urwid.display.common import BaseScreen
 
 from client.link import Link, LinkEvent
 from client.reading import bell_due
-from client.ui.controller import Controller
+from client.reviewing import review_game
+from client.ui.controller import Controller, ReviewWanted
 from client.ui.desk import Desk, UiSettings
 from client.ui.root import Root
 from client.ui.session import Session
@@ -31,20 +33,29 @@ TICK_S = 0.1
 IDLE_TICK_S = 0.5
 
 
-async def run_app(link: Link, *, settings: UiSettings, start: Start, screen: BaseScreen | None = None) -> AppOutcome:
+Reviewer: TypeAlias = Callable[[Record, int], Awaitable[tuple[str, ...]]]
+
+
+async def run_app(
+    link: Link, *, settings: UiSettings, start: Start, screen: BaseScreen | None = None, reviewer: Reviewer = review_game
+) -> AppOutcome:
     """Run the screens over `link` until the player quits or the process is told to end; returns how it ended.
 
-    screen: an urwid display, for tests; by default the terminal. The link is the caller's: it is not closed here.
+    screen: an urwid display, for tests; by default the terminal. reviewer: says what was possible in the game of a record's seat.
+    The link is the caller's: it is not closed here.
     """
-    app = App(link, settings=settings, start=start, screen=screen)
+    app = App(link, settings=settings, start=start, screen=screen, reviewer=reviewer)
     return await app.run()
 
 
 class App:
     """One run of the client's screens."""
 
-    def __init__(self, link: Link, *, settings: UiSettings, start: Start, screen: BaseScreen | None = None) -> None:
+    def __init__(
+        self, link: Link, *, settings: UiSettings, start: Start, screen: BaseScreen | None = None, reviewer: Reviewer = review_game
+    ) -> None:
         self._link = link
+        self._reviewer = reviewer
         self._screen = screen if screen is not None else urwid.display.raw.Screen()
         self._colours: int = getattr(self._screen, "colors", 256)
         if settings.colours is not None:
@@ -125,6 +136,13 @@ class App:
             theme = theme_for(settings.palette, ascii_only=settings.ascii, colours=self._colours)
             self._screen.register_palette(entries(theme.palette, exact=self._colours > 256))
         self._root.redraw()
+        wanted, self._controller.review_wanted = self._controller.review_wanted, None
+        if wanted is not None:
+            self._nursery.start_soon(self._review, wanted)
+
+    async def _review(self, wanted: ReviewWanted) -> None:
+        self._controller.reviewed(wanted, await self._reviewer(wanted.record, wanted.seat))
+        self._settle()
 
     def _set_colours(self, colours: Literal[1, 16, 88, 256, 16777216]) -> None:
         self._colours = colours

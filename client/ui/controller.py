@@ -6,7 +6,7 @@ The controller is the only writer of the desk; the app feeds it what the link sa
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import assert_never
 
 import urwid
@@ -37,10 +37,27 @@ from client.ui.playing import DOWN, UP, Playing
 from client.ui.session import Session
 from client.ui.theme import next_palette
 from protocol.client_messages import JoinRace, LeaveRace, OpenRace, Resign, Say, Stop
+from protocol.record import Record
 from protocol.server_messages import Error
 from protocol.text import clean_chat
 
 _PLACES: dict[Action, str] = {Action.WASTE: "w", Action.STOCK: "s", Action.REDEAL: "r", Action.UPWARD: UP, Action.DOWNWARD: DOWN}
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewWanted:
+    """A game to be reviewed by whoever drives the controller, which hears of it by `reviewed`."""
+
+    record: Record
+    seat: int
+
+
+@dataclass(frozen=True, slots=True)
+class Reviewed:
+    """The last review asked for: of which record, and what came of it, nothing while it is being thought of."""
+
+    digest: str = ""
+    sentences: tuple[str, ...] = ()
 
 
 class Controller(Playing):
@@ -50,6 +67,8 @@ class Controller(Playing):
         super().__init__(session, desk=desk, now_ms=now_ms)
         self.edit: urwid.Edit | None = None
         self.quitting = False
+        self.review_wanted: ReviewWanted | None = None
+        self._reviewed = Reviewed()
         self._own_server = own_server
 
     # ---- what is heard
@@ -75,7 +94,9 @@ class Controller(Playing):
 
     def _clear_desk(self) -> None:
         self._ahead = ()
-        self.desk = replace(self.desk, form=None, rules_page=None, question=None, held="", typed="", note="", details=False, item=0)
+        self.desk = replace(
+            self.desk, form=None, rules_page=None, question=None, held="", typed="", note="", details=False, review=None, item=0
+        )
         if self.desk.prompt is not None and (self.desk.prompt != "chat" or self.model.room is None):
             self.cancel_prompt()
 
@@ -132,7 +153,9 @@ class Controller(Playing):
             case Action.REMATCH:
                 self._said(self.session.rematch())
             case Action.DETAILS:
-                self.desk = replace(self.desk, details=not self.desk.details)
+                self.desk = replace(self.desk, details=not self.desk.details, review=None)
+            case Action.REVIEW:
+                self._review()
             case Action.BOT:
                 self._mark("bot", "This server has no bots.")
             case Action.RACES:
@@ -171,6 +194,27 @@ class Controller(Playing):
                 self._take_form_line(index)
             case _:
                 pass
+
+    # ---- the review of one's own game
+
+    def _review(self) -> None:
+        room = self.model.room
+        if self.desk.review is not None:
+            self.desk = replace(self.desk, review=None)
+        elif room is None or room.record is None or room.seat is None:
+            self.desk = replace(self.desk, note="There is no game of yours to review.")
+        else:
+            if self._reviewed.digest != room.record.digest:
+                self._reviewed = Reviewed(room.record.digest)
+                self.review_wanted = ReviewWanted(room.record, room.seat)
+            self.desk = replace(self.desk, details=False, review=self._reviewed.sentences)
+
+    def reviewed(self, wanted: ReviewWanted, sentences: tuple[str, ...]) -> None:
+        """The review that was wanted is there."""
+        if self._reviewed.digest == wanted.record.digest:
+            self._reviewed = Reviewed(wanted.record.digest, sentences)
+            if self.desk.review is not None:
+                self.desk = replace(self.desk, review=sentences)
 
     # ---- menus, forms, questions
 

@@ -59,6 +59,7 @@ class Desk:
 
     item: the marked line of a menu or question. rules: the id of the rule set that was chosen last.
     help_from: first line of the help page, None when it is closed. note: a remark about the last key. prompt: what is being typed.
+    review: the sentences about one's own game, none yet while they are thought of, None where they are not shown.
     """
 
     settings: UiSettings = field(default_factory=UiSettings)
@@ -74,6 +75,7 @@ class Desk:
     prompt: PromptKind | None = None
     help_from: int | None = None
     details: bool = False
+    review: tuple[str, ...] | None = None
 
 
 def place_of(model: Model, desk: Desk) -> Place:
@@ -117,7 +119,7 @@ def form_lines(form: OpenForm, rules: tuple[RulesInfo, ...]) -> tuple[tuple[str,
             "yes, anybody may join" if options.public else "no, by its code only",
             "Without this it is joined by its code.",
         ),
-        ("Deal", options.deal or "random, provably fair", "The same name always gives the same shuffle; enter to type one."),
+        ("Deal", options.deal or _random_deal(options), "Left and right: any deal, or one that can be won; enter: a name for it."),
         ("Time limit", f"{options.time_limit_s // 60} min", "After it every seat is out of time."),
         ("Countdown", f"{options.countdown_s} s", "From all ready to the start."),
         ("Open this race", "", "You get a code to give to the others."),
@@ -143,25 +145,31 @@ def form_changed(form: OpenForm, line: int, step: int, rules: tuple[RulesInfo, .
         case 3:
             values["public"] = not options.public
         case 4:
-            values["deal"] = None
+            values |= {"deal": None, "winnable": options.deal is None and not options.winnable}
         case 5:
             values["time_limit_s"] = _next(TIME_LIMITS_S, options.time_limit_s, step)
         case 6:
             values["countdown_s"] = (options.countdown_s - 1 + step) % 10 + 1
         case _:
             pass
+    # Where the server cannot tell which deals can be won, it is not asked for one.
+    values["winnable"] = values["winnable"] and any(info.id == values["rules"] and info.solvable for info in rules)
     values["bots"] = values["bots"][: max(values["seats"] - 1, 0)]
     return replace(form, options=RaceOptions(**values))
 
 
 def with_deal(form: OpenForm, deal: str | None) -> OpenForm:
     """The form with a named deal, or with a random one."""
-    return replace(form, options=changed(form.options, deal=deal))
+    return replace(form, options=changed(form.options, deal=deal, winnable=deal is None and form.options.winnable))
 
 
 def with_rules(form: OpenForm, rules: str) -> OpenForm:
     """The form with a rule set."""
     return replace(form, options=changed(form.options, rules=rules))
+
+
+def _random_deal(options: RaceOptions) -> str:
+    return "random, one that can be won" if options.winnable else "random, provably fair"
 
 
 def _bot_choices(seats: int, bots: tuple[BotInfo, ...]) -> tuple[tuple[str, ...], ...]:

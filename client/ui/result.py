@@ -10,6 +10,7 @@ from client.model import Evidence, RoomModel
 from client.reading import clock_text, curves, deck_size
 from client.ui.frame import Line, Screen, Spot, fit, foot, lines_widget, stacked, upper, wrap_text
 from client.ui.plot import plot
+from client.ui.review import review_lines
 from client.ui.scene import Scene, head, remarks
 from client.ui.theme import Theme
 from protocol.record import Record, SeatRecord
@@ -44,7 +45,9 @@ def result_screen(scene: Scene, size: tuple[int, int]) -> urwid.Widget:
     above.append([])
     below = [_deal_line(scene, room, record, total), _rematch_line(scene, room)]
     room_left = height - 1 - 3 - len(above) - len(below) - 1
-    if scene.desk.details:
+    if scene.desk.review is not None:
+        centre = review_lines(scene.desk.review, inner, max(room_left, 3))
+    elif scene.desk.details:
         centre = _details(scene, room, record, inner, total)
     else:
         centre = plot(_drawn(room, record), inner, max(min(room_left, 22), 3), scene.theme, cards=_scale(record, total))

@@ -72,8 +72,8 @@ class Session:
             lost = Notice("warning", "The server has no seat for you in that race any more.", self._now_ms())
             self.model = replace(self.model, room=None, notice=lost)
         match start:
-            case StartBot(bot=bot, deal=deal, rules=rules):
-                self.race_bot(bot, deal, rules=rules)
+            case StartBot(bot=bot, deal=deal, rules=rules, winnable=winnable):
+                self.race_bot(bot, deal, rules=rules, winnable=winnable)
             case StartOpen(options=options):
                 self.send(OpenRace(options=options))
             case StartJoin(code=code):
@@ -101,9 +101,10 @@ class Session:
         """Send a request as it is."""
         return self._link.send(message)
 
-    def race_bot(self, bot: str, deal: str | None = None, *, rules: str) -> bool:
+    def race_bot(self, bot: str, deal: str | None = None, *, rules: str, winnable: bool = False) -> bool:
         """Open a race against a house bot and be ready as soon as there is a room."""
-        self._ready_at_once = self.send(OpenRace(options=RaceOptions(rules=rules, bots=(bot,), public=False, deal=deal)))
+        options = RaceOptions(rules=rules, bots=(bot,), public=False, deal=deal, winnable=winnable)
+        self._ready_at_once = self.send(OpenRace(options=options))
         return self._ready_at_once
 
     def ready(self) -> bool:

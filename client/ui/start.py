@@ -17,11 +17,15 @@ class StartHome:
 
 @dataclass(frozen=True, slots=True)
 class StartBot:
-    """A race against a house bot, at once. deal: the shuffle's name, None for a random one. rules: the id of a rule set."""
+    """A race against a house bot, at once.
+
+    deal: the shuffle's name, None for a random one. rules: the id of a rule set. winnable: a deal that can be won.
+    """
 
     bot: str
     deal: str | None = None
     rules: str = "carpet"
+    winnable: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,6 +53,8 @@ def _code(scene: Scene, room: RoomModel, width: int) -> urwid.Widget:
         words = f"Give this code to {'the other player' if len(room.seats) == 2 else f'{free} more'}:"
     elif room.own is not None and not room.own.ready:
         words = "Everybody is here. Press r when you are ready."
+    elif room.options.winnable and all(info.ready for info in room.seats):
+        words = "Looking for a deal that can be won."
     else:
         words = "Waiting for the others to be ready."
     above = lines_widget([[("strong", words)], []], align=urwid.CENTER)
@@ -107,6 +109,8 @@ def _rules(scene: Scene, room: RoomModel, width: int, rows: int) -> urwid.Widget
     if options.deal is not None:
         lines.append([("strong", fit(f"Deal by name: {clean_chat(options.deal)}", width).rstrip())])
     else:
+        if options.winnable:
+            lines.append([("strong", "Only a deal that can be won")])
         lines.append([("faint", "The shuffle's secret is fixed:")])
         lines.append([("faint", f"SHA-256 {room.commitment[:8]} {room.commitment[8:16]} {room.commitment[16:24]}")])
     return lines_widget(lines)

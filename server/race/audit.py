@@ -1,6 +1,7 @@
 """Checking a record: that the deal is the one committed to, every move legal, and the result what follows.
 
-Says the first thing that is wrong as a `BadRecord`. Asks nobody: a record and the rules are enough.
+Says the first thing that is wrong as a `BadRecord`. Asks nobody: a record and the rules are enough. But for one thing: whether k
+is the first number that gives a winnable deal takes a solver (`server.solver.winnable`).
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ def audit(record: Record) -> None:
         first = rule_set(record.rules).deal(bytes.fromhex(record.deal.seed))
     except UnknownRules as error:
         raise BadRecord(str(error)) from error
+    if record.deal.winnable and not first.rules.solvable:
+        raise BadRecord(f"winnable deals are not offered under {record.rules}")
     _check_arrivals(record)
     seats = tuple(_replay(record, number, seat, first) for number, seat in enumerate(record.seats))
     _check_close(record)

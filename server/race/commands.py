@@ -68,4 +68,11 @@ class RegainLine:
     seat: int
 
 
-Command: TypeAlias = TakeSeat | LeaveSeat | MeasureLine | GetReady | PlayMove | StopSeat | ResignSeat | LoseLine | RegainLine
+@dataclass(frozen=True, slots=True)
+class ChooseDeal:
+    """The answer to `Race.deal_wanted`: seed number `k` is the first whose deal can be won. Its time sets the countdown."""
+
+    k: int
+
+
+Command: TypeAlias = TakeSeat | LeaveSeat | MeasureLine | GetReady | ChooseDeal | PlayMove | StopSeat | ResignSeat | LoseLine | RegainLine

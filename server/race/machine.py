@@ -1,12 +1,13 @@
 """The race itself: seats, readiness, the start, moves, the ends of seats and the end of all. The rules of the file:
 
 Phases     waiting -> countdown -> racing -> over. All seats taken and ready leads to countdown; the start to racing; the
-           settling of the close to over.
+           settling of the close to over. Where only a winnable deal is wanted, all being ready leads to `deal_wanted`: the race
+           goes on waiting, for ChooseDeal, and whoever leaves now frees his seat as before.
 Seats      waiting -> racing (once dealt to) -> one of: won, stalled (by a move, or by a deal without one); stopped, forfeited (by the
            player, or by being away longer than the grace); out-of-time. A seat that has ended never plays again.
-Deal       Seed = SHA-256(secret, nonces in seat order, k), or that of the deal's name; one position, the same for every seat. Each seat's
-           first view goes out half its round trip ahead of the start, so that all boards light up at one moment. Nobody plays before
-           the start: over the line that was measured, no answer to a first view can be here by then.
+Deal       Seed = SHA-256(secret, nonces in seat order, k), or that of the deal's name. k is 0, or the chosen one. One position, the same
+           for every seat. Each seat's first view goes out half its round trip ahead of the start, so that all boards light up at one
+           moment. Nobody plays before the start: over the line that was measured, no answer to a first view can be here by then.
 Time       A move counts at its arrival less the credit of its line (`timing`). Everything else a player does counts when it arrives.
 The close  `closes_at` is the moment after which nothing counts. It starts as the time limit; the first win brings it forward to the
            moment of that win, and so does a forfeit that leaves one seat which is not forfeited. What arrives later but counts earlier
@@ -30,6 +31,7 @@ from protocol.fairness import commitment, derive_seed, named_seed
 from protocol.record import Record
 from protocol.views import Phase, RaceOptions, SeatState
 from server.race.commands import (
+    ChooseDeal,
     Command,
     GetReady,
     LeaveSeat,
@@ -102,6 +104,15 @@ class Seat:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class DealWanted:
+    """What a search for a winnable deal needs to know, and what its answer is good for: other nonces want another answer."""
+
+    rules: str
+    secret: bytes = field(repr=False)
+    nonces: tuple[bytes, ...]
+
+
 class Race:
     """One race. Feed it commands with `apply` and the passing of time with `advance`; both return what has happened."""
 
@@ -118,6 +129,7 @@ class Race:
         self.record: Record | None = None
         self._secret = secret
         self._software = software
+        self._k = 0
         self._seed: bytes | None = None
         self._first: Position | None = None
         self._closes_at = options.time_limit_s * 1000
@@ -127,6 +139,14 @@ class Race:
 
     def seat_of(self, player: str) -> Seat | None:
         return next((seat for seat in self.seats if seat.player == player), None)
+
+    @property
+    def deal_wanted(self) -> DealWanted | None:
+        """All are ready, and a winnable deal is to be found for them: answer with ChooseDeal. None at any other time."""
+        nonces = tuple(seat.nonce for seat in self.seats if seat.nonce is not None)
+        if not self.options.winnable or self.phase != "waiting" or len(nonces) < len(self.seats):
+            return None
+        return DealWanted(self.rules.id, self._secret, nonces)
 
     def elapsed(self, now: int) -> int:
         """Milliseconds since the start; 0 before it."""
@@ -156,7 +176,7 @@ class Race:
     # ---- commands
 
     def _apply(self, command: Command, now: int) -> Iterator[RaceEvent]:
-        if not isinstance(command, TakeSeat) and self.seats[command.seat].player is None:
+        if not isinstance(command, (TakeSeat, ChooseDeal)) and self.seats[command.seat].player is None:
             raise Refusal(ErrorCode.NOT_YOUR_SEAT, "nobody holds it")
         match command:
             case TakeSeat():
@@ -168,6 +188,8 @@ class Race:
                 return iter(())
             case GetReady(seat=number, nonce=nonce):
                 return self._get_ready(self.seats[number], nonce, now)
+            case ChooseDeal(k=k):
+                return self._choose_deal(k, now)
             case PlayMove(seat=number, ply=ply, move=move):
                 return self._play(self.seats[number], ply, move, now)
             case StopSeat(seat=number):
@@ -209,15 +231,20 @@ class Race:
             return iter(())
         seat.nonce = nonce
         events: list[RaceEvent] = [SeatReady(seat.number)]
-        if all(other.nonce is not None for other in self.seats):
+        if not self.options.winnable and all(other.nonce is not None for other in self.seats):
             events.append(self._set_start(now))
         return iter(events)
 
+    def _choose_deal(self, k: int, now: int) -> Iterator[RaceEvent]:
+        if self.deal_wanted is None:
+            raise Refusal(ErrorCode.NOT_WAITING, "no deal is wanted")
+        self._k = k
+        return iter((self._set_start(now),))
+
     def _set_start(self, now: int) -> StartSet:
-        # k stays 0: every deal is raced, whether or not it can be won.
         nonces = [seat.nonce for seat in self.seats if seat.nonce is not None]
         name = self.options.deal
-        self._seed = named_seed(name) if name is not None else derive_seed(self._secret, nonces, 0)
+        self._seed = named_seed(name) if name is not None else derive_seed(self._secret, nonces, self._k)
         self._first = self.rules.deal(self._seed)
         self.phase = "countdown"
         self.starts_at = now + self.options.countdown_s * 1000
@@ -404,6 +431,7 @@ class Race:
             started_at_ms=self.starts_at,
             secret=self._secret,
             nonces=tuple(seat.nonce or b"" for seat in self.seats),
+            k=self._k,
             seed=self._seed,
             first=self._first_position,
             seats=tuple(seat.report for seat in self.seats),

@@ -15,7 +15,7 @@ from protocol.views import RaceOptions
 from server.rooms.bot_player import THOUGHTS
 from server.rooms.clock import Clock
 from server.rooms.codes import new_code, read_code
-from server.rooms.room import Close, Journal, Room, RoomPorts
+from server.rooms.room import Close, FindDeal, Journal, Room, RoomPorts
 from server.store.port import RunningRace
 
 
@@ -30,11 +30,13 @@ class Rooms:
         entropy: Callable[[int], bytes],
         software: str,
         journal: Journal,
+        find_deal: FindDeal,
         keeps: bool = False,
         max_rooms: int = 20_000,
         bots_wait: bool = True,
     ) -> None:
-        """entropy(n): n random bytes fit for secrets. keeps: races go on with the next server.
+        """entropy(n): n random bytes fit for secrets. find_deal: for races that want a winnable one. keeps: races go on with the next
+        server.
 
         max_rooms: past it, opening is refused with `server/full`.
         """
@@ -53,6 +55,7 @@ class Rooms:
             owner=self,
             journal=journal,
             keeps=keeps,
+            find_deal=find_deal,
             bots_wait=bots_wait,
             thoughts=trio.CapacityLimiter(THOUGHTS),
             software=software,

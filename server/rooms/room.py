@@ -12,7 +12,7 @@ journal cannot keep it, the room ends, and its race has no result rather than a 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias, assert_never
@@ -28,6 +28,7 @@ from protocol.text import clean_chat
 from protocol.views import ChatLine, RaceOptions
 from server.bots.house import UnknownBot, house_bot
 from server.race.commands import (
+    ChooseDeal,
     Command,
     GetReady,
     LeaveSeat,
@@ -40,7 +41,7 @@ from server.race.commands import (
     TakeSeat,
 )
 from server.race.events import MovePlayed, RaceEnded, RaceEvent, SeatDealt, SeatFreed
-from server.race.machine import Race, Seat
+from server.race.machine import DealWanted, Race, Seat
 from server.race.view import Viewer, current_view, snapshot, tell, tells_all_the_same
 from server.rooms.bot_player import BotPlayer
 from server.rooms.clock import Clock
@@ -122,7 +123,18 @@ class LineSaid:
     line: ChatLine
 
 
-RoomRequest: TypeAlias = Enter | Exit | Ask | Close
+@dataclass(frozen=True, slots=True)
+class DealFound:
+    """What came of a search. k: None where no deal that can be won was found."""
+
+    wanted: DealWanted
+    k: int | None
+    at_ms: int
+
+
+RoomRequest: TypeAlias = Enter | Exit | Ask | Close | DealFound
+FindDeal: TypeAlias = Callable[[DealWanted], Awaitable[int | None]]
+"""Finds the number of the first seed that gives a winnable deal, or None. May take long; cancelled when it is not wanted any more."""
 OwnEvent: TypeAlias = AgainAsked | LineSaid
 
 
@@ -146,7 +158,8 @@ class Journal(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RoomPorts:
-    """What a room is given by the outside: time, randomness, owner, journal, how bots play and think, the program's name for records.
+    """What a room is given by the outside: time, randomness, owner, journal, how winnable deals are found, how bots play and think, and the
+    program's name for records.
 
     keeps: what the journal has outlives this process, so that a race goes on when the next server has started.
     """
@@ -156,6 +169,7 @@ class RoomPorts:
     owner: RoomOwner
     journal: Journal
     keeps: bool
+    find_deal: FindDeal
     bots_wait: bool
     thoughts: trio.CapacityLimiter
     software: str
@@ -165,7 +179,7 @@ class Room:
     """Run `run` in a task; what changes anything goes through the inbox."""
 
     def __init__(self, *, code: str, options: RaceOptions, ports: RoomPorts, running: RunningRace | None = None) -> None:
-        """Raises Refusal for options that do not fit: an unknown rule set or bot, or no seat left for the opener.
+        """Raises Refusal for options that do not fit: an unknown rule set or bot, no seat left for the opener, a winnable deal by name.
 
         running: a race of an earlier server that goes on here, as the store has it; its commands must have been taken once (`replay`
         raises otherwise).
@@ -186,6 +200,10 @@ class Room:
             raise Refusal(ErrorCode.UNKNOWN_BOT, str(error), path="$.options.bots") from error
         except UnknownRules as error:
             raise Refusal(ErrorCode.UNKNOWN_RULES, str(error), path="$.options.rules") from error
+        if options.winnable and options.deal is not None:
+            raise Refusal(ErrorCode.BAD_OPTIONS, "a deal by name is what it is, winnable or not", path="$.options.winnable")
+        if options.winnable and not self.race.rules.solvable:
+            raise Refusal(ErrorCode.BAD_OPTIONS, f"winnable deals are not offered under {options.rules}", path="$.options.winnable")
         self.code = code
         self.options = options
         self._ports = ports
@@ -209,6 +227,8 @@ class Room:
         self._closed = False
         self._reason = "closed"
         self._bots: list[BotPlayer] = []
+        self._sought: DealWanted | None = None
+        self._search = trio.CancelScope()
         self._send, self._receive = trio.open_memory_channel[RoomRequest](INBOX)
 
     def _new_id(self) -> str:
@@ -240,7 +260,7 @@ class Room:
             self._deliver()
         return True
 
-    async def tell(self, request: Exit | Close) -> None:
+    async def tell(self, request: Exit | Close | DealFound) -> None:
         """Put in what must not be lost, waiting for room in the inbox. Returns at once when the room is closed."""
         with suppress(trio.BrokenResourceError, trio.ClosedResourceError):
             await self._send.send(request)
@@ -253,7 +273,7 @@ class Room:
             async with trio.open_nursery() as nursery:
                 self._begin(nursery)
                 await self._commit()
-                await self._serve()
+                await self._serve(nursery)
                 nursery.cancel_scope.cancel()
         except Exception:
             logger.exception("room %s crashed", self.code)
@@ -310,8 +330,9 @@ class Room:
         except StoreError as error:
             logger.error("room %s: that its race was aborted could not be kept: %s", self.code, error)
 
-    async def _serve(self) -> None:
+    async def _serve(self, nursery: trio.Nursery) -> None:
         while not self._closed:
+            self._look_for_deal(nursery)
             self._step(await self._next_request())
             # All that has come meanwhile goes into the same entry of the journal.
             with suppress(trio.WouldBlock):
@@ -363,6 +384,8 @@ class Room:
             case Close():
                 self._closed = True
                 self._stopping = True
+            case DealFound():
+                self._deal_found(request)
             case _:
                 assert_never(request)
 
@@ -463,8 +486,38 @@ class Room:
                     case Exit(player=player, member=member):
                         if self._members.get(player.id) is member:
                             del self._members[player.id]
-                    case Close():
+                    case Close() | DealFound():
                         pass
+
+    # ---- the deal that can be won
+
+    def _look_for_deal(self, nursery: trio.Nursery) -> None:
+        """Have a search running for just the deal that the race wants now, if it wants one."""
+        wanted = self.race.deal_wanted
+        if wanted == self._sought:
+            return
+        self._search.cancel()
+        self._sought = wanted
+        if wanted is not None:
+            self._search = trio.CancelScope()
+            nursery.start_soon(self._seek, wanted, self._search)
+
+    async def _seek(self, wanted: DealWanted, search: trio.CancelScope) -> None:
+        with search:
+            k = await self._ports.find_deal(wanted)
+            await self.tell(DealFound(wanted, k, self._ports.clock.now_ms()))
+
+    def _deal_found(self, found: DealFound) -> None:
+        # Who was ready may have left since; then another deal is wanted, or none yet.
+        if found.wanted != self.race.deal_wanted:
+            return
+        if found.k is not None:
+            self._do(ChooseDeal(found.k))
+            return
+        # All have put in their nonces, which cannot be taken back, and the same search would end the same way: this race can never start.
+        self._closed = True
+        self._reason = "failed"
+        self._post_all(Outgoing(_error(Refusal(ErrorCode.NO_WINNABLE_DEAL), 0)))
 
     # ---- requests
 

@@ -132,6 +132,8 @@ class RuleSet(ABC):
     redeals: int = 0
     visible_stock: int = 0
     """How many of the next stock cards a player is shown."""
+    solvable: bool = False
+    """Whether a race can ask for deals that can be won: the search (server/solver) finds a win in most deals, in about a second."""
     move_limit: int | None = None
     """The number of moves after which a seat is stopped, where cards could go round in circles."""
 

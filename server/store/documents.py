@@ -13,6 +13,7 @@ import msgspec
 from protocol.record import BadRecord, Record, digest, from_json
 from protocol.views import RaceOptions
 from server.race.commands import (
+    ChooseDeal,
     Command,
     GetReady,
     LeaveSeat,
@@ -32,6 +33,7 @@ TAGS: Final[dict[str, type[Command]]] = {
     "leave-seat": LeaveSeat,
     "measure-line": MeasureLine,
     "get-ready": GetReady,
+    "choose-deal": ChooseDeal,
     "play-move": PlayMove,
     "stop-seat": StopSeat,
     "resign-seat": ResignSeat,

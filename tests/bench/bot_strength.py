@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256
 from itertools import repeat
-from math import sqrt
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
@@ -23,6 +22,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 from server.bots.deep import SAMPLES, SimpleRule, deep
 from server.bots.house import HOUSE_BOTS
 from server.bots.strategy import Strategy
+from server.odds import Share
 from server.race.view import see
 from server.rules.carpet import CarpetRules, Refill
 from server.rules.catalogue import RULE_SETS, rule_set
@@ -53,15 +53,6 @@ class Tally:
             self.took_ns + other.took_ns,
             max(self.longest_ns, other.longest_ns),
         )
-
-
-def wilson(wins: int, deals: int, z: float = 1.959964) -> tuple[float, float]:
-    """The 95 % interval of the share of wins."""
-    share = wins / deals
-    middle = share + z * z / (2 * deals)
-    reach = z * sqrt(share * (1 - share) / deals + z * z / (4 * deals * deals))
-    scale = 1 + z * z / deals
-    return (middle - reach) / scale, (middle + reach) / scale
 
 
 def make(bot: str, rules_id: str, seed: int, samples: int) -> Strategy:
@@ -111,10 +102,10 @@ def main() -> None:
         for bot in given.bots:
             tallies = pool.map(play_many, repeat(bot), repeat(given.rules), repeat(given.samples), chunks)
             tally = sum(tallies, Tally())
-            low, high = wilson(tally.wins, tally.deals)
+            share = Share(tally.wins, tally.deals)
             mean_ms, longest_ms = tally.took_ns / tally.calls / 1e6, tally.longest_ns / 1e6
             print(
-                f"{bot:<12}{tally.wins:>8}{100 * tally.wins / tally.deals:>8.2f}{100 * low:>8.2f}-{100 * high:<7.2f}"
+                f"{bot:<12}{tally.wins:>8}{100 * share.value:>8.2f}{100 * share.low:>8.2f}-{100 * share.high:<7.2f}"
                 f"{tally.home / tally.deals:>8.2f}{tally.calls:>10}{mean_ms:>10.3f}{longest_ms:>9.1f}",
                 flush=True,
             )

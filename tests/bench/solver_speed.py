@@ -11,26 +11,16 @@ import argparse
 import sys
 from collections.abc import Sequence
 from hashlib import sha256
-from math import sqrt
 from pathlib import Path
 from time import process_time
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
+from server.odds import Share
 from server.rules.carpet import CarpetRules
 from server.solver.solution import Solution
 from server.solver.solve import solve
 from tests.server.solver.small_deals import FAMILY
-
-
-def wilson(won: int, deals: int) -> tuple[float, float]:
-    """The 95 % interval of a share, in percent."""
-    z = 1.959964
-    share = won / deals
-    middle = share + z * z / (2 * deals)
-    spread = z * sqrt(share * (1 - share) / deals + z * z / (4 * deals * deals))
-    scale = 100 / (1 + z * z / deals)
-    return (middle - spread) * scale, (middle + spread) * scale
 
 
 def measure(name: str, rules: CarpetRules, numbers: range) -> Sequence[str]:
@@ -51,11 +41,12 @@ def measure(name: str, rules: CarpetRules, numbers: range) -> Sequence[str]:
         assert position.is_won == (solution.outcome == "won"), position
     deals, won, unknown = len(positions), outcomes.count("won"), outcomes.count("unknown")
     nodes = sorted(solution.nodes for solution in solutions)
-    low, high = wilson(won, deals)
+    share = Share(won, deals)
+    low, high = 100 * share.low, 100 * share.high
     moves = sum(len(solution.moves) for solution in solutions) / won if won else 0
     print(
         f"{name:16} {deals / seconds:7.0f} {seconds / deals * 1000:8.2f} {slowest * 1000:9.0f} {sum(nodes) / deals:9.0f} "
-        f"{nodes[deals // 2]:7} {nodes[-1]:9} {100 * won / deals:7.2f} {low:6.2f}-{high:.2f} {unknown:8} {moves:6.1f}",
+        f"{nodes[deals // 2]:7} {nodes[-1]:9} {100 * share.value:7.2f} {low:6.2f}-{high:.2f} {unknown:8} {moves:6.1f}",
         flush=True,
     )
     return outcomes

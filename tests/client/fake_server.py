@@ -33,6 +33,7 @@ RULES = RulesInfo(
     has_waste=True,
     redeals=0,
     visible_stock=0,
+    solvable=True,
 )
 NO_CARDS = {"S": 1, "H": 1, "D": 1, "C": 1}
 

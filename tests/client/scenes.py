@@ -220,7 +220,9 @@ def record() -> Record:
             moves.append(
                 MoveRecord(seat=number, move="b3" if home else "s", at_ms=at_ms, received_ms=at_ms + 15, credit_ms=15, home=homes[number])
             )
-    deal = DealRecord(name=None, commitment=commitment(SECRET).hex(), secret=SECRET.hex(), nonces=NONCES, k=0, seed=SEED.hex())
+    deal = DealRecord(
+        name=None, commitment=commitment(SECRET).hex(), secret=SECRET.hex(), nonces=NONCES, winnable=False, k=0, seed=SEED.hex()
+    )
     seats = (
         SeatRecord(
             name="Anna",

@@ -22,7 +22,7 @@ OPTIONS = RaceOptions(deal="tuesday")
 FIRST = view("a1", "s")
 SECOND = view("s")
 
-DEAL = DealRecord(name=None, commitment="0" * 64, secret="0" * 64, nonces=("0" * 32,), k=0, seed="0" * 64)
+DEAL = DealRecord(name=None, commitment="0" * 64, secret="0" * 64, nonces=("0" * 32,), winnable=False, k=0, seed="0" * 64)
 RECORD = sealed(
     Record(
         format=1,

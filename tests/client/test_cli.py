@@ -14,7 +14,7 @@ from client import cli
 from client.failure import Failure
 from client.server_process import server_environment
 
-COMMANDS = ["play", "host", "join", "home", "demo", "verify"]
+COMMANDS = ["play", "host", "join", "home", "demo", "verify", "review"]
 
 
 class Ran:
@@ -181,3 +181,9 @@ client.cli.main(["demo"])
         process.stdout.close()
         assert process.stderr.read() == b""
     assert process.returncode == 1
+
+
+@pytest.mark.parametrize("command", [["play"], ["host", "carpet.example"]], ids=lambda command: command[0])
+def test_a_deal_by_name_is_not_one_that_can_be_won_by_wish(capsys: pytest.CaptureFixture[str], command: list[str]) -> None:
+    ran = run(capsys, *command, "--winnable", "--deal", "tuesday")
+    assert (ran.status, ran.sentence) == (2, "carpet: --winnable and --deal do not go together: a deal by name is what it is.")

@@ -46,6 +46,8 @@ def resealed(**deal: Any) -> Record:
     [
         (changed(scenes.record(), ended_at_ms=1), evidence(), "digest"),
         (resealed(k=1), evidence(), "seed"),
+        (resealed(winnable=True), evidence(), "seed"),
+        (scenes.record(), evidence(winnable=True), "seed"),
         (resealed(seed="00" * 32), evidence(), "seed"),
         (scenes.record(), evidence(commitment="ab" * 32), "commitment"),
         (scenes.record(), evidence(nonce="ab" * 16), "nonce"),
@@ -81,6 +83,12 @@ def test_a_named_deal_checks_out_by_its_name() -> None:
     record = resealed(name="garden", seed=named_seed("garden").hex())
     assert results(check(record, None, 0))["seed"] is True
     assert "shuffle of its name" in verdict([Check("seed", True, "")], named=True).sentence
+
+
+def test_of_a_winnable_deal_it_is_not_known_here_whether_it_is_the_first() -> None:
+    checks = check(resealed(winnable=True), evidence(winnable=True), 0)
+    assert results(checks) == {"digest": True, "seed": True, "commitment": True, "nonce": True, "cards": True, "number": None}
+    assert verdict(checks) == Check("deal", None, "What could be checked is right; not checked: number.")
 
 
 def test_two_decks_lose_the_copies_met_first() -> None:

@@ -191,7 +191,9 @@ def test_the_longest_record_fits_one_message(subprotocol: str) -> None:
         for seat in range(8)
         for _ in range(2000)
     )
-    deal = DealRecord(name="\U0001f0a1" * 100, commitment="f" * 64, secret="f" * 64, nonces=("f" * 32,) * 8, k=2**32 - 1, seed="f" * 64)
+    deal = DealRecord(
+        name="\U0001f0a1" * 100, commitment="f" * 64, secret="f" * 64, nonces=("f" * 32,) * 8, winnable=False, k=2**32 - 1, seed="f" * 64
+    )
     record = sealed(
         Record(
             format=FORMAT,

@@ -246,12 +246,13 @@ SECRET = bytes(range(32))
 NONCES = (b"a" * 16, b"b" * 16)
 
 
-def random_deal(k: int = 0) -> DealRecord:
+def random_deal(k: int = 0, *, winnable: bool = False) -> DealRecord:
     return DealRecord(
         name=None,
         commitment=commitment(SECRET).hex(),
         secret=SECRET.hex(),
         nonces=tuple(nonce.hex() for nonce in NONCES),
+        winnable=winnable,
         k=k,
         seed=derive_seed(SECRET, NONCES, k).hex(),
     )
@@ -261,13 +262,17 @@ def named_deal(name: str = "friday") -> DealRecord:
     return replace(random_deal(), name=name, seed=named_seed(name).hex())
 
 
-@pytest.mark.parametrize("deal", [RECORD.deal, random_deal(), random_deal(7), named_deal(), named_deal("Tapis n°1")])
+@pytest.mark.parametrize(
+    "deal",
+    [RECORD.deal, random_deal(), random_deal(0, winnable=True), random_deal(7, winnable=True), named_deal(), named_deal("Tapis n°1")],
+)
 def test_an_honest_deal_holds(deal: DealRecord) -> None:
     check_deal(deal)
 
 
 OTHER = "0" * 64
 BAD_SECRET = "the secret is not the one the server committed to: SHA-256(secret) differs from commitment"
+BAD_K = "k is 0 unless only winnable deals were wanted: otherwise the host could choose among deals"
 BAD_SEED = "the seed does not follow from secret, nonces and k"
 
 
@@ -278,7 +283,8 @@ BAD_SEED = "the seed does not follow from secret, nonces and k"
         (replace(random_deal(), commitment=OTHER), BAD_SECRET),
         (replace(named_deal(), secret=OTHER), BAD_SECRET),
         (replace(random_deal(), seed=OTHER), BAD_SEED),
-        (replace(random_deal(), k=1), BAD_SEED),
+        (replace(random_deal(winnable=True), k=1), BAD_SEED),
+        (replace(random_deal(7, winnable=True), winnable=False), BAD_K),
         (replace(random_deal(), nonces=random_deal().nonces[::-1]), BAD_SEED),
         (replace(random_deal(), nonces=random_deal().nonces[:1]), BAD_SEED),
         (replace(random_deal(), nonces=("0" * 32, random_deal().nonces[1])), BAD_SEED),
@@ -286,7 +292,8 @@ BAD_SEED = "the seed does not follow from secret, nonces and k"
         (replace(named_deal(), seed=OTHER), "the seed is not the one of that name"),
         (replace(named_deal(), name="Friday"), "the seed is not the one of that name"),
         (replace(random_deal(), name="friday"), "the seed is not the one of that name"),
-        (replace(named_deal(), k=1), "a named deal has k = 0"),
+        (replace(named_deal(), k=1), BAD_K),
+        (replace(named_deal(), winnable=True), "a named deal is not chosen for being winnable"),
     ],
 )
 def test_a_deal_that_does_not_hold_is_told_in_one_sentence(deal: DealRecord, sentence: str) -> None:

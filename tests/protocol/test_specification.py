@@ -26,6 +26,9 @@ from protocol.shuffle import DEAL_LABEL, shuffle
 from server.config import DEFAULT_PORT, Settings
 from server.net.connection import BAD_MESSAGES
 from server.race.timing import KEPT_ROUND_TRIPS, MAX_CREDIT_MS
+from server.rooms.dealing import STEP_S
+from server.rules.position import Family
+from server.solver.winnable import BUDGET, MAX_SEEDS
 
 README = (Path(__file__).parents[2] / "protocol" / "README.md").read_text(encoding="utf-8")
 
@@ -300,6 +303,13 @@ def test_figures_in_the_text_are_those_of_the_code() -> None:
     assert f"the port is {DEFAULT_PORT} unless" in " ".join(chapter("Transport").split())
     assert f"min(round_trip_ms // 2, {MAX_CREDIT_MS})" in chapter("Time")
     assert KEPT_ROUND_TRIPS == 8, "the chapter on time says eight"
+    deals = " ".join(chapter("Fair deals").split())
+    assert f"looking at no more than {BUDGET[Family.CARPET]:,} positions of a number's deal with one deck" in deals
+    assert f"{BUDGET[Family.TWIN]:,} with two" in deals
+    assert BUDGET[Family.TWIN] == BUDGET[Family.QUILT]
+    assert f"At most {MAX_SEEDS} numbers are tried" in deals
+    race = " ".join(chapter("A race, second by second").split())
+    assert f"The `countdown` comes {STEP_S:.0f} seconds after the last player was ready, or a multiple of {STEP_S:.0f}" in race
 
 
 def test_the_subprotocols_are_in_the_order_of_the_code() -> None:

@@ -11,10 +11,11 @@ from trio.testing import wait_all_tasks_blocked
 from urwid.testing import ScriptedScreen
 
 from client.link import Connected, LinkEvent
-from client.ui.app import run_app
+from client.ui.app import Reviewer, run_app
 from client.ui.desk import UiSettings
 from client.ui.start import AppOutcome, Start, StartHome
 from protocol.client_messages import ClientMessage
+from protocol.record import Record
 from protocol.server_messages import ServerMessage
 
 
@@ -105,12 +106,18 @@ class Run:
         await settled()
 
 
+async def no_reviewer(record: Record, seat: int) -> tuple[str, ...]:
+    raise AssertionError("nobody has asked for a review")
+
+
 @asynccontextmanager
-async def running(start: Start = HOME, *, settings: UiSettings = DEFAULTS, size: tuple[int, int] = (80, 24)) -> AsyncIterator[Run]:
+async def running(
+    start: Start = HOME, *, settings: UiSettings = DEFAULTS, size: tuple[int, int] = (80, 24), reviewer: Reviewer = no_reviewer
+) -> AsyncIterator[Run]:
     run = Run(FakeLink(), HandScreen(size))
 
     async def app() -> None:
-        run.outcome = await run_app(run.link, settings=settings, start=start, screen=run.screen)  # type: ignore[arg-type]
+        run.outcome = await run_app(run.link, settings=settings, start=start, screen=run.screen, reviewer=reviewer)  # type: ignore[arg-type]
 
     async with trio.open_nursery() as nursery:
         nursery.start_soon(app)

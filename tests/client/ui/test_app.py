@@ -13,6 +13,7 @@ from client.ui.desk import UiSettings
 from client.ui.start import AppOutcome, Start, StartBot, StartJoin, StartOpen
 from protocol.client_messages import FollowLobby, JoinRace, LeaveRace, Move, OpenRace, Ready, Rematch, Resign, Say, Stop
 from protocol.errors import ERRORS, ErrorCode
+from protocol.record import Record
 from protocol.server_messages import (
     Countdown,
     CurrentView,
@@ -438,3 +439,78 @@ async def test_the_help_explains_every_rule_set_and_the_ones_of_this_race_first(
         for info in scenes.RULES:
             assert text.count(f"({info.id})") == 1 + (info.id == "teppich")
             assert info.source in text
+
+
+class Thinker:
+    """A reviewer that says its sentences when the test lets it."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[str, int]] = []
+        self.done = trio.Event()
+
+    async def review(self, record: Record, seat: int) -> tuple[str, ...]:
+        self.asked.append((record.digest, seat))
+        await self.done.wait()
+        return ("This deal can be won: all 52 cards could be brought home.", "All of them were.")
+
+
+async def test_the_review_of_ones_own_game_is_thought_of_while_the_screen_goes_on_and_then_shown() -> None:
+    thinker = Thinker()
+    async with running(reviewer=thinker.review) as run:
+        await into_race(run)
+        await run.say(Result(version=8, record=scenes.record()))
+        assert thinker.asked == []
+        await run.give("v")
+        assert run.screen.shows("Thinking about your game")
+        await run.give("d")
+        assert run.screen.shows("commitment")
+        await run.give("v", "v", "v")
+        assert run.screen.shows("Thinking about your game")
+        await run.give("r")
+        assert run.link.taken() == [Rematch(race=1)]
+        thinker.done.set()
+        await settled()
+        assert run.screen.shows("This deal can be won")
+        await run.give("v")
+        assert not run.screen.shows("This deal can be won")
+        await run.click("v review")
+        assert run.screen.shows("All of them were.")
+        assert thinker.asked == [(scenes.record().digest, 0)]
+
+
+async def test_a_review_that_comes_too_late_is_not_shown_in_the_next_race() -> None:
+    thinker = Thinker()
+    async with running(reviewer=thinker.review) as run:
+        await into_race(run)
+        await run.say(Result(version=8, record=scenes.record()))
+        await run.give("v")
+        await run.say(scenes.room(version=9, race=2))
+        thinker.done.set()
+        await settled()
+        assert not run.screen.shows("Thinking")
+        assert not run.screen.shows("This deal can be won")
+
+
+async def test_an_app_that_ends_calls_the_review_off() -> None:
+    thinker = Thinker()
+    async with running(reviewer=thinker.review) as run:
+        await into_race(run)
+        await run.say(Result(version=8, record=scenes.record()))
+        await run.give("v", "q")
+        assert run.outcome is not None
+        assert run.outcome.reason == "quit"
+
+
+async def test_the_form_offers_a_deal_that_can_be_won() -> None:
+    async with running() as run:
+        await run.say(UP, scenes.welcome())
+        await run.give("o", "down", "down", "down", "down", "down", "right")
+        assert run.screen.shows("random, one that can be won")
+        await run.give("down", "down", "down", "enter")
+        assert run.link.taken()[-1] == OpenRace(options=RaceOptions(winnable=True))
+
+
+async def test_a_race_against_a_bot_can_ask_for_a_winnable_deal() -> None:
+    async with running(StartBot("Steady", winnable=True)) as run:
+        await run.say(UP, scenes.welcome())
+        assert run.link.taken()[0] == OpenRace(options=RaceOptions(bots=("Steady",), public=False, winnable=True))

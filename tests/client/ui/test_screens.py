@@ -118,6 +118,23 @@ TABLES = {
     "persian-rug-mono": at("persian-rug", 25, colours=1),
 }
 
+
+def sought() -> Model:
+    """All are ready, and a deal that can be won is looked for."""
+    model = scenes.full_room()
+    assert model.room is not None
+    seats = tuple(structs.replace(seat, ready=True) for seat in model.room.seats)
+    return replace(model, room=replace(model.room, options=RaceOptions(winnable=True), seats=seats))
+
+
+REVIEW = (
+    "This deal can be won: all 52 cards could be brought home.",
+    "The win was out of reach after move 23, w:b3 (the 9 of hearts from the waste to b3), made with 20 cards home.",
+    "From then on at most 49 cards could be brought home; 48 were.",
+    "In its place s:b3 (the 5 of spades from the stock to b3) would have kept it.",
+    "The way on from there: s:b3 s w a1 c4 s s w:c4 ... (41 moves)",
+)
+
 SCREENS = {
     "home": Shown(scenes.at_home, now_ms=2000),
     "home-typing-code": Shown(scenes.at_home, replace(DESK, prompt="code"), 2000, edit="kxq"),
@@ -128,6 +145,7 @@ SCREENS = {
     ),
     "waiting": Shown(scenes.waiting, now_ms=2000),
     "waiting-full": Shown(scenes.full_room, now_ms=2000),
+    "waiting-winnable": Shown(sought, now_ms=2000),
     "countdown": Shown(scenes.counting, now_ms=2300),
     "race-dealt": Shown(scenes.dealt, now_ms=3990),
     "race": Shown(scenes.racing),
@@ -148,7 +166,10 @@ SCREENS = {
     "result": Shown(scenes.over, now_ms=160_000),
     "result-rematch": Shown(over_with_rematch, now_ms=160_000),
     "result-details": Shown(scenes.over, replace(DESK, details=True), 160_000),
+    "result-review": Shown(scenes.over, replace(DESK, review=REVIEW), 160_000),
+    "result-review-awaited": Shown(scenes.over, replace(DESK, review=()), 160_000),
     "result-ascii": Shown(scenes.over, replace(DESK, settings=UiSettings(ascii=True)), 160_000),
+    "form-winnable": Shown(scenes.at_home, replace(DESK, form=OpenForm(RaceOptions(winnable=True)), item=4), 2000),
     "help": Shown(scenes.at_home, replace(DESK, help_from=0), 2000),
     **TABLES,
     "rules": Shown(scenes.at_home, replace(DESK, rules_page=RulesPage("Steady"), item=11), 2000),

@@ -32,6 +32,7 @@ from server.rooms.registry import Rooms
 from server.rooms.room import Room as ServedRoom
 from server.store.journal import Journal
 from server.store.memory import MemoryStore
+from tests.server.rooms.playing import first_seed
 
 Kind = TypeVar("Kind")
 
@@ -186,7 +187,14 @@ class House:
         self.journal = Journal(self.store)
         nursery.start_soon(self.journal.run)
         self.rooms = Rooms(
-            nursery, clock=self.clock, entropy=entropy, software="test", journal=self.journal, max_rooms=max_rooms, bots_wait=False
+            nursery,
+            clock=self.clock,
+            entropy=entropy,
+            software="test",
+            journal=self.journal,
+            find_deal=first_seed,
+            max_rooms=max_rooms,
+            bots_wait=False,
         )
         self.players = Players(entropy=entropy, store=self.store, journal=self.journal, clock=self.clock)
         self.lobby = Lobby(self.rooms, self.players)

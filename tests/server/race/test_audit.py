@@ -7,6 +7,7 @@ from functools import cache
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from protocol.record import BadRecord, Record, digest, from_json, sealed, to_json
 from server.race.audit import audit
@@ -63,6 +64,17 @@ def document_of(record: Record) -> Document:
 
 def read(document: Document) -> Record:
     return from_json(json.dumps(document))
+
+
+def test_winnable_deals_are_only_true_where_they_are_offered() -> None:
+    """Sealed and right in everything else, as a dishonest host would write it."""
+    record = record_of(forfeited)
+    audit(sealed(replace(record, deal=replace(record.deal, winnable=True))))
+    teppich = started(options(deal=None, rules="teppich")).finish()
+    with pytest.raises(BadRecord, match="winnable deals are not offered under teppich"):
+        audit(sealed(replace(teppich, deal=replace(teppich.deal, winnable=True))))
+    with pytest.raises(BadRecord, match="k is 0 unless only winnable deals were wanted"):
+        audit(sealed(replace(record, deal=replace(record.deal, k=1))))
 
 
 Path = tuple[str | int, ...]

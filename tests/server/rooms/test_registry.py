@@ -13,7 +13,7 @@ from protocol.views import RaceOptions
 from server.rooms.clock import Clock
 from server.rooms.codes import LENGTH
 from server.rooms.registry import Rooms
-from tests.server.rooms.playing import Notebook, Table
+from tests.server.rooms.playing import Notebook, Table, first_seed
 
 
 async def test_a_room_is_found_by_its_code_however_it_is_typed(autojump_clock: MockClock, table: Table) -> None:
@@ -40,7 +40,7 @@ async def test_two_rooms_never_have_the_same_code(autojump_clock: MockClock, nur
         said.append(bytes([len(said) // 2 % 7]) if len(said) >= 12 else bytes([len(said) % 6]))
         return said[-1]
 
-    rooms = Rooms(nursery, clock=Clock(), entropy=entropy, software="test", journal=Notebook())
+    rooms = Rooms(nursery, clock=Clock(), entropy=entropy, software="test", journal=Notebook(), find_deal=first_seed)
     assert rooms.open(RaceOptions()).code != rooms.open(RaceOptions()).code
 
 

@@ -1,0 +1,54 @@
+"""What was possible in one's own game: asked of `carpet-server review`, in a process of its own on this machine.
+
+So no server has work with it, and no screen waits for it. Must not know the rules of the games, nor how a deal is searched.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+import trio
+
+from client.server_process import server_command, server_environment
+from protocol.record import Record, to_json
+
+LIMIT_S = 60.0
+"""Longer than that nobody looks at a result; two decks take some seconds, on a slow machine a few times as many."""
+
+
+async def review_game(record: Record, seat: int, *, command: Sequence[str] | None = None, limit_s: float = LIMIT_S) -> tuple[str, ...]:
+    """The sentences about the game of `seat` (from 0); where there are none to be had, one that says why. Cancelling ends the process.
+
+    command: the whole command line, in place of the server's, for tests.
+    """
+    arguments = ("review", "--json", "--seat", str(seat + 1), "-")
+    with trio.move_on_after(limit_s):
+        try:
+            finished = await trio.run_process(
+                list(command or server_command(arguments)),
+                stdin=to_json(record).encode(),
+                capture_stdout=True,
+                capture_stderr=True,
+                check=False,
+                env=server_environment(),
+                # Ctrl+C in the terminal is for the client, which then ends this process.
+                start_new_session=True,
+            )
+        except (OSError, ExceptionGroup) as error:
+            return (f"The review could not be started: {error}.",)
+        return _sentences(finished.stdout) or (f"There is no review: {_last_line(finished.stderr) or 'it said nothing'}.",)
+    return (f"The review took longer than {limit_s:.0f} seconds and was given up; carpet review takes all the time it needs.",)
+
+
+def _sentences(output: bytes) -> tuple[str, ...]:
+    try:
+        (judged,) = json.loads(output)["seats"]
+        return tuple(str(sentence) for sentence in judged["sentences"])
+    except (ValueError, LookupError, TypeError):
+        return ()
+
+
+def _last_line(output: bytes) -> str:
+    lines = output.decode(errors="replace").split("\n")
+    return next((line.strip().rstrip(".") for line in reversed(lines) if line.strip()), "")

@@ -1,0 +1,58 @@
+"""What the commands of `carpet-server` have in common: how arguments are read, and the one sentence for what is wrong."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, NoReturn
+
+import typer
+
+from protocol.record import BadRecord, Record, from_json
+from protocol.shuffle import SEED_BYTES
+from server.race.audit import audit
+from server.rules.catalogue import UnknownRules, rule_set
+from server.rules.position import RuleSet
+
+RulesArgument = Annotated[str, typer.Argument(metavar="RULES", help="Id of a rule set; `carpet-server rules list` shows them.")]
+SeedOption = Annotated[str, typer.Option("--seed", metavar="HEX", help="Seed of the deal, 64 hexadecimal digits.")]
+FileArgument = Annotated[str, typer.Argument(metavar="FILE", help="A record as JSON; - reads standard input.")]
+
+
+def fail(sentence: str, status: int = 1) -> NoReturn:
+    """Say what is wrong on standard error, and end."""
+    typer.echo(f"carpet-server: {sentence}", err=True)
+    raise typer.Exit(status)
+
+
+def rules_of(rules_id: str) -> RuleSet:
+    """The rule set with this id, or the end."""
+    try:
+        return rule_set(rules_id)
+    except UnknownRules as error:
+        fail(str(error), 2)
+
+
+def seed_of(text: str, option: str = "--seed") -> bytes:
+    """The bytes of a seed as it was typed, or the end."""
+    try:
+        seed = bytes.fromhex(text)
+    except ValueError:
+        seed = b""
+    if len(seed) != SEED_BYTES:
+        fail(f"{option} is {SEED_BYTES} bytes as {2 * SEED_BYTES} hexadecimal digits, not {text!r}", 2)
+    return seed
+
+
+def true_record(file: str) -> Record:
+    """The record in a file, once all of it but the solver's part has been checked; or the end."""
+    try:
+        text = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
+    except OSError as error:
+        fail(f"cannot read {file}: {error.strerror}")
+    try:
+        record = from_json(text)
+        audit(record)
+    except BadRecord as error:
+        fail(f"not a true record: {error}")
+    return record

@@ -1,0 +1,64 @@
+"""The first seed of a race whose deal can be won: the search that a server makes before a race, and whoever checks its record after it.
+
+Owns the budget that decides. Must not know of races, nor when or where it is run.
+
+What is found depends on nothing but the arguments. Under the one-deck rule sets the search is exhaustive, so every program that plays
+by the rules finds the same number. Under the others it is not: their number is the first that this very search wins, which is why a
+change of the search, or of the budget, makes records of before it fail here (`FalseNumber` says so).
+"""
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Final
+
+from protocol.fairness import derive_seed
+from server.rules.catalogue import rule_set
+from server.rules.position import Family
+from server.solver.solution import Cancelled
+from server.solver.solve import solve
+
+BUDGET: Final[Mapping[Family, int]] = MappingProxyType({Family.CARPET: 1_000_000, Family.TWIN: 5_000, Family.QUILT: 5_000})
+"""Positions that are looked at for each number. Part of what a record means: see protocol/README.md, "Fair deals"."""
+
+MAX_SEEDS: Final = 64
+"""Numbers that are tried for a race. Where one deal in three is won, all of them fail once in 10¹¹ races."""
+
+
+class NoneWinnable(Exception):
+    """None of MAX_SEEDS numbers gives a deal that the search wins, or it was called off."""
+
+
+class FalseNumber(ValueError):
+    """The number is not the first that gives a winnable deal. Says why."""
+
+
+def first_winnable(rules: str, secret: bytes, nonces: Sequence[bytes], *, cancelled: Cancelled | None = None) -> int:
+    """The first k whose deal the search wins within BUDGET. Raises NoneWinnable; UnknownRules; ValueError for bytes that do not fit."""
+    for k in range(MAX_SEEDS):
+        if cancelled is not None and cancelled():
+            break
+        if _is_won(rules, derive_seed(secret, nonces, k), cancelled):
+            return k
+    raise NoneWinnable(f"none of {MAX_SEEDS} deals of {rules} was won")
+
+
+def check_first_winnable(rules: str, secret: bytes, nonces: Sequence[bytes], k: int) -> None:
+    """Raise FalseNumber unless k is what first_winnable finds."""
+    if k >= MAX_SEEDS:
+        raise FalseNumber(f"k is {k}, but no more than {MAX_SEEDS} numbers are tried")
+    row = rule_set(rules)
+    for number in range(k + 1):
+        won = _is_won(rules, derive_seed(secret, nonces, number), None)
+        if won and number < k:
+            raise FalseNumber(f"the deal of k = {number} can be won, so that is the number and not {k}{_caution(row.family)}")
+        if not won and number == k:
+            raise FalseNumber(f"the deal of k = {k} {'cannot be' if row.family is Family.CARPET else 'is not'} won{_caution(row.family)}")
+
+
+def _is_won(rules: str, seed: bytes, cancelled: Cancelled | None) -> bool:
+    row = rule_set(rules)
+    return solve(row.deal(seed), budget=BUDGET[row.family], cancelled=cancelled).outcome == "won"
+
+
+def _caution(family: Family) -> str:
+    return "" if family is Family.CARPET else " (by the search of this version; another version's may find more or less)"

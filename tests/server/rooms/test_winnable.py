@@ -1,0 +1,229 @@
+"""Rooms whose race wants a deal that can be won: with a search made up by the test, on the virtual clock, and once with a real worker."""
+
+from __future__ import annotations
+
+import pytest
+import trio
+from trio.testing import MockClock
+
+from protocol.errors import ErrorCode, Refusal
+from protocol.server_messages import Countdown, Error, Left, Result, Unseated
+from protocol.views import RaceOptions
+from server.race.audit import audit
+from server.race.machine import DealWanted
+from server.rooms.dealing import STEP_S, DealFinder
+from server.solver.winnable import NoneWinnable, check_first_winnable
+from server.workers import WorkerDied, open_workers
+from tests.server.rooms.playing import Table
+
+WANTED = {"winnable": True, "rules": "carpet-whist"}
+
+
+class Search:
+    """A search that takes its time and finds what the test says."""
+
+    def __init__(self, *, takes_s: float = 5.0, finds: int | None = 7) -> None:
+        self.begun: list[DealWanted] = []
+        self.ended = 0
+        self.cancelled = 0
+        self._takes_s = takes_s
+        self._finds = finds
+
+    async def find(self, wanted: DealWanted) -> int | None:
+        self.begun.append(wanted)
+        try:
+            await trio.sleep(self._takes_s)
+        except trio.Cancelled:
+            self.cancelled += 1
+            raise
+        self.ended += 1
+        return self._finds
+
+
+@pytest.fixture
+def search() -> Search:
+    return Search()
+
+
+@pytest.fixture
+def searching(nursery: trio.Nursery, search: Search) -> Table:
+    return Table(nursery, find_deal=search.find)
+
+
+async def test_the_countdown_comes_with_the_deal_and_the_record_tells_its_number(
+    autojump_clock: MockClock, searching: Table, search: Search
+) -> None:
+    ann, bob = searching.guest("Ann"), searching.guest("Bob")
+    room = await searching.seated(ann, bob, **WANTED)
+    ann.ready(room)
+    await searching.settle()
+    assert search.begun == []
+    bob.ready(room)
+    await searching.settle()
+    assert (room.race.phase, len(search.begun)) == ("waiting", 1)
+    await trio.sleep(4.9)
+    assert ann.all(Countdown) == []
+    ann.say(room, "Still looking?")
+    await trio.sleep(0.2)
+    assert ann.last(Countdown).starts_in_ms == 3000
+    await trio.sleep(3.1)
+    for guest in (ann, bob):
+        guest.stop(room)
+    await searching.settle()
+    record = ann.last(Result).record
+    assert (record.deal.winnable, record.deal.k) == (True, 7)
+    audit(record)
+    assert (len(search.begun), search.ended, search.cancelled) == (1, 1, 0)
+
+
+async def test_no_room_waits_for_the_search_of_another(autojump_clock: MockClock, searching: Table, search: Search) -> None:
+    ann, bob, eve = searching.guest("Ann"), searching.guest("Bob"), searching.guest("Eve")
+    room = await searching.seated(ann, **WANTED)
+    ann.ready(room)
+    other = await searching.racing(bob, eve)
+    bob.move(other)
+    await searching.settle()
+    assert bob.ply == 1
+    assert room.race.phase == "waiting"
+
+
+async def test_who_leaves_calls_the_search_off_and_the_next_one_is_for_the_new_nonces(
+    autojump_clock: MockClock, searching: Table, search: Search
+) -> None:
+    ann, bob, eve = searching.guest("Ann"), searching.guest("Bob"), searching.guest("Eve")
+    room = await searching.seated(ann, bob, **WANTED)
+    for guest in (ann, bob):
+        guest.ready(room)
+    await trio.sleep(4)
+    bob.leave(room)
+    await searching.settle()
+    assert (search.cancelled, search.ended) == (1, 0)
+    assert ann.last(Unseated).seat == 1
+    await trio.sleep(2)
+    eve.enter(room)
+    await searching.settle()
+    eve.ready(room, nonce="aa" * 16)
+    await trio.sleep(5.1)
+    assert room.race.phase == "countdown"
+    assert [wanted.nonces[1].hex() for wanted in search.begun] == ["0f" * 16, "aa" * 16]
+
+
+async def test_a_room_that_closes_calls_its_search_off(autojump_clock: MockClock, searching: Table, search: Search) -> None:
+    ann = searching.guest("Ann")
+    room = await searching.seated(ann, **WANTED)
+    ann.ready(room)
+    await searching.settle()
+    await searching.rooms.stop()
+    assert (search.cancelled, search.ended) == (1, 0)
+    assert ann.last(Left).reason == "closed"
+
+
+async def test_a_rematch_is_searched_for_anew(autojump_clock: MockClock, searching: Table, search: Search) -> None:
+    ann = searching.guest("Ann")
+    room = await searching.seated(ann, **WANTED)
+    for race in (1, 2):
+        assert room.race.number == race
+        ann.ready(room)
+        await trio.sleep(8.1)
+        ann.stop(room)
+        await searching.settle()
+        ann.rematch(room)
+        await searching.settle()
+    assert len({wanted.secret for wanted in search.begun}) == 2
+
+
+async def test_house_bots_race_on_winnable_deals_too(autojump_clock: MockClock, searching: Table) -> None:
+    ann = searching.guest("Ann")
+    room = await searching.seated(ann, bots=("greedy",), **WANTED)
+    ann.ready(room)
+    await trio.sleep(8.1)
+    assert room.race.phase == "racing"
+
+
+async def test_where_no_deal_is_found_everybody_is_told_and_the_room_ends(autojump_clock: MockClock, nursery: trio.Nursery) -> None:
+    table = Table(nursery, find_deal=Search(finds=None).find)
+    ann, bob = table.guest("Ann"), table.guest("Bob")
+    room = await table.seated(ann, bob, **WANTED)
+    for guest in (ann, bob):
+        guest.ready(room)
+    await trio.sleep(5.1)
+    for guest in (ann, bob):
+        assert guest.codes == [ErrorCode.NO_WINNABLE_DEAL]
+        assert guest.last(Left).reason == "failed"
+        assert table.rooms.of(guest.player.id) is None
+    assert len(table.rooms) == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (RaceOptions(winnable=True, deal="tuesday"), "a deal by name is what it is"),
+        (RaceOptions(winnable=True, rules="teppich"), "winnable deals are not offered under teppich"),
+        (RaceOptions(winnable=True, rules="colorado"), "winnable deals are not offered under colorado"),
+    ],
+)
+async def test_what_cannot_be_asked_for_is_refused(autojump_clock: MockClock, searching: Table, options: RaceOptions, said: str) -> None:
+    with pytest.raises(Refusal) as refused:
+        searching.rooms.open(options)
+    assert (refused.value.code, refused.value.path) == (ErrorCode.BAD_OPTIONS, "$.options.winnable")
+    assert said in refused.value.sentence
+    searching.rooms.open(RaceOptions(rules=options.rules))
+
+
+# ---- how long a search seems to take
+
+
+class Worked:
+    """Workers whose job takes so long, and comes to that."""
+
+    def __init__(self, *outcomes: int | Exception, takes_s: float = 0.01) -> None:
+        self._outcomes = list(outcomes)
+        self._takes_s = takes_s
+
+    async def run(self, *job: object) -> int:
+        await trio.sleep(self._takes_s)
+        outcome = self._outcomes.pop(0)
+        if isinstance(outcome, Exception):
+            raise outcome
+        return outcome
+
+
+LOOKED_FOR = DealWanted("carpet", bytes(32), (bytes(16),))
+
+
+@pytest.mark.parametrize(("takes_s", "steps"), [(0.001, 1), (0.4, 1), (2.9, 1), (3.1, 2), (8.9, 3)])
+async def test_an_answer_comes_at_the_end_of_a_step_whatever_the_search_took(autojump_clock: MockClock, takes_s: float, steps: int) -> None:
+    began = trio.current_time()
+    assert await DealFinder(Worked(3, takes_s=takes_s)).find(LOOKED_FOR) == 3  # type: ignore[arg-type]
+    assert trio.current_time() - began == pytest.approx(steps * STEP_S)
+
+
+async def test_a_worker_that_dies_is_followed_by_another_one(autojump_clock: MockClock) -> None:
+    assert await DealFinder(Worked(WorkerDied(), 3)).find(LOOKED_FOR) == 3  # type: ignore[arg-type]
+    assert await DealFinder(Worked(WorkerDied(), WorkerDied(), 3)).find(LOOKED_FOR) is None  # type: ignore[arg-type]
+
+
+async def test_where_there_is_none_it_is_not_looked_for_again(autojump_clock: MockClock) -> None:
+    assert await DealFinder(Worked(NoneWinnable("none"), 3)).find(LOOKED_FOR) is None  # type: ignore[arg-type]
+
+
+# ---- with a real worker
+
+
+@pytest.mark.e2e
+async def test_a_real_worker_finds_the_number_that_the_record_is_checked_by() -> None:
+    with trio.fail_after(60):
+        async with open_workers(1) as workers, trio.open_nursery() as nursery:
+            table = Table(nursery, find_deal=DealFinder(workers).find)
+            ann = table.guest("Ann")
+            room = await table.seated(ann, countdown_s=1, **WANTED)
+            ann.ready(room)
+            await table.until(lambda: room.race.phase == "racing")
+            ann.stop(room)
+            await table.until(lambda: room.race.record is not None)
+            nursery.cancel_scope.cancel()
+    assert room.race.record is not None
+    deal = room.race.record.deal
+    audit(room.race.record)
+    check_first_winnable("carpet-whist", bytes.fromhex(deal.secret), [bytes.fromhex(nonce) for nonce in deal.nonces], deal.k)
+    assert ann.all(Error) == []
