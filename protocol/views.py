@@ -124,7 +124,7 @@ class RulesInfo(Struct, frozen=True, kw_only=True):
     redeals: int
     visible_stock: int
     lanes: bool = False
-    solvable: bool
+    solvable: bool = False
 
 
 class BotInfo(Struct, frozen=True, kw_only=True):

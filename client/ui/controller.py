@@ -94,9 +94,8 @@ class Controller(Playing):
 
     def _clear_desk(self) -> None:
         self._ahead = ()
-        self.desk = replace(
-            self.desk, form=None, rules_page=None, question=None, held="", typed="", note="", details=False, review=None, item=0
-        )
+        self.desk = replace(self.desk, form=None, rules_page=None, question=None, held="", typed="", note="", item=0)
+        self.desk = replace(self.desk, details=False, review=None)
         if self.desk.prompt is not None and (self.desk.prompt != "chat" or self.model.room is None):
             self.cancel_prompt()
 

@@ -164,8 +164,8 @@ def with_deal(form: OpenForm, deal: str | None) -> OpenForm:
 
 
 def with_rules(form: OpenForm, rules: str) -> OpenForm:
-    """The form with a rule set."""
-    return replace(form, options=changed(form.options, rules=rules))
+    """The form with a rule set; under another one it is not known whether winnable deals can be had."""
+    return replace(form, options=changed(form.options, rules=rules, winnable=form.options.winnable and rules == form.options.rules))
 
 
 def _random_deal(options: RaceOptions) -> str:

@@ -17,9 +17,9 @@ class StartHome:
 
 @dataclass(frozen=True, slots=True)
 class StartBot:
-    """A race against a house bot, at once.
+    """A race against a house bot, at once. deal: the shuffle's name, None for a random one; winnable: one that can be won.
 
-    deal: the shuffle's name, None for a random one. rules: the id of a rule set. winnable: a deal that can be won.
+    rules: the id of a rule set.
     """
 
     bot: str

@@ -107,10 +107,12 @@ def test_a_race_is_checked_as_the_readme_says(raced: tuple[Path, list[str], Term
     environment = fresh(copy.parent)
     environment["PATH"] = f"{copy / '.venv' / 'bin'}:{environment['PATH']}"
     commands = block_under("Fair, and provably so")
-    assert commands.split("\n") == ["carpet demo --fast --json > race.json", "carpet verify race.json", ""]
+    named = [line.partition("#")[0].strip() for line in commands.splitlines()]
+    assert named == ["carpet demo --fast --json > race.json", "carpet verify race.json", "carpet review race.json"]
     ran = subprocess.run(["sh", "-e", "-c", commands], cwd=copy, env=environment, capture_output=True, text=True, check=False)
     assert (ran.returncode, ran.stderr) == (0, "")
     assert ran.stdout.startswith("verified: race 1 of ")
+    assert "\nanna (seat 1):\n  This deal can" in ran.stdout
 
 
 def test_the_tests_command_finds_every_test(raced: tuple[Path, list[str], Terminal], request: pytest.FixtureRequest) -> None:

@@ -109,11 +109,11 @@ async def test_a_race_from_the_waiting_room_to_the_result(rules: str) -> None:
 def record(rules: str, seed: bytes, nonces: tuple[str, ...], moves: list[MoveRecord], home: int, others: int, ended: SeatState) -> Record:
     """The record of such a race; its deal is the true one."""
     deal = DealRecord(
-        winnable=False,
         name=None,
         commitment=commitment(scenes.SECRET).hex(),
         secret=scenes.SECRET.hex(),
         nonces=nonces,
+        winnable=False,
         k=0,
         seed=seed.hex(),
     )

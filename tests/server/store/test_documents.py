@@ -47,6 +47,7 @@ def test_the_text_of_commands_stays_what_it_is() -> None:
         "leave-seat",
         "measure-line",
         "get-ready",
+        "choose-deal",
         "play-move",
         "stop-seat",
         "resign-seat",
