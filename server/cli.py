@@ -107,6 +107,8 @@ def serve(
 ) -> None:
     """Serve races until SIGINT or SIGTERM. Prints `listening on ws://HOST:PORT` once it accepts connections."""
     logging.basicConfig(level=log_level.value.upper(), format="%(asctime)s %(levelname)s %(name)s: %(message)s", stream=sys.stderr)
+    # What a migration does is told by the store, where there is something to tell.
+    logging.getLogger("alembic").setLevel(logging.WARNING)
     # The library tells of every connection at INFO, and with a traceback of every peer that is not a WebSocket client.
     logging.getLogger("carpet.net.websocket").setLevel(logging.DEBUG if log_level is LogLevel.DEBUG else logging.CRITICAL)
     try:

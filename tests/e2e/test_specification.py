@@ -120,7 +120,8 @@ def test_json_and_packed_clients_race_each_other_on_one_shuffle(fast_server: str
     jason = start(JASON, fast_server, "--join", first_line(packed).lower(), "--pace", "0")
     mine, other = json.loads(finish(packed)), json.loads(finish(jason))
     assert mine["record"] == other["record"]
-    assert [seat["name"] for seat in mine["record"]["seats"]] == ["Packed", "Jason"]
+    # Names are unique: on a server that other tests have used, a number may stand behind.
+    assert [seat["name"].partition(" ")[0] for seat in mine["record"]["seats"]] == ["Packed", "Jason"]
     assert mine["races"][0]["checks"]["first view"]
     assert other["checks"]["first view"]
     assert mine["picture"] == []
