@@ -1,0 +1,108 @@
+"""Brackets of knock-outs as data: which matches there are, and who comes to them from where.
+
+Seeds stand in the standard order, so that the two best can meet in the final alone, the four best in the semi-finals alone, and so on: of
+sixteen 1 meets 16, 8 meets 9, 4 meets 13 … Where the field is no power of two the best seeds have the byes of the first round. Matches are
+in an order in which each comes after those that feed it; `stage` is the number of the round it belongs to, if no round before it falls
+away.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import chain, count
+from typing import TypeAlias
+
+
+@dataclass(frozen=True, slots=True)
+class Seed:
+    """number: from 1. One above the field's size is nobody: a bye."""
+
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class WinnerOf:
+    match: str
+
+
+@dataclass(frozen=True, slots=True)
+class LoserOf:
+    match: str
+
+
+Source: TypeAlias = Seed | WinnerOf | LoserOf
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """name: `W2-1` is the first match of the second round of the winners, `L` the losers', `F` the final, `R` the final after a reset.
+
+    reset: it falls away unless the second side has won the match before it."""
+
+    name: str
+    stage: int
+    first: Source
+    second: Source
+    reset: bool = False
+
+
+def seed_order(places: int) -> tuple[int, ...]:
+    """Seeds from top to bottom of a bracket. places: a power of two."""
+    order: tuple[int, ...] = (1,)
+    while len(order) < places:
+        order = tuple(seed for one in order for seed in (one, 2 * len(order) + 1 - one))
+    return order
+
+
+def bracket_size(entrants: int) -> int:
+    """The power of two that holds them, at least two."""
+    return max(2, 1 << (entrants - 1).bit_length())
+
+
+def single_bracket(entrants: int) -> tuple[Match, ...]:
+    return tuple(_winners(entrants, count(1)))
+
+
+def double_bracket(entrants: int) -> tuple[Match, ...]:
+    """Who loses in the winners' rounds comes to the losers' ones and is out after a second loss; the last of both meet in the final. If the
+    one from the losers wins it, both have lost once, and a last match decides.
+
+    The losers' rounds are by turns among themselves and against who has just come down, in reversed order or moved on by half in turn, to
+    keep those apart who have met.
+    """
+    rounds = bracket_size(entrants).bit_length() - 1
+    matches = _winners(entrants, chain([1], count(2, 2)))
+    losers: list[Source] = [LoserOf(match.name) for match in matches if match.stage == 1]
+    stage = 1
+    for fall in range(2, rounds + 1):
+        stage += 1
+        losers = _play(matches, f"L{stage - 1}", stage, losers)
+        stage += 1
+        down: list[Source] = [LoserOf(f"W{fall}-{number + 1}") for number in range(len(losers))]
+        half = len(down) // 2
+        down = down[::-1] if fall % 2 == 0 else down[half:] + down[:half]
+        losers = _play(matches, f"L{stage - 1}", stage, [side for both in zip(losers, down, strict=True) for side in both])
+    stage += 1
+    best = WinnerOf(f"W{rounds}-1")
+    matches.append(Match("F", stage, best, losers[0]))
+    matches.append(Match("R", stage + 1, WinnerOf("F"), LoserOf("F"), reset=True))
+    return tuple(matches)
+
+
+def _winners(entrants: int, stages: Iterable[int]) -> list[Match]:
+    """One stage a round."""
+    matches: list[Match] = []
+    sides: list[Source] = [Seed(number) for number in seed_order(bracket_size(entrants))]
+    for number, stage in enumerate(stages, 1):
+        sides = _play(matches, f"W{number}", stage, sides)
+        if len(sides) == 1:
+            break
+    return matches
+
+
+def _play(matches: list[Match], name: str, stage: int, sides: list[Source]) -> list[Source]:
+    """Neighbours meet; returns the winners."""
+    played = [Match(f"{name}-{number // 2 + 1}", stage, sides[number], sides[number + 1]) for number in range(0, len(sides), 2)]
+    matches += played
+    return [WinnerOf(match.name) for match in played]

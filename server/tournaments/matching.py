@@ -1,0 +1,144 @@
+"""Swiss pairing as a matching of least cost: who meets whom in one round. The rule of the file:
+
+A pairing of the whole field is better than another one if it is better in the first of these in which the two differ:
+
+1. fewer meetings that are not the first of their two entrants;
+2. a bye for somebody who has had fewer of them;
+3. a bye for somebody with fewer points;
+4. smaller differences of points: the sum of their squares, in half points, is least, so that one float of a whole point costs more than two
+   of half a point;
+5. fewer entrants who float again the way they floated in the round before;
+6. within a group of equal points the upper half meets the lower half in order (the fold of the Dutch system); who floats is from the bottom
+   of his group, and meets the top of the group he floats to; the bye is for the bottom of its group. What is amiss, in places, is squared
+   and summed.
+
+It is the optimum of the round in hand: it does not look ahead to whether a later round can still be paired without a second meeting.
+
+FIDE's Dutch system (handbook C.04.3) decides group by group and owes much of its length to colours, which races do not have; here the whole
+field is decided at once. The matching itself is `networkx.max_weight_matching` (Galil's blossom method): pure Python, well kept, exact on
+whole numbers of any size, which is what lets six rules be one number. Looked at and not taken: `py4swiss` (the Dutch system with its
+colours, from tournament report files; brings compiled code and pydantic) and `swisspair` (compiled, and knows of ranks and excluded pairs
+alone). Of several pairings that are equally good it is always the same one, as long as networkx is; a round once paired is written down.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from heapq import nsmallest
+from itertools import combinations
+from typing import Final, Literal
+
+import networkx as nx
+
+Float = Literal["down", "up"]
+Edge = tuple[int, int]
+"""Two ranks, the better one first; or a rank and BYE."""
+Cost = tuple[int, int, int, int, int, int]
+"""What a pair costs, by the six rules above."""
+BYE: Final = -1
+"""Stands where the opponent stands, for who has the bye."""
+FIRST_CHOICES: Final = 16
+"""How many opponents each has in the first look. With fewer it fails too often, with more it takes longer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Contender:
+    """One entrant as pairing sees him. half_points: twice his points. met: how often, by opponent. byes: those had, walkovers included."""
+
+    id: str
+    half_points: int
+    met: Mapping[str, int] = field(default_factory=dict)
+    byes: int = 0
+    floated: Float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where a contender stands in his group: from its top and from its bottom, from 0."""
+
+    top: int
+    bottom: int
+
+    @property
+    def half(self) -> int:
+        return (self.top + self.bottom + 1) // 2
+
+
+class Field:
+    """The contenders of one round, ranked: by points, and among equals in the order given."""
+
+    def __init__(self, contenders: Sequence[Contender]) -> None:
+        self.ranked = sorted(contenders, key=lambda contender: -contender.half_points)
+        sizes: dict[int, int] = {}
+        tops: list[int] = []
+        for contender in self.ranked:
+            tops.append(sizes.get(contender.half_points, 0))
+            sizes[contender.half_points] = tops[-1] + 1
+        self._places = [_Place(top, sizes[contender.half_points] - 1 - top) for top, contender in zip(tops, self.ranked, strict=True)]
+
+    def cost(self, one: int, other: int) -> Cost:
+        """Of a pair of ranks; `other` is BYE for the bye of `one`. Otherwise one < other."""
+        above, place = self.ranked[one], self._places[one]
+        if other == BYE:
+            return 0, above.byes, above.half_points, 0, 0, place.bottom**2
+        below, its = self.ranked[other], self._places[other]
+        again = above.met.get(below.id, 0)
+        apart = above.half_points - below.half_points
+        if apart == 0:
+            return again, 0, 0, 0, 0, (its.top - place.top - place.half) ** 2
+        floats = (above.floated == "down") + (below.floated == "up")
+        return again, 0, 0, apart**2, floats, (place.bottom + its.top) ** 2
+
+    def pairs(self) -> Iterator[Edge]:
+        yield from combinations(range(len(self.ranked)), 2)
+        if len(self.ranked) % 2:
+            yield from ((rank, BYE) for rank in range(len(self.ranked)))
+
+
+def pair(contenders: Sequence[Contender]) -> tuple[tuple[str, str | None], ...]:
+    """The best pairing: ids, the higher ranked of a pair first, the pairs by their first; who has the bye last, against None.
+
+    The order of the contenders decides among those with equal points, and nothing else does: equal input, equal pairing."""
+    ranking = Field(contenders)
+    edges = list(ranking.pairs())
+    whole = _as_whole_numbers([ranking.cost(*edge) for edge in edges])
+    chosen = _least_cost(dict(zip(edges, whole, strict=True)))
+    names = {rank: contender.id for rank, contender in enumerate(ranking.ranked)}
+    return tuple((names[one], names.get(other)) for one, other in sorted(chosen, key=lambda edge: (edge[1] == BYE, edge)))
+
+
+def _least_cost(costs: Mapping[Edge, int]) -> list[Edge]:
+    """In two looks, since most pairs cannot be in any best matching, and time goes with their number."""
+    choices: dict[int, list[tuple[int, Edge]]] = {}
+    for edge, cost in costs.items():
+        for end in edge:
+            choices.setdefault(end, []).append((cost, edge))
+    few = {edge: cost for choice in choices.values() for cost, edge in nsmallest(FIRST_CHOICES, choice)}
+    found = _match(few)
+    if 2 * len(found) < len(choices):
+        return _match(costs)
+    # Each end of a pair pays half of what is the least for it, at the least. A pair that exceeds both halves by more than `found` exceeds
+    # all halves is in no matching as good as `found`.
+    least = {end: min(choice)[0] for end, choice in choices.items()}
+    spare = 2 * sum(costs[edge] for edge in found) - sum(least.values())
+    return _match({edge: cost for edge, cost in costs.items() if 2 * cost - least[edge[0]] - least[edge[1]] <= spare})
+
+
+def _match(costs: Mapping[Edge, int]) -> list[Edge]:
+    """The most pairs, and of those the least cost."""
+    graph = nx.Graph()
+    worst = max(costs.values(), default=0)
+    # Ranks are whole numbers and come in their order, so equal fields are matched equally; names would be hashed anew in each process.
+    graph.add_weighted_edges_from((one, other, worst - cost) for (one, other), cost in costs.items())
+    return [edge if edge in costs else edge[::-1] for edge in nx.max_weight_matching(graph, maxcardinality=True)]
+
+
+def _as_whole_numbers(costs: Sequence[Cost]) -> list[int]:
+    """Numbers whose sums over any matching compare as the sums of the tuples do, rule by rule."""
+    scales, scale = [], 1
+    for worst in (max(column, default=0) for column in list(zip(*costs, strict=True))[::-1]):
+        scales.append(scale)
+        scale *= worst * len(costs) + 1
+    scales.reverse()
+    return [sum(part * weight for part, weight in zip(cost, scales, strict=True)) for cost in costs]

@@ -1,0 +1,119 @@
+"""The values tournaments are made of: entrants, rounds, results, rows of standings. They know of no format."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from math import isfinite
+from typing import Literal
+
+Verdict = Literal["first", "second", "draw", "neither"]
+TieBreak = Literal["buchholz", "sonneborn-berger", "direct-encounter", "cards-home"]
+
+
+@dataclass(frozen=True, slots=True)
+class Entrant:
+    """Somebody who plays. rating: on any scale, more is better; None where there is none yet."""
+
+    id: str
+    rating: float | None = None
+
+    def __post_init__(self) -> None:
+        """Raises ValueError for a rating that cannot be compared."""
+        if self.rating is not None and not isfinite(self.rating):
+            raise ValueError(f"the rating of {self.id} is {self.rating}: give a finite number or none")
+
+
+@dataclass(frozen=True, slots=True)
+class Pairing:
+    """One table of a round. second: None is the house.
+
+    Against the house an entrant who has the bye races the house's result on the round's deal; in a session everybody plays the house, whose
+    result is that the deal is not won. counted: False for a bye that needs no result, since its entrant goes on whatever happens. match:
+    the name of the match in a bracket, such as `W1-3`; empty elsewhere. In a bracket `first` is the higher seed.
+    """
+
+    table: int
+    first: str
+    second: str | None
+    counted: bool = True
+    match: str = ""
+
+    @property
+    def entrants(self) -> tuple[str, ...]:
+        return (self.first,) if self.second is None else (self.first, self.second)
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """number: from 1. pairings: at tables 1, 2, …; the higher ranked tables first, byes last."""
+
+    number: int
+    pairings: tuple[Pairing, ...]
+
+    @property
+    def byes(self) -> tuple[str, ...]:
+        """Who plays nobody but the house."""
+        return tuple(pairing.first for pairing in self.pairings if pairing.second is None)
+
+    def of(self, entrant: str) -> Pairing | None:
+        return next((pairing for pairing in self.pairings if entrant in pairing.entrants), None)
+
+
+def seat(number: int, tables: Iterable[tuple[str, str | None]]) -> Round:
+    """A round of counted pairings, at tables in the order given."""
+    return Round(number, tuple(Pairing(table, first, second) for table, (first, second) in enumerate(tables, 1)))
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What one race of a pairing came to. home: cards home of both sides (of the house: 0 where nobody counts them).
+
+    forfeit: it was not played, since the loser did not come or had withdrawn; `neither` is a forfeit of both.
+    """
+
+    verdict: Verdict
+    home: tuple[int, int] = (0, 0)
+    forfeit: bool = False
+
+    def __post_init__(self) -> None:
+        """Raises ValueError for what no race can come to."""
+        if self.verdict == "neither" and not self.forfeit:
+            raise ValueError("neither side wins a race only by forfeit of both: call it a draw, or a forfeit")
+        if self.verdict == "draw" and self.forfeit:
+            raise ValueError("a forfeited race is no draw: say who came")
+        if min(self.home) < 0:
+            raise ValueError(f"cards home are {self.home}: they cannot be fewer than none")
+
+    @property
+    def points(self) -> tuple[float, float]:
+        """A win is 1, a draw ½ each."""
+        match self.verdict:
+            case "first":
+                return 1.0, 0.0
+            case "second":
+                return 0.0, 1.0
+            case "draw":
+                return 0.5, 0.5
+            case "neither":
+                return 0.0, 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One entrant in the standings. place: from 1; who is equal in everything shares it, and the place after a shared one is skipped.
+
+    points: halves. tie_breaks: in the format's order, most significant first; multiples of ¼, exact in binary; more is better. Only
+    `direct-encounter` is the place among those who are still equal, 1 where it has nothing to say. won, drawn, lost: tables with a result,
+    byes and forfeits among them; home: cards home in them.
+    """
+
+    place: int
+    entrant: str
+    points: float
+    tie_breaks: tuple[float, ...]
+    won: int
+    drawn: int
+    lost: int
+    home: int
+    withdrawn: bool

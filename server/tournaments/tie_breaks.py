@@ -1,0 +1,121 @@
+"""Points and tie-breaks: what each entrant's rounds come to. FIDE handbook C.07, "Tie-Break Regulations", as in force from March 2026.
+
+| tie-break | regulation | here |
+|---|---|---|
+| `buchholz` | 8.1 | sum of the opponents' adjusted scores; Swiss alone |
+| `sonneborn-berger` | 9.1 | sum of the opponents' adjusted scores, each times the points made against them |
+| `direct-encounter` | 6 | points in the races among those still equal (1) |
+| `cards-home` | none | the game's own: sum of cards home |
+| opponents' unplayed rounds | 16.3 | count as they were scored, but ½ for each round missed from some round on to the end |
+| own unplayed rounds | 16.4 | a dummy opponent with one's own points (2) |
+| forfeits in a round robin | 15.2 | are played races |
+| withdrawal from a round robin | C.05 | with fewer than half of his races run all his results are struck; else the rest is forfeited |
+
+(1) Where some of them have not met, who is first whatever the missing races would bring is first, and so on down; the others stay equal.
+(2) After a forfeit with no more than the opponent's adjusted score; else with no more than ½ for each round of the tournament.
+
+A bye is unplayed like FIDE's pairing-allocated bye, but scores what the entrant makes of it against the house. Rounds before a late entry
+and after a withdrawal are zero-point byes, asked for by who missed them.
+
+Not implemented: cuts and medians (14, 16.5), Fore and Average Buchholz (8.2, 8.3), Koya, progressive score, number of wins, anything by
+rating or colour, anything for teams. There are no requested half-point byes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from server.tournaments.tournament import Tournament
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One round of one entrant. opponent: None where he had none. points: made in it. played: he met his opponent.
+
+    asked: he was away of his own accord, before a late entry or after a withdrawal. voluntary: that, or he did not come.
+    """
+
+    opponent: str | None
+    points: float
+    played: bool
+    asked: bool = False
+    voluntary: bool = False
+    home: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """turns: of everybody, round by round, without tables that are still open. rounds: of the whole tournament."""
+
+    turns: Mapping[str, Sequence[Turn]]
+    rounds: int
+
+    def points(self, entrant: str) -> float:
+        return sum(turn.points for turn in self.turns[entrant])
+
+    def home(self, entrant: str) -> int:
+        return sum(turn.home for turn in self.turns[entrant])
+
+    def adjusted(self, entrant: str) -> float:
+        """His score as his opponents' tie-breaks see it (16.3): rounds missed with nothing but such after them count as draws."""
+        score, trailing = 0.0, True
+        for turn in reversed(self.turns[entrant]):
+            trailing = trailing and turn.voluntary
+            score += 0.5 if trailing and turn.asked else turn.points
+        return score
+
+    def _opposition(self, entrant: str) -> list[tuple[Turn, float]]:
+        """Each turn with the score of who was, or stands for, the opponent (16.4)."""
+        own = self.points(entrant)
+        return [(turn, self._opponent_score(turn, own)) for turn in self.turns[entrant]]
+
+    def _opponent_score(self, turn: Turn, own: float) -> float:
+        if turn.opponent is None:
+            return min(own, self.rounds / 2)
+        score = self.adjusted(turn.opponent)
+        return score if turn.played else min(own, score)
+
+    def buchholz(self, entrant: str) -> float:
+        return sum(score for _, score in self._opposition(entrant))
+
+    def sonneborn_berger(self, entrant: str) -> float:
+        return sum(score * turn.points for turn, score in self._opposition(entrant))
+
+    def direct_encounter(self, tied: Sequence[str], meetings: int) -> dict[str, int]:
+        """The places among `tied`, from 1, equals sharing one. meetings: how often two of them meet in a whole tournament."""
+        among = set(tied)
+        met = {entrant: [turn for turn in self.turns[entrant] if turn.played and turn.opponent in among] for entrant in tied}
+        points = {entrant: sum(turn.points for turn in turns) for entrant, turns in met.items()}
+        missing = {entrant: max(0, meetings * (len(tied) - 1) - len(turns)) for entrant, turns in met.items()}
+        if not any(missing.values()):
+            return {entrant: 1 + sum(other > points[entrant] for other in points.values()) for entrant in tied}
+        places: dict[str, int] = {}
+        left = list(tied)
+        while left:
+            first = [
+                entrant for entrant in left if all(points[entrant] > points[other] + missing[other] for other in left if other != entrant)
+            ]
+            if not first or len(left) == 1:
+                break
+            places[first[0]] = len(places) + 1
+            left.remove(first[0])
+        return places | dict.fromkeys(left, len(places) + 1)
+
+
+def score(tournament: Tournament, *, rounds: int, forfeits_are_played: bool, struck: frozenset[str] = frozenset()) -> Scores:
+    """struck: entrants whose tables count for nobody."""
+    turns: dict[str, list[Turn]] = {entrant: [] for entrant in tournament.entries}
+    for paired in tournament.rounds:
+        for absent in turns.keys() - {entrant for pairing in paired.pairings for entrant in pairing.entrants}:
+            turns[absent].append(Turn(None, 0.0, played=False, asked=True, voluntary=True))
+        for pairing in paired.pairings:
+            result = tournament.result(paired.number, pairing.table)
+            if result is None or not pairing.counted or struck.intersection(pairing.entrants):
+                continue
+            sides = ((pairing.first, pairing.second), (pairing.second, pairing.first))
+            for (side, opponent), points, home in zip(sides, result.points, result.home, strict=True):
+                if side is not None:
+                    played = opponent is not None and (forfeits_are_played or not result.forfeit)
+                    turns[side].append(Turn(opponent, points, played, voluntary=result.forfeit and points == 0, home=home))
+    return Scores(turns, rounds)

@@ -1,0 +1,107 @@
+"""Fields of entrants, and ways to play a tournament to its end, for the tests of this folder."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from itertools import combinations
+from random import Random
+
+from hypothesis import strategies as st
+
+from server.tournaments.decisions import Enter, EnterResult, PairRound
+from server.tournaments.rounds import Entrant, Pairing, Result, Round, Verdict
+from server.tournaments.tournament import Format, Race, Tournament
+
+randoms = st.integers(0, 2**32 - 1).map(Random)
+"""Chance for a whole tournament out of one number: drawn one by one, thousands of draws would take their time."""
+
+Referee = Callable[[Race], Result]
+
+FIRST, SECOND, DRAW = (Result(verdict) for verdict in ("first", "second", "draw"))
+
+
+def names(count: int) -> list[str]:
+    """a, b, c …: fewer than 27 of them; more are e1, e2 …"""
+    return [chr(ord("a") + number) for number in range(count)] if count < 27 else [f"e{number}" for number in range(1, count + 1)]
+
+
+def field_of(played: Format, count: int) -> Tournament:
+    """So many entrants, the first the best seed."""
+    tournament = Tournament(played)
+    for number, name in enumerate(names(count)):
+        tournament = tournament.after(Enter(Entrant(name, 2000.0 - number)))
+    return tournament
+
+
+def tables(paired: Round | None) -> list[tuple[str, str | None]]:
+    assert paired is not None
+    return [(pairing.first, pairing.second) for pairing in paired.pairings]
+
+
+def pair_next(tournament: Tournament) -> Tournament:
+    paired = tournament.next_round()
+    assert paired is not None
+    return tournament.after(PairRound(paired))
+
+
+def enter(tournament: Tournament, race: Race, result: Result) -> Tournament:
+    return tournament.after(EnterResult(race.round, race.pairing.table, result, race.number))
+
+
+def run_round(tournament: Tournament, referee: Referee) -> Tournament:
+    """The open races of the round, and those that are run again, until none is open."""
+    while tournament.open_races:
+        for race in tournament.open_races:
+            tournament = enter(tournament, race, referee(race))
+    return tournament
+
+
+def play(tournament: Tournament, referee: Referee, rounds: int = 1000) -> Tournament:
+    """To the end, or so many rounds further."""
+    for _ in range(rounds):
+        paired = tournament.next_round()
+        if paired is None:
+            break
+        tournament = run_round(tournament.after(PairRound(paired)), referee)
+    return tournament
+
+
+def better_seed_wins(race: Race) -> Result:
+    """With names from `names` below 27: the first in the alphabet. Against the house: a win."""
+    return FIRST if race.pairing.second is None or race.pairing.first < race.pairing.second else SECOND
+
+
+def by_chance(random: Random, *, draws: float = 0.1, forfeits: float = 0.0) -> Referee:
+    def decide(race: Race) -> Result:
+        if random.random() < forfeits:
+            verdicts: list[Verdict] = ["first", "second", "neither"]
+            return Result(random.choice(verdicts), forfeit=True)
+        if random.random() < draws:
+            home = random.randrange(53)
+            return Result("draw", (home, home))
+        home = random.randrange(1, 53), random.randrange(1, 53)
+        return Result(random.choice(["first", "second"]), home)
+
+    return decide
+
+
+def meetings(rounds: Iterable[Round]) -> list[frozenset[str]]:
+    return [frozenset(pairing.entrants) for paired in rounds for pairing in paired.pairings if pairing.second is not None]
+
+
+def all_pairings(ids: tuple[str, ...]) -> list[tuple[tuple[str, str | None], ...]]:
+    """Every way to pair them all, with one bye if they are odd: the definition, for small fields."""
+    if len(ids) % 2:
+        return [(*rest, (bye, None)) for bye in ids for rest in all_pairings(tuple(other for other in ids if other != bye))]
+    if not ids:
+        return [()]
+    one, *others = ids
+    return [((one, other), *rest) for other in others for rest in all_pairings(tuple(left for left in others if left != other))]
+
+
+def everybody_meets(ids: Iterable[str]) -> set[frozenset[str]]:
+    return {frozenset(pair) for pair in combinations(ids, 2)}
+
+
+def pairing_of(paired: Round, match: str) -> Pairing:
+    return next(pairing for pairing in paired.pairings if pairing.match == match)
