@@ -1,0 +1,1 @@
+"""Matches: series of races between the same players. Pure."""
