@@ -6,3 +6,9 @@ other. `protocol/README.md` is the wire specification.
 
 __version__ = "0.1.0"
 """The one version number of the distribution; the wire's own version is part of the subprotocol names in `protocol.codec`."""
+
+DEFAULT_PORT = 7777
+"""Where a server listens and a client looks for one when nobody says otherwise."""
+
+PROGRAM_VARIABLE = "CARPET_PROGRAM"
+"""The environment variable by which a command that was typed as another one knows whose name stands before its sentences."""

@@ -15,17 +15,42 @@ from protocol.views import Hex16, RaceOptions, SeatNumber
 Reference = Annotated[int, Meta(ge=0, lt=2**31)]
 RaceNumber = Annotated[int, Meta(ge=1, lt=2**31)]
 MoveText = Annotated[str, Meta(min_length=1, max_length=8)]
+Code = Annotated[str, Meta(min_length=1, max_length=16)]
+"""Of a room, as somebody typed it."""
 
 
 class Hello(Struct, frozen=True, kw_only=True, tag_field="type", tag="hello"):
-    """First on every connection: who comes. With the token of an earlier welcome it is the same player again.
+    """First on every connection: who comes. With the token of an earlier welcome it is the same player again, under the name he has.
 
-    name: cleaned by the server to at most 24 printable characters. software: the client's own name and version, for the log.
+    name: of a new player, cleaned by the server to at most 24 printable characters. software: the client's own name and version, for the
+    log. watch: comes as a guest, who is no player, may be nameless, and may follow the lobby and watch and nothing else.
     """
 
     name: Annotated[str, Meta(max_length=200)]
     token: Annotated[str, Meta(max_length=64)] | None = None
     software: Annotated[str, Meta(max_length=64)] = ""
+    watch: bool = False
+    ref: Reference = 0
+
+
+class WhoAmI(Struct, frozen=True, kw_only=True, tag_field="type", tag="who-am-i"):
+    """Ask which player has this token, without being him: no other connection is taken over. Answered by `you-are`.
+
+    token: null for this connection's own player; with one, no hello is needed before.
+    """
+
+    token: Annotated[str, Meta(max_length=64)] | None = None
+    ref: Reference = 0
+
+
+class Rename(Struct, frozen=True, kw_only=True, tag_field="type", tag="rename"):
+    """Give the player who has this token, or this connection's own, another name. Answered by `you-are`.
+
+    name: cleaned as in hello. token: as in who-am-i. Where he holds a seat, the seat keeps the name with which he took it.
+    """
+
+    name: Annotated[str, Meta(max_length=200)]
+    token: Annotated[str, Meta(max_length=64)] | None = None
     ref: Reference = 0
 
 
@@ -49,8 +74,19 @@ class JoinRace(Struct, frozen=True, kw_only=True, tag_field="type", tag="join-ra
     code: six letters, in either case. version: the last room version this client has, 0 for none.
     """
 
-    code: Annotated[str, Meta(min_length=1, max_length=16)]
+    code: Code
     version: Annotated[int, Meta(ge=0, lt=2**53)] = 0
+    ref: Reference = 0
+
+
+class QuickMatch(Struct, frozen=True, kw_only=True, tag_field="type", tag="quick-match"):
+    """Look for an opponent of about the same rating, or for none any more. Answered by `waiting-match`, or by `waiting-over`.
+
+    rules: id of the rule set, null for any. When an opponent is found both are seated in a new race: `room` follows.
+    """
+
+    rules: Annotated[str, Meta(min_length=1, max_length=32)] | None = None
+    cancel: bool = False
     ref: Reference = 0
 
 
@@ -102,10 +138,49 @@ class Rematch(Struct, frozen=True, kw_only=True, tag_field="type", tag="rematch"
 
 
 class Say(Struct, frozen=True, kw_only=True, tag_field="type", tag="say"):
-    """One line of chat to the room; cleaned by the server to at most 200 printable characters."""
+    """One line of chat: to the room one is in, or where one is in none, to those who watch the same race.
 
-    text: Annotated[str, Meta(max_length=1000)]
+    text: cleaned by the server to at most 200 printable characters. phrase: one of `protocol.phrases` in place of a text; players have
+    nothing else while their race is being run. code: to the room or the watched race of this code alone.
+    """
+
+    text: Annotated[str, Meta(max_length=1000)] = ""
+    phrase: Annotated[str, Meta(min_length=1, max_length=24)] | None = None
+    code: Code | None = None
     ref: Reference = 0
 
 
-ClientMessage: TypeAlias = Hello | FollowLobby | OpenRace | JoinRace | LeaveRace | Ready | Move | Stop | Resign | Rematch | Say
+class WatchRace(Struct, frozen=True, kw_only=True, tag_field="type", tag="watch-race"):
+    """Watch a race without a seat in it, and no other one any more. Answered by `watched`.
+
+    code: of its room; null for the closest race that is being run in public, and for the next one when that is over.
+    """
+
+    code: Code | None = None
+    ref: Reference = 0
+
+
+class Unwatch(Struct, frozen=True, kw_only=True, tag_field="type", tag="unwatch"):
+    """Watch nothing any more. Answered by `unwatched`."""
+
+    ref: Reference = 0
+
+
+ClientMessage: TypeAlias = (
+    Hello
+    | WhoAmI
+    | Rename
+    | FollowLobby
+    | OpenRace
+    | JoinRace
+    | QuickMatch
+    | LeaveRace
+    | Ready
+    | Move
+    | Stop
+    | Resign
+    | Rematch
+    | Say
+    | WatchRace
+    | Unwatch
+)

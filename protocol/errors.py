@@ -29,7 +29,9 @@ class ErrorCode(StrEnum):
     HELLO_FIRST = "hello/first"
     HELLO_TWICE = "hello/twice"
     BAD_NAME = "hello/bad-name"
+    NAME_TAKEN = "hello/name-taken"
     UNKNOWN_TOKEN = "hello/unknown-token"  # noqa: S105  (an error code, not a credential)
+    WATCHES_ONLY = "hello/watches-only"
     SERVER_FULL = "server/full"
     SERVER_BUSY = "server/busy"
     SERVER_STOPPING = "server/stopping"
@@ -45,6 +47,8 @@ class ErrorCode(StrEnum):
     NOT_IN_ROOM = "room/not-in-one"
     ALREADY_IN_ROOM = "room/already-in-one"
     EMPTY_CHAT = "room/empty-chat"
+    UNKNOWN_PHRASE = "room/unknown-phrase"
+    PHRASES_ONLY = "room/phrases-only"
     NOT_WAITING = "race/not-waiting"
     NOT_STARTED = "race/not-started"
     RACE_OVER = "race/over"
@@ -56,6 +60,9 @@ class ErrorCode(StrEnum):
     FUTURE_PLY = "race/future-ply"
     BAD_MOVE = "race/bad-move"
     ILLEGAL_MOVE = "race/illegal-move"
+    OWN_RACE = "watch/own-race"
+    WATCHED_TOO_OFTEN = "watch/too-often"
+    TALKED_TOO_MUCH = "watch/too-much-talk"
 
 
 class ErrorKind(NamedTuple):
@@ -74,7 +81,9 @@ ERRORS: dict[ErrorCode, ErrorKind] = {
     ErrorCode.HELLO_FIRST: ErrorKind(Fault.CLIENT, "The first message of a connection is hello."),
     ErrorCode.HELLO_TWICE: ErrorKind(Fault.CLIENT, "This connection has said hello already."),
     ErrorCode.BAD_NAME: ErrorKind(Fault.CLIENT, "Nothing printable is left of that name; choose another."),
+    ErrorCode.NAME_TAKEN: ErrorKind(Fault.STATE, "Another player has that name; choose another."),
     ErrorCode.UNKNOWN_TOKEN: ErrorKind(Fault.CLIENT, "The server does not know that token; say hello without one."),
+    ErrorCode.WATCHES_ONLY: ErrorKind(Fault.CLIENT, "This connection only watches; to race, say hello without `watch` on another."),
     ErrorCode.SERVER_FULL: ErrorKind(Fault.SERVER, "The server holds as many races as it may; try again later."),
     ErrorCode.SERVER_BUSY: ErrorKind(Fault.SERVER, "The race has more to do than it can; try again in a moment."),
     ErrorCode.SERVER_STOPPING: ErrorKind(Fault.SERVER, "The server is stopping; no new race can be opened."),
@@ -90,6 +99,8 @@ ERRORS: dict[ErrorCode, ErrorKind] = {
     ErrorCode.NOT_IN_ROOM: ErrorKind(Fault.STATE, "Open or join a race first."),
     ErrorCode.ALREADY_IN_ROOM: ErrorKind(Fault.STATE, "You hold a seat in another race; leave it first."),
     ErrorCode.EMPTY_CHAT: ErrorKind(Fault.CLIENT, "Nothing printable is left of that line."),
+    ErrorCode.UNKNOWN_PHRASE: ErrorKind(Fault.CLIENT, "The server does not know that phrase."),
+    ErrorCode.PHRASES_ONLY: ErrorKind(Fault.STATE, "While the race is run its players talk in phrases alone."),
     ErrorCode.NOT_WAITING: ErrorKind(Fault.STATE, "Seats and readiness can only change before the start."),
     ErrorCode.NOT_STARTED: ErrorKind(Fault.STATE, "The race has not started yet."),
     ErrorCode.RACE_OVER: ErrorKind(Fault.STATE, "That race is over."),
@@ -101,6 +112,9 @@ ERRORS: dict[ErrorCode, ErrorKind] = {
     ErrorCode.FUTURE_PLY: ErrorKind(Fault.CLIENT, "That ply is ahead of the race; here is the current view."),
     ErrorCode.BAD_MOVE: ErrorKind(Fault.CLIENT, "That is not a move text."),
     ErrorCode.ILLEGAL_MOVE: ErrorKind(Fault.CLIENT, "That move is not legal in this position."),
+    ErrorCode.OWN_RACE: ErrorKind(Fault.STATE, "You have a part in that race, so its boards are not for you to see."),
+    ErrorCode.WATCHED_TOO_OFTEN: ErrorKind(Fault.STATE, "You ask for another race too often; wait a few seconds."),
+    ErrorCode.TALKED_TOO_MUCH: ErrorKind(Fault.STATE, "Too much is being said there; say it again in a few seconds."),
 }
 
 

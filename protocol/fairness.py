@@ -40,6 +40,11 @@ def derive_seed(secret: bytes, nonces: Sequence[bytes], k: int) -> bytes:
     return sha256(secret + b"".join(nonces) + k.to_bytes(4, "big")).digest()
 
 
+def swap_number(seat: int, race: int) -> int:
+    """In a swap, the number of the seed that a seat (from 0) plays in its race number 1 or 2: each seat first one, then the other."""
+    return (seat + race - 1) % 2
+
+
 def named_seed(text: str) -> bytes:
     """The seed of the deal with this name: SHA-256("carpet deal " ‖ text in UTF-8). Anyone can look it up: never rated.
 

@@ -7,16 +7,21 @@ other field, so a record altered by accident or by hand is told from the one the
 from __future__ import annotations
 
 import hashlib
-from typing import Annotated
+from typing import Annotated, Final
 
 import msgspec
 from msgspec import Meta, Struct
 
-from protocol.fairness import HOUSE_NONCE, commitment, derive_seed, named_seed
-from protocol.views import Hex16, Hex32, SeatNumber, SeatState
+from protocol.fairness import HOUSE_NONCE, commitment, derive_seed, named_seed, swap_number
+from protocol.views import MAX_SERIES_RACES, Hex16, Hex32, SeatNumber, SeatState, SeriesFormat
 
 FORMAT = 1
 """Version of the record's shape; a reader refuses a newer one."""
+
+LONGEST_RECORD: Final = 8 * 2**20
+"""Of a record as JSON, in bytes: several times that of eight seats with all the moves that any rules allow. Readers read one more, to see
+that there is more.
+"""
 
 
 class DealRecord(Struct, frozen=True, kw_only=True):
@@ -36,12 +41,13 @@ class DealRecord(Struct, frozen=True, kw_only=True):
     seed: Hex32
 
 
-class SeatRecord(Struct, frozen=True, kw_only=True):
+class SeatRecord(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One seat: who sat there, how it ended, and where that put it.
 
     round_trip_ms: as measured for the start, by half of which (150 ms at most) its first view went out early; 0 for bots.
     place: 1 for the winner; seats that nothing sets apart share a place. home_at_ms: when `home` was reached.
     ended_at_ms: when the seat ended. Both are from the start, less the round-trip credit.
+    player: the player's public id, empty for a bot: names change, and ratings follow the player.
     """
 
     name: str
@@ -53,6 +59,7 @@ class SeatRecord(Struct, frozen=True, kw_only=True):
     plies: int
     home_at_ms: int
     ended_at_ms: int
+    player: str = ""
 
 
 class MoveRecord(Struct, frozen=True, kw_only=True, array_like=True):
@@ -70,8 +77,24 @@ class MoveRecord(Struct, frozen=True, kw_only=True, array_like=True):
     home: int
 
 
-class Record(Struct, frozen=True, kw_only=True):
-    """A race that is over. moves: in the order in which the server took them. started_at_ms: Unix time of the start."""
+class SeriesRecord(Struct, frozen=True, kw_only=True):
+    """Which race of which series it was. id: the record's id of its first race. races: at most so many. race: its number in it, from 1.
+
+    In a `swap` the deal's `seed` is seed number 0; `seed_of` says which seat has played that, and which number 1.
+    """
+
+    id: str
+    format: SeriesFormat
+    races: Annotated[int, Meta(ge=1, le=MAX_SERIES_RACES)]
+    race: Annotated[int, Meta(ge=1, le=MAX_SERIES_RACES)]
+
+
+class Record(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A race that is over. moves: in the order in which the server took them. started_at_ms: Unix time of the start.
+
+    id: under which its server keeps it. rated: whether it counted for its players' ratings. series: None for a single race. A field at
+    its default is left out of the document, here and in `seats`, so that records from before such a field keep their digest.
+    """
 
     format: Annotated[int, Meta(ge=1)]
     software: str
@@ -86,7 +109,15 @@ class Record(Struct, frozen=True, kw_only=True):
     deal: DealRecord
     seats: tuple[SeatRecord, ...]
     moves: tuple[MoveRecord, ...]
+    id: str = ""
+    rated: bool = False
+    series: SeriesRecord | None = None
     digest: str = ""
+
+    @property
+    def swaps(self) -> bool:
+        """Whether its seats have played different shuffles."""
+        return self.series is not None and self.series.format == "swap"
 
 
 class _Versioned(Struct, frozen=True):
@@ -102,7 +133,7 @@ class BadRecord(ValueError):
 def canonical_bytes(record: Record) -> bytes:
     """The record without its digest as JSON with sorted keys and no spaces, in UTF-8: what the digest is taken of."""
     document = msgspec.to_builtins(record)
-    del document["digest"]
+    document.pop("digest", None)
     return msgspec.json.encode(document, order="sorted")
 
 
@@ -122,7 +153,9 @@ def to_json(record: Record) -> str:
 
 
 def from_json(text: str | bytes) -> Record:
-    """Read a record back. Raises `BadRecord` naming the field that is wrong; judges nothing beyond types and the format number."""
+    """Read a record back. Raises `BadRecord` naming the field that is wrong; judges nothing beyond size, types and the format number."""
+    if len(text) > LONGEST_RECORD:
+        raise BadRecord(f"it is larger than {LONGEST_RECORD // 2**20} MiB")
     try:
         # The number first: a newer record may have any other shape, and the reader should hear of its age, not of a missing field.
         newest = msgspec.json.decode(text, type=_Versioned).format
@@ -131,6 +164,14 @@ def from_json(text: str | bytes) -> Record:
         return msgspec.json.decode(text, type=Record)
     except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
         raise BadRecord(f"not a record of a race: {error}") from error
+
+
+def seed_of(record: Record, seat: int) -> bytes:
+    """The 32 bytes by which the cards of this seat (from 0) were shuffled: the deal's, but for those who began a swap with the other."""
+    if record.series is None or not record.swaps:
+        return bytes.fromhex(record.deal.seed)
+    nonces = [bytes.fromhex(nonce) for nonce in record.deal.nonces]
+    return derive_seed(bytes.fromhex(record.deal.secret), nonces, swap_number(seat, record.series.race))
 
 
 def check_nonces(record: Record) -> None:

@@ -15,13 +15,18 @@ from protocol.record import Record
 from protocol.views import (
     BotInfo,
     ChatLine,
+    LateBoard,
     OpenRaceInfo,
     Phase,
     RaceOptions,
     RulesInfo,
+    RunningRaceInfo,
     SeatInfo,
+    SeatRating,
     SeatState,
+    SeriesInfo,
     View,
+    WatcherLine,
 )
 
 # ---- to one connection
@@ -30,8 +35,10 @@ from protocol.views import (
 class Welcome(Struct, frozen=True, kw_only=True, tag_field="type", tag="welcome"):
     """The answer to `hello`.
 
-    player: this player's public id. name: as cleaned. token: keep it, and say it in the next hello to be the same player.
+    player: this player's public id. name: the one he has. token: keep it, and say it in the next hello to be the same player.
     software: the server's name and version. room: code of a room in which this player holds a seat, or null: join it to go on.
+    rating: in points; null before the first rated race.
+    player, name, token: empty for a guest.
     """
 
     player: str
@@ -41,6 +48,18 @@ class Welcome(Struct, frozen=True, kw_only=True, tag_field="type", tag="welcome"
     rules: tuple[RulesInfo, ...]
     bots: tuple[BotInfo, ...]
     room: str | None
+    rating: int | None = None
+
+
+class YouAre(Struct, frozen=True, kw_only=True, tag_field="type", tag="you-are"):
+    """Who a player is: the answer to `who-am-i` and `rename`, and told unasked to a player who was renamed by another connection.
+
+    player: his public id. name: the one he has now. ref: of what it answers, else 0.
+    """
+
+    player: str
+    name: str
+    ref: int
 
 
 class Error(Struct, frozen=True, kw_only=True, tag_field="type", tag="error"):
@@ -58,19 +77,48 @@ class Error(Struct, frozen=True, kw_only=True, tag_field="type", tag="error"):
 
 
 class Lobby(Struct, frozen=True, kw_only=True, tag_field="type", tag="lobby"):
-    """Who is here and which public races have a free seat. At most 100 of each are listed; the counts are exact."""
+    """Who is here, which public races have a free seat, which are being run. At most 100 of each are listed; the counts are exact.
+
+    ratings: one for each of `players`, null for who has none. running: the closest race first. races_running: counts those that are not
+    public too.
+    """
 
     players: tuple[str, ...]
     players_here: int
     races: tuple[OpenRaceInfo, ...]
     races_open: int
     races_running: int
+    ratings: tuple[int | None, ...] = ()
+    running: tuple[RunningRaceInfo, ...] = ()
+
+
+class WaitingMatch(Struct, frozen=True, kw_only=True, tag_field="type", tag="waiting-match"):
+    """The answer to `quick-match`, and told again when the window or the number of those who wait has changed.
+
+    rules: as asked for. waited_ms: since it was asked for. window: points by which an opponent's rating may differ, null for any.
+    waiting: players who look for an opponent, this one included.
+    """
+
+    rules: str | None
+    waited_ms: int
+    window: int | None
+    waiting: int
+
+
+class WaitingOver(Struct, frozen=True, kw_only=True, tag_field="type", tag="waiting-over"):
+    """No opponent is looked for, and none was found: when one is, `room` comes.
+
+    reason: cancelled (as asked), elsewhere (this player has taken another seat) or failed (no race could be opened; an `error` says why).
+    """
+
+    reason: str
 
 
 class Left(Struct, frozen=True, kw_only=True, tag_field="type", tag="left"):
     """This connection is in no room any more.
 
-    reason: left (as asked), closed (the host stopped), idle (nobody came) or failed (a fault of the server).
+    reason: left (as asked), not-ready (kept the others waiting), closed (the host stopped), idle (nobody came) or failed (a fault of the
+    server).
     """
 
     code: str
@@ -97,6 +145,8 @@ class Room(Struct, frozen=True, kw_only=True, tag_field="type", tag="room"):
     race: the number of the current race in this room, from 1. seat: this client's seat, or null. commitment: 64 hexadecimal digits.
     starts_in_ms: from now to the start (countdown only, else null). elapsed_ms: since the start (0 before it).
     view: this seat's own view once it was dealt. record: of the race that is over. chat: the last lines, oldest first.
+    ratings: what the race that is over did to them, one for each seat; empty for one that does not count, or not yet.
+    series: of which the race is one; null for a single race.
     """
 
     version: int
@@ -112,6 +162,8 @@ class Room(Struct, frozen=True, kw_only=True, tag_field="type", tag="room"):
     view: View | None
     record: Record | None
     chat: tuple[ChatLine, ...]
+    ratings: tuple[SeatRating, ...] = ()
+    series: SeriesInfo | None = None
 
 
 class Seated(Struct, frozen=True, kw_only=True, tag_field="type", tag="seated"):
@@ -200,6 +252,24 @@ class Result(Struct, frozen=True, kw_only=True, tag_field="type", tag="result"):
     record: Record
 
 
+class Scored(Struct, frozen=True, kw_only=True, tag_field="type", tag="scored"):
+    """A race of a series was scored, or the series was given up. Unless the series is over, `room` follows with its next race.
+
+    record: of an earlier race, which was withheld till now; else null.
+    """
+
+    version: int
+    series: SeriesInfo
+    record: Record | None
+
+
+class Ratings(Struct, frozen=True, kw_only=True, tag_field="type", tag="ratings"):
+    """What the race that is over did to its players' ratings, one for each seat. Follows the `result` of a race that counts."""
+
+    version: int
+    seats: tuple[SeatRating, ...]
+
+
 class RematchAsked(Struct, frozen=True, kw_only=True, tag_field="type", tag="rematch-asked"):
     """A seat's player would race again. When all of them would, `room` follows with the next race."""
 
@@ -232,8 +302,69 @@ RoomEvent: TypeAlias = (
     | PlayerView
     | Progress
     | Result
+    | Scored
+    | Ratings
     | RematchAsked
     | Said
     | Hidden
 )
-ServerMessage: TypeAlias = Welcome | Error | Lobby | Left | CurrentView | RoomEvent
+
+# ---- to watchers, each with the code of the room that it is about
+
+
+class Watched(Struct, frozen=True, kw_only=True, tag_field="type", tag="watched"):
+    """A snapshot for a watcher: the answer to `watch-race`, and unasked when the server moves him on or when he missed something.
+
+    room: as for somebody without a seat. boards: the latest that may be shown, of each seat that has one. lines: the last of the watchers.
+    closest: the server moves him on to another race when this one is over.
+    """
+
+    room: Room
+    boards: tuple[LateBoard, ...]
+    watchers: int
+    lines: tuple[WatcherLine, ...]
+    closest: bool
+
+
+class WatchedEvent(Struct, frozen=True, kw_only=True, tag_field="type", tag="watched-event"):
+    """A room event of the race that is watched, as somebody without a seat is told it; its version is the room's."""
+
+    code: str
+    event: RoomEvent
+
+
+class Board(Struct, frozen=True, kw_only=True, tag_field="type", tag="board"):
+    """The board of one seat in race number `race`, as late as the race's options say; each replaces the one before it."""
+
+    code: str
+    race: int
+    board: LateBoard
+
+
+class Watchers(Struct, frozen=True, kw_only=True, tag_field="type", tag="watchers"):
+    """How many watch: to players and watchers, at most once a second."""
+
+    code: str
+    count: int
+
+
+class Talk(Struct, frozen=True, kw_only=True, tag_field="type", tag="talk"):
+    """What watchers say: to watchers at once, to players while no race is being run. A line whose number is known is a repetition."""
+
+    code: str
+    lines: tuple[WatcherLine, ...]
+
+
+class Unwatched(Struct, frozen=True, kw_only=True, tag_field="type", tag="unwatched"):
+    """This connection watches nothing now. code: of the room it has watched, if any.
+
+    reason: asked, closed (the room is), seated (took a seat in it), none (no race is being run in public; `watched` comes when one is),
+    too-slow (did not read, and holds a seat elsewhere) or failed (a fault of the server).
+    """
+
+    code: str | None
+    reason: str
+
+
+WatchMessage: TypeAlias = Watched | WatchedEvent | Board | Watchers | Talk | Unwatched
+ServerMessage: TypeAlias = Welcome | YouAre | Error | Lobby | WaitingMatch | WaitingOver | Left | CurrentView | RoomEvent | WatchMessage

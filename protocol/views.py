@@ -11,6 +11,9 @@ from typing import Annotated, Literal
 from msgspec import Meta, Struct
 
 MAX_SEATS = 8
+MAX_SERIES_RACES = 25
+RATED_DELAY_S = 10
+"""Boards of a race that counts for ratings are shown to watchers no earlier than this."""
 
 # The length beside the pattern: `$` alone lets a newline follow.
 Hex16 = Annotated[str, Meta(pattern="^[0-9a-f]{32}$", max_length=32)]
@@ -21,6 +24,21 @@ SeatNumber = Annotated[int, Meta(ge=0, lt=MAX_SEATS)]
 
 Phase = Literal["waiting", "countdown", "racing", "over"]
 """waiting: seats fill and get ready. countdown: the start is set. racing: views are out. over: there is a result."""
+
+Unrated = Literal["by-choice", "one-seat", "house-bot", "named-deal", "two-shuffles", "early-boards"]
+"""Why a race does not count for ratings. by-choice: its host's. early-boards: watchers see them before RATED_DELAY_S."""
+
+
+def unfit_for_rating(*, seats: int, bots: bool, named: bool, swaps: bool) -> Unrated | None:
+    """Why a race of so many seats, with house bots, on a named deal or on two, never counts; None for one that may."""
+    if seats < 2:
+        return "one-seat"
+    if bots:
+        return "house-bot"
+    if named:
+        return "named-deal"
+    return "two-shuffles" if swaps else None
+
 
 SeatState = Literal["waiting", "racing", "won", "stalled", "stopped", "forfeited", "out-of-time"]
 """waiting until the start, then racing, then for good one of the five ends."""
@@ -49,6 +67,22 @@ class View(Struct, frozen=True, kw_only=True):
     moves: tuple[str, ...]
 
 
+SeriesFormat = Literal["single", "best-of", "session", "swap"]
+"""single: one race. best-of: whoever wins more of them. session: a fixed number of attempts, a patience won is a point. swap: two shuffles,
+each player plays one and then the other's."""
+
+
+class SeriesOptions(Struct, frozen=True, kw_only=True):
+    """How many races belong together, and how they are scored. races: at most so many; 1 for `single`, 2 for `swap`, odd for `best-of`.
+
+    grace_s: seconds that a player may be away between two races before he gives the series up.
+    """
+
+    format: SeriesFormat = "single"
+    races: Annotated[int, Meta(ge=1, le=MAX_SERIES_RACES)] = 1
+    grace_s: Annotated[int, Meta(ge=5, le=3600)] = 300
+
+
 class RaceOptions(Struct, frozen=True, kw_only=True):
     """What the opener of a race chooses.
 
@@ -57,6 +91,8 @@ class RaceOptions(Struct, frozen=True, kw_only=True):
     winnable: of those that nobody can know or choose, only one that the server's search can win; only where the rule set is `solvable`.
     countdown_s, time_limit_s, grace_s: seconds from all-ready to the start, for the whole race, and that a player may be away.
     bots: house bots that take the last seats, by name.
+    delay_s: seconds by which watchers see boards later than their players. rated: whether the race is to count for ratings, if it can.
+    series: the series that this race is the first of.
     """
 
     rules: Annotated[str, Meta(min_length=1, max_length=32)] = "carpet"
@@ -68,6 +104,27 @@ class RaceOptions(Struct, frozen=True, kw_only=True):
     time_limit_s: Annotated[int, Meta(ge=10, le=3600)] = 600
     grace_s: Annotated[int, Meta(ge=5, le=600)] = 60
     bots: tuple[Annotated[str, Meta(min_length=1, max_length=24)], ...] = ()
+    delay_s: Annotated[int, Meta(ge=0, le=600)] = RATED_DELAY_S
+    rated: bool = True
+    series: SeriesOptions = SeriesOptions()
+
+    @property
+    def counts(self) -> bool:
+        """Whether a race of these options counts for ratings: between people, on one shuffle nobody could know, watched late enough."""
+        return self.unrated_because is None
+
+    @property
+    def unrated_because(self) -> Unrated | None:
+        """The first reason for which a race of these options does not count; None for one that does."""
+        if not self.rated:
+            return "by-choice"
+        unfit = unfit_for_rating(seats=self.seats, bots=bool(self.bots), named=self.deal is not None, swaps=self.swaps)
+        return unfit or ("early-boards" if self.delay_s < RATED_DELAY_S else None)
+
+    @property
+    def swaps(self) -> bool:
+        """Whether the seats of one race play different shuffles."""
+        return self.series.format == "swap"
 
 
 class SeatInfo(Struct, frozen=True, kw_only=True):
@@ -92,12 +149,62 @@ class SeatInfo(Struct, frozen=True, kw_only=True):
     round_trip_ms: int | None
 
 
+class SeriesSeat(Struct, frozen=True, kw_only=True):
+    """How one seat stands in a series.
+
+    name: of who sat there in the last race, empty before the end of the first. points, home: points and cards home in all. place: by these.
+    gone: has given the series up, and stands behind all who have not.
+    """
+
+    name: str
+    points: int
+    home: int
+    place: int
+    gone: bool
+
+
+class SeriesInfo(Struct, frozen=True, kw_only=True):
+    """How a series stands. races: there are at most so many. raced: so many of them are over. over: it is decided. seats: in seat order."""
+
+    format: SeriesFormat
+    races: int
+    raced: int
+    over: bool
+    seats: tuple[SeriesSeat, ...]
+
+
+class SeatRating(Struct, frozen=True, kw_only=True):
+    """What a race did to the rating of a seat's player, before and after, in points; a player without one is worth 1000."""
+
+    before: int
+    after: int
+
+
 class ChatLine(Struct, frozen=True, kw_only=True):
-    """One line of chat, cleaned: at most 200 printable characters."""
+    """A line of chat by a player, cleaned: at most 200 printable characters. phrase: its id, where it is one; the words are in text."""
 
     seat: SeatNumber
     name: str
     text: str
+    phrase: str | None = None
+
+
+class WatcherLine(Struct, frozen=True, kw_only=True):
+    """One line of chat by a watcher, cleaned as a player's. number: counts the watchers' lines of a room, from 1 up."""
+
+    number: int
+    name: str
+    text: str
+
+
+class LateBoard(Struct, frozen=True, kw_only=True):
+    """One seat's board as watchers may see it: as it was `delay_s` ago. ply, state: of then. elapsed_ms: when its last move counted."""
+
+    seat: SeatNumber
+    ply: int
+    elapsed_ms: int
+    state: SeatState
+    view: View
 
 
 class RulesInfo(Struct, frozen=True, kw_only=True):
@@ -135,10 +242,36 @@ class BotInfo(Struct, frozen=True, kw_only=True):
 
 
 class OpenRaceInfo(Struct, frozen=True, kw_only=True):
-    """A public race that still has a free seat."""
+    """A public race that still has a free seat.
+
+    rated: whether it counts for ratings. ratings: one for each of `names`, null for who has none or is away.
+    """
 
     code: str
     rules: str
     names: tuple[str, ...]
     seats: int
     time_limit_s: int
+    rated: bool = False
+    ratings: tuple[int | None, ...] = ()
+
+
+class RunningSeatInfo(Struct, frozen=True, kw_only=True):
+    """A seat of a race that is being run, for those who choose what to watch. home: cards home."""
+
+    name: str
+    bot: str | None
+    state: SeatState
+    home: int
+
+
+class RunningRaceInfo(Struct, frozen=True, kw_only=True):
+    """A public race that is being run. elapsed_ms: since its start, when the message was made. watchers: how many watch it."""
+
+    code: str
+    rules: str
+    seats: tuple[RunningSeatInfo, ...]
+    watchers: int
+    elapsed_ms: int
+    time_limit_s: int
+    delay_s: int

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from msgspec import inspect
 
-from protocol.client_messages import ClientMessage, Hello, JoinRace, Move, OpenRace, Ready, Say
+from protocol.client_messages import ClientMessage, Hello, JoinRace, Move, OpenRace, QuickMatch, Ready, Rename, Say, WhoAmI
 from protocol.codec import (
     JSON,
     MAX_CLIENT_MESSAGE,
@@ -116,7 +116,10 @@ def test_what_a_client_may_leave_out_is_filled_in(subprotocol: str) -> None:
     pack = msgpack.packb if subprotocol == MSGPACK else lambda document: json.dumps(document).encode()
     decode = client_message_decoder(subprotocol).decode
     assert decode(pack({"type": "hello", "name": "Ada"})) == Hello(name="Ada", token=None, software="", ref=0)
+    assert decode(pack({"type": "who-am-i"})) == WhoAmI(token=None, ref=0)
+    assert decode(pack({"type": "rename", "name": "Ada"})) == Rename(name="Ada", token=None, ref=0)
     assert decode(pack({"type": "join-race", "code": "abc"})) == JoinRace(code="abc", version=0)
+    assert decode(pack({"type": "quick-match"})) == QuickMatch(rules=None, cancel=False, ref=0)
     assert decode(pack({"type": "open-race", "options": {}})) == OpenRace(options=RaceOptions(rules="carpet", seats=2, bots=()))
 
 
@@ -161,6 +164,7 @@ def test_the_longest_message_of_a_client_fits_the_limit(subprotocol: str) -> Non
     options = RaceOptions(rules=longest * 32, deal=longest * 100, bots=(longest * 24,) * 8)
     messages: list[ClientMessage] = [
         Hello(name=longest * 200, token=longest * 64, software=longest * 64, ref=2**31 - 1),
+        Rename(name=longest * 200, token=longest * 64, ref=2**31 - 1),
         OpenRace(options=options, ref=2**31 - 1),
         Ready(race=2**31 - 1, nonce="f" * 32, ref=2**31 - 1),
         Move(race=2**31 - 1, seat=7, ply=2**31 - 1, move=longest * 8, ref=2**31 - 1),

@@ -24,6 +24,7 @@ from protocol.record import (
     BadRecord,
     DealRecord,
     Record,
+    SeriesRecord,
     canonical_bytes,
     check_deal,
     check_nonces,
@@ -37,6 +38,16 @@ RECORDS = Path(__file__).parents[1] / "data" / "records"
 SAVED = (RECORDS / "format-1.json").read_text(encoding="utf-8")
 CANONICAL = (RECORDS / "format-1.canonical.json").read_bytes()
 RECORD = from_json(SAVED)
+FULL = sealed(
+    replace(
+        RECORD,
+        id="HKTRWM-1-0a1b2c3d4e5f",
+        rated=True,
+        series=SeriesRecord(id="HKTRWM-1-0a1b2c3d4e5f", format="best-of", races=3, race=2),
+        seats=tuple(replace(seat, player="8f3a5c7e9b1d2f40") for seat in RECORD.seats),
+    )
+)
+"""With the fields that were left out of the first records too."""
 
 Path_ = tuple[str | int, ...]
 
@@ -94,6 +105,8 @@ def altered(value: Any) -> Any:
             return "stalled"
         case "forfeited":
             return "won"
+        case "best-of":
+            return "session"
         case str() if set(value) <= set("0123456789abcdef"):
             return ("1" if value[0] == "0" else "0") + value[1:]
         case str():
@@ -104,7 +117,7 @@ def altered(value: Any) -> Any:
 
 
 def with_leaf(path: Path_, value: Any) -> dict[str, Any]:
-    document: dict[str, Any] = json.loads(SAVED)
+    document: dict[str, Any] = json.loads(to_json(FULL))
     place: Any = document
     for step in path[:-1]:
         place = place[step]
@@ -113,7 +126,9 @@ def with_leaf(path: Path_, value: Any) -> dict[str, Any]:
 
 
 LEAVES = [
-    (path, value) for path, value in leaves(json.loads(SAVED)) if path not in (("digest",), ("format",)) and not isinstance(value, list)
+    (path, value)
+    for path, value in leaves(json.loads(to_json(FULL)))
+    if path not in (("digest",), ("format",)) and not isinstance(value, list)
 ]
 LISTS = [("seats",), ("moves",), ("deal", "nonces")]
 
@@ -121,13 +136,13 @@ LISTS = [("seats",), ("moves",), ("deal", "nonces")]
 @pytest.mark.parametrize(("path", "value"), LEAVES, ids=lambda part: ".".join(map(str, part)) if isinstance(part, tuple) else "")
 def test_any_one_field_altered_changes_the_digest(path: Path_, value: Any) -> None:
     other = from_json(json.dumps(with_leaf(path, altered(value))))
-    assert other != RECORD
+    assert other != FULL
     assert digest(other) != other.digest
 
 
 @pytest.mark.parametrize("path", LISTS, ids=lambda path: ".".join(path))
 def test_an_item_lost_or_out_of_order_changes_the_digest(path: Path_) -> None:
-    value: Any = json.loads(SAVED)
+    value: Any = json.loads(to_json(FULL))
     for step in path:
         value = value[step]
     for changed in (value[:-1], value[1:], [*value, value[0]], value[::-1]):
@@ -138,7 +153,8 @@ def test_an_item_lost_or_out_of_order_changes_the_digest(path: Path_) -> None:
 def test_every_field_of_the_record_was_walked() -> None:
     walked = {tuple(step for step in path if isinstance(step, str)) for path, _ in LEAVES}
     fields = {(name,) for name in Record.__struct_fields__} | {("deal", name) for name in DealRecord.__struct_fields__}
-    assert {("digest",), ("format",), ("deal",)} == fields - walked - {("seats",)}
+    fields |= {("series", name) for name in SeriesRecord.__struct_fields__}
+    assert {("digest",), ("format",), ("deal",), ("series",)} == fields - walked - {("seats",)}
 
 
 # ---- saving and reading

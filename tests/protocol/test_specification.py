@@ -15,32 +15,61 @@ import msgspec
 import pytest
 from msgspec import inspect
 
-from protocol import text, views
+from protocol import DEFAULT_PORT, text, views
 from protocol.cards import card_text, fresh_deck, rank
 from protocol.client_messages import ClientMessage
 from protocol.codec import JSON, MAX_CLIENT_MESSAGE, MAX_DEPTH, MAX_SERVER_MESSAGE, MSGPACK, SUBPROTOCOLS, Decoder, encode
 from protocol.errors import ERRORS, CloseCode, Fault
+from protocol.pages import LADDER_PLAYERS, PAGE_RACES, History, HistoryRace, HistorySeat, Ladder, LadderPlayer, Problem
+from protocol.phrases import PHRASES
 from protocol.record import check_deal, digest
-from protocol.server_messages import CurrentView, Dealt, Error, Left, Lobby, PlayerView, Result, Room, RoomEvent, ServerMessage, Welcome
+from protocol.server_messages import (
+    Board,
+    CurrentView,
+    Dealt,
+    Error,
+    Left,
+    Lobby,
+    PlayerView,
+    Result,
+    Room,
+    RoomEvent,
+    ServerMessage,
+    WaitingMatch,
+    WaitingOver,
+    Watched,
+    WatchMessage,
+    Welcome,
+    YouAre,
+)
 from protocol.shuffle import DEAL_LABEL, shuffle
-from server.config import DEFAULT_PORT, Settings
+from server.config import Settings
 from server.net.connection import BAD_MESSAGES
+from server.net.http import PAGES_A_SECOND, PAGES_AT_ONCE, TARGET_CHARACTERS
+from server.pages.ladder import USUAL_PLAYERS
+from server.pages.races import USUAL_RACES
 from server.race.timing import KEPT_ROUND_TRIPS, MAX_CREDIT_MS
 from server.rooms.dealing import STEP_S
+from server.rooms.patience import READY_S
 from server.rules.position import Family
 from server.solver.winnable import BUDGET, MAX_SEEDS
+from server.spectate import watcher
+from server.spectate.gallery import FORGIVEN_S, RESULT_S
+from server.spectate.hub import COUNT_S, LINES_A_SECOND, LINES_AT_ONCE, LINES_KEPT
 
 README = (Path(__file__).parents[2] / "protocol" / "README.md").read_text(encoding="utf-8")
 
 CLIENT = get_args(ClientMessage)
-TO_ONE = (Welcome, Error, Lobby, Left, CurrentView)
+TO_ONE = (Welcome, YouAre, Error, Lobby, WaitingMatch, WaitingOver, Left, CurrentView)
 EVENTS = get_args(RoomEvent)
+TO_WATCHERS = get_args(WatchMessage)
 
 SETS: dict[str, tuple[str, ...]] = {
     "Phase": get_args(views.Phase),
     "SeatState": get_args(views.SeatState),
     "Family": get_args(get_type_hints(views.RulesInfo)["family"]),
     "Fault": tuple(Fault),
+    "SeriesFormat": get_args(views.SeriesFormat),
 }
 
 
@@ -127,6 +156,8 @@ def type_text(kind: inspect.Type) -> str:
             return f"integer {least}–{power(most)}"
         case inspect.BoolType():
             return "boolean"
+        case inspect.UnionType(types=types) if {each.cls for each in types if isinstance(each, inspect.StructType)} == set(EVENTS):
+            return "room event"
         case inspect.UnionType(types=(one, inspect.NoneType())):
             return f"{type_text(one)} or null"
         case inspect.VarTupleType(item_type=item):
@@ -169,10 +200,15 @@ def structs_within(kind: inspect.Type) -> Iterator[type]:
             yield from structs_within(value)
 
 
-MESSAGES = (*CLIENT, *TO_ONE, *EVENTS)
+MESSAGES = (*CLIENT, *TO_ONE, *EVENTS, *TO_WATCHERS)
 FROM_CLIENT = {struct for message in CLIENT for struct in structs_within(info(message))}
 SHARED = {struct for message in MESSAGES for struct in structs_within(info(message))} - set(MESSAGES)
-CHAPTERS = {"Messages from the client": CLIENT, "Messages to one connection": TO_ONE, "Room events": EVENTS}
+CHAPTERS = {
+    "Messages from the client": CLIENT,
+    "Messages to one connection": TO_ONE,
+    "Room events": EVENTS,
+    "Messages to watchers": TO_WATCHERS,
+}
 SECTIONS = {name: section for title in CHAPTERS for name, section in sections(title).items()}
 SHARED_SECTIONS = sections("Shared values")
 
@@ -189,7 +225,7 @@ def check_table(struct: type, section: Section) -> None:
 
 
 def test_the_chapters_hold_every_message_and_no_other() -> None:
-    assert set(get_args(ServerMessage)) == {*TO_ONE, *EVENTS}
+    assert set(get_args(ServerMessage)) == {*TO_ONE, *EVENTS, *TO_WATCHERS}
     for title, messages in CHAPTERS.items():
         assert list(sections(title)) == [tag(message) for message in messages], title
 
@@ -256,6 +292,10 @@ def test_the_examples_of_views_are_of_one_game() -> None:
         last = played[example.ply - 1]
         assert (example.elapsed_ms, example.view.home) == (last.at_ms, last.home)
     assert example_of(PlayerView).move == played[example_of(PlayerView).ply - 1].move
+    for board in (*example_of(Watched).boards, example_of(Board).board):
+        last = played[board.ply - 1]
+        assert (board.elapsed_ms, board.view.home) == (last.at_ms, last.home)
+    assert example_of(Board).board.view == example_of(PlayerView).view
 
 
 # ---- errors, close codes, limits, names
@@ -309,7 +349,26 @@ def test_figures_in_the_text_are_those_of_the_code() -> None:
     assert BUDGET[Family.TWIN] == BUDGET[Family.QUILT]
     assert f"At most {MAX_SEEDS} numbers are tried" in deals
     race = " ".join(chapter("A race, second by second").split())
+    assert f"is not ready {READY_S} seconds after all seats are taken and another player is ready" in race
     assert f"The `countdown` comes {STEP_S:.0f} seconds after the last player was ready, or a multiple of {STEP_S:.0f}" in race
+
+
+def test_the_quick_phrases_are_those_of_the_code() -> None:
+    _, rows = table(chapter("Quick phrases"))
+    assert {row[0].strip("`"): row[1] for row in rows} == PHRASES
+
+
+def test_the_figures_of_watching_are_those_of_the_code() -> None:
+    watching = " ".join(chapter("Watching").split())
+    assert (RESULT_S, FORGIVEN_S, LINES_KEPT, COUNT_S) == (5, 60, 50, 1)
+    assert "Five seconds after that race is over" in watching
+    assert "again within a minute he is closed (4008)" in watching
+    assert "as far as the last 50 lines go" in watching
+    assert "at most once a second" in watching
+    assert (watcher.LINES_AT_ONCE, watcher.LINES_A_SECOND, LINES_AT_ONCE, LINES_A_SECOND) == (3, 0.5, 20, 5)
+    assert "three lines in a row, then one in two seconds, and all who watch one race together twenty and then five a second" in watching
+    assert (watcher.ASKS_AT_ONCE, watcher.ASKS_A_SECOND) == (5, 1)
+    assert "can be sent five times in a row and then once a second" in watching
 
 
 def test_the_subprotocols_are_in_the_order_of_the_code() -> None:
@@ -323,6 +382,33 @@ def test_links_lead_somewhere() -> None:
     # A link leads to the first of two equal anchors; the message `view` stands before the value `View`.
     assert {anchor for anchor in anchors if anchors.count(anchor) > 1} == {"view"}
     assert set(re.findall(r"\]\(#([^)]+)\)", README)) <= set(anchors)
+
+
+# ---- over HTTP
+
+PAGES = (History, HistoryRace, HistorySeat, Ladder, LadderPlayer, Problem)
+PAGE_SECTIONS = sections("Over HTTP")
+
+
+def test_the_documents_over_http_are_those_of_the_code() -> None:
+    assert list(PAGE_SECTIONS) == [page.__name__ for page in PAGES]
+    for page in PAGES:
+        check_table(page, PAGE_SECTIONS[page.__name__])
+
+
+@pytest.mark.parametrize("page", [History, Ladder, Problem], ids=lambda page: page.__name__)
+def test_an_example_of_a_document_is_the_whole_of_it(page: type) -> None:
+    example = PAGE_SECTIONS[page.__name__].example
+    assert example is not None
+    assert json.loads(msgspec.json.encode(msgspec.json.decode(example, type=page))) == json.loads(example)
+
+
+def test_figures_about_pages_are_those_of_the_code() -> None:
+    text = " ".join(chapter("Over HTTP").split())
+    assert f"`limit`, 1–{PAGE_RACES} races on the page, {USUAL_RACES} if absent" in text
+    assert f"1–{LADDER_PLAYERS} players, {USUAL_PLAYERS} if absent" in text
+    assert f"longer than {TARGET_CHARACTERS} characters" in text
+    assert f"more than {PAGES_A_SECOND:g} a second from one address, after {PAGES_AT_ONCE} at once" in text
 
 
 # ---- the minimal client

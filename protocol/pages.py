@@ -1,0 +1,94 @@
+"""The documents that a server gives out over plain HTTP, beside the record (`protocol.record`) and the lobby (`protocol.server_messages`).
+
+JSON, for anybody who asks: nothing in them is told to players alone. A reader takes them for an enemy's words, as everything from a line.
+"""
+
+from __future__ import annotations
+
+import re
+
+from msgspec import Struct
+
+from protocol.views import SeatNumber, SeatRating, SeatState
+
+PAGE_RACES = 100
+"""Races on one page of a history, at most."""
+
+LADDER_PLAYERS = 200
+"""Players on the ladder, at most."""
+
+_RACE_ID = re.compile(r"[A-Z]{1,16}-[0-9]{1,10}-[0-9a-f]{2,32}")
+
+
+def is_race_id(text: str) -> bool:
+    """Whether it has the form of a race's id: letters, digits and hyphens, so that it can stand in a path and name a file."""
+    return _RACE_ID.fullmatch(text) is not None
+
+
+class HistorySeat(Struct, frozen=True, kw_only=True):
+    """One seat of a race that is over or was aborted.
+
+    player: the public id, null for a house bot. name: what he was called then. place: null where the race was aborted.
+    ended_at_ms: when the seat ended, from the start; null where it had not when the race was aborted.
+    rating: what the race did to the player's; null for one that did not count, and from a server of before ratings.
+    """
+
+    player: str | None
+    name: str
+    bot: str | None
+    state: SeatState
+    place: int | None
+    home: int
+    ended_at_ms: int | None
+    rating: SeatRating | None = None
+
+
+class HistoryRace(Struct, frozen=True, kw_only=True):
+    """One race of a player's. finished_at_ms: Unix time. aborted: why, null for a race that has a record. seat: his own. seats: all."""
+
+    id: str
+    room: str
+    race: int
+    rules: str
+    finished_at_ms: int
+    aborted: str | None
+    seat: SeatNumber
+    seats: tuple[HistorySeat, ...]
+
+
+class History(Struct, frozen=True, kw_only=True):
+    """A page of the races of one player, newest first.
+
+    player: his public id. name: what he is called now. next: what `before` has to be for the page of older ones, null when there is none.
+    """
+
+    player: str
+    name: str
+    races: tuple[HistoryRace, ...]
+    next: str | None
+
+
+class LadderPlayer(Struct, frozen=True, kw_only=True):
+    """One step of the ladder.
+
+    place: from 1; equal ratings share it, and the places they fill are skipped. player: his public id. name: what he is called now.
+    rating: in points. races: how many it rests on.
+    """
+
+    place: int
+    player: str
+    name: str
+    rating: int
+    races: int
+
+
+class Ladder(Struct, frozen=True, kw_only=True):
+    """The best players by rating, best first."""
+
+    players: tuple[LadderPlayer, ...]
+
+
+class Problem(Struct, frozen=True, kw_only=True):
+    """Why there is no document: one sentence."""
+
+    error: str
