@@ -6,7 +6,8 @@ is the first number that gives a winnable deal takes a solver (`server.solver.wi
 
 from __future__ import annotations
 
-from protocol.record import BadRecord, MoveRecord, Record, SeatRecord, check_deal, check_nonces, digest
+from protocol.record import BadRecord, MoveRecord, Record, SeatRecord, check_deal, check_nonces, digest, seed_of
+from protocol.views import unfit_for_rating
 from server.race.report import Played, SeatReport, seat_records
 from server.race.timing import MAX_CREDIT_MS
 from server.rules.catalogue import UnknownRules, rule_set
@@ -23,15 +24,18 @@ def audit(record: Record) -> None:
     check_nonces(record)
     check_deal(record.deal)
     try:
-        first = rule_set(record.rules).deal(bytes.fromhex(record.deal.seed))
+        rules = rule_set(record.rules)
     except UnknownRules as error:
         raise BadRecord(str(error)) from error
-    if record.deal.winnable and not first.rules.solvable:
+    if record.deal.winnable and not rules.solvable:
         raise BadRecord(f"winnable deals are not offered under {record.rules}")
+    _check_rated(record)
+    _check_series(record)
     _check_arrivals(record)
-    seats = tuple(_replay(record, number, seat, first) for number, seat in enumerate(record.seats))
+    firsts = tuple(rules.deal(seed_of(record, number)) for number in range(len(record.seats)))
+    seats = tuple(_replay(record, number, seat, firsts[number]) for number, seat in enumerate(record.seats))
     _check_close(record)
-    for number, (written, follows) in enumerate(zip(record.seats, seat_records(seats, first.home), strict=True), 1):
+    for number, (written, follows) in enumerate(zip(record.seats, seat_records(seats, firsts), strict=True), 1):
         for field in SeatRecord.__struct_fields__:
             if getattr(written, field) != getattr(follows, field):
                 what = f"{field} is {getattr(written, field)!r} but {getattr(follows, field)!r} follows from the moves"
@@ -40,6 +44,31 @@ def audit(record: Record) -> None:
         raise BadRecord("ended_at_ms is not the moment at which the last seat ended")
     if record.digest != digest(record):
         raise BadRecord("the digest is not that of the document: something that the game does not determine was altered")
+
+
+def _check_rated(record: Record) -> None:
+    if not record.rated:
+        return
+    bots = any(seat.bot is not None for seat in record.seats)
+    unfit = unfit_for_rating(seats=len(record.seats), bots=bots, named=record.deal.name is not None, swaps=record.swaps)
+    if unfit == "two-shuffles":
+        raise BadRecord("rated is only a race in which all play the same shuffle")
+    if unfit is not None:
+        raise BadRecord("rated is only a race between people, on a shuffle that nobody could know")
+
+
+def _check_series(record: Record) -> None:
+    series = record.series
+    if series is None:
+        return
+    if series.format == "single":
+        raise BadRecord("a single race is of no series")
+    if series.race > series.races:
+        raise BadRecord(f"race {series.race} of a series of {series.races}")
+    if record.swaps and (len(record.seats) != 2 or series.races != 2):
+        raise BadRecord("a swap is two races of two seats")
+    if record.swaps and (record.deal.name is not None or record.deal.winnable):
+        raise BadRecord("a swap is played on seeds number 0 and 1, whatever their deals are")
 
 
 def _check_arrivals(record: Record) -> None:
@@ -72,7 +101,7 @@ def _replay(record: Record, number: int, seat: SeatRecord, first: Position) -> S
             raise BadRecord(f"{where}: home is {move.home} but {position.home} cards are home after it")
         played.append(Played(move.move, move.at_ms, move.received_ms, move.credit_ms, move.home))
     _check_end(number + 1, seat, position, at_ms)
-    return SeatReport(seat.name, seat.bot, seat.round_trip_ms, seat.state, seat.ended_at_ms, tuple(played))
+    return SeatReport(seat.name, seat.bot, seat.round_trip_ms, seat.state, seat.ended_at_ms, tuple(played), seat.player)
 
 
 def _check_time(move: MoveRecord, previous_ms: int, where: str) -> None:
@@ -99,11 +128,14 @@ def _check_end(number: int, seat: SeatRecord, position: Position, last_ms: int) 
 
 
 def _check_close(record: Record) -> None:
-    """The race closes at the first win, or when one seat is left that is not forfeited, and at the time limit at the latest."""
+    """The race closes at the first win, or when one seat is left that is not forfeited, and at the time limit at the latest.
+
+    In a swap it closes at the limit alone.
+    """
     limit = record.time_limit_s * 1000
-    closes_at = min([limit, *(seat.ended_at_ms for seat in record.seats if seat.state == "won")])
+    closes_at = min([limit, *(seat.ended_at_ms for seat in record.seats if seat.state == "won" and not record.swaps)])
     forfeits = sorted(seat.ended_at_ms for seat in record.seats if seat.state == "forfeited")
-    if len(record.seats) > 1 and len(forfeits) >= len(record.seats) - 1:
+    if len(record.seats) > 1 and not record.swaps and len(forfeits) >= len(record.seats) - 1:
         closes_at = min(closes_at, forfeits[len(record.seats) - 2])
     for number, seat in enumerate(record.seats, 1):
         if seat.ended_at_ms > closes_at:

@@ -6,13 +6,20 @@ Phases     waiting -> countdown -> racing -> over. All seats taken and ready lea
 Seats      waiting -> racing (once dealt to) -> one of: won, stalled (by a move, or by a deal without one); stopped, forfeited (by the
            player, or by being away longer than the grace); out-of-time. A seat that has ended never plays again.
 Deal       Seed = SHA-256(secret, nonces in seat order, k), or that of the deal's name. k is 0, or the chosen one. One position, the same
-           for every seat. Each seat's first view goes out half its round trip ahead of the start, so that all boards light up at one
-           moment. Nobody plays before the start: over the line that was measured, no answer to a first view can be here by then.
+           for every seat, but in a swap (`shuffles`). Each seat's first view goes out half its round trip ahead of the start, so that all
+           boards light up at one moment. Nobody plays before the start: over the line that was measured, no answer to a first view can
+           be here by then.
 Time       A move counts at its arrival less the credit of its line (`timing`). Everything else a player does counts when it arrives.
+           From the close on, no line counts as slower than it did before: a move that came too late would otherwise come to count by
+           being sent again over a line that is now measured slower, or that was made so.
 The close  `closes_at` is the moment after which nothing counts. It starts as the time limit; the first win brings it forward to the
            moment of that win, and so does a forfeit that leaves one seat which is not forfeited. What arrives later but counts earlier
            is still taken: the race is settled only when nothing that counts can be on its way any more, MAX_CREDIT_MS after the close,
-           or when no seat is racing.
+           or when no seat is racing. In a swap nothing but the limit closes the race: each seat plays its shuffle to the end, because
+           what it brings home is compared with what the other seat brings home of that shuffle in the other race.
+Series     Who is away while a race waits frees his seat after the grace; in a series under way, after the series' longer one. What
+           would tell of a shuffle that another seat has yet to play is `withheld`: the first race of a swap has its record when it is
+           over, like any race, but nobody is to be told of it before the second is over.
 Settling   What was taken but counts after the close is struck out again, so the result depends on when moves count alone, not on the
            order in which they arrived. Seats still racing are out-of-time at the limit, stopped otherwise.
 
@@ -27,7 +34,7 @@ from dataclasses import dataclass, field
 from typing import assert_never
 
 from protocol.errors import ErrorCode, Refusal
-from protocol.fairness import commitment, derive_seed, named_seed
+from protocol.fairness import commitment
 from protocol.record import Record
 from protocol.views import Phase, RaceOptions, SeatState
 from server.race.commands import (
@@ -57,6 +64,7 @@ from server.race.events import (
     StartSet,
 )
 from server.race.report import Played, SeatReport, build_record
+from server.race.shuffles import SeriesPlace, seeds
 from server.race.timing import MAX_CREDIT_MS, counted_at, credit
 from server.rules.catalogue import rule_set
 from server.rules.moves import NotAMove, parse_move
@@ -101,6 +109,7 @@ class Seat:
             state=self.state,
             ended_at_ms=self.ended_at,
             played=tuple(self.played),
+            player=self.player if self.player is not None and self.bot is None else "",
         )
 
 
@@ -116,8 +125,21 @@ class DealWanted:
 class Race:
     """One race. Feed it commands with `apply` and the passing of time with `advance`; both return what has happened."""
 
-    def __init__(self, *, room: str, number: int, options: RaceOptions, secret: bytes, software: str) -> None:
-        """Raises UnknownRules for a rule set that is not in the catalogue. secret: 32 random bytes, nobody else's to know yet."""
+    def __init__(
+        self,
+        *,
+        race_id: str,
+        room: str,
+        number: int,
+        options: RaceOptions,
+        secret: bytes,
+        software: str,
+        place: SeriesPlace | None = None,
+    ) -> None:
+        """Raises UnknownRules for a rule set that is not in the catalogue. secret: 32 random bytes, nobody else's to know yet; the second
+        race of a swap has that of the first. place: in its series; None for the first race of one.
+        """
+        self.id = race_id
         self.room = room
         self.number = number
         self.options = options
@@ -127,11 +149,12 @@ class Race:
         self.commitment = commitment(secret)
         self.starts_at: int | None = None
         self.record: Record | None = None
+        self.place = place or SeriesPlace(id=race_id)
         self._secret = secret
         self._software = software
         self._k = 0
-        self._seed: bytes | None = None
-        self._first: Position | None = None
+        self._seeds: tuple[bytes, ...] = ()
+        self._firsts: tuple[Position, ...] = ()
         self._closes_at = options.time_limit_s * 1000
         self._closed_by_limit = True
 
@@ -139,6 +162,16 @@ class Race:
 
     def seat_of(self, player: str) -> Seat | None:
         return next((seat for seat in self.seats if seat.player == player), None)
+
+    @property
+    def firsts(self) -> tuple[Position, ...]:
+        """The position from which each seat starts; empty before the countdown."""
+        return self._firsts
+
+    @property
+    def withheld(self) -> bool:
+        """Whether it is played on shuffles that another seat has yet to play."""
+        return self.options.swaps and self.place.number == 1
 
     @property
     def deal_wanted(self) -> DealWanted | None:
@@ -184,7 +217,7 @@ class Race:
             case LeaveSeat(seat=number):
                 return self._leave_seat(self.seats[number], now)
             case MeasureLine(seat=number, round_trip_ms=round_trip_ms):
-                self.seats[number].round_trip_ms = round_trip_ms
+                self._measure(self.seats[number], round_trip_ms, now)
                 return iter(())
             case GetReady(seat=number, nonce=nonce):
                 return self._get_ready(self.seats[number], nonce, now)
@@ -223,6 +256,11 @@ class Race:
             return self._end(seat, "forfeited", self.elapsed(now), now)
         return iter(())
 
+    def _measure(self, seat: Seat, round_trip_ms: int, now: int) -> None:
+        if self.phase == "racing" and self.elapsed(now) >= self._closes_at:
+            round_trip_ms = min(round_trip_ms, seat.round_trip_ms or 0)
+        seat.round_trip_ms = round_trip_ms
+
     def _get_ready(self, seat: Seat, nonce: bytes, now: int) -> Iterator[RaceEvent]:
         if self.phase != "waiting":
             raise Refusal(ErrorCode.NOT_WAITING)
@@ -242,14 +280,14 @@ class Race:
         return iter((self._set_start(now),))
 
     def _set_start(self, now: int) -> StartSet:
-        nonces = [seat.nonce for seat in self.seats if seat.nonce is not None]
-        name = self.options.deal
-        self._seed = named_seed(name) if name is not None else derive_seed(self._secret, nonces, self._k)
-        self._first = self.rules.deal(self._seed)
+        self._seeds = seeds(self.options, self.place, secret=self._secret, nonces=self._nonces, k=self._k)
+        # Each shuffle is dealt once, however many seats play it.
+        positions = {seed: self.rules.deal(seed) for seed in dict.fromkeys(self._seeds)}
+        self._firsts = tuple(positions[seed] for seed in self._seeds)
         self.phase = "countdown"
         self.starts_at = now + self.options.countdown_s * 1000
         for seat in self.seats:
-            seat.position = self._first
+            seat.position = self._firsts[seat.number]
             seat.start_round_trip_ms = seat.round_trip_ms or 0
             seat.deal_at = self.starts_at - credit(seat.start_round_trip_ms)
         return StartSet(self.starts_at, tuple(seat.start_round_trip_ms for seat in self.seats))
@@ -285,13 +323,7 @@ class Race:
         # The credit that was really given, so that a record adds up.
         played = Played(move=move, at_ms=at_ms, received_ms=received_ms, credit_ms=credit(round_trip_ms), home=position.home)
         seat.played.append(played)
-        limit = self.rules.move_limit
-        state: SeatState = "racing"
-        if position.is_over:
-            state = _end_of(position)
-        elif limit is not None and seat.ply >= limit:
-            state = "stopped"
-        return self._played(seat, state, at_ms, now)
+        return self._played(seat, state_after(position, seat.ply), at_ms, now)
 
     def _played(self, seat: Seat, state: SeatState, at_ms: int, now: int) -> Iterator[RaceEvent]:
         seat.state = state
@@ -318,7 +350,9 @@ class Race:
             return
         seat.connected = False
         if self.phase != "over" and seat.state in ("waiting", "racing"):
-            seat.away_until = now + self.options.grace_s * 1000
+            held = self.phase == "waiting" and self.place.number > 1
+            grace_s = self.options.series.grace_s if held else self.options.grace_s
+            seat.away_until = now + grace_s * 1000
         yield LineChanged(seat.number, connected=False, away_until=seat.away_until)
 
     def _regain_line(self, seat: Seat) -> Iterator[RaceEvent]:
@@ -372,11 +406,10 @@ class Race:
         yield SeatDealt(seat.number, self.starts_at, seat.position)
 
     def _end_where_no_move_is(self, now: int) -> Iterator[RaceEvent]:
-        """A rule set without a stock can deal a position that has no legal move: rare, and the same for every seat."""
-        if self._first_position.is_over:
-            for seat in self.seats:
-                if seat.state == "racing":
-                    yield from self._end(seat, _end_of(self._first_position), 0, now)
+        """A rule set without a stock can deal a position that has no legal move: rare."""
+        for seat, first in zip(self.seats, self._firsts, strict=True):
+            if first.is_over and seat.state == "racing":
+                yield from self._end(seat, _end_of(first), 0, now)
 
     def _grace_over(self, seat: Seat, due: int) -> Iterator[RaceEvent]:
         seat.away_until = None
@@ -406,7 +439,7 @@ class Race:
         yield from self._settle_if_done(now)
 
     def _close(self, at_ms: int) -> None:
-        if at_ms < self._closes_at:
+        if at_ms < self._closes_at and not self.options.swaps:
             self._closes_at = at_ms
             self._closed_by_limit = False
 
@@ -422,18 +455,18 @@ class Race:
         for seat in self.seats:
             seat.away_until = None
         assert self.starts_at is not None
-        assert self._seed is not None
         self.record = build_record(
+            race_id=self.id,
             room=self.room,
             race=self.number,
             options=self.options,
             software=self._software,
             started_at_ms=self.starts_at,
             secret=self._secret,
-            nonces=tuple(seat.nonce or b"" for seat in self.seats),
+            nonces=self._nonces,
             k=self._k,
-            seed=self._seed,
-            first=self._first_position,
+            series=self.place.entry(self.options),
+            firsts=self._firsts,
             seats=tuple(seat.report for seat in self.seats),
         )
         yield RaceEnded(self.record)
@@ -442,7 +475,7 @@ class Race:
         """End a seat at the close, with what it had by then."""
         while seat.played and seat.played[-1].at_ms > self._closes_at:
             seat.played.pop()
-        position = self._first_position
+        position = self._firsts[seat.number]
         for played in seat.played:
             position = position.play_unchecked(played.move)
         seat.position = position
@@ -451,9 +484,17 @@ class Race:
         return SeatEnded(seat.number, seat.state, seat.ply, seat.ended_at, position)
 
     @property
-    def _first_position(self) -> Position:
-        assert self._first is not None
-        return self._first
+    def _nonces(self) -> tuple[bytes, ...]:
+        """By which the race is dealt; all of them once everybody is ready."""
+        return self.place.nonces or tuple(seat.nonce for seat in self.seats if seat.nonce is not None)
+
+
+def state_after(position: Position, ply: int) -> SeatState:
+    """How a seat stands when its move number `ply` has led to this position."""
+    limit = position.rules.move_limit
+    if position.is_over:
+        return _end_of(position)
+    return "stopped" if limit is not None and ply >= limit else "racing"
 
 
 def _end_of(position: Position) -> SeatState:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from protocol.fairness import commitment
-from protocol.record import FORMAT, DealRecord, MoveRecord, Record, SeatRecord, sealed
+from protocol.fairness import commitment, derive_seed, named_seed
+from protocol.record import FORMAT, DealRecord, MoveRecord, Record, SeatRecord, SeriesRecord, sealed
 from protocol.views import RaceOptions, SeatState
 from server.race.placing import Standing, places
 from server.rules.position import Position
@@ -30,6 +30,7 @@ class SeatReport:
     state: SeatState
     ended_at_ms: int
     played: tuple[Played, ...]
+    player: str = ""
 
 
 def home_and_when(played: tuple[Played, ...], first_home: int) -> tuple[int, int]:
@@ -41,9 +42,9 @@ def home_and_when(played: tuple[Played, ...], first_home: int) -> tuple[int, int
     return home, home_at_ms
 
 
-def seat_records(seats: tuple[SeatReport, ...], first_home: int) -> tuple[SeatRecord, ...]:
-    """The seats with their places, which follow from the moves and the ends alone."""
-    counts = [home_and_when(seat.played, first_home) for seat in seats]
+def seat_records(seats: tuple[SeatReport, ...], firsts: tuple[Position, ...]) -> tuple[SeatRecord, ...]:
+    """The seats with their places, which follow from the moves and the ends alone. firsts: the position that each seat was dealt."""
+    counts = [home_and_when(seat.played, first.home) for seat, first in zip(seats, firsts, strict=True)]
     standings = [Standing(seat.state == "forfeited", home, home_at_ms) for seat, (home, home_at_ms) in zip(seats, counts, strict=True)]
     return tuple(
         SeatRecord(
@@ -56,6 +57,7 @@ def seat_records(seats: tuple[SeatReport, ...], first_home: int) -> tuple[SeatRe
             plies=len(seat.played),
             home_at_ms=home_at_ms,
             ended_at_ms=seat.ended_at_ms,
+            player=seat.player,
         )
         for seat, (home, home_at_ms), place in zip(seats, counts, places(standings), strict=True)
     )
@@ -63,6 +65,7 @@ def seat_records(seats: tuple[SeatReport, ...], first_home: int) -> tuple[SeatRe
 
 def build_record(
     *,
+    race_id: str,
     room: str,
     race: int,
     options: RaceOptions,
@@ -71,11 +74,12 @@ def build_record(
     secret: bytes,
     nonces: tuple[bytes, ...],
     k: int,
-    seed: bytes,
-    first: Position,
+    series: SeriesRecord | None,
+    firsts: tuple[Position, ...],
     seats: tuple[SeatReport, ...],
 ) -> Record:
-    """The sealed record of a settled race."""
+    """The sealed record of a settled race. nonces, firsts: a seat."""
+    seed = named_seed(options.deal) if options.deal is not None else derive_seed(secret, nonces, k)
     moves = [
         MoveRecord(
             seat=number,
@@ -92,6 +96,9 @@ def build_record(
     moves.sort(key=lambda move: (move.received_ms, move.seat))
     return sealed(
         Record(
+            id=race_id,
+            rated=options.counts,
+            series=series,
             format=FORMAT,
             software=software,
             room=room,
@@ -111,7 +118,7 @@ def build_record(
                 k=k,
                 seed=seed.hex(),
             ),
-            seats=seat_records(seats, first.home),
+            seats=seat_records(seats, firsts),
             moves=tuple(moves),
         )
     )

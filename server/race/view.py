@@ -2,6 +2,7 @@
 
 The rule of the file: a player sees his own position as `see` shows it, once it was dealt to him; of every other seat he sees how far it is.
 Who may not see an event is told its version. Nobody is told the order of the stock, nor secret, nonces and seed before the record is out.
+Of a race that is withheld (`Race.withheld`) nobody is told which foundations another seat has built on, nor ever its record.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from protocol.server_messages import (
     Started,
     Unseated,
 )
-from protocol.views import ChatLine, SeatInfo, View
+from protocol.views import ChatLine, SeatInfo, SeatRating, SeriesInfo, View
 from server.race.events import (
     LineChanged,
     MovePlayed,
@@ -64,8 +65,8 @@ def see(position: Position) -> View:
     )
 
 
-def tell(event: RaceEvent, *, version: int, viewer: Viewer, now: int) -> RoomEvent:
-    """What `viewer` is told of an event that has this room version. `now` turns moments into time left."""
+def tell(event: RaceEvent, *, version: int, viewer: Viewer, now: int, withheld: bool = False) -> RoomEvent:
+    """What `viewer` is told of an event that has this room version. `now` turns moments into time left. withheld: as of its race."""
     match event:
         case SeatTaken(seat=seat, name=name, bot=bot):
             return Seated(version=version, seat=seat, name=name, bot=bot)
@@ -92,10 +93,12 @@ def tell(event: RaceEvent, *, version: int, viewer: Viewer, now: int) -> RoomEve
                 seat=event.seat,
                 ply=event.ply,
                 home=event.position.home if event.position is not None else 0,
-                foundations=dict(event.position.foundations) if event.position is not None else {},
+                foundations=dict(event.position.foundations) if event.position is not None and not withheld else {},
                 state=event.state,
                 elapsed_ms=event.at_ms,
             )
+        case RaceEnded() if withheld:
+            return Hidden(version=version)
         case RaceEnded(record=record):
             return Result(version=version, record=record)
         case _:
@@ -121,8 +124,21 @@ def current_view(race: Race, seat: Seat) -> CurrentView | None:
     )
 
 
-def snapshot(race: Race, *, version: int, viewer: Viewer, now: int, again: frozenset[int], chat: tuple[ChatLine, ...]) -> Room:
-    """All that `viewer` may know of the room. again: the seats that have asked for a rematch."""
+def snapshot(
+    race: Race,
+    *,
+    version: int,
+    viewer: Viewer,
+    now: int,
+    again: frozenset[int],
+    chat: tuple[ChatLine, ...],
+    ratings: tuple[SeatRating, ...] = (),
+    series: SeriesInfo | None = None,
+) -> Room:
+    """All that `viewer` may know of the room. again: seats that have asked for a rematch. ratings: what the race did to them, by seat.
+
+    series: how the race's one stands.
+    """
     own = race.seats[viewer] if viewer is not None else None
     return Room(
         version=version,
@@ -131,19 +147,22 @@ def snapshot(race: Race, *, version: int, viewer: Viewer, now: int, again: froze
         phase=race.phase,
         options=race.options,
         commitment=race.commitment.hex(),
-        seats=tuple(_seat_info(seat, again=seat.number in again, shown=race.phase in ("racing", "over")) for seat in race.seats),
+        seats=tuple(_seat_info(race, seat, viewer, again=seat.number in again) for seat in race.seats),
         seat=viewer,
         starts_in_ms=max(race.starts_at - now, 0) if race.phase == "countdown" and race.starts_at is not None else None,
         elapsed_ms=race.elapsed(now),
         view=see(own.position) if own is not None and own.dealt and own.position is not None else None,
-        record=race.record,
+        record=race.record if not race.withheld else None,
         chat=chat,
+        ratings=ratings,
+        series=series,
     )
 
 
-def _seat_info(seat: Seat, *, again: bool, shown: bool) -> SeatInfo:
+def _seat_info(race: Race, seat: Seat, viewer: Viewer, *, again: bool) -> SeatInfo:
     # Before the start no position is shown, not even by its counts: how many Aces lie on the foundations can depend on the deal.
-    position = seat.position if shown else None
+    position = seat.position if race.phase in ("racing", "over") else None
+    withheld = race.withheld and seat.number != viewer
     return SeatInfo(
         seat=seat.number,
         name=seat.name if seat.player is not None else None,
@@ -154,7 +173,7 @@ def _seat_info(seat: Seat, *, again: bool, shown: bool) -> SeatInfo:
         state=seat.state,
         ply=seat.ply,
         home=position.home if position is not None else 0,
-        foundations=dict(position.foundations) if position is not None else {},
+        foundations=dict(position.foundations) if position is not None and not withheld else {},
         elapsed_ms=seat.last_at,
         round_trip_ms=seat.round_trip_ms,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, TypeAlias
@@ -15,15 +15,14 @@ from sqlalchemy import Connection, Engine, func, select
 from protocol.errors import Refusal
 from protocol.record import BadRecord, Record
 from server.race.audit import audit
-from server.race.machine import Race
-from server.rules.catalogue import UnknownRules
 from server.store import schema
 from server.store.database import open_database, running_races
 from server.store.documents import BadDocument, decode_record
-from server.store.engines import reading_engine, translated
+from server.store.engines import brief_reading_engine, translated
 from server.store.errors import StoreCorrupt, StoreError, StoreUnavailable
-from server.store.locations import Location, locate
+from server.store.locations import Location, existing
 from server.store.port import RunningRace
+from server.store.replay import replay
 from server.store.schema import Upgraded
 from server.store.tables import commands, players, races, records, seats
 
@@ -62,8 +61,8 @@ def upgrade(where: str | None = None) -> Upgraded:
 
 def check(where: str | None = None) -> Checked:
     """Read all of it, also while a server runs on it. Raises StoreError where there is nothing that could be checked."""
-    location = _existing(where)
-    with _engine(location) as engine, translated(location), engine.connect() as connection:
+    location = existing(where)
+    with brief_reading_engine(location) as engine, translated(location), engine.connect() as connection:
         found = schema.check(connection)
         faults = tuple(_faults(connection, location))
         # Counting may be what a damaged file cannot do any more.
@@ -85,13 +84,13 @@ def backup(target: Path, where: str | None = None) -> BackedUp:
     The copy is one file for its owner alone, checked before it gets its name. To restore it, stop the server and put it in the place of the
     database, whose `-wal` and `-shm` files have to be gone.
     """
-    location = _existing(where)
+    location = existing(where)
     if location.path is None:
         raise StoreError(f"PostgreSQL has a program of its own for this: pg_dump --format=custom --file={target} DATABASE")
     if target.exists():
         raise StoreUnavailable(f"{target} is there already; choose another name")
     partial = target.with_name(f"{target.name}.partial")
-    with _engine(location) as engine, translated(location):
+    with brief_reading_engine(location) as engine, translated(location):
         with engine.begin() as connection:
             schema.check(connection)
         try:
@@ -105,22 +104,6 @@ def backup(target: Path, where: str | None = None) -> BackedUp:
         finally:
             partial.unlink(missing_ok=True)
     return BackedUp(where=str(location), target=target, size=target.stat().st_size)
-
-
-def _existing(where: str | None) -> Location:
-    location = locate(where)
-    if location.path is not None and not location.path.is_file():
-        raise StoreUnavailable(f"there is no database at {location}")
-    return location
-
-
-@contextmanager
-def _engine(location: Location) -> Iterator[Engine]:
-    engine = reading_engine(location)
-    try:
-        yield engine
-    finally:
-        engine.dispose()
 
 
 # ---- backup
@@ -180,7 +163,8 @@ def _storage_faults(connection: Connection) -> Faults:
 
 
 def _record_faults(connection: Connection) -> Faults:
-    joined = select(records, races.c.room, races.c.number, races.c.phase).join_from(records, races, races.c.id == records.c.race)
+    race_number = races.c.number.label("race_number")
+    joined = select(records, races.c.room, race_number, races.c.phase).join_from(records, races, races.c.id == records.c.race)
     for row in connection.execute(joined, execution_options={"yield_per": READ_AT_ONCE}):
         try:
             record = decode_record(row.record, row.digest)
@@ -188,15 +172,16 @@ def _record_faults(connection: Connection) -> Faults:
         except (BadDocument, BadRecord) as error:
             yield f"record of race {row.race}: {error}"
             continue
-        if (record.room, record.race, "over") != (row.room, row.number, row.phase):
+        if (record.room, record.race, "over") != (row.room, row.race_number, row.phase):
             yield f"record of race {row.race}: it is of race {record.race} of {record.room}, the race of that id is another, or not over"
         yield from _seat_faults(connection, row.race, record)
 
 
 def _seat_faults(connection: Connection, race: str, record: Record) -> Faults:
     rows = connection.execute(select(seats).where(seats.c.race == race).order_by(seats.c.seat)).all()
-    kept = [(row.seat, row.name, row.bot, row.state, row.place, row.home) for row in rows]
-    if kept != [(number, seat.name, seat.bot, seat.state, seat.place, seat.home) for number, seat in enumerate(record.seats)]:
+    kept = [(row.seat, row.name, row.bot, row.state, row.place, row.home, row.ended_at_ms) for row in rows]
+    true = [(seat.name, seat.bot, seat.state, seat.place, seat.home, seat.ended_at_ms) for seat in record.seats]
+    if kept != [(number, *seat) for number, seat in enumerate(true)]:
         yield f"seats of race {race}: they are not those of its record"
 
 
@@ -217,13 +202,10 @@ def _running_faults(connection: Connection) -> Faults:
 
 
 def _replay_faults(running: RunningRace) -> Faults:
-    opened = running.opened
     try:
-        race = Race(room=opened.room, number=opened.number, options=opened.options, secret=opened.secret, software=opened.software)
-        for taken in running.commands:
-            race.apply(taken.command, taken.at_ms)
-    except (UnknownRules, Refusal) as error:
-        yield f"race {opened.race} cannot be brought back: {error}"
+        replay(running)
+    except (Refusal, LookupError, ValueError) as error:
+        yield f"race {running.opened.race} cannot be brought back: {error}"
 
 
 def _notes(connection: Connection) -> Iterator[str]:

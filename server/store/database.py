@@ -15,8 +15,9 @@ from typing import Any, Final, TypeAlias, TypeVar
 from sqlalchemy import Column, Connection, Row, Select, func, select, tuple_
 
 from protocol.record import Record
+from server.race.rating import Rating, RatingChange
 from server.store import schema
-from server.store.documents import BadDocument, decode_command, decode_options, decode_record
+from server.store.documents import BadDocument, decode_command, decode_opening, decode_options, decode_record
 from server.store.engines import FileLock, lock_with_connection, reading_engine, translated, writing_engine
 from server.store.errors import EntryRefused, StoreCorrupt
 from server.store.ledger import Ledger
@@ -31,14 +32,15 @@ from server.store.port import (
     PlayerMade,
     PlayerRenamed,
     PlayerSeen,
+    RaceAborted,
     RaceOpened,
     RaceOver,
-    Rated,
-    Rating,
+    RaceStatus,
     Request,
     Running,
     RunningRace,
     name_key,
+    played_seats,
 )
 from server.store.rows import Rows, Written, rows_of
 from server.store.schema import Upgraded
@@ -96,6 +98,13 @@ class DatabaseStore:
         self._state = state
         return outcomes
 
+    @contextmanager
+    def maintaining(self) -> Iterator[Connection]:
+        """A transaction for who looks after the store; it is kept when the context is left without an error."""
+        self._state = None
+        with translated(self._location), self._writer.begin() as connection:
+            yield connection
+
     # ---- reading
 
     def running(self) -> Running:
@@ -108,8 +117,11 @@ class DatabaseStore:
     def player_by_token_hash(self, token_hash: bytes) -> Player | None:
         return self._one_player(select(players).where(players.c.token_hash == token_hash))
 
+    def player_by_name(self, name: str) -> Player | None:
+        return self._one_player(select(players).where(players.c.name_key == name_key(name)))
+
     def name_taken(self, name: str) -> bool:
-        return self._one_player(select(players).where(players.c.name_key == name_key(name))) is not None
+        return self.player_by_name(name) is not None
 
     def record(self, race: str) -> Record | None:
         with self._reading() as connection:
@@ -121,9 +133,19 @@ class DatabaseStore:
         except BadDocument as error:
             raise StoreCorrupt(f"{self._location}: the record of race {race} cannot be read: {error}") from error
 
+    def race_status(self, race: str) -> RaceStatus | None:
+        with self._reading() as connection:
+            row = connection.execute(select(races.c.phase, races.c.reason).where(races.c.id == race)).one_or_none()
+        return RaceStatus(row.phase, row.reason) if row is not None else None
+
+    def rating_changes(self, race: str) -> tuple[RatingChange, ...]:
+        with self._reading() as connection:
+            rows = connection.execute(select(seats).where(seats.c.race == race).order_by(seats.c.seat)).all()
+        return tuple(change for change in map(change_of, rows) if change is not None)
+
     def history(self, player: str, *, limit: int, before: Mark | None = None) -> tuple[PlayedRace, ...]:
         own = (
-            select(seats.c.race, seats.c.seat, seats.c.finished_at_ms, races.c.room, races.c.number, races.c.options)
+            select(seats.c.race, seats.c.seat, seats.c.finished_at_ms, races.c.room, races.c.number, races.c.options, races.c.reason)
             .join_from(seats, races, races.c.id == seats.c.race)
             .where(seats.c.player == player)
             .order_by(seats.c.finished_at_ms.desc(), seats.c.race.desc())
@@ -163,7 +185,8 @@ class _State:
         self._ledger = Ledger()
         last = select(commands.c.race, func.max(commands.c.sequence), func.max(commands.c.number), func.count()).group_by(commands.c.race)
         logged = {race: (sequence, number, rows) for race, sequence, number, rows in connection.execute(last)}
-        self._next_number = 1 + max((number for _, number, _ in logged.values()), default=0)
+        self._next_command = 1 + max((number for _, number, _ in logged.values()), default=0)
+        self._next_record = 1 + (connection.scalar(select(func.max(records.c.number))) or 0)
         for race in connection.scalars(select(races.c.id).where(races.c.phase == "running")):
             self._ledger.running[race] = logged[race][0] if race in logged else 0
         self._sweep = Sweep(sum(rows for _, _, rows in logged.values()))
@@ -179,10 +202,11 @@ class _State:
             refused = each if isinstance(each, EntryRefused) else next(judged)
             if refused is None:
                 assert isinstance(each, list)
-                rows.add(each)
+                rows.add(each, self._ledger.changes)
             outcomes.append(refused)
-        rows.write(connection, self._next_number)
-        self._next_number += len(rows.commands)
+        rows.write(connection, first_command=self._next_command, first_record=self._next_record)
+        self._next_command += len(rows.commands)
+        self._next_record += len(rows.records)
         self._sweep.step(connection, added=len(rows.commands), running=self._ledger.running)
         return tuple(outcomes)
 
@@ -190,15 +214,18 @@ class _State:
         """Give the ledger what the requests will be judged by: who there is of the players they name, and what they want to be new."""
         wanted = _Wanted(requests)
         ledger = self._ledger
-        for mapping in (ledger.names, ledger.holders, ledger.tokens, ledger.ended):
+        for mapping in (ledger.names, ledger.holders, ledger.tokens, ledger.ended, ledger.ratings, ledger.changes):
             mapping.clear()
         for column, values in ((players.c.id, wanted.players), (players.c.name_key, wanted.names)):
-            for row in _where_in(connection, select(players), column, values):
+            for row in where_in(connection, select(players), column, values):
                 ledger.names[row.id] = row.name_key
                 ledger.holders[row.name_key] = row.id
-        for row in _where_in(connection, select(players), players.c.token_hash, wanted.tokens):
+                rating = rating_of(row)
+                if rating is not None:
+                    ledger.ratings[row.id] = rating
+        for row in where_in(connection, select(players), players.c.token_hash, wanted.tokens):
             ledger.tokens[row.token_hash] = row.id
-        for row in _where_in(connection, select(races.c.id), races.c.id, wanted.races):
+        for row in where_in(connection, select(races.c.id), races.c.id, wanted.races):
             ledger.ended[row.id] = None
 
 
@@ -218,10 +245,10 @@ class _Wanted:
                     case PlayerRenamed(player=player, name=name):
                         self.players.add(player)
                         self.names.add(name_key(name))
-                    case PlayerSeen(player=player) | Rated(player=player):
+                    case PlayerSeen(player=player):
                         self.players.add(player)
-                    case RaceOver(players=seated):
-                        self.players.update(player for player in seated if player is not None)
+                    case RaceOver() | RaceAborted():
+                        self.players.update(seat.player for seat in played_seats(entry) if seat.player is not None)
                     case RaceOpened(race=race):
                         self.races.add(race)
                     case _:
@@ -246,7 +273,8 @@ def _rows_or_refusal(request: Request) -> list[Written] | EntryRefused:
         return refused
 
 
-def _where_in(connection: Connection, query: Select[Any], column: Column[Any], values: Iterable[Value]) -> Iterator[AnyRow]:
+def where_in(connection: Connection, query: Select[Any], column: Column[Any], values: Iterable[Value]) -> Iterator[AnyRow]:
+    """The rows of a query whose column has one of the values, however many those are."""
     left = sorted(values)
     while left:
         now, left = left[:ASKED_AT_ONCE], left[ASKED_AT_ONCE:]
@@ -264,46 +292,83 @@ def running_races(connection: Connection) -> Running:
     whole: list[RunningRace] = []
     damaged: list[DamagedRace] = []
     for row in opened:
-        try:
-            whole.append(_running_race(row, logged[row.id]))
-        except BadDocument as error:
-            damaged.append(DamagedRace(row.id, f"race {row.id} cannot be brought back: {error}"))
+        race = _read_race(row, logged[row.id])
+        if isinstance(race, RunningRace):
+            whole.append(race)
+        else:
+            damaged.append(race)
     return Running(tuple(whole), tuple(damaged))
 
 
-def _running_race(row: AnyRow, logged: Iterable[AnyRow]) -> RunningRace:
-    """A race from its row and its commands, in order. Raises BadDocument."""
-    opened = RaceOpened(
-        race=row.id,
-        room=row.room,
-        number=row.number,
-        options=decode_options(row.options),
-        secret=row.secret,
-        software=row.software,
-        at_ms=row.opened_at_ms,
-    )
+def _read_race(row: AnyRow, logged: Iterable[AnyRow]) -> RunningRace | DamagedRace:
+    """A race from its row and its commands, in order."""
+    try:
+        opened = _read_opening(row)
+    except BadDocument as error:
+        return _damaged(row, error, None)
     taken: list[CommandTaken] = []
-    for sequence, logged_row in enumerate(logged, 1):
-        if logged_row.sequence != sequence:
-            raise BadDocument(f"command {sequence} is missing: command {logged_row.sequence} is in its place")
-        try:
-            command = decode_command(logged_row.command)
-        except BadDocument as error:
-            raise BadDocument(f"command {sequence}: {error}") from error
-        taken.append(CommandTaken(race=row.id, sequence=sequence, at_ms=logged_row.at_ms, command=command))
+    try:
+        for sequence, logged_row in enumerate(logged, 1):
+            taken.append(_read_command(sequence, logged_row))
+    except BadDocument as error:
+        return _damaged(row, error, RunningRace(opened, tuple(taken)))
     return RunningRace(opened, tuple(taken))
 
 
+def _damaged(row: AnyRow, error: BadDocument, readable: RunningRace | None) -> DamagedRace:
+    return DamagedRace(row.id, f"race {row.id} cannot be brought back: {error}", readable)
+
+
+def _read_opening(row: AnyRow) -> RaceOpened:
+    """Raises BadDocument."""
+    opening = decode_opening(row.options)
+    return RaceOpened(
+        race=row.id,
+        room=row.room,
+        number=row.number,
+        options=opening.options,
+        secret=row.secret,
+        software=row.software,
+        at_ms=row.opened_at_ms,
+        series=opening.series,
+    )
+
+
+def _read_command(sequence: int, row: AnyRow) -> CommandTaken:
+    """Raises BadDocument."""
+    if row.sequence != sequence:
+        raise BadDocument(f"command {sequence} is missing: command {row.sequence} is in its place")
+    try:
+        command = decode_command(row.command)
+    except BadDocument as error:
+        raise BadDocument(f"command {sequence}: {error}") from error
+    return CommandTaken(race=row.race, sequence=sequence, at_ms=row.at_ms, command=command)
+
+
 def _player(row: AnyRow) -> Player:
-    rating = Rating(row.mu, row.sigma, row.races) if row.mu is not None else None
-    return Player(id=row.id, name=row.name, created_at_ms=row.created_at_ms, seen_at_ms=row.seen_at_ms, rating=rating)
+    return Player(id=row.id, name=row.name, created_at_ms=row.created_at_ms, seen_at_ms=row.seen_at_ms, rating=rating_of(row))
+
+
+def rating_of(row: AnyRow) -> Rating | None:
+    """From a row of `players`; None before the first rated race."""
+    return Rating(row.mu, row.sigma, row.races) if None not in (row.mu, row.sigma) else None
+
+
+def change_of(row: AnyRow) -> RatingChange | None:
+    """From a row of `seats`; None where its race did not count."""
+    if None in (row.mu_before, row.sigma_before, row.mu_after, row.sigma_after, row.rated_races):
+        return None
+    return RatingChange(
+        before=Rating(row.mu_before, row.sigma_before, row.rated_races - 1), after=Rating(row.mu_after, row.sigma_after, row.rated_races)
+    )
 
 
 def _seats_of(connection: Connection, wanted: Iterable[str]) -> dict[str, list[PlayedSeat]]:
     query = select(seats).order_by(seats.c.race, seats.c.seat)
     found: dict[str, list[PlayedSeat]] = {}
-    for row in _where_in(connection, query, seats.c.race, wanted):
-        found.setdefault(row.race, []).append(PlayedSeat(row.player, row.name, row.bot, row.state, row.place, row.home))
+    for row in where_in(connection, query, seats.c.race, wanted):
+        seat = PlayedSeat(row.player, row.name, row.bot, row.state, row.place, row.home, row.ended_at_ms, change_of(row))
+        found.setdefault(row.race, []).append(seat)
     return found
 
 
@@ -314,6 +379,7 @@ def _played_race(row: AnyRow, seated: tuple[PlayedSeat, ...]) -> PlayedRace:
         number=row.number,
         rules=decode_options(row.options).rules,
         finished_at_ms=row.finished_at_ms,
+        aborted=row.reason,
         seat=row.seat,
         seats=seated,
     )

@@ -6,12 +6,13 @@ unreadable; they are never changed or used again. A change to a command's fields
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
 from protocol.record import BadRecord, Record, digest, from_json
 from protocol.views import RaceOptions
+from server.match.series import Series
 from server.race.commands import (
     ChooseDeal,
     Command,
@@ -46,6 +47,21 @@ class BadDocument(ValueError):
     """Stored text that is not what it should be. Says what it is instead."""
 
 
+class Opening(NamedTuple):
+    """With what a race was opened."""
+
+    options: RaceOptions
+    series: Series | None
+
+
+class _Beside(msgspec.Struct, frozen=True):
+    """What is kept in the text of the options beside them. No option may ever have one of these names."""
+
+    series_so_far: Series | None = None
+
+
+_SERIES: Final = "series_so_far"
+
 _TAG_OF: Final[dict[type[Command], str]] = {command: tag for tag, command in TAGS.items()}
 _FRAME: Final = msgspec.json.Decoder(tuple[int, str, msgspec.Raw])
 _FIELDS: Final[dict[str, msgspec.json.Decoder[Command]]] = {tag: msgspec.json.Decoder(command) for tag, command in TAGS.items()}
@@ -69,14 +85,23 @@ def decode_command(text: str) -> Command:
         raise BadDocument(f"not a command: {error}") from error
 
 
-def encode_options(options: RaceOptions) -> str:
-    return _ENCODER.encode(options).decode()
-
-
 def decode_options(text: str) -> RaceOptions:
     """Raises BadDocument."""
+    return decode_opening(text).options
+
+
+def encode_opening(options: RaceOptions, series: Series | None) -> str:
+    """The options, and beside them how the race's series stood, where it was not the first race of one."""
+    document = msgspec.to_builtins(options)
+    if series is not None:
+        document[_SERIES] = msgspec.to_builtins(series)
+    return _ENCODER.encode(document).decode()
+
+
+def decode_opening(text: str) -> Opening:
+    """Raises BadDocument."""
     try:
-        return msgspec.json.decode(text, type=RaceOptions)
+        return Opening(msgspec.json.decode(text, type=RaceOptions), msgspec.json.decode(text, type=_Beside).series_so_far)
     except (msgspec.DecodeError, UnicodeError) as error:
         raise BadDocument(f"not the options of a race: {error}") from error
 

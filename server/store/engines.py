@@ -73,6 +73,16 @@ def reading_engine(location: Location) -> Engine:
     return engine
 
 
+@contextmanager
+def brief_reading_engine(location: Location) -> Iterator[Engine]:
+    """The same for one look: its connections are closed at the end."""
+    engine = reading_engine(location)
+    try:
+        yield engine
+    finally:
+        engine.dispose()
+
+
 def _engine(location: Location, *, pool_size: int, **more: Any) -> Engine:
     connect_args: dict[str, Any] = {"timeout": BUSY_S}
     if location.path is None:

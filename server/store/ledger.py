@@ -1,4 +1,5 @@
-"""What a batch is judged by before anything of it is written: which races run and how far, and whose which name is.
+"""What a batch is judged by before anything of it is written: which races run and how far, whose which name is, and the ratings, of
+which each rated race makes new ones.
 
 Shared by all stores, so that they refuse alike. It takes back what a refused request has done to it. Where a whole batch could not be
 written, it knows more than is there: its owner makes a new one.
@@ -9,7 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, TypeVar, assert_never
 
+from protocol.record import Record
 from protocol.text import clean_name
+from server.race.rating import Rating, RatingChange, Unratable, rate_record
 from server.store.errors import EntryRefused, NameTaken
 from server.store.port import (
     CommandTaken,
@@ -20,7 +23,6 @@ from server.store.port import (
     RaceAborted,
     RaceOpened,
     RaceOver,
-    Rated,
     Request,
     name_key,
 )
@@ -35,6 +37,7 @@ class Ledger:
     """running: race to its last sequence. names: player to the key of his name. holders: the other way round.
 
     tokens: token hash to player. ended: races that are known to be over or aborted; it need only hold those that a batch opens.
+    ratings: of players who have one. changes: what the rated races of a batch have done to them, by race and seat.
     All players that a batch names, and who hold the names and tokens it wants, have to be in there before it is judged.
     """
 
@@ -44,6 +47,8 @@ class Ledger:
         self.holders: dict[str, str] = {}
         self.tokens: dict[bytes, str] = {}
         self.ended: dict[str, None] = {}
+        self.ratings: dict[str, Rating] = {}
+        self.changes: dict[str, tuple[RatingChange, ...]] = {}
         self._undo: list[tuple[dict[Any, Any], Any, Any]] = []
 
     def judge(self, requests: Sequence[Request]) -> tuple[EntryRefused | None, ...]:
@@ -79,9 +84,14 @@ class Ledger:
                 for player in players:
                     if player is not None:
                         self._check_player(player)
+                if record.rated:
+                    self._rate(race, record, players)
                 self._end(race)
-            case RaceAborted(race=race):
+            case RaceAborted(race=race, seats=seats):
                 self._last(race)
+                for seat in seats:
+                    if seat.player is not None:
+                        self._check_player(seat.player)
                 self._end(race)
             case PlayerMade(player=player, name=name, token_hash=token_hash):
                 if player in self.names or token_hash in self.tokens:
@@ -91,10 +101,22 @@ class Ledger:
             case PlayerRenamed(player=player, name=name):
                 self._check_player(player)
                 self._name(player, name)
-            case PlayerSeen(player=player) | Rated(player=player):
+            case PlayerSeen(player=player):
                 self._check_player(player)
             case _:
                 assert_never(entry)
+
+    def _rate(self, race: str, record: Record, players: tuple[str | None, ...]) -> None:
+        # Ratings are made again from records alone: those have to name the same players.
+        if tuple(seat.player for seat in record.seats) != players:
+            raise EntryRefused(f"race {race}: its record is rated and names other players")
+        try:
+            changes = rate_record(record, self.ratings)
+        except Unratable as error:
+            raise EntryRefused(f"race {race}: {error}") from error
+        self._set(self.changes, race, changes)
+        for seat, change in zip(record.seats, changes, strict=True):
+            self._set(self.ratings, seat.player, change.after)
 
     def _last(self, race: str) -> int:
         last = self.running.get(race)

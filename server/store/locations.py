@@ -34,6 +34,14 @@ def default_path() -> Path:
     return (Path(home) if home else user_data_path("carpet-race")) / FILE_NAME
 
 
+def existing(where: str | None) -> Location:
+    """The same, where there is something already; PostgreSQL is not asked yet. Raises StoreUnavailable."""
+    location = locate(where)
+    if location.path is not None and not location.path.is_file():
+        raise StoreUnavailable(f"there is no database at {location}")
+    return location
+
+
 def locate(where: str | None) -> Location:
     """where: a path, `sqlite:///PATH` or `postgresql://…`. Raises StoreUnavailable for anything else."""
     if where is None or "://" not in where:

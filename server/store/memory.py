@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import assert_never
 
 from protocol.record import Record
+from server.race.rating import RatingChange
 from server.store.errors import EntryRefused
 from server.store.ledger import Ledger
 from server.store.port import (
@@ -14,7 +15,6 @@ from server.store.port import (
     Entry,
     Mark,
     PlayedRace,
-    PlayedSeat,
     Player,
     PlayerMade,
     PlayerRenamed,
@@ -22,11 +22,12 @@ from server.store.port import (
     RaceAborted,
     RaceOpened,
     RaceOver,
-    Rated,
+    RaceStatus,
     Request,
     Running,
     RunningRace,
     name_key,
+    played_seats,
 )
 
 
@@ -45,7 +46,7 @@ class MemoryStore:
         self._ledger = Ledger()
         self._players: dict[str, Player] = {}
         self._open: dict[str, _Open] = {}
-        self._over: dict[str, tuple[RaceOpened, RaceOver]] = {}
+        self._ended: dict[str, tuple[RaceOpened, RaceOver | RaceAborted]] = {}
 
     def write(self, requests: Sequence[Request]) -> tuple[EntryRefused | None, ...]:
         outcomes = self._ledger.judge(requests)
@@ -61,18 +62,18 @@ class MemoryStore:
                 self._open[race].commands.append(entry)
             case RaceOpened(race=race):
                 self._open[race] = _Open(entry, [])
-            case RaceOver(race=race):
-                self._over[race] = (self._open.pop(race).opened, entry)
+            case RaceOver(race=race, record=record):
+                self._ended[race] = (self._open.pop(race).opened, entry)
+                for seat, change in zip(record.seats, self.rating_changes(race), strict=False):
+                    self._players[seat.player] = replace(self._players[seat.player], rating=change.after)
             case RaceAborted(race=race):
-                del self._open[race]
+                self._ended[race] = (self._open.pop(race).opened, entry)
             case PlayerMade(player=player, name=name, at_ms=at_ms):
                 self._players[player] = Player(id=player, name=name, created_at_ms=at_ms, seen_at_ms=at_ms, rating=None)
             case PlayerRenamed(player=player, name=name):
                 self._players[player] = replace(self._players[player], name=name)
             case PlayerSeen(player=player, at_ms=at_ms):
                 self._players[player] = replace(self._players[player], seen_at_ms=at_ms)
-            case Rated(player=player, rating=rating):
-                self._players[player] = replace(self._players[player], rating=rating)
             case _:
                 assert_never(entry)
 
@@ -87,19 +88,39 @@ class MemoryStore:
     def player_by_token_hash(self, token_hash: bytes) -> Player | None:
         return self._players.get(self._ledger.tokens.get(token_hash, ""))
 
+    def player_by_name(self, name: str) -> Player | None:
+        return self._players.get(self._ledger.holders.get(name_key(name), ""))
+
     def name_taken(self, name: str) -> bool:
         return name_key(name) in self._ledger.holders
 
     def record(self, race: str) -> Record | None:
-        over = self._over.get(race)
-        return over[1].record if over is not None else None
+        match self._ended.get(race):
+            case _, RaceOver(record=record):
+                return record
+            case _:
+                return None
+
+    def race_status(self, race: str) -> RaceStatus | None:
+        if race in self._open:
+            return RaceStatus("running", None)
+        match self._ended.get(race):
+            case None:
+                return None
+            case _, RaceAborted(reason=reason):
+                return RaceStatus("aborted", reason)
+            case _:
+                return RaceStatus("over", None)
+
+    def rating_changes(self, race: str) -> tuple[RatingChange, ...]:
+        return self._ledger.changes.get(race, ())
 
     def history(self, player: str, *, limit: int, before: Mark | None = None) -> tuple[PlayedRace, ...]:
         played = [
-            _played(opened, over, seat)
-            for opened, over in self._over.values()
-            for seat, holder in enumerate(over.players)
-            if holder == player
+            _played(opened, ended, number, self.rating_changes(opened.race))
+            for opened, ended in self._ended.values()
+            for number, seat in enumerate(played_seats(ended))
+            if seat.player == player
         ]
         played.sort(key=lambda race: (race.finished_at_ms, race.race), reverse=True)
         if before is not None:
@@ -108,23 +129,21 @@ class MemoryStore:
 
     def ladder(self, limit: int) -> tuple[Player, ...]:
         rated = [(player.rating, player) for player in self._players.values() if player.rating is not None]
-        rated.sort(key=lambda pair: (3 * pair[0].sigma - pair[0].mu, name_key(pair[1].name)))
+        rated.sort(key=lambda pair: (-pair[0].sure, name_key(pair[1].name)))
         return tuple(player for _, player in rated[:limit])
 
     def close(self) -> None:
         pass
 
 
-def _played(opened: RaceOpened, over: RaceOver, seat: int) -> PlayedRace:
+def _played(opened: RaceOpened, ended: RaceOver | RaceAborted, seat: int, changes: tuple[RatingChange, ...]) -> PlayedRace:
     return PlayedRace(
         race=opened.race,
         room=opened.room,
         number=opened.number,
         rules=opened.options.rules,
-        finished_at_ms=over.at_ms,
+        finished_at_ms=ended.at_ms,
+        aborted=ended.reason if isinstance(ended, RaceAborted) else None,
         seat=seat,
-        seats=tuple(
-            PlayedSeat(player, seat.name, seat.bot, seat.state, seat.place, seat.home)
-            for player, seat in zip(over.players, over.record.seats, strict=True)
-        ),
+        seats=played_seats(ended, changes),
     )

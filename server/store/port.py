@@ -9,11 +9,14 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import repeat
 from typing import Literal, Protocol, TypeAlias
 
 from protocol.record import Record
 from protocol.views import RaceOptions, SeatState
+from server.match.series import Series
 from server.race.commands import Command
+from server.race.rating import Rating, RatingChange
 from server.store.errors import EntryRefused
 
 RacePhase = Literal["running", "over", "aborted"]
@@ -30,16 +33,28 @@ def name_key(name: str) -> str:
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
 
 
-# ---- what goes in
+# ---- what goes in and comes out
 
 
 @dataclass(frozen=True, slots=True)
-class Rating:
-    """A player's skill as openskill has it, and the number of rated races it rests on."""
+class PlayedSeat:
+    """player: None for a house bot.
 
-    mu: float
-    sigma: float
-    races: int
+    place, ended_at_ms: of a race that was aborted there is no place, and no end (from the start) of a seat that was still racing.
+    rating: what the race did to the player's; None for one that did not count.
+    """
+
+    player: str | None
+    name: str
+    bot: str | None
+    state: SeatState
+    place: int | None
+    home: int
+    ended_at_ms: int | None
+    rating: RatingChange | None = None
+
+
+# ---- what goes in
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,16 +82,11 @@ class PlayerSeen:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rated:
-    """The player's rating from now on: whole values, not differences, so that writing one twice does no harm."""
-
-    player: str
-    rating: Rating
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class RaceOpened:
-    """race: by `race_id`. secret: the deal's, told to nobody before the race is over."""
+    """race: by `race_id`. secret: the deal's, told to nobody before the race is over.
+
+    series: as it stood when one of its later races was opened; None for a first one.
+    """
 
     race: str
     room: str
@@ -85,6 +95,7 @@ class RaceOpened:
     secret: bytes
     software: str
     at_ms: int
+    series: Series | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,7 +112,9 @@ class CommandTaken:
 class RaceOver:
     """The race has its record, which replaces its commands. players: the id of each seat's player, None for a house bot.
 
-    Write the command that ended the race and this in one request: a race is then either running or has its record.
+    Write the command that ended the race and this in one request: a race is then either running or has its record. Where the record is
+    rated, the store rates its players as it is written, each from the rating he has at that moment; it is refused when its seats are not
+    those of `players`, or cannot be rated.
     """
 
     race: str
@@ -112,14 +125,30 @@ class RaceOver:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RaceAborted:
-    """The race ended without a record: its room was closed before the start, or it could not be brought back."""
+    """The race ended without a record: its room was closed before the start, or it could not go on.
+
+    reason: one sentence without its full stop, for the players too. seats: all of them, as they were when a race ended that had begun (its
+    countdown at least): these players' histories then have it. None where no race had begun.
+    """
 
     race: str
     reason: str
     at_ms: int
+    seats: tuple[PlayedSeat, ...] = ()
 
 
-Entry: TypeAlias = PlayerMade | PlayerRenamed | PlayerSeen | Rated | RaceOpened | CommandTaken | RaceOver | RaceAborted
+def played_seats(ended: RaceOver | RaceAborted, changes: Sequence[RatingChange] = ()) -> tuple[PlayedSeat, ...]:
+    """The seats of a race that has ended, as histories have them; none of one that had not begun. changes: where it counted, by seat."""
+    if isinstance(ended, RaceAborted):
+        return ended.seats
+    return tuple(
+        PlayedSeat(player, seat.name, seat.bot, seat.state, seat.place, seat.home, seat.ended_at_ms, change)
+        # The ledger refuses what has more players than seats, or fewer.
+        for player, seat, change in zip(ended.players, ended.record.seats, changes or repeat(None), strict=False)
+    )
+
+
+Entry: TypeAlias = PlayerMade | PlayerRenamed | PlayerSeen | RaceOpened | CommandTaken | RaceOver | RaceAborted
 Request: TypeAlias = Sequence[Entry]
 """Entries that are written together or not at all."""
 
@@ -148,10 +177,14 @@ class RunningRace:
 
 @dataclass(frozen=True, slots=True)
 class DamagedRace:
-    """A race that was running and cannot be read. what: one sentence, for the log and for `RaceAborted`."""
+    """A race that was running and cannot be read. what: one sentence, for the log and for `RaceAborted`.
+
+    readable: the race with its commands up to the damage; None where not even its opening can be read.
+    """
 
     race: str
     what: str
+    readable: RunningRace | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,15 +196,11 @@ class Running:
 
 
 @dataclass(frozen=True, slots=True)
-class PlayedSeat:
-    """player: None for a house bot."""
+class RaceStatus:
+    """reason: why the race was aborted; None for one that was not."""
 
-    player: str | None
-    name: str
-    bot: str | None
-    state: SeatState
-    place: int
-    home: int
+    phase: RacePhase
+    reason: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,13 +213,14 @@ class Mark:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlayedRace:
-    """One line of a player's history. seat: his own, by number. seats: all, in seat order."""
+    """One line of a player's history. seat: his own, by number. seats: all, in seat order. aborted: why; None for a race with a record."""
 
     race: str
     room: str
     number: int
     rules: str
     finished_at_ms: int
+    aborted: str | None
     seat: int
     seats: tuple[PlayedSeat, ...]
 
@@ -221,6 +251,10 @@ class Store(Protocol):
 
     def player_by_token_hash(self, token_hash: bytes) -> Player | None: ...
 
+    def player_by_name(self, name: str) -> Player | None:
+        """Who has this name now, as `name_key` compares."""
+        ...
+
     def name_taken(self, name: str) -> bool:
         """Whether any player has it, as `name_key` compares. Only `write` decides: somebody may be quicker."""
         ...
@@ -229,8 +263,16 @@ class Store(Protocol):
         """The record of a race that is over. Raises StoreCorrupt when it cannot be read."""
         ...
 
+    def race_status(self, race: str) -> RaceStatus | None:
+        """Whether a race runs, is over or was aborted, and why."""
+        ...
+
+    def rating_changes(self, race: str) -> tuple[RatingChange, ...]:
+        """What a race did to the rating of each seat's player, in seat order; none for one that did not count, or is not over."""
+        ...
+
     def history(self, player: str, *, limit: int, before: Mark | None = None) -> tuple[PlayedRace, ...]:
-        """The races this player has finished, newest first; with `before`, those older than that mark."""
+        """This player's races that are over, or had begun and were aborted, newest first; with `before`, those older than that mark."""
         ...
 
     def ladder(self, limit: int) -> tuple[Player, ...]:

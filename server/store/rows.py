@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
 from typing import Any, TypeAlias, assert_never
 
 from sqlalchemy import Connection, Executable, bindparam, insert, update
 
-from server.store.documents import encode_command, encode_options, encode_record
+from server.race.rating import Rating, RatingChange
+from server.store.documents import encode_command, encode_opening, encode_record
 from server.store.errors import EntryRefused
 from server.store.port import (
     CommandTaken,
@@ -19,9 +20,9 @@ from server.store.port import (
     RaceAborted,
     RaceOpened,
     RaceOver,
-    Rated,
     Request,
     name_key,
+    played_seats,
 )
 from server.store.tables import commands, players, races, records, seats
 
@@ -35,7 +36,7 @@ _this_race = update(races).where(races.c.id == bindparam("of"))
 _MAKE_PLAYER = insert(players)
 _RENAME = _this_player.values(name=bindparam("to_name"), name_key=bindparam("to_key"))
 _SEE = _this_player.values(seen_at_ms=bindparam("to"))
-_RATE = _this_player.values(mu=bindparam("to_mu"), sigma=bindparam("to_sigma"), races=bindparam("to_races"))
+RATE = _this_player.values(mu=bindparam("to_mu"), sigma=bindparam("to_sigma"), races=bindparam("to_races"))
 _OPEN_RACE = insert(races)
 _TAKE_COMMAND = insert(commands)
 _END_RACE = _this_race.values(phase=bindparam("to_phase"), ended_at_ms=bindparam("to_end"), reason=bindparam("to_reason"))
@@ -50,41 +51,67 @@ class Rows:
         self.commands: list[Row] = []
         self._players: list[Written] = []
         self._races: list[Row] = []
-        self._records: list[Row] = []
+        self.records: list[Row] = []
         self._seats: list[Row] = []
         self._ends: list[Row] = []
 
-    def add(self, written: Iterable[Written]) -> None:
+    def add(self, written: Iterable[Written], changes: Mapping[str, tuple[RatingChange, ...]]) -> None:
+        """changes: what rated races have done to ratings, by race."""
         for statement, row in written:
             if statement is _TAKE_COMMAND:
                 self.commands.append(row)
             elif statement is _OPEN_RACE:
                 self._races.append(row)
             elif statement is _WRITE_RECORD:
-                self._records.append(row)
+                self.records.append(row)
             elif statement is _SEAT:
-                self._seats.append(row)
+                change = changes[row["race"]][row["seat"]] if row["race"] in changes else None
+                self._seats.append({**row, **change_row(change)})
+                if change is not None:
+                    self._players.append((RATE, rating_row(row["player"], change.after)))
             elif statement is _END_RACE:
                 self._ends.append(row)
             else:
                 self._players.append((statement, row))
 
-    def write(self, connection: Connection, first_number: int) -> None:
-        """first_number: of the first command; the others follow."""
+    def write(self, connection: Connection, *, first_command: int, first_record: int) -> None:
+        """Both are numbers of rows; the others follow."""
         # Players in the order of the requests: a name that one gives up another may take.
         for statement, rows in groupby(self._players, key=lambda written: written[0]):
             connection.execute(statement, [row for _, row in rows])
-        for number, row in enumerate(self.commands, first_number):
-            row["number"] = number
+        for first, numbered in ((first_command, self.commands), (first_record, self.records)):
+            for number, row in enumerate(numbered, first):
+                row["number"] = number
         for statement, many in (
             (_OPEN_RACE, self._races),
             (_TAKE_COMMAND, self.commands),
-            (_WRITE_RECORD, self._records),
+            (_WRITE_RECORD, self.records),
             (_SEAT, self._seats),
             (_END_RACE, self._ends),
         ):
             if many:
                 connection.execute(statement, many)
+
+
+def rating_row(player: str, rating: Rating | None) -> Row:
+    """For `RATE`. rating: None for who has none."""
+    if rating is None:
+        return {"of": player, "to_mu": None, "to_sigma": None, "to_races": 0}
+    return {"of": player, "to_mu": rating.mu, "to_sigma": rating.sigma, "to_races": rating.races}
+
+
+def change_row(change: RatingChange | None) -> Row:
+    """The columns of a seat that say what its race did to its player's rating."""
+    if change is None:
+        return dict.fromkeys(("mu_before", "sigma_before", "mu_after", "sigma_after", "rated_races"))
+    before, after = change.before, change.after
+    return {
+        "mu_before": before.mu,
+        "sigma_before": before.sigma,
+        "mu_after": after.mu,
+        "sigma_after": after.sigma,
+        "rated_races": after.races,
+    }
 
 
 def rows_of(request: Request) -> list[Written]:
@@ -118,6 +145,7 @@ def _rows(entry: Entry) -> Iterator[Written]:
         case RaceOver():
             yield from _over_rows(entry)
         case RaceAborted():
+            yield from _seat_rows(entry)
             yield _END_RACE, {"of": entry.race, "to_phase": "aborted", "to_end": entry.at_ms, "to_reason": entry.reason}
         case PlayerMade():
             yield _MAKE_PLAYER, _player_row(entry)
@@ -125,8 +153,6 @@ def _rows(entry: Entry) -> Iterator[Written]:
             yield _RENAME, {"of": entry.player, "to_name": entry.name, "to_key": name_key(entry.name)}
         case PlayerSeen():
             yield _SEE, {"of": entry.player, "to": entry.at_ms}
-        case Rated(rating=rating):
-            yield _RATE, {"of": entry.player, "to_mu": rating.mu, "to_sigma": rating.sigma, "to_races": rating.races}
         case _:
             assert_never(entry)
 
@@ -136,7 +162,7 @@ def _race_row(entry: RaceOpened) -> Row:
         "id": entry.race,
         "room": entry.room,
         "number": entry.number,
-        "options": encode_options(entry.options),
+        "options": encode_opening(entry.options, entry.series),
         "secret": entry.secret,
         "software": entry.software,
         "opened_at_ms": entry.at_ms,
@@ -161,20 +187,24 @@ def _over_rows(entry: RaceOver) -> Iterator[Written]:
         _WRITE_RECORD,
         {"race": entry.race, "record": encode_record(record), "digest": record.digest, "finished_at_ms": entry.at_ms},
     )
-    # The ledger has refused what has more players than seats, or fewer.
-    for number, (player, seat) in enumerate(zip(entry.players, record.seats, strict=False)):
+    yield from _seat_rows(entry)
+    yield _END_RACE, {"of": entry.race, "to_phase": "over", "to_end": entry.at_ms, "to_reason": None}
+
+
+def _seat_rows(entry: RaceOver | RaceAborted) -> Iterator[Written]:
+    for number, seat in enumerate(played_seats(entry)):
         yield (
             _SEAT,
             {
                 "race": entry.race,
                 "seat": number,
-                "player": player,
+                "player": seat.player,
                 "name": seat.name,
                 "bot": seat.bot,
                 "state": seat.state,
                 "place": seat.place,
                 "home": seat.home,
+                "ended_at_ms": seat.ended_at_ms,
                 "finished_at_ms": entry.at_ms,
             },
         )
-    yield _END_RACE, {"of": entry.race, "to_phase": "over", "to_end": entry.at_ms, "to_reason": None}

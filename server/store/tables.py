@@ -95,7 +95,9 @@ records = Table(
     Column("record", Text, nullable=False),
     Column("digest", Text, nullable=False),
     Column("finished_at_ms", BigInteger, nullable=False),
+    Column("number", BigInteger, nullable=False, unique=True),
 )
+"""number: in the order in which they were written, in which ratings follow from them."""
 
 seats = Table(
     "seats",
@@ -106,10 +108,18 @@ seats = Table(
     Column("name", Text, nullable=False),
     Column("bot", Text, nullable=True),
     Column("state", Text, nullable=False),
-    Column("place", SmallInteger, nullable=False),
+    Column("place", SmallInteger, nullable=True),
     Column("home", SmallInteger, nullable=False),
     Column("finished_at_ms", BigInteger, nullable=False),
+    Column("ended_at_ms", BigInteger, nullable=True),
+    Column("mu_before", Double, nullable=True),
+    Column("sigma_before", Double, nullable=True),
+    Column("mu_after", Double, nullable=True),
+    Column("sigma_after", Double, nullable=True),
+    Column("rated_races", Integer, nullable=True),
 )
-"""Of races that are over: who sat where and what came of it, as their records have it, to look up by player."""
+"""Who sat where and what came of it, to look up by player: of races that are over, as their records have it, and of those that had begun
+and were aborted, which have no places. finished_at_ms: of the race, Unix time. ended_at_ms: of the seat, from the start. mu_before and the
+others: what a race that counts did to the player's rating. rated_races: his, this one included."""
 
 Index("seats_of_player", seats.c.player, seats.c.finished_at_ms, seats.c.race)

@@ -149,7 +149,10 @@ def test_a_record_with_any_one_thing_changed_is_rejected_with_a_sentence(make: C
     assert tried > 300
 
 
-NOT_OF_THE_GAME = {"software", "room", "race", "started_at_ms", "countdown_s", "grace_s", "digest", "name", "bot", "round_trip_ms"}
+NOT_OF_THE_GAME = {
+    *("software", "room", "race", "id", "started_at_ms", "countdown_s", "grace_s", "digest"),
+    *("name", "bot", "player", "round_trip_ms"),
+}
 """Fields that neither the rules nor the other fields determine: only the digest holds them."""
 
 
@@ -192,6 +195,7 @@ def a_second_too_long(document: Document) -> Document:
     ("make", "forge", "sentence"),
     [
         (won, without_seats, "the record has no seats"),
+        (won, set_value("rated", to=True), "rated is only a race between people, on a shuffle that nobody could know"),
         (forfeited, set_value("deal", "nonces", to=["00" * 16]), "1 nonces for 3 seats"),
         (won, set_value("deal", "secret", to="00" * 32), "the secret is not the one the server committed to"),
         (won, set_value("deal", "seed", to="00" * 32), "the seed is not the one of that name"),

@@ -2,7 +2,7 @@
 
 from protocol.errors import ErrorCode
 from server.race.audit import audit
-from server.race.commands import LeaveSeat, LoseLine, PlayMove, ResignSeat, StopSeat
+from server.race.commands import LeaveSeat, LoseLine, MeasureLine, PlayMove, RegainLine, ResignSeat, StopSeat
 from server.race.events import SeatEnded
 from tests.server.race.racing import WINNABLE, Driven, greedy_line, options, started
 
@@ -41,6 +41,37 @@ def test_a_win_made_later_is_refused() -> None:
     driven.do(LAST, 5000)
     assert driven.code(LAST_OF_1, 5150) is ErrorCode.RACE_OVER
     assert results(driven) == [("won", 1, 52, 5000), ("stopped", 2, 51, 5000)]
+
+
+def test_a_move_refused_as_too_late_does_not_count_by_being_sent_again_over_a_slower_line() -> None:
+    driven = one_move_from_home(0, 20)
+    driven.do(LAST, 5000)
+    assert driven.code(LAST_OF_1, 5011) is ErrorCode.RACE_OVER
+    driven.do(LoseLine(1), 5020)
+    driven.do(RegainLine(1), 5030)
+    driven.do(MeasureLine(1, 300), 5040)
+    assert driven.code(LAST_OF_1, 5050) is ErrorCode.RACE_OVER
+    assert results(driven) == [("won", 1, 52, 5000), ("stopped", 2, 51, 5000)]
+
+
+def test_a_move_too_late_for_the_time_limit_does_not_count_by_being_sent_again_either() -> None:
+    driven = one_move_from_home(0, 0, time_limit_s=10)
+    assert driven.code(LAST_OF_1, 10_001) is ErrorCode.RACE_OVER
+    driven.do(MeasureLine(1, 300), 10_002)
+    assert driven.code(LAST_OF_1, 10_003) is ErrorCode.RACE_OVER
+
+
+def test_after_the_close_a_line_may_still_be_measured_faster_but_never_slower() -> None:
+    driven = started(options(seats=3), round_trips=(0, 100))
+    driven.play(0, LINE[:-1], 1000)
+    driven.do(MeasureLine(1, 120), 4999)
+    assert driven.seat(1).round_trip_ms == 120
+    driven.do(LAST, 5000)
+    for measured, counts in ((300, 120), (80, 80), (100, 80)):
+        driven.do(MeasureLine(1, measured), 5001)
+        assert driven.seat(1).round_trip_ms == counts
+    driven.do(MeasureLine(2, 40), 5001)
+    assert driven.seat(2).round_trip_ms == 0, "never measured before the close: no credit"
 
 
 def test_wins_at_the_same_millisecond_share_the_first_place() -> None:

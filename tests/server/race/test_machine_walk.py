@@ -153,10 +153,9 @@ class AnyRace(RuleBasedStateMachine):
 
     @invariant()
     def every_deck_is_whole_and_every_deal_the_same(self) -> None:
-        first = self.race._first
-        if first is None:
-            return
-        for seat in self.race.seats:
+        firsts = self.race._firsts
+        assert len(set(map(id, firsts))) <= 1
+        for seat, first in zip(self.race.seats, firsts, strict=bool(firsts)):
             assert seat.position is not None
             assert sorted(seat.position.cards()) == sorted(fresh_deck())
             position = first

@@ -33,7 +33,9 @@ class Watch:
             self._version += 1
             if isinstance(event, (SeatDealt, MovePlayed)):
                 self._seen[event.seat] |= _faces(event.position)
-            messages = [tell(event, version=self._version, viewer=viewer, now=START + at) for viewer in self._viewers]
+            messages = [
+                tell(event, version=self._version, viewer=viewer, now=START + at, withheld=race.withheld) for viewer in self._viewers
+            ]
             assert all(message.version == self._version for message in messages)
             if tells_all_the_same(event):
                 assert all(message == messages[0] for message in messages)
@@ -50,14 +52,13 @@ class Watch:
         text = msgspec.json.encode(message).decode()
         shown = set(_CARD.findall(text))
         assert shown <= self._seen[viewer], f"{viewer} is shown {shown - self._seen[viewer]} by {text}"
-        if self._driven.race.record is None:
+        if self._driven.race.record is None or self._driven.race.withheld:
             for secret in self._secrets():
                 assert secret.hex() not in text, f"{viewer} is told a secret by {text}"
 
     def _secrets(self) -> list[bytes]:
         nonces = [seat.nonce for seat in self._driven.race.seats if seat.nonce is not None]
-        seed = self._driven.race._seed
-        return [SECRET, *nonces, *([seed] if seed is not None else [])]
+        return [SECRET, *nonces, *self._driven.race._seeds]
 
 
 def _faces(position: Position) -> set[str]:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from functools import cache
 
-from protocol.record import Record
+from msgspec.structs import replace
+
+from protocol.record import Record, sealed
 from protocol.views import RaceOptions
 from server.race.commands import Command, PlayMove
-from server.store.port import CommandTaken, Entry, PlayerMade, RaceOpened, RaceOver, Store
+from server.race.rating import FIRST, POINTS, Rating
+from server.store.port import CommandTaken, Entry, PlayedSeat, PlayerMade, RaceOpened, RaceOver, Store
 from tests.server.race.racing import SECRET, WINNABLE, Driven, greedy_line, started
 
 NOW = 1_700_000_000_000
@@ -51,6 +54,26 @@ def won() -> Record:
 
 def over(race: str, *players: str | None, at: int = 0) -> RaceOver:
     return RaceOver(race=race, record=won(), players=players or (None, None), at_ms=NOW + at)
+
+
+def worth(points: int, *, races: int = 1) -> Rating:
+    """A rating that is shown as this many points."""
+    return Rating((points - FIRST) / POINTS, 0.0, races)
+
+
+def rated(race: str, **places: int) -> Record:
+    """The record of a race that counts, by players and their places, in seat order."""
+    seats = tuple(replace(won().seats[0], player=player, name=player.title(), place=place) for player, place in places.items())
+    return sealed(replace(won(), id=race, rated=True, seats=seats))
+
+
+def rated_over(race: str, *, at: int = 0, **places: int) -> RaceOver:
+    return RaceOver(race=race, record=rated(race, **places), players=tuple(places), at_ms=NOW + at)
+
+
+def seat(player: str | None, *, bot: str | None = None) -> PlayedSeat:
+    """A seat of a race that was aborted while it was raced."""
+    return PlayedSeat(player, (player or bot or "").title(), bot, "racing", None, 7, None)
 
 
 def logged(race: str) -> list[CommandTaken]:

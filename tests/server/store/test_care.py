@@ -31,20 +31,24 @@ def kept(where: str, database: DatabaseStore) -> str:
 def test_a_sound_store_is_called_sound_while_a_server_runs_on_it(kept: str) -> None:
     checked = care.check(kept)
     assert checked.faults == ()
-    assert (checked.schema, checked.players, checked.running, checked.records) == ("0001", 1, 1, 1)
+    assert (checked.schema, checked.players, checked.running, checked.records) == ("0003", 1, 1, 1)
 
 
 def test_each_thing_that_is_wrong_is_named(kept: str, database: DatabaseStore) -> None:
     forged = sealed(replace(won(), software="forged"))
     cheated = sealed(replace(won(), moves=won().moves[1:]))
     write(database, opened("cheated"), over("cheated"), opened("forged"), over("forged"), opened("lost"), over("lost"))
-    write(database, opened("moved"), over("moved"), opened("illegal"), taken("illegal", 1, PlayMove(0, 0, "a1")))
+    write(
+        database, opened("moved"), over("moved"), opened("late"), over("late"), opened("illegal"), taken("illegal", 1, PlayMove(0, 0, "a1"))
+    )
     write(database, opened("gap"), taken("gap", 1), taken("gap", 2), opened("orphan"), taken("orphan", 1))
+    write(database, opened("seatless"), taken("seatless", 1, PlayMove(99, 0, "s")))
     with database._writer.begin() as connection:
         connection.execute(records.update().where(records.c.race == "forged").values(record=encode_record(forged)))
         connection.execute(records.update().where(records.c.race == "cheated").values(record=encode_record(cheated), digest=cheated.digest))
         connection.execute(records.delete().where(records.c.race == "lost"))
         connection.execute(seats.update().where(seats.c.race == "moved", seats.c.seat == 0).values(home=3))
+        connection.execute(seats.update().where(seats.c.race == "late", seats.c.seat == 1).values(ended_at_ms=None))
         connection.execute(commands.delete().where(commands.c.race == "gap", commands.c.sequence == 1))
         connection.execute(races.delete().where(races.c.id == "orphan"))
     faults = care.check(kept).faults
@@ -53,12 +57,14 @@ def test_each_thing_that_is_wrong_is_named(kept: str, database: DatabaseStore) -
         "record of race cheated: move 2 (b2), of seat 1: home is 6",
         "race lost: it is over and has no record",
         "seats of race moved: they are not those of its record",
+        "seats of race late: they are not those of its record",
         "race illegal cannot be brought back: ",
+        "race seatless cannot be brought back: ",
         "race gap cannot be brought back: command 1 is missing",
         "commands of race orphan: there is no such race",
     ):
         assert sum(said.startswith(fault) for said in faults) == 1, (fault, faults)
-    assert len(faults) == 7
+    assert len(faults) == 9
 
 
 def test_a_damaged_file_is_named(sqlite: str) -> None:
@@ -80,7 +86,7 @@ def test_a_damaged_file_is_named(sqlite: str) -> None:
 def test_what_belongs_to_nothing_is_named(sqlite: str) -> None:
     open_database(sqlite).close()
     with closing(sqlite3.connect(sqlite)) as file:
-        file.execute("INSERT INTO records VALUES ('nowhere', '{}', '', 0)")
+        file.execute("INSERT INTO records VALUES ('nowhere', '{}', '', 0, 1)")
         file.commit()
     assert care.check(sqlite).faults == ("row 1 of records belongs to nothing in races",)
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from protocol.text import NAME_LENGTH
-from protocol.views import RaceOptions
+from protocol.views import RaceOptions, SeriesOptions
+from server.match.series import Series
 from server.race.commands import TakeSeat
 from server.store.database import DatabaseStore
 from server.store.errors import EntryRefused, NameTaken
@@ -15,15 +18,14 @@ from server.store.port import (
     PlayerRenamed,
     PlayerSeen,
     RaceAborted,
-    Rated,
-    Rating,
+    RaceStatus,
     Running,
     RunningRace,
     Store,
     name_key,
     race_id,
 )
-from tests.server.store.keeping import NOW, driven, logged, made, opened, over, taken, won, write
+from tests.server.store.keeping import NOW, driven, logged, made, opened, over, seat, taken, won, write
 
 
 def names(store: Store, *players: str) -> list[str | None]:
@@ -35,7 +37,9 @@ def test_an_empty_store_has_nothing(store: Store) -> None:
     assert store.player("anna") is None
     assert store.player_by_token_hash(b"?") is None
     assert not store.name_taken("Anna")
+    assert store.player_by_name("Anna") is None
     assert store.record("r") is None
+    assert store.race_status("r") is None
     assert store.history("anna", limit=10) == ()
     assert store.ladder(10) == ()
     assert store.write([]) == ()
@@ -51,6 +55,13 @@ def test_a_player_is_known_by_id_and_by_token(store: Store) -> None:
     assert (anna.id, anna.name, anna.created_at_ms, anna.seen_at_ms, anna.rating) == ("anna", "Anna", NOW + 5, NOW + 5, None)
     assert store.player_by_token_hash(made("anna").token_hash) == anna
     assert store.player_by_token_hash(b"another") is None
+
+
+def test_a_player_is_found_by_the_name_he_has_now(store: Store) -> None:
+    write(store, made("anna"), made("ben"))
+    write(store, PlayerRenamed(player="anna", name="Cleo"))
+    found = {name: store.player_by_name(name) for name in ("Anna", "cleo", "BEN", "", "Nobody")}
+    assert {name: player.id for name, player in found.items() if player is not None} == {"cleo": "anna", "BEN": "ben"}
 
 
 @pytest.mark.parametrize(("name", "same"), [("Anna", "aNNA"), ("Straße", "STRASSE"), ("Ἀθηνᾶ", "ἀθηνᾶ"), ("Ａnna", "Anna")])
@@ -93,17 +104,17 @@ def test_a_player_is_made_once(store: Store) -> None:
         write(store, made("anna", "Other"))
 
 
-def test_being_seen_and_rated_is_kept(store: Store) -> None:
+def test_being_seen_is_kept(store: Store) -> None:
     write(store, made("anna"))
-    write(store, PlayerSeen(player="anna", at_ms=NOW + 7), Rated(player="anna", rating=Rating(27.25, 1 / 3, 4)))
+    write(store, PlayerSeen(player="anna", at_ms=NOW + 7))
     anna = store.player("anna")
     assert anna is not None
-    assert (anna.created_at_ms, anna.seen_at_ms, anna.rating) == (NOW, NOW + 7, Rating(27.25, 1 / 3, 4))
+    assert (anna.created_at_ms, anna.seen_at_ms) == (NOW, NOW + 7)
 
 
 @pytest.mark.parametrize(
     "entry",
-    [PlayerRenamed(player="nobody", name="x"), PlayerSeen(player="nobody", at_ms=1), Rated(player="nobody", rating=Rating(1, 1, 1))],
+    [PlayerRenamed(player="nobody", name="x"), PlayerSeen(player="nobody", at_ms=1)],
     ids=lambda entry: type(entry).__name__,
 )
 def test_what_is_about_nobody_is_refused(store: Store, entry: Entry) -> None:
@@ -111,15 +122,14 @@ def test_what_is_about_nobody_is_refused(store: Store, entry: Entry) -> None:
         write(store, entry)
 
 
-def test_the_ladder_has_the_surest_first_and_nobody_who_is_not_rated(store: Store) -> None:
-    ratings = {"steady": Rating(25, 1, 30), "bright": Rating(30, 8, 2), "b-equal": Rating(10, 1, 3), "A-equal": Rating(10, 1, 9)}
-    write(store, *[made(player) for player in [*ratings, "unrated"]])
-    write(store, *[Rated(player=player, rating=rating) for player, rating in ratings.items()])
-    assert [player.id for player in store.ladder(10)] == ["steady", "A-equal", "b-equal", "bright"]
-    assert [player.id for player in store.ladder(1)] == ["steady"]
-
-
 # ---- races
+
+
+def test_a_later_race_of_a_series_comes_back_with_how_the_series_stood(store: Store) -> None:
+    series = Series(options=SeriesOptions(format="best-of", races=3), seats=2, id="r").raced(won())
+    second = replace(opened("s", options=RaceOptions(series=series.options)), series=series)
+    store.write([(second,)])
+    assert store.running().races == (RunningRace(second, ()),)
 
 
 def test_a_running_race_comes_back_with_all_its_commands_in_order(store: Store) -> None:
@@ -155,6 +165,7 @@ def test_a_race_that_is_over_has_its_record_and_runs_no_more(store: Store) -> No
     write(store, over("r", "anna", None))
     assert store.running() == Running((), ())
     assert store.record("r") == won()
+    assert store.race_status("r") == RaceStatus("over", None)
     for entry in (taken("r", len(driven().log) + 1), over("r", "anna", None), RaceAborted(race="r", reason="no", at_ms=NOW)):
         with pytest.raises(EntryRefused, match="race r is not running"):
             write(store, entry)
@@ -172,9 +183,31 @@ def test_the_last_command_and_the_record_are_one_request(store: Store) -> None:
 
 def test_an_aborted_race_leaves_no_record(store: Store) -> None:
     write(store, opened("r"), taken("r", 1))
+    assert store.race_status("r") == RaceStatus("running", None)
     write(store, RaceAborted(race="r", reason="nobody came", at_ms=NOW))
     assert store.running() == Running((), ())
     assert store.record("r") is None
+    assert store.race_status("r") == RaceStatus("aborted", "nobody came")
+
+
+def test_a_race_that_had_begun_and_was_aborted_is_in_its_players_histories_without_places(store: Store) -> None:
+    write(store, made("anna"), made("ben"), opened("won"), over("won", "anna", "ben", at=10), opened("r"), opened("closed"))
+    seats = (seat("anna"), seat(None, bot="deep"), seat("ben"))
+    write(store, RaceAborted(race="r", reason="the power failed", at_ms=NOW + 20, seats=seats))
+    write(store, RaceAborted(race="closed", reason="nobody came", at_ms=NOW + 30))
+    for number, player in ((0, "anna"), (2, "ben")):
+        newest, before = store.history(player, limit=5)
+        assert (newest.race, newest.aborted, newest.seat, newest.finished_at_ms) == ("r", "the power failed", number, NOW + 20)
+        assert newest.seats == seats
+        assert (before.race, before.aborted) == ("won", None)
+        assert store.history(player, limit=5, before=newest.mark) == (before,)
+
+
+def test_an_aborted_race_of_somebody_who_is_not_known_is_refused(store: Store) -> None:
+    write(store, opened("r"))
+    with pytest.raises(EntryRefused, match="no player anna"):
+        write(store, RaceAborted(race="r", reason="no", at_ms=NOW, seats=(seat("anna"),)))
+    assert store.race_status("r") == RaceStatus("running", None)
 
 
 @pytest.mark.parametrize("players", [("anna",), ("anna", None, None), ("anna", "nobody")])
@@ -204,8 +237,9 @@ def test_a_line_of_history_says_who_sat_where_and_what_came_of_it(store: Store) 
     (race,) = store.history("anna", limit=5)
     assert (race.room, race.number, race.rules, race.seat, race.finished_at_ms) == ("ABCDEF", 1, "carpet", 1, NOW + 60)
     assert [seat.player for seat in race.seats] == [None, "anna"]
-    kept = [(seat.name, seat.bot, seat.state, seat.place, seat.home) for seat in race.seats]
-    assert kept == [(seat.name, seat.bot, seat.state, seat.place, seat.home) for seat in won().seats]
+    kept = [(seat.name, seat.bot, seat.state, seat.place, seat.home, seat.ended_at_ms) for seat in race.seats]
+    assert kept == [(seat.name, seat.bot, seat.state, seat.place, seat.home, seat.ended_at_ms) for seat in won().seats]
+    assert race.aborted is None
 
 
 # ---- requests and batches

@@ -9,16 +9,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from protocol.views import RaceOptions
+from protocol.views import RaceOptions, SeriesOptions
+from server.match.series import SeatResult, Series
 from server.race.commands import Command, GetReady, PlayMove, TakeSeat
 from server.store.documents import (
     TAGS,
     BadDocument,
     decode_command,
+    decode_opening,
     decode_options,
     decode_record,
     encode_command,
-    encode_options,
+    encode_opening,
     encode_record,
 )
 from tests.server.store.keeping import won
@@ -75,7 +77,26 @@ def test_what_is_not_a_command_is_named(text: str, what: str) -> None:
 
 @given(st.builds(RaceOptions, deal=st.none() | st.text(min_size=1, max_size=100)))
 def test_options_come_back_as_they_were(options: RaceOptions) -> None:
-    assert decode_options(encode_options(options)) == options
+    assert decode_options(encode_opening(options, None)) == options
+
+
+@given(
+    st.builds(
+        Series,
+        options=st.builds(SeriesOptions, races=st.integers(1, 25), grace_s=st.integers(5, 3600)),
+        seats=st.integers(1, 8),
+        results=st.lists(st.lists(st.builds(SeatResult), min_size=1).map(tuple)).map(tuple),
+        nonces=st.lists(st.binary(min_size=16, max_size=16).map(bytes.hex)).map(tuple),
+    )
+)
+def test_how_a_series_stood_comes_back_beside_the_options(series: Series) -> None:
+    text = encode_opening(RaceOptions(), series)
+    assert decode_opening(text) == (RaceOptions(), series)
+    assert decode_options(text) == RaceOptions()
+
+
+def test_options_of_before_there_were_series_are_of_a_single_race() -> None:
+    assert decode_opening('{"seats": 3}') == (RaceOptions(seats=3), None)
 
 
 def test_options_that_are_none_are_named() -> None:

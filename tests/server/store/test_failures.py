@@ -15,6 +15,7 @@ from server.store import engines
 from server.store.database import DatabaseStore, open_database
 from server.store.errors import StoreBusy, StoreCorrupt, StoreForeign, StoreFull, StoreInUse, StoreUnavailable
 from server.store.opening import NOTHING_KEPT, open_store
+from server.store.port import RunningRace
 from tests.server.store.keeping import logged, made, opened, over, taken, won, write
 
 
@@ -123,14 +124,24 @@ def test_a_record_that_was_altered_is_not_given_out(sqlite: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("statement", "what"),
+    ("statement", "what", "readable"),
     [
-        ("DELETE FROM commands WHERE race = 'bad' AND sequence = 2", "command 2 is missing: command 3 is in its place"),
-        ("UPDATE commands SET command = '[1,\"fly\",{}]' WHERE race = 'bad' AND sequence = 3", "command 3: a command 'fly'"),
-        ("UPDATE races SET options = '[]' WHERE id = 'bad'", "not the options of a race"),
+        (
+            "DELETE FROM commands WHERE race = 'bad' AND sequence = 2",
+            "command 2 is missing: command 3 is in its place",
+            RunningRace(opened("bad"), (taken("bad", 1),)),
+        ),
+        (
+            "UPDATE commands SET command = '[1,\"fly\",{}]' WHERE race = 'bad' AND sequence = 3",
+            "command 3: a command 'fly'",
+            RunningRace(opened("bad"), (taken("bad", 1), taken("bad", 2))),
+        ),
+        ("UPDATE races SET options = '[]' WHERE id = 'bad'", "not the options of a race", None),
     ],
 )
-def test_a_damaged_race_does_not_keep_the_others_from_coming_back(sqlite: str, statement: str, what: str) -> None:
+def test_a_damaged_race_does_not_keep_the_others_from_coming_back(
+    sqlite: str, statement: str, what: str, readable: RunningRace | None
+) -> None:
     with opened_store(sqlite) as store:
         for race in ("good", "bad"):
             write(store, opened(race), *[taken(race, sequence) for sequence in range(1, 4)])
@@ -142,6 +153,7 @@ def test_a_damaged_race_does_not_keep_the_others_from_coming_back(sqlite: str, s
         assert damaged.race == "bad"
         assert damaged.what.startswith("race bad cannot be brought back: ")
         assert what in damaged.what
+        assert damaged.readable == readable
 
 
 def test_one_server_a_store(where: str) -> None:

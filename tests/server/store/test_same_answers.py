@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from server.store.database import open_database
 from server.store.memory import MemoryStore
-from server.store.port import Entry, PlayerRenamed, PlayerSeen, RaceAborted, Rated, Rating, Request, Store
-from tests.server.store.keeping import made, opened, over, taken
+from server.store.port import Entry, PlayerRenamed, PlayerSeen, RaceAborted, Request, Store
+from tests.server.store.keeping import made, opened, over, rated_over, seat, taken
 
 PLAYERS = ("a", "b", "c")
 RACES = ("r", "s", "t")
@@ -27,11 +27,13 @@ entries: st.SearchStrategy[Entry] = st.one_of(
     st.builds(made, player, name, at=at),
     st.builds(PlayerRenamed, player=player, name=name),
     st.builds(PlayerSeen, player=player, at_ms=at),
-    st.builds(Rated, player=player, rating=st.builds(Rating, st.floats(0, 50), st.floats(1, 9), st.integers(1, 9))),
     st.builds(opened, race, at=at),
     st.builds(taken, race, st.integers(1, 3), at=at),
     st.builds(over, race, st.none() | player, st.none() | player, at=at),
-    st.builds(RaceAborted, race=race, reason=st.just("no"), at_ms=at),
+    st.builds(lambda race, places, at: rated_over(race, at=at, **places), race, st.dictionaries(player, st.integers(1, 3), max_size=3), at),
+    st.builds(
+        RaceAborted, race=race, reason=st.just("no"), at_ms=at, seats=st.lists(st.builds(seat, st.none() | player), max_size=2).map(tuple)
+    ),
 )
 batches = st.lists(st.lists(st.lists(entries, min_size=1, max_size=4), max_size=6), max_size=6)
 
@@ -44,7 +46,10 @@ def all_of(store: Store) -> list[Any]:
         *(store.player(player) for player in PLAYERS),
         *(store.player_by_token_hash(made(player).token_hash) for player in PLAYERS),
         *(store.name_taken(name) for name in NAMES[:-1]),
+        *(store.player_by_name(name) for name in NAMES[:-1]),
         *(store.record(race) for race in RACES),
+        *(store.rating_changes(race) for race in RACES),
+        *(store.race_status(race) for race in RACES),
         *(store.history(player, limit=10) for player in PLAYERS),
         *(store.history(player, limit=1, before=page[0].mark) for player in PLAYERS if (page := store.history(player, limit=1))),
     ]

@@ -8,27 +8,30 @@ from pathlib import Path
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
+from sqlalchemy import Connection, insert, select
 
 from server.store import schema
 from server.store.database import DatabaseStore, open_database
+from server.store.documents import encode_record
 from server.store.errors import StoreTooNew, StoreTooOld
 from server.store.locations import locate
-from server.store.tables import metadata
-from tests.server.store.keeping import made, opened, taken, write
+from server.store.port import RaceAborted
+from server.store.tables import metadata, players, races, records, seats
+from tests.server.store.keeping import NOW, made, opened, seat, taken, won, write
 
-SECOND = '''"""Give players a motto."""
+LATER = '''"""Give players a motto."""
 
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0002"
-down_revision = "0001"
+revision = "0004"
+down_revision = "0003"
 
 
 def upgrade() -> None:
     op.add_column("players", sa.Column("motto", sa.Text))
 '''
-BROKEN = SECOND + '    op.execute("SELECT * FROM nowhere")\n'
+BROKEN = LATER + '    op.execute("SELECT * FROM nowhere")\n'
 
 
 @pytest.fixture
@@ -36,12 +39,47 @@ def later(tmp_path: Path) -> Path:
     """The migrations of a later program, in a folder whose name needs care."""
     folder = tmp_path / "100% later"
     shutil.copytree(schema.MIGRATIONS, folder, ignore=shutil.ignore_patterns("__pycache__"))
-    (folder / "versions" / "v0002_mottos.py").write_text(SECOND)
+    (folder / "versions" / "v0004_mottos.py").write_text(LATER)
     return folder
 
 
+@pytest.fixture
+def first(tmp_path: Path) -> Path:
+    """The migrations of the first program."""
+    folder = tmp_path / "first"
+    shutil.copytree(schema.MIGRATIONS, folder, ignore=shutil.ignore_patterns("__pycache__", "v000[2-9]*"))
+    return folder
+
+
+def old_players(connection: Connection) -> None:
+    for player in ("anna", "ben"):
+        values = {"id": player, "name": player, "name_key": player, "token_hash": player.encode(), "created_at_ms": 1, "seen_at_ms": 1}
+        connection.execute(insert(players).values(values))
+
+
+def old_race(connection: Connection, race: str, record: str) -> None:
+    """A race between Anna and Ben as the first program had it; the one that is called r is the newest."""
+    connection.execute(
+        insert(races).values(
+            id=race, room="ABCDEF", number=1, options='{"rules": "carpet"}', secret=b"", software="old", opened_at_ms=1, phase="over"
+        )
+    )
+    connection.execute(insert(records).values(race=race, record=record, digest=won().digest, finished_at_ms=NOW))
+    for number, player in enumerate(("anna", "ben")):
+        connection.execute(
+            insert(seats).values(
+                race=race, seat=number, player=player, name=player, state="stopped", place=1, home=9, finished_at_ms=NOW + (race == "r")
+            )
+        )
+
+
 def test_a_new_database_gets_all_tables_and_an_up_to_date_one_is_left_alone(where: str) -> None:
-    for expected in ("schema none → 0001: Make the tables: players, races, commands, records, seats.", "schema 0001: nothing to do"):
+    steps = (
+        "Make the tables: players, races, commands, records, seats.",
+        "Keep the seats of aborted races, without places, and when each seat ended.",
+        "Number the records in the order of their writing; keep what a race did to ratings with its seats.",
+    )
+    for expected in (f"schema none → 0003: {' '.join(steps)}", "schema 0003: nothing to do"):
         store = open_database(where)
         store.close()
         assert str(store.upgraded) == expected
@@ -58,20 +96,56 @@ def test_an_older_database_is_upgraded_and_keeps_what_it_has(where: str, later: 
     kept = (store.player("anna"), store.running())
     store.close()
     store = DatabaseStore(locate(where), migrations=later)
-    assert str(store.upgraded) == "schema 0001 → 0002: Give players a motto."
+    assert str(store.upgraded) == "schema 0003 → 0004: Give players a motto."
     assert (store.player("anna"), store.running()) == kept
+    store.close()
+
+
+def test_a_database_of_the_first_tables_keeps_its_histories_and_learns_when_each_seat_ended(where: str, first: Path) -> None:
+    store = DatabaseStore(locate(where), migrations=first)
+    with store._writer.begin() as connection:
+        old_players(connection)
+        for race, record in (("r", encode_record(won())), ("damaged", "{"), ("damaged too", '{"seats": [{"ended_at_ms": "late"}]}')):
+            old_race(connection, race, record)
+    store.close()
+    store = open_database(where)
+    assert str(store.upgraded).startswith("schema 0001 → 0003: Keep the seats of aborted races")
+    assert store.record("r") == won()
+    ends = [seat.ended_at_ms for seat in won().seats]
+    (played,) = store.history("ben", limit=1)
+    assert (played.race, [seat.ended_at_ms for seat in played.seats]) == ("r", ends)
+    assert [[seat.ended_at_ms for seat in race.seats] for race in store.history("anna", limit=9)] == [ends, [None, None], [None, None]]
+    write(store, opened("s"), RaceAborted(race="s", reason="no", at_ms=NOW + 9, seats=(seat("anna"),)))
+    assert store.history("anna", limit=1)[0].seats[0].place is None
+    store.close()
+
+
+def test_more_records_than_are_read_at_once_are_all_seen_to(sqlite: str, first: Path) -> None:
+    store = DatabaseStore(locate(sqlite), migrations=first)
+    with store._writer.begin() as connection:
+        old_players(connection)
+        for number in range(250):
+            old_race(connection, f"r{number:03}", '{"seats": [{"ended_at_ms": 7}, {"ended_at_ms": 8}]}')
+    store.close()
+    store = open_database(sqlite)
+    races = store.history("anna", limit=1000)
+    assert len(races) == 250
+    assert {tuple(seat.ended_at_ms for seat in race.seats) for race in races} == {(7, 8)}
+    with store._reading() as connection:
+        numbered = connection.execute(select(records.c.number, records.c.race).order_by(records.c.number)).all()
+    assert numbered == [(number + 1, f"r{number:03}") for number in range(250)]
     store.close()
 
 
 def test_a_newer_database_is_refused_by_name(where: str, later: Path) -> None:
     DatabaseStore(locate(where), migrations=later).close()
-    with pytest.raises(StoreTooNew, match="schema 0002, made by a newer carpet-race; this one works with 0001: update it"):
+    with pytest.raises(StoreTooNew, match="schema 0004, made by a newer carpet-race; this one works with 0003: update it"):
         open_database(where)
 
 
 def test_an_upgrade_that_fails_changes_nothing(where: str, later: Path) -> None:
     open_database(where).close()
-    (later / "versions" / "v0002_mottos.py").write_text(BROKEN)
+    (later / "versions" / "v0004_mottos.py").write_text(BROKEN)
     with pytest.raises(Exception, match="nowhere"):
         DatabaseStore(locate(where), migrations=later)
     store = open_database(where)
@@ -84,11 +158,15 @@ def test_an_upgrade_that_fails_changes_nothing(where: str, later: Path) -> None:
 
 def test_looking_at_an_old_database_does_not_upgrade_it(database: DatabaseStore, later: Path) -> None:
     with database._reader.connect() as connection:
-        assert schema.check(connection) == "0001"
-        with pytest.raises(StoreTooOld, match="has schema 0001, this program works with 0002: run carpet-server db upgrade"):
+        assert schema.check(connection) == "0003"
+        with pytest.raises(StoreTooOld, match="has schema 0003, this program works with 0004: run carpet-server db upgrade"):
             schema.check(connection, later)
 
 
 def test_the_migrations_are_shipped_with_the_package() -> None:
-    assert {path.name for path in (schema.MIGRATIONS / "versions").glob("v*.py")} >= {"v0001_first_tables.py"}
+    assert {path.name for path in (schema.MIGRATIONS / "versions").glob("v*.py")} == {
+        "v0001_first_tables.py",
+        "v0002_seats_of_aborted_races.py",
+        "v0003_ratings.py",
+    }
     assert (schema.MIGRATIONS / "env.py").is_file()

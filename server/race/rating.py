@@ -1,0 +1,91 @@
+"""How good players are, from the places in their races. The one importer of openskill. The rule of the file:
+
+1. The model is Plackett-Luce (Weng and Lin 2011, algorithm 4) with the library's own figures: it takes a whole ranking of any number of
+   seats as one outcome, shared places included; for two seats it is Bradley-Terry.
+2. A race is rated by its record alone: who sat where, and the places, in which who forfeited already stands last.
+3. Nobody gets less certain by a race, so that who wins alone never falls.
+4. Seats are rated in an order of their own, and equals with equal places get equal ratings, so that not even the last digit depends on
+   who sat where.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from openskill.models import PlackettLuce
+
+from protocol.record import Record
+from protocol.views import SeatRating
+
+_MODEL: Final = PlackettLuce(limit_sigma=True)
+
+FIRST: Final = 1000
+"""What a player is worth before his first race."""
+POINTS: Final = 40
+"""Points of worth for one of the model's: the first win is worth some 140, and good players get to about 2000."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rating:
+    """A player's skill as openskill has it, mean and standard deviation, and the number of rated races it rests on."""
+
+    mu: float
+    sigma: float
+    races: int
+
+    @property
+    def sure(self) -> float:
+        """What the player is worth almost surely, on the model's scale; a ladder is ordered by it."""
+        return self.mu - 3 * self.sigma
+
+    @property
+    def worth(self) -> int:
+        """The same as people are shown it. 1000 before the first race."""
+        return FIRST + round(POINTS * self.sure)
+
+
+NEW: Final = Rating(_MODEL.mu, _MODEL.sigma, 0)
+"""Before the first race."""
+
+
+@dataclass(frozen=True, slots=True)
+class RatingChange:
+    """What one race did to one player's rating."""
+
+    before: Rating
+    after: Rating
+
+    @property
+    def shown(self) -> SeatRating:
+        """The same as people are shown it."""
+        return SeatRating(before=self.before.worth, after=self.after.worth)
+
+
+def rate(places: Sequence[int], before: Sequence[Rating]) -> tuple[Rating, ...]:
+    """The ratings after a race, in the order given. places: 1 for the best; equal ones are a draw. At least two seats."""
+    played = [(place, rating.mu, rating.sigma) for place, rating in zip(places, before, strict=True)]
+    order = sorted(played)
+    rated = _MODEL.rate([[_MODEL.rating(mu, sigma)] for _, mu, sigma in order], ranks=[float(place) for place, _, _ in order])
+    after = {seat: team for seat, (team,) in zip(order, rated, strict=True)}
+    return tuple(Rating(after[seat].mu, after[seat].sigma, rating.races + 1) for seat, rating in zip(played, before, strict=True))
+
+
+def rate_record(record: Record, known: Mapping[str, Rating]) -> tuple[RatingChange, ...]:
+    """What a rated race did to the player of each seat, in seat order; none for a race that does not count.
+
+    known: ratings by player id; who is not in it is new. Raises Unratable for a record that says it counts and cannot.
+    """
+    if not record.rated:
+        return ()
+    players = [seat.player for seat in record.seats]
+    if len(players) < 2 or "" in players or len(set(players)) < len(players):
+        raise Unratable("a rated race has two different players or more, and nobody else")
+    before = [known.get(player, NEW) for player in players]
+    after = rate([seat.place for seat in record.seats], before)
+    return tuple(RatingChange(*change) for change in zip(before, after, strict=True))
+
+
+class Unratable(ValueError):
+    """A record of which no ratings follow. Says why."""

@@ -1,0 +1,74 @@
+"""A race of an earlier server, made again from what the store has of it: the same commands at the same times give the same race."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from server.match.series import Series
+from server.race.commands import GetReady, LeaveSeat
+from server.race.machine import Race
+from server.race.shuffles import SeriesPlace
+from server.store.port import RaceOpened, RunningRace
+
+
+@dataclass(frozen=True, slots=True)
+class RunningRoom:
+    """What a room has to go on with. earlier: the race before, where its record is withheld until the one that runs is over."""
+
+    running: RunningRace
+    earlier: RunningRace | None = None
+
+
+def by_room(races: Iterable[RunningRace]) -> tuple[RunningRoom, ...]:
+    """The races that run, each with the one that is withheld for it; in the order of their opening."""
+    last: dict[str, RunningRoom] = {}
+    rooms: list[RunningRoom] = []
+    for race in races:
+        series = race.opened.series
+        before = last.get(series.id) if series is not None and series.options.format == "swap" else None
+        if before is not None:
+            rooms.remove(before)
+        room = RunningRoom(race, before.running if before is not None else None)
+        last[race.opened.race] = room
+        rooms.append(room)
+    return tuple(rooms)
+
+
+def as_opened(opened: RaceOpened) -> Race:
+    """The race before its first command. Raises UnknownRules."""
+    return Race(
+        race_id=opened.race,
+        room=opened.room,
+        number=opened.number,
+        options=opened.options,
+        secret=opened.secret,
+        software=opened.software,
+        place=place_in(opened.series) if opened.series is not None else None,
+    )
+
+
+def replay(running: RunningRace) -> Race:
+    """The race as it was after its last command. Raises Refusal, LookupError or ValueError where the commands cannot have been taken."""
+    race = as_opened(running.opened)
+    for taken in running.commands:
+        race.advance(taken.at_ms)
+        race.apply(taken.command, taken.at_ms)
+    return race
+
+
+def seats_deserted(running: RunningRace) -> frozenset[int]:
+    """Seats whose players have left since they got ready last: from the countdown on, those who are not coming back."""
+    left: set[int] = set()
+    for taken in running.commands:
+        match taken.command:
+            case LeaveSeat(seat=seat):
+                left.add(seat)
+            case GetReady(seat=seat):
+                left.discard(seat)
+    return frozenset(left)
+
+
+def place_in(series: Series) -> SeriesPlace:
+    """Of the race that comes next in it."""
+    return SeriesPlace(id=series.id, number=series.number, nonces=tuple(bytes.fromhex(nonce) for nonce in series.nonces))
