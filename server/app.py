@@ -6,21 +6,36 @@ import logging
 import secrets
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
+from functools import partial
 
 import trio
 
 import protocol
-from server.config import Settings
+from server.config import DEFAULT_CONNECTIONS, Settings
 from server.lobby.lobby import Lobby
 from server.lobby.players import Players
+from server.lobby.quick_match import QuickMatch
+from server.net.admission import Admission
+from server.net.descriptors import connections_for
 from server.net.dispatch import Dispatch
+from server.net.http import Site
 from server.net.listener import listening, tls_context
+from server.pages.ladder import ladder_route
+from server.pages.lobby import lobby_route
+from server.pages.races import race_routes
+from server.pages.readers import Readers
+from server.pages.web_page import web_routes
+from server.rooms.aborted import seats_readable
 from server.rooms.clock import Clock
 from server.rooms.dealing import DealFinder
 from server.rooms.registry import Rooms
+from server.spectate.gallery import Gallery
+from server.store.errors import EntryRefused
 from server.store.journal import Journal
 from server.store.opening import open_store
 from server.store.port import RaceAborted, Store
+from server.store.replay import by_room
 from server.workers import open_workers
 
 SOFTWARE = f"carpet-race {protocol.__version__}"
@@ -52,24 +67,42 @@ async def running(settings: Settings) -> AsyncIterator[str]:
                 software=SOFTWARE,
                 journal=journal,
                 keeps=store.waits,
+                rating_changes=partial(journal.ask, store.rating_changes),
                 find_deal=DealFinder(workers).find,
                 max_rooms=settings.max_rooms,
                 bots_wait=settings.bots_wait,
             )
             players = Players(entropy=secrets.token_bytes, store=store, journal=journal, clock=clock)
-            lobby = Lobby(rooms, players)
+            rooms.on_rated(players.rated)
+            lobby = Lobby(rooms, players, clock)
             nursery.start_soon(lobby.run)
+            matchmaker = QuickMatch(rooms, clock=clock, rating=players.rating)
+            nursery.start_soon(matchmaker.run)
+            gallery = Gallery(nursery, rooms, clock)
+            nursery.start_soon(gallery.run)
             dispatch = Dispatch(
                 rooms=rooms,
                 players=players,
                 lobby=lobby,
+                matchmaker=matchmaker,
+                gallery=gallery,
                 clock=clock,
                 software=SOFTWARE,
                 rate=settings.rate,
                 burst=settings.burst,
             )
             await _go_on(rooms, store, journal, clock)
-            async with listening(dispatch, host=settings.host, port=settings.port, tls=tls, origins=settings.origins) as port:
+            readers = Readers(store, journal)
+            site = Site([*race_routes(readers), ladder_route(readers), lobby_route(lobby), *web_routes()])
+            async with listening(
+                dispatch,
+                host=settings.host,
+                port=settings.port,
+                tls=tls,
+                origins=settings.origins,
+                site=site,
+                admission=_admission(settings),
+            ) as port:
                 yield _url(settings.host, port, secure=tls is not None)
                 await rooms.stop()
             journal.close()
@@ -80,18 +113,30 @@ async def running(settings: Settings) -> AsyncIterator[str]:
         store.close()
 
 
+def _admission(settings: Settings) -> Admission:
+    most = connections_for(settings.max_connections or DEFAULT_CONNECTIONS)
+    if settings.max_connections is not None and most < settings.max_connections:
+        logger.warning("at most %d connections, not %d: the system lets this process open no more files", most, settings.max_connections)
+    return Admission(most=most, most_per_address=settings.max_connections_per_address)
+
+
 async def _go_on(rooms: Rooms, store: Store, journal: Journal, clock: Clock) -> None:
     """Bring back the races of an earlier server. One that cannot be is ended as aborted, and keeps no other from it."""
     left = await journal.ask(store.running)
-    lost = [(damaged.race, damaged.what) for damaged in left.damaged]
-    for race in left.races:
+    lost = [(damaged.race, damaged.what, damaged.readable) for damaged in left.damaged]
+    for room in by_room(left.races):
         try:
-            rooms.go_on(race)
+            rooms.go_on(room)
         except ValueError as error:
-            lost.append((race.opened.race, str(error)))
-    for race_id, what in lost:
+            lost += [(race.opened.race, str(error), race) for race in (room.earlier, room.running) if race is not None]
+    for race_id, what, readable in lost:
         logger.error("race %s cannot go on and is aborted: %s", race_id, what)
-        await journal.write(RaceAborted(race=race_id, reason=what, at_ms=clock.now_ms()))
+        aborted = RaceAborted(race=race_id, reason=what, at_ms=clock.now_ms(), seats=seats_readable(readable))
+        try:
+            await journal.write(aborted)
+        except EntryRefused:
+            # Where the log is damaged, who sat there may be too: better no line in a history than no server.
+            await journal.write(replace(aborted, seats=()))
     if left.races or lost:
         logger.info("%d races of an earlier server go on, %d cannot", len(rooms), len(lost))
 

@@ -18,9 +18,11 @@ from msgspec.structs import asdict
 import protocol
 from server.app import running
 from server.cli_deals import deals_app
-from server.cli_words import FileArgument, RulesArgument, SeedOption, fail, rules_of, seed_of, true_record
-from server.config import DEFAULT_PORT, DEFAULT_WORKERS, BadSettings, Settings
+from server.cli_frames import frames_app
+from server.cli_words import FileArgument, RulesArgument, SeedOption, fail, program, rules_of, seed_of, true_record
+from server.config import DEFAULT_CONNECTIONS, DEFAULT_WORKERS, BadSettings, Settings
 from server.db_cli import db_app
+from server.net.descriptors import raise_limit
 from server.net.listener import AddressUnavailable, UnusableTlsFiles
 from server.rules.catalogue import RULE_SETS, describe
 from server.rules.perft import perft, perft_divide
@@ -42,6 +44,7 @@ rules_app = typer.Typer(help="The rule sets: list them, count move sequences, wa
 app.add_typer(rules_app, name="rules")
 app.add_typer(db_app, name="db")
 app.add_typer(deals_app)
+app.add_typer(frames_app)
 
 
 class Pace(StrEnum):
@@ -84,16 +87,27 @@ def _show_help(context: typer.Context) -> None:
 @app.command(epilog="Example: carpet-server serve --host 0.0.0.0 --tls-cert cert.pem --tls-key key.pem")
 def serve(
     host: Annotated[str, typer.Option(help="Address or name to listen on; 0.0.0.0 for everybody.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="Port to listen on; 0 takes any free one.")] = DEFAULT_PORT,
+    port: Annotated[int, typer.Option(help="Port to listen on; 0 takes any free one.")] = protocol.DEFAULT_PORT,
     tls_cert: Annotated[str | None, typer.Option(help="PEM file with the certificate chain: serve wss:// instead of ws://.")] = None,
     tls_key: Annotated[str | None, typer.Option(help="PEM file with the certificate's private key.")] = None,
     rate: Annotated[float, typer.Option(help="Messages a second that one client may send.")] = 20.0,
     burst: Annotated[int, typer.Option(help="Messages that one client may send at once.")] = 40,
     max_rooms: Annotated[int, typer.Option(help="Races held at once, at most.")] = 20_000,
+    max_connections: Annotated[
+        int | None,
+        typer.Option(
+            help="Connections at once, at most.", show_default=f"{DEFAULT_CONNECTIONS}, or as many as the system lets it open files"
+        ),
+    ] = None,
+    max_connections_per_address: Annotated[
+        int,
+        typer.Option(help="Connections at once from one IPv4 address or IPv6 /64 network other than this machine's own; 0 for no limit."),
+    ] = 100,
     database: Annotated[
         str | None,
         typer.Option(
-            help="Where races and players are kept: a SQLite file, a postgresql:// URL, or `memory` for nothing.",
+            help="Where races and players are kept: a SQLite file, a postgresql:// URL, or `memory`, which holds every race until the"
+            " server ends, and nothing after.",
             show_default="a file in your data folder",
         ),
     ] = None,
@@ -120,6 +134,8 @@ def serve(
             rate=rate,
             burst=burst,
             max_rooms=max_rooms,
+            max_connections=max_connections,
+            max_connections_per_address=max_connections_per_address,
             database=database,
             origins=tuple(origin or ()),
             bots_wait=bot_pace is Pace.HUMAN,
@@ -127,6 +143,7 @@ def serve(
         )
     except BadSettings as error:
         fail(str(error), 2)
+    raise_limit()
     try:
         trio.run(_serve, settings, exit_with_parent)
     except* UnusableTlsFiles as group:
@@ -207,7 +224,10 @@ def rules_perft(
     seed: SeedOption,
     divide: Annotated[bool, typer.Option(help="Before the count, print that of each first move.")] = False,
 ) -> None:
-    """Count the sequences of exactly DEPTH legal moves of a deal; the count is printed last."""
+    """Count the sequences of exactly DEPTH legal moves of a deal.
+
+    The count is printed last.
+    """
     position = rules_of(rules).deal(seed_of(seed))
     if divide:
         for move, count in perft_divide(position, depth).items():
@@ -217,7 +237,10 @@ def rules_perft(
 
 @rules_app.command("walk", epilog=f"Example: carpet-server rules walk carpet --seed {'00' * 32}")
 def rules_walk(rules: RulesArgument, seed: SeedOption) -> None:
-    """Play one game by a fixed rule and print how it went, as one JSON object: to compare engines deep into a game."""
+    """Play one game by a fixed rule, to compare engines deep into it.
+
+    How it went is printed as one JSON object.
+    """
     row = rules_of(rules)
     walked = walk(row, seed_of(seed))
     document = {"rules": row.id, "seed": seed.lower(), "moves": walked.moves, "home": walked.home, "digest": walked.digest}
@@ -228,11 +251,11 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Entry point of `carpet-server`."""
     status: int | None
     try:
-        status = app(args=arguments, prog_name="carpet-server", standalone_mode=False)
+        status = app(args=arguments, prog_name=program(), standalone_mode=False)
     except typer.TyperException as error:
         # One sentence in place of usage, hint and error: the help is a flag away.
         context = getattr(error, "ctx", None)
-        command = context.command_path if context is not None else "carpet-server"
+        command = context.command_path if context is not None else program()
         typer.echo(f"{command}: {error.format_message().rstrip('.')}; see {command} --help.", err=True)
         status = error.exit_code
     except (KeyboardInterrupt, typer.Abort):

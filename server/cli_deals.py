@@ -71,7 +71,10 @@ def review(
     budget: BudgetOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object instead of text.")] = False,
 ) -> None:
-    """Review the games of a race: the best that was possible, where it was lost, what would have kept it."""
+    """Say what was possible in the games of a race.
+
+    For each game: the best there was, where it was lost, and what would have kept it.
+    """
     record = true_record(file)
     if seat is not None and seat > len(record.seats):
         fail(f"--seat is from 1 to {len(record.seats)} in this race, not {seat}", 2)
@@ -122,9 +125,10 @@ def winrate(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object instead of text.")] = False,
 ) -> None:
-    """Estimate how many deals can be won, and how many the house bots win, who see no more than a player.
+    """Estimate how many deals can be won, and how many the bots win.
 
-    The deals are the same for the search and every bot, and the same again with the same --first-seed.
+    The house bots see no more than a player. The deals are the same for the search and every bot, and the same again with the same
+    --first-seed.
     """
     row = rules_of(rules)
     names = tuple(name.strip() for name in bots.split(",")) if bots not in ("", "none") else ()

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import Annotated, NoReturn
 
 import typer
 
-from protocol.record import BadRecord, Record, from_json
+from protocol import PROGRAM_VARIABLE
+from protocol.record import LONGEST_RECORD, BadRecord, Record, from_json
 from protocol.shuffle import SEED_BYTES
 from server.race.audit import audit
 from server.rules.catalogue import UnknownRules, rule_set
@@ -19,9 +21,14 @@ SeedOption = Annotated[str, typer.Option("--seed", metavar="HEX", help="Seed of 
 FileArgument = Annotated[str, typer.Argument(metavar="FILE", help="A record as JSON; - reads standard input.")]
 
 
+def program() -> str:
+    """The command that was typed: `carpet` leaves some of its own to this one."""
+    return os.environ.get(PROGRAM_VARIABLE) or "carpet-server"
+
+
 def fail(sentence: str, status: int = 1) -> NoReturn:
     """Say what is wrong on standard error, and end."""
-    typer.echo(f"carpet-server: {sentence}", err=True)
+    typer.echo(f"{program()}: {sentence}", err=True)
     raise typer.Exit(status)
 
 
@@ -47,7 +54,11 @@ def seed_of(text: str, option: str = "--seed") -> bytes:
 def true_record(file: str) -> Record:
     """The record in a file, once all of it but the solver's part has been checked; or the end."""
     try:
-        text = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
+        if file == "-":
+            text = sys.stdin.buffer.read(LONGEST_RECORD + 1)
+        else:
+            with Path(file).open("rb") as opened:
+                text = opened.read(LONGEST_RECORD + 1)
     except OSError as error:
         fail(f"cannot read {file}: {error.strerror}")
     try:

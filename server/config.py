@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-DEFAULT_PORT = 7777
+from protocol import DEFAULT_PORT
+
+DEFAULT_CONNECTIONS = 50_000
 DEFAULT_WORKERS = 1
 """Of a machine with two processors, one is left to the event loop."""
 
@@ -20,6 +22,8 @@ class Settings:
 
     database: the path of a SQLite file or a PostgreSQL URL, None for the usual file, `memory` to keep nothing.
     origins: web origins whose pages may connect. bots_wait: house bots play at the pace of a person, else as fast as they can.
+    max_connections: at once; None for DEFAULT_CONNECTIONS or as many as there are file descriptors for.
+    max_connections_per_address: at once; 0 for no limit.
     workers: processes that look for winnable deals, at most; they are started when they are needed.
     """
 
@@ -30,6 +34,8 @@ class Settings:
     rate: float = 20.0
     burst: int = 40
     max_rooms: int = 20_000
+    max_connections: int | None = None
+    max_connections_per_address: int = 100
     database: str | None = "memory"
     origins: tuple[str, ...] = ()
     bots_wait: bool = True
@@ -44,5 +50,9 @@ class Settings:
             raise BadSettings("--rate is a number above 0 and --burst at least 1")
         if self.max_rooms < 1:
             raise BadSettings("--max-rooms is at least 1")
+        if self.max_connections is not None and self.max_connections < 1:
+            raise BadSettings("--max-connections is at least 1")
+        if self.max_connections_per_address < 0:
+            raise BadSettings("--max-connections-per-address is at least 1, or 0 for no limit")
         if self.workers < 1:
             raise BadSettings("--workers is at least 1")

@@ -7,9 +7,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
+import msgspec
 import typer
 
-from server.store import care
+from server.cli_words import fail
+from server.store import care, rerating
 from server.store.errors import StoreError
 
 db_app = typer.Typer(help="What the server keeps: check it, copy it, bring it up to date.", rich_markup_mode=None)
@@ -36,13 +38,15 @@ def _one_sentence() -> Iterator[None]:
     try:
         yield
     except StoreError as error:
-        typer.echo(f"carpet-server: {error}", err=True)
-        raise typer.Exit(1) from error
+        fail(str(error))
 
 
 @db_app.command("check", epilog="Example: carpet-server db check --database races.sqlite3")
 def db_check(database: DatabaseOption = None) -> None:
-    """Read all that is kept: the file, every record with its moves, every race that runs. Says what is wrong and exits 1 otherwise."""
+    """Read all that is kept, and say what is wrong.
+
+    The file, every record with its moves, every race that runs. Exit status 1 when something is wrong.
+    """
     with _one_sentence():
         checked = care.check(database)
     for note in checked.notes:
@@ -50,8 +54,7 @@ def db_check(database: DatabaseOption = None) -> None:
     for fault in checked.faults:
         typer.echo(f"wrong: {fault}", err=True)
     if checked.faults:
-        typer.echo(f"carpet-server: {checked.where} is not sound; wrong in all: {len(checked.faults)}", err=True)
-        raise typer.Exit(1)
+        fail(f"{checked.where} is not sound; wrong in all: {len(checked.faults)}")
     counts = f"{checked.players} players, {checked.running} races running, {checked.records} records"
     typer.echo(f"sound: {checked.where}, schema {checked.schema}: {counts}")
 
@@ -69,6 +72,35 @@ def db_backup(
 
 @db_app.command("upgrade", epilog="Example: carpet-server db upgrade --database postgresql://carpet@db.example/carpet")
 def db_upgrade(database: DatabaseOption = None) -> None:
-    """Bring the tables to this program's version, as `serve` does when it starts; makes them where there are none."""
+    """Bring the tables to this program's version.
+
+    `serve` does it too when it starts. Where there are no tables, they are made.
+    """
     with _one_sentence():
         typer.echo(care.upgrade(database))
+
+
+@db_app.command("ratings", epilog="Example: carpet-server db ratings --database races.sqlite3")
+def db_ratings(
+    database: DatabaseOption = None,
+    repair: Annotated[bool, typer.Option("--repair", help="Write what follows from the records; no server may run on them.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="The same as one JSON document.")] = False,
+) -> None:
+    """Make all ratings again from the records alone.
+
+    Says whether those that are stored agree. Exit status 1 where they do not.
+    """
+    with _one_sentence():
+        found = rerating.repair(database) if repair else rerating.rerate(database)
+    if as_json:
+        typer.echo(msgspec.json.encode({"agrees": found.agrees, "repaired": repair and not found.agrees, **msgspec.to_builtins(found)}))
+    else:
+        for wrong in (*found.seats_wrong, *found.players_wrong):
+            typer.echo(f"wrong: {wrong}", err=True)
+    differences = len(found.seats_wrong) + len(found.players_wrong)
+    if not found.agrees and not repair:
+        fail(f"the ratings in {found.where} are not those of its records; differences: {differences}")
+    if not as_json:
+        written = f", rows written: {differences}" if differences else ""
+        done = "repaired" if differences else "agrees"
+        typer.echo(f"{done}: {found.where}: rated races: {found.races}, players: {found.players}{written}")

@@ -1,1 +1,1 @@
-"""Who is here, under which name, and which races can be joined."""
+"""Who is here, under which name, which races can be joined, and who looks for an opponent."""

@@ -6,13 +6,17 @@ server one message, encoded once.
 
 from __future__ import annotations
 
+import math
+from heapq import nsmallest
 from itertools import islice
 
 import trio
 
 from protocol.server_messages import Lobby as LobbyMessage
-from protocol.views import OpenRaceInfo
+from protocol.views import OpenRaceInfo, RunningRaceInfo, RunningSeatInfo
 from server.lobby.players import Players
+from server.race.closeness import closeness
+from server.rooms.clock import Clock
 from server.rooms.member import Member
 from server.rooms.outgoing import Outgoing
 from server.rooms.registry import Rooms
@@ -21,6 +25,9 @@ from server.rooms.room import Room
 INTERVAL_S = 0.5
 """Seconds between two messages to the followers, at least."""
 
+PROGRESS_S = 1.0
+"""Seconds between two looks at how far the races are that are listed as being run."""
+
 LISTED = 100
 """Races and players that one message lists, at most."""
 
@@ -28,12 +35,17 @@ LISTED = 100
 class Lobby:
     """`run` is its one task."""
 
-    def __init__(self, rooms: Rooms, players: Players) -> None:
+    def __init__(self, rooms: Rooms, players: Players, clock: Clock) -> None:
         self._rooms = rooms
+        self._clock = clock
         self._players = players
         self._followers: set[Member] = set()
-        self._dirty = trio.Event()
+        self._changed = False
+        self._wake = trio.Event()
         self._latest: Outgoing | None = None
+        self._looked_at = 0.0
+        self._running: tuple[RunningRaceInfo, ...] = ()
+        self._told: list[object] = []
         rooms.on_change(self._mark)
         players.on_change(self._mark)
 
@@ -41,6 +53,9 @@ class Lobby:
         """Tell `member` now and on every change."""
         self._followers.add(member)
         self.remind(member)
+        if len(self._followers) == 1:
+            self._told = _progress(self._running)
+        self._wake.set()
 
     def unfollow(self, member: Member) -> None:
         self._followers.discard(member)
@@ -51,46 +66,98 @@ class Lobby:
         Never looks at all rooms for one member's sake: what has changed since the last look, all followers hear in a moment.
         """
         if member in self._followers:
-            if self._latest is None:
-                self._latest = Outgoing(self.state())
-            member.post(self._latest)
+            member.post(self.latest())
+
+    def latest(self) -> Outgoing:
+        """The latest news, a second old at most; however many ask, the rooms are looked at twice a second."""
+        stale = self._running and trio.current_time() >= self._looked_at + PROGRESS_S
+        return self._look() if self._latest is None or stale else self._latest
 
     async def run(self) -> None:
         """Tell the followers of changes until cancelled."""
         while True:
-            await self._dirty.wait()
-            self._dirty = trio.Event()
+            # Moves are no change of the rooms, so where a race is being run one has to look.
+            with trio.move_on_after(PROGRESS_S if self._followers and self._running else math.inf) as looking:
+                await self._wake.wait()
+            self._wake = trio.Event()
+            if self._changed or looking.cancelled_caught:
+                self._tell()
+                await trio.sleep(INTERVAL_S)
+
+    def _tell(self) -> None:
+        changed, self._changed = self._changed, False
+        if not self._followers:
             self._latest = None
-            if self._followers:
-                self._latest = Outgoing(self.state())
-                for member in self._followers:
-                    member.post(self._latest)
-            await trio.sleep(INTERVAL_S)
+            return
+        latest = self._look()
+        if changed or _progress(self._running) != self._told:
+            self._told = _progress(self._running)
+            for member in self._followers:
+                member.post(latest)
+
+    def _look(self) -> Outgoing:
+        state = self.state()
+        self._running = state.running
+        self._looked_at = trio.current_time()
+        self._latest = Outgoing(state)
+        return self._latest
 
     def state(self) -> LobbyMessage:
         """The lobby as it is."""
+        now = self._clock.now_ms()
         open_races = [room for room in self._rooms if _is_open(room)]
         return LobbyMessage(
             players=tuple(player.name for player in islice(self._players.here(), LISTED)),
             players_here=len(self._players),
-            races=tuple(_open_race(room) for room in islice(open_races, LISTED)),
+            races=tuple(self._open_race(room) for room in islice(open_races, LISTED)),
             races_open=len(open_races),
+            ratings=tuple(self._players.rating(player.id) for player in islice(self._players.here(), LISTED)),
             races_running=sum(room.race.phase in ("countdown", "racing") for room in self._rooms),
+            running=tuple(_running_race(room, now + room.ahead_ms) for room in self._closest()),
+        )
+
+    def _closest(self) -> list[Room]:
+        """The public races that are being run, the closest first."""
+        close = ((closeness(room.race), room.code, room) for room in self._rooms if room.options.public)
+        return [room for _, _, room in nsmallest(LISTED, (each for each in close if each[0] is not None))]
+
+    def _open_race(self, room: Room) -> OpenRaceInfo:
+        taken = [(seat.player, seat.name) for seat in room.race.seats if seat.player is not None]
+        return OpenRaceInfo(
+            code=room.code,
+            rules=room.options.rules,
+            names=tuple(name for _, name in taken),
+            seats=room.options.seats,
+            time_limit_s=room.options.time_limit_s,
+            rated=room.options.counts,
+            ratings=tuple(self._players.rating(player) for player, _ in taken),
         )
 
     def _mark(self) -> None:
-        self._dirty.set()
+        self._changed = True
+        self._wake.set()
 
 
 def _is_open(room: Room) -> bool:
     return room.options.public and room.race.phase == "waiting" and any(seat.player is None for seat in room.race.seats)
 
 
-def _open_race(room: Room) -> OpenRaceInfo:
-    return OpenRaceInfo(
+def _running_race(room: Room, now: int) -> RunningRaceInfo:
+    race = room.race
+    return RunningRaceInfo(
         code=room.code,
         rules=room.options.rules,
-        names=tuple(seat.name for seat in room.race.seats if seat.player is not None),
-        seats=room.options.seats,
+        seats=tuple(
+            RunningSeatInfo(name=seat.name, bot=seat.bot, state=seat.state, home=seat.position.home if seat.position is not None else 0)
+            for seat in race.seats
+        ),
+        watchers=room.watchers,
+        elapsed_ms=race.elapsed(now),
         time_limit_s=room.options.time_limit_s,
+        delay_s=room.options.delay_s,
     )
+
+
+def _progress(running: tuple[RunningRaceInfo, ...]) -> list[object]:
+    """All of it but the time, which needs nobody to tell it."""
+    return [(info.code, info.watchers, info.seats) for info in running]

@@ -1,21 +1,26 @@
-"""Players: who is who by his token, what he is called, and by which line he is here.
+"""Players: who is who by his token, what he is called, what his rating is, and by which line he is here.
 
 A token is all that makes a player the same one again, so only its hash is kept. Names are unique: a new player whose name is another's
-gets a number behind it, and one who would take another's name keeps his own. All of that is in the store; here is who is here now.
+gets a number behind it. Who is known keeps his name whatever he says on coming, since an older machine of his may still say the one he
+had before; it changes by `rename` alone. All of that is in the store; here is who is here now.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Protocol
 
+import trio
+
 from protocol.errors import CloseCode, ErrorCode, Refusal
 from protocol.text import NAME_LENGTH, clean_name
+from server.race.rating import Rating
 from server.rooms.clock import Clock
-from server.rooms.member import Member, PlayerName
+from server.rooms.member import Line, PlayerName
 from server.store.errors import NameTaken, StoreError
 from server.store.port import Entry, Player, PlayerMade, PlayerRenamed, PlayerSeen
 
@@ -24,13 +29,6 @@ ID_BYTES = 8
 
 COUNTED_NAMES = 9
 """So many players of one name are told apart by counting; from then on by chance, which finds a free name at once."""
-
-
-class Line(Member, Protocol):
-    """A member that can be told to go."""
-
-    def shut(self, code: CloseCode, reason: str) -> None:
-        """Close the line, some time soon. Never blocks."""
 
 
 class PlayerStore(Protocol):
@@ -51,6 +49,14 @@ class PlayerJournal(Protocol):
 class _Here:
     player: PlayerName
     line: Line
+    rating: Rating | None
+
+
+@dataclass(slots=True, eq=False)
+class _Arrival:
+    """Somebody who is being looked up. changed: players whose name or rating has changed since that began."""
+
+    changed: set[str] = field(default_factory=set)
 
 
 class Players:
@@ -62,6 +68,8 @@ class Players:
         self._journal = journal
         self._clock = clock
         self._here: dict[str, _Here] = {}
+        self._renaming = trio.Lock()
+        self._arriving: set[_Arrival] = set()
         self._listeners: list[Callable[[], None]] = []
 
     async def arrive(self, *, name: str, token: str | None, line: Line) -> tuple[PlayerName, str]:
@@ -70,22 +78,46 @@ class Players:
         A newer line of the same player takes over: the older one is shut. Waits for the store. Raises Refusal for a name of which nothing
         is left, for a token that is not known, and when the store fails.
         """
-        cleaned = clean_name(name)
-        if not cleaned:
-            raise Refusal(ErrorCode.BAD_NAME, path="$.name")
-        try:
+        cleaned = _cleaned(name)
+        with _kept():
             if token is None:
                 player, token = await self._make(cleaned)
+                rating = None
             else:
-                player = await self._recognise(cleaned, token)
-        except StoreError as error:
-            raise Refusal(ErrorCode.NOT_KEPT) from error
+                known = await self._recognise(token)
+                player, rating = PlayerName(known.id, known.name), known.rating
         older = self._here.get(player.id)
-        self._here[player.id] = _Here(player, line)
+        self._here[player.id] = _Here(player, line, rating)
         if older is not None:
             older.line.shut(CloseCode.TAKEN_OVER, "another connection of this player took over")
         self._changed()
         return player, token
+
+    async def find(self, token: str) -> PlayerName:
+        """Who has this token. Nobody arrives. Waits for the store. Raises Refusal for a token that is not known."""
+        with _kept():
+            known = await self._known(token)
+        return PlayerName(known.id, known.name)
+
+    async def rename(self, player: PlayerName, name: str) -> tuple[PlayerName, Line | None]:
+        """Give a player another name: who he is then, and the line by which he is here, if he is.
+
+        Waits for the store. Raises Refusal for a name of which nothing is left, for another player's, and when the store fails.
+        """
+        renamed = PlayerName(player.id, _cleaned(name))
+        # One after another, so that what is shown here is the last of what was written; and whoever asked may be gone by then.
+        async with self._renaming:
+            with trio.CancelScope(shield=True), _kept():
+                entries = PlayerRenamed(player=renamed.id, name=renamed.name), PlayerSeen(player=renamed.id, at_ms=self._clock.now_ms())
+                if not await self._wrote(*entries):
+                    raise Refusal(ErrorCode.NAME_TAKEN, path="$.name")
+            self._note_change(renamed.id)
+            here = self._here.get(renamed.id)
+            if here is None:
+                return renamed, None
+            self._here[renamed.id] = replace(here, player=renamed)
+        self._changed()
+        return renamed, here.line
 
     def depart(self, player: PlayerName, line: Line) -> None:
         """The line is gone. Somebody who has come back by another one is still here."""
@@ -98,11 +130,25 @@ class Players:
         """Those who are here, in the order in which they came."""
         return (here.player for here in self._here.values())
 
+    def rating(self, player: str) -> int | None:
+        """In points, of a player who is here; None for who has none."""
+        here = self._here.get(player)
+        return here.rating.worth if here is not None and here.rating is not None else None
+
+    def rated(self, player: str, rating: Rating) -> None:
+        """A race has changed a player's rating to this one. Older news, which rests on fewer races, changes nothing."""
+        self._note_change(player)
+        here = self._here.get(player)
+        # Who leaves a race and finishes another has two rooms that tell of him, each when it comes to it.
+        if here is not None and (here.rating is None or here.rating.races <= rating.races):
+            self._here[player] = replace(here, rating=rating)
+            self._changed()
+
     def __len__(self) -> int:
         return len(self._here)
 
     def on_change(self, listener: Callable[[], None]) -> None:
-        """Call `listener` whenever somebody came or went. It must not block or raise."""
+        """Call `listener` whenever somebody came, went, or has another name or rating. It must not block or raise."""
         self._listeners.append(listener)
 
     async def _make(self, name: str) -> tuple[PlayerName, str]:
@@ -121,15 +167,31 @@ class Players:
         behind = f" {number}" if number <= COUNTED_NAMES else f" {int.from_bytes(self._entropy(3), 'big')}"
         return name[: NAME_LENGTH - len(behind)].rstrip() + behind
 
-    async def _recognise(self, name: str, token: str) -> PlayerName:
+    async def _recognise(self, token: str) -> Player:
+        arrival = _Arrival()
+        self._arriving.add(arrival)
+        try:
+            player = await self._known(token)
+            await self._journal.write(PlayerSeen(player=player.id, at_ms=self._clock.now_ms()))
+            while player.id in arrival.changed:
+                # Nobody will tell him: he is not here yet. Other players' changes do not count, or where many race nobody would get in.
+                arrival.changed.clear()
+                player = await self._known(token)
+        finally:
+            self._arriving.discard(arrival)
+        return player
+
+    def _note_change(self, player: str) -> None:
+        """This player's name or rating is another one now."""
+        for arrival in self._arriving:
+            arrival.changed.add(player)
+
+    async def _known(self, token: str) -> Player:
+        """Raises Refusal for a token that is not known, and StoreError."""
         known = await self._journal.ask(self._store.player_by_token_hash, _hash(token))
         if known is None:
             raise Refusal(ErrorCode.UNKNOWN_TOKEN, path="$.token")
-        seen = PlayerSeen(player=known.id, at_ms=self._clock.now_ms())
-        if name != known.name and await self._wrote(PlayerRenamed(player=known.id, name=name), seen):
-            return PlayerName(known.id, name)
-        await self._wrote(seen)
-        return PlayerName(known.id, known.name)
+        return known
 
     async def _wrote(self, *entries: Entry) -> bool:
         """False when the name in it is another player's."""
@@ -142,6 +204,21 @@ class Players:
     def _changed(self) -> None:
         for listener in self._listeners:
             listener()
+
+
+def _cleaned(name: str) -> str:
+    cleaned = clean_name(name)
+    if not cleaned:
+        raise Refusal(ErrorCode.BAD_NAME, path="$.name")
+    return cleaned
+
+
+@contextmanager
+def _kept() -> Iterator[None]:
+    try:
+        yield
+    except StoreError as error:
+        raise Refusal(ErrorCode.NOT_KEPT) from error
 
 
 def _hash(token: str) -> bytes:

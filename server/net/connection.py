@@ -27,11 +27,11 @@ from websockets.trio.server import Server, ServerConnection
 from protocol.client_messages import ClientMessage
 from protocol.codec import SUBPROTOCOLS, Decoder, client_message_decoder, reference
 from protocol.errors import CloseCode, ErrorCode, Refusal
-from protocol.server_messages import Error
+from server.net.admission import Entry
 from server.net.limits import RateLimit, Verdict
 from server.net.stream import SocketStream
 from server.race.timing import RoundTrips
-from server.rooms.outgoing import Outgoing
+from server.rooms.outgoing import Outgoing, refused
 
 logger = logging.getLogger("carpet.net")
 
@@ -65,7 +65,7 @@ class Dispatch(Protocol):
 
 
 class PeerConnection(ServerConnection):
-    """The server's end of one connection. Satisfies `server.lobby.players.Line`."""
+    """The server's end of one connection. Satisfies `server.rooms.member.Line`."""
 
     def __init__(
         self,
@@ -98,8 +98,25 @@ class PeerConnection(ServerConnection):
 
     @property
     def remote_address(self) -> Any:
+        stream = self._socket_stream
+        return stream.peer_name if stream is not None else None
+
+    @property
+    def entry(self) -> Entry:
+        """Whether it may come in at all."""
+        stream = self._socket_stream
+        return stream.ticket.entry if stream is not None and stream.ticket is not None else Entry.ADMITTED
+
+    @property
+    def _socket_stream(self) -> SocketStream | None:
         stream = self.stream.transport_stream if isinstance(self.stream, trio.SSLStream) else self.stream
-        return stream.peer_name if isinstance(stream, SocketStream) else None
+        return stream if isinstance(stream, SocketStream) else None
+
+    @property
+    def remote_host(self) -> str:
+        """The numeric address of the peer without its port; empty where the line has none."""
+        address = self.remote_address
+        return str(address[0]) if address else ""
 
     @property
     def round_trip_ms(self) -> int | None:
@@ -143,6 +160,9 @@ class PeerConnection(ServerConnection):
         if len(self.pending_pings) == waiting:
             return False
         self._round_trips.add(round(self.latency * 1000))
+        if self.ping_interval is not None:
+            # The library would wait for the difference before its next ping, and fail on one below nothing.
+            self.latency = min(self.latency, self.ping_interval)
         return True
 
     def _allowed(self) -> bool:
@@ -198,8 +218,7 @@ class PeerConnection(ServerConnection):
 
     def refuse(self, refusal: Refusal, ref: int) -> None:
         """Answer with an error."""
-        error = Error(code=refusal.code, fault=refusal.fault, message=refusal.sentence, path=refusal.path, ref=ref)
-        self.post(Outgoing(error))
+        self.post(refused(refusal, ref))
 
     # ---- out
 

@@ -6,6 +6,7 @@ One `Visit` a connection holds what the server knows of it: nobody before the he
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 from typing import assert_never
 
 import trio
@@ -18,50 +19,82 @@ from protocol.client_messages import (
     LeaveRace,
     Move,
     OpenRace,
+    QuickMatch,
     Ready,
     Rematch,
+    Rename,
     Resign,
     Say,
     Stop,
+    Unwatch,
+    WatchRace,
+    WhoAmI,
 )
 from protocol.errors import CloseCode, ErrorCode, Refusal
-from protocol.server_messages import Left, Welcome
+from protocol.server_messages import Left, WaitingOver, Welcome, YouAre
 from protocol.views import BotInfo
 from server.bots.house import HOUSE_BOTS
 from server.lobby.lobby import Lobby
 from server.lobby.players import Players
+from server.lobby.quick_match import QuickMatch as Matchmaker
+from server.lobby.quick_match import Seeker
 from server.net.connection import PeerConnection
+from server.rooms.chat import words
 from server.rooms.clock import Clock
-from server.rooms.member import PlayerName
+from server.rooms.codes import read_code
+from server.rooms.member import Line, PlayerName
 from server.rooms.outgoing import Outgoing
 from server.rooms.registry import Rooms
-from server.rooms.room import Ask, Enter, Exit, Room, RoomMessage
+from server.rooms.requests import Ask, Enter, Exit, RoomMessage
+from server.rooms.room import Room
 from server.rules.catalogue import RULE_SETS, describe
+from server.spectate.gallery import Gallery
 
 HELLO_S = 10.0
 """Seconds that a new connection has for its hello."""
 
 
+NOBODY = PlayerName("", "")
+"""Who a guest is: no player has an empty id, so he holds no seat anywhere."""
+
+
 @dataclass(slots=True)
 class Visit:
-    """One connection as the dispatch knows it."""
+    """One connection as the dispatch knows it. player: None for a guest too."""
 
     connection: PeerConnection
+    nursery: trio.Nursery = field(init=False)  # of the tasks that end with it
     hello: Hello | None = None
     said_hello: trio.Event = field(default_factory=trio.Event)
     player: PlayerName | None = None
+    is_guest: bool = False
     room: Room | None = None
+    has_sought: bool = False  # an opponent, at some time
 
 
 class Dispatch:
     """Satisfies `server.net.connection.Dispatch`; `visit` is the handler of every connection."""
 
-    def __init__(self, *, rooms: Rooms, players: Players, lobby: Lobby, clock: Clock, software: str, rate: float, burst: int) -> None:
+    def __init__(
+        self,
+        *,
+        rooms: Rooms,
+        players: Players,
+        lobby: Lobby,
+        matchmaker: Matchmaker,
+        gallery: Gallery,
+        clock: Clock,
+        software: str,
+        rate: float,
+        burst: int,
+    ) -> None:
         self.rate = rate
         self.burst = burst
         self._rooms = rooms
         self._players = players
         self._lobby = lobby
+        self._matchmaker = matchmaker
+        self._gallery = gallery
         self._clock = clock
         self._software = software
         self._visits: dict[PeerConnection, Visit] = {}
@@ -72,12 +105,12 @@ class Dispatch:
         """Stay with one connection from the handshake to its end; what it says comes by `heard`."""
         visit = self._visits[connection] = Visit(connection)
         try:
-            connection.listen()
-            async with trio.open_nursery() as nursery:
-                nursery.start_soon(self._greet, visit)
+            async with trio.open_nursery() as visit.nursery:
+                visit.nursery.start_soon(self._greet, visit)
+                connection.listen()
                 await connection.measure()
                 await connection.wait_closed()
-                nursery.cancel_scope.cancel()
+                visit.nursery.cancel_scope.cancel()
         finally:
             # Also when the server is being cancelled: the room has to know.
             with trio.CancelScope(shield=True):
@@ -87,16 +120,23 @@ class Dispatch:
         """Find out who it is, which may take the store some time. What the peer says meanwhile is held."""
         connection = visit.connection
         with trio.move_on_after(HELLO_S):
-            while visit.player is None:
+            while visit.player is None and not visit.is_guest:
                 await visit.said_hello.wait()
                 visit.said_hello = trio.Event()
                 hello = visit.hello
                 assert hello is not None
+                if hello.watch:
+                    visit.is_guest = True
+                    connection.post(Outgoing(self._welcome(NOBODY, "")))
+                    connection.listen()
+                    return
                 try:
                     visit.player, token = await self._players.arrive(name=hello.name, token=hello.token, line=connection)
                 except Refusal as refusal:
                     connection.refuse(refusal, hello.ref)
                 else:
+                    # Whatever his older connection has asked for: by this one he is told of no room now, so there must be none in a moment.
+                    self._matchmaker.leave(visit.player.id)
                     connection.post(Outgoing(self._welcome(visit.player, token)))
                 connection.listen()
         if visit.player is None:
@@ -105,19 +145,31 @@ class Dispatch:
     async def _gone(self, visit: Visit) -> None:
         del self._visits[visit.connection]
         self._lobby.unfollow(visit.connection)
+        self._gallery.gone(visit.connection)
         if visit.player is None:
             return
         self._players.depart(visit.player, visit.connection)
+        self._matchmaker.leave(visit.player.id, member=visit.connection)
         if visit.room is not None:
             await visit.room.tell(Exit(visit.player, visit.connection, self._clock.now_ms()))
 
     def resynchronise(self, connection: PeerConnection) -> None:
         visit = self._visits.get(connection)
-        if visit is None or visit.player is None:
+        if visit is None:
             return
         self._lobby.remind(connection)
-        room = visit.room
-        if room is not None and not room.catch_up(visit.player, connection) and self._rooms.of(visit.player.id) is not room:
+        if visit.player is not None:
+            self._remind_player(visit, visit.player)
+        self._gallery.catch_up(connection)
+
+    def _remind_player(self, visit: Visit, player: PlayerName) -> None:
+        connection, room = visit.connection, visit.room
+        if self._matchmaker.seeks(player.id):
+            self._matchmaker.remind(player.id)
+        elif visit.has_sought:
+            # What he has missed may be just this.
+            connection.post(Outgoing(WaitingOver(reason="cancelled")))
+        if room is not None and not room.catch_up(player, connection) and self._rooms.of(player.id) is not room:
             connection.post(Outgoing(Left(code=room.code, reason="left")))
 
     def heard(self, connection: PeerConnection, message: ClientMessage) -> None:
@@ -127,12 +179,26 @@ class Dispatch:
             return
         if isinstance(message, Hello):
             self._hello(visit, message)
+        elif isinstance(message, (WhoAmI, Rename)):
+            self._ask_who(visit, message)
+        elif visit.is_guest:
+            self._serve_guest(visit, message)
         elif visit.player is None:
             raise Refusal(ErrorCode.HELLO_FIRST)
         else:
             self._serve(visit, visit.player, message)
 
-    def _serve(self, visit: Visit, player: PlayerName, message: ClientMessage) -> None:
+    def _serve_guest(self, visit: Visit, message: ClientMessage) -> None:
+        if not isinstance(message, (FollowLobby, WatchRace, Unwatch)):
+            raise Refusal(ErrorCode.WATCHES_ONLY)
+        self._serve(visit, NOBODY, message)
+
+    def _serve(
+        self,
+        visit: Visit,
+        player: PlayerName,
+        message: FollowLobby | OpenRace | JoinRace | QuickMatch | WatchRace | Unwatch | RoomMessage,
+    ) -> None:
         match message:
             case FollowLobby(follow=follow):
                 if follow:
@@ -147,19 +213,58 @@ class Dispatch:
                 if self._rooms.of(player.id) is not room:
                     self._check_free(player)
                 self._enter(visit, player, room, version=version, ref=ref)
-            case LeaveRace() | Ready() | Move() | Stop() | Resign() | Rematch() | Say():
+            case QuickMatch(cancel=True):
+                self._seek_no_more(visit, player)
+            case QuickMatch(rules=rules, ref=ref):
+                self._check_free(player)
+                visit.has_sought = True
+                enter = partial(self._enter_found, visit, ref=ref)
+                self._matchmaker.seek(player.id, Seeker(visit.connection, ref, enter), rules)
+            case Say():
+                self._say(visit, player, message)
+            case LeaveRace() | Ready() | Move() | Stop() | Resign() | Rematch():
                 self._ask(visit, player, message)
-            case Hello():
-                raise Refusal(ErrorCode.HELLO_TWICE)
+            case WatchRace(code=code):
+                self._gallery.watch(visit.connection, player, code)
+            case Unwatch():
+                self._gallery.unwatch(visit.connection)
             case _:
                 assert_never(message)
 
     def _hello(self, visit: Visit, message: Hello) -> None:
-        if visit.player is not None:
+        if visit.player is not None or visit.is_guest:
             raise Refusal(ErrorCode.HELLO_TWICE)
         visit.hello = message
         visit.connection.hold()
         visit.said_hello.set()
+
+    def _ask_who(self, visit: Visit, message: WhoAmI | Rename) -> None:
+        if visit.player is None and message.token is None:
+            raise Refusal(ErrorCode.WATCHES_ONLY if visit.is_guest else ErrorCode.HELLO_FIRST)
+        # As for hello: the store takes its time, and what is said meanwhile is heard after the answer.
+        visit.connection.hold()
+        visit.nursery.start_soon(self._say_who, visit, message)
+
+    async def _say_who(self, visit: Visit, message: WhoAmI | Rename) -> None:
+        try:
+            player = visit.player if message.token is None else await self._players.find(message.token)
+            assert player is not None
+            if isinstance(message, Rename):
+                player, line = await self._players.rename(player, message.name)
+                self._renamed(player, line, by=visit)
+        except Refusal as refusal:
+            visit.connection.refuse(refusal, message.ref)
+        else:
+            visit.connection.post(Outgoing(YouAre(player=player.id, name=player.name, ref=message.ref)))
+        visit.connection.listen()
+
+    def _renamed(self, player: PlayerName, line: Line | None, *, by: Visit) -> None:
+        here = self._visits.get(line) if isinstance(line, PeerConnection) else None
+        if here is None:
+            return
+        here.player = player
+        if here is not by:
+            here.connection.post(Outgoing(YouAre(player=player.id, name=player.name, ref=0)))
 
     def _welcome(self, player: PlayerName, token: str) -> Welcome:
         room = self._rooms.of(player.id)
@@ -171,12 +276,23 @@ class Dispatch:
             rules=self._rules,
             bots=self._bots,
             room=room.code if room is not None else None,
+            rating=self._players.rating(player.id),
         )
 
     def _check_free(self, player: PlayerName) -> None:
         room = self._rooms.of(player.id)
         if room is not None:
             raise Refusal(ErrorCode.ALREADY_IN_ROOM, f"its code is {room.code}")
+
+    def _seek_no_more(self, visit: Visit, player: PlayerName) -> None:
+        if self._matchmaker.seeks(player.id):
+            self._matchmaker.leave(player.id, reason="cancelled")
+        else:
+            visit.connection.post(Outgoing(WaitingOver(reason="cancelled")))
+
+    def _enter_found(self, visit: Visit, room: Room, *, ref: int) -> None:
+        assert visit.player is not None
+        self._enter(visit, visit.player, room, version=0, ref=ref)
 
     def _enter(self, visit: Visit, player: PlayerName, room: Room, *, version: int, ref: int) -> None:
         # Claimed before the room's task has heard of it: a second request behind this one must find the player taken.
@@ -189,6 +305,17 @@ class Dispatch:
                 self._rooms.seat_left(room, player.id)
             raise
         visit.room = room
+        self._matchmaker.leave(player.id, reason="elsewhere")
+
+    def _say(self, visit: Visit, player: PlayerName, message: Say) -> None:
+        room, watched = self._rooms.of(player.id), self._gallery.watched(visit.connection)
+        code = read_code(message.code) if message.code is not None else None
+        if room is not None and code in (None, room.code):
+            self._ask(visit, player, message)
+        elif watched is not None and code in (None, watched.code):
+            self._gallery.say(visit.connection, words(message))
+        else:
+            raise Refusal(ErrorCode.NOT_IN_ROOM)
 
     def _ask(self, visit: Visit, player: PlayerName, message: RoomMessage) -> None:
         # By the registry for who has come back and not joined yet: he may leave a race without looking at it again.

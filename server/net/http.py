@@ -1,26 +1,225 @@
-"""Plain HTTP on the same port: whether the server is well, and a word for who comes with a browser."""
+"""Plain HTTP on the same port: finds the page that a request is for, and says in a sentence why there is none.
+
+Knows paths, headers and limits; what stands in a page comes from the routes that the composition root hands in. To add one, hand in one
+more `Route`. All of it is public, for reading alone, and the same for everybody: no request carries who asks, so pages of any web origin
+may have it (`access-control-allow-origin: *`).
+"""
 
 from __future__ import annotations
 
+import logging
+import re
+import urllib.parse
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from email.utils import formatdate
 from http import HTTPStatus
+from typing import Final, TypeAlias
 
+import msgspec
+import trio
+from websockets.datastructures import Headers
 from websockets.http11 import Request, Response
 
+from protocol.pages import Problem
+from server.net.admission import Entry
 from server.net.connection import PeerConnection
+from server.net.limits import AddressRates
+
+logger = logging.getLogger("carpet.net")
+
+JSON_TYPE: Final = "application/json; charset=utf-8"
+TEXT_TYPE: Final = "text/plain; charset=utf-8"
+
+TARGET_CHARACTERS: Final = 1024
+"""Of a path with its query: several times what the longest name takes when each of its characters is written as percent signs."""
+
+QUERY_FIELDS: Final = 8
+
+PAGES_A_SECOND: Final = 10.0
+PAGES_AT_ONCE: Final = 40
+"""Pages that one address may ask for; past it the answer is 429. Many people may sit behind one address, or a proxy before all of them."""
+
+VARIES: Final = (("Vary", "Accept"),)
+"""Of what is at `/`: browsers get another page than programs."""
 
 _WELCOME = """\
 This is a Carpet Race server: two people race at the patience game Carpet on the same shuffle, from their terminals.
-To race here, install carpet-race and run: carpet home ws://THIS-ADDRESS
+To race here, install carpet-race and run: carpet home {scheme}://THIS-ADDRESS
 """
 
+_REFUSALS = {
+    Entry.FULL: (HTTPStatus.SERVICE_UNAVAILABLE, "There are as many connections to this server as it may have; try again later.\n"),
+    Entry.CROWDED: (HTTPStatus.TOO_MANY_REQUESTS, "There are too many connections from your address; close some or try again later.\n"),
+}
 
-def answer(connection: PeerConnection, request: Request) -> Response | None:
-    """The answer to a request that is not for a WebSocket, or None for one that is."""
-    path = request.path.partition("?")[0]
-    if path == "/healthz":
-        return connection.respond(HTTPStatus.OK, "ok\n")
-    if "websocket" in (value.lower() for value in request.headers.get_all("Upgrade")):
-        return None
-    if path == "/":
-        return connection.respond(HTTPStatus.OK, _WELCOME)
-    return connection.respond(HTTPStatus.NOT_FOUND, "There is nothing here.\n")
+_BAD_PERCENT = re.compile(r"%(?![0-9A-Fa-f]{2})")
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A request for a page. values: what stands in the place of the names in its route; query: each name once. All of it decoded, and
+    printable."""
+
+    values: Mapping[str, str]
+    query: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A document. cache: what `cache-control` says. tag: an `etag`, with its quotes, or nothing. headers: further ones."""
+
+    body: bytes
+    content_type: str = JSON_TYPE
+    cache: str = "no-cache"
+    tag: str = ""
+    headers: tuple[tuple[str, str], ...] = ()
+
+
+class NoPage(Exception):
+    """There is none. sentence: why, for whoever asked. retry_after_s: when asking again may help."""
+
+    def __init__(self, status: HTTPStatus, sentence: str, *, retry_after_s: int | None = None) -> None:
+        super().__init__(sentence)
+        self.status = status
+        self.sentence = sentence
+        self.retry_after_s = retry_after_s
+
+
+Show: TypeAlias = Callable[[Asked], Awaitable[Page]]
+"""Makes a page. Raises NoPage. It is cancelled when it takes longer than a handshake may."""
+
+
+class Route:
+    """path: such as `/players/{name}/races.json`; what is in braces stands for one step of a path, or a part of one."""
+
+    def __init__(self, path: str, show: Show) -> None:
+        steps = re.split(r"\{(\w+)\}", path)
+        self._pattern = re.compile("".join(f"(?P<{step}>[^/]+)" if odd % 2 else re.escape(step) for odd, step in enumerate(steps)))
+        self.show = show
+
+    def match(self, path: str) -> dict[str, str] | None:
+        """The values as they stand in the path, or None where it is another's."""
+        found = self._pattern.fullmatch(path)
+        return found.groupdict() if found is not None else None
+
+
+class Site:
+    """All pages of a server."""
+
+    def __init__(self, routes: Sequence[Route] = ()) -> None:
+        self._routes = tuple(routes)
+        self._rates = AddressRates(rate=PAGES_A_SECOND, burst=PAGES_AT_ONCE)
+
+    async def answer(self, connection: PeerConnection, request: Request, *, secure: bool) -> Response | None:
+        """The answer to a request that is not for a WebSocket, or None for one that is. secure: it came over TLS."""
+        path = request.path.partition("?")[0]
+        reads = request.method in ("GET", "HEAD")
+        # A monitor is told that the server is well whatever else it says.
+        if path == "/healthz" and reads:
+            response = _response(HTTPStatus.OK, Page(b"ok\n", TEXT_TYPE, "no-store"))
+        elif refusal := _REFUSALS.get(connection.entry):
+            status, sentence = refusal
+            response = _response(status, Page(sentence.encode(), TEXT_TYPE, "no-store"))
+        elif "websocket" in (value.lower() for value in request.headers.get_all("Upgrade")):
+            return None
+        elif not reads:
+            refused = NoPage(HTTPStatus.METHOD_NOT_ALLOWED, "Pages are for reading alone: ask with GET.")
+            response = _problem(refused)
+            response.headers["Allow"] = "GET, HEAD"
+        elif path == "/" and not _wants_html(request):
+            welcome = _WELCOME.format(scheme="wss" if secure else "ws")
+            response = _response(HTTPStatus.OK, Page(welcome.encode(), TEXT_TYPE, headers=VARIES))
+        else:
+            response = await self._page(connection, request)
+        if request.method == "HEAD":
+            response.body = b""
+        return response
+
+    async def _page(self, connection: PeerConnection, request: Request) -> Response:
+        try:
+            show, asked = self._find(request.path)
+            if not self._rates.allow(connection.remote_host, trio.current_time()):
+                raise NoPage(HTTPStatus.TOO_MANY_REQUESTS, "Too many questions from one address; ask more slowly.", retry_after_s=1)
+            page = await show(asked)
+            known = page.tag and page.tag in (tag.strip() for tag in request.headers.get("If-None-Match", "").split(","))
+            return _response(HTTPStatus.NOT_MODIFIED, replace(page, body=b"")) if known else _response(HTTPStatus.OK, page)
+        except NoPage as refused:
+            return _problem(refused)
+        except Exception:
+            # The supervisor of every page: the library would say that a WebSocket failed.
+            logger.exception("the page %s could not be made", request.path)
+            return _problem(NoPage(HTTPStatus.INTERNAL_SERVER_ERROR, "Something went wrong on the server; its log says what."))
+
+    def _find(self, target: str) -> tuple[Show, Asked]:
+        """Raises NoPage."""
+        if len(target) > TARGET_CHARACTERS:
+            raise NoPage(HTTPStatus.REQUEST_URI_TOO_LONG, "That address is longer than any page's.")
+        if _BAD_PERCENT.search(target):
+            raise _unreadable()
+        path, _, query = target.partition("?")
+        for route in self._routes:
+            values = route.match(path)
+            if values is not None:
+                return route.show, Asked({name: _decoded(value) for name, value in values.items()}, _query(query))
+        raise NoPage(HTTPStatus.NOT_FOUND, "There is nothing here.")
+
+
+def _wants_html(request: Request) -> bool:
+    return any("text/html" in value for value in request.headers.get_all("Accept"))
+
+
+def _decoded(text: str) -> str:
+    try:
+        decoded = urllib.parse.unquote(text, errors="strict")
+    except UnicodeDecodeError:
+        raise _unreadable() from None
+    if not decoded.isprintable():
+        raise _unreadable()
+    return decoded
+
+
+def _query(text: str) -> dict[str, str]:
+    fields = [field.partition("=") for field in text.split("&") if field]
+    if len(fields) > QUERY_FIELDS:
+        raise NoPage(HTTPStatus.BAD_REQUEST, "That address asks for too much at once.")
+    # A plus sign is a space here, and only here.
+    pairs = [(_decoded(name.replace("+", " ")), _decoded(value.replace("+", " "))) for name, _, value in fields]
+    query = dict(pairs)
+    if len(query) < len(pairs):
+        raise NoPage(HTTPStatus.BAD_REQUEST, "That address says the same thing twice.")
+    return query
+
+
+def _unreadable() -> NoPage:
+    return NoPage(HTTPStatus.BAD_REQUEST, "That address is not readable text in UTF-8 with percent signs.")
+
+
+def _problem(refused: NoPage) -> Response:
+    response = _response(refused.status, Page(msgspec.json.encode(Problem(error=refused.sentence)) + b"\n", cache="no-store"))
+    if refused.retry_after_s is not None:
+        response.headers["Retry-After"] = str(refused.retry_after_s)
+    return response
+
+
+def _response(status: HTTPStatus, page: Page) -> Response:
+    headers = Headers(
+        {
+            "Date": formatdate(usegmt=True),
+            "Connection": "close",
+            "Content-Length": str(len(page.body)),
+            "Content-Type": page.content_type,
+            "Cache-Control": page.cache,
+            # What a player has called himself must not become a script because a browser takes the page for something else.
+            "X-Content-Type-Options": "nosniff",
+            "Access-Control-Allow-Origin": "*",
+        }
+    )
+    if page.tag:
+        headers["ETag"] = page.tag
+    for name, value in page.headers:
+        headers[name] = value
+    if status is HTTPStatus.NOT_MODIFIED:
+        # It would be read as the length of what is known already.
+        del headers["Content-Length"]
+    return Response(status.value, status.phrase, headers, page.body)

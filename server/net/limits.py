@@ -1,8 +1,12 @@
-"""How much one connection may ask for: a token bucket, pure."""
+"""How much one connection or one address may ask for, and how often the log is told of what happens too often. Pure."""
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from enum import Enum, auto
+
+from server.bucket import Bucket
+from server.net.admission import place_of
 
 
 class Verdict(Enum):
@@ -18,26 +22,66 @@ class Verdict(Enum):
 class RateLimit:
     """`rate` messages a second, `burst` at once. Who goes on after being told loses the connection after another `burst` messages."""
 
-    __slots__ = ("_burst", "_excess", "_last", "_rate", "_tokens")
+    __slots__ = ("_bucket", "_burst", "_excess")
 
     def __init__(self, *, rate: float, burst: int) -> None:
-        self._rate = rate
+        self._bucket = Bucket(rate=rate, burst=burst)
         self._burst = burst
-        self._tokens = float(burst)
-        self._last = 0.0
         self._excess = 0
 
     def judge(self, now: float) -> Verdict:
         """One message has come. now: seconds of any clock that does not go back."""
-        self._tokens = min(self._tokens + (now - self._last) * self._rate, self._burst)
-        self._last = now
-        if self._tokens >= 1:
+        if self._bucket.take(now):
             # Who has been quiet for a while is forgiven.
-            if self._tokens >= self._burst / 2:
+            if self._bucket.tokens + 1 >= self._burst / 2:
                 self._excess = 0
-            self._tokens -= 1
             return Verdict.PASS
         self._excess += 1
         if self._excess > self._burst:
             return Verdict.CLOSE
         return Verdict.TELL if self._excess == 1 else Verdict.DROP
+
+
+class Seldom:
+    """Counts what may happen a thousand times a second and says when the log is to hear of it: at once, then once in `every_s`."""
+
+    __slots__ = ("_count", "_every_s", "_told_at")
+
+    def __init__(self, every_s: float) -> None:
+        self._every_s = every_s
+        self._told_at: float | None = None
+        self._count = 0
+
+    def happened(self, now: float) -> int:
+        """How often it has happened since it was last told, if it is to be told now, else 0. now: as in `RateLimit.judge`."""
+        self._count += 1
+        if self._told_at is not None and now < self._told_at + self._every_s:
+            return 0
+        self._told_at = now
+        count, self._count = self._count, 0
+        return count
+
+
+ADDRESSES = 4096
+"""Addresses that are remembered. The one not heard of for longest is forgotten for a new one; it begins anew when it comes again."""
+
+
+class AddressRates:
+    """A bucket for each of the addresses that were heard of last, as `admission` counts them; none for those of this machine."""
+
+    def __init__(self, *, rate: float, burst: int, addresses: int = ADDRESSES) -> None:
+        self._rate = rate
+        self._burst = burst
+        self._addresses = addresses
+        self._limits: OrderedDict[str, RateLimit] = OrderedDict()
+
+    def allow(self, host: str, now: float) -> bool:
+        """Whether one more may come from this host, by its numeric address. now: as in `RateLimit.judge`."""
+        place = place_of(host)
+        if place is None:
+            return True
+        limit = self._limits.pop(place, None) or RateLimit(rate=self._rate, burst=self._burst)
+        self._limits[place] = limit
+        if len(self._limits) > self._addresses:
+            self._limits.popitem(last=False)
+        return limit.judge(now) is Verdict.PASS

@@ -8,16 +8,20 @@ import ssl
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
+from http import HTTPStatus
 from typing import Any, cast
 
 import trio
+from websockets.http11 import Request, Response
 from websockets.trio.server import serve
-from websockets.typing import Origin, Subprotocol
+from websockets.typing import Subprotocol
 
 from protocol.codec import MAX_CLIENT_MESSAGE, SUBPROTOCOLS
+from server.net.admission import Admission
 from server.net.connection import PeerConnection
 from server.net.dispatch import Dispatch
-from server.net.http import answer
+from server.net.http import Site
+from server.net.origins import Origins
 from server.net.stream import SocketListener
 
 PING_INTERVAL_S = 5.0
@@ -42,11 +46,13 @@ async def listening(
     port: int,
     tls: ssl.SSLContext | None,
     origins: Sequence[str],
+    admission: Admission,
+    site: Site | None = None,
 ) -> AsyncIterator[int]:
-    """Accept connections inside the context; gives the port (the one chosen, where `port` is 0).
+    """Accept connections inside the context, as many as `admission` lets in; gives the port (the one chosen, where `port` is 0).
 
-    origins: web origins beside none at all that may connect (a program sends none, a browser always does). On leaving, every client is
-    told with close code 1001. Raises AddressUnavailable.
+    origins: of web pages that may connect, beside the server's own and whoever names none (a browser always does). site: the pages for who
+    asks by plain HTTP. On leaving, every client is told with close code 1001. Raises AddressUnavailable.
     """
     try:
         listeners = await trio.open_tcp_listeners(port, host=host, backlog=BACKLOG)
@@ -58,7 +64,9 @@ async def listening(
         for listener in listeners[1:]:
             await listener.aclose()
         del listeners[1:]
-    async with serving(dispatch, [SocketListener(listener.socket) for listener in listeners], tls=tls, origins=origins):
+    async with serving(
+        dispatch, [SocketListener(listener.socket, admission) for listener in listeners], tls=tls, origins=origins, site=site
+    ):
         yield chosen
 
 
@@ -69,6 +77,7 @@ async def serving(
     *,
     tls: ssl.SSLContext | None = None,
     origins: Sequence[str] = (),
+    site: Site | None = None,
 ) -> AsyncIterator[None]:
     """The same on listeners that are there already."""
     async with trio.open_nursery() as nursery:
@@ -79,9 +88,8 @@ async def serving(
                 cast(Any, dispatch.visit),
                 listeners=cast(Any, list(listeners)),
                 create_connection=cast(Any, partial(PeerConnection, dispatch=dispatch)),
-                process_request=cast(Any, answer),
+                process_request=cast(Any, partial(_answer, site=site or Site(), origins=Origins(origins), secure=tls is not None)),
                 ssl=tls,
-                origins=[None, *(Origin(origin) for origin in origins)],
                 subprotocols=[Subprotocol(name) for name in SUBPROTOCOLS],
                 # Compression would cost memory and time a connection, and mix secrets with text that an enemy chooses.
                 compression=None,
@@ -101,6 +109,13 @@ async def serving(
                 with trio.move_on_after(STOPPING_S, shield=True):
                     await server.aclose(reason="the server stops")
             nursery.cancel_scope.cancel()
+
+
+async def _answer(connection: PeerConnection, request: Request, *, site: Site, origins: Origins, secure: bool) -> Response | None:
+    response = await site.answer(connection, request, secure=secure)
+    if response is None and not origins.admit(request.headers):
+        return connection.respond(HTTPStatus.FORBIDDEN, "Pages from elsewhere may not connect here; the host can allow it with --origin.\n")
+    return response
 
 
 class AddressUnavailable(Exception):

@@ -7,15 +7,29 @@
 from __future__ import annotations
 
 import errno
+import logging
 import socket
 from typing import Any
 
 import trio
 
+from server.net.admission import Admission, Entry, Ticket
+from server.net.limits import Seldom
+
+logger = logging.getLogger("carpet.net")
+
+SHORTAGE_S = 0.1
+"""Seconds until the next try where the system has no descriptor or no memory for one more connection."""
+
+TOLD_EVERY_S = 60.0
+"""Seconds between two lines of the log about connections that could not be taken."""
+
 RECEIVE_BYTES = 8192
 """Read at once: twice the largest message a client may send."""
 
 _GONE = (errno.EBADF, errno.ENOTSOCK)
+
+_SHORT = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOBUFS)
 
 # What accept() reports of the connection it was about to give, by accept(2): the next one may be well.
 _NEXT_PLEASE = frozenset(
@@ -42,13 +56,14 @@ _NEXT_PLEASE = frozenset(
 
 
 class SocketStream(trio.abc.HalfCloseableStream):
-    """A connected, non-blocking stdlib socket as a Trio stream. It owns the socket."""
+    """A connected, non-blocking stdlib socket as a Trio stream. It owns the socket, and the ticket with which it was let in."""
 
-    def __init__(self, sock: socket.socket) -> None:
+    def __init__(self, sock: socket.socket, ticket: Ticket | None = None) -> None:
         sock.setblocking(False)
         if sock.family in (socket.AF_INET, socket.AF_INET6):
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._socket = sock
+        self.ticket = ticket
         self._sending = trio.Lock()
         self._peer: Any = sock.getpeername() if sock.family in (socket.AF_INET, socket.AF_INET6) else None
 
@@ -116,31 +131,62 @@ class SocketStream(trio.abc.HalfCloseableStream):
         if self._socket.fileno() != -1:
             trio.lowlevel.notify_closing(self._socket)
             self._socket.close()
+            if self.ticket is not None:
+                self.ticket.hand_back()
         await trio.lowlevel.checkpoint()
 
 
 class SocketListener(trio.abc.Listener[SocketStream]):
-    """Accepts on a listening Trio socket."""
+    """Accepts on a listening Trio socket. admission: who counts the connections; None for no limit."""
 
-    def __init__(self, listening: trio.socket.SocketType) -> None:
+    def __init__(self, listening: trio.socket.SocketType, admission: Admission | None = None) -> None:
         self.socket = listening
+        self._admission = admission
+        self._short = Seldom(TOLD_EVERY_S)
+        self._too_many = Seldom(TOLD_EVERY_S)
 
     async def accept(self) -> SocketStream:
         while True:
             try:
-                accepted, _ = await self.socket.accept()
+                accepted, address = await self.socket.accept()
             except OSError as error:
                 if error.errno in _GONE:
                     raise trio.ClosedResourceError from error
                 if error.errno in _NEXT_PLEASE:
                     continue
-                raise
+                if error.errno not in _SHORT:
+                    raise
+                # Whoever has come waits in the kernel's queue until somebody leaves. Trio would wait too, with a traceback each time.
+                if count := self._short.happened(trio.current_time()):
+                    logger.warning("no connection can be accepted (%s, %d times); trying again", error.strerror, count)
+                await trio.sleep(SHORTAGE_S)
+                continue
             sock = socket.socket(accepted.family, accepted.type, accepted.proto, fileno=accepted.detach())
+            ticket = self._ticket(address)
             try:
-                return SocketStream(sock)
+                if ticket is None or ticket.entry is not Entry.TURNED_AWAY:
+                    return SocketStream(sock, ticket)
             except OSError:
                 # Gone again before it could be set up.
-                sock.close()
+                pass
+            sock.close()
+            if ticket is not None:
+                ticket.hand_back()
+
+    def _ticket(self, address: Any) -> Ticket | None:
+        if self._admission is None:
+            return None
+        ticket = self._admission.enter(address[0] if isinstance(address, tuple) else "")
+        if ticket.entry is not Entry.ADMITTED and (count := self._too_many.happened(trio.current_time())):
+            logger.warning(
+                "%d refused, the last from %s, with %d connections there: --max-connections is %d, --max-connections-per-address %d",
+                count,
+                ticket.place or "this machine",
+                self._admission.inside,
+                self._admission.most,
+                self._admission.most_per_address,
+            )
+        return ticket
 
     async def aclose(self) -> None:
         self.socket.close()

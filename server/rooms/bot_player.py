@@ -14,7 +14,7 @@ import trio
 
 from protocol.client_messages import Move, Rematch
 from protocol.errors import ErrorCode, Refusal
-from protocol.server_messages import CurrentView, Dealt, PlayerView, Result, Room
+from protocol.server_messages import CurrentView, Dealt, Error, PlayerView, Result, Room
 from protocol.views import View
 from server.bots.house import HouseBot
 from server.rooms.member import PlayerName
@@ -63,6 +63,7 @@ class BotPlayer:
         self._view: View | None = None
         self._starts_in_s = 0.0
         self._again = False
+        self._done = False
         self._news = trio.Event()
 
     @property
@@ -74,6 +75,7 @@ class BotPlayer:
             case Room(race=race):
                 self._race = race
                 self._view = None
+                self._done = self._again = False
                 self._strategy = self._bot.make(self._rules, self._random.getrandbits(32))
             case Dealt(seat=seat, view=view, starts_in_ms=starts_in_ms):
                 self._seat, self._ply, self._view = seat, 0, view
@@ -81,9 +83,13 @@ class BotPlayer:
             case PlayerView(ply=ply, view=view, state=state):
                 self._ply, self._view = ply, view if state == "racing" else None
             case CurrentView(race=race, seat=seat, ply=ply, view=view, state=state):
-                self._race, self._seat, self._ply, self._view = race, seat, ply, view if state == "racing" else None
+                self._race, self._seat, self._ply = race, seat, ply
+                self._view = view if state == "racing" and not self._done else None
             case Result(record=record):
                 self._race, self._view, self._again = record.race, None, True
+            case Error(code=ErrorCode.RACE_OVER):
+                # Somebody has won, and his seat is racing on paper until the race is settled: no later move of his can count either.
+                self._done, self._view = True, None
             case _:
                 return
         self._news.set()

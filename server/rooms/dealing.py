@@ -26,7 +26,7 @@ ATTEMPTS: Final = 2
 
 
 class DealFinder:
-    """Satisfies `server.rooms.room.FindDeal` by its `find`."""
+    """Satisfies `server.rooms.ports.FindDeal` by its `find`."""
 
     def __init__(self, workers: Workers) -> None:
         self._workers = workers

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
+from protocol.errors import CloseCode
 from server.rooms.outgoing import Outgoing
 
 
@@ -25,3 +26,10 @@ class Member(Protocol):
     @property
     def round_trip_ms(self) -> int | None:
         """The round trip as measured by now; None before the first measurement. A bot's is 0."""
+
+
+class Line(Member, Protocol):
+    """A member that can be told to go."""
+
+    def shut(self, code: CloseCode, reason: str) -> None:
+        """Close the line, some time soon. Never blocks."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from protocol.codec import encode
-from protocol.server_messages import ServerMessage
+from protocol.errors import Refusal
+from protocol.server_messages import Error, ServerMessage
 
 
 class Outgoing:
@@ -22,3 +23,8 @@ class Outgoing:
         if payload is None:
             payload = self._payloads[subprotocol] = encode(self.message, subprotocol)
         return payload
+
+
+def refused(refusal: Refusal, ref: int) -> Outgoing:
+    """The answer to the request that has this `ref`, or 0 where none is meant: why it was refused."""
+    return Outgoing(Error(code=refusal.code, fault=refusal.fault, message=refusal.sentence, path=refusal.path, ref=ref))

@@ -6,17 +6,25 @@ says so once, with `on_change`.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator
 
 import trio
 
 from protocol.errors import ErrorCode, Refusal
 from protocol.views import RaceOptions
+from server.race.rating import Rating
 from server.rooms.bot_player import THOUGHTS
 from server.rooms.clock import Clock
 from server.rooms.codes import new_code, read_code
-from server.rooms.room import Close, FindDeal, Journal, Room, RoomPorts
-from server.store.port import RunningRace
+from server.rooms.owed import Owed
+from server.rooms.ports import FindDeal, Journal, RatingChanges, RoomPorts
+from server.rooms.requests import Close
+from server.rooms.room import Room
+from server.store.port import Entry
+from server.store.replay import RunningRoom
+
+logger = logging.getLogger("carpet.rooms")
 
 
 class Rooms:
@@ -31,12 +39,13 @@ class Rooms:
         software: str,
         journal: Journal,
         find_deal: FindDeal,
+        rating_changes: RatingChanges,
         keeps: bool = False,
         max_rooms: int = 20_000,
         bots_wait: bool = True,
     ) -> None:
-        """entropy(n): n random bytes fit for secrets. find_deal: for races that want a winnable one. keeps: races go on with the next
-        server.
+        """entropy(n): n random bytes fit for secrets. find_deal: for races that want a winnable one. rating_changes: asked of races that
+        count, once they are kept. keeps: races go on with the next server.
 
         max_rooms: past it, opening is refused with `server/full`.
         """
@@ -49,12 +58,16 @@ class Rooms:
         self._stopping = False
         self._emptied = trio.Event()
         self._listeners: list[Callable[[], None]] = []
+        self._seat_listeners: list[Callable[[Room, str], None]] = []
+        self._rating_listeners: list[Callable[[str, Rating], None]] = []
+        self._owed = Owed(nursery, journal)
         self._ports = RoomPorts(
             clock=clock,
             entropy=entropy,
             owner=self,
             journal=journal,
             keeps=keeps,
+            rating_changes=rating_changes,
             find_deal=find_deal,
             bots_wait=bots_wait,
             thoughts=trio.CapacityLimiter(THOUGHTS),
@@ -78,13 +91,13 @@ class Rooms:
             code = new_code(self._entropy)
         return self._start(Room(code=code, options=options, ports=self._ports))
 
-    def go_on(self, running: RunningRace) -> None:
+    def go_on(self, left: RunningRoom) -> None:
         """A room in which a race of an earlier server goes on. Raises ValueError, with a sentence, for one that cannot."""
-        opened = running.opened
+        opened = left.running.opened
         if opened.room in self._rooms:
             raise ValueError(f"there is another race in room {opened.room}")
         try:
-            room = Room(code=opened.room, options=opened.options, ports=self._ports, running=running)
+            room = Room(code=opened.room, options=opened.options, ports=self._ports, left=left)
         except (Refusal, LookupError, ValueError) as error:
             raise ValueError(f"its commands cannot be taken again: {error}") from error
         self._start(room)
@@ -111,13 +124,26 @@ class Rooms:
         """Call `listener` whenever a room was opened, closed or changed in its seats or phase. It must not block or raise."""
         self._listeners.append(listener)
 
+    def on_seat(self, listener: Callable[[Room, str], None]) -> None:
+        """Call `listener` with room and player whenever somebody takes a seat or is about to. It must not block or raise."""
+        self._seat_listeners.append(listener)
+
+    def on_rated(self, listener: Callable[[str, Rating], None]) -> None:
+        """Call `listener` with a player's id and his rating whenever a race has changed it. It must not block or raise."""
+        self._rating_listeners.append(listener)
+
     async def stop(self) -> None:
-        """Open no more rooms and close those there are; returns when the last one has told its members."""
+        """Open no more rooms and close those there are; returns when the last one has told its members, and what is owed to the journal
+        was tried once more.
+        """
         self._stopping = True
         for room in list(self._rooms.values()):
             await room.tell(Close(self._ports.clock.now_ms()))
         if self._rooms:
             await self._emptied.wait()
+        await self._owed.pay()
+        if self._owed:
+            logger.error("ends of races that could not be kept: %d; the next server goes on with them", len(self._owed))
 
     async def _run(self, room: Room) -> None:
         try:
@@ -141,6 +167,8 @@ class Rooms:
             raise Refusal(ErrorCode.ROOM_CLOSED)
         self._seated[player] = room
         self._players[room].add(player)
+        for listener in self._seat_listeners:
+            listener(room, player)
 
     def seat_left(self, room: Room, player: str) -> None:
         if room in self._players:
@@ -153,3 +181,10 @@ class Rooms:
         del room
         for listener in self._listeners:
             listener()
+
+    def owe(self, entries: tuple[Entry, ...]) -> None:
+        self._owed.add(entries)
+
+    def rated(self, player: str, rating: Rating) -> None:
+        for listener in self._rating_listeners:
+            listener(player, rating)

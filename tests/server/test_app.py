@@ -3,20 +3,29 @@
 from __future__ import annotations
 
 import math
+import resource
+import sys
+from pathlib import Path
 
 import pytest
 import trio
 from websockets.trio.client import connect
 from websockets.typing import Subprotocol
 
+from client.server_process import server_environment
+from protocol.client_messages import FollowLobby, Resign
 from protocol.codec import MSGPACK
 from protocol.record import check_deal, digest
-from protocol.server_messages import Result, Started
+from protocol.server_messages import Lobby, Ratings, Result, Started
+from protocol.views import SeatRating
 from server.app import SOFTWARE, running
 from server.config import BadSettings, Settings
 from server.net.listener import AddressUnavailable
 from server.race.audit import audit
+from server.race.commands import GetReady, PlayMove, TakeSeat
+from server.store.database import open_database
 from tests.server.net.wire import Client
+from tests.server.store.keeping import made, opened, taken, write
 
 
 @pytest.mark.e2e
@@ -48,6 +57,66 @@ async def test_a_race_against_a_bot_over_a_real_socket_gives_a_record_that_holds
 
 
 @pytest.mark.e2e
+async def test_two_players_race_for_ratings_over_real_sockets_and_see_them_everywhere() -> None:
+    async with (
+        running(Settings(port=0, rate=1e6, burst=1_000_000, database="memory")) as url,
+        connect(url, subprotocols=[Subprotocol(MSGPACK)]) as one,
+        connect(url, subprotocols=[Subprotocol(MSGPACK)]) as other,
+    ):
+        ann, bob = Client(one), Client(other)
+        assert [(await client.hello(name)).rating for client, name in ((ann, "Ann"), (bob, "Bob"))] == [None, None]
+        await bob.join((await ann.open(countdown_s=1)).code)
+        for client in (ann, bob):
+            await client.ready()
+        for client in (ann, bob):
+            await client.hear_of(Started)
+        await bob.say(Resign(race=1, seat=1))
+        for client in (ann, bob):
+            assert (await client.hear_of(Result)).record.rated
+            assert (await client.hear_of(Ratings)).seats == (SeatRating(before=1000, after=1138), SeatRating(before=1000, after=927))
+        assert (await ann.join(ann.room.code if ann.room else "")).ratings[0].after == 1138
+        await ann.say(FollowLobby())
+        lobby = await ann.hear_of(Lobby)
+        while lobby.ratings != (1138, 927):
+            lobby = await ann.hear_of(Lobby)
+        assert bob.welcome is not None
+        async with connect(url, subprotocols=[Subprotocol(MSGPACK)]) as again:
+            assert (await Client(again).hello("Bob", bob.welcome.token)).rating == 927
+            ran = await trio.run_process([sys.executable, "-m", "client.cli", "ladder", url], capture_stdout=True, env=server_environment())
+            assert ran.stdout.decode().splitlines() == [
+                "place  rating  races  player",
+                "    1    1138      1  Ann",
+                "    2     927      1  Bob",
+            ]
+
+
+@pytest.mark.e2e
+@pytest.mark.parametrize("seated", ["ann", "nobody"])
+async def test_a_race_that_cannot_go_on_is_in_its_players_history_and_keeps_no_server_from_starting(tmp_path: Path, seated: str) -> None:
+    where = str(tmp_path / "carpet.sqlite3")
+    store = open_database(where)
+    race = "ABCDEF-1-00ff00ff00ff"
+    commands = (TakeSeat("ann", "Ann"), TakeSeat(seated, "Bob"), GetReady(0, bytes(16)), GetReady(1, bytes(16)), PlayMove(0, 9, "s"))
+    write(store, made("ann"), opened(race), *(taken(race, number, command) for number, command in enumerate(commands, 1)))
+    store.close()
+    async with running(Settings(port=0, database=where)):
+        pass
+    store = open_database(where)
+    assert store.running().races == ()
+    status = store.race_status(race)
+    assert status is not None
+    assert status.phase == "aborted"
+    history = store.history("ann", limit=5)
+    if seated == "ann":
+        assert [(line.race, line.aborted) for line in history] == [(race, status.reason)] * 2
+        assert [seat.name for seat in history[0].seats] == ["Ann", "Bob"]
+    else:
+        # Who sat there is not known to the store: the line is given up, not the start.
+        assert history == ()
+    store.close()
+
+
+@pytest.mark.e2e
 async def test_an_ipv6_address_is_written_as_one() -> None:
     try:
         async with running(Settings(host="::1", port=0)) as url:
@@ -66,6 +135,18 @@ async def test_cancelling_a_server_leaves_no_task_behind() -> None:
     assert scope.cancelled_caught
 
 
+@pytest.mark.e2e
+async def test_a_wish_for_more_connections_than_there_can_be_is_told_to_the_host(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(resource, "getrlimit", lambda which: (1000, 1000))
+    async with running(Settings(port=0)), running(Settings(port=0, max_connections=1)):
+        assert caplog.records == []
+        async with running(Settings(port=0, max_connections=900)):
+            (record,) = caplog.records
+            assert record.getMessage() == "at most 836 connections, not 900: the system lets this process open no more files"
+
+
 @pytest.mark.parametrize(
     ("settings", "option"),
     [
@@ -79,6 +160,8 @@ async def test_cancelling_a_server_leaves_no_task_behind() -> None:
         ({"rate": math.inf}, "--rate"),
         ({"burst": 0}, "--burst"),
         ({"max_rooms": 0}, "--max-rooms"),
+        ({"max_connections": 0}, "--max-connections is"),
+        ({"max_connections_per_address": -1}, "--max-connections-per-address is"),
     ],
 )
 def test_settings_that_cannot_be_name_the_option_to_change(settings: dict[str, object], option: str) -> None:

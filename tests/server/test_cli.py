@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import os
 import re
+import resource
 import signal
 import socket
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from urllib.request import urlopen
 
@@ -19,7 +20,7 @@ from typer.testing import CliRunner, Result
 
 from protocol import __version__
 from protocol.fairness import named_seed
-from protocol.record import sealed, to_json
+from protocol.record import LONGEST_RECORD, sealed, to_json
 from protocol.views import RaceOptions
 from server.cli import app, main
 from server.race.commands import GetReady, PlayMove, ResignSeat, TakeSeat
@@ -30,8 +31,8 @@ VECTORS = Path(__file__).parents[1] / "data" / "vectors"
 START = 1_700_000_000_000
 
 
-def run(*arguments: str, stdin: str | bytes = "") -> Result:
-    return CliRunner().invoke(app, list(arguments), input=stdin)
+def run(*arguments: str, stdin: str | bytes = "", columns: int | None = None) -> Result:
+    return CliRunner().invoke(app, list(arguments), input=stdin, **({} if columns is None else {"terminal_width": columns}))
 
 
 def complaint(result: Result) -> str:
@@ -99,6 +100,8 @@ def test_walk_prints_the_checked_walks(row: dict[str, object]) -> None:
         (("serve", "--tls-cert", "cert.pem"), "--tls-cert and --tls-key go together"),
         (("serve", "--rate", "nan"), "--rate is a number above 0"),
         (("serve", "--max-rooms", "0"), "--max-rooms is at least 1"),
+        (("serve", "--max-connections", "0"), "--max-connections is at least 1"),
+        (("serve", "--max-connections-per-address", "-1"), "--max-connections-per-address is at least 1, or 0 for no limit"),
     ],
 )
 def test_what_cannot_be_is_said_in_one_sentence_with_status_2(arguments: tuple[str, ...], said: str) -> None:
@@ -155,13 +158,22 @@ def test_every_command_has_help(command: tuple[str, ...]) -> None:
         assert "Usage" in result.stdout
 
 
+@pytest.mark.parametrize("command", [(), ("rules",), ("db",)])
+def test_no_command_is_told_of_with_half_a_sentence(command: tuple[str, ...]) -> None:
+    listed = run(*command, "--help", columns=80).stdout.partition("Commands:")[2]
+    assert listed.count(".\n") >= 3
+    assert "..." not in listed
+
+
 # ---- verify
 
 
 @pytest.fixture(scope="module")
 def record_text() -> str:
     """A race of two: the first plays forty moves and more, the second gives up."""
-    race = Race(room="ABCDEF", number=1, options=RaceOptions(deal="for the tests"), secret=bytes(32), software="test")
+    race = Race(
+        race_id="ABCDEF-1-00", room="ABCDEF", number=1, options=RaceOptions(deal="for the tests"), secret=bytes(32), software="test"
+    )
     for number, name in enumerate(("Ann", "Bob")):
         race.apply(TakeSeat(name, name), START)
         race.apply(GetReady(number, bytes(16)), START)
@@ -246,6 +258,15 @@ def test_every_single_character_changed_is_found_or_leaves_the_same_record(recor
     assert sealed(record) == record
 
 
+def test_what_is_longer_than_any_record_is_not_read_to_its_end(tmp_path: Path) -> None:
+    file = tmp_path / "endless.json"
+    with file.open("wb") as endless:
+        endless.truncate(2**40)
+    for result in (run("verify", str(file)), run("verify", "-", stdin=" " * (LONGEST_RECORD + 1))):
+        assert result.exit_code == 1
+        assert complaint(result).endswith("not a true record: it is larger than 8 MiB")
+
+
 def test_a_file_that_is_not_there_is_said_so(tmp_path: Path) -> None:
     result = run("verify", str(tmp_path / "missing.json"))
     assert result.exit_code == 1
@@ -300,6 +321,26 @@ def test_serve_stops_when_standard_input_ends_if_told_so() -> None:
         process.stdin.close()
         process.stdin = None
         assert process.wait(timeout=30) == 0
+
+
+@pytest.mark.e2e
+def test_serve_takes_all_the_descriptors_it_may_have_and_outlives_it_when_there_are_none() -> None:
+    before, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    few = {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (min(before, 256), hard))}
+    with server("--port", "0", "--database", "memory", "--log-level", "warning", **few) as (process, line):
+        assert resource.prlimit(process.pid, resource.RLIMIT_NOFILE)[0] == hard
+        resource.prlimit(process.pid, resource.RLIMIT_NOFILE, (30, 30))
+        port = int(line.rpartition(":")[2])
+        assert process.stderr is not None
+        with ExitStack() as crowd:
+            for _ in range(60):
+                crowd.enter_context(socket.create_connection(("127.0.0.1", port)))
+            assert "no connection can be accepted (Too many open files, 1 times); trying again" in process.stderr.readline()
+        with urlopen(f"http://127.0.0.1:{port}/healthz", timeout=30) as response:
+            assert response.read() == b"ok\n"
+        process.terminate()
+        assert process.communicate(timeout=30) == ("", "")
+        assert process.returncode == 0
 
 
 @pytest.mark.e2e

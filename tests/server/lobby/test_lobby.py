@@ -10,6 +10,7 @@ from trio.testing import MockClock, wait_all_tasks_blocked
 
 from protocol.errors import CloseCode
 from protocol.server_messages import Lobby as LobbyMessage
+from protocol.server_messages import Said
 from protocol.views import RaceOptions
 from server.lobby.lobby import INTERVAL_S, LISTED, Lobby
 from server.lobby.players import Players
@@ -18,6 +19,7 @@ from server.rooms.registry import Rooms
 from server.store.journal import Journal
 from server.store.memory import MemoryStore
 from tests.server.rooms.playing import Table
+from tests.server.store.keeping import worth
 
 
 class Follower:
@@ -52,7 +54,8 @@ class Hall:
         journal = Journal(store)
         nursery.start_soon(journal.run)
         self.players = Players(entropy=self.table.entropy, store=store, journal=journal, clock=self.table.clock)
-        self.lobby = Lobby(self.table.rooms, self.players)
+        self.table.rooms.on_rated(self.players.rated)
+        self.lobby = Lobby(self.table.rooms, self.players, self.table.clock)
         nursery.start_soon(self.lobby.run)
 
     @property
@@ -163,14 +166,112 @@ async def test_the_counts_are_exact_where_the_lists_are_cut(autojump_clock: Mock
     assert (len(state.races), state.races_open) == (LISTED, LISTED + 30)
 
 
-async def test_moves_and_chat_do_not_wake_the_lobby(autojump_clock: MockClock, hall: Hall) -> None:
+async def test_moves_that_bring_nothing_home_and_chat_do_not_wake_the_lobby(autojump_clock: MockClock, hall: Hall) -> None:
     table = hall.table
     ann = table.guest("Ann")
     room = await table.racing(ann)
     await trio.sleep(2)
     follower = Follower()
     hall.lobby.follow(follower)
-    ann.move(room)
-    ann.say(room, "hm")
+    ann.move(room, "s")
+    ann.phrase(room, "ouch")
     await trio.sleep(2)
+    assert (ann.ply, len(ann.all(Said))) == (1, 1)
     assert len(follower.heard) == 1
+
+
+async def test_races_that_are_being_run_are_listed_the_closest_first_while_they_are_public(autojump_clock: MockClock, hall: Hall) -> None:
+    table, ann = hall.table, Follower()
+    hall.lobby.follow(ann)
+    first = await table.racing(table.guest("A"), table.guest("B"), deal="143")
+    second = await table.racing(table.guest("C"), table.guest("D"), deal="143")
+    await table.racing(table.guest("E"), table.guest("F"), public=False)
+    await trio.sleep(2)
+    leader = table.guests[0]
+    assert leader.view is not None
+    leader.move(first, next(move for move in leader.view.moves if move != "s"))
+    await trio.sleep(2)
+    assert [info.code for info in ann.last.running] == [second.code, first.code]
+    assert [[seat.home for seat in info.seats] for info in ann.last.running] == [[4, 4], [5, 4]]
+    assert ann.last.races_running == 3
+    assert ann.last.running[0].elapsed_ms >= 1000
+    for guest in table.guests[:2]:
+        guest.stop(first)
+    await trio.sleep(1)
+    assert [info.code for info in ann.last.running] == [second.code]
+
+
+async def test_how_far_races_are_is_told_when_it_has_changed_and_at_most_twice_a_second(autojump_clock: MockClock, hall: Hall) -> None:
+    table, ann = hall.table, Follower()
+    players = [table.guest("A"), table.guest("B")]
+    room = await table.racing(*players, deal="143")
+    await trio.sleep(20)
+    hall.lobby.follow(ann)
+    await trio.sleep(20)
+    heard = len(ann.heard)
+    assert heard == 1
+    for _ in range(20):
+        player = players[0]
+        assert player.view is not None
+        player.move(room)
+        await trio.sleep(0.25)
+    await trio.sleep(2)
+    times = [time for time, _ in ann.heard]
+    assert heard < len(times) <= heard + 11
+    assert all(after - before >= INTERVAL_S - 1e-6 for before, after in pairwise(times[1:]))
+    assert ann.last.running[0].seats[0].home == player.view.home
+
+
+async def test_who_asks_once_is_told_how_far_races_are_now(autojump_clock: MockClock, hall: Hall) -> None:
+    table, ann, bob = hall.table, Follower(), Follower()
+    players = [table.guest("A"), table.guest("B")]
+    room = await table.racing(*players, deal="143")
+    hall.lobby.follow(ann)
+    await trio.sleep(5)
+    assert players[0].view is not None
+    players[0].move(room, next(move for move in players[0].view.moves if move != "s"))
+    await trio.sleep(0.9)
+    state = hall.lobby.latest().message
+    assert isinstance(state, LobbyMessage)
+    # Who follows is told all the same, though somebody else has asked meanwhile.
+    await trio.sleep(0.2)
+    assert ann.last.running[0].seats[0].home == 5
+    hall.lobby.unfollow(ann)
+    for _ in range(3):
+        await trio.sleep(1.5)
+        assert players[1].view is not None
+        players[1].move(room, players[1].view.moves[0])
+        await table.settle()
+        await trio.sleep(1.5)
+        state = hall.lobby.latest().message
+        assert isinstance(state, LobbyMessage)
+        assert state.running[0].seats[1].home == players[1].view.home
+    hall.lobby.follow(bob)
+    assert bob.last.running[0].seats[1].home == players[1].view.home
+
+
+async def test_ratings_stand_beside_the_names_of_players_and_of_open_races(autojump_clock: MockClock, hall: Hall) -> None:
+    ann, bob = [(await hall.players.arrive(name=name, token=None, line=Follower()))[0] for name in ("Ann", "Bob")]
+    hall.players.rated(bob.id, worth(1138))
+    guest = hall.table.guest("Bob")
+    guest.player = bob
+    await hall.table.seated(guest, seats=3, bots=("random",))
+    await hall.table.seated(hall.table.guest("Eve"), seats=2)
+    state = hall.lobby.state()
+    assert (state.players, state.ratings) == ((ann.name, bob.name), (None, 1138))
+    # Of who is not here, like Eve, no rating is known.
+    assert [(race.names, race.rated, race.ratings) for race in state.races] == [
+        (("Bob", "random"), False, (1138, None)),
+        (("Eve",), True, (None,)),
+    ]
+
+
+async def test_a_rating_that_has_changed_is_told_to_the_followers(autojump_clock: MockClock, hall: Hall) -> None:
+    ann, _ = await hall.players.arrive(name="Ann", token=None, line=Follower())
+    follower = Follower()
+    hall.lobby.follow(follower)
+    await trio.sleep(2)
+    hall.players.rated(ann.id, worth(927))
+    hall.players.rated("somebody who is not here", worth(1500))
+    await trio.sleep(2)
+    assert follower.last.ratings == (927,)

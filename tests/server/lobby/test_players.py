@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
+from typing import Any
 
 import pytest
 import trio
+from trio.testing import MockClock
 
 from protocol.errors import CloseCode, ErrorCode, Refusal
 from server.lobby.players import Players
+from server.race.rating import Rating
 from server.rooms.clock import Clock
+from server.rooms.member import PlayerName
 from server.rooms.outgoing import Outgoing
 from server.store.errors import StoreFull
 from server.store.journal import Journal
 from server.store.memory import MemoryStore
+from server.store.port import Entry, Player
+from tests.server.store.keeping import opened, rated_over, worth
 
 
 class Wire:
@@ -54,8 +61,8 @@ async def test_whoever_comes_without_a_token_is_a_new_player(players: Players) -
 async def test_the_token_makes_him_the_same_player_under_whatever_name(players: Players) -> None:
     player, token = await players.arrive(name="Ann", token=None, line=Wire())
     again, same = await players.arrive(name="Anna", token=token, line=Wire())
-    assert (again.id, again.name, same) == (player.id, "Anna", token)
-    assert [here.name for here in players.here()] == ["Anna"]
+    assert (again.id, again.name, same) == (player.id, "Ann", token)
+    assert [here.name for here in players.here()] == ["Ann"]
 
 
 async def test_the_token_is_not_kept_and_is_not_the_public_id(players: Players) -> None:
@@ -111,10 +118,56 @@ async def test_a_name_that_is_another_players_gets_a_number_and_none_is_too_long
 async def test_who_would_take_another_players_name_keeps_his_own(players: Players) -> None:
     await players.arrive(name="Ann", token=None, line=Wire())
     bob, token = await players.arrive(name="Bob", token=None, line=Wire())
-    again, _ = await players.arrive(name="ANN", token=token, line=Wire())
-    assert (again.id, again.name) == (bob.id, "Bob")
-    renamed, _ = await players.arrive(name="Robert", token=token, line=Wire())
-    assert (renamed.id, renamed.name) == (bob.id, "Robert")
+    for name in ("ANN", " ann ", "\uff21nn"):
+        with pytest.raises(Refusal) as refused:
+            await players.rename(bob, name)
+        assert (refused.value.code, refused.value.path) == (ErrorCode.NAME_TAKEN, "$.name")
+    assert await players.find(token) == bob
+    assert [here.name for here in players.here()] == ["Ann", "Bob"]
+
+
+async def test_a_renamed_player_is_so_for_everybody_and_his_old_name_is_free(players: Players) -> None:
+    heard: list[list[str]] = []
+    players.on_change(lambda: heard.append([here.name for here in players.here()]))
+    line = Wire()
+    bob, token = await players.arrive(name="Bob", token=None, line=line)
+    assert await players.rename(bob, "  Robert ") == (PlayerName(bob.id, "Robert"), line)
+    assert await players.rename(bob, "ROBERT") == (PlayerName(bob.id, "ROBERT"), line)
+    assert await players.find(token) == PlayerName(bob.id, "ROBERT")
+    other, _ = await players.arrive(name="Bob", token=None, line=Wire())
+    assert other.name == "Bob"
+    assert heard == [["Bob"], ["Robert"], ["ROBERT"], ["ROBERT", "Bob"]]
+
+
+async def test_who_is_not_here_is_renamed_and_does_not_arrive_by_it(players: Players) -> None:
+    line = Wire()
+    bob, token = await players.arrive(name="Bob", token=None, line=line)
+    players.depart(bob, line)
+    assert await players.rename(bob, "Robert") == (PlayerName(bob.id, "Robert"), None)
+    assert len(players) == 0
+    assert (await players.arrive(name="Bob", token=token, line=line))[0].name == "Robert"
+
+
+async def test_of_many_names_at_once_the_last_one_written_is_shown(players: Players) -> None:
+    bob, token = await players.arrive(name="Bob", token=None, line=Wire())
+    async with trio.open_nursery() as nursery:
+        for number in range(20):
+            nursery.start_soon(players.rename, bob, f"Bob {number}")
+            nursery.start_soon(lambda: players.arrive(name="Bob", token=token, line=Wire()))
+    assert [await players.find(token)] == list(players.here())
+
+
+async def test_a_name_that_cannot_be_kept_is_nobodys(players: Players, monkeypatch: pytest.MonkeyPatch) -> None:
+    bob, _ = await players.arrive(name="Bob", token=None, line=Wire())
+
+    async def full(*entries: object) -> None:
+        raise StoreFull("no space left")
+
+    monkeypatch.setattr(players._journal, "write", full)
+    with pytest.raises(Refusal) as refused:
+        await players.rename(bob, "Robert")
+    assert refused.value.code == ErrorCode.NOT_KEPT
+    assert [here.name for here in players.here()] == ["Bob"]
 
 
 async def test_nobody_is_let_in_whom_the_store_cannot_keep(players: Players, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -126,3 +179,115 @@ async def test_nobody_is_let_in_whom_the_store_cannot_keep(players: Players, mon
         await players.arrive(name="Ann", token=None, line=Wire())
     assert refused.value.code == ErrorCode.NOT_KEPT
     assert len(players) == 0
+
+
+async def test_whoever_asked_and_did_not_wait_has_the_name_all_the_same(
+    autojump_clock: MockClock, players: Players, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bob, _ = await players.arrive(name="Bob", token=None, line=Wire())
+    write = players._journal.write
+
+    async def slow(*entries: Entry) -> None:
+        await trio.sleep(1)
+        await write(*entries)
+
+    monkeypatch.setattr(players._journal, "write", slow)
+    with trio.move_on_after(0.5):
+        await players.rename(bob, "Robert")
+    assert [here.name for here in players.here()] == ["Robert"]
+
+
+async def test_who_is_renamed_while_he_arrives_has_the_new_name(
+    autojump_clock: MockClock, players: Players, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bob, token = await players.arrive(name="Bob", token=None, line=Wire())
+    write = players._journal.write
+
+    async def slow(*entries: Entry) -> None:
+        await trio.sleep(1 if len(entries) > 1 else 2)  # he is seen after he is renamed
+        await write(*entries)
+
+    monkeypatch.setattr(players._journal, "write", slow)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(players.rename, bob, "Robert")
+        again, _ = await players.arrive(name="Bob", token=token, line=Wire())
+    assert again.name == "Robert"
+    assert list(players.here()) == [again]
+
+
+# ---- ratings
+
+
+async def test_a_players_rating_is_the_stores_when_he_comes_and_what_a_race_makes_it_while_he_is_here() -> None:
+    store = MemoryStore()
+    async with trio.open_nursery() as nursery:
+        journal = Journal(store)
+        nursery.start_soon(journal.run)
+        numbers = itertools.count()
+        players = Players(entropy=lambda length: next(numbers).to_bytes(length, "big"), store=store, journal=journal, clock=Clock())
+        line, other = Wire(), Wire()
+        ann, token = await players.arrive(name="Ann", token=None, line=line)
+        bob, _ = await players.arrive(name="Bob", token=None, line=other)
+        assert players.rating(ann.id) is None
+        await journal.write(opened("r"), rated_over("r", **{ann.id: 1, bob.id: 2}))
+        players.rated(bob.id, worth(927))
+        assert (players.rating(ann.id), players.rating(bob.id)) == (None, 927)
+        players.depart(ann, line)
+        await players.arrive(name="Ann", token=token, line=line)
+        assert players.rating(ann.id) == 1138
+        players.depart(ann, line)
+        assert players.rating(ann.id) is None
+        nursery.cancel_scope.cancel()
+
+
+async def test_news_of_an_earlier_race_that_come_later_change_nothing(players: Players) -> None:
+    ann, _ = await players.arrive(name="Ann", token=None, line=Wire())
+    told: list[int | None] = []
+    players.on_change(lambda: told.append(players.rating(ann.id)))
+    players.rated(ann.id, worth(1200, races=2))
+    players.rated(ann.id, worth(1138))
+    assert (players.rating(ann.id), told) == (1200, [1200])
+    players.rated(ann.id, worth(1100, races=3))
+    assert told == [1200, 1100]
+
+
+async def test_a_rating_that_changes_while_its_player_comes_in_is_not_missed(players: Players) -> None:
+    _, token = await players.arrive(name="Ann", token=None, line=Wire())
+    journal = players._journal
+    answers = iter([Rating(25, 25 / 3, 1), Rating(30, 5, 2)])
+
+    class Slow:
+        """Finds each rating just before the next race changes it."""
+
+        async def write(self, *entries: Entry) -> None:
+            await journal.write(*entries)
+
+        async def ask(self, call: Any, key: Any) -> Player | None:
+            found: Player | None = await journal.ask(call, key)
+            assert found is not None
+            rating = next(answers)
+            if rating.races == 1:
+                players.rated(found.id, worth(1600))
+            return replace(found, rating=rating)
+
+    players._journal = Slow()
+    ann, _ = await players.arrive(name="Ann", token=token, line=Wire())
+    assert players.rating(ann.id) == Rating(30, 5, 2).worth
+
+
+async def test_who_comes_in_waits_for_no_pause_in_the_races_of_others(players: Players, monkeypatch: pytest.MonkeyPatch) -> None:
+    ann, token = await players.arrive(name="Ann", token=None, line=Wire())
+    bob, _ = await players.arrive(name="Bob", token=None, line=Wire())
+    ask, asked = players._journal.ask, 0
+
+    async def busy(call: Any, key: Any) -> Player | None:
+        """On a server on which a race ends in every moment."""
+        nonlocal asked
+        asked += 1
+        assert asked == 1, "asked again because of somebody else"
+        players.rated(bob.id, worth(1000))
+        return await ask(call, key)
+
+    monkeypatch.setattr(players._journal, "ask", busy)
+    again, _ = await players.arrive(name="Ann", token=token, line=Wire())
+    assert again == ann

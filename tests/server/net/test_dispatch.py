@@ -6,11 +6,12 @@ import logging
 
 import pytest
 import trio
+from msgspec.structs import replace
 from trio.testing import MockClock, wait_all_tasks_blocked
 
-from protocol.client_messages import FollowLobby, Hello, JoinRace, LeaveRace, OpenRace, Say
+from protocol.client_messages import FollowLobby, Hello, JoinRace, LeaveRace, OpenRace, Rename, Say, WhoAmI
 from protocol.errors import CloseCode, ErrorCode, Fault
-from protocol.server_messages import Error, Left, Lobby, PlayerView, Presence, Progress, Room, Said, Seated
+from protocol.server_messages import Error, Left, Lobby, PlayerView, Presence, Progress, Result, Room, Said, Seated, Welcome, YouAre
 from protocol.views import ChatLine, RaceOptions
 from server.bots.house import HOUSE_BOTS
 from server.rooms.outgoing import Outgoing
@@ -171,10 +172,108 @@ async def test_a_client_that_comes_back_hears_what_it_missed(autojump_clock: Moc
             assert again.gaps == 0
 
 
-async def test_a_name_may_change_with_the_next_hello(autojump_clock: MockClock, house: House) -> None:
+async def test_a_hello_under_another_name_changes_no_name(autojump_clock: MockClock, house: House) -> None:
     async with house.guest("Ann") as ann, house.client() as newer:
         assert ann.welcome is not None
-        assert (await newer.hello("Anna", ann.welcome.token)).name == "Anna"
+        assert (await newer.hello("Anna", ann.welcome.token)).name == "Ann"
+
+
+# ---- names
+
+
+async def test_a_player_renames_himself_in_the_middle_of_a_race_which_keeps_his_name(autojump_clock: MockClock, house: House) -> None:
+    async with house.race("Ann", "Bob") as (ann, bob):
+        assert ann.welcome is not None
+        await bob.say(FollowLobby())
+        await ann.say(Rename(name=" Anna\x1b[2J ", ref=5))
+        await ann.move()
+        assert await ann.hear_of(YouAre) == YouAre(player=ann.welcome.player, name="Anna", ref=5)
+        await ann.hear_of(PlayerView)
+        assert [seat.name for seat in house.only_room.race.seats] == ["Ann", "Bob"]
+        while (await bob.hear_of(Lobby)).players != ("Anna", "Bob"):
+            pass
+        await ann.say(LeaveRace())
+        await ann.hear_of(Left)
+        record = (await bob.hear_of(Result)).record
+        assert [seat.name for seat in record.seats] == ["Ann", "Bob"]
+        assert [seat.name for seat in (await ann.open()).seats] == ["Anna", None]
+
+
+async def test_by_his_token_a_player_is_asked_for_and_renamed_and_nothing_is_taken_over(autojump_clock: MockClock, house: House) -> None:
+    async with house.race("Ann", "Bob") as (ann, bob), house.client() as other:
+        assert ann.welcome is not None
+        player, token = ann.welcome.player, ann.welcome.token
+        await other.say(WhoAmI(token=token, ref=1))
+        assert await other.hear() == YouAre(player=player, name="Ann", ref=1)
+        await other.say(Rename(name="Anna", token=token, ref=2))
+        await other.say(WhoAmI(token=token, ref=3))
+        assert [await other.hear(), await other.hear()] == [YouAre(player=player, name="Anna", ref=ref) for ref in (2, 3)]
+        assert await ann.hear() == YouAre(player=player, name="Anna", ref=0)
+        await ann.move()
+        await ann.hear_of(PlayerView)
+        assert isinstance(await bob.hear(), Progress)
+        assert [name.name for name in house.players.here()] == ["Anna", "Bob"]
+
+
+async def test_a_hello_may_follow_the_question_who_one_is(autojump_clock: MockClock, house: House) -> None:
+    async with house.client() as first, house.client() as ann:
+        token = (await first.hello("Ann")).token
+        await ann.say(WhoAmI(token=token))
+        await ann.say(Hello(name="Ann", token=token))
+        await ann.say(WhoAmI(ref=2))
+        assert [type(await ann.hear()) for _ in range(3)] == [YouAre, Welcome, YouAre]
+
+
+@pytest.mark.parametrize("greeted", [False, True])
+@pytest.mark.parametrize(
+    ("request_", "code", "path"),
+    [
+        (Rename(name="bob", token="TOKEN", ref=4), ErrorCode.NAME_TAKEN, "$.name"),
+        (Rename(name="\u202e", token="TOKEN", ref=4), ErrorCode.BAD_NAME, "$.name"),
+        (Rename(name="Anna", token="0" * 32, ref=4), ErrorCode.UNKNOWN_TOKEN, "$.token"),
+        (WhoAmI(token="", ref=4), ErrorCode.UNKNOWN_TOKEN, "$.token"),
+    ],
+)
+async def test_what_cannot_be_renamed_stays_as_it_is_and_the_line_too(
+    autojump_clock: MockClock, house: House, greeted: bool, request_: Rename | WhoAmI, code: ErrorCode, path: str
+) -> None:
+    async with house.guest("Ann") as ann, house.guest("Bob"), house.client() as other:
+        assert ann.welcome is not None
+        asking = ann if greeted else other
+        await asking.say(replace(request_, token=ann.welcome.token) if request_.token == "TOKEN" else request_)
+        error = await asking.error()
+        assert (error.code, error.path, error.ref) == (code, path, 4)
+        await asking.say(WhoAmI(token=ann.welcome.token))
+        assert (await asking.hear_of(YouAre)).name == "Ann"
+
+
+@pytest.mark.parametrize("request_", [WhoAmI(ref=3), Rename(name="Anna", ref=3)])
+async def test_who_is_nobody_has_no_name_to_ask_for_or_change(autojump_clock: MockClock, house: House, request_: Rename | WhoAmI) -> None:
+    async with house.client() as eve:
+        await eve.say(request_)
+        error = await eve.error()
+        assert (error.code, error.ref) == (ErrorCode.HELLO_FIRST, 3)
+        assert (await eve.hello("Eve")).name == "Eve"
+
+
+async def test_who_only_asks_is_not_waited_for_longer_than_anybody(autojump_clock: MockClock, house: House) -> None:
+    async with house.guest("Ann") as ann, house.client() as other:
+        assert ann.welcome is not None
+        began = trio.current_time()
+        await other.say(WhoAmI(token=ann.welcome.token))
+        assert (await other.hear_end())[0] == CloseCode.HELLO_TIMEOUT
+        assert trio.current_time() - began == pytest.approx(10, abs=1)
+        assert [name.name for name in house.players.here()] == ["Ann"]
+
+
+async def test_who_has_asked_for_a_name_and_gone_has_it_and_his_other_line_is_told(autojump_clock: MockClock, house: House) -> None:
+    async with house.guest("Ann") as ann:
+        assert ann.welcome is not None
+        async with house.client() as other:
+            await other.say(Rename(name="Anna", token=ann.welcome.token))
+            await wait_all_tasks_blocked()
+            await trio.aclose_forcefully(other.line.stream)
+        assert (await ann.hear_of(YouAre)).name == "Anna"
 
 
 async def test_what_is_said_just_before_closing_is_still_heard(autojump_clock: MockClock, house: House) -> None:

@@ -7,7 +7,7 @@ from itertools import accumulate
 from hypothesis import given
 from hypothesis import strategies as st
 
-from server.net.limits import RateLimit, Verdict
+from server.net.limits import RateLimit, Seldom, Verdict
 
 RATES = st.floats(0.1, 1000)
 BURSTS = st.integers(1, 100)
@@ -50,3 +50,8 @@ def test_who_goes_on_and_on_a_little_too_fast_is_closed_in_the_end() -> None:
     limit = RateLimit(rate=20, burst=40)
     verdicts = [limit.judge(number / 25) for number in range(3000)]
     assert verdicts.index(Verdict.CLOSE) > 300
+
+
+def test_what_happens_often_is_told_at_once_and_then_once_in_a_while_with_how_often() -> None:
+    seldom = Seldom(60.0)
+    assert [seldom.happened(now) for now in (5.0, 5.0, 64.9, 65.0, 65.1, 1000.0)] == [1, 0, 0, 3, 0, 2]

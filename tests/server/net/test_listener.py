@@ -62,7 +62,7 @@ async def test_healthz_says_ok() -> None:
 
 async def test_a_browser_is_told_what_this_is_and_other_paths_are_not_there() -> None:
     async with served() as url:
-        assert b"carpet" in (await get(url, "/")).lower()
+        assert (await get(url, "/")).endswith(b"install carpet-race and run: carpet home ws://THIS-ADDRESS\n")
         assert (await get(url, "/etc/passwd")).startswith(b"HTTP/1.1 404 ")
         assert b"Server:" not in await get(url, "/")
 
@@ -72,7 +72,7 @@ async def test_a_browser_is_told_what_this_is_and_other_paths_are_not_there() ->
     [
         ("GET / HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nUpgrade: websocket\r\n\r\n", b"HTTP/1.1 4"),
         ("GET / HTTP/1.1\r\nHost: x\r\nUpgrade: h2c\r\n\r\n", b"HTTP/1.1 200 "),
-        ("POST /healthz HTTP/1.1\r\nHost: x\r\n\r\n", b""),
+        ("POST /healthz HTTP/1.1\r\nHost: x\r\n\r\n", b"HTTP/1.1 405 "),
         ("\x16\x03\x01 this is TLS\r\n\r\n", b""),
         ("GET /" + "x" * 20_000 + " HTTP/1.1\r\n\r\n", b"HTTP/1.1 414 "),
         ("GET / HTTP/1.1\r\n" + "X: y\r\n" * 1000 + "\r\n", b"HTTP/1.1 431 "),
@@ -134,6 +134,46 @@ async def test_compression_is_never_agreed_to() -> None:
         assert line.protocol.extensions == []
 
 
+# ---- limits
+
+
+@pytest.mark.parametrize("encoding", SUBPROTOCOLS)
+async def test_one_too_many_is_refused_with_503_and_a_place_that_is_free_again_taken(encoding: str) -> None:
+    async with served(max_connections=2) as url:
+        line = connect(url, subprotocols=[Subprotocol(encoding)])
+        async with connect(url, subprotocols=[Subprotocol(encoding)]) as ann, connect(url, subprotocols=[Subprotocol(encoding)]):
+            with pytest.raises(InvalidStatus) as refused:
+                async with line:
+                    pass
+            assert refused.value.response.status_code == 503
+            assert refused.value.response.body == b"There are as many connections to this server as it may have; try again later.\n"
+            assert b"200 OK" in await get(url, "/healthz")
+            assert (await get(url, "/")).startswith(b"HTTP/1.1 503 ")
+            assert (await Client(ann).hello("Ann")).name == "Ann"
+        async with connect(url, subprotocols=[Subprotocol(encoding)]):
+            pass
+
+
+async def test_too_many_from_one_address_are_refused_with_429(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("server.net.admission.place_of", lambda host: host)
+    async with served(max_connections_per_address=1) as url, connect(url, subprotocols=[Subprotocol(MSGPACK)]):
+        with pytest.raises(InvalidStatus) as refused:
+            async with connect(url, subprotocols=[Subprotocol(MSGPACK)]):
+                pass
+        assert refused.value.response.status_code == 429
+        assert refused.value.response.body == b"There are too many connections from your address; close some or try again later.\n"
+
+
+async def test_this_machine_itself_is_no_address_with_a_limit() -> None:
+    async with (
+        served(max_connections_per_address=1) as url,
+        connect(url, subprotocols=[Subprotocol(MSGPACK)]) as one,
+        connect(url, subprotocols=[Subprotocol(MSGPACK)]) as two,
+    ):
+        await Client(one).hello("Ann")
+        await Client(two).hello("Bob")
+
+
 # ---- TLS
 
 
@@ -169,6 +209,16 @@ async def test_a_race_over_tls(tls_files: dict[str, str], trusting: ssl.SSLConte
         await bob.hello("Bob")
         room = await ann.open(countdown_s=1)
         assert (await bob.join(room.code)).seat == 1
+
+
+async def test_over_tls_a_browser_is_told_an_address_with_tls(tls_files: dict[str, str], trusting: ssl.SSLContext) -> None:
+    async with served(**tls_files) as url:
+        stream = await trio.open_ssl_over_tcp_stream("127.0.0.1", port_of(url), ssl_context=trusting, https_compatible=True)
+        async with stream:
+            await stream.send_all(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            with trio.fail_after(30):
+                page = b"".join([data async for data in stream])
+    assert page.endswith(b"install carpet-race and run: carpet home wss://THIS-ADDRESS\n")
 
 
 async def test_what_speaks_no_tls_is_cut_off_and_the_others_are_served(tls_files: dict[str, str], trusting: ssl.SSLContext) -> None:
@@ -249,6 +299,16 @@ async def test_over_tls_too_the_older_connection_hears_why_it_is_closed(tls_file
         async with connect(url, ssl=trusting, subprotocols=[Subprotocol(MSGPACK)]) as two:
             await Client(two).hello("Ann", token)
             assert (await older.hear_end())[0] == CloseCode.TAKEN_OVER
+
+
+async def test_over_tls_too_one_too_many_is_refused_with_503(tls_files: dict[str, str], trusting: ssl.SSLContext) -> None:
+    async with served(**tls_files, max_connections=1) as url:
+        for _ in range(2):
+            async with connect(url, ssl=trusting, subprotocols=[Subprotocol(MSGPACK)]):
+                with pytest.raises(InvalidStatus) as refused:
+                    async with connect(url, ssl=trusting, subprotocols=[Subprotocol(MSGPACK)]):
+                        pass
+                assert refused.value.response.status_code == 503
 
 
 async def test_over_tls_too_a_flood_is_closed_with_4029(tls_files: dict[str, str], trusting: ssl.SSLContext) -> None:

@@ -17,6 +17,7 @@ from protocol.errors import CloseCode
 from protocol.server_messages import Left, Lobby, Presence, Progress, Room, Said, ServerMessage
 from protocol.views import ChatLine
 from server.net.connection import CLOSING_S, OUTBOX_BYTES, STALL_S, PeerConnection
+from server.net.listener import PING_INTERVAL_S
 from server.rooms.outgoing import Outgoing
 from tests.server.net.wire import Client, House, frame_bytes
 
@@ -80,7 +81,7 @@ async def test_nobody_waits_for_one_that_never_reads_and_his_line_is_cut(
     caplog.set_level("INFO")
     async with house.race("Ann", "Bob") as (ann, bob), house.guest("Eve", buffer=SMALL, max_queue=1, close_timeout=0.1) as eve:
         del bob
-        await ann.say(Say(text="hello"))
+        await ann.say(Say(phrase="hello"))
         await ann.hear_of(Said)
         await eve.say(FollowLobby())
         end = house.connections[2]
@@ -105,7 +106,8 @@ async def test_a_racer_who_never_reads_is_away_for_the_other_who_plays_on(autoju
     async with house.guest("Ann") as ann, house.guest("Bob", buffer=SMALL, max_queue=1, close_timeout=0.1) as bob:
         await bob.join((await ann.open(seats=2, grace_s=30)).code)
         await house.start(ann, bob)
-        await chatter(ann, 500)
+        for number in range(1000):
+            house.connections[1].post(said(number))
         presence = await ann.hear_of(Presence)
         assert (presence.seat, presence.connected) == (1, False)
         await ann.move()
@@ -243,3 +245,20 @@ async def test_what_is_posted_while_the_last_waiting_frame_is_sent_is_not_left_l
             while not ann.heard or ann.version < version:
                 await ann.hear_of(Said)
         assert trio.current_time() - began < 0.1
+
+
+async def test_a_ping_that_is_answered_late_is_not_the_last_one(
+    autojump_clock: MockClock, house: House, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with house.guest("Ann", max_queue=1) as ann:
+        (end,) = house.connections
+        for number in range(3):
+            end.post(said(number))
+        # Nobody reads, so nobody answers.
+        await trio.sleep(2 * PING_INTERVAL_S + 3)
+        assert len(end.pending_pings) == 1
+        for _ in range(3):
+            await ann.hear_of(Said)
+        await trio.sleep(3 * PING_INTERVAL_S)
+        assert end.latency < 1
+        assert [record.getMessage() for record in caplog.records if record.levelname == "ERROR"] == []

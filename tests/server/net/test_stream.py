@@ -8,8 +8,9 @@ from collections.abc import Iterator
 
 import pytest
 import trio
-from trio.testing import wait_all_tasks_blocked
+from trio.testing import MockClock, wait_all_tasks_blocked
 
+from server.net.admission import Admission, Entry
 from server.net.stream import SocketListener, SocketStream
 
 
@@ -156,17 +157,96 @@ async def test_a_connection_that_fails_while_it_is_accepted_does_not_end_the_lis
             await stream.aclose()
 
 
-async def test_a_shortage_of_files_is_told_to_trio_which_knows_what_to_do() -> None:
+@pytest.mark.parametrize("number", [errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOBUFS])
+async def test_a_shortage_of_files_is_waited_out_and_told_once_a_minute_without_a_traceback(
+    autojump_clock: MockClock, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
     class Full:
+        """A listening socket with nothing to give for 200 seconds."""
+
+        def __init__(self) -> None:
+            self.tries = 0
+
         async def accept(self) -> object:
-            raise OSError(errno.EMFILE, "too many open files")
+            self.tries += 1
+            if self.tries <= 1600:
+                raise OSError(number, "too many open files")
+            raise OSError(errno.EBADF, "closed")
 
         def close(self) -> None:
             pass
 
-    async with SocketListener(Full()) as listener:  # type: ignore[arg-type]
-        with pytest.raises(OSError, match="too many open files"):
+    monkeypatch.setattr("server.net.stream.SHORTAGE_S", 0.125)
+    full = Full()
+    async with SocketListener(full) as listener:  # type: ignore[arg-type]
+        with pytest.raises(trio.ClosedResourceError):
             await listener.accept()
+    assert trio.current_time() == pytest.approx(200)
+    said = [record.getMessage() for record in caplog.records]
+    assert said == [f"no connection can be accepted (too many open files, {count} times); trying again" for count in (1, 480, 480, 480)]
+    assert [record.exc_info for record in caplog.records] == [None] * 4
+
+
+async def test_another_error_of_accepting_is_not_hidden() -> None:
+    class Broken:
+        async def accept(self) -> object:
+            raise OSError(errno.EINVAL, "not listening")
+
+        def close(self) -> None:
+            pass
+
+    async with SocketListener(Broken()) as listener:  # type: ignore[arg-type]
+        with pytest.raises(OSError, match="not listening"):
+            await listener.accept()
+
+
+async def test_a_stream_hands_its_ticket_back_once_however_it_is_closed() -> None:
+    admission = Admission(most=1, most_per_address=0)
+    (listening,) = await trio.open_tcp_listeners(0, host="127.0.0.1")
+    async with SocketListener(listening.socket, admission) as listener:
+        for close in (trio.aclose_forcefully, SocketStream.aclose):
+            with socket.create_connection(listening.socket.getsockname()):
+                stream = await listener.accept()
+                assert stream.ticket is not None
+                assert (stream.ticket.entry, admission.inside) == (Entry.ADMITTED, 1)
+                await close(stream)
+                await stream.aclose()
+                assert admission.inside == 0
+
+
+async def test_who_is_turned_away_is_closed_and_the_next_accepted(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("server.net.admission.REFUSED_AT_ONCE", 1)
+    admission = Admission(most=1, most_per_address=0)
+    (listening,) = await trio.open_tcp_listeners(0, host="127.0.0.1")
+    address = listening.socket.getsockname()
+    async with SocketListener(listening.socket, admission) as listener, trio.open_nursery() as nursery:
+        with socket.create_connection(address), socket.create_connection(address), socket.create_connection(address) as third:
+            admitted, refused = await listener.accept(), await listener.accept()
+            assert admitted.ticket is not None
+            assert refused.ticket is not None
+            assert (admitted.ticket.entry, refused.ticket.entry) == (Entry.ADMITTED, Entry.FULL)
+            accepted: list[SocketStream] = []
+            done = trio.Event()
+
+            async def accept() -> None:
+                accepted.append(await listener.accept())
+                done.set()
+
+            nursery.start_soon(accept)
+            await trio.lowlevel.wait_readable(third)
+            assert third.recv(10) == b""
+            assert not accepted
+            await admitted.aclose()
+            await refused.aclose()
+            with socket.create_connection(address):
+                await done.wait()
+                assert admission.inside == 1
+                await accepted[0].aclose()
+    assert [record.getMessage() for record in caplog.records] == [
+        "1 refused, the last from this machine, with 1 connections there: --max-connections is 1, --max-connections-per-address 0"
+    ]
 
 
 async def test_a_closed_listener_says_so() -> None:

@@ -5,10 +5,13 @@ The lines are pairs of sockets of the kernel, so that they fill up as real ones 
 
 from __future__ import annotations
 
+import json
 import random
 import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeVar
 
 import trio
@@ -23,13 +26,21 @@ from protocol.server_messages import CurrentView, Dealt, Error, PlayerView, Room
 from protocol.views import RaceOptions, View
 from server.lobby.lobby import Lobby
 from server.lobby.players import Players
+from server.lobby.quick_match import QuickMatch
 from server.net.connection import PeerConnection
 from server.net.dispatch import Dispatch
+from server.net.http import Site
 from server.net.listener import serving
 from server.net.stream import SocketStream
+from server.pages.ladder import ladder_route
+from server.pages.lobby import lobby_route
+from server.pages.races import race_routes
+from server.pages.readers import Readers
+from server.pages.web_page import web_routes
 from server.rooms.clock import Clock
 from server.rooms.registry import Rooms
 from server.rooms.room import Room as ServedRoom
+from server.spectate.gallery import Gallery
 from server.store.journal import Journal
 from server.store.memory import MemoryStore
 from tests.server.rooms.playing import first_seed
@@ -177,6 +188,37 @@ def frame_bytes(opcode: Opcode, payload: bytes = b"", *, fin: bool = True) -> by
     return Frame(opcode, payload, fin=fin).serialize(mask=True)
 
 
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """What came back by plain HTTP. headers: names in lower case, each once."""
+
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+    @classmethod
+    def read(cls, received: bytes) -> Answered:
+        head, _, body = received.partition(b"\r\n\r\n")
+        status, *lines = head.decode().split("\r\n")
+        pairs = [line.split(": ", 1) for line in lines]
+        headers = {name.lower(): value for name, value in pairs}
+        assert len(headers) == len(pairs)
+        return cls(int(status.split(" ")[1]), headers, body)
+
+    @property
+    def document(self) -> Any:
+        assert self.headers["content-type"] == "application/json; charset=utf-8"
+        return json.loads(self.body)
+
+    @property
+    def problem(self) -> tuple[int, str]:
+        """The status, and the one sentence that says why."""
+        assert self.headers["cache-control"] == "no-store"
+        document = self.document
+        assert list(document) == ["error"]
+        return self.status, document["error"]
+
+
 class House:
     """A server with everything but a port."""
 
@@ -193,14 +235,29 @@ class House:
             software="test",
             journal=self.journal,
             find_deal=first_seed,
+            rating_changes=partial(self.journal.ask, self.store.rating_changes),
             max_rooms=max_rooms,
             bots_wait=False,
         )
         self.players = Players(entropy=entropy, store=self.store, journal=self.journal, clock=self.clock)
-        self.lobby = Lobby(self.rooms, self.players)
+        self.rooms.on_rated(self.players.rated)
+        self.lobby = Lobby(self.rooms, self.players, self.clock)
+        self.gallery = Gallery(nursery, self.rooms, self.clock)
+        nursery.start_soon(self.gallery.run)
+        self.matchmaker = QuickMatch(self.rooms, clock=self.clock, rating=self.players.rating)
         self.dispatch = Dispatch(
-            rooms=self.rooms, players=self.players, lobby=self.lobby, clock=self.clock, software="test", rate=rate, burst=burst
+            rooms=self.rooms,
+            players=self.players,
+            lobby=self.lobby,
+            matchmaker=self.matchmaker,
+            gallery=self.gallery,
+            clock=self.clock,
+            software="test",
+            rate=rate,
+            burst=burst,
         )
+        readers = Readers(self.store, self.journal)
+        self.site = Site([*race_routes(readers), ladder_route(readers), lobby_route(self.lobby), *web_routes()])
         self.listener = PairListener()
         self._nursery = nursery
 
@@ -223,6 +280,16 @@ class House:
         async with self.client(encoding, **options) as client:
             await client.hello(name)
             yield client
+
+    async def ask(self, target: str, *, method: str = "GET", headers: str = "") -> Answered:
+        """A request by plain HTTP and its answer."""
+        async with self.listener.dial() as stream:
+            await stream.send_all(f"{method} {target} HTTP/1.1\r\nHost: carpet.test\r\n{headers}\r\n".encode())
+            received = b""
+            with trio.fail_after(100):
+                while data := await stream.receive_some():
+                    received += data
+        return Answered.read(received)
 
     @property
     def connections(self) -> list[PeerConnection]:
@@ -263,7 +330,8 @@ async def open_house(*, rate: float = 1e6, burst: int = 1_000_000, max_rooms: in
     async with trio.open_nursery() as nursery:
         house = House(nursery, rate=rate, burst=burst, max_rooms=max_rooms)
         nursery.start_soon(house.lobby.run)
-        async with serving(house.dispatch, [house.listener]):
+        nursery.start_soon(house.matchmaker.run)
+        async with serving(house.dispatch, [house.listener], site=house.site):
             yield house
             await house.rooms.stop()
         nursery.cancel_scope.cancel()

@@ -18,14 +18,17 @@ from protocol.codec import JSON, MSGPACK, server_message_decoder
 from protocol.server_messages import CurrentView, Dealt, Error, PlayerView, Room, ServerMessage
 from protocol.views import RaceOptions, SeatState, View
 from server.race.machine import DealWanted, Seat
+from server.race.rating import Rating, RatingChange, rate_record
 from server.rooms.clock import Clock
 from server.rooms.member import PlayerName
 from server.rooms.outgoing import Outgoing
+from server.rooms.ports import FindDeal
 from server.rooms.registry import Rooms
-from server.rooms.room import Ask, Enter, Exit, FindDeal, RoomMessage
+from server.rooms.requests import Ask, Enter, Exit, RoomMessage
 from server.rooms.room import Room as ServedRoom
 from server.store.errors import StoreError
-from server.store.port import CommandTaken, Entry, RaceOpened, RunningRace
+from server.store.port import CommandTaken, Entry, RaceAborted, RaceOpened, RaceOver, RunningRace
+from server.store.replay import RunningRoom, by_room
 
 NONCE = "0f" * 16
 SOFTWARE = "carpet-race test"
@@ -131,6 +134,9 @@ class Guest:
     def say(self, room: ServedRoom, text: str) -> None:
         self.ask(room, Say(text=text))
 
+    def phrase(self, room: ServedRoom, phrase: str) -> None:
+        self.ask(room, Say(phrase=phrase))
+
     def leave(self, room: ServedRoom) -> None:
         self.ask(room, LeaveRace())
 
@@ -141,7 +147,7 @@ class Guest:
 
 
 class Notebook:
-    """A journal in memory. Satisfies `server.rooms.room.Journal`.
+    """A journal in memory. Satisfies `server.rooms.ports.Journal`.
 
     error: what the next write raises. gate: what every write waits for, when it is set.
     """
@@ -160,10 +166,31 @@ class Notebook:
 
     def running(self, room: str) -> RunningRace:
         """The last race of a room, as a store would give it back."""
-        opened = [entry for entry in self.entries if isinstance(entry, RaceOpened) and entry.room == room][-1]
+        return self._running([entry for entry in self.entries if isinstance(entry, RaceOpened) and entry.room == room][-1])
+
+    def left(self, room: str) -> RunningRoom:
+        """What a room has left to go on with."""
+        ended = {entry.race for entry in self.entries if isinstance(entry, (RaceOver, RaceAborted))}
+        opened = [entry for entry in self.entries if isinstance(entry, RaceOpened) and entry.room == room and entry.race not in ended]
+        (only,) = by_room(map(self._running, opened))
+        return only
+
+    def _running(self, opened: RaceOpened) -> RunningRace:
         taken = [entry for entry in self.entries if isinstance(entry, CommandTaken) and entry.race == opened.race]
         assert [command.sequence for command in taken] == list(range(1, len(taken) + 1))
         return RunningRace(opened, tuple(taken))
+
+    async def rating_changes(self, race: str) -> tuple[RatingChange, ...]:
+        """As a store makes them: of the races that are over, in the order in which they were written."""
+        await trio.lowlevel.checkpoint()
+        known: dict[str, Rating] = {}
+        for entry in self.entries:
+            if isinstance(entry, RaceOver):
+                changes = rate_record(entry.record, known)
+                if entry.race == race:
+                    return changes
+                known.update((seat.player, change.after) for seat, change in zip(entry.record.seats, changes, strict=False))
+        return ()
 
 
 async def first_seed(wanted: DealWanted) -> int | None:
@@ -197,6 +224,7 @@ class Table:
             journal=self.journal,
             keeps=keeps,
             find_deal=find_deal,
+            rating_changes=self.journal.rating_changes,
             max_rooms=max_rooms,
             bots_wait=bots_wait,
         )

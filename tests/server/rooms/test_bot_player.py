@@ -12,10 +12,12 @@ from trio.testing import MockClock
 
 from protocol.client_messages import Move
 from protocol.errors import ErrorCode, Refusal
-from protocol.server_messages import Progress, Result
+from protocol.server_messages import Error, Progress, Result
 from server.bots.house import HOUSE_BOTS
 from server.race.audit import audit
 from server.rooms.bot_player import PACE_S, BotPlayer
+from server.rooms.outgoing import Outgoing
+from tests.server.race.racing import WINNABLE, greedy_line
 from tests.server.rooms.playing import Table
 
 
@@ -77,7 +79,7 @@ async def test_a_bot_that_thinks_holds_up_neither_its_room_nor_another(
 
     house = dict(HOUSE_BOTS)
     make: Callable[[str, int], Ponderous] = lambda rules, seed: Ponderous()  # noqa: E731
-    monkeypatch.setattr("server.rooms.room.house_bot", lambda name: type(house["deep"])(name, "", True, make))
+    monkeypatch.setattr("server.rooms.house_players.house_bot", lambda name: type(house["deep"])(name, "", True, make))
     ann, bob = table.guest("Ann"), table.guest("Bob")
     room = await table.racing(ann, bots=("slow",))
     other = await table.racing(bob, bots=("slow",))
@@ -93,6 +95,40 @@ async def test_a_bot_that_thinks_holds_up_neither_its_room_nor_another(
     go_on.set()
     while not (room.race.seats[1].ply and other.race.seats[1].ply):
         await trio.lowlevel.checkpoint()
+
+
+async def test_a_bot_stops_asking_when_another_has_won_and_plays_again_in_the_next_race(
+    autojump_clock: MockClock, table: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def thinks_a_little(choose: Callable[[object], str], view: object, **_: object) -> str:
+        await trio.sleep(0.01)
+        return choose(view)
+
+    refusals: list[Error] = []
+    post = BotPlayer.post
+
+    def overheard(self: BotPlayer, outgoing: Outgoing) -> None:
+        if isinstance(outgoing.message, Error):
+            refusals.append(outgoing.message)
+        post(self, outgoing)
+
+    monkeypatch.setattr(trio.to_thread, "run_sync", thinks_a_little)
+    monkeypatch.setattr(BotPlayer, "post", overheard)
+    ann = table.guest("Ann", round_trip_ms=0)
+    room = await table.racing(ann, bots=("deep",), deal=WINNABLE)
+    for ply, move in enumerate(greedy_line(WINNABLE)):
+        ann.move(room, move, ply=ply)
+    await table.settle()
+    assert (ann.state, room.race.phase) == ("won", "racing")
+    await trio.sleep(1)
+    assert room.race.phase == "over"
+    assert [refusal.code for refusal in refusals] == [ErrorCode.RACE_OVER]
+    ann.rematch(room)
+    await table.settle()
+    await table.begin(room, ann)
+    await trio.sleep(0.5)
+    assert room.race.number == 2
+    assert room.race.seats[1].ply > 0
 
 
 async def test_a_bot_whose_room_is_busy_asks_again(autojump_clock: MockClock, nursery: trio.Nursery) -> None:

@@ -120,6 +120,17 @@ async def test_who_left_the_race_may_come_back_to_look_but_not_to_play(autojump_
     assert bob.codes == [ErrorCode.SEAT_ENDED]
 
 
+async def test_who_leaves_and_comes_back_in_one_breath_is_bound_to_the_room(autojump_clock: MockClock, table: Table) -> None:
+    ann, bob, eve = table.guest("Ann"), table.guest("Bob"), table.guest("Eve")
+    room = await table.racing(ann, bob, eve)
+    bob.leave(room)
+    bob.enter(room, version=0)
+    await table.settle()
+    assert bob.seat_in(room).state == "forfeited"
+    # Else he could open one room after another, and leave a line behind in each that keeps it open for ever.
+    assert table.rooms.of(bob.player.id) is room
+
+
 async def test_leaving_after_the_race_leaves_the_others_together(autojump_clock: MockClock, table: Table) -> None:
     ann, bob = table.guest("Ann"), table.guest("Bob")
     room = await table.over(ann, bob)

@@ -2,26 +2,40 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 import trio
 from trio.testing import MockClock
 
 from protocol.errors import ErrorCode
 from protocol.server_messages import CurrentView, Error, Left, PlayerView, Presence, Progress, Result, Room
+from protocol.views import RaceOptions
 from server.race.audit import audit
 from server.race.commands import PlayMove
+from server.rooms.aborted import seats_left, seats_readable
+from server.rooms.clock import Clock
 from server.rooms.room import Room as ServedRoom
 from server.store.errors import StoreFull
 from server.store.port import CommandTaken, Entry, RaceAborted, RaceOpened, RaceOver
+from server.store.replay import RunningRoom
 from tests.server.rooms.playing import Notebook, Table
 
 
-async def restart(old: Table, room: ServedRoom, nursery: trio.Nursery) -> tuple[Table, ServedRoom]:
+class SetBack(Clock):
+    """A server's clock on a wall that was set back by a day."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._offset -= 86_400
+
+
+async def restart(old: Table, room: ServedRoom, nursery: trio.Nursery, *, clock: Clock | None = None) -> tuple[Table, ServedRoom]:
     """Another server, on what the journal of the first one has of the room. The first is forgotten as by a crash."""
     # The wall goes on while no server runs, and it is virtual here: the one clock stands for both servers'.
-    new = Table(nursery, seed=2, clock=old.clock)
+    new = Table(nursery, seed=2, clock=clock or old.clock)
     new.journal.entries = list(old.journal.entries)
-    new.rooms.go_on(old.journal.running(room.code))
+    new.rooms.go_on(old.journal.left(room.code))
     await new.settle()
     return new, new.rooms.find(room.code)
 
@@ -94,6 +108,46 @@ async def test_when_nothing_can_be_kept_the_race_ends_without_a_result_and_the_o
     assert eve.ply == 1
 
 
+async def test_who_catches_up_while_a_failed_room_ends_is_not_told_what_could_not_be_kept(
+    autojump_clock: MockClock, nursery: trio.Nursery
+) -> None:
+    table = Table(nursery, bots_wait=True)
+    ann, bob = table.guest("Ann"), table.guest("Bob")
+    room = await table.racing(ann, bob, bots=("greedy",), seats=3)
+    snapshots = len(ann.all(Room))
+    table.journal.error = StoreFull("no space left")
+    ann.move(room)
+    while table.rooms.of(ann.player.id) is room:
+        if room.race.seats[0].ply == 1:
+            room.catch_up(ann.player, ann)
+        await trio.lowlevel.checkpoint()
+    assert room.race.seats[0].ply == 1
+    assert len(ann.all(Room)) == snapshots
+    assert ann.heard[-1] == Left(code=room.code, reason="failed")
+
+
+async def test_a_room_that_is_cancelled_while_the_journal_writes_tells_nothing_of_it(autojump_clock: MockClock) -> None:
+    async with trio.open_nursery() as nursery:
+        table = Table(nursery)
+        ann, bob = table.guest("Ann"), table.guest("Bob")
+        room = await table.racing(ann, bob)
+        write = table.journal.write
+
+        async def stuck(*entries: Entry) -> None:
+            if not isinstance(entries[0], RaceAborted):
+                await trio.sleep_forever()
+            await write(*entries)
+
+        table.journal.write = stuck  # type: ignore[method-assign]
+        ann.move(room)
+        await table.settle()
+        assert room.race.seats[0].ply == 1
+        nursery.cancel_scope.cancel()
+    assert not ann.all(PlayerView)
+    assert not bob.all(Progress)
+    assert ann.heard[-1] == bob.heard[-1] == Left(code=room.code, reason="closed")
+
+
 async def test_the_record_is_kept_together_with_the_move_that_ended_the_race(autojump_clock: MockClock, table: Table) -> None:
     ann, bob = table.guest("Ann"), table.guest("Bob")
     room = await table.over(ann, bob)
@@ -128,6 +182,56 @@ async def test_a_room_that_is_closed_before_the_start_leaves_no_race_that_is_run
     assert isinstance(opened, RaceOpened)
     assert isinstance(aborted, RaceAborted)
     assert aborted.race == opened.race
+    # A room that waited is no race, and nobody's history has it.
+    assert aborted.seats == ()
+
+
+@pytest.mark.parametrize("waited_s", [0.5, 5])
+async def test_a_race_that_had_begun_is_aborted_with_its_seats_as_they_were(
+    autojump_clock: MockClock, nursery: trio.Nursery, waited_s: float
+) -> None:
+    table = Table(nursery, bots_wait=True)
+    ann, bob = table.guest("Ann"), table.guest("Bob")
+    room = await table.seated(ann, bob, seats=3, bots=("random",))
+    ann.ready(room)
+    bob.ready(room)
+    await trio.sleep(waited_s)
+    begun = waited_s > room.options.countdown_s
+    if begun:
+        ann.move(room)
+        bob.stop(room)
+        await table.settle()
+    home = [seat.position.home for seat in room.race.seats if seat.position is not None]
+    await table.rooms.stop()
+    aborted = table.journal.entries[-1]
+    assert isinstance(aborted, RaceAborted)
+    assert aborted.reason == "its room was closed"
+    assert [(seat.player, seat.name, seat.bot) for seat in aborted.seats] == [
+        (ann.player.id, "Ann", None),
+        (bob.player.id, "Bob", None),
+        (None, "random", "random"),
+    ]
+    assert [seat.state for seat in aborted.seats] == (["racing", "stopped", "racing"] if begun else ["waiting"] * 3)
+    assert [seat.home for seat in aborted.seats] == home
+    assert [seat.place for seat in aborted.seats] == [None] * 3
+    assert [seat.ended_at_ms is not None for seat in aborted.seats] == [False, begun, False]
+
+
+async def test_of_a_race_that_cannot_be_made_again_the_seats_are_read_as_far_as_that_goes(autojump_clock: MockClock, table: Table) -> None:
+    ann, bob = table.guest("Ann"), table.guest("Bob")
+    room = await table.racing(ann, bob)
+    ann.move(room)
+    await table.settle()
+    running = table.journal.running(room.code)
+    names = [seat.name for seat in seats_left(room.race)]
+    assert names == ["Ann", "Bob"]
+    assert seats_readable(running) == seats_left(room.race)
+    last = running.commands[-1]
+    wrong = replace(last, sequence=last.sequence + 1, command=PlayMove(0, 7, "s"))
+    assert seats_readable(replace(running, commands=(*running.commands, wrong))) == seats_left(room.race)
+    assert seats_readable(replace(running, commands=running.commands[:1])) == ()
+    assert seats_readable(replace(running, opened=replace(running.opened, options=RaceOptions(rules="chess")))) == ()
+    assert seats_readable(None) == ()
 
 
 async def test_a_server_that_stops_leaves_its_races_to_the_next_one(autojump_clock: MockClock, nursery: trio.Nursery) -> None:
@@ -135,6 +239,18 @@ async def test_a_server_that_stops_leaves_its_races_to_the_next_one(autojump_clo
     ann, bob = table.guest("Ann"), table.guest("Bob")
     room = await table.racing(ann, bob)
     await table.rooms.stop()
+    assert not ann.all(Left)
+    assert not [entry for entry in table.journal.entries if isinstance(entry, RaceAborted)]
+    _, again = await restart(table, room, nursery)
+    assert again.race.phase == "racing"
+
+
+async def test_a_server_that_breaks_down_leaves_its_races_to_the_next_one_too(autojump_clock: MockClock, nursery: trio.Nursery) -> None:
+    async with trio.open_nursery() as broken:
+        table = Table(broken, keeps=True)
+        ann, bob = table.guest("Ann"), table.guest("Bob")
+        room = await table.racing(ann, bob)
+        broken.cancel_scope.cancel()
     assert not ann.all(Left)
     assert not [entry for entry in table.journal.entries if isinstance(entry, RaceAborted)]
     _, again = await restart(table, room, nursery)
@@ -192,6 +308,34 @@ async def test_who_does_not_come_back_after_a_crash_has_the_whole_grace_and_then
     audit(back.last(Result).record)
 
 
+async def test_where_the_wall_was_set_back_meanwhile_clocks_and_grace_run_on_from_where_they_were(
+    autojump_clock: MockClock, nursery: trio.Nursery
+) -> None:
+    table = Table(nursery)
+    ann, bob = table.guest("Ann"), table.guest("Bob")
+    room = await table.racing(ann, bob, grace_s=30)
+    await trio.sleep(4)
+    ann.move(room)
+    await table.settle()
+    new, again = await restart(table, room, nursery, clock=SetBack())
+    back = new.guest("Ann")
+    back.player = ann.player
+    back.enter(again)
+    await new.settle()
+    before = back.last(Room).elapsed_ms
+    await trio.sleep(10)
+    back.move(again)
+    await new.settle()
+    assert 9_900 <= back.last(PlayerView).elapsed_ms - before <= 10_100
+    await trio.sleep(19)
+    assert again.race.seats[1].state == "racing"
+    await trio.sleep(2)
+    assert again.race.seats[1].state == "forfeited"
+    record = back.last(Result).record
+    assert 34_000 <= record.ended_at_ms <= 36_000
+    audit(record)
+
+
 async def test_a_race_whose_time_ran_out_meanwhile_is_over_when_the_next_server_starts(
     autojump_clock: MockClock, nursery: trio.Nursery
 ) -> None:
@@ -207,6 +351,22 @@ async def test_a_race_whose_time_ran_out_meanwhile_is_over_when_the_next_server_
     assert isinstance(over, RaceOver)
     assert [seat.state for seat in over.record.seats] == ["out-of-time", "out-of-time"]
     audit(over.record)
+
+
+async def test_who_resigned_and_watches_has_his_seat_after_a_crash_and_who_left_has_none(
+    autojump_clock: MockClock, nursery: trio.Nursery
+) -> None:
+    table = Table(nursery)
+    ann, bob, cyd, dan, eve = (table.guest(name) for name in ("Ann", "Bob", "Cyd", "Dan", "Eve"))
+    room = await table.racing(ann, bob, cyd, dan, eve)
+    bob.resign(room)
+    cyd.leave(room)
+    dan.resign(room)
+    dan.leave(room)
+    await table.settle()
+    assert room.race.phase == "racing"
+    new, again = await restart(table, room, nursery)
+    assert [new.rooms.of(guest.player.id) for guest in (ann, bob, cyd, dan, eve)] == [again, again, None, None, again]
 
 
 async def test_before_the_start_seats_and_readiness_come_back(autojump_clock: MockClock, nursery: trio.Nursery) -> None:
@@ -249,9 +409,9 @@ async def test_a_race_that_cannot_be_made_again_is_refused_with_a_sentence(autoj
     new = Table(nursery, seed=2)
     wrong = CommandTaken(race=running.opened.race, sequence=1, at_ms=1, command=PlayMove(0, 0, "s"))
     with pytest.raises(ValueError, match="its commands cannot be taken again"):
-        new.rooms.go_on(type(running)(running.opened, (wrong,)))
+        new.rooms.go_on(RunningRoom(type(running)(running.opened, (wrong,))))
     with pytest.raises(ValueError, match="there is another race in room"):
-        table.rooms.go_on(running)
+        table.rooms.go_on(RunningRoom(running))
     assert isinstance(new.journal, Notebook)
     assert not list(new.rooms)
 

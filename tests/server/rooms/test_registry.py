@@ -40,7 +40,16 @@ async def test_two_rooms_never_have_the_same_code(autojump_clock: MockClock, nur
         said.append(bytes([len(said) // 2 % 7]) if len(said) >= 12 else bytes([len(said) % 6]))
         return said[-1]
 
-    rooms = Rooms(nursery, clock=Clock(), entropy=entropy, software="test", journal=Notebook(), find_deal=first_seed)
+    journal = Notebook()
+    rooms = Rooms(
+        nursery,
+        clock=Clock(),
+        entropy=entropy,
+        software="test",
+        journal=journal,
+        find_deal=first_seed,
+        rating_changes=journal.rating_changes,
+    )
     assert rooms.open(RaceOptions()).code != rooms.open(RaceOptions()).code
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 import trio
 from trio.testing import MockClock
 
@@ -119,3 +120,28 @@ async def test_what_was_said_stays_for_the_next_race(autojump_clock: MockClock, 
     bob.rematch(room)
     await table.settle()
     assert [line.text for line in bob.last(Room).chat] == [f"line {number}" for number in range(10, 60)]
+
+
+@pytest.mark.parametrize("public", [False, True])
+async def test_a_seat_that_is_freed_before_a_rematch_of_a_private_race_is_for_nobody_new(
+    autojump_clock: MockClock, table: Table, public: bool
+) -> None:
+    """The code of a race that is over is in its record, and in histories."""
+    ann, bob = table.guest("Ann"), table.guest("Bob")
+    room = await table.over(ann, bob, public=public)
+    for guest in (ann, bob):
+        guest.rematch(room)
+    await table.settle()
+    bob.leave(room)
+    await table.settle()
+    eve = table.guest("Eve")
+    eve.enter(room)
+    await table.settle()
+    if public:
+        assert eve.last(Room).seat == 1
+        return
+    assert eve.codes == [ErrorCode.ROOM_FULL]
+    assert table.rooms.of(eve.player.id) is None
+    bob.enter(room)
+    await table.settle()
+    assert bob.last(Room).seat == 1

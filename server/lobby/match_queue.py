@@ -1,0 +1,123 @@
+"""The queue of those who look for an opponent: who is paired with whom, and when. Pure: the time comes in.
+
+Two fit when their ratings differ by no more than the window of each of them, which widens as they wait, and when both would race at the
+same rules. So of those who wait no two fit each other, and there are never many of them: at one rule set, everybody within a hundred
+points of somebody else is gone at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+FIRST_WINDOW = 100
+"""Points by which an opponent's rating may differ at first."""
+WIDENED_BY = 50
+"""Points, with every STEP_MS of waiting."""
+STEP_MS = 5_000
+ANYBODY_MS = 60_000
+"""After so long a wait any opponent is better than none."""
+
+MOST_WAITING = 300
+"""Players in the queue, so that a look at every two of them takes no time. When full, whoever comes is refused."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ticket:
+    """One who waits. rating: in points, None for who has none and fits anybody. rules: the id he wants, None for any."""
+
+    player: str
+    rating: int | None
+    rules: str | None
+    since_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two who are to race. first: who has waited longer. rules: None where both take any."""
+
+    first: Ticket
+    second: Ticket
+
+    @property
+    def rules(self) -> str | None:
+        return self.first.rules or self.second.rules
+
+
+class QueueFull(Exception):
+    """As many wait as may."""
+
+
+def window(waited_ms: int) -> int | None:
+    """Points by which an opponent's rating may differ after so long a wait; None for any number."""
+    if waited_ms >= ANYBODY_MS:
+        return None
+    return FIRST_WINDOW + WIDENED_BY * (max(waited_ms, 0) // STEP_MS)
+
+
+def fit(one: Ticket, other: Ticket, now_ms: int) -> bool:
+    """Whether these two may race each other now. Nobody fits himself."""
+    if one.player == other.player or (one.rules is not None and other.rules is not None and one.rules != other.rules):
+        return False
+    apart = _apart(one, other)
+    return all(width is None or apart <= width for width in (window(now_ms - ticket.since_ms) for ticket in (one, other)))
+
+
+class MatchQueue:
+    """At most one ticket a player, kept in the order in which they came."""
+
+    def __init__(self) -> None:
+        self._tickets: dict[str, Ticket] = {}
+
+    def __len__(self) -> int:
+        return len(self._tickets)
+
+    def __iter__(self) -> Iterator[Ticket]:
+        return iter(tuple(self._tickets.values()))
+
+    def ticket(self, player: str) -> Ticket | None:
+        return self._tickets.get(player)
+
+    def join(self, ticket: Ticket) -> Ticket:
+        """Let a player wait, or wait on for something else: what he has waited is not lost. Gives his ticket. Raises QueueFull."""
+        waits = self._tickets.get(ticket.player)
+        if waits is not None:
+            ticket = replace(ticket, since_ms=waits.since_ms)
+        elif len(self._tickets) >= MOST_WAITING:
+            raise QueueFull
+        self._tickets[ticket.player] = ticket
+        return ticket
+
+    def leave(self, player: str) -> bool:
+        """False when he was not waiting."""
+        return self._tickets.pop(player, None) is not None
+
+    def take_opponent_for(self, player: str, now_ms: int) -> Pair | None:
+        """Pair one who waits with the one of those he fits who has waited longest, if there is one; neither waits any more."""
+        ticket = self._tickets[player]
+        return next((self._taken(other, ticket) for other in self._tickets.values() if fit(other, ticket, now_ms)), None)
+
+    def take_pairs(self, now_ms: int) -> list[Pair]:
+        """Pair all who fit each other by now, and take them out: who has waited longest chooses first, whoever is nearest to him."""
+        pairs: list[Pair] = []
+        for ticket in self:
+            if ticket.player not in self._tickets:
+                continue
+            fitting = [other for other in self._tickets.values() if fit(ticket, other, now_ms)]
+            if fitting:
+                # The first of several who are as near: of them he has waited longest.
+                pairs.append(self._taken(ticket, min(fitting, key=lambda other, one=ticket: _apart(one, other))))  # type: ignore[misc]
+        return pairs
+
+    def next_change_ms(self, now_ms: int) -> int | None:
+        """The next moment at which a window is wider than now; None when none will be."""
+        widening = [ticket.since_ms for ticket in self._tickets.values() if now_ms - ticket.since_ms < ANYBODY_MS]
+        return min((since_ms + ((now_ms - since_ms) // STEP_MS + 1) * STEP_MS for since_ms in widening), default=None)
+
+    def _taken(self, one: Ticket, other: Ticket) -> Pair:
+        del self._tickets[one.player], self._tickets[other.player]
+        return Pair(*sorted((one, other), key=lambda ticket: ticket.since_ms))
+
+
+def _apart(one: Ticket, other: Ticket) -> int:
+    return 0 if one.rating is None or other.rating is None else abs(one.rating - other.rating)

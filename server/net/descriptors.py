@@ -1,0 +1,30 @@
+"""File descriptors: a connection takes one, and a process may have only so many."""
+
+from __future__ import annotations
+
+import resource
+from contextlib import suppress
+
+from server.net.admission import REFUSED_AT_ONCE
+
+RESERVED = REFUSED_AT_ONCE + 64
+"""Those that are not for connections: the store, listeners, workers, and who is being refused."""
+
+_TRIES = (65_536, 10_240)
+"""Where the hard limit is none, a system may still refuse more than some figure of its own."""
+
+
+def raise_limit() -> None:
+    """Take as many as this process may have: what it is given at first is often a thousand, for programs of another age."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    for wanted in (hard, *_TRIES):
+        if soft != resource.RLIM_INFINITY and (wanted == resource.RLIM_INFINITY or wanted > soft):
+            with suppress(ValueError, OSError):
+                resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+                return
+
+
+def connections_for(wanted: int) -> int:
+    """As many connections as are wanted, or as there are descriptors for; at least 1."""
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return wanted if soft == resource.RLIM_INFINITY else max(min(wanted, soft - RESERVED), 1)

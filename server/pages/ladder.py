@@ -1,0 +1,35 @@
+"""The ladder: the best players by rating."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Final
+
+import msgspec
+
+from protocol.pages import LADDER_PLAYERS, Ladder, LadderPlayer
+from server.net.http import Asked, Page, Route
+from server.pages.limit import asked_limit
+from server.pages.readers import Readers
+from server.store.port import Store
+
+USUAL_PLAYERS: Final = 20
+
+
+def ladder_route(readers: Readers) -> Route:
+    async def show(asked: Asked) -> Page:
+        limit = asked_limit(asked, usual=USUAL_PLAYERS, most=LADDER_PLAYERS)
+        return Page(await readers.ask(partial(_ladder, limit=limit)), cache="max-age=1")
+
+    return Route("/ladder.json", show)
+
+
+def _ladder(store: Store, *, limit: int) -> bytes:
+    rated = [(player, player.rating) for player in store.ladder(limit) if player.rating is not None]
+    worths = [rating.worth for _, rating in rated]
+    # Best first, so whoever has the same points as the one before him has been counted there.
+    steps = tuple(
+        LadderPlayer(place=1 + worths.index(rating.worth), player=player.id, name=player.name, rating=rating.worth, races=rating.races)
+        for player, rating in rated
+    )
+    return msgspec.json.encode(Ladder(players=steps)) + b"\n"

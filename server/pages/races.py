@@ -1,0 +1,121 @@
+"""Races that are over: the record of one, and the history of a player."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import partial
+from http import HTTPStatus
+from typing import Final
+
+import msgspec
+
+from protocol.pages import PAGE_RACES, History, HistoryRace, HistorySeat, is_race_id
+from protocol.record import to_json
+from protocol.text import clean_chat, clean_name
+from server.net.http import Asked, NoPage, Page, Route
+from server.pages.limit import asked_limit
+from server.pages.readers import Readers
+from server.store.errors import StoreCorrupt
+from server.store.port import Mark, PlayedRace, Store
+
+USUAL_RACES: Final = 20
+
+_FOREVER: Final = "public, max-age=31536000, immutable"
+"""A record never changes, and no two races have the same id."""
+
+
+def race_routes(readers: Readers) -> tuple[Route, ...]:
+    async def show_record(asked: Asked) -> Page:
+        race = asked.values["id"]
+        if not is_race_id(race):
+            raise _no_such_race()
+        return Page(await readers.ask(partial(_record, race=race)), cache=_FOREVER)
+
+    async def show_history(asked: Asked) -> Page:
+        name = asked.values["name"]
+        if clean_name(name) != name:
+            raise _no_such_player()
+        limit, before = asked_limit(asked, usual=USUAL_RACES, most=PAGE_RACES), _before(asked.query)
+        return Page(await readers.ask(partial(_history, name=name, limit=limit, before=before)))
+
+    return Route("/races/{id}.json", show_record), Route("/players/{name}/races.json", show_history)
+
+
+def _record(store: Store, *, race: str) -> bytes:
+    # The state first: a race that ends meanwhile is then called running, never one that has no record.
+    status = store.race_status(race)
+    if status is None:
+        raise _no_such_race()
+    if status.phase == "running":
+        raise NoPage(HTTPStatus.CONFLICT, "That race is still running; its record is there when it is over.", retry_after_s=10)
+    if status.phase == "aborted":
+        raise NoPage(HTTPStatus.GONE, f"That race was aborted and has no record: {_reason(status.reason)}.")
+    record = store.record(race)
+    if record is None:
+        raise StoreCorrupt(f"race {race} is over and has no record")
+    return to_json(record).encode() + b"\n"
+
+
+def _history(store: Store, *, name: str, limit: int, before: Mark | None) -> bytes:
+    player = store.player_by_name(name)
+    if player is None:
+        raise _no_such_player()
+    # One more than wanted tells whether there is another page.
+    races = store.history(player.id, limit=limit + 1, before=before)
+    shown = races[:limit]
+    following = _mark_text(shown[-1].mark) if len(races) > limit else None
+    history = History(player=player.id, name=player.name, races=tuple(_line(race) for race in shown), next=following)
+    return msgspec.json.encode(history) + b"\n"
+
+
+def _line(race: PlayedRace) -> HistoryRace:
+    return HistoryRace(
+        id=race.race,
+        room=race.room,
+        race=race.number,
+        rules=race.rules,
+        finished_at_ms=race.finished_at_ms,
+        aborted=_reason(race.aborted) if race.aborted is not None else None,
+        seat=race.seat,
+        seats=tuple(
+            HistorySeat(
+                player=seat.player,
+                name=seat.name,
+                bot=seat.bot,
+                state=seat.state,
+                place=seat.place,
+                home=seat.home,
+                ended_at_ms=seat.ended_at_ms,
+                rating=seat.rating.shown if seat.rating is not None else None,
+            )
+            for seat in race.seats
+        ),
+    )
+
+
+def _reason(reason: str | None) -> str:
+    # It may quote what a damaged log has.
+    return clean_chat(reason or "") or "nobody said why"
+
+
+def _mark_text(mark: Mark) -> str:
+    return f"{mark.finished_at_ms}-{mark.race}"
+
+
+def _before(query: Mapping[str, str]) -> Mark | None:
+    text = query.get("before")
+    if text is None:
+        return None
+    moment, _, race = text.partition("-")
+    if re.fullmatch(r"[0-9]{1,15}", moment) is None or not is_race_id(race):
+        raise NoPage(HTTPStatus.BAD_REQUEST, "before is what a page of this history had as next.")
+    return Mark(int(moment), race)
+
+
+def _no_such_race() -> NoPage:
+    return NoPage(HTTPStatus.NOT_FOUND, "There is no race of that id.")
+
+
+def _no_such_player() -> NoPage:
+    return NoPage(HTTPStatus.NOT_FOUND, "There is no player of that name.")

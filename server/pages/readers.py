@@ -1,0 +1,48 @@
+"""Reading the store for who asks over HTTP: in threads, a few at a time, with a status for whatever is wrong with it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from http import HTTPStatus
+from typing import Final, TypeVar
+
+import trio
+
+from server.net.http import NoPage
+from server.store.errors import StoreCorrupt, StoreError
+from server.store.journal import Journal
+from server.store.port import Store
+
+logger = logging.getLogger("carpet.pages")
+
+READING: Final = 2
+"""Pages that are read out of the store at once: half the connections that a database has for reading, as players say hello by them too."""
+
+WAITING: Final = 32
+"""Requests that may wait for one of these. When there are more, the answer is 503; who waits too long is turned away with his handshake."""
+
+Answer = TypeVar("Answer")
+
+
+class Readers:
+    def __init__(self, store: Store, journal: Journal) -> None:
+        self._store = store
+        self._journal = journal
+        self._reading = trio.CapacityLimiter(READING)
+
+    async def ask(self, read: Callable[[Store], Answer]) -> Answer:
+        """What `read` makes of the store, which it reads in a thread. Raises NoPage, also where the store fails."""
+        if self._reading.statistics().tasks_waiting >= WAITING:
+            sentence = "The server is looking up as much as it can; ask again in a moment."
+            raise NoPage(HTTPStatus.SERVICE_UNAVAILABLE, sentence, retry_after_s=1)
+        try:
+            async with self._reading:
+                return await self._journal.ask(read, self._store)
+        except StoreCorrupt as error:
+            logger.error("%s", error)
+            sentence = "What is kept of that is damaged; the host has to look into it."
+            raise NoPage(HTTPStatus.INTERNAL_SERVER_ERROR, sentence) from error
+        except StoreError as error:
+            logger.warning("a page could not be read: %s", error)
+            raise NoPage(HTTPStatus.SERVICE_UNAVAILABLE, "The store cannot be read now; try again later.", retry_after_s=10) from error

@@ -1,0 +1,50 @@
+// Which page it is, by the address, and the line that all of it comes by.
+
+import { announce, element, setText } from "./dom.js";
+import { Line, serverAddress } from "./line.js";
+import { LobbyPage } from "./lobby.js";
+import { RacePage } from "./race.js";
+
+const state = document.getElementById("line");
+const again = element("button", { type: "button" }, "Try now");
+const sentence = element("span", {});
+let wasLost = false;
+
+const line = new Line({
+  onUp(welcome) {
+    state.replaceChildren();
+    state.classList.remove("lost");
+    document.body.classList.remove("stale");
+    if (wasLost) announce("The line is back.");
+    wasLost = false;
+    page.up(welcome);
+  },
+  onMessage(message) {
+    page.hear(message);
+  },
+  onLost() {
+    wasLost = true;
+    document.body.classList.add("stale");
+    state.classList.add("lost");
+    setText(sentence, "The line to the server is lost. It is tried again by itself.");
+    if (!again.isConnected) state.replaceChildren(sentence, " ", again);
+  },
+});
+again.addEventListener("click", () => line.tryNow());
+
+const step = location.pathname.match(/^\/watch\/([^/]+)$/)?.[1];
+const page = step === undefined ? new LobbyPage(line) : new RacePage(line, codeOf(step));
+const here = { undefined: "lobby", closest: "closest" }[step];
+if (here) document.querySelector(`[data-page="${here}"]`).setAttribute("aria-current", "page");
+document.getElementById("address").textContent = serverAddress();
+document.getElementById("main").replaceChildren(page.node);
+line.open();
+
+function codeOf(text) {
+  if (text === "closest") return null;
+  try {
+    return decodeURIComponent(text).slice(0, 16);
+  } catch {
+    return text.slice(0, 16);
+  }
+}

@@ -1,0 +1,97 @@
+// Making and changing elements. Whatever comes from the wire becomes text here, and nothing else: no markup is ever parsed.
+
+/** The text of somebody's making without what could steer its surroundings: control, format and unassigned characters. */
+export function clean(text) {
+  return String(text ?? "").replace(/[\p{C}\u2028\u2029]/gu, "");
+}
+
+/** An element. attributes: by name; true for one without a value, null or false for none. children: nodes, texts, or null for nothing. */
+export function element(tag, attributes = {}, ...children) {
+  const made = document.createElement(tag);
+  setAttributes(made, attributes);
+  made.append(...children.flat().filter((child) => child !== null && child !== undefined));
+  return made;
+}
+
+const SVG = "http://www.w3.org/2000/svg";
+
+/** The same for a drawing. */
+export function shape(tag, attributes = {}, ...children) {
+  const made = document.createElementNS(SVG, tag);
+  setAttributes(made, attributes);
+  made.append(...children);
+  return made;
+}
+
+function setAttributes(made, attributes) {
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value !== null && value !== undefined && value !== false) made.setAttribute(name, value === true ? "" : value);
+  }
+}
+
+/** A name in its own direction, so that it cannot turn round what stands beside it. */
+export function nameOf(text) {
+  return element("bdi", { class: "name" }, clean(text) || "nameless");
+}
+
+/** Names as one phrase: "Ada against Zoë". */
+export function against(names) {
+  const shown = names.map((name) => nameOf(name));
+  return shown.flatMap((node, number) => (number ? [" against ", node] : [node]));
+}
+
+/** Change a text only where it differs, so that nobody's reading is disturbed for nothing. */
+export function setText(node, text) {
+  if (node.textContent !== text) node.textContent = text;
+}
+
+/** Have `parent` hold exactly `nodes`, in their order. What stays is not touched, and the focus stays where it is. */
+export function arrange(parent, nodes) {
+  const focused = document.activeElement;
+  for (const child of [...parent.children]) if (!nodes.includes(child)) child.remove();
+  nodes.forEach((node, at) => {
+    if (parent.children[at] !== node) parent.insertBefore(node, parent.children[at] ?? null);
+  });
+  if (focused && focused !== document.activeElement && focused.isConnected) focused.focus({ preventScroll: true });
+}
+
+/** "0:42", or "0:42.3" with tenths. */
+export function clockText(ms, tenths = false) {
+  const whole = Math.max(0, Math.floor(ms / 100));
+  const minutes = Math.floor(whole / 600);
+  const seconds = String(Math.floor(whole / 10) % 60).padStart(2, "0");
+  return tenths ? `${minutes}:${seconds}.${whole % 10}` : `${minutes}:${seconds}`;
+}
+
+/** "1 move", "2 moves". */
+export function counted(number, noun) {
+  return `${number} ${noun}${number === 1 ? "" : "s"}`;
+}
+
+const BETWEEN_NEWS_MS = 4000;
+const BETWEEN_COUNTS_MS = 15000;
+let events = [];
+let counts = "";
+let saidAt = -BETWEEN_COUNTS_MS;
+let timer = null;
+
+/** Have something read out by whoever listens rather than looks. A count may wait long, and only the last one is said. */
+export function announce(text, { isCount = false } = {}) {
+  if (isCount) counts = text;
+  else events = [...events.slice(-3), text];
+  speakSoon();
+}
+
+function speakSoon() {
+  if (timer !== null) clearTimeout(timer);
+  const pause = events.length ? BETWEEN_NEWS_MS : BETWEEN_COUNTS_MS;
+  timer = setTimeout(speak, Math.max(100, saidAt + pause - performance.now()));
+}
+
+function speak() {
+  timer = null;
+  document.getElementById("news").textContent = [...events, counts].filter(Boolean).join(" ");
+  events = [];
+  counts = "";
+  saidAt = performance.now();
+}

@@ -1,0 +1,161 @@
+// The page at `/`: which races are being run, which can be joined and how, and who is here.
+
+import { bar } from "./bars.js";
+import { against, announce, arrange, clean, clockText, counted, element, nameOf, setText } from "./dom.js";
+import { serverAddress } from "./line.js";
+import { STATE_WORDS } from "./model.js";
+
+export class LobbyPage {
+  #rules = new Map();
+  #running = new Map();
+  #open = new Map();
+  #heardAt = 0;
+  #counts = "";
+
+  constructor(line) {
+    this.line = line;
+    document.title = "Carpet Race";
+    this.summary = element("p", { class: "summary" }, "Looking …");
+    this.runningList = element("ul", { class: "races", "aria-labelledby": "running" });
+    this.noneRunning = element("p", { class: "none", hidden: true }, "No race is being run in public now. One that starts will be here at once.");
+    this.openList = element("ul", { class: "open", "aria-labelledby": "open" });
+    this.noneOpen = element("p", { class: "none", hidden: true }, "No race waits for somebody. ",
+      "Open one: ", element("code", {}, `carpet host ${serverAddress()}`));
+    this.here = element("p", { class: "here" });
+    this.node = element("div", { class: "lobby" },
+      element("h1", {}, "Races"), this.summary,
+      element("section", { "aria-labelledby": "running" }, element("h2", { id: "running" }, "Being run"), this.noneRunning, this.runningList),
+      element("section", { "aria-labelledby": "open" }, element("h2", { id: "open" }, "Open to join"), this.noneOpen, this.openList),
+      element("section", { "aria-labelledby": "here" }, element("h2", { id: "here" }, "Here now"), this.here));
+    setInterval(() => this.#tick(), 1000);
+  }
+
+  up(welcome) {
+    this.#rules = new Map(welcome.rules.map((rules) => [rules.id, rules]));
+    this.line.send({ type: "follow-lobby" });
+  }
+
+  hear(message) {
+    if (message.type !== "lobby") return;
+    this.#heardAt = performance.now();
+    const counts = `${counted(message.races_running, "race")} being run, ${message.races_open} open, ${counted(message.players_here, "player")} here.`;
+    setText(this.summary, counts);
+    if (this.#counts && counts !== this.#counts) announce(counts, { isCount: true });
+    this.#counts = counts;
+    this.noneRunning.hidden = message.running.length > 0;
+    this.noneOpen.hidden = message.races.length > 0;
+    this.#keep(this.#running, this.runningList, message.running, () => new RunningRace());
+    message.running.forEach((info, at) => this.#running.get(info.code).isClosest(at === 0 && message.running.length > 1));
+    this.#keep(this.#open, this.openList, message.races, () => new OpenRace());
+    this.#showPlayers(message.players, message.players_here);
+    this.#tick();
+  }
+
+  #keep(known, list, infos, make) {
+    for (const info of infos) {
+      if (!known.has(info.code)) known.set(info.code, make());
+      known.get(info.code).show(info, this.#rules.get(info.rules));
+    }
+    const codes = new Set(infos.map((info) => info.code));
+    for (const code of [...known.keys()]) if (!codes.has(code)) known.delete(code);
+    arrange(list, infos.map((info) => known.get(info.code).node));
+  }
+
+  #showPlayers(players, count) {
+    if (!count) {
+      this.here.replaceChildren("Nobody.");
+      return;
+    }
+    const more = count - players.length;
+    this.here.replaceChildren(...players.flatMap((name, at) => (at ? [", ", nameOf(name)] : [nameOf(name)])), more > 0 ? ` and ${more} more` : "");
+  }
+
+  #tick() {
+    for (const race of this.#running.values()) race.tick(performance.now() - this.#heardAt);
+  }
+}
+
+class RunningRace {
+  #info = null;
+  #bars = [];
+
+  constructor() {
+    this.link = element("a", {});
+    this.badge = element("span", { class: "badge", hidden: true }, "closest");
+    this.facts = element("p", { class: "facts" });
+    this.seats = element("div", { class: "bars" });
+    this.node = element("li", {}, element("article", {}, element("h3", {}, this.link, " ", this.badge), this.facts, this.seats));
+  }
+
+  isClosest(is) {
+    this.badge.hidden = !is;
+    this.node.classList.toggle("closest", is);
+  }
+
+  show(info, rules) {
+    const names = info.seats.map((seat) => seat.name);
+    if (!this.#info || names.join("\n") !== this.#info.seats.map((seat) => seat.name).join("\n")) {
+      this.link.replaceChildren(...against(names));
+      this.link.setAttribute("href", `/watch/${encodeURIComponent(info.code)}`);
+      this.#bars = info.seats.map((seat, number) => bar(number));
+      this.seats.replaceChildren(...this.#bars.map((each) => each.node));
+    }
+    this.#info = info;
+    this.rulesName = clean(rules?.name ?? info.rules);
+    const cards = (rules?.decks ?? 1) * 52;
+    info.seats.forEach((seat, number) =>
+      this.#bars[number].show({ name: seat.name, bot: seat.bot, home: seat.home, cards, word: STATE_WORDS[seat.state] ?? "" }));
+  }
+
+  tick(since) {
+    const { elapsed_ms: elapsed, time_limit_s: limit, watchers } = this.#info;
+    const clock = clockText(Math.min(elapsed + since, limit * 1000));
+    const watched = watchers ? ` · ${watchers} watching` : "";
+    setText(this.facts, `${this.rulesName} · ${clock} of ${clockText(limit * 1000)}${watched}`);
+  }
+}
+
+class OpenRace {
+  #shown = "";
+
+  constructor() {
+    this.heading = element("h3", {});
+    this.facts = element("p", { class: "facts" });
+    this.command = element("code", {});
+    this.copy = element("button", { type: "button" }, "Copy");
+    this.copy.addEventListener("click", () => this.#copyCommand());
+    this.watch = element("a", {}, "Watch it begin");
+    this.node = element("li", {}, element("article", {}, this.heading, this.facts,
+      element("p", { class: "command" }, this.command, " ", this.copy), element("p", {}, this.watch)));
+  }
+
+  show(info, rules) {
+    const key = JSON.stringify(info);
+    if (key === this.#shown) return;
+    this.#shown = key;
+    const free = info.seats - info.names.length;
+    this.heading.replaceChildren(...(info.names.length ? against(info.names) : ["Nobody yet"]), ` (${counted(free, "free seat")})`);
+    setText(this.facts, `${clean(rules?.name ?? info.rules)} · ${counted(info.seats, "seat")} · at most ${clockText(info.time_limit_s * 1000)}`);
+    setText(this.command, `carpet join ${serverAddress()} ${clean(info.code)}`);
+    this.copy.setAttribute("aria-label", `Copy the command that joins race ${clean(info.code)}`);
+    this.watch.setAttribute("href", `/watch/${encodeURIComponent(info.code)}`);
+    this.watch.setAttribute("aria-label", `Watch race ${clean(info.code)} begin`);
+  }
+
+  async #copyCommand() {
+    try {
+      await navigator.clipboard.writeText(this.command.textContent);
+      this.#told("Copied");
+    } catch {
+      // Without TLS a browser gives no clipboard: then it is marked, for who copies by keys.
+      getSelection().selectAllChildren(this.command);
+      this.#told("Marked");
+    }
+  }
+
+  #told(word) {
+    setText(this.copy, word);
+    announce(word === "Copied" ? "The command is copied." : "The command is marked; copy it with your keys.");
+    setTimeout(() => setText(this.copy, "Copy"), 3000);
+  }
+}

@@ -1,0 +1,146 @@
+// What is known of the watched race, as the messages to watchers tell it. Draws nothing. Moments are `performance.now()`'s.
+
+const LINES_KEPT = 100;
+
+export class WatchedRace {
+  constructor(watched, now) {
+    this.takeRoom(watched.room, now);
+    for (const board of watched.boards) this.boards.set(board.seat, board);
+    this.watchers = watched.watchers;
+    this.closest = watched.closest;
+    this.takeTalk(watched.lines);
+  }
+
+  /** What players and watchers have said, in the order in which it was heard. linesHeard counts all there have ever been. */
+  lines = [];
+  linesHeard = 0;
+  #talked = 0;
+
+  /** A snapshot of the room replaces all that was known of it. */
+  takeRoom(room, now) {
+    this.code = room.code;
+    this.version = room.version;
+    this.race = room.race;
+    this.phase = room.phase;
+    this.options = room.options;
+    this.series = room.series;
+    this.seats = room.seats.map((seat) => ({ ...seat, away: !seat.connected && seat.name !== null }));
+    this.record = room.record;
+    this.boards = new Map();
+    this.startedAt = ["racing", "over"].includes(room.phase) ? now - room.elapsed_ms : null;
+    this.startsAt = room.starts_in_ms === null ? null : now + room.starts_in_ms;
+    // The next race of the same room: its players' lines have been heard.
+    if (!this.linesHeard) this.#hearLines(room.chat, "player");
+    // Seat to what is known of its way: how many cards were home when. Before the watcher came, only where it had led.
+    this.curves = new Map(this.seats.map((seat) => [seat.seat, seat.state === "waiting" ? [] : [[seat.elapsed_ms, seat.home]]]));
+    if (this.record) this.#takeRecord(this.record);
+  }
+
+  /** A room event. False when one was missed, and a new snapshot has to be asked for. */
+  apply(event, now) {
+    if (event.type === "room") {
+      this.takeRoom(event, now);
+      return true;
+    }
+    if (event.version <= this.version) return true;
+    if (event.version !== this.version + 1) return false;
+    this.version = event.version;
+    const seat = this.seats[event.seat];
+    switch (event.type) {
+      case "seated":
+        Object.assign(seat, { name: event.name, bot: event.bot, connected: true, away: false, ready: event.bot !== null });
+        break;
+      case "unseated":
+        Object.assign(seat, { name: null, bot: null, connected: false, away: false });
+        break;
+      case "presence":
+        Object.assign(seat, { connected: event.connected, away: !event.connected });
+        break;
+      case "player-ready":
+        seat.ready = true;
+        break;
+      case "countdown":
+        this.phase = "countdown";
+        this.startsAt = now + event.starts_in_ms;
+        break;
+      case "started":
+        this.phase = "racing";
+        this.startsAt = null;
+        this.startedAt = now;
+        for (const each of this.seats) if (each.state === "waiting") each.state = "racing";
+        break;
+      case "progress":
+        Object.assign(seat, {
+          ply: event.ply, home: event.home, foundations: event.foundations, state: event.state, elapsed_ms: event.elapsed_ms,
+        });
+        this.curves.get(event.seat).push([event.elapsed_ms, event.home]);
+        break;
+      case "result":
+        this.phase = "over";
+        this.record = event.record;
+        this.#takeRecord(event.record);
+        break;
+      case "said":
+        this.#hearLines([event.line], "player");
+        break;
+      case "scored":
+        this.series = event.series;
+        break;
+    }
+    return true;
+  }
+
+  #takeRecord(record) {
+    this.seats.forEach((seat, number) => {
+      const { state, home, plies, name, bot } = record.seats[number];
+      Object.assign(seat, { state, home, ply: plies, name, bot });
+    });
+    this.curves = new Map(this.seats.map((seat) => [seat.seat, []]));
+    for (const [seat, , at, , , home] of record.moves) this.curves.get(seat).push([at, home]);
+    record.seats.forEach((seat, number) => this.curves.get(number).push([seat.ended_at_ms, seat.home]));
+  }
+
+  takeBoard(message) {
+    if (message.race === this.race) this.boards.set(message.board.seat, message.board);
+  }
+
+  takeTalk(lines) {
+    this.#hearLines(lines.filter((line) => line.number > this.#talked), "watcher");
+    this.#talked = Math.max(this.#talked, ...lines.map((line) => line.number));
+  }
+
+  #hearLines(lines, by) {
+    this.lines = [...this.lines, ...lines.map((line) => ({ ...line, by }))].slice(-LINES_KEPT);
+    this.linesHeard += lines.length;
+  }
+
+  /** Whether nobody who watches is shown its boards: it is the first race of a swap. */
+  get isWithheld() {
+    return this.options.series.format === "swap" && this.series?.raced === 0;
+  }
+
+  /** How long the race runs, or ran. */
+  elapsed(now) {
+    if (this.record) return this.record.ended_at_ms;
+    return this.startedAt === null ? 0 : now - this.startedAt;
+  }
+}
+
+export const STATE_WORDS = {
+  waiting: "",
+  racing: "",
+  won: "all home",
+  stalled: "no move left",
+  stopped: "stopped",
+  forfeited: "gave up",
+  "out-of-time": "time up",
+};
+
+/** How one seat stands, in a few words. */
+export function standing(seat, phase) {
+  if (seat.name === null) return "free seat";
+  if (STATE_WORDS[seat.state]) return STATE_WORDS[seat.state];
+  if (seat.away) return "away";
+  if (phase === "waiting") return seat.ready ? "ready" : "not ready yet";
+  return "";
+}

@@ -1,0 +1,242 @@
+// The page at `/watch/CODE`: how far everybody is, the boards as late as the race says, the curves, the result, and what is said.
+
+import { bar } from "./bars.js";
+import { BoardView } from "./boards.js";
+import { against, announce, arrange, clean, clockText, counted, element, nameOf, setText } from "./dom.js";
+import { serverAddress } from "./line.js";
+import { STATE_WORDS, WatchedRace, standing } from "./model.js";
+import { Plot } from "./plot.js";
+
+const ASK_AGAIN_MS = 5000;
+
+export class RacePage {
+  #rules = new Map();
+  #model = null;
+  #bars = [];
+  #boards = [];
+  #shownRace = "";
+  #shownLines = null;
+  #askedAt = -ASK_AGAIN_MS;
+  #frame = null;
+
+  /** code: of a race; null for the closest one. */
+  constructor(line, code) {
+    this.line = line;
+    this.code = code;
+    document.title = "Carpet Race";
+    this.heading = element("h1", {}, "Looking for the race …");
+    this.facts = element("p", { class: "facts" });
+    this.clock = element("p", { class: "clock", role: "timer", "aria-label": "Time", hidden: true });
+    this.notice = element("p", { class: "notice", hidden: true });
+    this.results = element("ol", { class: "places" });
+    this.recordLink = element("a", {}, "The record of this race, as JSON");
+    this.resultText = element("p", { class: "checked" }, this.recordLink);
+    this.result = section("result", "Result", this.results, this.resultText);
+    this.barList = element("div", { class: "bars" });
+    this.boardList = element("div", { class: "boards" });
+    this.plot = new Plot();
+    this.curves = section("curves", "Cards home over time", this.plot.node);
+    this.lineList = element("ul", { class: "lines" });
+    this.said = section("said", "What is said", this.lineList);
+    this.body = element("div", { class: "race", hidden: true }, this.result,
+      element("div", { class: "columns" },
+        element("div", {}, section("far", "How far they are", this.barList), this.curves),
+        section("boards", "Boards", this.notice, this.boardList)),
+      this.said);
+    this.node = element("div", {}, element("div", { class: "title" }, element("div", {}, this.heading, this.facts), this.clock), this.body);
+    setInterval(() => this.#model && this.#tick(), 250);
+  }
+
+  up(welcome) {
+    this.#rules = new Map(welcome.rules.map((rules) => [rules.id, rules]));
+    this.#askedAt = performance.now();
+    this.line.send({ type: "watch-race", code: this.code });
+  }
+
+  hear(message) {
+    const now = performance.now();
+    switch (message.type) {
+      case "watched":
+        this.#model = new WatchedRace(message, now);
+        this.#shownLines = null;
+        announce(`Watching ${names(this.#model)}.`);
+        break;
+      case "watched-event":
+        if (message.code !== this.#model?.code) return;
+        if (!this.#model.apply(message.event, now)) return this.#askAgain(now);
+        this.#announce(message.event);
+        break;
+      case "board":
+        if (message.code === this.#model?.code) this.#model.takeBoard(message);
+        break;
+      case "watchers":
+        if (message.code === this.#model?.code) this.#model.watchers = message.count;
+        break;
+      case "talk":
+        if (message.code === this.#model?.code) this.#model.takeTalk(message.lines);
+        break;
+      case "unwatched":
+        return this.#ended(message.reason);
+      case "error":
+        return this.#refused(message);
+      default:
+        return;
+    }
+    this.#frame ??= requestAnimationFrame(() => {
+      this.#frame = null;
+      this.#show();
+    });
+  }
+
+  #askAgain(now) {
+    if (now - this.#askedAt < ASK_AGAIN_MS) return;
+    this.#askedAt = now;
+    this.line.send({ type: "watch-race", code: this.code });
+  }
+
+  #ended(reason) {
+    const words = {
+      none: "No race is being run in public now. The next one will be shown here as soon as it starts.",
+      closed: "That race is closed.",
+      failed: "The server cannot show that race any more.",
+    };
+    if (reason === "none") this.#model = null;
+    this.#say(words[reason] ?? "This race is not shown any more.");
+  }
+
+  #refused(error) {
+    if (error.code === "watch/too-often") {
+      setTimeout(() => this.#askAgain(performance.now()), ASK_AGAIN_MS);
+    } else if (error.code !== "wire/too-fast") {
+      this.#say(error.code === "room/no-such-code" ? "No race has that code any more, or ever had." : clean(error.message));
+    }
+  }
+
+  #say(sentence) {
+    announce(sentence);
+    if (!this.#model) {
+      this.heading.textContent = this.code === null ? "The closest race" : `Race ${clean(this.code)}`;
+      this.body.hidden = true;
+      this.clock.hidden = true;
+    }
+    setText(this.facts, sentence);
+    this.ending = sentence;
+  }
+
+  #announce(event) {
+    const seat = this.#model.seats[event.seat];
+    if (event.type === "progress" && STATE_WORDS[event.state]) announce(`${clean(seat.name)}: ${STATE_WORDS[event.state]}, ${event.home} cards home.`);
+    else if (event.type === "progress") announce(this.#standings(), { isCount: true });
+    else if (event.type === "started") announce("The race has started.");
+    else if (event.type === "countdown") announce("Everybody is ready.");
+    else if (event.type === "result") announce(`The race is over. ${placesText(event.record)}`);
+    else if (event.type === "room") announce("Another race between them begins.");
+    else if (event.type === "presence" && !event.connected) announce(`${clean(seat.name)} is away.`);
+  }
+
+  #standings() {
+    return `${this.#model.seats.filter((seat) => seat.name !== null).map((seat) => `${clean(seat.name)} ${seat.home}`).join(", ")} cards home.`;
+  }
+
+  // ---- drawing
+
+  #show() {
+    const model = this.#model;
+    if (!model) return;
+    const rules = this.#rules.get(model.options.rules);
+    const race = `${model.code} ${model.race} ${model.seats.map((seat) => seat.name)}`;
+    if (race !== this.#shownRace) {
+      this.#shownRace = race;
+      this.#begin(model, rules);
+    }
+    this.body.hidden = false;
+    this.ending = null;
+    const cards = (rules?.decks ?? 1) * 52;
+    model.seats.forEach((seat, number) => this.#bars[number].show({ ...seat, cards, word: standing(seat, model.phase) }));
+    this.#boards.forEach((view, number) => view.show(model.boards.get(number), this.#whyNoBoard(model)));
+    this.#showNotice(model);
+    this.#showResult(model);
+    this.#showLines(model);
+    this.#tick();
+  }
+
+  #begin(model, rules) {
+    const seated = model.seats.map((seat) => seat.name ?? "free seat");
+    this.heading.replaceChildren(...against(seated));
+    document.title = `${names(model)} · Carpet Race`;
+    this.#bars = model.seats.map((seat) => bar(seat.seat));
+    this.barList.replaceChildren(...this.#bars.map((each) => each.node));
+    this.#boards = rules ? model.seats.map((seat) => new BoardView(rules, seat.name ?? "free seat")) : [];
+    this.boardList.replaceChildren(...this.#boards.map((each) => each.node));
+    this.boardList.style.setProperty("--columns", String(rules?.columns ?? 5));
+  }
+
+  #whyNoBoard(model) {
+    if (["waiting", "countdown"].includes(model.phase)) return "No cards before the start.";
+    if (model.isWithheld) return "No board is shown of the first race of a swap.";
+    if (model.phase === "over") return "No board was shown.";
+    return `The first cards are shown ${counted(model.options.delay_s, "second")} after the start.`;
+  }
+
+  #showNotice(model) {
+    const delay = model.options.delay_s;
+    this.notice.hidden = delay === 0 || model.phase === "over" || model.isWithheld;
+    setText(this.notice, `Boards are shown ${counted(delay, "second")} late. The bars are not.`);
+  }
+
+  #showResult(model) {
+    this.result.hidden = !model.record;
+    if (!model.record || this.results.dataset.race === this.#shownRace) return;
+    this.results.dataset.race = this.#shownRace;
+    const order = [...model.record.seats].sort((one, other) => one.place - other.place);
+    this.results.replaceChildren(...order.map((seat) => element("li", { value: String(seat.place) },
+      nameOf(seat.name), `${seat.bot ? " (bot)" : ""}: ${counted(seat.home, "card")} home at ${clockText(seat.home_at_ms, true)}`,
+      STATE_WORDS[seat.state] ? ` · ${STATE_WORDS[seat.state]}` : "")));
+    this.resultText.hidden = !model.record.id;
+    if (model.record.id) this.recordLink.setAttribute("href", `/races/${encodeURIComponent(model.record.id)}.json`);
+  }
+
+  #showLines(model) {
+    this.said.hidden = model.lines.length === 0;
+    if (this.#shownLines === model.linesHeard) return;
+    this.#shownLines = model.linesHeard;
+    arrange(this.lineList, model.lines.map((line) =>
+      element("li", { class: line.by }, nameOf(line.name), line.by === "watcher" ? " (watching): " : ": ", element("bdi", {}, clean(line.text)))));
+  }
+
+  #tick() {
+    const model = this.#model;
+    const now = performance.now();
+    const rules = this.#rules.get(model.options.rules);
+    const elapsed = Math.min(model.elapsed(now), model.options.time_limit_s * 1000);
+    const isSoon = model.phase === "countdown" && model.startsAt !== null;
+    this.clock.hidden = model.phase === "waiting";
+    const limit = clockText(model.options.time_limit_s * 1000);
+    setText(this.clock, isSoon ? `starts in ${Math.max(0, Math.ceil((model.startsAt - now) / 1000))}` : `${clockText(elapsed)} / ${limit}`);
+    const phases = { waiting: "waiting for everybody", countdown: "about to start", racing: "being run", over: "over" };
+    const facts = [clean(rules?.name ?? model.options.rules), `code ${clean(model.code)}`, phases[model.phase] ?? "", `${model.watchers} watching`];
+    if (model.options.deal) facts.push(`deal “${clean(model.options.deal)}”`);
+    setText(this.facts, this.ending ?? facts.join(" · "));
+    this.curves.hidden = !["racing", "over"].includes(model.phase);
+    if (!this.curves.hidden) {
+      const live = new Set(model.seats.filter((seat) => seat.state === "racing").map((seat) => seat.seat));
+      this.plot.show(model.curves, elapsed, (rules?.decks ?? 1) * 52, `Cards home over time: ${this.#standings()}`, live);
+    }
+    if (model.phase === "waiting" && model.seats.some((seat) => seat.name === null) && model.options.public) {
+      setText(this.facts, `${facts.join(" · ")} · carpet join ${serverAddress()} ${clean(model.code)}`);
+    }
+  }
+}
+
+function section(id, title, ...children) {
+  return element("section", { "aria-labelledby": id }, element("h2", { id }, title), ...children);
+}
+
+function names(model) {
+  return model.seats.map((seat) => clean(seat.name ?? "free seat")).join(" against ");
+}
+
+function placesText(record) {
+  return [...record.seats].sort((one, other) => one.place - other.place)
+    .map((seat) => `${seat.place}. ${clean(seat.name)}, ${counted(seat.home, "card")} home.`).join(" ");
+}

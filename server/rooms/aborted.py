@@ -1,0 +1,47 @@
+"""What is kept of a race that ends without a record: who sat where and how far they were, if it had begun.
+
+Only for its players' histories: nothing is judged, so there are no places.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+from protocol.errors import Refusal
+from server.race.machine import Race
+from server.rules.catalogue import UnknownRules
+from server.store.port import PlayedSeat, RunningRace
+from server.store.replay import as_opened
+
+
+def seats_left(race: Race) -> tuple[PlayedSeat, ...]:
+    """The seats as they are; none where no countdown had begun: a room that waited is no race."""
+    if race.starts_at is None:
+        return ()
+    return tuple(
+        PlayedSeat(
+            player=seat.player if seat.bot is None else None,
+            name=seat.name,
+            bot=seat.bot,
+            state=seat.state,
+            place=None,
+            home=seat.position.home if seat.position is not None else 0,
+            ended_at_ms=None if seat.state in ("waiting", "racing") else seat.ended_at,
+        )
+        for seat in race.seats
+    )
+
+
+def seats_readable(running: RunningRace | None) -> tuple[PlayedSeat, ...]:
+    """The same of a race that no server can go on with, as far as its commands can be taken."""
+    if running is None:
+        return ()
+    try:
+        race = as_opened(running.opened)
+    except UnknownRules:
+        return ()
+    # What comes after the first that cannot be taken makes no sense; what came before is true.
+    with suppress(Refusal, LookupError, ValueError):
+        for taken in running.commands:
+            race.apply(taken.command, taken.at_ms)
+    return seats_left(race)

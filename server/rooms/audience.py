@@ -1,0 +1,45 @@
+"""The port through which a room tells those who watch it, whoever they are, in one call however many."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from protocol.server_messages import Room as RoomMessage
+from protocol.server_messages import RoomEvent
+from server.race.events import RaceEvent
+from server.rooms.outgoing import Outgoing
+
+
+@dataclass(frozen=True, slots=True)
+class Happened:
+    """One event of a room. message: what somebody without a seat is told of it. event: what it was in the race, None for a room's own and
+    for what would show boards of a race that is withheld.
+
+    at_ms: the room's time of it.
+    """
+
+    message: RoomEvent
+    event: RaceEvent | None
+    at_ms: int
+
+
+class Audience(Protocol):
+    """All who watch one room. Nothing here blocks or raises. What it is told is in the journal."""
+
+    @property
+    def count(self) -> int:
+        """How many watch, those included who are about to."""
+
+    def happened(self, what: Happened) -> None:
+        """An event; those that show nothing but their version to somebody without a seat may be left out while nobody watches."""
+
+    def starts_over(self, snapshot: RoomMessage) -> None:
+        """Another race has begun."""
+
+    def closed(self, reason: str | None) -> None:
+        """Nothing will happen any more. reason: of `unwatched`; None when the race goes on at the next server."""
+
+    def greeting(self, *, racing: bool) -> Sequence[Outgoing]:
+        """What a player who comes back needs to be told of them. racing: his race is being run."""

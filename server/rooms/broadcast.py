@@ -1,0 +1,207 @@
+"""Who in a room is told what, and under which version. Owns the versions and the last events.
+
+What an event looks like to a viewer is `race.view`'s to say, and when a message goes out is `write_ahead`'s. Changes nothing in a race.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from protocol.record import Record
+from protocol.server_messages import Ratings, RematchAsked, RoomEvent, Said, Scored
+from protocol.server_messages import Room as RoomMessage
+from protocol.views import ChatLine, SeatRating, SeriesInfo
+from server.race.events import MovePlayed, RaceEnded, RaceEvent, SeatDealt, StartSet
+from server.race.machine import Race
+from server.race.view import Viewer, current_view, snapshot, tell, tells_all_the_same
+from server.rooms.audience import Audience, Happened
+from server.rooms.history import History
+from server.rooms.member import Member
+from server.rooms.members import Members
+from server.rooms.outgoing import Outgoing
+from server.rooms.write_ahead import WriteAhead
+
+CHAT_KEPT = 50
+"""Lines of chat in a snapshot; older ones are gone for who comes later."""
+
+
+@dataclass(frozen=True, slots=True)
+class AgainAsked:
+    """A room's own event: the player of this seat would race again."""
+
+    seat: int
+
+
+@dataclass(frozen=True, slots=True)
+class LineSaid:
+    """A room's own event: chat."""
+
+    line: ChatLine
+
+
+@dataclass(frozen=True, slots=True)
+class SeriesScored:
+    """A room's own event: how the series stands now. record: of an earlier race, that was withheld till now."""
+
+    series: SeriesInfo
+    record: Record | None
+
+
+@dataclass(frozen=True, slots=True)
+class SeatsRated:
+    """A room's own event: what the race that is over did to ratings, by seat."""
+
+    seats: tuple[SeatRating, ...]
+
+
+OwnEvent: TypeAlias = AgainAsked | LineSaid | SeriesScored | SeatsRated
+
+
+class Broadcast:
+    """Has each message held back by the log until it may go out. `now`: the room's, in milliseconds; it turns moments into time left."""
+
+    def __init__(self, members: Members, log: WriteAhead, *, version: int) -> None:
+        """version: that of the last event of all times, 0 before the first."""
+        self.audience: Audience | None = None
+        """Those who watch, once anybody has."""
+        self.again: set[int] = set()
+        """The seats that have asked for a rematch of the current race."""
+        self.series: SeriesInfo | None = None
+        """How the series of the current race stands."""
+        self._chat: list[ChatLine] = []
+        self._ratings: tuple[SeatRating, ...] = ()
+        self._history: History[RaceEvent | OwnEvent] = History()
+        self._history.version = version
+        self._members = members
+        self._log = log
+        self._post = log.post
+
+    # ---- to everybody
+
+    def publish(self, event: RaceEvent | OwnEvent, race: Race, now: int) -> None:
+        """Tell everybody of an event, each as much of it as he may know."""
+        version = self._history.add(event)
+        match event:
+            case AgainAsked(seat=seat):
+                self.again.add(seat)
+            case LineSaid(line=line):
+                self._chat = [*self._chat[-(CHAT_KEPT - 1) :], line]
+            case SeriesScored(series=series):
+                self.series = series
+            case SeatsRated(seats=seats):
+                self._ratings = seats
+            case StartSet():
+                # In a series those of the race before came when this one was open already.
+                self._ratings = ()
+            case _ if not tells_all_the_same(event):
+                self._publish_apart(event, version, race, now)
+                return
+        message = _message(event, race, version=version, viewer=None, now=now)
+        self.everybody(Outgoing(message))
+        self._tell_audience(message, event, race, now)
+
+    def _publish_apart(self, event: RaceEvent, version: int, race: Race, now: int) -> None:
+        """One message to the seat that the event is about, and one to everybody else."""
+        assert isinstance(event, (MovePlayed, SeatDealt))
+        hidden: RoomEvent | None = None
+        to_others: Outgoing | None = None
+        for player, member in self._members.items():
+            viewer = _viewer(race, player)
+            if viewer == event.seat:
+                self._post(member, Outgoing(_message(event, race, version=version, viewer=viewer, now=now)))
+                continue
+            if to_others is None:
+                hidden = _message(event, race, version=version, viewer=None, now=now)
+                to_others = Outgoing(hidden)
+            self._post(member, to_others)
+        if self.audience is not None and self.audience.count:
+            self._tell_audience(hidden or _message(event, race, version=version, viewer=None, now=now), event, race, now)
+
+    def _tell_audience(self, message: RoomEvent, event: RaceEvent | OwnEvent, race: Race, now: int) -> None:
+        if self.audience is not None:
+            in_race = None if isinstance(event, (AgainAsked, LineSaid, SeriesScored, SeatsRated)) else event
+            # Of a race that is withheld watchers see no board, however late: it shows what another seat has yet to play. That it is being
+            # run, and is over, they know.
+            if race.withheld and not isinstance(event, (StartSet, RaceEnded)):
+                in_race = None
+            self._log.hold(self.audience.happened, Happened(message, in_race, now))
+
+    def everybody(self, outgoing: Outgoing) -> None:
+        """The same message to all who are here, encoded once."""
+        for member in self._members.values():
+            self._post(member, outgoing)
+
+    def start_over(self, race: Race, now: int) -> None:
+        """Another race has begun: what came before it is told to nobody any more, and everybody gets a snapshot."""
+        self.again.clear()
+        self._ratings = ()
+        self._history.forget()
+        for player, member in self._members.items():
+            self.snapshot(player, member, race, now)
+        if self.audience is not None:
+            self._log.hold(self.audience.starts_over, self.shown(None, race, now))
+
+    # ---- to one
+
+    def bring_up_to_date(self, player: str, member: Member, version: int, race: Race, now: int) -> None:
+        """Tell what was missed since `version`; everything when that is not known any more, or for 0."""
+        missed = self._history.after(version) if version > 0 else None
+        if missed is None:
+            self.snapshot(player, member, race, now)
+            return
+        viewer = _viewer(race, player)
+        for number, event in missed:
+            self._post(member, Outgoing(_message(event, race, version=number, viewer=viewer, now=now)))
+        # A move that was refused, or answered into a dead line, leaves the client unsure of its own position; this settles it.
+        self.current_view(player, member, race)
+        self._greet(member, race)
+
+    def snapshot(self, player: str, member: Member, race: Race, now: int) -> None:
+        """Tell all that this player may know."""
+        self._post(member, Outgoing(self.shown(_viewer(race, player), race, now)))
+        self._greet(member, race)
+
+    def shown(self, viewer: Viewer, race: Race, now: int) -> RoomMessage:
+        """All that this viewer may know."""
+        return snapshot(
+            race,
+            version=self._history.version,
+            viewer=viewer,
+            now=now,
+            again=frozenset(self.again),
+            chat=tuple(self._chat),
+            ratings=self._ratings,
+            series=self.series,
+        )
+
+    def _greet(self, member: Member, race: Race) -> None:
+        if self.audience is not None:
+            for outgoing in self.audience.greeting(racing=race.phase == "racing"):
+                self._post(member, outgoing)
+
+    def current_view(self, player: str, member: Member, race: Race) -> None:
+        """Tell a player his own position as it is, if he has been dealt one."""
+        seat = race.seat_of(player)
+        view = current_view(race, seat) if seat is not None else None
+        if view is not None:
+            self._post(member, Outgoing(view))
+
+
+def _viewer(race: Race, player: str) -> Viewer:
+    seat = race.seat_of(player)
+    return seat.number if seat is not None else None
+
+
+def _message(event: RaceEvent | OwnEvent, race: Race, *, version: int, viewer: Viewer, now: int) -> RoomEvent:
+    match event:
+        case AgainAsked(seat=seat):
+            return RematchAsked(version=version, seat=seat)
+        case LineSaid(line=line):
+            return Said(version=version, line=line)
+        case SeriesScored(series=series, record=record):
+            return Scored(version=version, series=series, record=record)
+        case SeatsRated(seats=seats):
+            return Ratings(version=version, seats=seats)
+        case _:
+            return tell(event, version=version, viewer=viewer, now=now, withheld=race.withheld)

@@ -1,0 +1,33 @@
+"""How long a public race waits for who sits in it and does not get ready: a seat in the lobby's list is not his alone to hold.
+
+Only the wait of others counts. Where nobody is ready yet, nobody waits; where a seat is free, it is somebody else who is waited for; and
+friends in a private race settle it between them. In a series under way nobody waits for less than its grace: who is late gives it up.
+"""
+
+from __future__ import annotations
+
+from server.race.machine import Race, Seat
+
+READY_S = 120
+"""Seconds in which who is not ready keeps his seat, from when all seats are taken and somebody is ready."""
+
+
+class Patience:
+    """due: when it ends, in milliseconds; None while nobody is waited for."""
+
+    def __init__(self) -> None:
+        self.due: int | None = None
+
+    def lost_by(self, race: Race, now: int) -> list[Seat]:
+        """Look at the race at every step: the seats whose players have kept the others waiting too long by now."""
+        people = [seat for seat in race.seats if seat.player is not None and seat.bot is None]
+        late = [seat for seat in people if seat.nonce is None]
+        waited_for = race.options.public and race.phase == "waiting" and all(seat.player is not None for seat in race.seats)
+        if not waited_for or not 0 < len(late) < len(people):
+            self.due = None
+        elif self.due is None:
+            self.due = now + (READY_S if race.place.number == 1 else race.options.series.grace_s) * 1000
+        elif self.due <= now:
+            self.due = None
+            return late
+        return []

@@ -1,0 +1,67 @@
+"""What a room is given by the outside, and what it tells of itself there. Ports alone: nothing here does anything."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol, TypeAlias
+
+import trio
+
+from server.race.machine import DealWanted
+from server.race.rating import Rating, RatingChange
+from server.rooms.clock import Clock
+from server.store.port import Entry
+
+if TYPE_CHECKING:
+    from server.rooms.room import Room
+
+FindDeal: TypeAlias = Callable[[DealWanted], Awaitable[int | None]]
+"""Finds the number of the first seed that gives a winnable deal, or None. May take long; cancelled when it is not wanted any more."""
+
+RatingChanges: TypeAlias = Callable[[str], Awaitable[tuple[RatingChange, ...]]]
+"""What the race of this id, which is kept and counts, did to the ratings of its players, by seat. May raise StoreError."""
+
+
+class RoomOwner(Protocol):
+    """What a room tells of itself to whoever keeps the list of rooms."""
+
+    def seat_taken(self, room: Room, player: str) -> None: ...
+
+    def seat_left(self, room: Room, player: str) -> None: ...
+
+    def changed(self, room: Room) -> None:
+        """Seats, names or phase are not what they were."""
+
+    def owe(self, entries: tuple[Entry, ...]) -> None:
+        """The end of a room's race could not be kept, and has to be later."""
+
+    def rated(self, player: str, rating: Rating) -> None:
+        """A race has made this player's rating this one."""
+
+
+class Journal(Protocol):
+    """Where a room has its commands kept."""
+
+    async def write(self, *entries: Entry) -> None:
+        """Returns when the entries are safe, all of them. Raises StoreError when none is."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RoomPorts:
+    """What a room is given by the outside: time, randomness, owner, journal, ratings, how winnable deals are found, how bots play and
+    think, and the program's name for records.
+
+    keeps: what the journal has outlives this process, so that a race goes on when the next server has started.
+    """
+
+    clock: Clock
+    entropy: Callable[[int], bytes]
+    owner: RoomOwner
+    journal: Journal
+    keeps: bool
+    rating_changes: RatingChanges
+    find_deal: FindDeal
+    bots_wait: bool
+    thoughts: trio.CapacityLimiter
+    software: str

@@ -1,0 +1,94 @@
+"""What a room is asked and told by others: the values that go into its inbox, and which of the race's commands a message stands for.
+
+Knows nothing of what comes of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias, assert_never
+
+from protocol.client_messages import LeaveRace, Move, Ready, Rematch, Resign, Say, Stop
+from protocol.errors import ErrorCode, Refusal
+from server.race.commands import Command, GetReady, PlayMove, ResignSeat, StopSeat
+from server.race.machine import DealWanted, Seat
+from server.rooms.member import Member, PlayerName
+
+RaceMessage: TypeAlias = Ready | Move | Stop | Resign
+"""The client messages that are for the race in it."""
+
+RoomMessage: TypeAlias = RaceMessage | LeaveRace | Rematch | Say
+"""The client messages that are for a room."""
+
+
+@dataclass(frozen=True, slots=True)
+class Enter:
+    """`player` is here by `member`: he takes a free seat, or has one already. version: the last he knows, 0 for none."""
+
+    player: PlayerName
+    member: Member
+    version: int
+    ref: int
+    at_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Exit:
+    """The line of this member is gone."""
+
+    player: PlayerName
+    member: Member
+    at_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """A player's request, received at `at_ms`."""
+
+    player: PlayerName
+    member: Member
+    message: RoomMessage
+    at_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Close:
+    """The host stops."""
+
+    at_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class DealFound:
+    """What came of a search. k: None where no deal that can be won was found."""
+
+    wanted: DealWanted
+    k: int | None
+    at_ms: int
+
+
+RoomRequest: TypeAlias = Enter | Exit | Ask | Close | DealFound
+
+
+def race_command(message: RaceMessage, *, seat: Seat, race: int) -> Command:
+    """What the holder of this seat asks of the race that has this number. Raises Refusal when he means another race or another seat."""
+    check_race(message.race, race)
+    if not isinstance(message, Ready) and message.seat != seat.number:
+        raise Refusal(ErrorCode.NOT_YOUR_SEAT, f"yours is {seat.number}", path="$.seat")
+    match message:
+        case Ready(nonce=nonce):
+            return GetReady(seat.number, bytes.fromhex(nonce))
+        case Move(ply=ply, move=move):
+            return PlayMove(seat.number, ply, move)
+        case Stop():
+            return StopSeat(seat.number)
+        case Resign():
+            return ResignSeat(seat.number)
+        case _:
+            assert_never(message)
+
+
+def check_race(meant: int, current: int) -> None:
+    """Raises Refusal when a message means another race than the current one."""
+    if meant != current:
+        raise Refusal(ErrorCode.WRONG_RACE, f"the current one is {current}", path="$.race")

@@ -1,0 +1,103 @@
+"""The series that a room's races belong to, one after another, and the record that is kept back between the two races of a swap.
+
+What a series is worth and when it is over is `match.series`' affair. Tells nobody of anything, and keeps nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from protocol.record import Record
+from protocol.views import RaceOptions, SeriesInfo
+from server.match.series import Series
+from server.race.machine import Race
+from server.store.replay import RunningRoom, replay
+
+
+@dataclass(frozen=True, slots=True)
+class Withheld:
+    """A race that is over, of which nobody is told yet. players: the id of each seat's player, None for a house bot."""
+
+    record: Record
+    players: tuple[str | None, ...]
+
+
+class SeriesRun:
+    """One series at a time; `start_over` begins the next."""
+
+    def __init__(self, options: RaceOptions, left: RunningRoom | None) -> None:
+        """left: by an earlier server. Raises as `replay` does."""
+        self._fresh = Series(options=options.series, seats=options.seats)
+        self._series = self._fresh
+        self._withheld: Withheld | None = None
+        self._before: str | None = None
+        if left is not None:
+            opened = left.running.opened
+            self._series = opened.series or replace(self._fresh, id=opened.race)
+            if left.earlier is not None:
+                earlier = replay(left.earlier)
+                # Its end may have come with time, and not by a command.
+                earlier.advance(opened.at_ms)
+                if earlier.record is None:
+                    raise ValueError(f"race {earlier.id} is not over, and the next one of its series runs")
+                self._withheld = Withheld(earlier.record, seated(earlier))
+
+    # ---- how it stands
+
+    @property
+    def info(self) -> SeriesInfo | None:
+        """As players are told of it."""
+        return self._series.info
+
+    @property
+    def is_under_way(self) -> bool:
+        return self._series.is_under_way
+
+    @property
+    def so_far(self) -> Series | None:
+        """What the store keeps with the next race: nothing with a first one."""
+        return self._series if self._series.results else None
+
+    @property
+    def secret(self) -> bytes | None:
+        """That the next race is to be dealt by, where it is not a fresh one."""
+        return bytes.fromhex(self._withheld.record.deal.secret) if self._withheld is not None else None
+
+    @property
+    def before(self) -> str | None:
+        """The id of the race before the one that is open, in a series under way."""
+        return self._before if self.is_under_way else None
+
+    # ---- what becomes of it
+
+    def opened(self, race_id: str) -> None:
+        """The next race is open: the series is named after its first one."""
+        if not self._series.results:
+            self._series = replace(self._series, id=race_id)
+
+    def raced(self, race: Race, record: Record) -> None:
+        """A race of it is over."""
+        self._series = self._series.raced(record)
+        self._before = race.id
+        if race.withheld:
+            self._withheld = Withheld(record, seated(race))
+
+    def give_up(self, seats: Iterable[int]) -> None:
+        """The players of these seats are gone."""
+        for seat in seats:
+            self._series = self._series.given_up(seat)
+
+    def start_over(self) -> None:
+        """Another series, between whoever is there."""
+        self._series = self._fresh
+
+    def reveal(self) -> Withheld | None:
+        """What is withheld, which then is so no more."""
+        withheld, self._withheld = self._withheld, None
+        return withheld
+
+
+def seated(race: Race) -> tuple[str | None, ...]:
+    """The id of each seat's player, None for a house bot."""
+    return tuple(seat.player if seat.bot is None else None for seat in race.seats)

@@ -1,0 +1,39 @@
+"""One who watches, and what of his requests is too much."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from server.bucket import Bucket
+from server.rooms.member import Line, PlayerName
+
+if TYPE_CHECKING:
+    from server.spectate.hub import Hub
+
+ASKS_A_SECOND: Final = 1.0
+ASKS_AT_ONCE: Final = 5
+"""Races that somebody may ask to watch: each costs a snapshot. More are refused with `watch/too-often`."""
+
+LINES_A_SECOND: Final = 0.5
+LINES_AT_ONCE: Final = 3
+"""Lines of chat of one watcher. More are refused with `watch/too-much-talk`."""
+
+
+@dataclass(slots=True, eq=False)
+class Watcher:
+    """A line by which somebody watches or has watched. hub: of the room that he watches; None while he watches nothing.
+
+    closest: he is moved on when a race is over. told_none: he knows that there is none.
+    joined: he has had his snapshot, and hears all that follows it. missed_at: when his outbox last ran over, in Trio's seconds.
+    """
+
+    line: Line
+    player: PlayerName
+    hub: Hub | None = None
+    closest: bool = False
+    told_none: bool = False
+    joined: bool = False
+    missed_at: float | None = None
+    asks: Bucket = field(default_factory=lambda: Bucket(rate=ASKS_A_SECOND, burst=ASKS_AT_ONCE))
+    lines: Bucket = field(default_factory=lambda: Bucket(rate=LINES_A_SECOND, burst=LINES_AT_ONCE))

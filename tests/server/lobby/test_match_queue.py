@@ -1,0 +1,164 @@
+"""Who is paired with whom: the window, the rules wanted, who comes first; with made-up queues for what must hold of all of them."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from server.lobby.match_queue import ANYBODY_MS, FIRST_WINDOW, MOST_WAITING, MatchQueue, Pair, QueueFull, Ticket, fit, window
+
+TICKETS = st.builds(
+    Ticket,
+    player=st.sampled_from([f"p{number}" for number in range(12)]),
+    rating=st.none() | st.integers(0, 3000),
+    rules=st.sampled_from([None, "carpet", "colorado"]),
+    since_ms=st.integers(0, 80_000),
+)
+NOW_MS = 80_000
+
+
+def ticket(player: str, rating: int | None = 1000, rules: str | None = None, since_ms: int = 0) -> Ticket:
+    return Ticket(player, rating, rules, since_ms)
+
+
+def queue_of(*tickets: Ticket) -> MatchQueue:
+    queue = MatchQueue()
+    for each in tickets:
+        queue.join(each)
+    return queue
+
+
+def names(pairs: list[Pair]) -> list[tuple[str, str]]:
+    return [(pair.first.player, pair.second.player) for pair in pairs]
+
+
+@pytest.mark.parametrize(
+    ("waited_ms", "points"),
+    [(-1, 100), (0, 100), (4_999, 100), (5_000, 150), (9_999, 150), (10_000, 200), (59_999, 650), (60_000, None), (10**9, None)],
+)
+def test_the_window_widens_by_fifty_points_every_five_seconds_and_is_open_after_a_minute(waited_ms: int, points: int | None) -> None:
+    assert window(waited_ms) == points
+
+
+def test_two_within_the_first_window_are_paired_at_once() -> None:
+    queue = queue_of(ticket("ann", 1000))
+    queue.join(ticket("bob", 1000 + FIRST_WINDOW, since_ms=7))
+    assert queue.take_opponent_for("bob", 7) == Pair(ticket("ann"), ticket("bob", 1100, since_ms=7))
+    assert len(queue) == 0
+
+
+def test_the_windows_of_both_have_to_allow_it() -> None:
+    ann, bob = ticket("ann", 1000), ticket("bob", 1150, since_ms=20_000)
+    assert not fit(ann, bob, 24_999)
+    assert fit(ann, bob, 25_000)
+    far = ticket("eve", 5000, since_ms=20_000)
+    assert not fit(ann, far, 79_999)
+    assert fit(ann, far, 80_000)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "rules"),
+    [(None, None, None), ("carpet", None, "carpet"), (None, "colorado", "colorado"), ("carpet", "carpet", "carpet")],
+)
+def test_the_race_is_at_the_rules_that_one_of_them_asked_for(first: str | None, second: str | None, rules: str | None) -> None:
+    queue = queue_of(ticket("ann", rules=first), ticket("bob", rules=second))
+    pair = queue.take_opponent_for("bob", 0)
+    assert pair is not None
+    assert pair.rules == rules
+
+
+def test_who_wants_other_rules_fits_never() -> None:
+    queue = queue_of(ticket("ann", rules="carpet"), ticket("bob", rules="colorado"))
+    assert queue.take_opponent_for("bob", 0) is None
+    assert queue.take_pairs(10**9) == []
+    assert len(queue) == 2
+
+
+def test_who_has_no_rating_fits_everybody() -> None:
+    assert fit(ticket("ann", None), ticket("bob", 5000), 0)
+
+
+def test_nobody_is_paired_with_himself() -> None:
+    queue = queue_of(ticket("ann"), ticket("ann", rules="carpet"))
+    assert len(queue) == 1
+    assert queue.take_opponent_for("ann", 10**9) is None
+
+
+def test_of_several_who_fit_a_newcomer_the_one_who_has_waited_longest_gets_him() -> None:
+    queue = queue_of(ticket("ann", 1100, "carpet"), ticket("bob", 1010, "colorado", 1), ticket("eve", 1000, None, 2))
+    pair = queue.take_opponent_for("eve", 2)
+    assert pair is not None
+    assert (pair.first.player, pair.second.player) == ("ann", "eve")
+
+
+def test_who_has_waited_longest_chooses_whoever_is_nearest_to_him() -> None:
+    queue = queue_of(ticket("ann", 1000), ticket("bob", 1240, since_ms=1), ticket("eve", 1120, since_ms=2), ticket("zoe", 880, since_ms=3))
+    assert queue.take_pairs(4_000) == []
+    assert names(queue.take_pairs(20_000)) == [("ann", "eve")], "of two who are as near, the one who has waited longer"
+    assert names(queue.take_pairs(60_003)) == [("bob", "zoe")]
+
+
+def test_asking_again_keeps_what_was_waited() -> None:
+    queue = queue_of(ticket("ann", 1000, None, 5))
+    assert queue.join(ticket("ann", 1020, "colorado", 900)) == ticket("ann", 1020, "colorado", 5)
+    assert list(queue) == [ticket("ann", 1020, "colorado", 5)]
+
+
+def test_who_leaves_is_found_by_nobody() -> None:
+    queue = queue_of(ticket("ann"))
+    assert queue.leave("ann")
+    assert not queue.leave("ann")
+    queue.join(ticket("bob"))
+    assert queue.take_opponent_for("bob", 0) is None
+
+
+def test_a_full_queue_takes_nobody_more_but_whoever_is_in_it_may_ask_again() -> None:
+    queue = queue_of(*[ticket(f"p{number}", rating=1000 * number) for number in range(MOST_WAITING)])
+    with pytest.raises(QueueFull):
+        queue.join(ticket("ann"))
+    queue.join(ticket("p0", rules="carpet"))
+    assert len(queue) == MOST_WAITING
+
+
+@given(st.lists(TICKETS, max_size=12))
+def test_whoever_is_paired_fits_and_of_those_who_are_left_no_two_do(tickets: list[Ticket]) -> None:
+    queue = queue_of(*tickets)
+    before = {each.player for each in queue}
+    pairs = queue.take_pairs(NOW_MS)
+    paired = [player for pair in names(pairs) for player in pair]
+    assert all(fit(pair.first, pair.second, NOW_MS) and pair.first.since_ms <= pair.second.since_ms for pair in pairs)
+    assert len(paired) == len(set(paired))
+    assert {*paired, *[each.player for each in queue]} == before
+    assert not any(fit(one, other, NOW_MS) for one in queue for other in queue)
+    assert queue.take_pairs(NOW_MS) == []
+
+
+@given(st.lists(TICKETS, max_size=12, unique_by=lambda each: each.player), TICKETS)
+def test_a_newcomer_is_paired_as_a_look_at_the_whole_queue_would_pair_him(tickets: list[Ticket], newcomer: Ticket) -> None:
+    waiting = sorted((each for each in tickets if each.player != newcomer.player), key=lambda each: each.since_ms)
+    one, other = queue_of(*waiting), queue_of(*waiting)
+    for queue in (one, other):
+        queue.take_pairs(NOW_MS)
+    newcomer = Ticket(newcomer.player, newcomer.rating, newcomer.rules, NOW_MS)
+    one.join(newcomer)
+    other.join(newcomer)
+    pair = one.take_opponent_for(newcomer.player, NOW_MS)
+    assert ([pair] if pair is not None else []) == other.take_pairs(NOW_MS)
+
+
+@given(st.lists(TICKETS, min_size=1, max_size=6), st.integers(80_000, 160_000))
+def test_no_window_changes_before_the_next_change_and_one_does_then(tickets: list[Ticket], now_ms: int) -> None:
+    queue = queue_of(*tickets)
+
+    def windows(at_ms: int) -> list[int | None]:
+        return [window(at_ms - each.since_ms) for each in queue]
+
+    change_ms = queue.next_change_ms(now_ms)
+    if change_ms is None:
+        assert windows(now_ms) == [None] * len(queue)
+        assert now_ms >= ANYBODY_MS + min(each.since_ms for each in queue)
+    else:
+        assert now_ms < change_ms <= now_ms + 5_000
+        assert windows(change_ms - 1) == windows(now_ms)
+        assert windows(change_ms) != windows(now_ms)

@@ -1,0 +1,109 @@
+"""Guests: they watch and follow the lobby, are nobody, and leave nothing behind."""
+
+from __future__ import annotations
+
+import pytest
+import trio
+from trio.testing import MockClock
+
+from protocol.client_messages import FollowLobby, Hello, Unwatch, WatchRace
+from protocol.codec import ENCODINGS
+from protocol.errors import ErrorCode
+from protocol.server_messages import Board, Lobby, Unwatched, Watched, WatchedEvent, Watchers, Welcome
+from server.net.dispatch import HELLO_S
+from tests.server.net.wire import Client, House
+
+
+async def arrive(client: Client, name: str = "", token: str | None = None) -> Welcome:
+    await client.say(Hello(name=name, token=token, watch=True))
+    return await client.hear_of(Welcome)
+
+
+@pytest.mark.parametrize("encoding", ENCODINGS)
+async def test_a_guest_is_nobody_and_is_kept_nowhere(autojump_clock: MockClock, house: House, encoding: str) -> None:
+    async with house.client(encoding) as guest:
+        welcome = await arrive(guest, "Ann", "no token of this server")
+        assert (welcome.player, welcome.name, welcome.token, welcome.room) == ("", "", "", None)
+        assert welcome.rules[0].id == "carpet"
+        await guest.say(FollowLobby())
+        lobby = await guest.hear_of(Lobby)
+        assert (lobby.players, lobby.players_here) == ((), 0)
+        assert house.store.player_by_name("Ann") is None
+        async with house.guest("Ann") as ann:
+            assert ann.welcome is not None
+            assert ann.welcome.name == "Ann"
+            assert (await guest.hear_of(Lobby)).players == ("Ann",)
+
+
+async def test_a_guest_stays_as_long_as_he_likes(autojump_clock: MockClock, house: House) -> None:
+    async with house.client() as guest:
+        await arrive(guest)
+        await trio.sleep(10 * HELLO_S)
+        await guest.say(FollowLobby())
+        assert (await guest.hear_of(Lobby)).players_here == 0
+
+
+async def test_a_guest_sees_a_race_as_every_watcher_does(autojump_clock: MockClock, house: House) -> None:
+    async with house.race("Ann", "Bob") as (ann, _), house.client() as guest:
+        await arrive(guest)
+        await guest.say(WatchRace(code=house.only_room.code))
+        watched = await guest.hear_of(Watched)
+        assert watched.room.seat is None
+        assert watched.room.view is None
+        assert watched.boards == ()
+        assert (await ann.hear_of(Watchers)).count == 1
+        await ann.move()
+        assert (await guest.hear_of(WatchedEvent)).event.version == watched.room.version + 1
+        assert (await guest.hear_of(Board)).race == 1
+        await guest.say(Unwatch())
+        assert (await guest.hear_of(Unwatched)).reason == "asked"
+    assert house.store.player_by_name("") is None
+
+
+async def test_a_guest_may_do_nothing_else(autojump_clock: MockClock, house: House) -> None:
+    async with house.guest("Ann") as ann, house.client() as guest:
+        room = await ann.open()
+        await arrive(guest)
+        asked = [
+            {"type": "open-race", "options": {}},
+            {"type": "join-race", "code": room.code},
+            {"type": "leave-race"},
+            {"type": "ready", "race": 1, "nonce": "00" * 16},
+            {"type": "move", "race": 1, "seat": 0, "ply": 0, "move": "s"},
+            {"type": "stop", "race": 1, "seat": 0},
+            {"type": "resign", "race": 1, "seat": 0},
+            {"type": "rematch", "race": 1},
+            {"type": "say", "text": "Hello!"},
+            {"type": "who-am-i"},
+            {"type": "rename", "name": "Bob"},
+        ]
+        for number, message in enumerate(asked, 1):
+            await guest.say_map({**message, "ref": number})
+            error = await guest.error()
+            assert (error.code, error.ref) == (ErrorCode.WATCHES_ONLY, number)
+        assert len(house.rooms) == 1
+        assert [seat.name for seat in house.only_room.race.seats] == ["Ann", ""]
+
+
+async def test_a_guest_says_hello_once_and_becomes_nobody_else(autojump_clock: MockClock, house: House) -> None:
+    async with house.client() as guest, house.guest("Ann") as ann:
+        await arrive(guest)
+        await guest.say(Hello(name="Ann", token=ann.welcome.token if ann.welcome else None))
+        assert (await guest.error()).code == ErrorCode.HELLO_TWICE
+        # Whoever has a token may still ask whose it is, as before any hello.
+        await guest.say_map({"type": "who-am-i", "token": ann.welcome.token if ann.welcome else None})
+        assert (await guest.hear()).name == "Ann"  # type: ignore[union-attr]
+        await ann.say(FollowLobby())
+        assert (await ann.hear_of(Lobby)).players_here == 1
+
+
+async def test_any_number_of_guests_may_be_here_at_once(autojump_clock: MockClock, house: House) -> None:
+    async with house.race("Ann", "Bob"), house.client() as one, house.client() as other:
+        for guest in (one, other):
+            await arrive(guest)
+            await guest.say(WatchRace())
+        counts = [(await guest.hear_of(Watched)).watchers for guest in (one, other)]
+        assert max(counts) == 2
+        for guest in (one, other):
+            await guest.say(Unwatch())
+            assert (await guest.hear_of(Unwatched)).reason == "asked"

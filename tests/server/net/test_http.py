@@ -1,0 +1,212 @@
+"""Plain HTTP: pages are found by their path, whatever is wrong is one sentence, and nobody asks too much. Over a pair of sockets."""
+
+from __future__ import annotations
+
+import pytest
+import trio
+from trio.testing import MockClock
+
+from server.net import http
+from server.net.connection import PeerConnection
+from server.net.http import Asked, NoPage, Page, Route, Site
+from server.net.limits import AddressRates
+from tests.server.net.wire import House
+
+
+class Echo:
+    """Pages that say what they were asked."""
+
+    def __init__(self) -> None:
+        self.asked: list[Asked] = []
+
+    async def show(self, asked: Asked) -> Page:
+        self.asked.append(asked)
+        await trio.lowlevel.checkpoint()
+        return Page(b'"here"', cache="max-age=7")
+
+
+@pytest.fixture
+def echo(house: House, monkeypatch: pytest.MonkeyPatch) -> Echo:
+    """In the place of the house's own pages."""
+    echo = Echo()
+    monkeypatch.setattr(house.site, "_routes", (Route("/echo/{word}/end.json", echo.show), Route("/echo.json", echo.show)))
+    return echo
+
+
+async def test_a_page_has_the_headers_of_a_public_document(autojump_clock: MockClock, house: House, echo: Echo) -> None:
+    answered = await house.ask("/echo.json")
+    assert (answered.status, answered.body) == (200, b'"here"')
+    assert {name: value for name, value in answered.headers.items() if name != "date"} == {
+        "connection": "close",
+        "content-length": "6",
+        "content-type": "application/json; charset=utf-8",
+        "cache-control": "max-age=7",
+        "x-content-type-options": "nosniff",
+        "access-control-allow-origin": "*",
+    }
+    assert echo.asked == [Asked({}, {})]
+
+
+async def test_a_head_has_the_headers_and_no_body(autojump_clock: MockClock, house: House, echo: Echo) -> None:
+    for target in ("/echo.json", "/healthz", "/", "/nowhere"):
+        whole, head = await house.ask(target), await house.ask(target, method="HEAD")
+        assert head.body == b""
+        assert head.status == whole.status
+        assert {**head.headers, "date": ""} == {**whole.headers, "date": ""}
+        assert whole.headers["content-length"] == str(len(whole.body)) != "0"
+
+
+@pytest.mark.parametrize(
+    ("target", "values", "query"),
+    [
+        ("/echo/Anna/end.json", {"word": "Anna"}, {}),
+        ("/echo/Zo%C3%AB%20%2F..%2F%3f/end.json", {"word": "Zoë /../?"}, {}),
+        ("/echo/a+b/end.json?x=a+b&y=%2b&z=&w", {"word": "a+b"}, {"x": "a b", "y": "+", "z": "", "w": ""}),
+        ("/echo.json?", {}, {}),
+        ("/echo.json?&&x=1=2&", {}, {"x": "1=2"}),
+    ],
+)
+async def test_what_stands_in_a_path_and_behind_it_is_decoded(
+    autojump_clock: MockClock, house: House, echo: Echo, target: str, values: dict[str, str], query: dict[str, str]
+) -> None:
+    assert (await house.ask(target)).status == 200
+    assert echo.asked == [Asked(values, query)]
+
+
+@pytest.mark.parametrize(
+    ("target", "status", "says"),
+    [
+        ("/nowhere", 404, "There is nothing here."),
+        ("/echo", 404, "There is nothing here."),
+        ("/echo.json/", 404, "There is nothing here."),
+        ("//echo.json", 404, "There is nothing here."),
+        ("/ECHO.json", 404, "There is nothing here."),
+        ("/x/../echo.json", 404, "There is nothing here."),
+        ("/echo//end.json", 404, "There is nothing here."),
+        ("/echo/a/b/end.json", 404, "There is nothing here."),
+        ("http://carpet.test/echo.json", 404, "There is nothing here."),
+        ("*", 404, "There is nothing here."),
+        ("/%65cho.json", 404, "There is nothing here."),
+        ("/echo/%/end.json", 400, "That address is not readable text in UTF-8 with percent signs."),
+        ("/echo/%4/end.json", 400, "That address is not readable text in UTF-8 with percent signs."),
+        ("/echo/%zz/end.json", 400, "That address is not readable text in UTF-8 with percent signs."),
+        ("/echo/%ff/end.json", 400, "That address is not readable text in UTF-8 with percent signs."),
+        ("/echo/%ed%a0%80/end.json", 400, "That address is not readable text in UTF-8 with percent signs."),
+        ("/echo/a%00/end.json", 400, "That address is not readable text in UTF-8 with percent signs."),
+        ("/echo/a%1b[31m/end.json", 400, "That address is not readable text in UTF-8 with percent signs."),
+        ("/echo/%0d%0aSet-Cookie:%20a/end.json", 400, "That address is not readable text in UTF-8 with percent signs."),
+        ("/echo/%E2%80%AE/end.json", 400, "That address is not readable text in UTF-8 with percent signs."),
+        ("/echo/a\x07/end.json", 400, "That address is not readable text in UTF-8 with percent signs."),
+        ("/echo.json?x=%fe", 400, "That address is not readable text in UTF-8 with percent signs."),
+        ("/echo.json?x=1&x=2", 400, "That address says the same thing twice."),
+        ("/echo.json?x=1&%78=1", 400, "That address says the same thing twice."),
+        ("/echo.json?" + "&".join("abcdefghi"), 400, "That address asks for too much at once."),
+        ("/echo.json?x=" + "1" * 2000, 414, "That address is longer than any page's."),
+    ],
+)
+async def test_what_is_no_address_of_a_page_is_one_sentence(
+    autojump_clock: MockClock, house: House, echo: Echo, target: str, status: int, says: str
+) -> None:
+    answered = await house.ask(target)
+    assert answered.problem == (status, says)
+    assert answered.headers["x-content-type-options"] == "nosniff"
+    assert not echo.asked
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "OPTIONS", "TRACE", "get", "X"])
+@pytest.mark.parametrize("target", ["/echo.json", "/healthz", "/", "/nowhere"])
+async def test_pages_are_for_reading_alone(autojump_clock: MockClock, house: House, echo: Echo, method: str, target: str) -> None:
+    answered = await house.ask(target, method=method)
+    assert answered.problem == (405, "Pages are for reading alone: ask with GET.")
+    assert answered.headers["allow"] == "GET, HEAD"
+    assert not echo.asked
+
+
+async def test_a_request_for_a_websocket_is_none_for_a_page(autojump_clock: MockClock, house: House, echo: Echo) -> None:
+    answered = await house.ask("/echo.json", headers="Upgrade: WebSocket\r\n")
+    assert answered.status == 426
+    assert not echo.asked
+
+
+async def test_a_page_that_fails_is_one_sentence_and_the_next_is_there(
+    autojump_clock: MockClock, house: House, echo: Echo, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def fail(asked: Asked) -> Page:
+        await trio.lowlevel.checkpoint()
+        raise ZeroDivisionError("secret detail")
+
+    async def refuse(asked: Asked) -> Page:
+        await trio.lowlevel.checkpoint()
+        raise NoPage(http.HTTPStatus.SERVICE_UNAVAILABLE, "Later.", retry_after_s=3)
+
+    monkeypatch.setattr(house.site, "_routes", (Route("/fail", fail), Route("/refuse", refuse), *house.site._routes))
+    answered = await house.ask("/fail")
+    assert answered.problem == (500, "Something went wrong on the server; its log says what.")
+    assert "secret detail" in caplog.text
+    refused = await house.ask("/refuse")
+    assert refused.problem == (503, "Later.")
+    assert refused.headers["retry-after"] == "3"
+    assert (await house.ask("/echo.json")).status == 200
+
+
+async def test_who_asks_too_fast_is_told_so_and_served_again_later(
+    autojump_clock: MockClock, house: House, echo: Echo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # So slow that the jumps of the clock bring no page more.
+    monkeypatch.setattr(house.site, "_rates", AddressRates(rate=0.0001, burst=3))
+    monkeypatch.setattr(PeerConnection, "remote_host", "192.0.2.1")
+    for _ in range(3):
+        assert (await house.ask("/echo.json")).status == 200
+    answered = await house.ask("/echo.json")
+    assert answered.problem == (429, "Too many questions from one address; ask more slowly.")
+    assert answered.headers["retry-after"] == "1"
+    for target in ("/healthz", "/"):
+        assert (await house.ask(target)).status == 200
+    await trio.sleep(10_001)
+    assert (await house.ask("/echo.json")).status == 200
+
+
+async def test_a_page_that_takes_too_long_is_given_up(
+    autojump_clock: MockClock, house: House, echo: Echo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ended = []
+
+    async def hang(asked: Asked) -> Page:
+        try:
+            await trio.sleep_forever()
+        finally:
+            ended.append(trio.current_time())
+
+    monkeypatch.setattr(house.site, "_routes", (Route("/hang", hang),))
+    began = trio.current_time()
+    stream = house.listener.dial()
+    await stream.send_all(b"GET /hang HTTP/1.1\r\nHost: x\r\n\r\n")
+    assert await stream.receive_some() == b""
+    await stream.aclose()
+    assert [end - began for end in ended] == pytest.approx([10], abs=0.1)
+
+
+def test_each_address_has_a_bucket_of_its_own_and_those_of_long_ago_are_forgotten() -> None:
+    rates = AddressRates(rate=1, burst=2, addresses=2)
+    assert [rates.allow("192.0.2.1", 0) for _ in range(3)] == [True, True, False]
+    assert rates.allow("192.0.2.2", 0)
+    assert not rates.allow("192.0.2.1", 0)
+    assert rates.allow("192.0.2.3", 0)
+    # The second was heard of least lately, the first is remembered.
+    assert not rates.allow("192.0.2.1", 0)
+    assert [rates.allow("192.0.2.2", 0) for _ in range(3)] == [True, True, False]
+    assert rates.allow("192.0.2.2", 1)
+
+
+def test_this_machine_has_no_bucket_and_a_household_has_one() -> None:
+    rates = AddressRates(rate=1, burst=1)
+    # Behind this machine's own address is a proxy, maybe, with everybody behind it.
+    assert all(rates.allow(host, 0) for host in ("127.0.0.1", "::1", "") for _ in range(3))
+    assert rates.allow("2001:db8:1:2:3:4:5:6", 0)
+    assert not rates.allow("2001:db8:1:2::", 0)
+    assert rates.allow("2001:db8:1:3::", 0)
+
+
+def test_a_site_needs_no_pages(autojump_clock: MockClock) -> None:
+    with pytest.raises(NoPage, match="There is nothing here"):
+        Site()._find("/races.json")

@@ -1,0 +1,62 @@
+"""Which web pages may have a socket: the server's own, those the host has named, and programs, which are no pages."""
+
+from __future__ import annotations
+
+import pytest
+from websockets.datastructures import Headers
+from websockets.exceptions import InvalidStatus
+from websockets.trio.client import connect
+from websockets.typing import Origin, Subprotocol
+
+from protocol.codec import JSON
+from server.net.origins import Origins
+from tests.server.net.test_listener import served
+
+NAMED = Origins(["https://example.org"])
+
+
+@pytest.mark.parametrize(
+    ("host", "origin", "admitted"),
+    [
+        ("carpet.test:7777", None, True),
+        ("carpet.test:7777", "http://carpet.test:7777", True),
+        ("carpet.test", "http://carpet.test", True),
+        ("carpet.test", "https://carpet.test", True),
+        ("Carpet.TEST:7777", "http://carpet.test:7777", True),
+        ("[::1]:7777", "http://[::1]:7777", True),
+        ("carpet.test:7777", "https://example.org", True),
+        ("carpet.test:7777", "http://carpet.test", False),
+        ("carpet.test:7777", "http://carpet.test:7778", False),
+        ("carpet.test:7777", "http://carpet.test:7777.evil.test", False),
+        ("carpet.test:7777", "http://evil.test/carpet.test:7777", False),
+        ("carpet.test:7777", "http://x@carpet.test:7777", False),
+        ("carpet.test:7777", "ftp://carpet.test:7777", False),
+        ("carpet.test:7777", "http://example.org", False),
+        ("carpet.test:7777", "https://example.org.evil.test", False),
+        ("carpet.test:7777", "carpet.test:7777", False),
+        ("carpet.test:7777", "null", False),
+        ("carpet.test:7777", "", False),
+        (None, "http://carpet.test:7777", False),
+        (None, None, True),
+    ],
+)
+def test_a_page_is_admitted_by_its_host_and_port_or_by_its_name(host: str | None, origin: str | None, admitted: bool) -> None:
+    headers = Headers([(name, value) for name, value in (("Host", host), ("Origin", origin)) if value is not None])
+    assert NAMED.admit(headers) is admitted
+
+
+def test_whoever_says_it_twice_is_not_admitted() -> None:
+    assert not NAMED.admit(Headers([("Host", "a.test"), ("Origin", "https://example.org"), ("Origin", "https://example.org")]))
+    assert not NAMED.admit(Headers([("Host", "a.test"), ("Host", "b.test"), ("Origin", "http://a.test")]))
+
+
+async def test_the_servers_own_page_may_connect_and_one_from_elsewhere_is_told_why_not() -> None:
+    async with served() as url:
+        own = url.replace("ws://", "http://")
+        async with connect(url, origin=Origin(own), subprotocols=[Subprotocol(JSON)]) as line:
+            assert line.subprotocol == JSON
+        with pytest.raises(InvalidStatus) as refused:
+            async with connect(url, origin=Origin("http://evil.example"), subprotocols=[Subprotocol(JSON)]):
+                pass
+        assert refused.value.response.status_code == 403
+        assert refused.value.response.body == b"Pages from elsewhere may not connect here; the host can allow it with --origin.\n"

@@ -1,0 +1,223 @@
+"""Watching over the wire: by code or the closest race, beside a seat of one's own, and by a line that is slow."""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+import trio
+from trio.testing import MockClock
+
+from protocol.client_messages import FollowLobby, JoinRace, LeaveRace, Say, Unwatch, WatchRace
+from protocol.codec import JSON
+from protocol.errors import CloseCode, ErrorCode, Fault
+from protocol.server_messages import (
+    Board,
+    Left,
+    Lobby,
+    PlayerView,
+    Progress,
+    Result,
+    Said,
+    Seated,
+    Started,
+    Talk,
+    Unwatched,
+    Watched,
+    WatchedEvent,
+    Watchers,
+)
+from server.net.connection import OUTBOX_BYTES
+from tests.server.net.test_slow_peers import SMALL, said
+from tests.server.net.wire import Client, House
+
+Kind = TypeVar("Kind")
+
+
+async def watch(client: Client, code: str | None = None) -> Watched:
+    await client.say(WatchRace(code=code))
+    return await client.hear_of(Watched)
+
+
+async def event(client: Client, kind: type[Kind]) -> Kind:
+    """The next watched event of this kind."""
+    while True:
+        message = await client.hear_of(WatchedEvent)
+        if isinstance(message.event, kind):
+            return message.event
+
+
+async def test_a_race_is_watched_by_its_code_in_either_encoding(autojump_clock: MockClock, house: House) -> None:
+    async with house.race("Ann", "Bob", public=False, delay_s=3) as (ann, bob), house.guest("Eve") as eve, house.guest("Dan", JSON) as dan:
+        code = house.only_room.code
+        for client in (eve, dan):
+            watched = await watch(client, code.lower())
+            assert (watched.room.code, watched.room.phase, watched.boards) == (code, "racing", ())
+        await trio.sleep(0.5)
+        await ann.move()
+        view = (await ann.hear_of(PlayerView)).view
+        assert (await bob.hear_of(Progress)).ply == 1
+        for client in (eve, dan):
+            assert (await event(client, Progress)).ply == 1
+            boards = [(await client.hear_of(Board)).board for _ in range(3)]
+            assert [(board.seat, board.ply) for board in boards] == [(0, 0), (1, 0), (0, 1)]
+            assert boards[-1].view == view
+        assert (await ann.hear_of(Watchers)).count in (1, 2)
+        await eve.say(Unwatch())
+        assert await eve.hear_of(Unwatched) == Unwatched(code=code, reason="asked")
+        await trio.aclose_forcefully(dan.line.stream)
+        await trio.sleep(3)
+        assert house.only_room.watchers == 0
+
+
+async def test_what_cannot_be_watched_is_refused(autojump_clock: MockClock, house: House) -> None:
+    async with house.race("Ann", "Bob") as (ann, _), house.guest("Eve") as eve, house.client() as stranger:
+        await stranger.say(WatchRace())
+        assert (await stranger.error()).code == ErrorCode.HELLO_FIRST
+        await eve.say(WatchRace(code="AAAAAA", ref=3))
+        error = await eve.error()
+        assert (error.code, error.ref) == (ErrorCode.NO_SUCH_ROOM, 3)
+        await ann.say(WatchRace(code=house.only_room.code, ref=4))
+        error = await ann.error()
+        assert (error.code, error.fault, error.ref) == (ErrorCode.OWN_RACE, Fault.STATE, 4)
+
+
+async def test_no_newer_connection_of_a_player_is_shown_his_race(autojump_clock: MockClock, house: House) -> None:
+    async with house.race("Ann", "Bob", delay_s=0) as (ann, bob):
+        code = house.only_room.code
+        assert ann.welcome is not None
+        async with house.client() as second:
+            await second.hello("Ann", ann.welcome.token)
+            await second.say(WatchRace(code=code))
+            assert (await second.error()).code == ErrorCode.OWN_RACE
+            await second.say(LeaveRace())
+            await second.hear_of(Left)
+            await second.say(WatchRace(code=code))
+            assert (await second.error()).code == ErrorCode.OWN_RACE
+        # All but one have forfeited, so it is over soon; and a seat that was left is nobody's after the end.
+        await bob.hear_of(Result)
+        async with house.client() as third:
+            await third.hello("Ann", ann.welcome.token)
+            await third.say(WatchRace(code=code))
+            assert (await third.hear_of(Watched)).room.phase == "over"
+
+
+async def test_one_line_races_and_watches_another_race(autojump_clock: MockClock, house: House) -> None:
+    async with house.race("Ann", "Bob") as (ann, bob), house.guest("Cid") as cid, house.guest("Dan") as dan:
+        own, other = house.only_room.code, (await cid.open(seats=2)).code
+        assert (await watch(ann, other)).room.code == other
+        await dan.join(other)
+        assert (await event(ann, Seated)).name == "Dan"
+        await ann.move()
+        assert (await ann.hear_of(PlayerView)).ply == 1
+        assert ann.gaps == 0
+        # What he says is for his own race, unless he says otherwise.
+        await ann.say(Say(phrase="hello"))
+        assert (await bob.hear_of(Said)).line.text == "Hello!"
+        await ann.say(Say(text="good luck, you two", code=other))
+        assert [line.text for line in (await dan.hear_of(Talk)).lines] == ["good luck, you two"]
+        await ann.say(Say(phrase="ouch", code=own.lower()))
+        assert (await bob.hear_of(Said)).line.phrase == "ouch"
+        await ann.say(Say(phrase="ouch", code="AAAAAA"))
+        assert (await ann.error()).code == ErrorCode.NOT_IN_ROOM
+
+
+async def test_who_takes_a_seat_in_what_he_watches_plays(autojump_clock: MockClock, house: House) -> None:
+    async with house.guest("Ann") as ann, house.guest("Bob") as bob:
+        code = (await ann.open(seats=2)).code
+        await watch(bob, code)
+        await bob.say(JoinRace(code=code))
+        assert await bob.hear_of(Unwatched) == Unwatched(code=code, reason="seated")
+        await house.start(ann, bob)
+        assert not [message for message in bob.heard if isinstance(message, (WatchedEvent, Board))]
+
+
+async def test_who_has_left_one_room_and_watches_another_talks_to_that_one(autojump_clock: MockClock, house: House) -> None:
+    async with house.guest("Ann") as ann, house.guest("Eve") as eve:
+        code = (await ann.open(seats=2)).code
+        await eve.open(seats=2)
+        await eve.say(LeaveRace())
+        await eve.hear_of(Left)
+        await watch(eve, code)
+        await eve.say(Say(text="hello"))
+        assert [line.name for line in (await ann.hear_of(Talk)).lines] == ["Eve"]
+
+
+async def test_the_closest_race_comes_when_there_is_one(autojump_clock: MockClock, house: House) -> None:
+    async with house.guest("Eve") as eve:
+        await eve.say(WatchRace())
+        assert await eve.hear_of(Unwatched) == Unwatched(code=None, reason="none")
+        async with house.race("Ann", "Bob"):
+            watched = await eve.hear_of(Watched)
+            assert (watched.room.code, watched.closest) == (house.only_room.code, True)
+
+
+async def test_followers_of_the_lobby_see_the_races_that_are_being_run(autojump_clock: MockClock, house: House) -> None:
+    async with house.guest("Eve") as eve:
+        await eve.say(FollowLobby())
+        assert (await eve.hear_of(Lobby)).running == ()
+        async with house.race("Ann", "Bob", deal="143", delay_s=20) as (ann, _):
+            lobby = await eve.hear_of(Lobby)
+            while not lobby.running:
+                lobby = await eve.hear_of(Lobby)
+            (running,) = lobby.running
+            assert (running.code, running.rules, running.delay_s, running.watchers) == (house.only_room.code, "carpet", 20, 0)
+            assert [(seat.name, seat.home) for seat in running.seats] == [("Ann", 4), ("Bob", 4)]
+            assert ann.view is not None
+            await ann.move(next(move for move in ann.view.moves if move != "s"))
+            while [seat.home for seat in (await eve.hear_of(Lobby)).running[0].seats] != [5, 4]:
+                pass
+            await watch(eve, running.code)
+            while (await eve.hear_of(Lobby)).running[0].watchers != 1:
+                pass
+
+
+# ---- slow watchers
+
+
+async def fill(house: House, at: int) -> None:
+    """More than the outbox of this connection takes, while its peer does not read."""
+    end = house.connections[at]
+    for number in range(OUTBOX_BYTES // 200 + 200):
+        end.post(said(number))
+
+
+async def test_a_watcher_who_falls_behind_is_shown_everything_anew_and_the_second_time_closed(
+    autojump_clock: MockClock, house: House
+) -> None:
+    async with (
+        house.race("Ann", "Bob", delay_s=0) as (ann, _),
+        house.guest("Eve", buffer=SMALL, max_queue=1, close_timeout=0.1) as eve,
+    ):
+        await watch(eve, house.only_room.code)
+        await fill(house, 2)
+        await ann.move()
+        await ann.hear_of(PlayerView)
+        watched = await eve.hear_of(Watched)
+        assert (watched.room.seats[0].ply, watched.boards[0].ply) == (1, 1)
+        await fill(house, 2)
+        assert (await eve.hear_end())[0] == CloseCode.TOO_SLOW
+        await ann.move(ply=1)
+        assert (await ann.hear_of(PlayerView)).ply == 2
+        assert house.only_room.watchers == 0
+
+
+async def test_a_player_who_falls_behind_by_watching_keeps_his_line(autojump_clock: MockClock, house: House) -> None:
+    async with house.guest("Ann") as ann, house.guest("Eve", buffer=SMALL, max_queue=1) as eve:
+        code = (await ann.open(seats=2)).code
+        await eve.open(seats=2)
+        await watch(eve, code)
+        await fill(house, 1)
+        await eve.hear_of(Watched)
+        await fill(house, 1)
+        assert await eve.hear_of(Unwatched) == Unwatched(code=code, reason="too-slow")
+        assert house.connections[1].protocol.state.name == "OPEN"
+        assert len(house.rooms) == 2
+
+
+async def test_a_server_that_stops_tells_watchers_that_the_room_is_closed(autojump_clock: MockClock, house: House) -> None:
+    async with house.guest("Ann") as ann, house.guest("Eve") as eve:
+        code = (await ann.open(seats=2)).code
+        await watch(eve, code)
+        await house.rooms.stop()
+        assert await eve.hear_of(Unwatched) == Unwatched(code=code, reason="closed")
+        assert not [message for message in eve.heard if isinstance(message, Started)]

@@ -1,0 +1,331 @@
+"""The pages of a whole server in memory: records, histories, the lobby; and what is said where there is none."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+import trio
+import trio.testing
+from trio.testing import MockClock
+
+from protocol.codec import JSON, Decoder
+from protocol.pages import PAGE_RACES, History, HistorySeat, is_race_id
+from protocol.record import from_json, to_json
+from protocol.server_messages import Lobby, ServerMessage
+from protocol.views import SeatRating
+from server.net.http import Asked, NoPage
+from server.pages.races import race_routes
+from server.pages.readers import READING, WAITING, Readers
+from server.race.audit import audit
+from server.store.database import open_database
+from server.store.errors import StoreBusy, StoreCorrupt
+from server.store.journal import Journal
+from server.store.memory import MemoryStore
+from server.store.port import PlayerMade, RaceAborted, Store
+from tests.server.net.wire import House
+from tests.server.store.keeping import NOW, made, opened, over, rated_over, seat, won, write
+
+RACE = "ABCDEF-1-00ff00ff00ff"
+
+
+def race(number: int) -> str:
+    return f"ABCDEF-{number}-00ff00ff00ff"
+
+
+def history(document: Any) -> History:
+    return msgspec.convert(document, History)
+
+
+def finish(house: House, number: int, *players: str | None, at: int = 0) -> None:
+    write(house.store, opened(race(number)), over(race(number), *players, at=at))
+
+
+# ---- records
+
+
+async def test_the_record_of_a_race_is_there_once_it_is_over(autojump_clock: MockClock, house: House) -> None:
+    async with house.race("Ann", "Bob") as (ann, bob):
+        room = house.only_room
+        number = room.race.id
+        running = await house.ask(f"/races/{number}.json")
+        assert running.problem == (409, "That race is still running; its record is there when it is over.")
+        assert running.headers["retry-after"] == "10"
+        await ann.say_map({"type": "stop", "race": 1, "seat": ann.seat})
+        await bob.say_map({"type": "stop", "race": 1, "seat": bob.seat})
+        while room.race.record is None:
+            await ann.hear()
+        answered = await house.ask(f"/races/{number}.json")
+        assert answered.status == 200
+        record = from_json(answered.body)
+        assert record == room.race.record
+        assert record.id == number
+        assert answered.body.decode() == to_json(record) + "\n"
+        assert answered.headers["cache-control"] == "public, max-age=31536000, immutable"
+        audit(record)
+
+
+@pytest.mark.parametrize(
+    "race_id", ["ABCDEF-1-00", "nothing", "%2e%2e%2fetc%2fpasswd", "..", "a" * 300, "ABCDEF-1-00FF", "'%20OR%201=1--", RACE + "%20"]
+)
+async def test_a_race_nobody_knows_is_not_found(autojump_clock: MockClock, house: House, race_id: str) -> None:
+    assert (await house.ask(f"/races/{race_id}.json")).problem == (404, "There is no race of that id.")
+
+
+async def test_a_race_that_was_aborted_is_gone_with_its_reason(autojump_clock: MockClock, house: House) -> None:
+    write(house.store, opened(RACE), RaceAborted(race=RACE, reason="race x cannot be brought back: '\x1b[31mred'", at_ms=NOW))
+    assert (await house.ask(f"/races/{RACE}.json")).problem == (
+        410,
+        "That race was aborted and has no record: race x cannot be brought back: 'red'.",
+    )
+
+
+# ---- histories
+
+
+async def test_a_history_is_newest_first_and_read_page_by_page(autojump_clock: MockClock, house: House) -> None:
+    write(house.store, made("ann"), made("bob"))
+    for number in range(1, 8):
+        finish(house, number, "ann", "bob", at=number // 2)
+    seen: list[str] = []
+    target = "/players/Ann/races.json?limit=3"
+    pages = 0
+    before = ""
+    while True:
+        page = history((await house.ask(target + before)).document)
+        assert (page.player, page.name) == ("ann", "Ann")
+        seen += [line.id for line in page.races]
+        pages += 1
+        if page.next is None:
+            break
+        before = f"&before={page.next}"
+    assert pages == 3
+    assert seen == [race(number) for number in (7, 6, 5, 4, 3, 2, 1)]
+
+
+async def test_a_page_that_holds_the_last_race_says_that_there_is_no_other(autojump_clock: MockClock, house: House) -> None:
+    write(house.store, made("ann"))
+    for number in (1, 2):
+        finish(house, number, "ann", None)
+    assert history((await house.ask("/players/Ann/races.json?limit=2")).document).next is None
+    assert history((await house.ask("/players/Ann/races.json?limit=1")).document).next is not None
+
+
+async def test_a_line_of_history_says_who_raced_and_what_came_of_it(autojump_clock: MockClock, house: House) -> None:
+    write(house.store, made("ann"))
+    finish(house, 1, None, "ann", at=5)
+    answered = await house.ask("/players/Ann/races.json")
+    (line,) = history(answered.document).races
+    assert (line.id, line.room, line.race, line.rules, line.finished_at_ms) == (race(1), "ABCDEF", 1, "carpet", NOW + 5)
+    assert (line.seat, line.aborted) == (1, None)
+    assert line.seats == tuple(
+        HistorySeat(
+            player=player,
+            name=kept.name,
+            bot=kept.bot,
+            state=kept.state,
+            place=kept.place,
+            home=kept.home,
+            ended_at_ms=kept.ended_at_ms,
+        )
+        for player, kept in zip((None, "ann"), won().seats, strict=True)
+    )
+    assert answered.headers["cache-control"] == "no-cache"
+
+
+async def test_a_line_of_history_says_what_a_race_that_counts_did_to_ratings(autojump_clock: MockClock, house: House) -> None:
+    write(house.store, made("ann"), made("bob"))
+    write(house.store, opened(race(1)), rated_over(race(1), bob=2, ann=1))
+    (line,) = history((await house.ask("/players/Ann/races.json")).document).races
+    assert [seated.rating for seated in line.seats] == [SeatRating(before=1000, after=927), SeatRating(before=1000, after=1138)]
+
+
+async def test_a_race_that_was_aborted_is_in_a_history_with_its_reason_and_no_places(autojump_clock: MockClock, house: House) -> None:
+    write(house.store, made("ann"), opened(RACE))
+    write(house.store, RaceAborted(race=RACE, reason="the power failed", at_ms=NOW, seats=(seat("ann"), seat(None, bot="deep"))))
+    (line,) = history((await house.ask("/players/Ann/races.json")).document).races
+    assert (line.id, line.aborted, line.seat) == (RACE, "the power failed", 0)
+    assert [(seated.place, seated.state, seated.home, seated.ended_at_ms) for seated in line.seats] == [(None, "racing", 7, None)] * 2
+
+
+@pytest.mark.parametrize(
+    ("name", "quoted"),
+    [
+        ("Zoë /.. 💚", "Zo%C3%AB%20%2F..%20%F0%9F%92%9A"),
+        ("..", "%2E%2E"),
+        ("..", ".."),
+        ("a+b&c=d?", "a+b&c=d%3F"),
+        ("100%", "100%25"),
+        ("STRASSE", "stra%C3%9Fe"),
+        ("races.json", "races.json"),
+    ],
+)
+async def test_any_name_can_be_asked_for(autojump_clock: MockClock, house: House, name: str, quoted: str) -> None:
+    write(house.store, PlayerMade(player="p", name=name, token_hash=b"1", at_ms=NOW))
+    assert history((await house.ask(f"/players/{quoted}/races.json")).document) == History(player="p", name=name, races=(), next=None)
+
+
+@pytest.mark.parametrize(
+    ("target", "status", "says"),
+    [
+        ("/players/Nobody/races.json", 404, "There is no player of that name."),
+        ("/players/%20Ann/races.json", 404, "There is no player of that name."),
+        ("/players/" + "a" * 25 + "/races.json", 404, "There is no player of that name."),
+        ("/players//races.json", 404, "There is nothing here."),
+        ("/players/Ann/../races.json", 404, "There is nothing here."),
+        ("/players/Ann%1b/races.json", 400, "That address is not readable text in UTF-8 with percent signs."),
+        *[
+            (f"/players/Ann/races.json?limit={limit}", 400, f"limit is a number from 1 to {PAGE_RACES}.")
+            for limit in ("0", "101", "-1", "", "ten", "1e1", "%D9%A3", "9" * 900)
+        ],
+        *[
+            (f"/players/Ann/races.json?before={before}", 400, "before is what a page of this history had as next.")
+            for before in ("", "1", "x-" + RACE, "1-", "1-../x", "-1-" + RACE, "9" * 16 + "-" + RACE, "1-" + RACE + "%20")
+        ],
+    ],
+)
+async def test_what_is_no_history_is_one_sentence(autojump_clock: MockClock, house: House, target: str, status: int, says: str) -> None:
+    write(house.store, made("ann"))
+    assert (await house.ask(target)).problem == (status, says)
+
+
+async def test_fields_nobody_knows_are_ignored(autojump_clock: MockClock, house: House) -> None:
+    write(house.store, made("ann"))
+    assert (await house.ask("/players/Ann/races.json?utm_source=mail")).status == 200
+
+
+# ---- the lobby
+
+
+async def test_the_lobby_is_shown_to_who_is_not_in_it(autojump_clock: MockClock, house: House) -> None:
+    async with house.guest("Ann") as ann:
+        code = (await ann.open()).code
+        await trio.sleep(1)
+        answered = await house.ask("/races.json")
+        shown = Decoder(ServerMessage, JSON).decode(answered.body)
+        assert isinstance(shown, Lobby)
+        assert shown == house.lobby.state()
+        assert [open_race.code for open_race in shown.races] == [code]
+        assert (shown.players, shown.players_here, shown.races_running) == (("Ann",), 1, 0)
+        assert answered.headers["cache-control"] == "max-age=1"
+
+
+async def test_however_many_ask_for_the_lobby_the_rooms_are_not_looked_at_each_time(
+    autojump_clock: MockClock, house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked: list[float] = []
+    state = house.lobby.state
+
+    def counted() -> Lobby:
+        looked.append(trio.current_time())
+        return state()
+
+    monkeypatch.setattr(house.lobby, "state", counted)
+    for _ in range(10):
+        assert (await house.ask("/races.json")).status == 200
+    assert len(looked) == 1
+
+
+# ---- a store that is slow, busy or damaged
+
+
+class Broken(MemoryStore):
+    def __init__(self, error: Exception) -> None:
+        super().__init__()
+        self.error = error
+
+    def race_status(self, race: str) -> Any:
+        raise self.error
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "says"),
+    [
+        (StoreBusy("/home/host/carpet.sqlite3 is held"), 503, "The store cannot be read now; try again later."),
+        (StoreCorrupt("/home/host/carpet.sqlite3 is damaged"), 500, "What is kept of that is damaged; the host has to look into it."),
+    ],
+)
+async def test_what_is_wrong_with_the_store_is_said_without_its_innards(
+    error: Exception, status: int, says: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    store = Broken(error)
+    readers = Readers(store, Journal(store))
+    with pytest.raises(NoPage) as refused:
+        await readers.ask(lambda store: store.race_status("r"))
+    assert (refused.value.status, refused.value.sentence) == (status, says)
+    assert "/home/host" in caplog.text
+
+
+async def test_few_read_at_once_some_wait_and_the_others_are_told_to_ask_again() -> None:
+    class Slow(MemoryStore):
+        waits = True
+
+    store = Slow()
+    readers = Readers(store, Journal(store))
+    release = threading.Event()
+    reading = 0
+    most = 0
+    lock = threading.Lock()
+
+    def read(store: Store) -> str:
+        nonlocal reading, most
+        with lock:
+            reading += 1
+            most = max(most, reading)
+        release.wait(10)
+        with lock:
+            reading -= 1
+        return "read"
+
+    done: list[str] = []
+
+    async def ask() -> None:
+        done.append(await readers.ask(read))
+
+    async with trio.open_nursery() as nursery:
+        for _ in range(READING + WAITING):
+            nursery.start_soon(ask)
+        await trio.testing.wait_all_tasks_blocked(0.01)
+        with pytest.raises(NoPage, match="ask again in a moment") as refused:
+            await readers.ask(read)
+        assert (refused.value.status, refused.value.retry_after_s) == (503, 1)
+        release.set()
+    assert len(done) == READING + WAITING
+    assert most == READING
+    assert await readers.ask(read) == "read"
+
+
+async def test_a_database_shows_the_same_pages_as_the_memory(tmp_path: Path) -> None:
+    shown: list[list[bytes]] = []
+    database = open_database(str(tmp_path / "carpet.sqlite3"))
+    for store in (MemoryStore(), database):
+        write(store, made("ann"), made("bob"), opened(race(1)), over(race(1), "ann", "bob", at=1), opened(race(2)))
+        write(store, RaceAborted(race=race(2), reason="no", at_ms=NOW, seats=(seat("ann"), seat("bob"))))
+        record, history = race_routes(Readers(store, Journal(store)))
+        pages = []
+        for route, path in ((record, f"/races/{race(1)}.json"), (history, "/players/ann/races.json")):
+            values = route.match(path)
+            assert values is not None
+            pages.append((await route.show(Asked(values, {}))).body)
+        shown.append(pages)
+    database.close()
+    assert shown[0] == shown[1]
+
+
+def test_ids_of_races_can_name_a_file_and_stand_in_a_path() -> None:
+    assert is_race_id(RACE)
+    for text in (
+        "",
+        "..",
+        "ABCDEF-1-00ff\n",
+        "ABCDEF-1-00/ff",
+        "../ABCDEF-1-00ff",
+        "abcdef-1-00ff",
+        "ABCDEF-1-00FF",
+        "ABCDEF--00",
+        "A-1-" + "0" * 33,
+    ):
+        assert not is_race_id(text)

@@ -1,0 +1,109 @@
+"""What a browser is served: the files, what it is told to let them do, and that they hold to it."""
+
+from __future__ import annotations
+
+import re
+from importlib.resources import files
+
+import pytest
+from trio.testing import MockClock
+
+from server.pages.web_page import FILES
+from tests.server.net.wire import House
+
+WEB = files("server.pages").joinpath("web")
+BROWSER = "Accept: text/html,application/xhtml+xml,*/*;q=0.8\r\n"
+SCRIPTS = sorted(name for name in FILES if name.endswith(".js"))
+
+
+async def test_the_page_is_at_the_root_for_browsers_and_at_every_race(autojump_clock: MockClock, house: House) -> None:
+    page = WEB.joinpath("index.html").read_bytes()
+    for target in ("/", "/watch/HKTRWM", "/watch/closest", "/watch/%3Cscript%3E"):
+        answered = await house.ask(target, headers=BROWSER)
+        assert (answered.status, answered.body) == (200, page)
+        assert answered.headers["content-type"] == "text/html; charset=utf-8"
+        assert answered.headers["vary"] == "Accept"
+
+
+async def test_who_asks_for_no_html_is_told_in_plain_text_what_this_is(autojump_clock: MockClock, house: House) -> None:
+    for headers in ("", "Accept: */*\r\n", "Accept: application/json\r\n"):
+        answered = await house.ask("/", headers=headers)
+        assert answered.status == 200
+        assert answered.headers["content-type"] == "text/plain; charset=utf-8"
+        assert answered.headers["vary"] == "Accept"
+
+
+@pytest.mark.parametrize("target", ["/", "/watch/HKTRWM", *(f"/web/{name}" for name in FILES)])
+async def test_everything_is_guarded(autojump_clock: MockClock, house: House, target: str) -> None:
+    headers = (await house.ask(target, headers=BROWSER)).headers
+    policy = dict(part.partition(" ")[::2] for part in headers["content-security-policy"].split("; "))
+    assert policy == {
+        "default-src": "'none'",
+        "script-src": "'self'",
+        "style-src": "'self'",
+        "img-src": "'self'",
+        "connect-src": "'self'",
+        "base-uri": "'none'",
+        "form-action": "'none'",
+        "frame-ancestors": "'none'",
+        "require-trusted-types-for": "'script'",
+        "trusted-types": "'none'",
+    }
+    assert headers["x-content-type-options"] == "nosniff"
+    assert headers["referrer-policy"] == "no-referrer"
+    assert headers["cross-origin-opener-policy"] == "same-origin"
+
+
+@pytest.mark.parametrize(("name", "kind"), FILES.items())
+async def test_a_file_is_sent_once_and_then_only_when_it_has_changed(autojump_clock: MockClock, house: House, name: str, kind: str) -> None:
+    first = await house.ask(f"/web/{name}")
+    assert (first.status, first.body) == (200, WEB.joinpath(name).read_bytes())
+    assert first.headers["content-type"] == kind
+    assert first.headers["cache-control"] == "no-cache"
+    tag = first.headers["etag"]
+    assert re.fullmatch(r'"[0-9a-f]{32}"', tag)
+    for known in (tag, f'"other", {tag}'):
+        again = await house.ask(f"/web/{name}", headers=f"If-None-Match: {known}\r\n")
+        assert (again.status, again.body, again.headers["etag"]) == (304, b"", tag)
+        assert "content-length" not in again.headers
+        assert again.headers["content-security-policy"] == first.headers["content-security-policy"]
+    assert (await house.ask(f"/web/{name}", headers='If-None-Match: "other"\r\n')).body == first.body
+
+
+async def test_nothing_beside_the_files_is_served(autojump_clock: MockClock, house: House) -> None:
+    for target in ("/web/", "/web/index.html", "/web/../app.py", "/web/%2e%2e/web_page.py", "/watch/", "/watch/a/b", "/favicon.ico"):
+        assert (await house.ask(target)).problem == (404, "There is nothing here.")
+
+
+def test_every_file_is_served_and_asked_for() -> None:
+    assert {entry.name for entry in WEB.iterdir()} == {"index.html", *FILES}
+    page = WEB.joinpath("index.html").read_text(encoding="utf-8")
+    asked = set(re.findall(r'(?:src|href)="/web/([^"]+)"', page))
+    for name in SCRIPTS:
+        asked |= set(re.findall(r'from "\./([^"]+)"', WEB.joinpath(name).read_text(encoding="utf-8")))
+    assert asked == set(FILES)
+
+
+PARSERS = ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "new Function", "DOMParser", "srcdoc", "@import")
+
+
+@pytest.mark.parametrize("name", ["index.html", *FILES])
+def test_the_files_need_nothing_from_elsewhere_and_parse_no_markup(name: str) -> None:
+    text = WEB.joinpath(name).read_text(encoding="utf-8")
+    for forbidden in (
+        "innerHTML",
+        "outerHTML",
+        "insertAdjacentHTML",
+        "document.write",
+        "eval(",
+        "new Function",
+        "DOMParser",
+        "srcdoc",
+        "@import",
+    ):
+        assert forbidden not in text
+    addresses = set(re.findall(r"\b(?:https?|wss?):?//[^\s\"'`)]*", text))
+    assert addresses <= {"http://www.w3.org/2000/svg"}
+    if name == "index.html":
+        assert re.findall(r"<script[^>]*>(.*?)</script>", text, re.DOTALL) == [""]
+        assert not re.search(r"<style|\sstyle=|\son\w+=|javascript:", text)

@@ -1,0 +1,144 @@
+"""What a room tells of ratings: once a race that counts is kept, to everybody in it, also after a lost line."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import trio
+from trio.testing import MockClock
+
+from protocol.server_messages import Ratings, Result, Room
+from protocol.views import SeatRating
+from server.race.rating import RatingChange
+from server.rooms.room import Room as ServedRoom
+from server.store.errors import StoreBusy
+from server.store.port import RaceOver
+from tests.server.rooms.playing import Guest, Table
+
+FIRST_RACE = (SeatRating(before=1000, after=1138), SeatRating(before=1000, after=927))
+
+
+def heard_in_order(guest: Guest) -> list[type]:
+    return [type(message) for message in guest.heard if isinstance(message, (Result, Ratings))]
+
+
+async def won_by_the_first(table: Table, *guests: Guest, **options: Any) -> ServedRoom:
+    """A room whose race is over because all but the first guest have given up."""
+    room = await table.racing(*guests, **options)
+    for guest in guests[1:]:
+        guest.resign(room)
+    await trio.sleep(1)
+    await table.settle()
+    assert room.race.phase == "over"
+    return room
+
+
+async def test_everybody_hears_what_a_race_that_counts_did_to_ratings_after_its_result(autojump_clock: MockClock, table: Table) -> None:
+    ann, bob = table.guest("Ann"), table.guest("Bob")
+    told: list[tuple[str, int, int]] = []
+    table.rooms.on_rated(lambda player, rating: told.append((player, rating.worth, rating.races)))
+    await won_by_the_first(table, ann, bob)
+    for guest in (ann, bob):
+        assert heard_in_order(guest) == [Result, Ratings]
+        assert guest.last(Ratings).seats == FIRST_RACE
+    assert told == [(ann.player.id, 1138, 1), (bob.player.id, 927, 1)]
+
+
+async def test_the_next_race_goes_on_from_there_and_forgets_what_the_last_one_did(autojump_clock: MockClock, table: Table) -> None:
+    ann, bob = table.guest("Ann"), table.guest("Bob")
+    room = await won_by_the_first(table, ann, bob)
+    for guest in (ann, bob):
+        guest.rematch(room)
+    await table.settle()
+    assert ann.last(Room).ratings == ()
+    await table.begin(room, ann, bob)
+    ann.resign(room)
+    await trio.sleep(1)
+    (ann_first, bob_first), (ann_then, bob_then) = (ratings.seats for ratings in ann.all(Ratings))
+    assert (ann_then.before, bob_then.before) == (ann_first.after, bob_first.after)
+    assert ann_then.after < ann_then.before
+    assert bob_then.after > bob_then.before
+
+
+@pytest.mark.parametrize("knows_version", [True, False])
+async def test_who_lost_his_line_hears_of_it_when_he_is_back(autojump_clock: MockClock, table: Table, knows_version: bool) -> None:
+    """By the event that he missed, or by a snapshot."""
+    ann, bob = table.guest("Ann"), table.guest("Bob")
+    room = await table.racing(ann, bob)
+    await bob.vanish(room)
+    back = bob.another_line()
+    back.version = bob.version if knows_version else 0
+    # Away longer than the grace: he has forfeited, and the race is over.
+    await trio.sleep(room.options.grace_s + 1)
+    assert not bob.all(Ratings)
+    back.enter(room)
+    await table.settle()
+    assert (back.last(Ratings).seats if knows_version else back.last(Room).ratings) == FIRST_RACE
+
+
+@pytest.mark.parametrize(
+    ("options", "people"),
+    [
+        ({"bots": ("random",)}, 2),
+        ({"bots": ("random",)}, 1),
+        ({"deal": "tuesday"}, 2),
+        ({"delay_s": 9}, 2),
+        ({"rated": False}, 2),
+        ({}, 1),
+    ],
+    ids=["a bot among people", "against a bot", "a named deal", "boards shown too early", "as its host chose", "one seat"],
+)
+async def test_a_race_that_does_not_count_says_nothing_of_ratings(
+    autojump_clock: MockClock, table: Table, options: dict[str, Any], people: int
+) -> None:
+    guests = [table.guest(f"Guest {number}") for number in range(people)]
+    room = await table.racing(*guests, **options)
+    for guest in guests:
+        guest.stop(room)
+    await table.until(lambda: room.race.phase == "over")
+    await table.settle()
+    (over,) = [entry for entry in table.journal.entries if isinstance(entry, RaceOver)]
+    assert not over.record.rated
+    assert all(heard_in_order(guest) == [Result] for guest in guests)
+
+
+async def test_ratings_that_cannot_be_read_cost_nothing_but_their_news(
+    autojump_clock: MockClock, caplog: pytest.LogCaptureFixture, table: Table
+) -> None:
+    ann, bob = table.guest("Ann"), table.guest("Bob")
+    room = await table.racing(ann, bob)
+
+    async def busy(race: str) -> tuple[RatingChange, ...]:
+        raise StoreBusy(f"no time for {race}")
+
+    room._rating_news._changes = busy
+    bob.resign(room)
+    await trio.sleep(1)
+    assert heard_in_order(ann) == [Result]
+    assert "could not be read: no time for" in caplog.text
+    ann.rematch(room)
+    bob.rematch(room)
+    await table.settle()
+    assert ann.last(Room).race == 2
+
+
+async def test_a_race_whose_changes_are_not_in_the_store_costs_nothing_but_their_news(
+    autojump_clock: MockClock, caplog: pytest.LogCaptureFixture, table: Table
+) -> None:
+    ann, bob = table.guest("Ann"), table.guest("Bob")
+    room = await table.racing(ann, bob)
+
+    async def nothing(race: str) -> tuple[RatingChange, ...]:
+        del race
+        return ()
+
+    room._rating_news._changes = nothing
+    bob.resign(room)
+    await trio.sleep(1)
+    assert heard_in_order(ann) == [Result]
+    assert f"race {room.race.id} has 2 seats and 0 changes of ratings in the store" in caplog.text
+    ann.rematch(room)
+    bob.rematch(room)
+    await table.settle()
+    assert ann.last(Room).race == 2

@@ -1,0 +1,123 @@
+"""What the tests of watching share: onlookers, who are lines in memory, and a gallery beside a table to race at."""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+import trio
+
+from protocol.codec import JSON, MSGPACK, server_message_decoder
+from protocol.errors import CloseCode
+from protocol.server_messages import Board, Room, RoomEvent, ServerMessage, Talk, Unwatched, Watched, WatchedEvent
+from protocol.views import LateBoard
+from server.rooms.member import PlayerName
+from server.rooms.outgoing import Outgoing
+from server.rooms.room import Room as ServedRoom
+from server.spectate.gallery import Gallery
+from server.spectate.hub import Hub
+from tests.server.rooms.playing import Table
+
+Kind = TypeVar("Kind")
+
+_DECODERS = {name: server_message_decoder(name) for name in (MSGPACK, JSON)}
+
+
+class Onlooker:
+    """One who watches. Satisfies `server.rooms.member.Line`; keeps what a client would keep, and when he heard of it."""
+
+    def __init__(self, box: Box, name: str, *, encoding: str = MSGPACK) -> None:
+        self.player = PlayerName(f"id of {name}", name)
+        self.heard: list[ServerMessage] = []
+        self.times: list[float] = []
+        self.outgoing: list[Outgoing] = []
+        self.gaps: list[str] = []
+        self.room: Room | None = None
+        self.version = 0
+        self.boards: dict[int, LateBoard] = {}
+        self.shut_with: CloseCode | None = None
+        self._box = box
+        self._encoding = encoding
+
+    @property
+    def round_trip_ms(self) -> int | None:
+        return None
+
+    def shut(self, code: CloseCode, reason: str) -> None:
+        assert reason
+        self.shut_with = code
+
+    def post(self, outgoing: Outgoing) -> None:
+        message: ServerMessage = _DECODERS[self._encoding].decode(outgoing.payload(self._encoding))
+        self.heard.append(message)
+        self.times.append(trio.current_time())
+        self.outgoing.append(outgoing)
+        match message:
+            case Watched(room=room, boards=boards):
+                self.room, self.version = room, room.version
+                self.boards = {board.seat: board for board in boards}
+            case WatchedEvent(code=code, event=event):
+                assert self.room is not None
+                assert code == self.room.code
+                if not isinstance(event, Room) and event.version != self.version + 1:
+                    self.gaps.append(f"had version {self.version} and was told {event}")
+                self.version = event.version
+                if isinstance(event, Room):
+                    self.room, self.boards = event, {}
+            case Board(code=code, race=race, board=board):
+                assert self.room is not None
+                assert (code, race) == (self.room.code, self.room.race)
+                self.boards[board.seat] = board
+            case Unwatched():
+                self.room = None
+            case _:
+                pass
+
+    def all(self, kind: type[Kind]) -> list[Kind]:
+        return [message for message in self.heard if isinstance(message, kind)]
+
+    def last(self, kind: type[Kind]) -> Kind:
+        return self.all(kind)[-1]
+
+    def events(self, kind: type[Kind]) -> list[Kind]:
+        """Room events of a kind."""
+        return [event for event in self.every_event if isinstance(event, kind)]
+
+    @property
+    def every_event(self) -> list[RoomEvent]:
+        return [message.event for message in self.all(WatchedEvent)]
+
+    @property
+    def talk(self) -> list[str]:
+        return [line.text for message in self.all(Talk) for line in message.lines]
+
+    # ---- what he does
+
+    async def watch(self, room: ServedRoom | str | None = None) -> None:
+        self._box.gallery.watch(self, self.player, room.code if isinstance(room, ServedRoom) else room)
+        await self._box.table.settle()
+
+    async def unwatch(self) -> None:
+        self._box.gallery.unwatch(self)
+        await self._box.table.settle()
+
+    async def say(self, text: str) -> None:
+        self._box.gallery.say(self, text)
+        await self._box.table.settle()
+
+
+class Box:
+    """A gallery and the table beside it."""
+
+    def __init__(self, nursery: trio.Nursery, table: Table | None = None) -> None:
+        self.table = table or Table(nursery, max_rooms=200)
+        self.gallery = Gallery(nursery, self.table.rooms, self.table.clock)
+        nursery.start_soon(self.gallery.run)
+        self.onlookers: list[Onlooker] = []
+
+    def onlooker(self, name: str = "Eve", *, encoding: str = MSGPACK) -> Onlooker:
+        onlooker = Onlooker(self, name, encoding=encoding)
+        self.onlookers.append(onlooker)
+        return onlooker
+
+    def hub(self, room: ServedRoom) -> Hub:
+        return self.gallery._hubs[room]

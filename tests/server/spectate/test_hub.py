@@ -1,0 +1,476 @@
+"""What those who watch a room are told, and when; and that a crowd of them is nobody else's affair."""
+
+from __future__ import annotations
+
+import logging
+from itertools import pairwise
+
+import pytest
+import trio
+from trio.testing import MockClock
+
+from protocol.codec import JSON
+from protocol.errors import ErrorCode, Refusal
+from protocol.phrases import PHRASES
+from protocol.server_messages import (
+    Board,
+    Countdown,
+    Hidden,
+    PlayerView,
+    Progress,
+    Result,
+    Room,
+    Said,
+    Seated,
+    Started,
+    Talk,
+    Unwatched,
+    Watched,
+    WatchedEvent,
+    Watchers,
+)
+from server.race.view import see
+from server.rooms.outgoing import Outgoing
+from server.spectate import hub as hub_module
+from server.spectate.hub import BACKLOG, LINES_AT_ONCE, LINES_KEPT, SLICE
+from server.spectate.watcher import LINES_AT_ONCE as LINES_OF_ONE
+from tests.server.rooms.playing import Table
+from tests.server.spectate.onlookers import Box, Onlooker
+
+
+async def test_who_watches_a_room_that_waits_sees_a_race_from_its_beginning(autojump_clock: MockClock, box: Box) -> None:
+    table = box.table
+    ann, bob, eve = table.guest("Ann"), table.guest("Bob"), box.onlooker()
+    room = await table.seated(ann, seats=2)
+    await eve.watch(room)
+    watched = eve.last(Watched)
+    assert (watched.room.phase, watched.room.seat, watched.room.view, watched.boards) == ("waiting", None, None, ())
+    assert (watched.watchers, watched.lines, watched.closest) == (1, (), False)
+    bob.enter(room)
+    await table.settle()
+    assert eve.events(Seated)[0].name == "Bob"
+    await table.begin(room, ann, bob)
+    assert len(eve.events(Countdown)) == len(eve.events(Started)) == 1
+    assert len(eve.events(Hidden)) == 2
+    ann.move(room)
+    await table.settle()
+    assert eve.events(Progress)[0].ply == 1
+    assert eve.version == ann.version
+    assert not eve.boards
+
+
+async def test_boards_come_as_late_as_the_race_says(autojump_clock: MockClock, box: Box) -> None:
+    table = box.table
+    ann, bob, eve = table.guest("Ann"), table.guest("Bob"), box.onlooker()
+    room = await table.racing(ann, bob, delay_s=7)
+    await eve.watch(room)
+    moved_at = []
+    views = [ann.view]
+    for _ in range(3):
+        await trio.sleep(1)
+        ann.move(room)
+        moved_at.append(trio.current_time())
+        await table.settle()
+        views.append(ann.view)
+    await trio.sleep(10)
+    boards = [(message.board, time) for message, time in zip(eve.heard, eve.times, strict=True) if isinstance(message, Board)]
+    assert [(board.seat, board.ply) for board, _ in boards] == [(0, 0), (1, 0), (0, 1), (0, 2), (0, 3)]
+    assert [board.view for board, _ in boards if board.seat == 0] == views
+    for (_, heard_at), at in zip(boards[2:], moved_at, strict=True):
+        assert 7 <= heard_at - at <= 7.01
+
+
+async def test_without_a_delay_boards_come_at_once(autojump_clock: MockClock, box: Box) -> None:
+    table = box.table
+    ann, bob, eve = table.guest("Ann"), table.guest("Bob"), box.onlooker()
+    room = await table.racing(ann, bob, delay_s=0)
+    await eve.watch(room)
+    assert {seat: board.ply for seat, board in eve.boards.items()} == {0: 0, 1: 0}
+    bob.move(room)
+    await table.settle()
+    assert eve.boards[1].ply == 1
+    assert eve.boards[1].view == bob.view
+
+
+async def test_who_comes_in_the_middle_sees_what_those_see_who_were_there(autojump_clock: MockClock, box: Box) -> None:
+    table = box.table
+    ann, bob, eve = table.guest("Ann"), table.guest("Bob"), box.onlooker("Eve")
+    room = await table.racing(ann, bob, delay_s=5)
+    await eve.watch(room)
+    for number in range(12):
+        await trio.sleep(1)
+        (ann, bob)[number % 2].move(room)
+        await table.settle()
+        later = box.onlooker(f"Later {number}", encoding=JSON)
+        await later.watch(room)
+        assert later.boards == eve.boards
+        assert later.version == eve.version
+        assert later.last(Watched).room.seats == tuple(ann.last(Room).seats) or later.last(Watched).room.seats[0].ply == ann.ply
+    assert {seat: board.ply for seat, board in eve.boards.items()} == {0: 4, 1: 3}
+    await trio.sleep(20)
+    assert all(onlooker.boards == eve.boards for onlooker in box.onlookers)
+
+
+async def test_the_first_who_comes_in_the_middle_of_a_race_sees_its_past_no_later(autojump_clock: MockClock, box: Box) -> None:
+    table = box.table
+    ann, bob, eve = table.guest("Ann"), table.guest("Bob"), box.onlooker()
+    room = await table.racing(ann, bob, delay_s=5)
+    for _ in range(10):
+        await trio.sleep(1)
+        ann.move(room)
+        await table.settle()
+    await eve.watch(room)
+    assert (eve.boards[0].ply, eve.boards[1].ply) == (5, 0)
+    await trio.sleep(5.1)
+    assert [message.board.ply for message in eve.all(Board)] == [6, 7, 8, 9, 10]
+    assert eve.boards[0].view == ann.view
+
+
+async def test_who_comes_again_after_everybody_had_gone_sees_the_same(autojump_clock: MockClock, box: Box) -> None:
+    table = box.table
+    ann, bob, eve = table.guest("Ann"), table.guest("Bob"), box.onlooker()
+    room = await table.racing(ann, bob, delay_s=5)
+    await eve.watch(room)
+    await eve.unwatch()
+    assert eve.last(Unwatched) == Unwatched(code=room.code, reason="asked")
+    ann.move(room)
+    await trio.sleep(8)
+    assert not eve.all(WatchedEvent)
+    assert not box.hub(room).running
+    await eve.watch(room)
+    assert eve.boards[0].view == ann.view
+
+
+async def test_the_result_brings_the_last_boards_and_the_record(autojump_clock: MockClock, box: Box) -> None:
+    table = box.table
+    ann, bob, eve = table.guest("Ann"), table.guest("Bob"), box.onlooker()
+    room = await table.racing(ann, bob, delay_s=600)
+    await eve.watch(room)
+    for _ in range(3):
+        ann.move(room)
+        await table.settle()
+    assert not eve.boards
+    ann.stop(room)
+    bob.resign(room)
+    await table.settle()
+    record = eve.events(Result)[0].record
+    assert record == ann.last(Result).record
+    assert isinstance(eve.heard[-1], WatchedEvent)
+    assert [(board.seat, board.ply, board.state) for board in eve.boards.values()] == [(0, 3, "stopped"), (1, 0, "forfeited")]
+    assert eve.boards[0].view == see(table.guests[0].seat_in(room).position)  # type: ignore[arg-type]
+    later = box.onlooker("Later")
+    await later.watch(room)
+    assert later.boards == eve.boards
+    assert later.last(Watched).room.record == record
+
+
+async def test_a_rematch_begins_with_no_boards(autojump_clock: MockClock, box: Box) -> None:
+    table = box.table
+    ann, bob, eve = table.guest("Ann"), table.guest("Bob"), box.onlooker()
+    room = await table.racing(ann, bob, delay_s=2)
+    await eve.watch(room)
+    await trio.sleep(3)
+    for guest in (ann, bob):
+        guest.stop(room)
+    for guest in (ann, bob):
+        guest.rematch(room)
+    await table.settle()
+    assert eve.room is not None
+    assert (eve.room.race, eve.room.phase, eve.room.record, eve.boards) == (2, "waiting", None, {})
+    await table.begin(room, ann, bob)
+    await trio.sleep(2.1)
+    assert {seat: board.view for seat, board in eve.boards.items()} == {0: ann.view, 1: bob.view}
+
+
+async def test_nobody_is_shown_what_is_not_kept_yet(autojump_clock: MockClock, box: Box) -> None:
+    table = box.table
+    ann, bob, eve, later = table.guest("Ann"), table.guest("Bob"), box.onlooker("Eve"), box.onlooker("Later")
+    room = await table.racing(ann, bob, delay_s=0)
+    await eve.watch(room)
+    table.journal.gate = trio.Event()
+    ann.move(room)
+    await table.settle()
+    await later.watch(room)
+    assert not eve.events(Progress)
+    assert eve.boards[0].ply == 0
+    assert not later.heard
+    table.journal.gate.set()
+    await table.settle()
+    assert eve.boards[0].ply == later.boards[0].ply == 1
+    assert later.last(Watched).room.seats[0].ply == 1
+
+
+async def test_after_a_restart_watching_goes_on_where_it_was(autojump_clock: MockClock, nursery: trio.Nursery, box: Box) -> None:
+    table = box.table
+    ann, bob, eve = table.guest("Ann"), table.guest("Bob"), box.onlooker()
+    room = await table.racing(ann, bob, delay_s=5)
+    await eve.watch(room)
+    for _ in range(8):
+        await trio.sleep(1)
+        ann.move(room)
+        await table.settle()
+    new = Box(nursery, Table(nursery, seed=2, clock=table.clock))
+    new.table.rooms.go_on(table.journal.left(room.code))
+    await new.table.settle()
+    again = new.onlooker()
+    await again.watch(room.code)
+    assert again.boards == eve.boards
+    assert again.boards[0].ply == 3
+    await trio.sleep(5.1)
+    assert [message.board.ply for message in again.all(Board)] == [4, 5, 6, 7, 8]
+    assert again.gaps == []
+
+
+# ---- how many watch
+
+
+async def test_players_and_watchers_hear_at_most_once_a_second_how_many_watch(autojump_clock: MockClock, box: Box) -> None:
+    table = box.table
+    ann, bob = table.guest("Ann"), table.guest("Bob")
+    room = await table.racing(ann, bob)
+    began = trio.current_time()
+    for number in range(40):
+        await box.onlooker(f"Eve {number}").watch(room)
+        await trio.sleep(0.1)
+    await trio.sleep(2)
+    counts = [message.count for message in ann.all(Watchers)]
+    assert counts == [message.count for message in bob.all(Watchers)]
+    assert counts[-1] == room.watchers == 40
+    assert len(counts) <= trio.current_time() - began
+    times = [time for message, time in zip(box.onlookers[0].heard, box.onlookers[0].times, strict=True) if isinstance(message, Watchers)]
+    assert all(after - before >= 1 - 1e-6 for before, after in pairwise(times))
+    for onlooker in box.onlookers:
+        box.gallery.gone(onlooker)
+    await trio.sleep(2)
+    assert ann.last(Watchers) == Watchers(code=room.code, count=0)
+    assert not box.hub(room).running
+    assert len(ann.all(Watchers)) == len(counts) + 1
+
+
+async def test_a_player_who_comes_back_is_told_how_many_watch(autojump_clock: MockClock, box: Box) -> None:
+    table = box.table
+    ann, bob = table.guest("Ann"), table.guest("Bob")
+    room = await table.racing(ann, bob)
+    await box.onlooker().watch(room)
+    await bob.vanish(room)
+    bob.enter(room)
+    await table.settle()
+    assert bob.heard[-1] == Watchers(code=room.code, count=1)
+
+
+# ---- talk
+
+
+async def test_watchers_hear_watchers_at_once_and_players_after_the_race(autojump_clock: MockClock, box: Box) -> None:
+    table = box.table
+    ann, bob, eve, dan = table.guest("Ann"), table.guest("Bob"), box.onlooker("Eve"), box.onlooker("Dan")
+    room = await table.seated(ann, bob)
+    await eve.watch(room)
+    await dan.watch(room)
+    await eve.say("before")
+    assert [line.text for message in ann.all(Talk) for line in message.lines] == ["before"]
+    await table.begin(room, ann, bob)
+    await eve.say("she should turn the stock")
+    assert eve.talk == dan.talk == ["before", "she should turn the stock"]
+    await bob.vanish(room)
+    bob.enter(room, version=0)
+    await table.settle()
+    assert len(bob.all(Talk)) == 1
+    for guest in (ann, bob):
+        guest.stop(room)
+    await table.settle()
+    assert [message.number for message in ann.last(Talk).lines] == [2]
+    assert ann.heard.index(ann.last(Talk)) > ann.heard.index(ann.last(Result))
+    await dan.say("well done")
+    assert ann.last(Talk).lines[0].name == "Dan"
+    later = bob.another_line()
+    later.enter(room, version=0)
+    await table.settle()
+    assert [line.text for line in later.last(Talk).lines] == ["before", "she should turn the stock", "well done"]
+    assert later.heard.index(later.last(Talk)) > later.heard.index(later.last(Room))
+
+
+async def test_what_was_said_while_a_race_ran_is_told_even_when_all_watchers_have_gone(autojump_clock: MockClock, box: Box) -> None:
+    table = box.table
+    ann, bob, eve = table.guest("Ann"), table.guest("Bob"), box.onlooker()
+    room = await table.racing(ann, bob)
+    await eve.watch(room)
+    await eve.say("good luck")
+    box.gallery.gone(eve)
+    await trio.sleep(5)
+    for guest in (ann, bob):
+        guest.stop(room)
+    await table.settle()
+    assert [line.text for line in ann.last(Talk).lines] == ["good luck"]
+
+
+async def test_a_race_keeps_the_last_lines_of_its_watchers_and_no_more(autojump_clock: MockClock, box: Box) -> None:
+    table = box.table
+    ann, bob, eve = table.guest("Ann"), table.guest("Bob"), box.onlooker()
+    room = await table.racing(ann, bob)
+    await eve.watch(room)
+    for number in range(LINES_KEPT + 10):
+        await eve.say(f"line {number}")
+        await trio.sleep(2)
+    later = box.onlooker("Later")
+    await later.watch(room)
+    assert [line.number for line in later.last(Watched).lines] == list(range(11, LINES_KEPT + 11))
+    for guest in (ann, bob):
+        guest.stop(room)
+    await table.settle()
+    assert ann.last(Talk).lines == later.last(Watched).lines
+
+
+async def test_too_much_talk_of_one_or_of_all_is_refused(autojump_clock: MockClock, box: Box) -> None:
+    table = box.table
+    room = await table.racing(table.guest("Ann"), table.guest("Bob"))
+    crowd = [box.onlooker(f"Eve {number}") for number in range(20)]
+    for onlooker in crowd:
+        await onlooker.watch(room)
+    for _ in range(LINES_OF_ONE):
+        await crowd[0].say("hm")
+    with pytest.raises(Refusal) as refused:
+        await crowd[0].say("hm")
+    assert refused.value.code is ErrorCode.TALKED_TOO_MUCH
+    for onlooker in crowd[1 : LINES_AT_ONCE - LINES_OF_ONE + 1]:
+        await onlooker.say("hm")
+    with pytest.raises(Refusal) as refused:
+        await crowd[-1].say("hm")
+    assert refused.value.code is ErrorCode.TALKED_TOO_MUCH
+    await trio.sleep(2)
+    await crowd[0].say("hm")
+
+
+async def test_while_the_race_is_run_players_have_phrases_and_watchers_hear_them(autojump_clock: MockClock, box: Box) -> None:
+    table = box.table
+    ann, bob, eve = table.guest("Ann"), table.guest("Bob"), box.onlooker()
+    room = await table.seated(ann, bob)
+    ann.say(room, "free before")
+    await table.begin(room, ann, bob)
+    await eve.watch(room)
+    ann.say(room, "the two of hearts comes next")
+    ann.phrase(room, "ouch")
+    ann.phrase(room, "the-two-of-hearts")
+    await table.settle()
+    assert ann.codes == [ErrorCode.PHRASES_ONLY, ErrorCode.UNKNOWN_PHRASE]
+    (said,) = eve.events(Said)
+    assert said == bob.last(Said)
+    assert (said.line.phrase, said.line.text) == ("ouch", PHRASES["ouch"])
+    for guest in (ann, bob):
+        guest.stop(room)
+    ann.say(room, "free after")
+    await table.settle()
+    assert [line.line.text for line in bob.all(Said)] == ["free before", "Ouch!", "free after"]
+
+
+# ---- many, and a hub that is behind
+
+
+async def test_a_message_to_a_crowd_is_made_once(autojump_clock: MockClock, box: Box) -> None:
+    table = box.table
+    ann, bob = table.guest("Ann"), table.guest("Bob")
+    room = await table.racing(ann, bob, delay_s=1)
+    crowd = [box.onlooker(f"Eve {number}") for number in range(SLICE * 3)]
+    for onlooker in crowd:
+        box.gallery.watch(onlooker, onlooker.player, room.code)
+    await trio.sleep(2)
+    ann.move(room)
+    await trio.sleep(2)
+    heard = len(crowd[0].outgoing)
+    assert [type(message) for message in crowd[0].heard] == [Watched, Watchers, Board, Board, WatchedEvent, Board]
+    for number in range(heard):
+        assert len({id(onlooker.outgoing[number]) for onlooker in crowd}) == 1
+
+
+async def test_between_two_slices_everybody_else_has_his_turn_whatever_number_of_hubs_there_is(autojump_clock: MockClock, box: Box) -> None:
+    table = box.table
+    rooms = [await table.racing(table.guest(f"Ann {number}"), table.guest(f"Bob {number}")) for number in range(3)]
+    posts = 0
+
+    class Counting(Onlooker):
+        def post(self, outgoing: Outgoing) -> None:
+            nonlocal posts
+            posts += 1
+
+    for room in rooms:
+        for number in range(SLICE * 4):
+            onlooker = Counting(box, f"{room.code} {number}")
+            box.gallery.watch(onlooker, onlooker.player, room.code)
+    await trio.sleep(3)
+    for room, ann in zip(rooms, table.guests[::2], strict=True):
+        ann.move(room)
+    posts, most, turns = 0, 0, 0
+    while turns < 100:
+        before = posts
+        await trio.lowlevel.checkpoint()
+        most, turns = max(most, posts - before), turns + 1
+    assert posts == 3 * SLICE * 4
+    # The order within one round of the scheduler is by chance, so two of its rounds may lie between.
+    assert SLICE <= most <= 2 * SLICE
+    assert all(ann.all(PlayerView) for ann in table.guests[::2])
+
+
+async def test_a_hub_that_is_behind_drops_what_waits_and_shows_everything_anew(
+    autojump_clock: MockClock, box: Box, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    table = box.table
+    ann, bob, eve = table.guest("Ann"), table.guest("Bob"), box.onlooker()
+    room = await table.racing(ann, bob, delay_s=0)
+    await eve.watch(room)
+    async with box.gallery._turn:
+        # Nobody is posted to meanwhile.
+        for _ in range(BACKLOG + 10):
+            ann.phrase(room, "hello")
+            await table.settle()
+        bob.move(room)
+        await table.settle()
+        assert len(box.hub(room)._items) <= BACKLOG
+    await table.settle()
+    assert len(eve.all(Watched)) == 2
+    assert eve.version == ann.version
+    assert eve.boards[1].ply == 1
+    assert len(eve.events(Said)) < BACKLOG
+    assert "are behind" in caplog.text
+    ann.move(room)
+    await table.settle()
+    assert eve.boards[0].ply == 1
+
+
+async def test_a_failure_ends_the_watching_and_nothing_else(
+    autojump_clock: MockClock, box: Box, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    table = box.table
+    ann, bob, eve = table.guest("Ann"), table.guest("Bob"), box.onlooker()
+    room = await table.racing(ann, bob, delay_s=0)
+    await eve.watch(room)
+
+    def fail(*_: object) -> None:
+        raise RuntimeError("a bug")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(hub_module, "see", fail)
+        ann.move(room)
+        await table.settle()
+    assert eve.last(Unwatched) == Unwatched(code=room.code, reason="failed")
+    assert ann.last(PlayerView).ply == 1
+    assert "a bug" in caplog.text
+    await eve.watch(room)
+    ann.move(room)
+    await table.settle()
+    assert eve.boards[0].ply == 2
+
+
+async def test_a_room_that_is_closed_is_watched_by_nobody(autojump_clock: MockClock, box: Box) -> None:
+    table = box.table
+    ann, eve = table.guest("Ann"), box.onlooker()
+    room = await table.seated(ann, seats=2)
+    await eve.watch(room)
+    ann.leave(room)
+    await table.settle()
+    assert eve.last(Unwatched) == Unwatched(code=room.code, reason="closed")
+    assert box.gallery.watched(eve) is None
+    assert not box.gallery._hubs
+    with pytest.raises(Refusal) as refused:
+        await eve.watch(room)
+    assert refused.value.code is ErrorCode.NO_SUCH_ROOM
