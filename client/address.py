@@ -12,8 +12,7 @@ import urllib.parse
 from dataclasses import dataclass
 
 from client.failure import Failure
-
-DEFAULT_PORT = 7777
+from protocol import DEFAULT_PORT
 
 _SCHEME_PORTS = {"ws": 80, "wss": 443}
 _HOST = re.compile(r"[^\s/?#@\[\]:\\%\x00-\x1f\x7f]+")
@@ -36,6 +35,10 @@ class Address:
     def url(self) -> str:
         """The WebSocket URL; two addresses of one server have the same."""
         return f"{'wss' if self.secure else 'ws'}://{self.place}{self.path}"
+
+    def page(self, path: str) -> str:
+        """The URL of a page of that server; path: from its slash on, as it stands in a URL."""
+        return f"{'https' if self.secure else 'http'}://{self.place}{self.path.partition('?')[0].rstrip('/')}{path}"
 
     @property
     def place(self) -> str:

@@ -14,15 +14,16 @@ import trio
 
 from client.failure import Failure
 from client.identity import Identity
+from client.line import Dial
 from client.link import Link, LinkEvent, Lost
 from client.model import Event, Model, MoveSent, ReadySent, reduce
-from client.net import Dial, open_link
+from client.net import open_link
 from client.policies import Policy
 from protocol.client_messages import JoinRace, LeaveRace, Move, OpenRace, Ready, Stop
 from protocol.codec import MSGPACK
 from protocol.errors import ErrorCode
 from protocol.record import Record
-from protocol.server_messages import CurrentView, Error, Left, PlayerView, Result, Room, ServerMessage, Started, Welcome
+from protocol.server_messages import CurrentView, Error, Left, PlayerView, Room, ServerMessage, Started, Welcome
 from protocol.text import clean_chat
 from protocol.views import RaceOptions
 
@@ -103,10 +104,10 @@ class _Player:
             self._reduce(event)
             self._watch(self._model, event)
             # A line that was down when the race ended hears of it by the snapshot.
-            record = event.record if isinstance(event, (Result, Room)) else None
-            if record is not None:
+            room = self._model.room
+            if room is not None and room.record is not None and (room.series is None or room.series.over):
                 self._link.send(LeaveRace())
-                return record
+                return room.record
             self._answer(event)
 
     async def _heard(self) -> ServerMessage | LinkEvent:
@@ -120,12 +121,9 @@ class _Player:
 
     def _answer(self, event: ServerMessage | LinkEvent) -> None:
         match event:
-            case Welcome() if self._enter is not None:
-                self._link.send(self._enter)
-            case Welcome():
-                self._get_ready()  # in case it was said into a dying line
-            case Room():
+            case Welcome() if self._enter is not None and self._link.send(self._enter):
                 self._enter = None
+            case Room():
                 self._running = event.phase == "racing" and event.starts_in_ms is None
                 self._get_ready()
                 self._plan()
@@ -151,7 +149,9 @@ class _Player:
 
     def _plan(self, at_least: float = 0.0) -> None:
         room = self._model.room
-        if room is None or room.own is None or room.own.state != "racing" or room.view is None or not self._running:
+        # A move that is not answered yet is the link's to bring through, whatever becomes of the line.
+        waits = self._model.in_flight is not None
+        if room is None or room.own is None or room.own.state != "racing" or room.view is None or not self._running or waits:
             self._due = math.inf
             return
         self._due = trio.current_time() + max(at_least, self._pace * self._generator.uniform(0.6, 1.4))

@@ -8,22 +8,25 @@ from __future__ import annotations
 import os
 import shlex
 import sys
-from collections.abc import Awaitable, Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TypeVar
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
 import protocol
+from client.cli_best import best_app
+from client.cli_identity import identity_app
+from client.cli_ladder import ladder_app
+from client.cli_races import races_app
+from client.cli_records import records_app
+from client.cli_stats import stats_app
+from client.cli_words import FAILED, INTERRUPTED, MISUSED, Url, address_of, fail, print_json, print_text, prints, run
 from client.failure import Failure
 
 if TYPE_CHECKING:
     from client.ui.desk import UiSettings
-    from client.ui.start import AppOutcome
+    from client.ui.start import AppOutcome, StartMatch
     from protocol.record import Record
-
-Outcome = TypeVar("Outcome")
-
-FAILED, MISUSED, INTERRUPTED = 1, 2, 130
 
 app = typer.Typer(
     name="carpet",
@@ -34,8 +37,13 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+app.add_typer(identity_app)
+app.add_typer(best_app)
+app.add_typer(ladder_app)
+app.add_typer(races_app)
+app.add_typer(records_app)
+app.add_typer(stats_app)
 
-Url = Annotated[str, typer.Argument(metavar="URL", help="The server: host, host:port (7777 if none is given), ws://… or wss://….")]
 Name = Annotated[
     str | None, typer.Option(metavar="NAME", help="Your name; another name is another player. [default: as last time, or your login name]")
 ]
@@ -44,6 +52,13 @@ Rules = Annotated[
     str, typer.Option(metavar="ID", help="The rule set, such as carpet-free or crazy-quilt; `carpet-server rules list` shows all.")
 ]
 Winnable = Annotated[bool, typer.Option("--winnable", help="Only a deal that can be won; which one, still nobody knows.")]
+BestOf = Annotated[
+    int | None, typer.Option("--best-of", metavar="N", help="A series of races, won by whoever wins more of these N, an odd number.")
+]
+Session = Annotated[
+    int | None, typer.Option("--session", metavar="N", help="N attempts: a patience won is a point, cards home break ties.")
+]
+Swap = Annotated[bool, typer.Option("--swap", help="Two shuffles: each player plays one, and then the other's.")]
 FourColour = Annotated[bool, typer.Option("--four-colour", "--four-color", help="A deck with a colour for each suit.")]
 ColourBlind = Annotated[bool, typer.Option("--colour-blind", "--color-blind", help="Colours that are told apart without red and green.")]
 Ascii = Annotated[bool, typer.Option("--ascii", help="Letters in place of suit signs and frames.")]
@@ -66,28 +81,44 @@ def _root(
         typer.echo(context.get_help())
 
 
-@app.command(epilog="Example: carpet play --bot random --rules crazy-quilt --deal tuesday")
+@app.command(epilog="Examples: carpet play --bot random --rules crazy-quilt --deal tuesday  |  carpet play --alone")
 def play(
-    bot: Annotated[str, typer.Option(metavar="NAME", help="The house bot to race: random, greedy or deep, weakest first.")] = "greedy",
+    bot: Annotated[
+        str | None, typer.Option(metavar="NAME", help="The house bot to race: random, greedy or deep, weakest first. [default: greedy]")
+    ] = None,
+    alone: Annotated[bool, typer.Option("--alone", help="No bot: race the clock, and your own best times.")] = False,
     rules: Rules = "carpet",
     deal: Deal = None,
     winnable: Winnable = False,
+    best_of: BestOf = None,
+    session: Session = None,
+    swap: Swap = False,
     name: Name = None,
     four_colour: FourColour = False,
     colour_blind: ColourBlind = False,
     ascii_only: Ascii = False,
     no_bell: NoBell = False,
 ) -> None:
-    """Race a house bot, on a server of your own.
+    """Race a house bot or the clock, on a server of your own.
 
     The server is started for the game and ends with it.
     """
-    _check_options(rules=rules, deal=deal, winnable=winnable)
+    if alone and bot is not None:
+        fail("--alone and --bot do not go together: who races the clock has no opponent.", MISUSED)
+    if alone and (best_of is not None or session is not None or swap):
+        fail("--alone and a series do not go together: the clock is raced once, and again as often as you like.", MISUSED)
+    series = _series(best_of, session, swap=swap)
+    options = _check_options(
+        rules=rules, bots=[] if alone else [bot or "greedy"], seats=1 if alone else 2, deal=deal, winnable=winnable, series=series
+    )
     settings = _settings(four_colour, colour_blind, ascii_only, no_bell)
     _need_terminal("play")
-    from client.sessions import play_bot
+    from client.sessions import play_alone, play_bot
 
-    _finish(_run(lambda: play_bot(bot, rules, deal, name=name, settings=settings, winnable=winnable)))
+    if alone:
+        _finish(run(lambda: play_alone(options, name=name, settings=settings)))
+        return
+    _finish(run(lambda: play_bot(options, name=name, settings=settings)))
 
 
 @app.command(epilog="Example: carpet host carpet.example --rules carpet-redeal --seats 3 --private")
@@ -99,6 +130,10 @@ def host(
     private: Annotated[bool, typer.Option("--private", help="Not shown in the lobby: only for who has the code.")] = False,
     deal: Deal = None,
     winnable: Winnable = False,
+    best_of: BestOf = None,
+    session: Session = None,
+    swap: Swap = False,
+    unrated: Annotated[bool, typer.Option("--unrated", help="The race does not change ratings; with a bot or --deal none does.")] = False,
     time_limit: Annotated[int, typer.Option(metavar="S", min=10, max=3600, help="Seconds for the whole race.")] = 600,
     countdown: Annotated[int, typer.Option(metavar="S", min=1, max=10, help="Seconds from everybody being ready to the start.")] = 3,
     grace: Annotated[int, typer.Option(metavar="S", min=5, max=600, help="Seconds that a player may be away before he forfeits.")] = 60,
@@ -119,6 +154,8 @@ def host(
         public=not private,
         deal=deal,
         winnable=winnable,
+        series=_series(best_of, session, swap=swap),
+        rated=not unrated,
         time_limit_s=time_limit,
         countdown_s=countdown,
         grace_s=grace,
@@ -140,14 +177,55 @@ def join(
     no_bell: NoBell = False,
 ) -> None:
     """Join a race by its code, or come back to a seat in it."""
-    # As it is read out: with spaces or hyphens between the letters, maybe.
-    code = "".join(code.replace("-", " ").split())
-    if not (code.isascii() and code.isalpha() and len(code) <= 16):
-        _fail(f"{code!r} is not the code of a race: it is six letters, as the host's screen shows them.", MISUSED)
+    code = _code(code)
     settings = _settings(four_colour, colour_blind, ascii_only, no_bell)
     from protocol.client_messages import JoinRace
 
     _visit("join", url, JoinRace(code=code), name, settings)
+
+
+@app.command(epilog="Examples: carpet watch carpet.example  |  carpet watch carpet.example ABCDEF")
+def watch(
+    url: Url,
+    code: Annotated[
+        str | None, typer.Argument(metavar="[CODE]", help="The six letters of the race. [default: the closest one, then the next]")
+    ] = None,
+    name: Name = None,
+    four_colour: FourColour = False,
+    colour_blind: ColourBlind = False,
+    ascii_only: Ascii = False,
+) -> None:
+    """Watch others race.
+
+    How far they are is shown as it happens, their boards some seconds later.
+    """
+    code = None if code is None else _code(code)
+    settings = _settings(four_colour, colour_blind, ascii_only, no_bell=True)
+    from protocol.client_messages import WatchRace
+
+    _visit("watch", url, WatchRace(code=code), name, settings)
+
+
+@app.command(epilog="Examples: carpet match carpet.example  |  carpet match carpet.example --rules crazy-quilt")
+def match(
+    url: Url,
+    rules: Annotated[str | None, typer.Option(metavar="ID", help="The rule set to race at. [default: what the other one wants]")] = None,
+    name: Name = None,
+    four_colour: FourColour = False,
+    colour_blind: ColourBlind = False,
+    ascii_only: Ascii = False,
+    no_bell: NoBell = False,
+) -> None:
+    """Race whoever else looks for an opponent.
+
+    The server finds one of about your rating; the longer you wait, the less that matters.
+    """
+    if rules is not None:
+        _check_options(rules=rules)
+    settings = _settings(four_colour, colour_blind, ascii_only, no_bell)
+    from client.ui.start import StartMatch
+
+    _visit("match", url, None, name, settings, StartMatch(rules))
 
 
 @app.command(epilog="Example: carpet home wss://carpet.example")
@@ -179,15 +257,14 @@ def demo(
     """
     _check_options(rules=rules, deal=deal)
     from client.demo import run_demo
-    from protocol.record import to_json
 
-    write = _silence if as_json else _line
-    finished = _run(lambda: run_demo(rules=rules, deal=deal, fast=fast, write=write, ascii_only=not _prints("█░")))
+    write = _silence if as_json else print_text
+    finished = run(lambda: run_demo(rules=rules, deal=deal, fast=fast, write=write, ascii_only=not prints("█░")))
     if as_json:
-        _line(to_json(finished.record))
+        print_json(finished.record)
     for check in finished.checks:
         if check.ok is False:
-            _fail(check.sentence)
+            fail(check.sentence)
 
 
 @app.command(epilog="Example: carpet demo --json | carpet verify -")
@@ -213,7 +290,43 @@ def review(
     _ask_server(["review", *(["--seat", str(seat)] if seat is not None else []), "--", file])
 
 
+@app.command(epilog="Examples: carpet replay  |  carpet replay race.json  |  carpet demo --fast --json | carpet replay -")
+def replay(
+    file: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[FILE|ID]",
+            help="A record as JSON, - for standard input, or the id of a race, as carpet history shows it. [default: your last race]",
+        ),
+    ] = None,
+    server: Annotated[
+        str | None, typer.Option(metavar="URL", help="The server to ask for that id. [default: none, of your own races]")
+    ] = None,
+    four_colour: FourColour = False,
+    colour_blind: ColourBlind = False,
+    ascii_only: Ascii = False,
+) -> None:
+    """Watch a race that is over.
+
+    Both boards stand side by side on one time line: play, pause, step, jump.
+    """
+    settings = _settings(four_colour, colour_blind, ascii_only, no_bell=True)
+    _need_terminal("replay", keys=file != "-")
+    address = address_of(server) if server is not None else None
+    from client.cli_replay import show_replay
+
+    _finish(run(lambda: show_replay(file, server=address, settings=settings)))
+
+
 # ---- what the commands share
+
+
+def _code(typed: str) -> str:
+    """The code of a race, as it is read out: with spaces or hyphens between the letters, maybe."""
+    code = "".join(typed.replace("-", " ").split())
+    if not (code.isascii() and code.isalpha() and len(code) <= 16):
+        fail(f"{code!r} is not the code of a race: it is six letters, as the host's screen shows them.", MISUSED)
+    return code
 
 
 def _ask_server(arguments: list[str]) -> NoReturn:
@@ -222,29 +335,25 @@ def _ask_server(arguments: list[str]) -> NoReturn:
 
     from client.server_process import server_command, server_environment
 
-    finished = subprocess.run(server_command(arguments), env=server_environment(), check=False)  # noqa: S603  (our own)
+    environment = server_environment() | {protocol.PROGRAM_VARIABLE: "carpet"}
+    finished = subprocess.run(server_command(arguments), env=environment, check=False)  # noqa: S603  (our own)
     raise typer.Exit(finished.returncode if finished.returncode >= 0 else FAILED)
 
 
-def _visit(command: str, url: str, request: Any, name: str | None, settings: UiSettings) -> None:
-    from client.address import BadAddress, parse_address
-
-    try:
-        address = parse_address(url)
-    except BadAddress as error:
-        _fail(str(error), MISUSED)
+def _visit(command: str, url: str, request: Any, name: str | None, settings: UiSettings, start: StartMatch | None = None) -> None:
+    address = address_of(url)
     _need_terminal(command)
     from client.sessions import visit
 
-    outcome = _run(lambda: visit(url, request, name=name, settings=settings))
+    outcome = run(lambda: visit(url, request, name=name, settings=settings, start=start))
     if outcome.code is not None:
-        typer.echo(f"You still have a seat in race {outcome.code}; to go on with it: carpet join {address.url} {outcome.code}")
+        print_text(f"You still have a seat in race {outcome.code}; to go on with it: carpet join {address.url} {outcome.code}")
     _finish(outcome)
 
 
 def _finish(outcome: AppOutcome) -> None:
-    if outcome.record is not None:
-        _keep(outcome.record)
+    if outcome.records:
+        _keep(outcome.records)
     match outcome.reason:
         case "signal":
             raise typer.Exit(INTERRUPTED)
@@ -254,25 +363,25 @@ def _finish(outcome: AppOutcome) -> None:
             pass
 
 
-def _keep(record: Record) -> None:
+def _keep(records: tuple[Record, ...]) -> None:
     from client.identity import home_folder
     from client.keepsake import keep_record
 
     try:
-        path = keep_record(home_folder(), record)
+        paths = [keep_record(home_folder(), record) for record in records]
     except OSError as error:
         typer.echo(f"carpet: the record of your race could not be kept: {error}", err=True)
     else:
-        typer.echo(f"The record of your race is {path}; to check it: carpet verify {shlex.quote(str(path))}")
+        print_text(f"The record of your race is {paths[-1]}; to check it: carpet verify {shlex.quote(str(paths[-1]))}")
 
 
 def _settings(four_colour: bool, colour_blind: bool, ascii_only: bool, no_bell: bool) -> UiSettings:
     if four_colour and colour_blind:
-        _fail("--four-colour and --colour-blind are two palettes: choose one.", MISUSED)
+        fail("--four-colour and --colour-blind are two palettes: choose one.", MISUSED)
     from client.ui.desk import UiSettings
 
     palette = "four" if four_colour else "safe" if colour_blind else "classic"
-    return UiSettings(palette=palette, ascii=ascii_only or not _prints("♠│█"), bell=not no_bell)
+    return UiSettings(palette=palette, ascii=ascii_only or not prints("♠│█"), bell=not no_bell)
 
 
 def _check_options(**fields: object) -> Any:
@@ -282,64 +391,48 @@ def _check_options(**fields: object) -> Any:
     from protocol.views import RaceOptions
 
     if fields.get("winnable") and fields.get("deal") is not None:
-        _fail("--winnable and --deal do not go together: a deal by name is what it is.", MISUSED)
+        fail("--winnable and --deal do not go together: a deal by name is what it is.", MISUSED)
     try:
-        return msgspec.convert(fields, RaceOptions)
+        options = msgspec.convert(fields, RaceOptions)
     except msgspec.ValidationError as error:
         # "Expected `str` of length <= 100 - at `$.deal`"
         what, _, where = str(error).replace("`str`", "a text").partition(" - at `$.")
         option = {"bots": "bot"}.get(name := where.rstrip("`").split("[")[0], name).removesuffix("_s").replace("_", "-")
-        _fail(f"--{option} does not fit: {what[0].lower()}{what[1:]}.", MISUSED)
+        fail(f"--{option} does not fit: {what[0].lower()}{what[1:]}.", MISUSED)
+    if options.swaps and options.seats != 2:
+        fail("--swap is for two players: --seats does not go with it.", MISUSED)
+    if options.swaps and (options.deal is not None or options.winnable):
+        fail("--swap takes two deals that nobody can know or choose: --deal and --winnable do not go with it.", MISUSED)
+    if options.series.format == "best-of" and options.seats < 2:
+        fail("--best-of is for two players at least; alone, play a --session.", MISUSED)
+    return options
 
 
-def _need_terminal(command: str) -> None:
-    if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        _fail(f"carpet {command} draws on a terminal, and there is none here; carpet demo shows a race in plain text.", MISUSED)
+def _series(best_of: int | None, session: int | None, *, swap: bool) -> dict[str, object]:
+    """The fields of SeriesOptions."""
+    from protocol.views import MAX_SERIES_RACES
+
+    if (best_of is not None) + (session is not None) + swap > 1:
+        fail("--best-of, --session and --swap are three kinds of series: choose one.", MISUSED)
+    if best_of is not None:
+        if not 3 <= best_of <= MAX_SERIES_RACES or best_of % 2 == 0:
+            fail(f"--best-of takes an odd number from 3 to {MAX_SERIES_RACES}, not {best_of}.", MISUSED)
+        return {"format": "best-of", "races": best_of}
+    if session is not None:
+        if not 2 <= session <= MAX_SERIES_RACES:
+            fail(f"--session takes a number from 2 to {MAX_SERIES_RACES}, not {session}.", MISUSED)
+        return {"format": "session", "races": session}
+    return {"format": "swap", "races": 2} if swap else {}
 
 
-def _prints(characters: str) -> bool:
-    try:
-        characters.encode(sys.stdout.encoding or "ascii")
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
-def _line(text: str) -> None:
-    # Flushed line by line: it is to be watched, also through a pipe.
-    print(text, flush=True)
+def _need_terminal(command: str, *, keys: bool = True) -> None:
+    """keys: whether they come through standard input too."""
+    if not (sys.stdout.isatty() and (sys.stdin.isatty() or not keys)):
+        fail(f"carpet {command} draws on a terminal, and there is none here; carpet demo shows a race in plain text.", MISUSED)
 
 
 def _silence(text: str) -> None:
     del text
-
-
-def _fail(sentence: str, status: int = FAILED) -> NoReturn:
-    typer.echo(f"carpet: {sentence}", err=True)
-    raise typer.Exit(status)
-
-
-def _run(function: Callable[[], Awaitable[Outcome]]) -> Outcome:
-    """Run under Trio. What a person can act on, and Ctrl+C, come out of the groups that nurseries make of them."""
-    import trio
-
-    try:
-        return trio.run(function)
-    except BaseExceptionGroup as group:
-        leaves = list(_leaves(group))
-        for kind in (KeyboardInterrupt, Failure, BrokenPipeError):
-            for leaf in leaves:
-                if isinstance(leaf, kind):
-                    raise leaf from None
-        raise
-
-
-def _leaves(group: BaseExceptionGroup[BaseException]) -> Iterator[BaseException]:
-    for error in group.exceptions:
-        if isinstance(error, BaseExceptionGroup):
-            yield from _leaves(error)
-        else:
-            yield error
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from client.model import Evidence
 from protocol.cards import RANKS, card_text, fresh_deck
-from protocol.record import BadRecord, Record, check_deal, check_nonces, digest
+from protocol.record import BadRecord, Record, check_deal, check_nonces, digest, seed_of
 from protocol.shuffle import DEAL_LABEL, shuffle
 from protocol.views import View
 
@@ -31,11 +31,11 @@ def check(record: Record, evidence: Evidence | None, seat: int | None, *, decks:
         _derivation(record, evidence),
         _commitment(record, evidence),
         _nonce(record, evidence, seat),
-        _dealt(record, evidence, decks),
+        _dealt(record, evidence, seat, decks),
     ]
     if record.deal.winnable:
         # A host who passed over winnable deals would have chosen the cards after all.
-        checks.append(Check("number", None, f"Whether deal number {record.deal.k} is the first that can be won: carpet verify."))
+        checks.append(Check("number", None, f"Whether deal {record.deal.k} is the first that can be won: carpet verify."))
     return checks
 
 
@@ -90,11 +90,11 @@ def _nonce(record: Record, evidence: Evidence | None, seat: int | None) -> Check
     return Check("nonce", ok, "Your nonce took part in the shuffle." if ok else "The nonce at your seat is not the one you sent.")
 
 
-def _dealt(record: Record, evidence: Evidence | None, decks: int) -> Check:
-    if evidence is None or evidence.first_view is None:
+def _dealt(record: Record, evidence: Evidence | None, seat: int | None, decks: int) -> Check:
+    if evidence is None or evidence.first_view is None or seat is None:
         return Check("cards", None, "The first cards were not seen here.")
     try:
-        order = [card_text(card) for card in shuffle(fresh_deck(decks), bytes.fromhex(record.deal.seed), DEAL_LABEL)]
+        order = [card_text(card) for card in shuffle(fresh_deck(decks), seed_of(record, seat), DEAL_LABEL)]
     except ValueError as error:
         return Check("cards", False, f"The seed cannot be dealt from: {error}.")
     ok = _begins_with(order, evidence.first_view)

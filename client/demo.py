@@ -79,7 +79,7 @@ async def run_demo(*, rules: str, deal: str | None, fast: bool, write: Callable[
             nursery.start_soon(first)
             name, policy = SECOND
             await run_bot(url, name, policy, join_code=await code_heard.receive(), pace=0 if fast else PACE)
-        infos = narrator.model.welcome.rules if narrator.model.welcome is not None else ()
+        infos = narrator.model.rules
         demo = Demo(records[0], check(records[0], narrator.model.evidence, 0, decks=deck_size(infos, options) // DECK_SIZE))
         write(f"The deal, checked by what {FIRST[0]} was told before the cards:")
         for made in demo.checks:
@@ -113,7 +113,7 @@ class Narrator:
             case Progress() | PlayerView():
                 self._progress(model, room, event)
             case Result():
-                self._result(event.record, deck_size(model.welcome.rules if model.welcome is not None else (), room.options))
+                self._result(event.record, deck_size(model.rules, room.options))
             case _:
                 pass
 
@@ -131,7 +131,7 @@ class Narrator:
             self._write(self._line(room, event.elapsed_ms))
 
     def _line(self, room: RoomModel, elapsed_ms: int) -> str:
-        cards = deck_size(self.model.welcome.rules if self.model.welcome is not None else (), room.options)
+        cards = deck_size(self.model.rules, room.options)
         return "  ".join([_seconds(elapsed_ms), *(self._bar(seat, cards) for seat in room.seats)])
 
     def _bar(self, seat: SeatInfo, cards: int) -> str:

@@ -1,16 +1,19 @@
 """Who the player is: his name and, for every server, the token that makes him the same player again.
 
 Owns the one file it is kept in, `identity.json` in the user's data folder (or in the folder that CARPET_HOME names), readable by the user
-alone and replaced in one piece. A token belongs to a server and a name: two names are two players, also on one machine. Must not know of
-connections.
+alone and replaced in one piece. A token belongs to a server and a name: two names are two players, also on one machine. The name is the
+one the server has given; one that was asked for and given with a number, or that the player had before, leads to him still, or coming
+under it again would make a player anew each time. Must not know of connections.
 """
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import getpass
 import os
-import tempfile
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,96 +21,201 @@ import msgspec
 from msgspec import Struct
 
 from client.failure import Failure
+from client.whole_file import replace_file
 from protocol.text import clean_name
 
 HOME_VARIABLE = "CARPET_HOME"
 FALLBACK_NAME = "player"
-_FORMAT = 1
+FORMAT = 1
+LOCK_PATIENCE_S = 2.0
+"""Seconds that another terminal's change is waited for; it takes a few milliseconds."""
+LOCK_PAUSE_S = 0.01
 
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """A name, and the token of that player at one server; None where he has not been before."""
+    """A name, and the token and public id of that player at one server; None where he has not been before."""
 
     name: str
     token: str | None = None
+    player: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A player of this machine at the server of `url`. last: the one used last there, who comes when no name is said."""
+
+    url: str
+    identity: Identity
+    last: bool
 
 
 class IdentityError(Failure):
     """The file cannot be read or written. Names it and says what to do, in one sentence."""
 
 
-class _Server(Struct, frozen=True, kw_only=True):
-    name: str  # the one used last
-    tokens: dict[str, str]  # by name
+class Server(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The players of this machine at one server, by name. name: the one used last. asked: names that lead to another of them."""
+
+    name: str
+    tokens: dict[str, str]
+    players: dict[str, str] = {}
+    asked: dict[str, str] = {}
+
+    def named(self, name: str) -> Identity:
+        """The player who comes under `name`; one without a token where there is none."""
+        found = name if name in self.tokens else self.asked.get(name, name)
+        return Identity(found, self.tokens.get(found), self.players.get(found))
+
+    def with_player(self, identity: Identity, *, asked: str = "") -> Server:
+        """The same with this player as the one used last. His token may be here under another name: then he has a new one."""
+        name, token = identity.name, identity.token
+        assert token is not None
+        former = {old for old, kept in self.tokens.items() if kept == token and old != name}
+        tokens = {old: kept for old, kept in self.tokens.items() if old not in former}
+        players = {old: player for old, player in self.players.items() if old not in former and old != name}
+        if identity.player is not None:
+            players[name] = identity.player
+        leads = {old: name if target in former else target for old, target in self.asked.items()}
+        leads |= dict.fromkeys(former | ({asked} if asked else set()), name)
+        tokens[name] = token
+        asked_for = {old: target for old, target in leads.items() if old not in tokens and target in tokens}
+        return Server(name=name, tokens=tokens, players=players, asked=asked_for)
 
 
-class _Document(Struct, frozen=True, kw_only=True):
-    format: int = _FORMAT
-    servers: dict[str, _Server] = {}
+class Document(Struct, frozen=True, kw_only=True):
+    """All that is in the file: servers by URL."""
+
+    format: int = FORMAT
+    servers: dict[str, Server] = {}
 
 
 class IdentityStore:
-    """The file. Each call reads it anew, so that two terminals at once do not undo each other's work for long."""
+    """The file. Each call reads it anew, and whoever changes it holds a lock, on a file beside it, from reading to writing: two terminals
+    at once do not undo each other's work.
+    """
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / "identity.json"
+        self._lock = folder / "identity.lock"
 
     def identity(self, url: str, name: str | None = None) -> Identity:
         """Who to be at the server of `url`: under `name`, or else under the last name used there, or else the login name."""
-        server = self._read().servers.get(url)
+        server = self.read().servers.get(url)
         chosen = clean_name(name or "") or (server.name if server else default_name())
-        return Identity(chosen, server.tokens.get(chosen) if server else None)
+        return server.named(chosen) if server else Identity(chosen)
 
-    def keep(self, url: str, identity: Identity) -> None:
-        """Remember `identity` for the server of `url`. Raises IdentityError."""
+    def known(self) -> tuple[Known, ...]:
+        """All players of this machine; of a server's, the one used last comes first. Raises IdentityError."""
+        return tuple(
+            Known(url, server.named(name), last=name == server.name)
+            for url, server in self.read().servers.items()
+            for name in sorted(server.tokens, key=lambda name: (name != server.name, name))
+        )
+
+    def keep(self, url: str, identity: Identity, *, asked: str = "") -> None:
+        """Remember `identity` for the server of `url`; the name `asked` leads to it from now on. Raises IdentityError."""
         if identity.token is None:
             return
-        document = self._read()
-        before = document.servers.get(url)
-        tokens = {**(before.tokens if before else {}), identity.name: identity.token}
-        server = _Server(name=identity.name, tokens=tokens)
-        if server != before:
-            self._write(_Document(servers={**document.servers, url: server}))
 
-    def _read(self) -> _Document:
+        def kept(document: Document) -> Document:
+            server = document.servers.get(url) or Server(name="", tokens={})
+            return Document(servers={**document.servers, url: server.with_player(identity, asked=asked)})
+
+        self.change(kept)
+
+    def follow(self, url: str, identity: Identity) -> None:
+        """The server has told what this player of the machine is called now. Who was used last there stays so. Raises IdentityError."""
+
+        def followed(document: Document) -> Document:
+            before = document.servers.get(url) or Server(name=identity.name, tokens={})
+            after = before.with_player(identity)
+            last = after.named(before.name)
+            server = after.with_player(last) if last.token is not None else after
+            return Document(servers={**document.servers, url: server})
+
+        self.change(followed)
+
+    def change(self, to: Callable[[Document], Document]) -> None:
+        """Make of what is kept what `to` makes of it, which may be asked twice. Nobody writes between. Raises IdentityError."""
+        document = self.read()
+        # Most visits change nothing, and then nothing need be writable.
+        if to(document) == document:
+            return
+        with self._locked():
+            self.write(to(self.read()))
+
+    @contextlib.contextmanager
+    def _locked(self) -> Iterator[None]:
+        try:
+            self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            handle = os.open(self._lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        except OSError as error:
+            raise self._not_written(error) from error
+        try:
+            self._wait_for_lock(handle)
+            yield
+        finally:
+            # Closing lets go of it. The file stays: who removes it may remove another's lock.
+            os.close(handle)
+
+    def _wait_for_lock(self, handle: int) -> None:
+        until = time.monotonic() + LOCK_PATIENCE_S
+        while True:
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError as error:
+                if time.monotonic() >= until:
+                    raise IdentityError(
+                        f"The file {self.path} with your name and tokens is being changed by another carpet command: try again when it has"
+                        " ended."
+                    ) from error
+                time.sleep(LOCK_PAUSE_S)
+            except OSError:
+                # A file system without locks: there it is as good as it can be.
+                return
+            else:
+                return
+
+    def read(self) -> Document:
+        """All that is kept. Raises IdentityError."""
         try:
             text = self.path.read_bytes()
         except FileNotFoundError:
-            return _Document()
+            return Document()
         except OSError as error:
             raise IdentityError(
                 f"The file {self.path} with your name and tokens cannot be read: {error.strerror}; {HOME_VARIABLE} names another folder."
             ) from error
         try:
-            document = msgspec.json.decode(text, type=_Document)
+            document = msgspec.json.decode(text, type=Document)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise IdentityError(
                 f"The file {self.path} with your name and tokens is damaged ({error}): repair it, or delete it to begin as a new player."
             ) from error
-        if document.format > _FORMAT:
+        if document.format > FORMAT:
             raise IdentityError(f"The file {self.path} is of a newer carpet-race: bring this one up to it, or set {HOME_VARIABLE}.")
         return document
 
-    def _write(self, document: _Document) -> None:
-        text = msgspec.json.format(msgspec.json.encode(document), indent=1) + b"\n"
+    def write(self, document: Document) -> None:
+        """Replace all that is kept, in one piece. Raises IdentityError."""
+        text = document_text(document)
         try:
             self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            # mkstemp makes it 0600 from the start: there is no moment in which others could read a token.
-            handle, temporary = tempfile.mkstemp(prefix=".identity-", dir=self.path.parent)
-            try:
-                with open(handle, "wb") as file:
-                    file.write(text)
-                    file.flush()
-                    os.fsync(file.fileno())
-                os.replace(temporary, self.path)
-            except BaseException:
-                os.unlink(temporary)
-                raise
+            # Private from the start: there is no moment in which others could read a token.
+            replace_file(self.path, text)
         except OSError as error:
-            raise IdentityError(
-                f"The file {self.path} with your name and tokens cannot be written: {error.strerror}; {HOME_VARIABLE} names another folder."
-            ) from error
+            raise self._not_written(error) from error
+
+    def _not_written(self, error: OSError) -> IdentityError:
+        return IdentityError(
+            f"The file {self.path} with your name and tokens cannot be written: {error.strerror}; {HOME_VARIABLE} names another folder."
+        )
+
+
+def document_text(document: Document) -> bytes:
+    """The document as JSON with line breaks, as it is in the file."""
+    return msgspec.json.format(msgspec.json.encode(document), indent=1) + b"\n"
 
 
 def home_folder(environment: Mapping[str, str] = os.environ) -> Path:

@@ -1,29 +1,69 @@
-"""The record of the last race that was seen to its end here, kept as a file that `carpet verify` reads.
+"""The records of the races that were seen to their end here, kept as files that `carpet verify` reads.
 
-Every player then holds his own copy of what the server said, and not only the server its own.
+Every player then holds his own copy of what the server said, and not only the server its own. Each race has a file under its id; the last
+one has another under a name that stays the same.
 """
 
 from __future__ import annotations
 
-import os
-import tempfile
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Final
 
-from protocol.record import Record, to_json
+from client.whole_file import replace_file
+from protocol.pages import is_race_id
+from protocol.record import LONGEST_RECORD, BadRecord, Record, digest, from_json, to_json
 
-NAME = "last-race.json"
+NAME: Final = "last-race.json"
+FOLDER: Final = "races"
+
+KEPT: Final = 200
+"""Records in the folder; the oldest goes for a new one."""
 
 
 def keep_record(folder: Path, record: Record) -> Path:
-    """Write the record into `folder`, in the place of the one before; the file's path. Raises OSError."""
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    path = folder / NAME
-    handle, temporary = tempfile.mkstemp(prefix=".race-", dir=folder)
-    try:
-        with open(handle, "w", encoding="utf-8") as file:
-            file.write(to_json(record) + "\n")
-        os.replace(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
-        raise
+    """Write the record into `folder`, as the last one and under its id; the path of the latter. Raises OSError."""
+    races = folder / FOLDER
+    races.mkdir(mode=0o700, parents=True, exist_ok=True)
+    text = f"{to_json(record)}\n".encode()
+    replace_file(folder / NAME, text)
+    # The id comes from a server: what has not its form must not name a file.
+    path = races / f"{record.id if is_race_id(record.id) else digest(record)}.json"
+    replace_file(path, text)
+    _forget_oldest(races)
     return path
+
+
+def kept_records(folder: Path) -> Iterator[Record]:
+    """The records that are kept, newest first. Files that cannot be read are passed over."""
+    for path in _by_age(folder / FOLDER):
+        try:
+            with path.open("rb") as file:
+                yield from_json(file.read(LONGEST_RECORD + 1))
+        except (OSError, BadRecord):
+            continue
+
+
+def kept_record(folder: Path, race: str) -> Record | None:
+    """The record of the race of this id, by `is_race_id`, or None where none is kept that can be read."""
+    try:
+        with (folder / FOLDER / f"{race}.json").open("rb") as file:
+            return from_json(file.read(LONGEST_RECORD + 1))
+    except (OSError, BadRecord):
+        return None
+
+
+def _forget_oldest(races: Path) -> None:
+    for path in _by_age(races)[KEPT:]:
+        path.unlink(missing_ok=True)
+
+
+def _by_age(races: Path) -> list[Path]:
+    """The files in the folder, newest first."""
+    aged: list[tuple[int, Path]] = []
+    for path in races.glob("*.json"):
+        try:
+            aged.append((path.stat().st_mtime_ns, path))
+        except OSError:
+            continue
+    return [path for _, path in sorted(aged, reverse=True)]

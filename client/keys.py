@@ -25,6 +25,8 @@ class Place(StrEnum):
     WAITING = "waiting"
     RACE = "race"
     RESULT = "result"
+    REPLAY = "replay"
+    WATCH = "watch"
     HELP = "help"
     CHOICE = "choice"
 
@@ -51,11 +53,27 @@ class Action(StrEnum):
     REMATCH = "rematch"
     DETAILS = "details"
     REVIEW = "review"
+    REPLAY = "replay"
+    PAUSE = "pause"
+    LEFT_BACK = "left-back"
+    LEFT_ON = "left-on"
+    RIGHT_BACK = "right-back"
+    RIGHT_ON = "right-on"
+    SLOWER = "slower"
+    FASTER = "faster"
+    PARTING = "parting"
+    FIRST = "first"
+    LAST = "last"
+    TENTH = "tenth"
+    PAIR = "pair"
+    PAIR_BACK = "pair-back"
     LEAVE = "leave"
     BOT = "bot"
     OPEN = "open"
     CODE = "code"
     RACES = "races"
+    RUNNING = "running"
+    MATCH = "match"
     BACK = "back"
     YES = "yes"
     NO = "no"
@@ -101,24 +119,49 @@ TABLE: Final[tuple[Binding, ...]] = (
     Binding(Action.KEEP, ("K",), _on(Place.RACE), "stop", "Stop here and keep your cards home (asks first)."),
     Binding(Action.RESIGN, ("R",), _on(Place.RACE), "resign", "Give the race up (asks first)."),
     # Moving about
-    Binding(Action.UP, ("up", "k"), _CURSOR, "up", "Cursor up.", shown=False),
-    Binding(Action.DOWN, ("down", "j"), _CURSOR, "down", "Cursor down.", shown=False),
-    Binding(Action.LEFT, ("left", "h"), _CURSOR, "left", "Cursor left; on a form, the value before.", shown=False),
-    Binding(Action.RIGHT, ("right", "l"), _CURSOR, "right", "Cursor right; on a form, the value after.", shown=False),
+    Binding(Action.UP, ("up", "k"), _CURSOR, "up", "Cursor up; in a replay, faster.", shown=False),
+    Binding(Action.DOWN, ("down", "j"), _CURSOR, "down", "Cursor down; in a replay, slower.", shown=False),
+    Binding(Action.LEFT, ("left", "h"), _CURSOR, "left", "Cursor left; a form's value before; a replay's move before.", shown=False),
+    Binding(Action.RIGHT, ("right", "l"), _CURSOR, "right", "Cursor right; a form's next value; a replay's next move.", shown=False),
     # Home
     Binding(Action.PLAY, ("enter", " "), _on(Place.HOME, Place.FORM, Place.RULES, Place.CHOICE), "choose", "Take the marked line."),
     Binding(Action.BOT, ("b",), _on(Place.HOME), "bot", "Race a house bot.", shown=False),
     Binding(Action.OPEN, ("o",), _on(Place.HOME), "open", "Open a race for others.", shown=False),
     Binding(Action.CODE, ("c",), _on(Place.HOME), "code", "Join a race by its code.", shown=False),
     Binding(Action.RACES, ("r",), _on(Place.HOME), "races", "Go to the open races.", shown=False),
+    Binding(Action.RUNNING, ("w",), _on(Place.HOME), "watch", "Go to the races that are being run; enter watches one.", shown=False),
+    Binding(Action.MATCH, ("m",), _on(Place.HOME), "match", "Quick match: look for an opponent of your rating, or stop.", shown=False),
+    Binding(Action.BACK, ("esc",), _on(Place.HOME), "stop", "Look for no opponent any more.", shown=False),
     Binding(Action.BACK, ("esc",), _on(Place.FORM, Place.RULES, Place.HELP, Place.CHOICE), "back", "Back."),
     # In a room
     Binding(Action.READY, ("r", "enter", " "), _on(Place.WAITING), "ready", "Ready: when everybody is, the race starts."),
     Binding(Action.REMATCH, ("r", "enter"), _on(Place.RESULT), "rematch", "Race the same players again."),
     Binding(Action.DETAILS, ("d",), _on(Place.RESULT), "details", "Show how the deal was checked, or the curves again."),
     Binding(Action.REVIEW, ("v",), _on(Place.RESULT), "review", "Show what was possible in your game, or the curves again."),
+    Binding(Action.REPLAY, ("y",), _on(Place.RESULT), "replay", "Watch the race again, both boards side by side."),
     Binding(Action.CHAT, ("t",), _ROOM, "talk", "Say a line to everybody in the room."),
     Binding(Action.LEAVE, ("L",), _ROOM, "leave", "Leave the room (in a race: forfeit it; asks first)."),
+    # A replay
+    Binding(Action.PAUSE, (" ", "enter"), _on(Place.REPLAY), "play", "Play, or pause; at the end, from the start."),
+    Binding(Action.LEFT_BACK, ("[",), _on(Place.REPLAY), "left back", "Back over the last move of the board on the left.", shown=False),
+    Binding(Action.LEFT_ON, ("]",), _on(Place.REPLAY), "left on", "On to the next move of the board on the left.", shown=False),
+    Binding(Action.RIGHT_BACK, (",",), _on(Place.REPLAY), "right back", "Back over the last move of the board on the right.", shown=False),
+    Binding(Action.RIGHT_ON, (".",), _on(Place.REPLAY), "right on", "On to the next move of the board on the right.", shown=False),
+    Binding(Action.SLOWER, ("-",), _on(Place.REPLAY), "slower", "Slower, down to a quarter of the race's pace."),
+    Binding(Action.FASTER, ("+", "="), _on(Place.REPLAY), "faster", "Faster, up to sixteen times the race's pace."),
+    Binding(Action.PARTING, ("p",), _on(Place.REPLAY), "parting", "To where the two lines of play part."),
+    Binding(Action.FIRST, ("g", "home"), _on(Place.REPLAY), "start", "To the start."),
+    Binding(Action.LAST, ("G", "end"), _on(Place.REPLAY), "end", "To the end."),
+    Binding(Action.TENTH, tuple("0123456789"), _on(Place.REPLAY), "jump", "To so many tenths of the race.", shown=False),
+    Binding(Action.PAIR, ("tab",), _on(Place.REPLAY), "pair", "The next two seats, where there are more than two."),
+    Binding(Action.PAIR_BACK, ("shift tab",), _on(Place.REPLAY), "pair", "The two seats before.", shown=False),
+    Binding(Action.BACK, ("esc",), _on(Place.REPLAY), "back", "Close the replay.", shown=False),
+    # Watching
+    Binding(Action.DETAILS, ("v",), _on(Place.WATCH), "curves/boards", "The curves and all bars, or the boards."),
+    Binding(Action.PAIR, ("tab",), _on(Place.WATCH), "seats", "The boards of the next seats, where there are more."),
+    Binding(Action.PAIR_BACK, ("shift tab",), _on(Place.WATCH), "seats", "The boards of the seats before.", shown=False),
+    Binding(Action.CHAT, ("t",), _on(Place.WATCH), "talk", "Say a line to all who watch; players hear it after the race."),
+    Binding(Action.LEAVE, ("L", "esc"), _on(Place.WATCH), "leave", "Watch this race no more."),
     # Answers
     Binding(Action.YES, ("y",), _on(Place.CHOICE), "yes", "Yes."),
     Binding(Action.NO, ("n",), _on(Place.CHOICE), "no", "No."),
@@ -127,7 +170,7 @@ TABLE: Final[tuple[Binding, ...]] = (
     Binding(Action.ASCII, ("A", "f3"), _EVERYWHERE, "ascii", "Plain ASCII, or suit symbols and lines.", shown=False),
     Binding(Action.BELL, ("B", "f4"), _EVERYWHERE, "bell", "Bell on or off.", shown=False),
     Binding(Action.HELP, ("?", "f1"), _EVERYWHERE, "help", "This page."),
-    Binding(Action.QUIT, ("q",), _EVERYWHERE - {Place.HELP}, "quit", "Quit (asks first in a race)."),
+    Binding(Action.QUIT, ("q",), _EVERYWHERE - {Place.HELP}, "quit", "Quit (asks first in a race); close a replay."),
     Binding(Action.BACK, ("q",), _on(Place.HELP), "back", "Close this page.", shown=False),
 )
 
@@ -136,6 +179,8 @@ KEY_NAMES: Final = {" ": "space", "up": "↑", "down": "↓", "left": "←", "ri
 GROUPS: Final[tuple[tuple[str, frozenset[Place]], ...]] = (
     ("In a race", _on(Place.RACE)),
     ("Before and after a race", _on(Place.WAITING, Place.RESULT)),
+    ("In a replay", _on(Place.REPLAY)),
+    ("Watching", _on(Place.WATCH)),
     ("At home", _on(Place.HOME, Place.FORM, Place.RULES)),
 )
 
@@ -157,12 +202,17 @@ def shown_at(place: Place) -> tuple[Binding, ...]:
 
 def key_text(binding: Binding, *, ascii_only: bool = False) -> str:
     """The keys of a row as people read them: `↑ k`."""
+    if len(binding.keys) == 10:
+        return f"{binding.keys[0]}-{binding.keys[-1]}"
     names = {} if ascii_only else KEY_NAMES
     return " ".join(names.get(key, KEY_NAMES[key] if key == " " else key) for key in binding.keys)
 
 
-def help_rows(*, ascii_only: bool = False) -> tuple[tuple[str, tuple[tuple[str, str], ...]], ...]:
-    """The `?` page: (heading, rows of (keys, sentence)); every row of the table once, under the first group that it belongs to."""
+def help_rows(*, ascii_only: bool = False, first: str = "In a race") -> tuple[tuple[str, tuple[tuple[str, str], ...]], ...]:
+    """The `?` page: (heading, rows of (keys, sentence)); every row of the table once, under the first group that it belongs to.
+
+    first: the heading that comes before all others.
+    """
     left = list(TABLE)
     pages: list[tuple[str, tuple[tuple[str, str], ...]]] = []
     for heading, places in (("Everywhere", frozenset[Place]()), *GROUPS, ("Questions", frozenset({Place.CHOICE, Place.HELP}))):
@@ -171,7 +221,7 @@ def help_rows(*, ascii_only: bool = False) -> tuple[tuple[str, tuple[tuple[str, 
         left = [binding for binding in left if binding not in mine]
         rows = tuple((key_text(binding, ascii_only=ascii_only), binding.help) for binding in mine)
         pages.append((heading, rows))
-    return tuple(sorted(pages, key=lambda page: page[0] != "In a race"))
+    return tuple(sorted(pages, key=lambda page: page[0] != first))
 
 
 def _by_key() -> dict[tuple[Place, str], Action]:

@@ -1,92 +1,53 @@
-"""The link over a WebSocket: connect, say hello, carry messages, measure the round trip, and after a loss come back by itself.
+"""The link: one line after another to the same server, hello, coming back by itself, and nothing lost or doubled by it.
 
-The only importer of websockets on this side. What has to be said to be in the same room again is decided in `client.resume`; here are the
-line, its tasks and the times between tries. Must not know of the game or the screens.
+What has to be said to be in the same room again is decided in `client.resume`, what has to be said again in `client.unanswered`; a line is
+`client.line`'s. Here are the life of the link and the times between tries. Must not know of the game or the screens.
 
-One task, `run`, lives as long as the link and owns one line after another; the tasks of a line (write, measure) live inside it and read
-ends them. Time is Trio's clock, chance the generator handed in: tests give both.
+One task, `run`, lives as long as the link and owns one line after another; the tasks of a line live inside it and end with it. Time is
+Trio's clock, chance the generator handed in: tests give both.
 """
 
 from __future__ import annotations
 
 import contextlib
-import logging
 import random
 import ssl as tls
-from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Callable
+from functools import partial
 
 import trio
 from msgspec.structs import replace
-from websockets.exceptions import (
-    ConnectionClosed,
-    InvalidHandshake,
-    InvalidProxy,
-    InvalidStatus,
-    NegotiationError,
-    ProxyError,
-    WebSocketException,
-)
-from websockets.trio.client import ClientConnection, connect
-from websockets.typing import Subprotocol
 
 from client.address import Address, BadAddress, parse_address
-from client.endings import (
-    LOST,
-    Ending,
-    EntryRefused,
-    LinkError,
-    NotCarpetServer,
-    OtherVersion,
-    Unreachable,
-    cannot_read,
-    closed_by_server,
-    closed_here,
-    other_version,
-    refused_by_http,
-    unreachable,
-)
+from client.endings import Ending, EntryRefused, LinkError, OtherVersion, Unreachable
 from client.identity import Identity
-from client.link import Connected, Connecting, LinkEvent, Lost, RoundTrip
+from client.line import Dial, Line, LineTimes, open_line
+from client.link import Back, Connected, Connecting, LinkEvent, Lost, RoundTrip
 from client.resume import Resume, Step
+from client.unanswered import Unanswered
 from protocol import __version__
-from protocol.client_messages import ClientMessage, Hello, JoinRace, OpenRace
-from protocol.codec import ENCODINGS, MAX_CLIENT_MESSAGE, MAX_SERVER_MESSAGE, MSGPACK, Decoder, encode, server_message_decoder
-from protocol.errors import ErrorCode, Refusal
-from protocol.server_messages import Error, Hidden, Room, ServerMessage, Welcome
-from protocol.text import clean_chat
+from protocol.client_messages import ClientMessage, Hello, JoinRace, OpenRace, WatchRace
+from protocol.codec import MSGPACK
+from protocol.errors import ErrorCode
+from protocol.server_messages import Error, Room, ServerMessage, Unwatched, Watched, Welcome, YouAre
+from protocol.text import clean_chat, clean_name
 
-OUTBOX = 64
-"""Messages that wait for the socket. When full the line takes nothing (a person cannot type that fast): send says False."""
 EVENTS = 256
 """Events that wait for the app. When full the link stops reading, and the server finds a slow reader; round trips are dropped."""
 
 HELLO_REFERENCE = 2**31 - 1
 ENTRY_REFERENCE = 2**31 - 3
-OPEN_TIMEOUT = 10.0
-"""Seconds for name, connection, TLS and handshake together."""
-CLOSE_TIMEOUT = 2.0
-"""Seconds to say goodbye in: what was sent last goes out, then the close frames."""
-PING_EVERY = 2.0
-PONG_TIMEOUT = 10.0
-"""Seconds without a pong after which a line counts as dead, though nobody closed it."""
-ROUND_TRIPS = 8
-"""Of so many measurements the smallest is reported: what is above it is waiting, not distance."""
 FIRST_PAUSE = 0.5
 LONGEST_PAUSE = 10.0
 JOIN_PAUSE = 1.0
-
-_log = logging.getLogger("carpet.net")
-# Without a handler, Python prints errors on the terminal, in the middle of the screen.
-_log.addHandler(logging.NullHandler())
-
-Dial = Callable[[], Awaitable[trio.abc.Stream]]
+"""Seconds after which a join that was not answered is asked for again; then twice as long, up to LONGEST_PAUSE."""
+USUAL_TIMES = LineTimes()
 
 
 @contextlib.asynccontextmanager
 async def open_link(
     url: str,
-    identity: Identity,
+    identity: Identity | None,
     *,
     reconnect: bool = True,
     ssl: tls.SSLContext | None = None,
@@ -94,10 +55,13 @@ async def open_link(
     keep: Callable[[Identity], None] | None = None,
     generator: random.Random | None = None,
     dial: Dial | None = None,
+    times: LineTimes = USUAL_TIMES,
 ) -> AsyncIterator[NetLink]:
     """A link to the server at `url` (any form `parse_address` takes), connected when the block begins and closed when it ends.
 
-    keep: called with the identity whenever the server gives a token. generator: for the pauses between tries.
+    identity: who to say hello as; None to say none and only ask what needs no hello.
+    keep: called with the identity as the server has it, on the first welcome and whenever it changes. generator: for the pauses
+    between tries.
     dial: opens the byte stream, in place of TCP to the address. Raises LinkError when the first connection fails.
     """
     try:
@@ -113,6 +77,7 @@ async def open_link(
         keep=keep or (lambda identity: None),
         generator=generator or random.Random(),  # noqa: S311  (spreads clients over time, keeps no secret)
         dial=dial,
+        times=times,
     )
     # What the block raises must come out as it is and not in the nursery's group: the tasks in there raise nothing of their own.
     failure: Exception | None = None
@@ -134,7 +99,7 @@ class NetLink:
     def __init__(
         self,
         address: Address,
-        identity: Identity,
+        identity: Identity | None,
         *,
         reconnect: bool,
         ssl: tls.SSLContext | None,
@@ -142,22 +107,26 @@ class NetLink:
         keep: Callable[[Identity], None],
         generator: random.Random,
         dial: Dial | None,
+        times: LineTimes,
     ) -> None:
         self._address = address
         self._identity = identity
         self._reconnect = reconnect
-        self._ssl = ssl
         self._subprotocol = subprotocol
         self._keep = keep
         self._generator = generator
-        self._dial = dial
+        self._times = times
+        self._open_line = partial(open_line, address, subprotocol=subprotocol, ssl=ssl, dial=dial, times=times)
         self._resume = Resume()
+        self._unanswered = Unanswered()
         self._told, self._events = trio.open_memory_channel[ServerMessage | LinkEvent](EVENTS)
-        self._outbox: trio.MemorySendChannel[bytes] | None = None
+        self._line: Line | None = None
         self.welcome: Welcome | None = None
-        self._entry: Room | Error | None = None  # the answer to hello, where that is an error, or to the request of `entered`
+        # The answer to hello, where that is an error, or to the request of `entered`.
+        self._entry: Room | Watched | Unwatched | Error | None = None
         self._news = trio.Event()  # set, and replaced, when one of these two has changed or a line has ended
         self._tries = 0  # since the last welcome
+        self._rejoining = False
         self._closing = False
         self._ended = trio.Event()
 
@@ -170,43 +139,48 @@ class NetLink:
         return self._events
 
     def send(self, message: ClientMessage) -> bool:
-        """Also False for what no server would take: a message of more than MAX_CLIENT_MESSAGE bytes, or one more than OUTBOX holds."""
-        data = encode(message, self._subprotocol)
-        if self._outbox is None or self._closing or len(data) > MAX_CLIENT_MESSAGE:
+        """Also False for what no server would take, or one message more than a line holds; see `client.line`."""
+        # In its room the server would not hear it before the join, and what is said again has to be said first.
+        if self._closing or self._resume.is_elsewhere:
             return False
-        try:
-            self._outbox.send_nowait(data)
-        except (trio.WouldBlock, trio.BrokenResourceError, trio.ClosedResourceError):
+        message = self._unanswered.numbered(message)
+        if not self._say(message):
             return False
+        self._resume.sent(message)
+        self._unanswered.sent(message)
         return True
 
-    async def entered(self, request: OpenRace | JoinRace | None = None) -> Welcome:
+    def _say(self, message: ClientMessage) -> bool:
+        return self._line is not None and self._line.send(message)
+
+    async def entered(self, request: OpenRace | JoinRace | WatchRace | None = None) -> Welcome:
         """Wait until hello was answered, and `request` too, for a command that would rather end than begin with an error on the screen.
 
-        Takes nothing from `events`. The request is kept back when the welcome names a race in which this player has a seat: that is
+        Takes nothing from `events`. A request for a seat is kept back when the welcome names a race in which this player has one: that is
         the one to go on with. Raises LinkError.
         """
-        with trio.move_on_after(OPEN_TIMEOUT):
+        with trio.move_on_after(self._times.open_s):
             if self.welcome is None:
                 await self._next_news()
             assert self.welcome is not None
-            if request is None or self.welcome.room is not None:
+            if request is None or (self.welcome.room is not None and not isinstance(request, WatchRace)):
                 return self.welcome
             self._entry = None
             self.send(replace(request, ref=ENTRY_REFERENCE))
-            while not self._is_answered():
+            while not self._is_answered(request):
                 await self._next_news()
             return self.welcome
         raise Unreachable(f"The server at {self.url} does not answer.")
 
-    def _is_answered(self) -> bool:
-        return self._entry is not None
+    def _is_answered(self, request: OpenRace | JoinRace | WatchRace) -> bool:
+        # Back in a room, by the way, is no answer to who wants to watch.
+        return isinstance(self._entry, Watched | Unwatched if isinstance(request, WatchRace) else Room)
 
     async def _next_news(self) -> None:
         await self._news.wait()
         if isinstance(self._entry, Error):
             raise EntryRefused(clean_chat(self._entry.message) or self._entry.code)
-        if self._outbox is None:
+        if self._line is None:
             raise Unreachable(f"The server at {self.url} has closed the line.")
 
     def _tell_news(self) -> None:
@@ -214,12 +188,12 @@ class NetLink:
         self._news = trio.Event()
 
     async def close(self) -> None:
-        """Let what was sent go out and say goodbye, as far as CLOSE_TIMEOUT allows."""
+        """Let what was sent go out and say goodbye, as far as `LineTimes.close_s` allows."""
         self._closing = True
         self._events.close()
-        if self._outbox is not None:
-            self._outbox.close()
-            with trio.move_on_after(CLOSE_TIMEOUT):
+        if self._line is not None:
+            self._line.finish()
+            with trio.move_on_after(self._times.close_s):
                 await self._ended.wait()
 
     async def run(self, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
@@ -238,7 +212,7 @@ class NetLink:
                     self._tries += 1
                     await self._tell(Connecting(self._tries))
                     try:
-                        ending = await self._line(started)
+                        ending = await self._one_line(started)
                     except LinkError as error:
                         if not stood:
                             raise
@@ -266,181 +240,113 @@ class NetLink:
         with contextlib.suppress(trio.BrokenResourceError):
             await self._told.send(event)
 
+    def _tell_round_trip(self, ms: int) -> None:
+        with contextlib.suppress(trio.WouldBlock, trio.BrokenResourceError):
+            self._told.send_nowait(RoundTrip(ms))
+
     # ---- one line
 
-    async def _line(self, started: Callable[[], None]) -> Ending:
+    async def _one_line(self, started: Callable[[], None]) -> Ending:
         async with contextlib.AsyncExitStack() as stack:
-            try:
-                ws = await stack.enter_async_context(await self._connecting())
-            except (OSError, WebSocketException, trio.BrokenResourceError, ImportError) as error:
-                raise _failure(error, self._address, self._subprotocol) from error
-            if ws.subprotocol != self._subprotocol:
-                raise NotCarpetServer(f"{self._address.url} is no Carpet Race server: it agreed to no version of the protocol.")
+            line = await stack.enter_async_context(self._open_line())
             await self._tell(Connected(self.url, self._subprotocol))
+            self._line = line
+            if self._identity is not None:
+                self._say_hello(self._identity)
+            started()
             try:
-                return await self._talk(ws, started)
+                async with trio.open_nursery() as nursery:
+                    ending = await line.run(partial(self._handle, nursery), self._tell_round_trip)
+                    nursery.cancel_scope.cancel()
+                return ending
             finally:
-                self._outbox = None
+                self._line = None
+                self._resume.lost()
+                self._unanswered.lost()
                 self._tell_news()
         raise AssertionError("an exit stack swallows nothing")
 
-    async def _connecting(self) -> connect:
-        stream = None
-        if self._dial is not None:
-            stream = await self._dial()
-        return connect(
-            self._address.url,
-            stream=stream,
-            ssl=self._ssl if self._address.secure else None,
-            subprotocols=[Subprotocol(self._subprotocol)],
-            compression=None,
-            # A proxy is for getting out; it cannot reach a server on this machine.
-            proxy=None if self._address.is_loopback else True,
-            open_timeout=OPEN_TIMEOUT,
-            close_timeout=CLOSE_TIMEOUT,
-            ping_interval=None,  # _measure does both: round trips and finding a dead line
-            max_size=MAX_SERVER_MESSAGE,
-            logger=_log,
-        )
+    def _say_hello(self, identity: Identity) -> None:
+        hello = Hello(name=identity.name, token=identity.token, software=f"carpet-race {__version__}", ref=HELLO_REFERENCE)
+        self._say(hello)
 
-    async def _talk(self, ws: ClientConnection, started: Callable[[], None]) -> Ending:
-        outbox, to_write = trio.open_memory_channel[bytes](OUTBOX)
-        silent = trio.Event()
-        self._outbox = outbox
-        self._say_hello()
-        started()
-        async with trio.open_nursery() as nursery:
-            nursery.start_soon(self._write, ws, to_write)
-            nursery.start_soon(self._measure, ws, silent)
-            ending = await self._read(ws, nursery)
-            nursery.cancel_scope.cancel()
-        if silent.is_set():
-            return Ending(f"The server has not answered for {PONG_TIMEOUT:.0f} seconds.")
-        return ending
-
-    def _say_hello(self) -> None:
-        hello = Hello(name=self._identity.name, token=self._identity.token, software=f"carpet-race {__version__}", ref=HELLO_REFERENCE)
-        self.send(hello)
-
-    async def _write(self, ws: ClientConnection, to_write: trio.MemoryReceiveChannel[bytes]) -> None:
-        text = not ENCODINGS[self._subprotocol].binary
-        try:
-            async for data in to_write:
-                await ws.send(data, text=text)
-        except ConnectionClosed:
-            return  # read says why
-        # The outbox was closed: the app is done, and all it said is on its way.
-        await ws.aclose()
-
-    async def _measure(self, ws: ClientConnection, silent: trio.Event) -> None:
-        trips: deque[float] = deque(maxlen=ROUND_TRIPS)
-        try:
-            while True:
-                with trio.move_on_after(PONG_TIMEOUT) as patience:
-                    pong = await ws.ping()
-                    await pong.wait()
-                if patience.cancelled_caught:
-                    silent.set()
-                    # Without a goodbye: it would wait behind all else that cannot be sent.
-                    await trio.aclose_forcefully(ws.stream)
-                    return
-                trips.append(ws.latency)
-                with contextlib.suppress(trio.WouldBlock, trio.BrokenResourceError):
-                    self._told.send_nowait(RoundTrip(round(min(trips) * 1000)))
-                await trio.sleep(PING_EVERY)
-        except ConnectionClosed:
-            return
-
-    async def _read(self, ws: ClientConnection, nursery: trio.Nursery) -> Ending:
-        decoder = server_message_decoder(self._subprotocol)
-        try:
-            while True:
-                message = self._decoded(decoder, await ws.recv(decode=False))
-                if message is not None:
-                    await self._handle(message, nursery)
-        except ConnectionClosed as closed:
-            return _ending(closed)
-        except Refusal as refusal:
-            where = f" at {refusal.path}" if refusal.path else ""
-            return cannot_read(f"{refusal.detail}{where}")
-
-    def _decoded(self, decoder: Decoder[ServerMessage], data: bytes) -> ServerMessage | None:
-        try:
-            return decoder.decode(data)
-        except Refusal as refusal:
-            if refusal.code is not ErrorCode.UNKNOWN_TYPE:
-                raise
-        # A newer server may say more than is known here. Where that was an event of the room, it is one this client cannot see: without
-        # its version the next event would look like the far side of a gap, again after every join.
-        version = ENCODINGS[self._subprotocol].unpack(data).get("version")
-        return Hidden(version=version) if type(version) is int else None
-
-    async def _handle(self, message: ServerMessage, nursery: trio.Nursery) -> None:
+    async def _handle(self, nursery: trio.Nursery, message: ServerMessage) -> None:
         if isinstance(message, Welcome):
             self._welcomed(message)
+        elif isinstance(message, YouAre):
+            self._renamed(message)
         elif (
             isinstance(message, Error)
             and message.ref == HELLO_REFERENCE
             and message.code == ErrorCode.UNKNOWN_TOKEN
+            and self._identity is not None
             and self._identity.token is not None
         ):
             # The server has lost its memory, or it is another one: be a new player there.
             self._identity = Identity(self._identity.name)
             self._resume.start_over()
-            self._say_hello()
+            self._unanswered.forget()
+            self._say_hello(self._identity)
             return
         await self._take(self._resume.take(message), nursery)
-        if isinstance(message, Welcome):
-            await self._take(self._resume.welcomed(message.room), nursery)
 
     async def _take(self, step: Step, nursery: trio.Nursery) -> None:
         for passed in step.pass_on:
+            self._unanswered.heard(passed)
+        # Before the app hears of it and says something new.
+        for wanted in step.send:
+            self._say(wanted)
+        if step.send and not self._rejoining:
+            nursery.start_soon(self._ask_until_answered)
+        if step.ask is not None:
+            # Before what was said later and not answered: that may take it back.
+            self._say(step.ask)
+        if step.back:
+            for request in self._unanswered.again():
+                self._say(request)
+        for passed in step.pass_on:
             await self._tell(passed)
-            if isinstance(passed, Room) or (isinstance(passed, Error) and passed.ref in (HELLO_REFERENCE, ENTRY_REFERENCE)):
+            if isinstance(passed, Room | Watched | Unwatched) or (
+                isinstance(passed, Error) and passed.ref in (HELLO_REFERENCE, ENTRY_REFERENCE)
+            ):
                 self._entry = passed
                 self._tell_news()
-        if step.retry or (step.send is not None and not self.send(step.send)):
-            nursery.start_soon(self._rejoin_later)
+        if step.back:
+            await self._tell(Back())
 
     def _welcomed(self, welcome: Welcome) -> None:
         self._tries = 0
+        first = self.welcome is None
         self.welcome = welcome
         self._tell_news()
-        if welcome.token != self._identity.token:
-            self._identity = Identity(self._identity.name, welcome.token)
-            self._keep(self._identity)
+        self._is(welcome.player, welcome.name, welcome.token, first=first)
 
-    async def _rejoin_later(self) -> None:
-        # The server was too busy, or the outbox full: nothing more comes of the room until this has been said.
-        while True:
-            await trio.sleep(JOIN_PAUSE)
-            join = self._resume.rejoin()
-            if join is None or self.send(join):
-                return
+    def _renamed(self, told: YouAre) -> None:
+        # Another player's name was asked for, maybe; and who has no token yet is told all of it by a welcome.
+        if self.welcome is not None and told.player == self.welcome.player:
+            self._is(told.player, told.name, self.welcome.token)
 
+    def _is(self, player: str, name: str, token: str, *, first: bool = False) -> None:
+        """The server says who this is: its word counts, also after the next loss."""
+        # It ends in a file and on terminals; of what is not printable nothing is wanted.
+        before = self._identity.name if self._identity is not None else ""
+        identity = Identity(clean_name(name) or before, token, clean_chat(player) or None)
+        if first or identity != self._identity:
+            self._identity = identity
+            self._keep(identity)
 
-def _ending(closed: ConnectionClosed) -> Ending:
-    received, sent = closed.rcvd, closed.sent
-    if received is not None and (sent is None or closed.rcvd_then_sent):
-        return closed_by_server(received.code, received.reason)
-    return closed_here(sent.code, sent.reason) if sent is not None else LOST
-
-
-def _failure(error: BaseException, address: Address, subprotocol: str) -> LinkError:
-    """The error of a connection that did not come about, as the sentence that helps most."""
-    match error:
-        case InvalidStatus(response=response):
-            return refused_by_http(response.status_code, bytes(response.body or b""), address, subprotocol)
-        case InvalidProxy() | ProxyError():
-            return Unreachable(f"The proxy on the way to {address.place} does not let you through: {error}.")
-        case NegotiationError():
-            return other_version(address, subprotocol)
-        case InvalidHandshake():
-            # A server that wants TLS hangs up on plain bytes.
-            end = "." if address.secure else "; is it wss:// instead of ws://?"
-            return NotCarpetServer(f"There is no Carpet Race server at {address.url}: what answers there does not speak WebSocket{end}")
-        case TimeoutError():
-            return Unreachable(f"There was no answer from {address.place} within {OPEN_TIMEOUT:.0f} seconds.")
-        case ImportError():
-            return Unreachable(f"The proxy on the way to {address.place} is of a kind that this installation cannot use: {error}.")
-    return unreachable(error, address)
+    async def _ask_until_answered(self) -> None:
+        """Nothing more comes of the room until a join was heard, and one may be refused for the moment or dropped as too many."""
+        self._rejoining = True
+        pause = JOIN_PAUSE
+        try:
+            while True:
+                await trio.sleep(pause)
+                wanted = self._resume.wanted()
+                if not wanted:
+                    return
+                for request in wanted:
+                    self._say(request)
+                pause = min(2 * pause, LONGEST_PAUSE)
+        finally:
+            self._rejoining = False

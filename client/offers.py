@@ -1,10 +1,11 @@
-"""What a server offers, found by name: rule sets and house bots; and what to say where there is no such thing. Pure."""
+"""What a server offers: rule sets and bots, found by name, and deals that can be won; what to say where there is no such thing. Pure."""
 
 from __future__ import annotations
 
 from client.failure import Failure
+from protocol.server_messages import Welcome
 from protocol.text import clean_name
-from protocol.views import BotInfo, RulesInfo
+from protocol.views import BotInfo, RaceOptions, RulesInfo
 
 
 class UnknownBot(Failure):
@@ -13,6 +14,10 @@ class UnknownBot(Failure):
 
 class UnknownRules(Failure):
     """There is no rule set with that id; the text lists those there are."""
+
+
+class NotSolvable(Failure):
+    """No deals that can be won are looked for under that rule set; the text lists those under which they are."""
 
 
 def rules_of(infos: tuple[RulesInfo, ...], rules_id: str) -> RulesInfo | None:
@@ -34,3 +39,19 @@ def check_bot(name: str, bots: tuple[BotInfo, ...]) -> None:
     if name not in [bot.name for bot in bots]:
         known = ", ".join(clean_name(bot.name) for bot in bots) or "none at all"
         raise UnknownBot(f"There is no bot named {clean_name(name)!r}; the bots are: {known}.")
+
+
+def is_solvable(rules_id: str, infos: tuple[RulesInfo, ...]) -> bool:
+    """Whether a race at this rule set can ask for a deal that can be won."""
+    info = rules_of(infos, rules_id)
+    return info is not None and info.solvable
+
+
+def check_options(options: RaceOptions, welcome: Welcome) -> None:
+    """Whether the server offers what a race is to be opened with. Raises UnknownBot, UnknownRules, NotSolvable."""
+    for name in options.bots:
+        check_bot(name, welcome.bots)
+    info = check_rules(options.rules, welcome.rules)
+    if options.winnable and not info.solvable:
+        known = ", ".join(clean_name(each.id) for each in welcome.rules if each.solvable) or "none at all"
+        raise NotSolvable(f"Deals that can be won are not to be had under {clean_name(info.id)!r}; the rule sets with them are: {known}.")

@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
-from client.model import RoomModel
+from collections.abc import Sequence
+from itertools import zip_longest
+from typing import Final
+
+from client.model import Model, RoomModel, Search
 from client.moves import goes_home
 from protocol.record import Record
-from protocol.views import RaceOptions, RulesInfo, SeatInfo
+from protocol.text import clean_name
+from protocol.views import RATED_DELAY_S, RaceOptions, RulesInfo, SeatInfo, SeriesFormat, SeriesInfo, Unrated
 
 LAST_CARDS = 10
+
+UNRATED: Final[dict[Unrated, str]] = {
+    "by-choice": "its host chose so",
+    "one-seat": "there is one seat",
+    "house-bot": "a house bot takes part",
+    "named-deal": "its deal has a name",
+    "two-shuffles": "its seats play different shuffles",
+    "early-boards": f"boards are shown after less than {RATED_DELAY_S} s",
+}
 
 SUIT_ORDER = "SHDC"
 
@@ -32,6 +46,12 @@ def deck_size(rules: tuple[RulesInfo, ...], options: RaceOptions) -> int:
     return next((52 * info.decks for info in rules if info.id == options.rules), 52)
 
 
+def rated_sentence(options: RaceOptions) -> str:
+    """Whether a race of these options counts for ratings, and if not, why. One line without a full stop."""
+    because = options.unrated_because
+    return "Rated" if because is None else f"Not rated: {UNRATED[because]}"
+
+
 def on_last_cards(seat: SeatInfo, cards: int) -> bool:
     """At most ten cards are left to bring home."""
     return seat.home >= cards - LAST_CARDS
@@ -48,9 +68,67 @@ def bell_due(before: RoomModel | None, after: RoomModel | None, rules: tuple[Rul
     return after.phase == "racing" and any(on_last_cards(info, cards) and info.seat not in far for info in after.opponents)
 
 
+def with_ratings(names: Sequence[str], ratings: Sequence[int | None]) -> str:
+    """Names in a row, each with his rating behind it if he has one; an older server tells none."""
+    pairs = zip_longest(names, ratings[: len(names)])
+    return ", ".join(clean_name(name) if rating is None else f"{clean_name(name)} {rating}" for name, rating in pairs)
+
+
+def is_found(before: Model, after: Model) -> bool:
+    """Somebody was found for a quick match: there is a room, where an opponent was looked for."""
+    return before.search is not None and before.room is None and after.room is not None
+
+
+def search_sentence(search: Search, rules: str, now_ms: int) -> str:
+    """How the search for an opponent stands, in less than eighty columns where nothing special is wanted. rules: their name, or nothing."""
+    rating = "with any rating" if search.window is None else f"within {search.window} points"
+    at = f" at {rules}" if rules else ""
+    waited = clock_text(now_ms - search.since_ms, tenths=False)
+    return f"Looking for an opponent {rating}{at} ({search.waiting} waiting, {waited}); esc stops."
+
+
 def foundation_counts(foundations: dict[str, int]) -> tuple[tuple[str, int], ...]:
     """(suit letter, cards) in the order S H D C; the two foundations of a suit, where there are two, are added up."""
     return tuple((suit, sum(count for name, count in foundations.items() if name[:1] == suit)) for suit in SUIT_ORDER)
+
+
+# ---- series
+
+
+def series_name(format_: SeriesFormat, races: int) -> str:
+    """`best of 5`, `session of 3`, `swap`, `single race`."""
+    return {"single": "single race", "best-of": f"best of {races}", "session": f"session of {races}", "swap": "swap"}[format_]
+
+
+def score_text(series: SeriesInfo) -> str:
+    """The points: `Anna 2 : 1 Benedikt`, or with other than two seats `Anna 2, Benedikt 1, Clara 0`; with the cards where they decide."""
+    names = [clean_name(seat.name) or f"seat {number}" for number, seat in enumerate(series.seats, 1)]
+    points = [seat.points for seat in series.seats]
+    cards = [seat.home for seat in series.seats]
+    # Points that nobody is ahead by, and those of a swap before its end, say nothing.
+    tied = points.count(max(points, default=0)) > 1
+    if len(names) == 2:
+        said = f"{names[0]} {points[0]} : {points[1]} {names[1]}"
+        return f"{said} ({cards[0]} : {cards[1]} cards)" if tied else said
+    return ", ".join(
+        f"{name} {point} ({home} cards)" if tied else f"{name} {point}" for name, point, home in zip(names, points, cards, strict=True)
+    )
+
+
+def series_sentence(series: SeriesInfo) -> str:
+    """How the series stands, or has ended, for the screens: `Anna 2 : 1 Benedikt, best of 5, race 4 next`."""
+    name = series_name(series.format, series.races)
+    if not series.raced and not series.over:
+        return f"{name[0].upper()}{name[1:]}, race 1 next"
+    if not series.over:
+        return f"{score_text(series)}, {name}, race {series.raced + 1} next"
+    gone = [clean_name(seat.name) for seat in series.seats if seat.gone]
+    first = [clean_name(seat.name) for seat in series.seats if seat.place == 1 and not seat.gone]
+    left = f"{' and '.join(gone)} gave the series up. " if gone else ""
+    if len(series.seats) == 1:
+        return f"{left}The {name} is over: {score_text(series)}."
+    won = f"{first[0]} has won the {name}" if len(first) == 1 else f"The {name} is a draw"
+    return f"{left}{won}: {score_text(series)}."
 
 
 # ---- progress

@@ -4,63 +4,123 @@ Pure: a state machine over the messages that pass. It keeps a promise to whoever
 gaps and no repeats. An event behind a gap is held back, since the server sends it again in answer to the join that a gap causes.
 
     no room --Room--> in step --event n+1--> in step
-    in step --event beyond n+1--> behind (join sent) --event n+1, or Room--> in step
-    in step --line lost, then a welcome that names the room--> behind (join sent)
-    in step --line lost, then a welcome that does not--> no room (the app is told by a Left)
+    in step --event beyond n+1--> behind (join sent) --event n+1, Room or CurrentView--> in step
+    any --line lost, then a welcome that names a room--> behind (join sent) --Room or CurrentView--> in step, back
+    any --line lost, then a welcome that names none--> no room (the app is told by a Left), back
     behind --join refused for good--> no room (likewise)
     any --Left--> no room
+
+Without a room there is one more wish that outlives a line, since the server forgets it with the line: the one for an opponent. It is asked
+for again behind a welcome, until a room or a WaitingOver has ended it.
+
+Back is where the answer to the join has ended, so that nothing which a lost line still carried can come after it. A snapshot is all of the
+answer; events end with a CurrentView, but only where cards were dealt. Where they were not, a snapshot is asked for in any case.
+
+Watching is not resumed by version: after a loss, and where an event is missing, the race is asked for again, and a snapshot is the answer.
+
+    watching nothing --asked--> (nothing) --Watched--> watching --event n+1--> watching
+    watching --event beyond n+1--> behind (asked again) --Watched--> watching
+    watching --line lost, then a welcome--> behind (asked again) --Watched or Unwatched--> watching or waiting for a race, back
+    behind --refused for good--> watching nothing (the app is told by an Unwatched); any --Unwatched--> watching nothing
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from protocol.client_messages import JoinRace
+from protocol.client_messages import JoinRace, QuickMatch, Unwatch, WatchRace
 from protocol.errors import ErrorCode
-from protocol.server_messages import Error, Left, Room, RoomEvent, ServerMessage
+from protocol.server_messages import (
+    CurrentView,
+    Dealt,
+    Error,
+    Left,
+    PlayerView,
+    Room,
+    RoomEvent,
+    ServerMessage,
+    Unwatched,
+    WaitingMatch,
+    WaitingOver,
+    Watched,
+    WatchedEvent,
+    Welcome,
+)
 
 REJOIN_REFERENCE = 2**31 - 2
 """`ref` of the joins that are made here, to tell their refusals from those of the app's own requests."""
 
-_PASSING = frozenset({ErrorCode.TOO_FAST, ErrorCode.SERVER_BUSY, ErrorCode.INTERNAL})
+NO_SEAT = "no-seat"
+"""`reason` of a Left that is made here: on coming back there was no seat left to come back to. No server says this."""
+
+WATCH_REFERENCE = 2**31 - 4
+"""`ref` of the requests to watch that are made here."""
+
+NO_RACE = "no-race"
+"""`reason` of an Unwatched that is made here: on coming back the race could not be watched any more. No server says this."""
+
+_PASSING = frozenset({ErrorCode.TOO_FAST, ErrorCode.SERVER_BUSY, ErrorCode.INTERNAL, ErrorCode.WATCHED_TOO_OFTEN})
 """Refusals that may be none a moment later."""
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What is to be done about one message. retry: ask again in a moment, by `rejoin`."""
+    """What is to be done about one message. send: now, and then whatever `wanted` says, again and again until that is nothing.
+
+    ask: now, once. back: a line was lost, and from here on all is as if it had not been.
+    """
 
     pass_on: tuple[ServerMessage, ...] = ()
-    send: JoinRace | None = None
-    retry: bool = False
+    send: tuple[JoinRace | WatchRace, ...] = ()
+    ask: QuickMatch | None = None
+    back: bool = False
 
 
 class Resume:
-    """code: the room's, None in no room. version: the last one that was passed on."""
+    """code: the room's, None in no room. version: the last one that was passed on. behind: the answer to a join is awaited.
 
-    __slots__ = ("_behind", "code", "version")
+    away: a line was lost, and what this client knows of its room, or of the race it watches, may be old.
+    """
+
+    __slots__ = ("_dealt", "_sought", "_watch", "away", "behind", "code", "version")
 
     def __init__(self) -> None:
         self.code: str | None = None
         self.version = 0
-        self._behind = False
+        self.behind = False
+        self.away = False
+        self._dealt = False
+        self._sought: QuickMatch | None = None
+        self._watch = Watching()
 
-    def welcomed(self, room: str | None) -> Step:
-        """A welcome has come, and names `room` as the one in which this player holds a seat."""
-        if self.code is None:
-            return Step()
-        if room != self.code:
-            left = Left(code=self.code, reason="closed")
-            self._forget()
-            return Step((left,))
-        return Step(send=self.rejoin())
+    @property
+    def is_elsewhere(self) -> bool:
+        """There was a line before this one, and by this one the room or the watched race cannot be reached yet."""
+        return self.away and (self.code is not None or self._watch.request is not None)
+
+    def lost(self) -> None:
+        """The line is no more."""
+        self.behind = False
+        self._watch.behind = False
+        self.away = True
+
+    def sent(self, message: object) -> None:
+        """A request of the app's own is on its way."""
+        if isinstance(message, WatchRace | Unwatch):
+            self._watch.asked(message)
+
+    def wanted(self) -> tuple[JoinRace | WatchRace, ...]:
+        """The requests whose answers are awaited, to be made again."""
+        join = self.rejoin() if self.behind else None
+        watch = self._watch.again() if self._watch.behind else None
+        return tuple(request for request in (join, watch) if request is not None)
 
     def rejoin(self) -> JoinRace | None:
-        """The request to be let in again, None in no room. To be sent again where a step says retry."""
+        """The request to be let in again, None in no room."""
         if self.code is None:
             return None
-        self._behind = True
-        return JoinRace(code=self.code, version=self.version, ref=REJOIN_REFERENCE)
+        self.behind = True
+        return JoinRace(code=self.code, version=self.version if self._dealt else 0, ref=REJOIN_REFERENCE)
 
     def start_over(self) -> None:
         """The player is another one now: what the last one has seen counts for nothing."""
@@ -69,33 +129,139 @@ class Resume:
     def take(self, message: ServerMessage) -> Step:
         """Account for one message from the server."""
         match message:
-            case Room(code=code, version=version):
-                self.code, self.version, self._behind = code, version, False
-                return Step((message,))
+            case Welcome(room=room):
+                return self._welcomed(message, room)
+            case Room(code=code, version=version, view=view):
+                self.code, self.version, self.behind, self._dealt = code, version, False, view is not None
+                self._sought = None
+                return Step((message,), back=self._come_back())
+            case CurrentView() if self.code is not None:
+                self.behind, self._dealt = False, True
+                return Step((message,), back=self._come_back())
             case Left(code=code):
-                if code == self.code:
-                    self._forget()
-                return Step((message,))
+                if code != self.code:
+                    return Step((message,))
+                self._forget()
+                return Step((message,), back=self._come_back())
+            case WaitingMatch(rules=rules):
+                self._sought = QuickMatch(rules=rules)
+            case WaitingOver():
+                self._sought = None
             case Error(ref=ref) if ref == REJOIN_REFERENCE and self.code is not None:
                 return self._refused(self.code, message)
+            case Watched() | WatchedEvent() | Unwatched() | Error() if self._watch.concerns(message):
+                step = self._watch.take(message)
+                return Step(step.pass_on, step.send, back=step.back and self.code is None and self._come_back())
             case _ if isinstance(message, RoomEvent) and self.code is not None:
                 return self._event(message, message.version)
         return Step((message,))
+
+    def _welcomed(self, welcome: Welcome, room: str | None) -> Step:
+        left: tuple[ServerMessage, ...] = ()
+        if self.code is not None and room != self.code:
+            left = (Left(code=self.code, reason=NO_SEAT),)
+            self._forget()
+        watch = self._watch.again()
+        again = (watch,) if watch is not None else ()
+        if room is None:
+            return Step((welcome, *left), again, ask=self._sought, back=not again and self._come_back())
+        # A seat is held there: the way on is back to it, whatever else was wanted.
+        self.code = room
+        join = self.rejoin()
+        assert join is not None
+        return Step((welcome, *left), (join, *again))
 
     def _event(self, message: ServerMessage, version: int) -> Step:
         if version <= self.version:
             return Step()
         if version == self.version + 1:
-            self.version, self._behind = version, False
+            self.version = version
+            # Of an answer to a join after a loss this is only the beginning.
+            self.behind = self.behind and self.away
+            self._dealt = self._dealt or isinstance(message, Dealt | PlayerView)
             return Step((message,))
         # One join for one gap: until it is answered, all that comes is behind the same gap.
-        return Step() if self._behind else Step(send=self.rejoin())
+        join = None if self.behind else self.rejoin()
+        return Step(send=(join,) if join is not None else ())
 
     def _refused(self, code: str, error: Error) -> Step:
         if error.code in _PASSING:
-            return Step(retry=True)
+            return Step()
         self._forget()
-        return Step((error, Left(code=code, reason="closed")))
+        return Step((error, Left(code=code, reason=NO_SEAT)), back=self._come_back())
+
+    def _come_back(self) -> bool:
+        was_away, self.away = self.away, False
+        return was_away
 
     def _forget(self) -> None:
-        self.code, self.version, self._behind = None, 0, False
+        self.code, self.version, self.behind, self._dealt = None, 0, False, False
+
+
+class Watching:
+    """The same for the race that is watched. request: what was asked for last, None for nothing. behind: its answer is awaited.
+
+    What was watched before is watched still when another request is refused, so it is remembered until there is an answer.
+    """
+
+    __slots__ = ("_before", "_code", "_version", "behind", "request")
+
+    def __init__(self) -> None:
+        self.request: WatchRace | None = None
+        self.behind = False
+        self._before: WatchRace | None = None
+        self._code: str | None = None
+        self._version = 0
+
+    def asked(self, message: WatchRace | Unwatch) -> None:
+        """The app has asked for another race, or for none."""
+        self._before = self.request if self._code is not None else None
+        self.request = message if isinstance(message, WatchRace) else None
+        self.behind = False
+
+    def again(self) -> WatchRace | None:
+        """The request to be shown the race again, None where nothing is watched."""
+        if self.request is None:
+            return None
+        self.behind = True
+        self.request = self._before = WatchRace(code=self.request.code, ref=WATCH_REFERENCE)
+        return self.request
+
+    def concerns(self, message: ServerMessage) -> bool:
+        """Whether it is about what is watched, and not the refusal of anything else."""
+        return not isinstance(message, Error) or (self.request is not None and message.ref == self.request.ref != 0)
+
+    def take(self, message: ServerMessage) -> Step:
+        """Account for a message that concerns what is watched."""
+        match message:
+            case Watched(room=room, closest=closest):
+                self._code, self._version, self.behind = room.code, room.version, False
+                self.request = self._before = WatchRace(code=None if closest else room.code, ref=WATCH_REFERENCE)
+                return Step((message,), back=True)
+            case WatchedEvent(code=code, event=event):
+                if code != self._code or event.version <= self._version:
+                    return Step()
+                if event.version == self._version + 1 or isinstance(event, Room):
+                    self._version = event.version
+                    return Step((message,))
+                again = None if self.behind else self.again()
+                return Step(send=(again,) if again is not None else ())
+            case Unwatched(reason=reason):
+                self._code, self._version, self.behind = None, 0, False
+                if reason != "none":
+                    self.request = self._before = None
+                return Step((message,), back=True)
+            case Error(code=error):
+                return self._refused(message, error)
+        return Step((message,))
+
+    def _refused(self, error: Error, code: str) -> Step:
+        if not self.behind:
+            self.request = self._before
+            return Step((error,))
+        if code in _PASSING:
+            return Step()
+        watched = self.request.code if self.request is not None else None
+        self.request = self._before = self._code = None
+        self.behind = False
+        return Step((error, Unwatched(code=watched, reason=NO_RACE)), back=True)

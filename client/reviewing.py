@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import trio
 
-from client.server_process import server_command, server_environment
+from client.server_process import ServerFailed, ServerNotStarted, ask_server
 from protocol.record import Record, to_json
 
 LIMIT_S = 60.0
@@ -25,19 +25,12 @@ async def review_game(record: Record, seat: int, *, command: Sequence[str] | Non
     arguments = ("review", "--json", "--seat", str(seat + 1), "-")
     with trio.move_on_after(limit_s):
         try:
-            finished = await trio.run_process(
-                list(command or server_command(arguments)),
-                stdin=to_json(record).encode(),
-                capture_stdout=True,
-                capture_stderr=True,
-                check=False,
-                env=server_environment(),
-                # Ctrl+C in the terminal is for the client, which then ends this process.
-                start_new_session=True,
-            )
-        except (OSError, ExceptionGroup) as error:
+            answer = await ask_server(arguments, to_json(record), command=command)
+        except ServerNotStarted as error:
             return (f"The review could not be started: {error}.",)
-        return _sentences(finished.stdout) or (f"There is no review: {_last_line(finished.stderr) or 'it said nothing'}.",)
+        except ServerFailed as error:
+            return (f"There is no review: {error}.",)
+        return _sentences(answer) or ("There is no review: it said nothing.",)
     return (f"The review took longer than {limit_s:.0f} seconds and was given up; carpet review takes all the time it needs.",)
 
 
@@ -47,8 +40,3 @@ def _sentences(output: bytes) -> tuple[str, ...]:
         return tuple(str(sentence) for sentence in judged["sentences"])
     except (ValueError, LookupError, TypeError):
         return ()
-
-
-def _last_line(output: bytes) -> str:
-    lines = output.decode(errors="replace").split("\n")
-    return next((line.strip().rstrip(".") for line in reversed(lines) if line.strip()), "")

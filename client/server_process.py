@@ -34,6 +34,10 @@ class ServerFailed(Failure):
     """The server process ended by itself, or never listened; what it said last is in the text."""
 
 
+class ServerNotStarted(ServerFailed):
+    """There is no such program, or it cannot be run; the text is the system's."""
+
+
 @contextlib.asynccontextmanager
 async def open_server(
     *, options: Sequence[str] = (), command: Sequence[str] | None = None, start_timeout: float = START_TIMEOUT
@@ -80,6 +84,34 @@ async def open_server(
         nursery.cancel_scope.cancel()
     if failure is not None:
         raise failure
+
+
+async def ask_server(arguments: Sequence[str], document: str, *, command: Sequence[str] | None = None) -> bytes:
+    """What a command of `carpet-server` answers on its standard output when it reads `document`. Raises ServerFailed: its last words.
+
+    It is a process of its own, and ends when this is cancelled. command: the whole command line, in place of the server's, for tests.
+    """
+    try:
+        finished = await trio.run_process(
+            list(command or server_command(arguments)),
+            stdin=document.encode(),
+            capture_stdout=True,
+            capture_stderr=True,
+            check=False,
+            env=server_environment(),
+            # Ctrl+C in the terminal is for the client, which then ends this process.
+            start_new_session=True,
+        )
+    except (OSError, ExceptionGroup) as error:
+        raise ServerNotStarted(str(error)) from error
+    if finished.returncode != 0:
+        raise ServerFailed(_last_line(finished.stderr) or "it said nothing")
+    return finished.stdout
+
+
+def _last_line(output: bytes) -> str:
+    lines = output.decode(errors="replace").split("\n")
+    return next((line.strip().rstrip(".") for line in reversed(lines) if line.strip()), "")
 
 
 def server_command(arguments: Sequence[str]) -> list[str]:

@@ -6,43 +6,67 @@ Owns what is asked before the first screen appears, so that what cannot be is sa
 from __future__ import annotations
 
 from client.address import parse_address
+from client.bests import BestsStore
 from client.identity import Identity, IdentityError, IdentityStore, default_name, home_folder
 from client.net import NetLink, open_link
-from client.offers import check_bot, check_rules
+from client.offers import check_options, check_rules
 from client.server_process import open_server
 from client.ui.app import run_app
 from client.ui.desk import UiSettings
-from client.ui.start import AppOutcome, Start, StartBot, StartHome
-from protocol.client_messages import JoinRace, OpenRace
+from client.ui.start import AppOutcome, Start, StartAlone, StartBot, StartHome, StartMatch
+from protocol.client_messages import JoinRace, OpenRace, WatchRace
 from protocol.text import clean_name
+from protocol.views import RaceOptions
 
 
-async def play_bot(bot: str, rules: str, deal: str | None, *, name: str | None, settings: UiSettings, winnable: bool = False) -> AppOutcome:
-    """Race a house bot on a server of one's own."""
+async def play_bot(options: RaceOptions, *, name: str | None, settings: UiSettings) -> AppOutcome:
+    """Race the house bot of these options on a server of one's own."""
     # The server forgets everybody when it ends, so there is nothing to keep.
     identity = Identity(clean_name(name or "") or default_name())
     async with open_server() as url, open_link(url, identity) as link:
         welcome = await link.entered()
-        check_bot(bot, welcome.bots)
-        check_rules(rules, welcome.rules)
-        return await _app(link, settings, StartBot(bot, deal, rules, winnable))
+        check_options(options, welcome)
+        start = StartBot(options.bots[0], options.deal, options.rules, options.winnable, options.series)
+        return await _app(link, settings, start)
 
 
-async def visit(url: str, request: OpenRace | JoinRace | None, *, name: str | None, settings: UiSettings) -> AppOutcome:
-    """Go to somebody's server: into the race that `request` asks for, or to its home screen."""
+async def play_alone(options: RaceOptions, *, name: str | None, settings: UiSettings) -> AppOutcome:
+    """Race the clock on a server of one's own; one's best times are kept. Raises BestsError when they could not be."""
+    bests = BestsStore(home_folder())
+    bests.read()
+    identity = Identity(clean_name(name or "") or default_name())
+    async with open_server() as url, open_link(url, identity) as link:
+        welcome = await link.entered()
+        check_options(options, welcome)
+        start = StartAlone(options.deal, options.rules, options.winnable)
+        return await run_app(link, settings=settings, start=start, keeper=bests.add)
+
+
+async def visit(
+    url: str, request: OpenRace | JoinRace | WatchRace | None, *, name: str | None, settings: UiSettings, start: StartMatch | None = None
+) -> AppOutcome:
+    """Go to somebody's server: into the race of `request`, or to watch it; without one to its home screen, or to look for an opponent."""
     store = IdentityStore(home_folder())
     url = parse_address(url).url
+    mine = store.identity(url, name)
+    asked = clean_name(name or "") or mine.name
     not_kept: list[IdentityError] = []
 
     def keep(identity: Identity) -> None:
         try:
-            store.keep(url, identity)
+            store.keep(url, identity, asked=asked)
         except IdentityError as error:
             not_kept.append(error)  # said when the screen is free again
 
-    async with open_link(url, store.identity(url, name), keep=keep) as link:
+    async with open_link(url, mine, keep=keep) as link:
+        welcome = await link.entered()
+        # Who holds a seat already goes back to it, whatever he has asked for.
+        if isinstance(request, OpenRace) and welcome.room is None:
+            check_options(request.options, welcome)
+        if start is not None and start.rules is not None:
+            check_rules(start.rules, welcome.rules)
         await link.entered(request)
-        outcome = await _app(link, settings, StartHome())
+        outcome = await _app(link, settings, start or StartHome())
     if not_kept:
         raise not_kept[0]
     return outcome

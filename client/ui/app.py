@@ -10,23 +10,26 @@ import secrets
 import signal
 import threading
 from collections.abc import Awaitable, Callable
-from typing import Literal, TypeAlias
+from typing import Literal, TextIO, TypeAlias
 
 import trio
 import urwid
 from urwid.display.common import BaseScreen
 
-from client.link import Link, LinkEvent
-from client.reading import bell_due
+from client.bests import BestsError, Standing, counts, standing_sentence
+from client.link import Link, LinkEvent, NoLink
+from client.reading import bell_due, is_found
+from client.replay import TimeLine
+from client.replaying import NoReplay, replay_race
 from client.reviewing import review_game
-from client.ui.controller import Controller, ReviewWanted
+from client.ui.controller import Controller, ReplayWanted, ReviewWanted
 from client.ui.desk import Desk, UiSettings
 from client.ui.root import Root
 from client.ui.session import Session
-from client.ui.start import AppOutcome, Start, StartBot
+from client.ui.start import AppOutcome, Start, StartAlone, StartBot, StartHome
 from client.ui.theme import entries, theme_for
 from protocol.record import Record
-from protocol.server_messages import ServerMessage
+from protocol.server_messages import Scored, ServerMessage
 
 TICK_S = 0.1
 """While a clock runs; a tick redraws only what has changed."""
@@ -34,41 +37,69 @@ IDLE_TICK_S = 0.5
 
 
 Reviewer: TypeAlias = Callable[[Record, int], Awaitable[tuple[str, ...]]]
+Replayer: TypeAlias = Callable[[Record], Awaitable[TimeLine]]
+Keeper: TypeAlias = Callable[[Record], Standing]
 
 
 async def run_app(
-    link: Link, *, settings: UiSettings, start: Start, screen: BaseScreen | None = None, reviewer: Reviewer = review_game
+    link: Link,
+    *,
+    settings: UiSettings,
+    start: Start,
+    screen: BaseScreen | None = None,
+    reviewer: Reviewer = review_game,
+    replayer: Replayer = replay_race,
+    keeper: Keeper | None = None,
 ) -> AppOutcome:
     """Run the screens over `link` until the player quits or the process is told to end; returns how it ended.
 
     screen: an urwid display, for tests; by default the terminal. reviewer: says what was possible in the game of a record's seat.
-    The link is the caller's: it is not closed here.
+    replayer: plays the race of a record over again. keeper: keeps one's best times against the clock, and may raise BestsError; None where
+    races are not against it. The link is the caller's: it is not closed here.
     """
-    app = App(link, settings=settings, start=start, screen=screen, reviewer=reviewer)
+    app = App(link, settings=settings, start=start, screen=screen, reviewer=reviewer, replayer=replayer, keeper=keeper)
     return await app.run()
+
+
+async def run_replay(replay: TimeLine, *, settings: UiSettings, keys: TextIO, screen: BaseScreen | None = None) -> AppOutcome:
+    """Show a race that is over until the player has seen enough; returns how it ended. keys: the terminal that they come from."""
+    if screen is None:
+        screen = urwid.display.raw.Screen(input=keys)
+    return await App(NoLink(), settings=settings, start=StartHome(), screen=screen, replay=replay).run()
 
 
 class App:
     """One run of the client's screens."""
 
     def __init__(
-        self, link: Link, *, settings: UiSettings, start: Start, screen: BaseScreen | None = None, reviewer: Reviewer = review_game
+        self,
+        link: Link,
+        *,
+        settings: UiSettings,
+        start: Start,
+        screen: BaseScreen | None = None,
+        reviewer: Reviewer = review_game,
+        replayer: Replayer = replay_race,
+        keeper: Keeper | None = None,
+        replay: TimeLine | None = None,
     ) -> None:
         self._link = link
+        self._keeper = keeper
         self._reviewer = reviewer
+        self._replayer = replayer
         self._screen = screen if screen is not None else urwid.display.raw.Screen()
         self._colours: int = getattr(self._screen, "colors", 256)
         if settings.colours is not None:
             self._set_colours(settings.colours)
         self._session = Session(link, start=start, nonce=_nonce, now_ms=_now_ms)
-        # A race against a bot at once is what `carpet play` begins with, on a server that it has started.
-        own_server = isinstance(start, StartBot)
-        self._controller = Controller(self._session, desk=Desk(settings=settings), now_ms=_now_ms, own_server=own_server)
+        # A race at once is what `carpet play` begins with, on a server that it has started.
+        own_server = isinstance(start, StartBot | StartAlone)
+        self._controller = Controller(self._session, desk=Desk(settings=settings), now_ms=_now_ms, own_server=own_server, replay=replay)
         self._root = Root(self._controller, colours=self._colours, now_ms=_now_ms)
         self._event_loop = urwid.TrioEventLoop()
         self._loop = urwid.MainLoop(self._root, screen=self._screen, event_loop=self._event_loop)
         self._reason: Literal["quit", "signal", "terminal"] = "quit"
-        self._record: Record | None = None
+        self._records: dict[str, Record] = {}
         self._looks: UiSettings | None = None
         self._root.after = self._settle
         self._settle()
@@ -91,7 +122,7 @@ class App:
             nursery.cancel_scope.cancel()
         room = self._controller.model.room
         held = room.code if room is not None and room.seat is not None and room.phase != "over" else None
-        return AppOutcome(self._reason, self._controller.desk.settings, held, self._record)
+        return AppOutcome(self._reason, self._controller.desk.settings, held, tuple(self._records.values()))
 
     async def _listen(self) -> None:
         async for event in self._link.events:
@@ -101,18 +132,34 @@ class App:
         before = self._controller.model
         self._controller.hear(event)
         after = self._controller.model
-        if after.room is not None and after.room.record is not None:
-            self._record = after.room.record
-        rules = after.welcome.rules if after.welcome is not None else ()
-        if self._controller.desk.settings.bell and bell_due(before.room, after.room, rules):
+        # The first race of a swap is told of with the score of the second.
+        told = event.record if isinstance(event, Scored) else None
+        for record in (told, after.room.record if after.room is not None else None):
+            if record is not None:
+                self._keep(record)
+        rules = after.rules
+        if self._controller.desk.settings.bell and (is_found(before, after) or bell_due(before.room, after.room, rules)):
             self._bell()
         self._settle()
 
+    def _keep(self, record: Record) -> None:
+        """Once for each race, however often its result is told."""
+        if record.digest in self._records:
+            return
+        self._records[record.digest] = record
+        if self._keeper is not None and counts(record):
+            try:
+                standing = standing_sentence(self._keeper(record))
+            except BestsError as error:
+                standing = str(error)
+            self._controller.kept(record, standing)
+
     async def _tick(self) -> None:
         while True:
-            room = self._controller.model.room
-            await trio.sleep(TICK_S if room is not None and room.phase in ("countdown", "racing") else IDLE_TICK_S)
-            self._session.ask_again()
+            desk = self._controller.desk
+            room, reel = self._controller.model.room or (desk.watch.room if desk.watch is not None else None), desk.reel
+            runs = (room is not None and room.phase in ("countdown", "racing")) or (reel is not None and reel.is_running)
+            await trio.sleep(TICK_S if runs else IDLE_TICK_S)
             self._root.tick()
 
     async def _watch_signals(self, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
@@ -139,6 +186,18 @@ class App:
         wanted, self._controller.review_wanted = self._controller.review_wanted, None
         if wanted is not None:
             self._nursery.start_soon(self._review, wanted)
+        race, self._controller.replay_wanted = self._controller.replay_wanted, None
+        if race is not None:
+            self._nursery.start_soon(self._replay, race)
+
+    async def _replay(self, wanted: ReplayWanted) -> None:
+        try:
+            line = await self._replayer(wanted.record)
+        except NoReplay as error:
+            self._controller.replayed(wanted, str(error))
+        else:
+            self._controller.replayed(wanted, line)
+        self._settle()
 
     async def _review(self, wanted: ReviewWanted) -> None:
         self._controller.reviewed(wanted, await self._reviewer(wanted.record, wanted.seat))

@@ -46,9 +46,11 @@ def status_word(info: SeatInfo, away_ms: int | None) -> str:
     return ""
 
 
-def seat_lines(info: SeatInfo, width: int, rows: int, theme: Theme, *, cards: int, own: bool, away_ms: int | None = None) -> list[Line]:
-    """One seat in `rows` rows (1 to 3) of `width` columns."""
-    role = "own" if own else "other"
+def seat_lines(
+    info: SeatInfo, width: int, rows: int, theme: Theme, *, cards: int, own: bool, away_ms: int | None = None, role: str | None = None
+) -> list[Line]:
+    """One seat in `rows` rows (1 to 3) of `width` columns. role: the name's and the bar's, in place of one that tells whose it is."""
+    role = role or ("own" if own else "other")
     name, word = seat_name(info), status_word(info, away_ms)
     if rows <= 1:
         # Of two decks the tops say little: which of a suit's two foundations?

@@ -80,6 +80,8 @@ def face(card: str, size: Size, theme: Theme, look: Look = "card", *, mark: str 
         text = fit(name, size.width - 1) + mark if theme.bordered else fit(f" {name}" if size.width > 4 else name, size.width - 1) + mark
         return [[(role, text)]]
     lines = [_marked(text, mark, role) for text in _inside(card, size, theme, mark)]
+    if beneath and size.height == 2:
+        lines[1] = [(role, f"+{len(beneath)}".rjust(size.width))]
     if beneath and size.height >= 3:
         lines[size.height // 2] = _beneath(beneath, size.width, look, role, theme)
     return lines
@@ -176,7 +178,8 @@ def gap(label: str, size: Size, theme: Theme, *, waits: bool = False, open_for: 
     inner = size.width - 2
     words = f"{label}?" if waits else f"{open_for}{label}"
     if size.height < 3:
-        return [[(role, fit(words.center(size.width), size.width))] for _ in range(size.height)]
+        blank: Line = [(role, " " * size.width)]
+        return [[(role, fit(words.center(size.width), size.width))], *[blank] * (size.height - 1)]
     rows = [" " * inner for _ in range(size.height - 2)]
     rows[len(rows) // 2] = words.center(inner)
     if waits and size.height >= 5:

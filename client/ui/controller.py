@@ -10,10 +10,13 @@ from dataclasses import dataclass, replace
 from typing import assert_never
 
 import urwid
+from msgspec.structs import replace as changed
 
 from client import keys
 from client.keys import Action, Place
+from client.link import Back, Lost
 from client.model import Event
+from client.replay import TimeLine
 from client.ui.cursor import NAMED, moved, type_slot
 from client.ui.desk import (
     DEAL_LINE,
@@ -34,9 +37,12 @@ from client.ui.desk import (
 )
 from client.ui.home import home_items
 from client.ui.playing import DOWN, UP, Playing
+from client.ui.reel import jumped, jumped_to_tenth, reel_after, reel_of
 from client.ui.session import Session
 from client.ui.theme import next_palette
-from protocol.client_messages import JoinRace, LeaveRace, OpenRace, Resign, Say, Stop
+from client.watching import watch_after
+from protocol.client_messages import JoinRace, LeaveRace, OpenRace, Resign, Say, Stop, Unwatch
+from protocol.phrases import PHRASES
 from protocol.record import Record
 from protocol.server_messages import Error
 from protocol.text import clean_chat
@@ -53,6 +59,14 @@ class ReviewWanted:
 
 
 @dataclass(frozen=True, slots=True)
+class ReplayWanted:
+    """A race to be replayed: whoever drives the controller gets its time line, and hands it over by `replayed`."""
+
+    record: Record
+    seat: int | None
+
+
+@dataclass(frozen=True, slots=True)
 class Reviewed:
     """The last review asked for: of which record, and what came of it, nothing while it is being thought of."""
 
@@ -61,15 +75,25 @@ class Reviewed:
 
 
 class Controller(Playing):
-    """The player's hands. now_ms: the local monotonic clock; own_server: the server is there for this player alone and ends with him."""
+    """The player's hands. now_ms: the local monotonic clock; own_server: the server is there for this player alone and ends with him.
 
-    def __init__(self, session: Session, *, desk: Desk, now_ms: Callable[[], int], own_server: bool = False) -> None:
+    replay: a race to be looked at and nothing else: there is no server, and the end of the replay is the end.
+    """
+
+    def __init__(
+        self, session: Session, *, desk: Desk, now_ms: Callable[[], int], own_server: bool = False, replay: TimeLine | None = None
+    ) -> None:
         super().__init__(session, desk=desk, now_ms=now_ms)
         self.edit: urwid.Edit | None = None
         self.quitting = False
         self.review_wanted: ReviewWanted | None = None
         self._reviewed = Reviewed()
+        self.replay_wanted: ReplayWanted | None = None
+        self._replayed: TimeLine | None = None
         self._own_server = own_server
+        self._only_replay = replay is not None
+        if replay is not None:
+            self.desk = replace(desk, reel=reel_of(replay))
 
     # ---- what is heard
 
@@ -77,8 +101,9 @@ class Controller(Playing):
         """Pass an event to the session and put the desk in order behind it."""
         before = self.model.room
         self.session.hear(event)
+        self._watch(event)
         room = self.model.room
-        if isinstance(event, Error):
+        if isinstance(event, Error | Lost | Back):
             self._ahead = ()
             self.desk = replace(self.desk, note="")
         if room is None and before is not None:
@@ -92,10 +117,23 @@ class Controller(Playing):
             self.desk = replace(self.desk, held="")
         self.play_ahead()
 
+    def _watch(self, event: Event) -> None:
+        before, watch = self.desk.watch, watch_after(self.desk.watch, event, self._now_ms())
+        if watch is before:
+            return
+        self.desk = replace(self.desk, watch=watch)
+        was, room = before.room if before is not None else None, watch.room if watch is not None else None
+        if (was.code, was.race) != (room.code, room.race) if was is not None and room is not None else was is not room:
+            self.desk = replace(self.desk, details=False, first_seat=0)
+            if self.model.room is None and self.desk.prompt is not None and (was is None or room is None or was.code != room.code):
+                self.cancel_prompt()
+        elif was is not None and room is not None and was.phase != room.phase:
+            self.desk = replace(self.desk, details=False)
+
     def _clear_desk(self) -> None:
         self._ahead = ()
         self.desk = replace(self.desk, form=None, rules_page=None, question=None, held="", typed="", note="", item=0)
-        self.desk = replace(self.desk, details=False, review=None)
+        self.desk = replace(self.desk, details=False, review=None, reel=None, standing="")
         if self.desk.prompt is not None and (self.desk.prompt != "chat" or self.model.room is None):
             self.cancel_prompt()
 
@@ -117,7 +155,9 @@ class Controller(Playing):
                 self.pick(int(key) - 1)
             return
         action = keys.action_for(place, key)
-        if action is not None:
+        if action is Action.TENTH and self.desk.reel is not None:
+            self.desk = replace(self.desk, reel=jumped_to_tenth(self.desk.reel, int(key), self._now_ms()))
+        elif action is not None:
             self.act(action)
         elif len(key) == 1 or key == "esc":
             self.desk = replace(self.desk, note="" if key == "esc" else f"{key} does nothing here; ? shows the keys.")
@@ -138,7 +178,7 @@ class Controller(Playing):
             case Action.MOVE:
                 self._ask_for("move")
             case Action.CHAT:
-                self._ask_for("chat")
+                self._talk(place)
             case Action.CODE:
                 self._ask_for("code")
             case Action.KEEP:
@@ -155,12 +195,24 @@ class Controller(Playing):
                 self.desk = replace(self.desk, details=not self.desk.details, review=None)
             case Action.REVIEW:
                 self._review()
+            case Action.REPLAY:
+                self._replay()
+            case Action.PAUSE | Action.LEFT_BACK | Action.LEFT_ON | Action.RIGHT_BACK | Action.RIGHT_ON | Action.SLOWER | Action.FASTER:
+                self._wind(action)
+            case Action.PAIR | Action.PAIR_BACK if place is Place.WATCH:
+                self.desk = replace(self.desk, first_seat=self.desk.first_seat + (1 if action is Action.PAIR else -1))
+            case Action.PARTING | Action.FIRST | Action.LAST | Action.TENTH | Action.PAIR | Action.PAIR_BACK:
+                self._wind(action)
             case Action.BOT:
                 self._mark("bot", "This server has no bots.")
+            case Action.RUNNING:
+                self._mark("running", "No race is being run in public just now.")
             case Action.RACES:
                 self._mark("race", "No open race just now.")
+            case Action.MATCH:
+                self._match()
             case Action.OPEN:
-                self.desk = replace(self.desk, form=with_rules(OpenForm(), self.desk.rules), item=OPEN_LINE)
+                self.desk = replace(self.desk, form=with_rules(OpenForm(), self.desk.rules, self.model.rules), item=OPEN_LINE)
             case Action.BACK:
                 self._back()
             case Action.COLOURS:
@@ -197,7 +249,7 @@ class Controller(Playing):
     # ---- the review of one's own game
 
     def _review(self) -> None:
-        room = self.model.room
+        room = self.model.finished
         if self.desk.review is not None:
             self.desk = replace(self.desk, review=None)
         elif room is None or room.record is None or room.seat is None:
@@ -215,6 +267,48 @@ class Controller(Playing):
             if self.desk.review is not None:
                 self.desk = replace(self.desk, review=sentences)
 
+    def kept(self, record: Record, standing: str) -> None:
+        """The race was one against the clock, and this is how it stands among one's own."""
+        room = self.model.room
+        if room is not None and room.record is not None and room.record.digest == record.digest:
+            self.desk = replace(self.desk, standing=standing)
+
+    # ---- the replay of the race
+
+    def _replay(self) -> None:
+        room = self.model.finished
+        if room is None or room.record is None:
+            self.desk = replace(self.desk, note="There is no race to replay.")
+        elif self._replayed is not None and self._replayed.record.digest == room.record.digest:
+            self.desk = replace(self.desk, reel=reel_of(self._replayed, own=room.seat))
+        else:
+            self.replay_wanted = ReplayWanted(room.record, room.seat)
+            self.desk = replace(self.desk, note="The race is being played over again ...")
+
+    def replayed(self, wanted: ReplayWanted, line: TimeLine | str) -> None:
+        """The time line that was wanted is there, or a sentence that says why not. Who has left the result looks at something else."""
+        room = self.model.finished
+        if room is None or room.record is None or room.record.digest != wanted.record.digest:
+            return
+        if isinstance(line, str):
+            self.desk = replace(self.desk, note=line)
+        else:
+            self._replayed = line
+            self.desk = replace(self.desk, note="", reel=reel_of(line, own=wanted.seat))
+
+    def _wind(self, action: Action) -> None:
+        reel = self.desk.reel
+        if reel is None:
+            return
+        if action is Action.PARTING and reel.parting is None:
+            self.desk = replace(self.desk, note="The lines of play do not part.")
+        self.desk = replace(self.desk, reel=reel_after(reel, action, self._now_ms()))
+
+    def jump(self, t_ms: int) -> None:
+        """Go to a moment of the replay."""
+        if self.desk.reel is not None:
+            self.desk = replace(self.desk, note="", reel=jumped(self.desk.reel, t_ms, self._now_ms()))
+
     # ---- menus, forms, questions
 
     def _walk(self, action: Action, place: Place) -> None:
@@ -223,8 +317,10 @@ class Controller(Playing):
         match place:
             case Place.RACE if model.room is not None and model.room.view is not None:
                 self.desk = replace(desk, cursor=moved(self._board(model.room.view), desk.cursor, action))
+            case Place.REPLAY:
+                self._wind(action)
             case Place.RULES:
-                self.desk = replace(desk, item=(desk.item + step) % max(len(self._rules()), 1))
+                self.desk = replace(desk, item=(desk.item + step) % max(len(self.model.rules), 1))
             case Place.HELP:
                 self.desk = replace(desk, help_from=max((desk.help_from or 0) + step, 0))
             case Place.HOME:
@@ -232,7 +328,7 @@ class Controller(Playing):
             case Place.CHOICE if desk.question is not None:
                 self.desk = replace(desk, item=(desk.item + step) % len(desk.question.lines))
             case Place.FORM if desk.form is not None:
-                rules, bots = self._rules(), model.welcome.bots if model.welcome is not None else ()
+                rules, bots = self.model.rules, model.welcome.bots if model.welcome is not None else ()
                 if action in (Action.UP, Action.DOWN):
                     self.desk = replace(desk, item=(desk.item + step) % len(form_lines(desk.form, rules)))
                 else:
@@ -248,8 +344,10 @@ class Controller(Playing):
                 # Where the stock has lain, a redeal is what the pile stands for.
                 redeals = self.desk.cursor == "s" and view is not None and not view.stock and "r" in view.moves
                 self.place("r" if redeals else self.desk.cursor)
-            case Place.CHOICE:
-                self._answer({Action.YES: 0, Action.NO: 1}.get(action, self.desk.item))
+            case Place.CHOICE if action is Action.PLAY:
+                self._answer(self.desk.item)
+            case Place.CHOICE if self.desk.question is not None and self.desk.question.kind != "phrase":
+                self._answer(0 if action is Action.YES else 1)
             case Place.HOME | Place.FORM | Place.RULES:
                 self.pick(self.desk.item)
             case _:
@@ -265,6 +363,10 @@ class Controller(Playing):
                 self._list_rules(RulesPage(bot=item.value), self.desk.rules)
             case "race":
                 self._said(self.session.send(JoinRace(code=item.value)))
+            case "running":
+                self._said(self.session.watch(item.value))
+            case "match":
+                self.act(Action.MATCH)
             case "open":
                 self.act(Action.OPEN)
             case "code":
@@ -287,12 +389,15 @@ class Controller(Playing):
         else:
             self._walk(Action.RIGHT, Place.FORM)
 
+    def _match(self) -> None:
+        self._said(self.session.seek() if self.model.search is None else self.session.seek_no_more())
+
     def _list_rules(self, page: RulesPage, marked: str) -> None:
-        ids = [info.id for info in self._rules()]
+        ids = [info.id for info in self.model.rules]
         self.desk = replace(self.desk, rules_page=page, item=ids.index(marked) if marked in ids else 0)
 
     def _choose_rules(self, index: int) -> None:
-        page, infos = self.desk.rules_page, self._rules()
+        page, infos = self.desk.rules_page, self.model.rules
         if page is None or not 0 <= index < len(infos):
             return
         chosen = infos[index].id
@@ -301,7 +406,7 @@ class Controller(Playing):
         if page.bot is not None:
             self._said(self.session.race_bot(page.bot, rules=chosen))
         elif self.desk.form is not None:
-            self.desk = replace(self.desk, form=with_rules(self.desk.form, chosen))
+            self.desk = replace(self.desk, form=with_rules(self.desk.form, chosen, infos))
 
     def _close_rules(self, page: RulesPage) -> None:
         """Back to where the list was asked for, on the line that asked."""
@@ -340,6 +445,10 @@ class Controller(Playing):
                     self._said(self.session.send(Resign(race=room.race, seat=room.seat)))
             case "leave":
                 self._said(self.session.send(LeaveRace()))
+            case "phrase":
+                # An older server knows no phrases, and takes the words.
+                phrase = question.values[index]
+                self._said(self.session.send(Say(text=PHRASES[phrase], phrase=phrase)))
             case "quit":
                 self.quitting = True
             case _:
@@ -351,10 +460,15 @@ class Controller(Playing):
             self.desk = replace(desk, help_from=None)
         elif desk.question is not None:
             self.desk = replace(desk, question=None, item=0)
+        elif desk.reel is not None:
+            self.desk = replace(desk, reel=None)
+            self.quitting = self._only_replay
         elif desk.rules_page is not None:
             self._close_rules(desk.rules_page)
         elif desk.form is not None:
             self.desk = replace(desk, form=None, item=0)
+        elif self.model.room is None and self.model.search is not None:
+            self._said(self.session.seek_no_more())
         else:
             self.let_go()
 
@@ -363,17 +477,45 @@ class Controller(Playing):
         self.desk = replace(self.desk, help_from=first)
 
     def _leave(self) -> None:
-        if self._still_racing():
+        if scene_of(self.model, self.desk) is Place.WATCH:
+            self._said(self.session.send(Unwatch()))
+        elif self._still_racing():
             self._confirm("leave", "Leave? Your race is forfeited.", "Leave", "Go on racing")
+        elif self._series_runs():
+            self._confirm("leave", "Leave? You give the series up.", "Leave", "Go on with it")
         else:
             self._said(self.session.send(LeaveRace()))
 
+    def _series_runs(self) -> bool:
+        """Between two races of a series."""
+        series = self.model.room.series if self.model.room is not None else None
+        return series is not None and series.raced > 0 and not series.over
+
     def _quit(self) -> None:
-        if self._still_racing():
+        if self.desk.reel is not None:
+            self._back()
+        elif self._still_racing():
             then = "The race ends with it." if self._own_server else "Your seat waits for you for a while; then it is forfeited."
             self._confirm("quit", f"Quit? {then}", "Quit", "Go on racing")
         else:
             self.quitting = True
+
+    # ---- talk
+
+    def _talk(self, place: Place) -> None:
+        if place is Place.RACE:
+            # Nobody can be told the cards while they are played, and a phrase takes no time to type.
+            question = Question("phrase", "Say", tuple(PHRASES.values()), tuple(PHRASES))
+            self.desk = replace(self.desk, item=0, question=question)
+        elif place is not Place.WATCH or (self.desk.watch is not None and self.desk.watch.room is not None):
+            self._ask_for("chat")
+
+    def _say(self, line: Say) -> None:
+        """To the room that one is in, or to those who watch the same race."""
+        watch = self.desk.watch
+        if self.model.room is None and watch is not None and watch.room is not None:
+            line = changed(line, code=watch.room.code)
+        self._said(self.session.send(line))
 
     # ---- typed text
 
@@ -396,7 +538,7 @@ class Controller(Playing):
             case "code" if text:
                 self._said(self.session.send(JoinRace(code=text.upper()[:16])))
             case "chat" if clean_chat(text):
-                self._said(self.session.send(Say(text=clean_chat(text))))
+                self._say(Say(text=clean_chat(text)))
             case "deal" if self.desk.form is not None:
                 self.desk = replace(self.desk, form=with_deal(self.desk.form, clean_chat(text)[:100] or None))
             case "move" if text:

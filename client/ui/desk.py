@@ -12,10 +12,27 @@ from msgspec.structs import replace as changed
 
 from client.keys import Place
 from client.model import Model
-from protocol.views import MAX_SEATS, BotInfo, RaceOptions, RulesInfo
+from client.offers import is_solvable
+from client.reading import rated_sentence, series_name
+from client.ui.reel import Reel
+from client.watching import WatchModel
+from protocol.views import MAX_SEATS, BotInfo, RaceOptions, RulesInfo, SeriesOptions
 
-QuestionKind = Literal["keep", "resign", "leave", "quit"]
+QuestionKind = Literal["keep", "resign", "leave", "quit", "phrase"]
 PromptKind = Literal["code", "chat", "move", "deal"]
+SERIES = (
+    SeriesOptions(),
+    *(SeriesOptions(format="best-of", races=races) for races in (3, 5, 7)),
+    *(SeriesOptions(format="session", races=races) for races in (3, 5, 10)),
+    SeriesOptions(format="swap", races=2),
+)
+"""Those that the form offers."""
+_SERIES_WORDS = {
+    "single": "One race; a rematch after it is another one.",
+    "best-of": "Whoever wins more of the races wins the series. Cards home break ties.",
+    "session": "So many attempts: a patience won is a point, and cards home break ties.",
+    "swap": "Two shuffles: each of two players plays one, and then the other's. A point for who does better on each.",
+}
 TIME_LIMITS_S = (60, 120, 180, 300, 600, 900, 1200, 1800, 3600)
 
 
@@ -37,6 +54,11 @@ class Question:
     text: str
     lines: tuple[str, ...]
     values: tuple[str, ...]
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The key of each line: yes and no, or where more than two are to choose from, its number."""
+        return ("y", "n") if self.kind != "phrase" else tuple(str(number) for number in range(1, len(self.lines) + 1))
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +82,8 @@ class Desk:
     item: the marked line of a menu or question. rules: the id of the rule set that was chosen last.
     help_from: first line of the help page, None when it is closed. note: a remark about the last key. prompt: what is being typed.
     review: the sentences about one's own game, none yet while they are thought of, None where they are not shown.
+    reel: the replay that is being looked at. standing: how a race against the clock stands among one's own.
+    watch: the race that is being watched; first_seat: whose board is the one on the left.
     """
 
     settings: UiSettings = field(default_factory=UiSettings)
@@ -76,6 +100,10 @@ class Desk:
     help_from: int | None = None
     details: bool = False
     review: tuple[str, ...] | None = None
+    reel: Reel | None = None
+    standing: str = ""
+    watch: WatchModel | None = None
+    first_seat: int = 0
 
 
 def place_of(model: Model, desk: Desk) -> Place:
@@ -90,11 +118,17 @@ def place_of(model: Model, desk: Desk) -> Place:
 def scene_of(model: Model, desk: Desk) -> Place:
     """Which screen the model calls for."""
     room = model.room
+    if desk.reel is not None:
+        return Place.REPLAY
+    if room is None and desk.watch is not None:
+        return Place.WATCH
     if room is None and desk.rules_page is not None:
         return Place.RULES
     if room is None:
         return Place.FORM if desk.form is not None else Place.HOME
     match room.phase:
+        case "waiting" if model.finished is not None:
+            return Place.RESULT
         case "waiting" | "countdown":
             return Place.WAITING
         case "racing":
@@ -122,13 +156,20 @@ def form_lines(form: OpenForm, rules: tuple[RulesInfo, ...]) -> tuple[tuple[str,
         ("Deal", options.deal or _random_deal(options), "Left and right: any deal, or one that can be won; enter: a name for it."),
         ("Time limit", f"{options.time_limit_s // 60} min", "After it every seat is out of time."),
         ("Countdown", f"{options.countdown_s} s", "From all ready to the start."),
+        ("Series", series_name(options.series.format, options.series.races), _SERIES_WORDS[options.series.format]),
+        (
+            "Rated",
+            "yes" if options.counts else rated_sentence(options).replace("Not rated", "no"),
+            "Whether it changes your ratings: people alone, a random deal.",
+        ),
         ("Open this race", "", "You get a code to give to the others."),
     )
 
 
 RULES_LINE = 0
 DEAL_LINE = 4
-OPEN_LINE = 7
+SERIES_LINE = 7
+OPEN_LINE = 9
 
 
 def form_changed(form: OpenForm, line: int, step: int, rules: tuple[RulesInfo, ...], bots: tuple[BotInfo, ...]) -> OpenForm:
@@ -150,22 +191,37 @@ def form_changed(form: OpenForm, line: int, step: int, rules: tuple[RulesInfo, .
             values["time_limit_s"] = _next(TIME_LIMITS_S, options.time_limit_s, step)
         case 6:
             values["countdown_s"] = (options.countdown_s - 1 + step) % 10 + 1
+        case 7:
+            values["series"] = _next(SERIES, options.series, step)
+            if values["series"].format == "swap":
+                values |= {"seats": 2, "deal": None, "winnable": False}
+            elif values["series"].format == "best-of":
+                values["seats"] = max(options.seats, 2)
+        case 8:
+            values["rated"] = not options.rated
         case _:
             pass
     # Where the server cannot tell which deals can be won, it is not asked for one.
-    values["winnable"] = values["winnable"] and any(info.id == values["rules"] and info.solvable for info in rules)
+    values["winnable"] = values["winnable"] and is_solvable(values["rules"], rules)
     values["bots"] = values["bots"][: max(values["seats"] - 1, 0)]
-    return replace(form, options=RaceOptions(**values))
+    return replace(form, options=_fitting(RaceOptions(**values)))
 
 
 def with_deal(form: OpenForm, deal: str | None) -> OpenForm:
     """The form with a named deal, or with a random one."""
-    return replace(form, options=changed(form.options, deal=deal, winnable=deal is None and form.options.winnable))
+    return replace(form, options=_fitting(changed(form.options, deal=deal, winnable=deal is None and form.options.winnable)))
 
 
-def with_rules(form: OpenForm, rules: str) -> OpenForm:
-    """The form with a rule set; under another one it is not known whether winnable deals can be had."""
-    return replace(form, options=changed(form.options, rules=rules, winnable=form.options.winnable and rules == form.options.rules))
+def with_rules(form: OpenForm, chosen: str, rules: tuple[RulesInfo, ...]) -> OpenForm:
+    """The form with another rule set; the wish for a winnable deal is taken back where there are none to be had."""
+    return replace(form, options=changed(form.options, rules=chosen, winnable=form.options.winnable and is_solvable(chosen, rules)))
+
+
+def _fitting(options: RaceOptions) -> RaceOptions:
+    """The options without a series that they leave no room for."""
+    swap = options.swaps and (options.seats != 2 or options.deal is not None or options.winnable)
+    alone = options.series.format == "best-of" and options.seats < 2
+    return changed(options, series=SeriesOptions()) if swap or alone else options
 
 
 def _random_deal(options: RaceOptions) -> str:

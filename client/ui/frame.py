@@ -32,6 +32,10 @@ class Hands(Protocol):
         """Take line `index` of a menu or a question."""
         ...
 
+    def jump(self, t_ms: int) -> None:
+        """Go to a moment of a replay."""
+        ...
+
 
 class Spot(urwid.WidgetWrap[urwid.Widget]):
     """A widget that does something when it is clicked."""

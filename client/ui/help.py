@@ -9,7 +9,7 @@ from client.offers import rules_of
 from client.ui.desk import Question
 from client.ui.frame import Line, Screen, Spot, fit, foot, lines_widget, stacked, top, wrap_text
 from client.ui.rules import rules_lines
-from client.ui.scene import Scene, clock_line, head
+from client.ui.scene import Scene, clock_line, head, shown_room
 
 SMALLEST = (80, 24)
 """Columns and rows that every screen needs."""
@@ -32,21 +32,31 @@ HOW_TO_MOVE = (
 
 def help_lines(scene: Scene, width: int) -> list[Line]:
     """The whole page, to be scrolled: the aim, the rules of the race, how to move, the keys, and every rule set there is."""
-    glyphs, room = scene.theme.glyphs, scene.model.room
-    infos = scene.model.welcome.rules if scene.model.welcome is not None else ()
+    glyphs, room = scene.theme.glyphs, shown_room(scene)
+    infos = scene.model.rules
+    reel = scene.desk.reel
+    if reel is not None:
+        keys_first = _keys(scene, first="In a replay")
+        return [[], *keys_first, [("title", "This race")], *rules_lines(reel.line.rules, width - 2), []]
     lines: list[Line] = [[], [("title", "How to play")], *_told(" ".join(HOW_TO_PLAY), width), []]
     ours = rules_of(infos, room.options.rules) if room is not None else None
     if ours is not None:
         lines += [[("title", "This race")], *rules_lines(ours, width - 2), []]
     signs = {"up": glyphs.playable, "down": glyphs.down, "both": glyphs.both, "moves": glyphs.moves}
     lines += [[("title", "How to move")], *_told(" ".join(HOW_TO_MOVE).format(**signs), width), []]
-    for heading, rows in help_rows(ascii_only=scene.theme.is_ascii):
+    lines += _keys(scene, first="Watching" if scene.desk.watch is not None and scene.model.room is None else "In a race")
+    for info in infos:
+        lines += [*rules_lines(info, width - 2), []]
+    return lines
+
+
+def _keys(scene: Scene, *, first: str = "In a race") -> list[Line]:
+    lines: list[Line] = []
+    for heading, rows in help_rows(ascii_only=scene.theme.is_ascii, first=first):
         lines.append([("title", heading)])
         for keys, sentence in rows:
             lines.append([("strong", f"  {fit(keys, KEYS_WIDTH)}"), ("felt", sentence)])
         lines.append([])
-    for info in infos:
-        lines += [*rules_lines(info, width - 2), []]
     return lines
 
 
@@ -74,11 +84,10 @@ def over(scene: Scene, below: urwid.Widget, question: Question, size: tuple[int,
     """A question in a box over the screen."""
     width = min(max([len(question.text), *[len(line) + 6 for line in question.lines]]) + 4, size[0] - 4)
     parts: list[urwid.Widget] = [lines_widget([[], [("panel strong", f" {question.text}")], []], "panel")]
-    for at, line in enumerate(question.lines):
+    for at, (line, key) in enumerate(zip(question.lines, question.keys, strict=True)):
         marked = at == scene.desk.item
         pointer = scene.theme.glyphs.pointer if marked else " "
-        number = "y" if at == 0 else "n"
-        text = fit(f" {pointer} {number}  {line}", width)
+        text = fit(f" {pointer} {key}  {line}", width)
         parts.append(Spot(lines_widget([[("chosen" if marked else "panel", text)]], "panel"), lambda at=at: scene.hands.pick(at)))  # type: ignore[misc]
     parts.append(lines_widget([[]], "panel"))
     box = urwid.Filler(urwid.AttrMap(stacked(*parts), "panel"))
@@ -94,7 +103,7 @@ def too_small(scene: Scene, size: tuple[int, int]) -> urwid.Widget:
         [("felt", f"{width}x{height}; needs {SMALLEST[0]}x{SMALLEST[1]}")],
         [("felt", "Everything goes on.")],
     ]
-    room = scene.model.room
+    room = scene.model.room if scene.desk.reel is None else None
     if room is not None:
         lines.append(clock_line(scene))
         own = room.own

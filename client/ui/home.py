@@ -11,17 +11,20 @@ import urwid
 
 from client.keys import Place
 from client.model import Model
+from client.reading import clock_text, with_ratings
 from client.ui import cards
 from client.ui.desk import OpenForm, form_lines
 from client.ui.frame import Line, Screen, Spot, clip, fit, foot, lines_widget, row, stacked, text_width, upper, wrap_text
 from client.ui.scene import Scene, clean_long, head, remarks, rules_name
+from protocol.server_messages import Welcome
 from protocol.text import clean_chat, clean_name
+from protocol.views import RunningRaceInfo
 
 
 class Item(NamedTuple):
     """A line that can be taken. value: a bot's name or a race's code."""
 
-    kind: Literal["bot", "open", "code", "race", "help", "quit"]
+    kind: Literal["bot", "match", "open", "code", "race", "running", "help", "quit"]
     value: str
     label: str
     detail: str = ""
@@ -33,17 +36,28 @@ def home_items(model: Model) -> tuple[Item, ...]:
     items = [
         Item("open", "", "Open a race", "o"),
         Item("code", "", "Join by code", "c"),
+        Item("match", "", "Quick match" if model.search is None else "Stop looking", "m"),
         Item("help", "", "Keys and help", "?"),
         Item("quit", "", "Quit", "q"),
     ]
     bots = welcome.bots if welcome is not None else ()
     items += [Item("bot", bot.name, clean_name(bot.name), clean_chat(bot.explanation)) for bot in bots]
     for race in lobby.races if lobby is not None else ():
-        names = ", ".join(clean_name(name) for name in race.names) or "nobody yet"
+        names = with_ratings(race.names, race.ratings) or "nobody yet"
         seats = f"{len(race.names)}/{race.seats}"
-        detail = f"{seats}  {rules_name(model, race.rules)}, {race.time_limit_s // 60} min: {names}"
+        unrated = "" if race.rated else ", not rated"
+        detail = f"{seats}  {rules_name(model, race.rules)}, {race.time_limit_s // 60} min{unrated}: {names}"
         items.append(Item("race", race.code, clean_name(race.code), detail))
+    for running in lobby.running if lobby is not None else ():
+        items.append(Item("running", running.code, clean_name(running.code), _running_detail(model, running)))
     return tuple(items)
+
+
+def _running_detail(model: Model, race: RunningRaceInfo) -> str:
+    """Who is how far, which comes first where there is little room, then what they play and who watches."""
+    seats = ", ".join(f"{clean_name(seat.name)} {seat.home}" for seat in race.seats)
+    watchers = f", {race.watchers} watching" if race.watchers else ""
+    return f"{seats}: {rules_name(model, race.rules)}, {clock_text(race.elapsed_ms, tenths=False)}{watchers}"
 
 
 MENU_WIDTH = 26
@@ -62,29 +76,36 @@ def home_screen(scene: Scene, size: tuple[int, int]) -> urwid.Widget:
     card = cards.LARGE if height >= 36 and width >= 110 else cards.MEDIUM if height >= 30 and width >= 90 else _BANNER_CARD
     banner = _banner(scene, inner, card)
     items = home_items(model)
-    menu_items = [(at, item) for at, item in enumerate(items) if item.kind in ("open", "code", "help", "quit")]
+    menu_items = [(at, item) for at, item in enumerate(items) if item.kind in ("open", "code", "match", "help", "quit")]
     bots = [(at, item) for at, item in enumerate(items) if item.kind == "bot"]
     races = [(at, item) for at, item in enumerate(items) if item.kind == "race"]
+    running = [(at, item) for at, item in enumerate(items) if item.kind == "running"]
     list_width = inner - MENU_WIDTH - 5
     # What has no room on the marked line is told in full above the keys.
-    marked = next((item for at, item in (*bots, *races) if at == desk.item), None)
+    marked = next((item for at, item in (*bots, *races, *running) if at == desk.item), None)
     aside = marked.detail if marked is not None and text_width(marked.detail) > list_width - DETAIL_AT else ""
     feet = (remarks(scene, width, 2, aside=aside), foot(Place.HOME, scene.hands, theme, width))
     body_height = height - 1 - 3 - card.height - 3
-    bot_rows = min(len(bots), max(body_height - 6, 2))
+    bot_rows = min(len(bots), max(body_height - 9, 2))
+    # What the one list does not need is the other's.
+    left_rows = max(body_height - max(bot_rows, 1) - 5, 2)
+    running_rows = min(max(len(running), 1), max(left_rows // 2, left_rows - max(len(races), 1)))
     left = stacked(
         _title(scene, "Race a friend", MENU_WIDTH),
         *[_item(scene, at, item, MENU_WIDTH, key=True) for at, item in menu_items],
         lines_widget([[]]),
         _people(scene, MENU_WIDTH),
     )
-    no_races = "None just now: open one." if model.lobby is not None else ""
+    no_races = "None just now: open one." if model.lobby is not None else "Not known without a line." if model.link.reason else ""
     right = stacked(
         _title(scene, "Race a house bot (b)", list_width),
         *_window(scene, bots, list_width, bot_rows, "The server has no bots." if model.welcome is not None else ""),
         lines_widget([[]]),
         _title(scene, _races_title(model), list_width),
-        *_window(scene, races, list_width, max(body_height - bot_rows - 4, 1), no_races),
+        *_window(scene, races, list_width, left_rows - running_rows, no_races),
+        lines_widget([[]]),
+        _title(scene, _running_title(model), list_width),
+        *_window(scene, running, list_width, running_rows, "None to be watched just now." if model.lobby is not None else ""),
     )
     columns = row((margin + 2, lines_widget([[]])), (MENU_WIDTH, left), (2, lines_widget([[]])), (list_width, right))
     body = upper(stacked(urwid.Padding(banner, left=margin), columns))
@@ -92,9 +113,11 @@ def home_screen(scene: Scene, size: tuple[int, int]) -> urwid.Widget:
 
 
 def _races_title(model: Model) -> str:
-    if model.lobby is None:
-        return "Open races (r)"
-    return f"Open races (r): {model.lobby.races_open} open, {model.lobby.races_running} running"
+    return "Open races (r)" if model.lobby is None else f"Open races (r): {model.lobby.races_open} open"
+
+
+def _running_title(model: Model) -> str:
+    return "Watch a race (w)" if model.lobby is None else f"Watch a race (w): {model.lobby.races_running} running"
 
 
 def _banner(scene: Scene, width: int, card: cards.Size) -> urwid.Widget:
@@ -103,12 +126,17 @@ def _banner(scene: Scene, width: int, card: cards.Size) -> urwid.Widget:
         [("title", "C A R P E T   R A C E")],
         [("felt", "The same shuffle, two tables,")],
         [("felt", "first to bring every card home.")],
-        [("faint", f"You are {clean_name(welcome.name)}." if welcome is not None else "")],
+        [("faint", _own_name(welcome) if welcome is not None else "")],
     ]
     above: list[Line] = [[]] * (1 + (card.height - 3) // 2)
     fan = [(card.width + 1, lines_widget([[], *cards.face(name, card, scene.theme)])) for name in _FAN]
     left = max(width - 4 - len(_FAN) * (card.width + 1), 10)
     return stacked(row((2, lines_widget([[]])), *fan, (2, lines_widget([[]])), (left, lines_widget([*above, *words]))), lines_widget([[]]))
+
+
+def _own_name(welcome: Welcome) -> str:
+    rating = "" if welcome.rating is None else f", rated {welcome.rating}"
+    return f"You are {clean_name(welcome.name)}{rating}."
 
 
 def _title(scene: Scene, text: str, width: int) -> urwid.Widget:
@@ -148,7 +176,7 @@ def _people(scene: Scene, width: int) -> urwid.Widget:
     lobby = scene.model.lobby
     if lobby is None:
         return lines_widget([[]])
-    names = ", ".join(clean_name(name) for name in lobby.players[:12])
+    names = with_ratings(lobby.players[:12], lobby.ratings)
     lines: list[Line] = [[("faint", f"{lobby.players_here} here")], *[[("faint", text)] for text in wrap_text(names, width)[:3]]]
     return lines_widget(lines)
 
@@ -156,8 +184,7 @@ def _people(scene: Scene, width: int) -> urwid.Widget:
 def form_screen(scene: Scene, size: tuple[int, int], form: OpenForm) -> urwid.Widget:
     """The form for a new race."""
     width, height = size
-    welcome = scene.model.welcome
-    lines = form_lines(form, welcome.rules if welcome is not None else ())
+    lines = form_lines(form, scene.model.rules)
     inner = min(width - 4, 90)
     margin = (width - inner) // 2
     parts: list[urwid.Widget] = [lines_widget([[], [("title", "Open a race")], []])]
@@ -171,7 +198,7 @@ def form_screen(scene: Scene, size: tuple[int, int], form: OpenForm) -> urwid.Wi
             parts.append(lines_widget([[]]))
         parts.append(Spot(lines_widget([line]), lambda at=at: scene.hands.pick(at)))  # type: ignore[misc]
     explanation = clean_long(lines[min(scene.desk.item, len(lines) - 1)][2])
-    room = max(height - 18, 1)
+    room = max(height - 19, 1)
     parts.append(lines_widget([[], *[[("faint", text)] for text in wrap_text(explanation, inner)[:room]]]))
     parts.append(lines_widget([[], [("faint", "Up and down choose a line, left and right change it, enter opens the race.")]]))
     body = upper(urwid.Padding(stacked(*parts), left=margin, width=inner))

@@ -150,7 +150,7 @@ def _below(scene: Scene, marks: Marks, width: int) -> list[Line]:
     under: Line = []
     if len(view.waste) > 1:
         shown = view.waste[-2 : -2 - max(width - 8, 0) // 4 : -1]
-        under = [("faint", " under "), *small_cards(scene, shown)]
+        under = [("faint", " under "), *small_cards(scene.theme, shown)]
     lines.append(under)
     if view.redeals:
         lines.append([("title" if _redeals(marks) else "faint", f" redeals left: {view.redeals}")])
@@ -161,9 +161,9 @@ def _faces(scene: Scene, names: tuple[str, ...]) -> Line:
     return [piece for name in names for piece in ((f"card {name[1:]}", fit(f" {cards.card_name(name, scene.theme)}", 5)), ("felt", " "))]
 
 
-def small_cards(scene: Scene, names: tuple[str, ...]) -> Line:
+def small_cards(theme: Theme, names: tuple[str, ...]) -> Line:
     """Cards by their names only."""
-    return [piece for name in names for piece in ((f"suit {name[1:]}", cards.card_name(name, scene.theme)), ("faint", " "))]
+    return [piece for name in names for piece in ((f"suit {name[1:]}", cards.card_name(name, theme)), ("faint", " "))]
 
 
 # ---- reserves
@@ -192,7 +192,7 @@ def _reserve(scene: Scene, marks: Marks, name: str, width: int) -> Line:
     left = width - 3 - cards.TINY.width - EDGES - 1
     beneath = pile[-2::-1] if len(pile) > 1 else ()
     room = (left - (3 if len(beneath) * 4 > left else 0)) // 4
-    line += [("felt", " "), *small_cards(scene, beneath[:room])]
+    line += [("felt", " "), *small_cards(scene.theme, beneath[:room])]
     if len(beneath) > room:
         line.append(("faint", f"+{len(beneath) - room}"))
     return line

@@ -17,7 +17,7 @@ from client.offers import rules_of
 from client.reading import race_clock_ms
 from client.ui.desk import Desk, place_of
 from client.ui.session import Session
-from protocol.views import RulesInfo, View
+from protocol.views import View
 
 AHEAD = 3
 """Places that may be typed ahead of the server's answer; more are forgotten: they would be played on a table that nobody has seen."""
@@ -48,7 +48,11 @@ class Playing:
             return
         cursor = place if place in view.piles or place in ("w", "s") else self.desk.cursor
         self.desk = replace(self.desk, cursor=cursor, note="")
-        if room.in_flight is not None:
+        if self.model.link.state != "connected":
+            # Not typed ahead either: by the time the line is back nobody knows what for.
+            self._said(False)
+            return
+        if self.model.in_flight is not None:
             # Typed ahead of the answer: played when it is there, against the position it will be then. Not so a key that is held down:
             # the stock would go on turning after it was let go.
             if len(self._ahead) < AHEAD and not (place in ("s", "r") and place in self._ahead):
@@ -82,12 +86,9 @@ class Playing:
         self._ahead = ()
         self.desk = replace(self.desk, note=why)
 
-    def _rules(self) -> tuple[RulesInfo, ...]:
-        return self.model.welcome.rules if self.model.welcome is not None else ()
-
     def _board(self, view: View) -> Board:
         room = self.model.room
-        return board_of(rules_of(self._rules(), room.options.rules) if room is not None else None, view)
+        return board_of(rules_of(self.model.rules, room.options.rules) if room is not None else None, view)
 
     def _send_move(self, room: RoomModel, move: str) -> None:
         if race_clock_ms(room.started_at_ms, self._now_ms()) < 0:
@@ -97,7 +98,7 @@ class Playing:
 
     def play_ahead(self) -> None:
         """What was typed ahead, once the answer is there."""
-        while self._ahead and self.model.room is not None and self.model.room.in_flight is None:
+        while self._ahead and self.model.room is not None and self.model.in_flight is None:
             place, *rest = self._ahead
             self._ahead = tuple(rest)
             self.place(place)

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from client.reading import clock_text
 from client.ui.frame import Line
 from client.ui.theme import Theme
+from protocol.record import Record
 
 Curve = Sequence[tuple[int, int]]
 """(ms, cards home) points in order of time; between two points the count stays what it was."""
@@ -40,6 +41,16 @@ def plot(curves: Sequence[tuple[int, Curve]], width: int, height: int, theme: Th
     return lines
 
 
+def scale(record: Record, total: int) -> int:
+    """The top of the plot: a suit's worth above what the best seat brought home, at most all cards."""
+    return scale_of(max((seat.home for seat in record.seats), default=0), total)
+
+
+def scale_of(best: int, total: int) -> int:
+    """The top of the plot where the best seat has so many cards home."""
+    return max(min(total, -(-best // 13) * 13), 13)
+
+
 def _points(curve: Curve, columns: int, rows: int, end_ms: int, cards: int) -> list[tuple[int, int]]:
     """The points of a step line, from the top left; steps are filled in so that the line has no holes."""
     points: list[tuple[int, int]] = []
@@ -52,6 +63,9 @@ def _points(curve: Curve, columns: int, rows: int, end_ms: int, cards: int) -> l
             at += 1
         if curve and x > 0 and end_ms * x // columns >= curve[-1][0]:
             break
+        if curve and moment < curve[0][0]:
+            # Before it was first heard of.
+            continue
         home = max(0, min(curve[at][1] if curve else 0, cards))
         y = rows - 1 - home * (rows - 1) // max(cards, 1)
         span = range(min(y, before), max(y, before) + 1) if before is not None else range(y, y + 1)

@@ -24,7 +24,7 @@ from client.ui.panel import Part, foundations, peek, reserves, stock_and_waste
 from client.ui.quilt import quilt, quilt_height, quilt_size, quilt_width
 from client.ui.scene import Scene, chat_lines, head, remarks
 from client.ui.table import grid, grid_height, grid_size, grid_width
-from protocol.views import RulesInfo
+from protocol.text import clean_chat
 
 PANEL = 30
 """Columns beside the board, the free one between included."""
@@ -60,7 +60,7 @@ def race_screen(scene: Scene, size: tuple[int, int]) -> urwid.Widget:
     if view is None:
         waits = urwid.Filler(urwid.Text("The cards are on their way.", align=urwid.CENTER))
         return Screen(head(scene, width), waits, lines_widget([[]]), remarks(scene, width, 2), keys_line)
-    board = board_of(rules_of(_rules(scene), room.options.rules), view)
+    board = board_of(rules_of(scene.model.rules, room.options.rules), view)
     marks = marks_of(room, view, board, scene.desk)
     arrange = _below_each_other if board.is_wide else _side_by_side
     body, talks = arrange(scene, room, marks, width, height - 1 - FEET)
@@ -68,16 +68,12 @@ def race_screen(scene: Scene, size: tuple[int, int]) -> urwid.Widget:
     return Screen(head(scene, width), body, _hint(scene, room, board, width), shown, keys_line)
 
 
-def _rules(scene: Scene) -> tuple[RulesInfo, ...]:
-    return scene.model.welcome.rules if scene.model.welcome is not None else ()
-
-
 def _hidden(scene: Scene, room: RoomModel) -> frozenset[Action]:
     """The actions that mean nothing now."""
     if room.own is not None and room.own.state not in ("waiting", "racing"):
         return _PLAYING | {Action.BACK}
     moves: tuple[str, ...] = room.view.moves if room.view is not None else ()
-    board = board_of(rules_of(_rules(scene), room.options.rules), room.view) if room.view is not None else Board()
+    board = board_of(rules_of(scene.model.rules, room.options.rules), room.view) if room.view is not None else Board()
     hidden = {
         Action.WASTE: not board.waste,
         Action.STOCK: not board.stock,
@@ -92,6 +88,12 @@ def _hint(scene: Scene, room: RoomModel, board: Board, width: int) -> urwid.Widg
     if own is None or view is None:
         return lines_widget([[]])
     racing = race_clock_ms(room.started_at_ms, scene.now_ms) >= 0 and room.started_at_ms is not None
+    if scene.model.link.state != "connected" and own.state in ("waiting", "racing"):
+        sent = scene.model.in_flight
+        words = "No move can go out now. The clock runs on; your seat is kept for a while."
+        if sent is not None:
+            words = f"Your move {clean_chat(sent.move)} was not answered: it goes out again when the line is back."
+        return lines_widget([[("bad", fit(f" {scene.theme.glyphs.ring} {words}", width))]])
     text = hint(view, own, board, racing=racing, held=scene.desk.held)
     return lines_widget([[("hint", fit(f" {scene.theme.glyphs.pointer} {text}", width))]])
 
@@ -143,7 +145,7 @@ def _panel(scene: Scene, room: RoomModel, marks: Marks, width: int, height: int,
 
 def _bars(scene: Scene, room: RoomModel, width: int, height: int) -> list[Line]:
     away = {seat: until_ms - scene.now_ms for seat, until_ms in room.away_until_ms}
-    total = deck_size(_rules(scene), room.options)
+    total = deck_size(scene.model.rules, room.options)
     return all_bars(room.seats, room.seat, width, height, scene.theme, cards=total, away_ms=away)
 
 

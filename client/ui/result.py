@@ -7,14 +7,14 @@ import urwid
 from client.deal_check import check, verdict
 from client.keys import Action, Place
 from client.model import Evidence, RoomModel
-from client.reading import clock_text, curves, deck_size
+from client.reading import clock_text, curves, deck_size, series_sentence
 from client.ui.frame import Line, Screen, Spot, fit, foot, lines_widget, stacked, upper, wrap_text
-from client.ui.plot import plot
+from client.ui.plot import plot, scale
 from client.ui.review import review_lines
 from client.ui.scene import Scene, head, remarks
 from client.ui.theme import Theme
 from protocol.record import Record, SeatRecord
-from protocol.text import clean_name
+from protocol.text import clean_chat, clean_name
 
 STATE_SENTENCES = {
     "won": "every card home",
@@ -26,46 +26,54 @@ STATE_SENTENCES = {
     "racing": "",
 }
 
+SENTENCES_AT = 15
+"""Columns of what was checked, before the sentences about it."""
+
 
 def result_screen(scene: Scene, size: tuple[int, int]) -> urwid.Widget:
     """The whole result screen as a box widget."""
     width, height = size
-    room = scene.model.room
+    room = scene.model.finished
     assert room is not None
     feet = (remarks(scene, width, 2), foot(Place.RESULT, scene.hands, scene.theme, width))
     record = room.record
     if record is None:
         return Screen(head(scene, width), urwid.Filler(urwid.Text("The race is over.", align=urwid.CENTER)), *feet)
-    rules = scene.model.welcome.rules if scene.model.welcome is not None else ()
+    rules = scene.model.rules
     total = deck_size(rules, room.options)
     inner = min(width - 4, 100)
     margin = (width - inner) // 2
-    above: list[Line] = [[], _headline(room, record), []]
-    above += _table(scene, room, record, inner, total)
+    # In the place of a free row, which one's own sentence stands apart by itself.
+    standing: list[Line] = [[("strong", text)] for text in wrap_text(clean_chat(scene.desk.standing), inner)]
+    above: list[Line] = [[], headline(room, record), *(standing or [[]])]
+    above += places_table(scene, room, record, inner, total)
+    above += score_lines(room, inner)
+    above += _ratings(scene, room, record, inner)
     above.append([])
-    below = [_deal_line(scene, room, record, total), _rematch_line(scene, room)]
-    room_left = height - 1 - 3 - len(above) - len(below) - 1
+    verdict_lines, rematch_line = _deal_lines(scene, room, record, inner, total), _rematch_line(scene, room)
+    room_left = height - 1 - 3 - len(above) - len(verdict_lines) - 2
     if scene.desk.review is not None:
         centre = review_lines(scene.desk.review, inner, max(room_left, 3))
     elif scene.desk.details:
-        centre = _details(scene, room, record, inner, total)
+        centre = _details(scene, room, record, inner, max(room_left, 3), total)
     else:
-        centre = plot(_drawn(room, record), inner, max(min(room_left, 22), 3), scene.theme, cards=_scale(record, total))
+        centre = plot(_drawn(room, record), inner, max(min(room_left, 22), 3), scene.theme, cards=scale(record, total))
     parts = [
         lines_widget(above),
         urwid.AttrMap(lines_widget(centre, "panel"), "panel"),
         lines_widget([[]]),
-        Spot(lines_widget([below[0]]), lambda: scene.hands.act(Action.DETAILS)),
-        Spot(lines_widget([below[1]]), lambda: scene.hands.act(Action.REMATCH)),
+        Spot(lines_widget(verdict_lines), lambda: scene.hands.act(Action.DETAILS)),
+        Spot(lines_widget([rematch_line]), lambda: scene.hands.act(Action.REMATCH)),
     ]
     return Screen(head(scene, width), upper(urwid.Padding(stacked(*parts), left=margin, width=inner)), *feet)
 
 
-def _headline(room: RoomModel, record: Record) -> Line:
+def headline(room: RoomModel, record: Record) -> Line:
+    """Who won, as it is said to who looks at it."""
     seats = record.seats
     best = [number for number, seat in enumerate(seats) if seat.place == 1]
     own = room.seat
-    if len(seats) == 1:
+    if len(seats) == 1 and own is not None:
         return [("title", "You brought every card home!" if seats[0].state == "won" else f"You brought {seats[0].home} cards home.")]
     if len(best) > 1:
         return [("title", "A draw: you share the first place." if own in best else "A draw.")]
@@ -75,7 +83,8 @@ def _headline(room: RoomModel, record: Record) -> Line:
     return [("title", f"{name} won.")]
 
 
-def _table(scene: Scene, room: RoomModel, record: Record, width: int, total: int) -> list[Line]:
+def places_table(scene: Scene, room: RoomModel, record: Record, width: int, total: int) -> list[Line]:
+    """Everybody's place, count and time, best first. total: cards to bring home."""
     ordered = sorted(enumerate(record.seats), key=lambda pair: (pair[1].place, pair[0]))
     indent = "    " if scene.theme.is_ascii else "  "
     cell = 2 * len(str(total)) + 1
@@ -96,6 +105,23 @@ def _table(scene: Scene, room: RoomModel, record: Record, width: int, total: int
     return lines
 
 
+def score_lines(room: RoomModel, width: int) -> list[Line]:
+    """How the race's series stands now."""
+    if room.series is None:
+        return []
+    return [[("title", text)] for text in wrap_text(series_sentence(room.series), width)]
+
+
+def _ratings(scene: Scene, room: RoomModel, record: Record, width: int) -> list[Line]:
+    """What the race did to everybody's rating, the best seat first."""
+    if not room.ratings:
+        return []
+    arrow = "->" if scene.theme.is_ascii else "→"
+    seats = sorted(zip(record.seats, room.ratings, strict=False), key=lambda pair: pair[0].place)
+    told = [f"{clean_name(seat.name)} {it.before} {arrow} {it.after} ({it.after - it.before:+})" for seat, it in seats]
+    return [[("strong", text)] for text in wrap_text(f"Ratings: {', '.join(told)}", width)]
+
+
 def _end(record: Record, seat: SeatRecord) -> str:
     """How the seat ended. The win of another stops those who are still racing, and that is not said like a choice of theirs."""
     if seat.state == "stopped" and any(other.state == "won" and other.ended_at_ms <= seat.ended_at_ms for other in record.seats):
@@ -113,29 +139,32 @@ def _drawn(room: RoomModel, record: Record) -> list[tuple[int, tuple[tuple[int, 
     return sorted(lines, key=lambda line: line[0] != room.seat)
 
 
-def _scale(record: Record, total: int) -> int:
-    """The top of the plot: a suit's worth above what the best seat brought home, at most all cards."""
-    best = max((seat.home for seat in record.seats), default=0)
-    return max(min(total, -(-best // 13) * 13), 13)
-
-
 def _decks(total: int) -> int:
     return max(total // 52, 1)
 
 
-def _deal_line(scene: Scene, room: RoomModel, record: Record, total: int) -> Line:
+def _deal_lines(scene: Scene, room: RoomModel, record: Record, width: int, total: int) -> list[Line]:
+    """Whether the deal checks out, and the key that tells more, which is whole however long the sentence is."""
     made = verdict(check(record, _evidence(scene, record), room.seat, decks=_decks(total)), named=record.deal.name is not None)
-    return [(_role(made.ok), f"{_sign(made.ok, scene.theme)} {made.sentence}"), ("faint", "  (d)")]
+    key = "  (d)"
+    texts = wrap_text(f"{_sign(made.ok, scene.theme)} {made.sentence}", width - len(key) - 2)
+    lines: list[Line] = [[(_role(made.ok), f"{'  ' if number else ''}{text}")] for number, text in enumerate(texts)]
+    return [*lines[:-1], [*lines[-1], ("faint", key)]]
 
 
-def _details(scene: Scene, room: RoomModel, record: Record, width: int, total: int) -> list[Line]:
+def _details(scene: Scene, room: RoomModel, record: Record, width: int, rows: int, total: int) -> list[Line]:
     lines: list[Line] = []
     for made in check(record, _evidence(scene, record), room.seat, decks=_decks(total)):
         role = "panel strong" if made.ok else "panel"
-        lines.append([(role, f" {_sign(made.ok, scene.theme)} {fit(made.what, 12)}"), ("panel", made.sentence)])
+        first, *more = wrap_text(made.sentence, width - SENTENCES_AT)
+        lines.append([(role, fit(f" {_sign(made.ok, scene.theme)} {made.what}", SENTENCES_AT)), ("panel", first)])
+        lines += [[("panel", " " * SENTENCES_AT + text)] for text in more]
     lines += [[("panel", "")], [("panel faint", f" seed    {record.deal.seed}")], [("panel faint", f" record  {record.digest}")]]
     hint = "The record tells all of it: check it with carpet verify, or with a program of your own."
     lines += [[("panel faint", f" {text}")] for text in wrap_text(hint, width - 2)]
+    if len(lines) > rows:
+        # A low terminal with many seats, or a deal of which there is more to say.
+        lines = [*lines[: rows - 1], [("panel faint", " ... the rest: carpet verify")]]
     return lines
 
 
@@ -152,9 +181,28 @@ def _sign(ok: bool | None, theme: Theme) -> str:
     return theme.glyphs.unknown if ok is None else (theme.glyphs.tick if ok else theme.glyphs.cross)
 
 
+def _next_line(now: RoomModel) -> Line:
+    """What to do between two races. now: the room as it is, whose series may be another one than that of the race that is looked at."""
+    if any(info.name is None for info in now.seats):
+        return [("strong", f"r: wait for another player, for a new series; the code is {clean_name(now.code)}")]
+    ready = [clean_name(info.name or "") for info in now.seats if info.ready and info.bot is None]
+    away = [clean_name(info.name or "") for info in now.seats if info.seat != now.seat and not info.connected]
+    number = now.series.raced + 1 if now.series is not None else 1
+    if away:
+        return [("strong", f"r: ready for race {number}; {', '.join(away)} has no line, and may come back")]
+    if ready:
+        return [("title", f"{', '.join(ready)} {'is' if len(ready) == 1 else 'are'} ready for race {number}. Press r.")]
+    return [("strong", f"r: ready for race {number}")]
+
+
 def _rematch_line(scene: Scene, room: RoomModel) -> Line:
+    now = scene.model.room
+    if now is not None and now.phase == "waiting":
+        return _next_line(now)
     asked = [info for info in room.seats if info.again]
     own = room.own
+    if own is not None and len(room.seats) == 1:
+        return [("strong", "Another shuffle is on its way." if own.again else "r: race the clock again")]
     if own is not None and own.again:
         missing = [clean_name(info.name) for info in room.seats if not info.again and info.name is not None]
         return [("strong", f"Rematch: waiting for {', '.join(missing) or 'the server'}.")]
@@ -164,4 +212,5 @@ def _rematch_line(scene: Scene, room: RoomModel) -> Line:
     gone = [info for info in room.seats if info.seat != room.seat and not info.connected]
     if gone and len(gone) == len(room.seats) - 1:
         return [("faint", "The others have left.")]
-    return [("strong", "r: race the same players again")]
+    what = "race the same players again" if room.series is None else "another series against the same players"
+    return [("strong", f"r: {what}")]

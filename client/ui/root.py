@@ -17,11 +17,13 @@ from client.ui.frame import Screen
 from client.ui.help import SMALLEST, help_screen, last_help_line, over, too_small
 from client.ui.home import form_screen, home_screen
 from client.ui.race import race_screen
+from client.ui.replaying import replay_screen
 from client.ui.result import result_screen
 from client.ui.rules import rules_screen
 from client.ui.scene import NOTICE_MS, Scene, head
 from client.ui.theme import theme_for
 from client.ui.waiting import waiting_screen
+from client.ui.watching import watch_screen
 
 
 def draw(scene: Scene, size: tuple[int, int]) -> urwid.Widget:
@@ -38,6 +40,10 @@ def draw(scene: Scene, size: tuple[int, int]) -> urwid.Widget:
             drawn = race_screen(scene, size)
         case Place.RESULT:
             drawn = result_screen(scene, size)
+        case Place.REPLAY if desk.reel is not None:
+            drawn = replay_screen(scene, size, desk.reel)
+        case Place.WATCH if desk.watch is not None:
+            drawn = watch_screen(scene, size, desk.watch)
         case Place.RULES if desk.rules_page is not None:
             drawn = rules_screen(scene, size, desk.rules_page)
         case Place.FORM if desk.form is not None:
@@ -82,8 +88,8 @@ class Root(urwid.Widget):
 
     def _times(self) -> tuple[str, str]:
         """What changes on the screen by time alone, as text: in the head only, and anywhere else too."""
-        model, now_ms = self._controller.model, self._now_ms()
-        room, link, notice = model.room, model.link, model.notice
+        model, watch, now_ms = self._controller.model, self._controller.desk.watch, self._now_ms()
+        room, link, notice = model.room or (watch.room if watch is not None else None), model.link, model.notice
         head_text = "" if link.retry_at_ms is None else str((link.retry_at_ms - now_ms) // 1000)
         body: list[str] = []
         if room is not None and room.started_at_ms is not None and room.phase in ("countdown", "racing"):
@@ -92,8 +98,13 @@ class Root(urwid.Widget):
                 body.append(clock_text(99 - elapsed))
             else:
                 head_text += clock_text(min(elapsed, room.options.time_limit_s * 1000))
+        reel = self._controller.desk.reel
+        if reel is not None:
+            body.append(clock_text(reel.at(now_ms).t_ms))
         if room is not None:
             body += [str((until_ms - now_ms) // 1000) for _, until_ms in room.away_until_ms]
+        if self._controller.model.search is not None:
+            body.append(str((now_ms - self._controller.model.search.since_ms) // 1000))
         if notice is not None:
             body.append("fresh" if now_ms - notice.at_ms < NOTICE_MS else "stale")
         return head_text, "|".join(body)

@@ -32,7 +32,7 @@ def rules_lines(info: RulesInfo, width: int) -> list[Line]:
 def rules_screen(scene: Scene, size: tuple[int, int], page: RulesPage) -> urwid.Widget:
     """The list on the left, what is marked on the right."""
     width, height = size
-    infos = scene.model.welcome.rules if scene.model.welcome is not None else ()
+    infos = scene.model.rules
     inner = min(width - 1, 110)
     margin = (width - inner) // 2
     words = "Rules of the race" if page.bot is None else f"Race {clean_name(page.bot)} at"

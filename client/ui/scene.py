@@ -7,12 +7,15 @@ from textwrap import wrap
 
 import urwid
 
-from client.model import Model
-from client.reading import clock_text, race_clock_ms
+from client.model import Model, RoomModel
+from client.reading import clock_text, race_clock_ms, search_sentence
+from client.replay import SPEEDS
 from client.ui.desk import Desk
 from client.ui.frame import Hands, Line, clip, lines_widget, spread, wrap_text
+from client.ui.reel import Reel
 from client.ui.theme import Theme
 from protocol.text import CHAT_LENGTH, clean_chat, clean_name
+from protocol.views import WatcherLine
 
 NOTICE_MS = 8000
 """How long a notice stands."""
@@ -39,8 +42,7 @@ def clean_long(text: str) -> str:
 
 def rules_name(model: Model, rules_id: str) -> str:
     """The name of a rule set, or its id when the server did not explain it."""
-    infos = model.welcome.rules if model.welcome is not None else ()
-    return clean_name(next((info.name for info in infos if info.id == rules_id), rules_id))
+    return clean_name(next((info.name for info in model.rules if info.id == rules_id), rules_id))
 
 
 def line_state(scene: Scene) -> Line:
@@ -53,6 +55,8 @@ def line_state(scene: Scene) -> Line:
         case "connecting":
             tries = f" ({link.attempt})" if link.attempt > 1 else ""
             return [("head bad", f" {glyphs.ring} connecting{tries} ")]
+        case "returning":
+            return [("head bad", f" {glyphs.ring} coming back ")]
         case "lost":
             wait = max((link.retry_at_ms or scene.now_ms) - scene.now_ms + 999, 0) // 1000
             return [("head bad", f" {glyphs.ring} no line, again in {wait} s ")]
@@ -60,9 +64,15 @@ def line_state(scene: Scene) -> Line:
             return [("head bad", f" {glyphs.cross} offline ")]
 
 
+def shown_room(scene: Scene) -> RoomModel | None:
+    """The room that one is in, or else the one that is watched."""
+    watch = scene.desk.watch
+    return scene.model.room or (watch.room if watch is not None else None)
+
+
 def clock_line(scene: Scene) -> Line:
     """The race's clock, or what is left until the start."""
-    room = scene.model.room
+    room = scene.model.finished or shown_room(scene)
     if room is None or room.started_at_ms is None:
         return []
     if room.phase == "over" and room.record is not None:
@@ -80,15 +90,36 @@ def clock_line(scene: Scene) -> Line:
 
 def head(scene: Scene, width: int) -> urwid.Widget:
     """The first row: where one is, the clock, the line."""
-    room = scene.model.room
+    if scene.desk.reel is not None:
+        return replay_head(scene, scene.desk.reel, width)
+    room = scene.model.finished or shown_room(scene)
     dot = f" {scene.theme.glyphs.middle} "
-    left: Line = [("head strong", " Carpet Race")]
+    left: Line = [("head strong", " Watching" if scene.model.room is None and scene.desk.watch is not None else " Carpet Race")]
     if room is not None:
         left.append(("head", f"{dot}{rules_name(scene.model, room.options.rules)}{dot}{clip(clean_name(room.code), 8)}"))
         if room.race > 1:
             left.append(("head", f"{dot}race {room.race}"))
+        if room.watchers:
+            left.append(("head", f"{dot}{room.watchers} watching"))
     clock = clock_line(scene)
     right = [*clock, ("head", "  "), *line_state(scene)] if clock else line_state(scene)
+    return lines_widget([spread(left, right, width, "head")], "head")
+
+
+def replay_head(scene: Scene, reel: Reel, width: int) -> urwid.Widget:
+    """The first row of a replay: which race it is, and where its head is and how fast it moves."""
+    record, now = reel.line.record, reel.at(scene.now_ms)
+    parts = [reel.line.rules.name, record.room, *([f"race {record.race}"] if record.race > 1 else [])]
+    parts += [f"pair {reel.pair + 1} of {len(reel.pairs)} (tab)"] if len(reel.pairs) > 1 else []
+    dot = f" {scene.theme.glyphs.middle} "
+    left: Line = [("head strong", " Replay"), ("head", "".join(f"{dot}{clip(clean_name(part), 20)}" for part in parts))]
+    speed = SPEEDS[now.speed]
+    pace = f"{scene.theme.glyphs.times}{speed}"
+    right: Line = [
+        ("head good" if now.running_since is not None else "head", f"{'playing' if now.running_since is not None else 'paused'} {pace}   "),
+        ("head strong", clock_text(now.t_ms)),
+        ("head", f" / {clock_text(reel.line.end_ms)} "),
+    ]
     return lines_widget([spread(left, right, width, "head")], "head")
 
 
@@ -103,6 +134,10 @@ def notice_lines(scene: Scene, width: int) -> list[Line]:
     if notice is not None and scene.now_ms - notice.at_ms < NOTICE_MS:
         role = "strong" if notice.kind == "info" else "bad"
         lines += [[(role, f" {text}")] for text in wrap_text(clean_chat(notice.text), width - 1)]
+    if scene.model.search is not None:
+        rules = scene.model.search.rules
+        sentence = search_sentence(scene.model.search, rules_name(scene.model, rules) if rules is not None else "", scene.now_ms)
+        lines += [[("title", f" {text}")] for text in wrap_text(sentence, width - 1)]
     if link.state != "connected":
         lines += [[("bad", f" {text}")] for text in wrap_text(link.reason, width - 1)]
     return lines
@@ -110,12 +145,13 @@ def notice_lines(scene: Scene, width: int) -> list[Line]:
 
 def chat_lines(scene: Scene, width: int, rows: int) -> list[Line]:
     """The last lines of chat, the newest at the bottom."""
-    room = scene.model.room
+    room = shown_room(scene)
     lines: list[Line] = []
     for line in room.chat[-rows:] if room is not None and rows > 0 else ():
-        own = room is not None and line.seat == room.seat
         name = clean_name(line.name)
-        lines.append([("own" if own else "other", f" {name}: "), ("felt", clip(clean_chat(line.text), max(width - len(name) - 4, 0)))])
+        own = room is not None and not isinstance(line, WatcherLine) and line.seat == room.seat
+        role = "title" if isinstance(line, WatcherLine) else "own" if own else "other"
+        lines.append([(role, f" {name}: "), ("felt", clip(clean_chat(line.text), max(width - len(name) - 4, 0)))])
     return lines
 
 

@@ -1,24 +1,21 @@
 """The talk with the server: the model as it grows, and the requests that go out, by themselves or for the player.
 
-Owns what follows from what: after a welcome the start that was asked for, after a missed event a join, at home the lobby. Must not
-know of keys, screens or urwid. Nothing here waits: `link.send` says at once whether there is a line.
+Owns what follows from what: after a welcome the start that was asked for, at home the lobby. That nothing is missed or lost on the way is
+the link's affair. Must not know of keys, screens or urwid. Nothing here waits: `link.send` says at once whether there is a line.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import assert_never
 
 from client.link import Connected, Link
-from client.model import Event, Model, MoveSent, Notice, ReadySent, reduce
-from client.ui.start import Start, StartBot, StartHome, StartJoin, StartOpen
-from protocol.client_messages import ClientMessage, FollowLobby, JoinRace, Move, OpenRace, Ready, Rematch
-from protocol.server_messages import Left, Room, Welcome
-from protocol.views import RaceOptions
-
-REPLY_LATE_MS = 2000
-"""A join that was asked for because an event was missed is asked for again after this long."""
+from client.model import Event, Model, MoveSent, ReadySent, reduce
+from client.resume import WATCH_REFERENCE
+from client.ui.start import Start, StartAlone, StartBot, StartHome, StartMatch
+from protocol.client_messages import ClientMessage, FollowLobby, Move, OpenRace, QuickMatch, Ready, Rematch, Unwatch, WatchRace
+from protocol.server_messages import Left, Room, Unwatched, Watched, Welcome
+from protocol.views import RaceOptions, SeriesOptions
 
 
 class Session:
@@ -30,8 +27,8 @@ class Session:
         self._start: Start | None = start
         self._nonce = nonce
         self._now_ms = now_ms
-        self._rejoined_at_ms: int | None = None
         self._following = False
+        self._watching = False
         self._ready_at_once = False
 
     def hear(self, event: Event) -> None:
@@ -46,53 +43,46 @@ class Session:
                 self._entered()
             case Left():
                 self._follow()
+            case Watched():
+                self._watching = True
+                if self._following:
+                    self._following = not self.send(FollowLobby(follow=False))
+            case Unwatched(reason=reason):
+                self._watching = reason == "none"
+                self._follow()
             case _:
                 pass
-        self.ask_again()
-
-    def ask_again(self) -> None:
-        """Ask for the events that were missed: at once, and again when the answer does not come. For every event and every tick."""
-        room = self.model.room
-        if room is None or not self.model.needs_rejoin:
-            self._rejoined_at_ms = None
-            return
-        now_ms = self._now_ms()
-        if self._rejoined_at_ms is None or now_ms - self._rejoined_at_ms >= REPLY_LATE_MS:
-            self._rejoined_at_ms = now_ms
-            self.send(JoinRace(code=room.code, version=room.version))
 
     def _welcomed(self, welcome: Welcome) -> None:
-        start, self._start = self._start, None
-        if welcome.room is not None:
-            # A seat is held already: the way on is back to it, whatever was asked for. After a reconnect the link has asked itself.
-            if self.model.room is None:
-                self.send(JoinRace(code=welcome.room))
-            return
-        if self.model.room is not None:
-            lost = Notice("warning", "The server has no seat for you in that race any more.", self._now_ms())
-            self.model = replace(self.model, room=None, notice=lost)
+        if welcome.room is not None or self._begin(self._start):
+            self._start = None  # where a seat is held already the link goes back to it, whatever was asked for
+        self._follow()
+
+    def _begin(self, start: Start | None) -> bool:
         match start:
-            case StartBot(bot=bot, deal=deal, rules=rules, winnable=winnable):
-                self.race_bot(bot, deal, rules=rules, winnable=winnable)
-            case StartOpen(options=options):
-                self.send(OpenRace(options=options))
-            case StartJoin(code=code):
-                self.send(JoinRace(code=code))
+            case StartBot(bot=bot, deal=deal, rules=rules, winnable=winnable, series=series):
+                return self.race_bot(bot, deal, rules=rules, winnable=winnable, series=series)
+            case StartMatch(rules=rules):
+                return self.seek(rules)
+            case StartAlone(deal=deal, rules=rules, winnable=winnable):
+                return self.race_alone(deal, rules=rules, winnable=winnable)
             case StartHome() | None:
-                pass
+                return True
             case _:
                 assert_never(start)
-        self._follow()
 
     def _entered(self) -> None:
         if self._following:
             self._following = not self.send(FollowLobby(follow=False))
+        if self._watching:
+            # Who has a seat looks at his own race.
+            self._watching = not self.send(Unwatch())
         at_once, self._ready_at_once = self._ready_at_once, False
         if at_once:
             self.ready()
 
     def _follow(self) -> None:
-        if self.model.room is None and not self._following:
+        if self.model.room is None and not self._watching and not self._following:
             self._following = self.send(FollowLobby())
 
     # ---- requests; each says whether it went out
@@ -101,18 +91,42 @@ class Session:
         """Send a request as it is."""
         return self._link.send(message)
 
-    def race_bot(self, bot: str, deal: str | None = None, *, rules: str, winnable: bool = False) -> bool:
+    def race_bot(
+        self, bot: str, deal: str | None = None, *, rules: str, winnable: bool = False, series: SeriesOptions | None = None
+    ) -> bool:
         """Open a race against a house bot and be ready as soon as there is a room."""
-        options = RaceOptions(rules=rules, bots=(bot,), public=False, deal=deal, winnable=winnable)
+        return self._race_at_once(
+            RaceOptions(rules=rules, bots=(bot,), public=False, deal=deal, winnable=winnable, series=series or SeriesOptions())
+        )
+
+    def race_alone(self, deal: str | None = None, *, rules: str, winnable: bool = False) -> bool:
+        """Open a race of one's own against the clock, likewise."""
+        return self._race_at_once(RaceOptions(rules=rules, seats=1, public=False, deal=deal, winnable=winnable))
+
+    def _race_at_once(self, options: RaceOptions) -> bool:
         self._ready_at_once = self.send(OpenRace(options=options))
         return self._ready_at_once
+
+    def watch(self, code: str | None) -> bool:
+        """Watch the race of a code, or the closest one and then the next."""
+        return self.send(WatchRace(code=code, ref=WATCH_REFERENCE))
+
+    def seek(self, rules: str | None = None) -> bool:
+        """Look for an opponent. rules: the id of a rule set, None for any."""
+        return self.send(QuickMatch(rules=rules))
+
+    def seek_no_more(self) -> bool:
+        """Look for no opponent any more."""
+        return self.send(QuickMatch(cancel=True))
 
     def ready(self) -> bool:
         """Ready, with a fresh nonce; nothing where that makes no sense."""
         room = self.model.room
         if room is None or room.phase != "waiting" or room.own is None or room.own.ready:
             return True
-        nonce = self._nonce()
+        held = self.model.evidence
+        # The second race of a swap is dealt by the nonces of the first, whatever is sent now.
+        nonce = held.nonce if held is not None and held.secret_of(room) else self._nonce()
         if not self.send(Ready(race=room.race, nonce=nonce)):
             return False
         self.model = reduce(self.model, ReadySent(nonce), self._now_ms())
@@ -129,8 +143,10 @@ class Session:
         return True
 
     def rematch(self) -> bool:
-        """Ask for another race between the same players, once."""
+        """Ask for another race between the same players, once; in a series, where the next race is open already, be ready for it."""
         room = self.model.room
+        if room is not None and room.phase == "waiting":
+            return self.ready()
         if room is None or room.own is None or room.own.again:
             return True
         sent = self.send(Rematch(race=room.race))

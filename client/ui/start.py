@@ -2,57 +2,61 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from client.ui.desk import UiSettings
 from protocol.record import Record
-from protocol.views import RaceOptions
+from protocol.views import SeriesOptions
 
 
 @dataclass(frozen=True, slots=True)
 class StartHome:
-    """The home screen."""
+    """The home screen, or the room that was entered before the first screen."""
 
 
 @dataclass(frozen=True, slots=True)
 class StartBot:
     """A race against a house bot, at once. deal: the shuffle's name, None for a random one; winnable: one that can be won.
 
-    rules: the id of a rule set.
+    rules: the id of a rule set. series: the series that it is the first race of.
     """
 
     bot: str
     deal: str | None = None
     rules: str = "carpet"
     winnable: bool = False
+    series: SeriesOptions = field(default_factory=SeriesOptions)
 
 
 @dataclass(frozen=True, slots=True)
-class StartOpen:
-    """The waiting room of a new race."""
+class StartAlone:
+    """A race against the clock, at once. deal, rules, winnable: as against a house bot."""
 
-    options: RaceOptions
+    deal: str | None = None
+    rules: str = "carpet"
+    winnable: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class StartJoin:
-    """The waiting room of a race with this code."""
+class StartMatch:
+    """The home screen, an opponent being looked for at once. rules: the id of a rule set, None for any."""
 
-    code: str
+    rules: str | None = None
 
 
-Start: TypeAlias = StartHome | StartBot | StartOpen | StartJoin
+Start: TypeAlias = StartHome | StartBot | StartAlone | StartMatch
 
 
 @dataclass(frozen=True, slots=True)
 class AppOutcome:
     """How the app ended. reason: the player quit, a signal came, or the terminal went away.
 
-    settings: as they are now, to be kept. code: the room in which a seat is still held, or None. record: of the last finished race.
+    settings: as they are now, to be kept. code: the room in which a seat is still held, or None. records: of the races
+    that were finished, in their order.
     """
 
     reason: Literal["quit", "signal", "terminal"]
     settings: UiSettings
     code: str | None = None
-    record: Record | None = None
+    records: tuple[Record, ...] = ()

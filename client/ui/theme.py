@@ -165,7 +165,8 @@ class Glyphs:
 
     playable, down, both: the card goes home; where there are two ways, up, down or either. moves: it goes elsewhere. takes: a held card
     goes there.
-    upper, lower: half blocks, by which a card ends in the middle of a row.
+    upper, lower: half blocks, by which a card ends in the middle of a row. levels: one of something, two, and so on.
+    passed, parting: on a time line, what lies behind its head, and where lines of play part.
     """
 
     suits: dict[str, str]
@@ -193,6 +194,9 @@ class Glyphs:
     dash: str
     times: str
     middle: str
+    levels: str
+    passed: str
+    parting: str
 
 
 UNICODE: Final = Glyphs(
@@ -221,6 +225,9 @@ UNICODE: Final = Glyphs(
     dash="\N{EN DASH}",
     times="\N{MULTIPLICATION SIGN}",
     middle="·",
+    levels="▃▅▇█",
+    passed="━",
+    parting="◆",
 )
 ASCII: Final = Glyphs(
     suits={"S": "S", "H": "H", "D": "D", "C": "C"},
@@ -248,6 +255,9 @@ ASCII: Final = Glyphs(
     dash="-",
     times="x",
     middle="-",
+    levels="123456789",
+    passed="=",
+    parting="X",
 )
 
 

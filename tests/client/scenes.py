@@ -14,15 +14,31 @@ from protocol.server_messages import (
     PlayerReady,
     PlayerView,
     Progress,
+    Ratings,
     Result,
     Room,
     Said,
+    Scored,
     Seated,
     Started,
+    WaitingMatch,
     Welcome,
 )
 from protocol.shuffle import shuffle
-from protocol.views import BotInfo, ChatLine, OpenRaceInfo, RaceOptions, SeatInfo, View
+from protocol.views import (
+    BotInfo,
+    ChatLine,
+    OpenRaceInfo,
+    RaceOptions,
+    RunningRaceInfo,
+    RunningSeatInfo,
+    SeatInfo,
+    SeatRating,
+    SeriesInfo,
+    SeriesOptions,
+    SeriesSeat,
+    View,
+)
 from server.rules.catalogue import RULE_SETS, describe
 
 SECRET = bytes(range(32))
@@ -40,15 +56,36 @@ BOTS = (
 
 
 def welcome(room: str | None = None) -> Welcome:
-    return Welcome(player="p1", name="Anna", token="t", software="carpet-race 0.1", rules=RULES, bots=BOTS, room=room)
+    return Welcome(player="p1", name="Anna", token="t", software="carpet-race 0.1", rules=RULES, bots=BOTS, room=room, rating=1138)
+
+
+def running() -> tuple[RunningRaceInfo, ...]:
+    def seat(name: str, home: int) -> RunningSeatInfo:
+        return RunningSeatInfo(name=name, bot=None, state="racing", home=home)
+
+    def race(code: str, rules: str, watchers: int, *seats: RunningSeatInfo) -> RunningRaceInfo:
+        return RunningRaceInfo(code=code, rules=rules, seats=seats, watchers=watchers, elapsed_ms=94_000, time_limit_s=600, delay_s=10)
+
+    return (
+        race("HKTRWM", "carpet", 12, seat("Émilie", 31), seat("Friðrik", 30)),
+        race("PLMNBV", "crazy-quilt", 0, seat("Guðrún", 12), seat("Hannes Maximilian", 40), seat("Ingo", 8)),
+    )
 
 
 def lobby() -> Lobby:
     races = (
-        OpenRaceInfo(code="ABCDEF", rules="carpet", names=("Benedikt",), seats=2, time_limit_s=600),
-        OpenRaceInfo(code="QWERTZ", rules="carpet-free", names=("Clara", "Dan"), seats=4, time_limit_s=300),
+        OpenRaceInfo(code="ABCDEF", rules="carpet", names=("Benedikt",), seats=2, time_limit_s=600, rated=True, ratings=(1204,)),
+        OpenRaceInfo(code="QWERTZ", rules="carpet-free", names=("Clara", "Dan"), seats=4, time_limit_s=300, ratings=(988, None)),
     )
-    return Lobby(players=("Anna", "Benedikt", "Clara", "Dan"), players_here=4, races=races, races_open=2, races_running=7)
+    return Lobby(
+        players=("Anna", "Benedikt", "Clara", "Dan"),
+        players_here=4,
+        races=races,
+        races_open=2,
+        races_running=7,
+        ratings=(1138, 1204, 988, None),
+        running=running(),
+    )
 
 
 def order() -> list[str]:
@@ -142,6 +179,11 @@ def reduced(model: Model, *events: Event, now_ms: int = 1000) -> Model:
 
 def at_home() -> Model:
     return reduced(Model(), Connected("ws://localhost:4040", "carpet.v1.msgpack"), RoundTrip(23), welcome(), lobby())
+
+
+def looking(rules: str | None = None) -> Model:
+    """At home, an opponent being looked for since -6,000 ms."""
+    return reduced(at_home(), WaitingMatch(rules=rules, waited_ms=7_000, window=150, waiting=3))
 
 
 def waiting(seats: int = 2) -> Model:
@@ -268,3 +310,36 @@ def record() -> Record:
 
 def over() -> Model:
     return reduced(racing(), Result(version=11, record=record()), now_ms=144_000)
+
+
+def standing(points: tuple[int, int], raced: int, **fields: object) -> SeriesInfo:
+    """A series of Anna and Benedikt after so many races; best of 5 by default."""
+    homes = fields.pop("homes", (48 * raced, 33 * raced))
+    gone = fields.pop("gone", None)
+    names = ("Anna", "Benedikt") if raced else ("", "")
+    places = (2, 1) if points[1] > points[0] or gone == 0 else (1, 2)
+    seats = tuple(
+        SeriesSeat(name=names[number], points=points[number], home=homes[number], place=places[number], gone=gone == number)  # type: ignore[index]
+        for number in (0, 1)
+    )
+    values: dict[str, object] = {"format": "best-of", "races": 5, "raced": raced, "over": False, "seats": seats}
+    return SeriesInfo(**(values | fields))  # type: ignore[arg-type]
+
+
+def next_race(version: int, series: SeriesInfo, **fields: object) -> Room:
+    """The snapshot with which the next race of a series comes."""
+    both = (seat(0, "Anna"), seat(1, "Benedikt"))
+    options = RaceOptions(series=SeriesOptions(format=series.format, races=series.races))
+    return room(version=version, **({"race": 2, "seats": both, "series": series, "options": options} | fields))  # type: ignore[arg-type]
+
+
+def between() -> Model:
+    """The first race of a best of 5 is over, and the second one is open."""
+    score = standing((1, 0), 1)
+    return reduced(over(), Scored(version=12, series=score, record=None), next_race(13, score), now_ms=144_000)
+
+
+def rated_over() -> Model:
+    """The same, and the race has changed ratings."""
+    ratings = Ratings(version=12, seats=(SeatRating(before=1138, after=1241), SeatRating(before=1204, after=1122)))
+    return reduced(over(), ratings, now_ms=144_100)

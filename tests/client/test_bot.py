@@ -8,6 +8,7 @@ from trio.testing import MockClock
 
 from client.bot import BotFailed, run_bot
 from client.policies import POLICIES
+from client.unanswered import FIRST_NUMBER
 from protocol import server_messages as said
 from protocol.client_messages import JoinRace, LeaveRace, Move, OpenRace, Ready, Stop
 from protocol.errors import ERRORS, CloseCode, ErrorCode
@@ -71,7 +72,7 @@ async def test_it_plays_a_race_from_open_to_result(autojump_clock: MockClock, nu
         await line.say(played(4, 1, SECOND))
         assert await line.heard() == Move(race=1, seat=0, ply=1, move="s", ref=3)
         await line.say(played(5, 2, view(), "stalled"), Result(version=6, record=RECORD))
-        assert await line.heard() == LeaveRace()
+        assert await line.heard() == LeaveRace(ref=FIRST_NUMBER)
 
     async with FakeServer.running() as server:
         nursery.start_soon(serve)

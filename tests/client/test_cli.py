@@ -14,7 +14,25 @@ from client import cli
 from client.failure import Failure
 from client.server_process import server_environment
 
-COMMANDS = ["play", "host", "join", "home", "demo", "verify", "review"]
+COMMANDS = [
+    "play",
+    "host",
+    "join",
+    "watch",
+    "match",
+    "home",
+    "demo",
+    "verify",
+    "review",
+    "replay",
+    "best",
+    "whoami",
+    "rename",
+    "history",
+    "export",
+    "ladder",
+    "races",
+]
 
 
 class Ran:
@@ -83,6 +101,8 @@ def test_help_shows_defaults(capsys: pytest.CaptureFixture[str], option: str, de
         (["join", "carpet.example", "ABC\x1b[31m"], "is not the code of a race"),
         (["join", "http://carpet.example", "ABCDEF"], "write ws:// instead"),
         (["home", ""], "is missing"),
+        (["match", "carpet.example", "--rules", ""], "--rules does not fit"),
+        (["races", "http://carpet.example"], "write ws:// instead"),
         (["host", "carpet.example:port"], "the port is a number"),
         (["host", "carpet.example", "--seats", "9"], "--seats"),
         (["host", "carpet.example", "--seats", "two"], "--seats"),
@@ -93,6 +113,12 @@ def test_help_shows_defaults(capsys: pytest.CaptureFixture[str], option: str, de
         (["demo", "--rules", ""], "--rules does not fit"),
         (["play", "--rules", "x" * 33], "--rules does not fit"),
         (["play", "--four-colour", "--colour-blind"], "choose one"),
+        (["whoami", "http://carpet.example"], "write ws:// instead"),
+        (["whoami", "--name", "anna"], "--name goes with the URL"),
+        (["rename", "carpet.example"], "NAME"),
+        (["rename", "carpet.example", "\x1b[31m"], "Nothing printable is left"),
+        (["identity", "export", "-", "--server", "http://carpet.example"], "write ws:// instead"),
+        (["identity", "import"], "FILE"),
     ],
 )
 def test_what_is_typed_wrong_is_one_sentence_and_status_2(capsys: pytest.CaptureFixture[str], arguments: list[str], says: str) -> None:
@@ -115,6 +141,7 @@ def test_a_command_nobody_knows_is_answered_with_one_like_it_and_the_help(capsys
         ["join", "carpet.example", "ABCDEF"],
         ["join", "carpet.example", "abc-d ef"],
         ["home", "carpet.example"],
+        ["match", "carpet.example", "--rules", "colorado"],
     ],
     ids=lambda arguments: " ".join(arguments),
 )

@@ -3,6 +3,7 @@ takes the clock from a test's own arguments, so each asks for it); the first-fai
 
 from __future__ import annotations
 
+import itertools
 import random
 import socket
 import ssl
@@ -11,19 +12,23 @@ from collections.abc import AsyncIterator
 import pytest
 import trio
 import trustme
+from msgspec.structs import replace
 from trio.testing import MockClock, memory_stream_pair
 
 from client.endings import EntryRefused, LinkError, NotCarpetServer, NotTrusted, OtherVersion, Unreachable
 from client.identity import Identity
-from client.link import Connected, Connecting, Link, Lost, RoundTrip
-from client.net import ENTRY_REFERENCE, LONGEST_PAUSE, OUTBOX, open_link
-from client.resume import REJOIN_REFERENCE
+from client.line import FRAMES, OUTBOX, LineTimes
+from client.link import Back, Connected, Connecting, Link, Lost, RoundTrip
+from client.net import ENTRY_REFERENCE, EVENTS, LONGEST_PAUSE, open_link
+from client.resume import NO_SEAT, REJOIN_REFERENCE, WATCH_REFERENCE
+from client.unanswered import FIRST_NUMBER, Request
 from protocol import server_messages as said
-from protocol.client_messages import FollowLobby, Hello, JoinRace, LeaveRace, Say
+from protocol.client_messages import FollowLobby, Hello, JoinRace, LeaveRace, Move, OpenRace, QuickMatch, Say, WatchRace, WhoAmI
 from protocol.codec import JSON, MSGPACK
 from protocol.errors import ERRORS, CloseCode, ErrorCode
-from protocol.server_messages import Hidden, Left, Room, Started, Welcome
-from tests.client.fake_server import FakeServer, Line, room
+from protocol.server_messages import CurrentView, Hidden, Left, PlayerView, Room, Said, Started, WaitingMatch, WaitingOver, Welcome, YouAre
+from protocol.views import ChatLine, RaceOptions
+from tests.client.fake_server import FakeServer, Line, room, seat, view, welcome
 
 URL = "ws://carpet.example:7777"
 ANNA = Identity("anna")
@@ -43,8 +48,24 @@ async def next_of(link: Link, *kinds: type) -> object:
             return event
 
 
+VIEW = view("a1", "s")
+CURRENT = CurrentView(race=1, seat=0, ply=0, state="racing", elapsed_ms=0, view=VIEW)
+MOVE = Move(race=1, seat=0, ply=0, move="a1")
+
+
+def race(version: int = 3, ply: int = 0, **fields: object) -> Room:
+    """A snapshot of a race with cards on the table."""
+    seats = (seat(0, "anna", state="racing", ply=ply), seat(1, "bert", state="racing"))
+    return room(**{"version": version, "phase": "racing", "view": VIEW, "seats": seats, **fields})  # type: ignore[arg-type]
+
+
 def refusal(code: ErrorCode, ref: int) -> said.Error:
     return said.Error(code=code, fault=ERRORS[code].fault, message=ERRORS[code].sentence, path="", ref=ref)
+
+
+def numbered(request: Request, place: int = 1) -> Request:
+    """The request as it goes out, as the one in this place of all that a link was asked to send."""
+    return replace(request, ref=FIRST_NUMBER + place - 1)
 
 
 # ---- hello, messages, goodbye
@@ -67,7 +88,7 @@ async def test_messages_go_both_ways_in_either_encoding(autojump_clock: MockCloc
         line = await server.line()
         await line.greet()
         assert link.send(Say(text="hej"))
-        assert await line.heard() == Say(text="hej")
+        assert await line.heard() == numbered(Say(text="hej"))
         await line.say(room())
         assert await next_of(link, Room) == room()
 
@@ -78,13 +99,36 @@ async def test_a_new_token_is_handed_over_to_be_kept_and_a_known_one_is_not(auto
         line = await server.line()
         await line.greet(token="fresh")
         await next_of(link, Welcome)
-        assert kept == [Identity("anna", "fresh")]
+        assert kept == [Identity("anna", "fresh", "p1")]
         await line.cut()
         line = await server.line()
         hello = await line.greet(token="fresh")
         assert hello.token == "fresh"
         await next_of(link, Welcome)
         assert len(kept) == 1
+
+
+async def test_the_name_that_the_server_gives_is_handed_over_with_a_known_token_too(autojump_clock: MockClock, server: FakeServer) -> None:
+    kept: list[Identity] = []
+    async with open_link(URL, Identity("anna", "known"), keep=kept.append, dial=server.dial) as link:
+        line = await server.line()
+        await line.heard()
+        await line.say(welcome(name="Anna 2\x1b[31m", token="known"))
+        await next_of(link, Welcome)
+        assert kept == [Identity("Anna 2", "known", "p1")]
+        await line.say(YouAre(player="p2", name="Somebody else", ref=0), YouAre(player="p1", name="Berta", ref=0))
+        assert [await next_of(link, YouAre) for _ in range(2)][-1] == YouAre(player="p1", name="Berta", ref=0)
+        assert kept[1:] == [Identity("Berta", "known", "p1")]
+        await line.cut()
+        hello = await (await server.line()).greet(token="known")
+        assert hello.name == "Berta"
+
+
+async def test_a_link_without_an_identity_says_no_hello(autojump_clock: MockClock, server: FakeServer) -> None:
+    async with open_link(URL, None, dial=server.dial) as link:
+        line = await server.line()
+        assert link.send(WhoAmI(token="t"))
+        assert await line.heard() == WhoAmI(token="t")
 
 
 async def test_a_token_the_server_has_forgotten_is_dropped_and_hello_said_again(autojump_clock: MockClock, server: FakeServer) -> None:
@@ -104,7 +148,7 @@ async def test_what_was_sent_last_goes_out_before_the_goodbye(autojump_clock: Mo
         await line.greet()
         await next_of(link, Welcome)
         link.send(LeaveRace())
-    assert await line.heard() == LeaveRace()
+    assert await line.heard() == numbered(LeaveRace())
     await line.ws.wait_closed()
     assert line.ws.close_code == 1000
 
@@ -247,7 +291,7 @@ async def test_a_lost_line_is_tried_again_at_once_and_the_room_joined_from_the_l
     async with open_link(URL, ANNA, dial=server.dial) as link:
         line = await server.line()
         await line.greet(token="t")
-        await line.say(room(version=4), Started(version=5))
+        await line.say(race(version=4), Started(version=5))
         await next_of(link, Started)
         await line.cut()
         assert await next_of(link, Lost) == Lost("The connection to the server was lost.", 0)
@@ -256,8 +300,9 @@ async def test_a_lost_line_is_tried_again_at_once_and_the_room_joined_from_the_l
         line = await server.line()
         assert (await line.greet(token="t", room="ABCDEF")).token == "t"
         assert await line.heard() == JoinRace(code="ABCDEF", version=5, ref=REJOIN_REFERENCE)
-        await line.say(Hidden(version=6))
+        await line.say(Hidden(version=6), CURRENT)
         assert await next_of(link, Hidden) == Hidden(version=6)
+        assert [await link.events.receive(), await link.events.receive()] == [CURRENT, Back()]
 
 
 async def test_pauses_between_tries_grow_with_full_jitter_up_to_ten_seconds(autojump_clock: MockClock, server: FakeServer) -> None:
@@ -389,7 +434,7 @@ async def test_another_version_of_the_wire_after_a_restart_is_final(autojump_clo
 async def in_room(server: FakeServer, link: Link, version: int = 3) -> Line:
     line = await server.line()
     await line.greet()
-    await line.say(room(version=version))
+    await line.say(race(version=version))
     await next_of(link, Room)
     return line
 
@@ -402,7 +447,7 @@ async def test_a_missed_event_makes_the_link_join_again_once_and_the_app_sees_no
         await line.say(*(Hidden(version=version) for version in (4, 5, 6, 7)))
         assert [await next_of(link, Hidden) for _ in range(4)] == [Hidden(version=version) for version in (4, 5, 6, 7)]
         link.send(LeaveRace())
-        assert await line.heard() == LeaveRace()  # and no second join before it
+        assert await line.heard() == numbered(LeaveRace())  # and no second join before it
 
 
 async def test_repeated_events_are_passed_on_once(autojump_clock: MockClock, server: FakeServer) -> None:
@@ -421,7 +466,8 @@ async def test_a_room_that_is_gone_on_return_is_told_as_left(autojump_clock: Moc
         await line.heard()
         await line.say(refusal(ErrorCode.NO_SUCH_ROOM, REJOIN_REFERENCE))
         assert isinstance(await next_of(link, said.Error), said.Error)
-        assert await next_of(link, Left) == Left(code="ABCDEF", reason="closed")
+        assert await next_of(link, Left) == Left(code="ABCDEF", reason=NO_SEAT)
+        assert await link.events.receive() == Back()
 
 
 async def test_a_seat_that_is_lost_on_return_is_told_as_left_behind_the_welcome(autojump_clock: MockClock, server: FakeServer) -> None:
@@ -430,7 +476,8 @@ async def test_a_seat_that_is_lost_on_return_is_told_as_left_behind_the_welcome(
         await line.cut()
         await (await server.line()).greet(room=None)
         assert isinstance(await next_of(link, Welcome, Left), Welcome)
-        assert await next_of(link, Left) == Left(code="ABCDEF", reason="closed")
+        assert await next_of(link, Left) == Left(code="ABCDEF", reason=NO_SEAT)
+        assert await link.events.receive() == Back()
 
 
 async def test_a_busy_server_is_asked_again_a_second_later(autojump_clock: MockClock, server: FakeServer) -> None:
@@ -457,6 +504,268 @@ async def test_a_room_that_was_left_is_not_joined_again(autojump_clock: MockCloc
         await next_of(link, Welcome)
         link.send(FollowLobby())
         assert await line.heard() == FollowLobby()
+
+
+# ---- nothing lost and nothing doubled
+
+
+async def back_in_line(server: FakeServer, link: Link, line: Line, *, asked: JoinRace) -> Line:
+    """The line is cut; the next one, on which the join has been heard."""
+    await line.cut()
+    line = await server.line()
+    await line.greet(room="ABCDEF")
+    assert await line.heard() == asked
+    return line
+
+
+AGAIN = JoinRace(code="ABCDEF", version=3, ref=REJOIN_REFERENCE)
+
+
+async def test_a_move_the_lost_line_has_swallowed_is_sent_again_behind_the_answer_to_the_join(
+    autojump_clock: MockClock, server: FakeServer
+) -> None:
+    async with open_link(URL, ANNA, dial=server.dial) as link:
+        line = await in_room(server, link)
+        assert link.send(MOVE)
+        assert await line.heard() == numbered(MOVE)
+        line = await back_in_line(server, link, line, asked=AGAIN)
+        await line.say(Hidden(version=4))
+        with trio.move_on_after(0.5):
+            raise AssertionError(await line.heard())
+        await line.say(CURRENT)
+        with trio.fail_after(30):
+            assert await line.heard() == numbered(MOVE)
+        await next_of(link, Back)
+        link.send(Say(text="here I am"))
+        assert await line.heard() == numbered(Say(text="here I am"), 2), "and not the move once more"
+
+
+@pytest.mark.parametrize("told", ["view", "current-view", "room"])
+async def test_a_move_that_was_heard_before_the_line_was_lost_is_not_sent_again(
+    autojump_clock: MockClock, server: FakeServer, told: str
+) -> None:
+    answers: dict[str, tuple[said.ServerMessage, ...]] = {
+        "view": (
+            PlayerView(version=4, seat=0, ply=1, move="a1", state="racing", elapsed_ms=5, view=VIEW),
+            CurrentView(race=1, seat=0, ply=1, state="racing", elapsed_ms=5, view=VIEW),
+        ),
+        "current-view": (CurrentView(race=1, seat=0, ply=1, state="racing", elapsed_ms=5, view=VIEW),),
+        "room": (race(version=900, ply=1),),
+    }
+    async with open_link(URL, ANNA, dial=server.dial) as link:
+        line = await in_room(server, link)
+        link.send(MOVE)
+        await line.heard()
+        line = await back_in_line(server, link, line, asked=AGAIN)
+        await line.say(*answers[told])
+        await next_of(link, Back)
+        link.send(Say(text="here I am"))
+        assert await line.heard() == numbered(Say(text="here I am"), 2)
+
+
+async def test_a_line_of_talk_is_said_again_only_where_it_was_not_heard(autojump_clock: MockClock, server: FakeServer) -> None:
+    async with open_link(URL, ANNA, dial=server.dial) as link:
+        line = await in_room(server, link)
+        link.send(Say(text="one"))
+        link.send(Say(text="two"))
+        line = await back_in_line(server, link, line, asked=AGAIN)
+        await line.say(Said(version=4, line=ChatLine(seat=0, name="anna", text="one")), CURRENT)
+        assert await line.heard() == numbered(Say(text="two"), 2)
+        await next_of(link, Back)
+        link.send(LeaveRace())
+        assert await line.heard() == numbered(LeaveRace(), 3)
+
+
+async def test_where_something_was_dropped_unread_all_that_is_unanswered_is_said_again(
+    autojump_clock: MockClock, server: FakeServer
+) -> None:
+    async with open_link(URL, ANNA, dial=server.dial) as link:
+        line = await in_room(server, link)
+        link.send(MOVE)
+        link.send(Say(text="dropped"))
+        await line.say(refusal(ErrorCode.TOO_FAST, 0))
+        assert await next_of(link, said.Error) == refusal(ErrorCode.TOO_FAST, 0)
+        line = await back_in_line(server, link, line, asked=AGAIN)
+        await line.say(CURRENT)
+        assert [await line.heard(), await line.heard()] == [numbered(MOVE), numbered(Say(text="dropped"), 2)]
+
+
+async def test_until_the_room_is_reached_again_nothing_is_taken_for_it(autojump_clock: MockClock, server: FakeServer) -> None:
+    async with open_link(URL, ANNA, dial=server.dial) as link:
+        line = await in_room(server, link)
+        line = await back_in_line(server, link, line, asked=AGAIN)
+        assert not link.send(MOVE)
+        await line.say(race(version=900))
+        await next_of(link, Back)
+        assert link.send(MOVE)
+        assert await line.heard() == numbered(MOVE)
+
+
+async def test_a_race_that_was_asked_for_into_a_dying_line_is_asked_for_again(autojump_clock: MockClock, server: FakeServer) -> None:
+    wanted = OpenRace(options=RaceOptions())
+    async with open_link(URL, ANNA, dial=server.dial) as link:
+        line = await server.line()
+        await line.greet()
+        await next_of(link, Welcome)
+        link.send(wanted)
+        await line.cut()
+        line = await server.line()
+        await line.greet()
+        assert await line.heard() == numbered(wanted)
+
+
+@pytest.mark.parametrize("cancelled", [False, True])
+async def test_the_search_for_an_opponent_goes_on_by_the_next_line_unless_its_end_was_asked_for(
+    autojump_clock: MockClock, server: FakeServer, cancelled: bool
+) -> None:
+    async with open_link(URL, ANNA, dial=server.dial) as link:
+        line = await server.line()
+        await line.greet()
+        await next_of(link, Welcome)
+        link.send(QuickMatch(rules="colorado"))
+        assert await line.heard() == numbered(QuickMatch(rules="colorado"))
+        await line.say(WaitingMatch(rules="colorado", waited_ms=0, window=100, waiting=1))
+        await next_of(link, WaitingMatch)
+        if cancelled:
+            link.send(QuickMatch(cancel=True))
+            await line.heard()
+        await line.cut()
+        line = await server.line()
+        await line.greet()
+        assert await line.heard() == QuickMatch(rules="colorado")
+        if cancelled:
+            assert await line.heard() == numbered(QuickMatch(cancel=True), 2), "the last word counts"
+        await next_of(link, Back)
+        await line.say(WaitingOver(reason="cancelled"))
+        await next_of(link, WaitingOver)
+        link.send(LeaveRace())
+        assert await line.heard() == numbered(LeaveRace(), 3 if cancelled else 2)
+
+
+async def test_what_another_player_has_asked_for_is_not_said_by_the_next(autojump_clock: MockClock, server: FakeServer) -> None:
+    async with open_link(URL, ANNA, dial=server.dial) as link:
+        line = await in_room(server, link)
+        link.send(MOVE)
+        await line.cut()
+        line = await server.line()
+        hello = await line.heard()
+        await line.say(refusal(ErrorCode.UNKNOWN_TOKEN, hello.ref))
+        await line.greet(token="another")
+        assert await next_of(link, Left) == Left(code="ABCDEF", reason=NO_SEAT)
+        link.send(FollowLobby())
+        assert await line.heard() == FollowLobby()
+
+
+async def test_a_seat_held_from_before_is_gone_back_to_by_the_link(autojump_clock: MockClock, server: FakeServer) -> None:
+    async with open_link(URL, ANNA, dial=server.dial) as link:
+        line = await server.line()
+        await line.greet(room="ABCDEF")
+        assert await line.heard() == JoinRace(code="ABCDEF", version=0, ref=REJOIN_REFERENCE)
+        await line.say(race())
+        assert await next_of(link, Room) == race()
+
+
+async def test_entered_waits_for_the_race_to_watch_and_a_seat_elsewhere_is_no_answer(
+    autojump_clock: MockClock, server: FakeServer, nursery: trio.Nursery
+) -> None:
+    async def be_asked() -> None:
+        line = await server.line()
+        await line.greet(room="ABCDEF")
+        assert await line.heard() == JoinRace(code="ABCDEF", version=0, ref=REJOIN_REFERENCE)
+        await line.say(room())
+        assert await line.heard() == WatchRace(code="OTHERS", ref=ENTRY_REFERENCE)
+        await trio.sleep(1)
+        await line.say(refusal(ErrorCode.OWN_RACE, ENTRY_REFERENCE))
+
+    nursery.start_soon(be_asked)
+    async with open_link(URL, ANNA, dial=server.dial) as link:
+        with pytest.raises(EntryRefused, match="You have a part in that race"):
+            await link.entered(WatchRace(code="OTHERS"))
+
+
+async def test_a_watcher_comes_back_to_the_race_by_himself(autojump_clock: MockClock, server: FakeServer) -> None:
+    watched = said.Watched(room=room(code="OTHERS", seat=None), boards=(), watchers=1, lines=(), closest=False)
+    async with open_link(URL, ANNA, dial=server.dial) as link:
+        line = await server.line()
+        await line.greet()
+        await next_of(link, Welcome)
+        assert link.send(WatchRace(code="OTHERS"))
+        assert link.send(Say(text="Hello", code="OTHERS"))
+        assert await line.heard() == WatchRace(code="OTHERS")
+        await line.say(watched)
+        await next_of(link, said.Watched)
+        await line.cut()
+        line = await server.line()
+        await line.greet()
+        assert await line.heard() == WatchRace(code="OTHERS", ref=WATCH_REFERENCE)
+        # Not answered: asked for again, and nothing else can be said to those who watch.
+        assert not link.send(Say(text="Hello", code="OTHERS"))
+        assert await line.heard() == WatchRace(code="OTHERS", ref=WATCH_REFERENCE)
+        await line.say(watched)
+        assert await next_of(link, said.Watched, Back) == watched
+        await next_of(link, Back)
+        assert link.send(Say(text="Hello", code="OTHERS"))
+        assert await line.heard() == numbered(Say(text="Hello", code="OTHERS"), 2)
+
+
+async def test_a_join_that_is_not_answered_is_asked_for_again_less_and_less_often(autojump_clock: MockClock, server: FakeServer) -> None:
+    async with open_link(URL, ANNA, dial=server.dial) as link:
+        line = await in_room(server, link)
+        line = await back_in_line(server, link, line, asked=AGAIN)
+        asked = [trio.current_time()]
+        for _ in range(6):
+            assert await line.heard() == AGAIN
+            asked.append(trio.current_time())
+        assert [later - earlier for earlier, later in itertools.pairwise(asked)] == pytest.approx([1, 2, 4, 8, 10, 10])
+        await line.say(CURRENT)
+        await next_of(link, Back)
+        with trio.move_on_after(60):
+            raise AssertionError(await line.heard())
+
+
+# ---- asleep
+
+
+async def test_a_machine_that_was_asleep_blames_nobody(mock_clock: MockClock, server: FakeServer) -> None:
+    async with open_link(URL, ANNA, dial=server.dial) as link:
+        line = await server.line()
+        await line.greet()
+        await next_of(link, RoundTrip)
+        # The peer hears one more ping, and the next one only when this machine has slept.
+        line.ws.pause_reading()
+        for _ in range(2):
+            mock_clock.jump(2.5)
+            await trio.testing.wait_all_tasks_blocked()
+        mock_clock.jump(20)
+        await trio.testing.wait_all_tasks_blocked()
+        line.ws.resume_reading()
+        await line.say(room())
+        assert isinstance(await next_of(link, Room, Lost), Room)
+        assert isinstance(await next_of(link, RoundTrip, Lost), RoundTrip)
+
+
+@pytest.mark.parametrize("ends", ["cut", "goodbye"])
+async def test_a_line_that_ends_while_nobody_hears_what_it_brought_has_ended(
+    autojump_clock: MockClock, server: FakeServer, ends: str
+) -> None:
+    async with open_link(URL, ANNA, dial=server.dial, times=LineTimes(ping_s=0.5)) as link:
+        line = await server.line()
+        await line.greet()
+        await next_of(link, Welcome)
+        # More than is kept for the app and of the line together: the line is not read any more.
+        for version in range(1, EVENTS + 3 * FRAMES):
+            await line.say(Hidden(version=version))
+        if ends == "cut":
+            await line.cut()
+        else:
+            await line.close(1012)
+        await trio.sleep(30)
+        with trio.fail_after(30):
+            lost = await next_of(link, Lost)
+            assert isinstance(lost, Lost)
+            assert lost.retry_in_ms is not None
+            await (await server.line()).greet()
+            assert isinstance(await next_of(link, Welcome), Welcome)
 
 
 # ---- first connections that fail

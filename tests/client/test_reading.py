@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any, get_args
+
 import pytest
 from msgspec.structs import replace as changed
 
 from client import reading
 from client.model import RoomModel
-from protocol.server_messages import Progress
+from protocol.server_messages import Progress, WaitingMatch, WaitingOver
+from protocol.views import RaceOptions, SeriesOptions, Unrated
 from tests.client import scenes, tables
 
 
@@ -41,6 +44,26 @@ def test_the_bell_rings_at_the_start_and_for_the_last_ten_cards_once() -> None:
     assert not reading.bell_due(None, nearer, scenes.RULES)
 
 
+def test_it_rings_for_an_opponent_who_was_found_and_not_for_a_race_of_ones_own() -> None:
+    looking = scenes.looking()
+    assert reading.is_found(looking, scenes.reduced(looking, scenes.room()))
+    assert not reading.is_found(scenes.at_home(), scenes.waiting())
+    given_up = scenes.reduced(looking, WaitingOver(reason="elsewhere"))
+    assert not reading.is_found(given_up, scenes.reduced(given_up, scenes.room()))
+    assert not reading.is_found(scenes.waiting(), scenes.reduced(scenes.waiting(), scenes.room()))
+
+
+def test_the_search_for_an_opponent_in_words() -> None:
+    search = scenes.looking().search
+    assert search is not None
+    assert reading.search_sentence(search, "", 14_000) == "Looking for an opponent within 150 points (3 waiting, 0:20); esc stops."
+    last = scenes.reduced(scenes.at_home(), WaitingMatch(rules="carpet", waited_ms=61_000, window=None, waiting=1)).search
+    assert last is not None
+    assert reading.search_sentence(last, "Carpet", 1000) == (
+        "Looking for an opponent with any rating at Carpet (1 waiting, 1:01); esc stops."
+    )
+
+
 def test_of_two_decks_the_last_ten_cards_begin_at_94() -> None:
     view = tables.view_after("colorado", 30)
     before = tables.racing_at("colorado", view)
@@ -53,3 +76,24 @@ def test_of_two_decks_the_last_ten_cards_begin_at_94() -> None:
     assert reading.bell_due(before.room, at(94), scenes.RULES)
     assert before.room is not None
     assert reading.deck_size(scenes.RULES, before.room.options) == 104
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({}, "Rated"),
+        ({"seats": 8, "winnable": True}, "Rated"),
+        ({"rated": False, "bots": ("Steady",)}, "Not rated: its host chose so"),
+        ({"seats": 1}, "Not rated: there is one seat"),
+        ({"seats": 3, "bots": ("Steady",)}, "Not rated: a house bot takes part"),
+        ({"deal": "tuesday"}, "Not rated: its deal has a name"),
+        ({"series": SeriesOptions(format="swap")}, "Not rated: its seats play different shuffles"),
+        ({"delay_s": 9}, "Not rated: boards are shown after less than 10 s"),
+    ],
+)
+def test_whether_a_race_counts_and_why_not(options: dict[str, Any], sentence: str) -> None:
+    assert reading.rated_sentence(RaceOptions(**options)) == sentence
+
+
+def test_every_reason_for_which_a_race_does_not_count_has_words() -> None:
+    assert tuple(reading.UNRATED) == get_args(Unrated)

@@ -11,7 +11,8 @@ from trio.testing import wait_all_tasks_blocked
 from urwid.testing import ScriptedScreen
 
 from client.link import Connected, LinkEvent
-from client.ui.app import Reviewer, run_app
+from client.replay import TimeLine
+from client.ui.app import Replayer, Reviewer, run_app
 from client.ui.desk import UiSettings
 from client.ui.start import AppOutcome, Start, StartHome
 from protocol.client_messages import ClientMessage
@@ -110,14 +111,30 @@ async def no_reviewer(record: Record, seat: int) -> tuple[str, ...]:
     raise AssertionError("nobody has asked for a review")
 
 
+async def no_replayer(record: Record) -> TimeLine:
+    raise AssertionError("nobody has asked for a replay")
+
+
 @asynccontextmanager
 async def running(
-    start: Start = HOME, *, settings: UiSettings = DEFAULTS, size: tuple[int, int] = (80, 24), reviewer: Reviewer = no_reviewer
+    start: Start = HOME,
+    *,
+    settings: UiSettings = DEFAULTS,
+    size: tuple[int, int] = (80, 24),
+    reviewer: Reviewer = no_reviewer,
+    replayer: Replayer = no_replayer,
 ) -> AsyncIterator[Run]:
     run = Run(FakeLink(), HandScreen(size))
 
     async def app() -> None:
-        run.outcome = await run_app(run.link, settings=settings, start=start, screen=run.screen, reviewer=reviewer)  # type: ignore[arg-type]
+        run.outcome = await run_app(
+            run.link,  # type: ignore[arg-type]
+            settings=settings,
+            start=start,
+            screen=run.screen,
+            reviewer=reviewer,
+            replayer=replayer,
+        )
 
     async with trio.open_nursery() as nursery:
         nursery.start_soon(app)

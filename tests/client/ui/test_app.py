@@ -7,13 +7,16 @@ from collections.abc import Awaitable, Callable
 import pytest
 import trio
 import trio.testing
+from msgspec.structs import replace as changed
 
-from client.link import Connecting, Lost, RoundTrip
-from client.ui.desk import UiSettings
-from client.ui.start import AppOutcome, Start, StartBot, StartJoin, StartOpen
-from protocol.client_messages import FollowLobby, JoinRace, LeaveRace, Move, OpenRace, Ready, Rematch, Resign, Say, Stop
+from client.link import Back, Connecting, Lost, RoundTrip
+from client.resume import NO_SEAT
+from client.ui.app import App
+from client.ui.desk import DEAL_LINE, OPEN_LINE, SERIES_LINE, UiSettings
+from client.ui.start import AppOutcome, StartBot, StartMatch
+from protocol.client_messages import FollowLobby, JoinRace, LeaveRace, Move, OpenRace, QuickMatch, Ready, Rematch, Resign, Say, Stop
 from protocol.errors import ERRORS, ErrorCode
-from protocol.record import Record
+from protocol.record import Record, sealed
 from protocol.server_messages import (
     Countdown,
     CurrentView,
@@ -22,12 +25,14 @@ from protocol.server_messages import (
     Left,
     PlayerReady,
     PlayerView,
-    Progress,
     Result,
+    Scored,
     Seated,
     Started,
+    WaitingMatch,
+    WaitingOver,
 )
-from protocol.views import RaceOptions
+from protocol.views import RaceOptions, SeriesOptions
 from tests.client import scenes
 from tests.client.ui.hands import HOME, UP, Run, running, settled
 
@@ -67,22 +72,72 @@ async def test_starting_with_a_bot_opens_a_race_and_is_ready_at_once() -> None:
         assert len(bytes.fromhex(ready.nonce)) == 16
 
 
-@pytest.mark.parametrize(
-    ("start", "request_"),
-    [(StartJoin("kxqwzp"), JoinRace(code="kxqwzp")), (StartOpen(RaceOptions(seats=3)), OpenRace(options=RaceOptions(seats=3)))],
-)
-async def test_starting_with_a_code_or_options_asks_for_it_once(start: Start, request_: object) -> None:
-    async with running(start) as run:
-        await run.say(UP, scenes.welcome())
-        assert run.link.taken()[0] == request_
-        await run.say(UP, scenes.welcome())
-        assert request_ not in run.link.taken()
+async def test_a_room_entered_before_the_first_screen_is_shown_and_not_asked_for_again() -> None:
+    async with running() as run:
+        await run.say(UP, scenes.welcome(), scenes.room())
+        assert run.screen.shows("Give this code to the other player:")
+        assert run.link.taken() == [FollowLobby(), FollowLobby(follow=False)]
+        await run.say(UP, scenes.welcome(room=scenes.CODE))
+        assert run.screen.shows("Give this code to the other player:")
+        assert run.link.taken() == []
 
 
-async def test_a_seat_that_is_held_already_is_gone_back_to() -> None:
+WAITING = WaitingMatch(rules=None, waited_ms=0, window=100, waiting=1)
+
+
+async def test_an_opponent_is_looked_for_by_key_and_by_click_and_no_more_by_escape_and_the_like() -> None:
+    async with running() as run:
+        await run.say(UP, scenes.welcome(), scenes.lobby())
+        run.link.taken()
+        for begin, end in (("m", "esc"), ("m", "m"), (None, None)):
+            await (run.give(begin) if begin else run.click("Quick match"))
+            assert run.link.taken() == [QuickMatch()]
+            await run.say(WAITING)
+            assert run.screen.shows("Looking for an opponent within 100 points (1 waiting, 0:00); esc stops.")
+            await (run.give(end) if end else run.click("Stop looking"))
+            assert run.link.taken() == [QuickMatch(cancel=True)]
+            await run.say(WaitingOver(reason="cancelled"))
+            assert not run.screen.shows("Looking for")
+        await run.give("esc")
+        assert run.link.taken() == []
+
+
+async def test_the_seconds_of_the_search_are_counted(mock_clock: trio.testing.MockClock) -> None:
+    async with running() as run:
+        await run.say(UP, scenes.welcome(), WAITING)
+        mock_clock.jump(7.2)
+        await settled()
+        assert run.screen.shows("(1 waiting, 0:07)")
+
+
+async def test_a_start_with_a_search_asks_for_it_once_and_a_found_opponent_rings(monkeypatch: pytest.MonkeyPatch) -> None:
+    rung: list[bool] = []
+    monkeypatch.setattr(App, "_bell", lambda app: rung.append(True))
+    async with running(StartMatch("colorado")) as run:
+        await run.say(UP, scenes.welcome())
+        assert run.link.taken() == [QuickMatch(rules="colorado"), FollowLobby()]
+        await run.say(UP, scenes.welcome())
+        assert run.link.taken() == [FollowLobby()]
+        await run.say(WaitingMatch(rules="colorado", waited_ms=0, window=100, waiting=1))
+        assert rung == []
+        await run.say(scenes.room())
+        assert rung == [True]
+        assert not run.screen.shows("Looking for")
+
+
+async def test_a_start_with_a_bot_asks_for_its_race_once() -> None:
     async with running(StartBot("Steady")) as run:
-        await run.say(UP, scenes.welcome(room="KXQWZP"))
-        assert run.link.taken() == [JoinRace(code="KXQWZP")]
+        await run.say(UP, scenes.welcome())
+        assert run.link.taken() == [OpenRace(options=RaceOptions(bots=("Steady",), public=False)), FollowLobby()]
+        await run.say(UP, scenes.welcome())
+        assert run.link.taken() == [FollowLobby()]
+
+
+async def test_where_a_seat_is_held_already_nothing_else_is_asked_for() -> None:
+    async with running(StartBot("Steady")) as run:
+        await run.say(UP, scenes.welcome(room="KXQWZP"), scenes.room())
+        assert run.link.taken() == [FollowLobby(), FollowLobby(follow=False)]
+        assert run.screen.shows("KXQWZP")
 
 
 async def test_a_card_is_played_by_its_name_by_the_cursor_and_by_a_click() -> None:
@@ -203,26 +258,28 @@ async def test_what_has_ended_cannot_be_ended_again() -> None:
         assert run.screen.shows("has ended")
 
 
-async def test_a_missed_event_is_asked_for_once_and_again_when_no_answer_comes(mock_clock: trio.testing.MockClock) -> None:
-    async with running() as run:
-        await into_race(run)
-        progress = Progress(version=9, seat=1, ply=3, home=20, foundations={}, state="racing", elapsed_ms=7)
-        await run.say(progress, progress)
-        assert run.link.taken() == [JoinRace(code="KXQWZP", version=7)]
-        for _ in range(25):
-            mock_clock.jump(0.1)
-            await settled()
-        assert run.link.taken() == [JoinRace(code="KXQWZP", version=7)]
-
-
 async def test_talk_goes_out_cleaned_and_its_letters_are_no_keys() -> None:
     async with running() as run:
-        await into_race(run)
+        await run.say(UP, scenes.welcome(), scenes.room())
+        run.link.taken()
         await run.give("t", *"quit c1", "enter")
         assert run.link.taken() == [Say(text="quit c1")]
         await run.give("t", "x", "esc")
         assert run.link.taken() == []
         assert run.outcome is None
+
+
+async def test_while_the_race_is_run_talk_is_one_of_nine_phrases() -> None:
+    async with running() as run:
+        await into_race(run)
+        await run.give("t", "2")
+        await run.give("t", "down", "down", "enter")
+        assert run.link.taken() == [Say(text="Good luck!", phrase="good-luck"), Say(text="Nice!", phrase="nice")]
+        # Neither yes nor no is a phrase, and the race goes on underneath.
+        await run.give("t", "y", "n")
+        assert run.link.taken() == []
+        await run.give("esc", "s")
+        assert [type(message) for message in run.link.taken()] == [Move]
 
 
 async def test_the_result_and_a_rematch() -> None:
@@ -292,12 +349,40 @@ async def test_the_form_changes_every_value() -> None:
         await run.say(UP, scenes.welcome(), scenes.lobby())
         run.link.taken()
         await run.give("o", "down", "right", "down", "right", "down", "right", "down", "left", "down", *["enter"])
-        await run.give(*"garden", "enter", "down", "right", "down", "right", "down", "enter")
+        await run.give(*"garden", "enter", *["down", "right"] * 4, "down", "enter")
         (opened,) = run.link.taken()
         assert isinstance(opened, OpenRace)
         assert opened.options == RaceOptions(
-            rules="carpet-aces-in", seats=3, bots=("Dawdle",), public=False, deal="garden", time_limit_s=900, countdown_s=4
+            rules="carpet-aces-in",
+            seats=3,
+            bots=("Dawdle",),
+            public=False,
+            deal="garden",
+            time_limit_s=900,
+            countdown_s=4,
+            series=SeriesOptions(format="best-of", races=3),
+            rated=False,
         )
+
+
+async def test_the_form_makes_room_for_a_series_and_takes_back_one_that_has_none() -> None:
+    async with running() as run:
+        await run.say(UP, scenes.welcome())
+        # From the line that opens the race: the series before the first one, which is the swap, with a third player before.
+        await run.give("o", "down", "down", "right", *["down"] * (SERIES_LINE - 1), "left")
+        assert run.screen.shows("Series       swap")
+        assert run.screen.shows("Players      2")
+        await run.give(*["up"] * (SERIES_LINE - 1), "right")
+        assert run.screen.shows("Players      3")
+        assert run.screen.shows("Series       single race")
+        await run.give(*["down"] * (SERIES_LINE - 1), "right")
+        assert run.screen.shows("Series       best of 3")
+        await run.give(*["up"] * (SERIES_LINE - 1), "left", "left")
+        assert run.screen.shows("Players      1")
+        assert run.screen.shows("Series       single race")
+        await run.give(*["down"] * (SERIES_LINE - 1), "left", *["up"] * (SERIES_LINE - DEAL_LINE), "enter", *"garden", "enter")
+        assert run.screen.shows("Deal         garden")
+        assert run.screen.shows("Series       single race")
 
 
 async def test_leaving_goes_home_and_follows_the_lobby_again() -> None:
@@ -322,15 +407,53 @@ async def test_without_a_line_nothing_is_lost_silently() -> None:
         assert run.screen.shows("There is no line")
         run.link.up = True
         await run.say(UP, scenes.welcome(room=scenes.CODE))
+        assert run.screen.shows("coming back")
+        await run.give("c", "1")
+        assert run.link.taken() == []
+        await run.say(CurrentView(race=1, seat=0, ply=0, state="racing", elapsed_ms=9, view=scenes.middle_view()), Back())
+        assert run.screen.shows("The line is back.")
         await run.give("c", "1")
         assert run.link.taken() == [Move(race=1, seat=0, ply=0, move="c1")]
+
+
+async def test_a_move_the_line_was_lost_with_is_the_links_and_is_not_sent_by_a_second_press() -> None:
+    async with running() as run:
+        await into_race(run)
+        await run.give("c", "1", "w")
+        assert run.link.taken() == [Move(race=1, seat=0, ply=0, move="c1")]
+        await run.say(Lost("no route", 3000))
+        assert run.screen.shows("Your move c1 was not answered")
+        await run.say(UP, scenes.welcome(room=scenes.CODE))
+        await run.say(CurrentView(race=1, seat=0, ply=0, state="racing", elapsed_ms=9, view=scenes.middle_view()), Back())
+        assert not run.screen.shows("Your move c1")
+        await run.give("c", "2")
+        view = scenes.middle_view(pending=True)
+        assert run.link.taken() == [], "the link sends the move again, and the next waits for it"
+        await run.say(PlayerView(version=8, seat=0, ply=1, move="c1", state="racing", elapsed_ms=5, view=view))
+        await run.give("w")
+        assert run.link.taken() == [Move(race=1, seat=0, ply=1, move="w:c1")]
+
+
+async def test_without_a_line_the_home_screen_shows_no_lobby_of_before() -> None:
+    async with running() as run:
+        await run.say(UP, scenes.welcome(), scenes.lobby())
+        assert run.screen.shows("ABCDEF")
+        await run.say(Lost("no route", 3000))
+        assert not run.screen.shows("ABCDEF")
+        assert not run.screen.shows("4 here")
+        assert run.screen.shows("Not known without a line.")
+        run.link.taken()
+        await run.say(UP, scenes.welcome(), Back(), scenes.lobby())
+        assert run.link.taken() == [FollowLobby()]
+        assert run.screen.shows("ABCDEF")
 
 
 async def test_a_server_that_forgot_the_race_sends_us_home() -> None:
     async with running() as run:
         await into_race(run)
-        await run.say(Lost("gone", 1), UP, scenes.welcome())
-        assert run.screen.shows("no seat for you")
+        await run.say(Lost("gone", 1), UP, scenes.welcome(), Left(code=scenes.CODE, reason=NO_SEAT), Back())
+        assert run.screen.shows(f"The server has no seat for you in race {scenes.CODE} any more: see carpet history.")
+        assert run.link.taken() == [FollowLobby()]
 
 
 async def test_quitting_asks_in_a_race_only_and_says_where_the_seat_is() -> None:
@@ -506,11 +629,92 @@ async def test_the_form_offers_a_deal_that_can_be_won() -> None:
         await run.say(UP, scenes.welcome())
         await run.give("o", "down", "down", "down", "down", "down", "right")
         assert run.screen.shows("random, one that can be won")
-        await run.give("down", "down", "down", "enter")
+        await run.give(*["down"] * (OPEN_LINE - DEAL_LINE), "enter")
         assert run.link.taken()[-1] == OpenRace(options=RaceOptions(winnable=True))
+
+
+async def test_other_rules_in_the_form_take_the_wish_for_a_winnable_deal_back_where_there_are_none() -> None:
+    async with running() as run:
+        await run.say(UP, scenes.welcome())
+        # One after the other: five variants of Carpet with winnable deals, then Colorado.
+        await run.give("o", "down", *["down"] * DEAL_LINE, "right", *["up"] * DEAL_LINE, *["right"] * 5)
+        assert run.screen.shows("Rules        Whist-pack Carpet")
+        assert run.screen.shows("random, one that can be won")
+        await run.give("right")
+        assert run.screen.shows("Rules        Colorado")
+        assert run.screen.shows("random, provably fair")
+        # Under Colorado the wish is not to be had.
+        await run.give(*["down"] * DEAL_LINE, "right")
+        assert run.screen.shows("random, provably fair")
+
+
+async def test_other_rules_from_the_list_take_the_wish_for_a_winnable_deal_back_where_there_are_none() -> None:
+    for chosen, winnable in (("Persian Rug", True), ("Teppich", False)):
+        async with running() as run:
+            await run.say(UP, scenes.welcome())
+            await run.give("o", "down", *["down"] * DEAL_LINE, "right", *["up"] * DEAL_LINE, "enter")
+            await run.click(chosen)
+            await run.give("enter")
+            assert run.screen.shows(f"Rules        {chosen}")
+            assert run.screen.shows("random, one that can be won") is winnable
+            await run.click("Open this race")
+            rules = {"Persian Rug": "persian-rug", "Teppich": "teppich"}[chosen]
+            assert run.link.taken()[-1] == OpenRace(options=RaceOptions(rules=rules, winnable=winnable))
 
 
 async def test_a_race_against_a_bot_can_ask_for_a_winnable_deal() -> None:
     async with running(StartBot("Steady", winnable=True)) as run:
         await run.say(UP, scenes.welcome())
         assert run.link.taken()[0] == OpenRace(options=RaceOptions(bots=("Steady",), public=False, winnable=True))
+
+
+async def test_between_two_races_of_a_series_the_result_stands_until_one_is_ready_for_the_next() -> None:
+    score = scenes.standing((1, 0), 1)
+    async with running() as run:
+        await into_race(run)
+        await run.say(Result(version=8, record=scenes.record()), Scored(version=9, series=score, record=None))
+        await run.say(scenes.next_race(10, score))
+        assert run.screen.shows("You won!")
+        assert run.screen.shows("Anna 1 : 0 Benedikt, best of 5, race 2 next")
+        await run.give("d")
+        assert run.screen.shows("SHA-256") is False
+        assert run.screen.shows("✓ digest")
+        await run.give("L")
+        assert run.screen.shows("Leave? You give the series up.")
+        await run.give("n", "d", "r")
+        (ready,) = run.link.taken()
+        assert isinstance(ready, Ready)
+        assert ready.race == 2
+        await run.say(PlayerReady(version=11, seat=0))
+        assert run.screen.shows("Anna 1 : 0 Benedikt, best of 5, race 2 next")
+        assert run.screen.shows("Waiting for the others to be ready.")
+        await run.give("r")
+        assert run.link.taken() == []
+
+
+async def test_the_record_of_the_first_race_of_a_swap_is_kept_when_it_is_told() -> None:
+    first = sealed(changed(scenes.record(), software="the first one"))
+    score = scenes.standing((1, 1), 2, format="swap", races=2, over=True)
+    async with running() as run:
+        await into_race(run)
+        await run.say(Result(version=8, record=scenes.record()), Scored(version=9, series=score, record=first))
+        assert run.screen.shows("Anna has won the swap: Anna 1 : 1 Benedikt (96 : 66 cards).")
+        await run.give("q")
+    assert run.outcome is not None
+    assert [record.digest for record in run.outcome.records] == [scenes.record().digest, first.digest]
+
+
+async def test_the_second_race_of_a_swap_is_entered_with_the_nonce_of_the_first() -> None:
+    score = scenes.standing((0, 0), 1, format="swap", races=2)
+    async with running() as run:
+        await run.say(UP, scenes.welcome(), scenes.next_race(1, scenes.standing((0, 0), 0, format="swap", races=2), race=1))
+        await run.give("r")
+        first = run.link.taken()[-1]
+        await run.say(PlayerReady(version=2, seat=0), scenes.next_race(3, score))
+        assert run.screen.shows("swap, race 2 next")
+        await run.give("r")
+        (second,) = run.link.taken()
+        assert isinstance(first, Ready)
+        assert isinstance(second, Ready)
+        assert (first.race, second.race) == (1, 2)
+        assert first.nonce == second.nonce

@@ -19,19 +19,23 @@ from msgspec import structs
 from urwid.testing import check_box_sizing, render_runs, render_text, resolve_runs
 
 from client.keys import Action, help_rows
-from client.link import Lost
-from client.model import Model
+from client.link import Back, Connected, Connecting, Lost
+from client.model import Model, MoveSent
 from client.ui.desk import Desk, OpenForm, Question, RulesPage, UiSettings
 from client.ui.frame import line_width
 from client.ui.help import KEYS_WIDTH, help_lines
+from client.ui.reel import jumped_to_tenth, reel_of
 from client.ui.root import draw
 from client.ui.rules import LIST_WIDTH
 from client.ui.scene import Scene
 from client.ui.theme import PALETTES, entries, next_palette, theme_for
+from client.watching import WatchModel
+from protocol.fairness import derive_seed
+from protocol.phrases import PHRASES
 from protocol.record import sealed
-from protocol.server_messages import Progress, RematchAsked, Result, Said, Seated
-from protocol.views import ChatLine, RaceOptions
-from tests.client import scenes, tables
+from protocol.server_messages import Hidden, PlayerReady, Presence, Progress, RematchAsked, Result, Said, Scored, Seated, Unseated
+from protocol.views import ChatLine, RaceOptions, RulesInfo, SeriesOptions
+from tests.client import replays, scenes, tables, watched
 from tests.client.test_model import EVENTS
 
 GOLDEN = Path(__file__).parents[2] / "data" / "screens"
@@ -45,6 +49,7 @@ class NoHands:
     def act(self, action: Action) -> None: ...
     def place(self, place: str) -> None: ...
     def pick(self, index: int) -> None: ...
+    def jump(self, t_ms: int) -> None: ...
 
 
 class Shown(NamedTuple):
@@ -63,6 +68,10 @@ def over_with_rematch() -> Model:
     return scenes.reduced(scenes.over(), RematchAsked(version=12, seat=1), now_ms=144_000)
 
 
+def unrated() -> Model:
+    return scenes.reduced(scenes.at_home(), scenes.room(options=RaceOptions(bots=("Steady",), seats=3)))
+
+
 def own_end() -> Model:
     progress = Progress(
         version=11, seat=0, ply=27, home=18, foundations={"S": 6, "H": 4, "D": 3, "C": 5}, state="stopped", elapsed_ms=42_000
@@ -72,6 +81,43 @@ def own_end() -> Model:
 
 def offline() -> Model:
     return scenes.reduced(scenes.racing(), Lost("the server does not answer", 4000), now_ms=46_000)
+
+
+def replace_desk(shown: Shown, **changes: Any) -> Shown:
+    return shown._replace(desk=replace(shown.desk, **changes))
+
+
+LOST = Lost("The connection to the server was lost.", 4000)
+REFUSED = Lost("Nothing answers at localhost:4040: the connection was refused; is the server running, and is that its port?", 9000)
+UP = Connected("ws://localhost:4040", "carpet.v1.msgpack")
+
+
+def without_a_line(before: Callable[[], Model], *events: Any, now_ms: int = 46_000) -> Shown:
+    """What is shown when the line was lost at `before`, and then this was heard."""
+    return Shown(lambda: scenes.reduced(before(), *(events or (LOST,)), now_ms=now_ms), now_ms=now_ms + 300)
+
+
+def moving() -> Model:
+    return scenes.reduced(scenes.racing(), MoveSent(27, "c1"), now_ms=46_000)
+
+
+LINES = {
+    "home-lost": without_a_line(scenes.at_home),
+    "home-refused": without_a_line(scenes.at_home, LOST, Connecting(1), REFUSED),
+    "home-trying-again": without_a_line(scenes.at_home, LOST, Connecting(3)),
+    "home-back": without_a_line(scenes.at_home, LOST, UP, scenes.welcome(), Back(), scenes.lobby()),
+    "home-gone": without_a_line(
+        scenes.at_home, Lost("You went on with your game from another window or computer, so this one was let go.", None)
+    ),
+    "form-lost": replace_desk(without_a_line(scenes.at_home), form=OpenForm()),
+    "waiting-lost": without_a_line(scenes.full_room),
+    "countdown-lost": without_a_line(scenes.counting, now_ms=2300),
+    "race-lost-in-flight": without_a_line(moving),
+    "race-trying-again": without_a_line(moving, LOST, Connecting(1), REFUSED, Connecting(2)),
+    "race-returning": without_a_line(moving, LOST, Connecting(1), UP),
+    "race-back": without_a_line(scenes.racing, LOST, UP, Back()),
+    "result-lost": without_a_line(scenes.over, now_ms=160_000),
+}
 
 
 def at(rules: str, moves: int, *, cursor: str = "c2", held: str = "", seats: int = 2, homeward: bool = True, **looks: Any) -> Shown:
@@ -89,6 +135,41 @@ def two_decks_over() -> Model:
     model = tables.racing_at("colorado", tables.view_after("colorado", 40))
     return scenes.reduced(model, Result(version=2, record=sealed(structs.replace(record, seats=seats, moves=moves))), now_ms=144_000)
 
+
+def series_over() -> Model:
+    score = scenes.standing((3, 1), 4, over=True)
+    return scenes.reduced(scenes.over(), Scored(version=12, series=score, record=None), now_ms=144_000)
+
+
+def series_given_up() -> Model:
+    """Between two races: the room is there for another series, and for who has its code."""
+    score = scenes.standing((1, 0), 1, over=True, gone=1)
+    fresh = scenes.next_race(16, scenes.standing((0, 0), 0), race=3, seats=(scenes.seat(0, "Anna"), scenes.seat(1, None)))
+    events = (Unseated(version=14, seat=1), Scored(version=15, series=score, record=None), fresh)
+    return scenes.reduced(scenes.between(), *events, now_ms=144_000)
+
+
+def swap_half() -> Model:
+    """Between the two races of a swap, of whose first there is no record yet."""
+    score = scenes.standing((0, 0), 1, format="swap", races=2)
+    return scenes.reduced(scenes.racing(), Hidden(version=11), Scored(version=12, series=score, record=None), scenes.next_race(13, score))
+
+
+SERIES = {
+    "result-between": Shown(scenes.between, now_ms=160_000),
+    "result-between-asked": Shown(lambda: scenes.reduced(scenes.between(), PlayerReady(version=14, seat=1)), now_ms=160_000),
+    "result-between-away": Shown(
+        lambda: scenes.reduced(scenes.between(), Presence(version=14, seat=1, connected=False, away_ms=300_000)), now_ms=160_000
+    ),
+    "result-between-ascii": Shown(scenes.between, replace(DESK, settings=UiSettings(ascii=True)), 160_000),
+    "result-series": Shown(series_over, now_ms=160_000),
+    "result-series-given-up": Shown(series_given_up, now_ms=160_000),
+    "waiting-series": Shown(lambda: scenes.reduced(scenes.between(), PlayerReady(version=14, seat=0)), now_ms=160_000),
+    "waiting-swap": Shown(swap_half, now_ms=160_000),
+    "form-series": Shown(
+        scenes.at_home, replace(DESK, form=OpenForm(RaceOptions(series=SeriesOptions(format="session", races=5))), item=7), 2000
+    ),
+}
 
 TABLES = {
     "carpet-aces-in": at("carpet-aces-in", 14),
@@ -135,16 +216,83 @@ REVIEW = (
     "The way on from there: s:b3 s w a1 c4 s s w:c4 ... (41 moves)",
 )
 
+
+def replayed(
+    rules: str, *, seats: int = 2, tenths: int = 6, own: int | None = None, pair: int = 0, colours: int = 256, **looks: Any
+) -> Shown:
+    """A replay in its middle."""
+    reel = replace(jumped_to_tenth(reel_of(replays.line(rules, seats), own=own), tenths, 0), pair=pair)
+    return Shown(scenes.over, Desk(reel=reel, settings=UiSettings(**looks)), 0, colours)
+
+
+REPLAYS = {
+    "replay-carpet": replayed("carpet", own=1),
+    "replay-carpet-start": replayed("carpet", tenths=0),
+    "replay-carpet-one": replayed("carpet", seats=1),
+    "replay-carpet-four": replayed("carpet", seats=4, pair=4, tenths=10),
+    "replay-carpet-mono": replayed("carpet", colours=1),
+    "replay-carpet-ascii": replayed("carpet", ascii=True),
+    "replay-colorado": replayed("colorado"),
+    "replay-twenty": replayed("twenty", tenths=8),
+    "replay-twenty-ascii": replayed("twenty", tenths=8, colours=1, ascii=True),
+    "replay-crazy-quilt": replayed("crazy-quilt", tenths=3),
+    "replay-crazy-quilt-mono": replayed("crazy-quilt", tenths=3, colours=1),
+    "replay-persian-rug": replayed("persian-rug", tenths=2),
+    "replay-persian-rug-ascii": replayed("persian-rug", tenths=2, ascii=True),
+}
+
+
+def watching(watch: WatchModel, **changes: Any) -> Shown:
+    """A race that is watched."""
+    looks = {name: changes.pop(name) for name in ("ascii",) if name in changes}
+    colours = changes.pop("colours", 256)
+    return Shown(scenes.at_home, Desk(watch=watch, settings=UiSettings(**looks), **changes), watched.NOW_MS, colours)
+
+
+def alone() -> Model:
+    """After a race against the clock."""
+    record = scenes.record()
+    seed = derive_seed(scenes.SECRET, [bytes.fromhex(scenes.NONCES[0])], 0).hex()
+    deal = structs.replace(record.deal, nonces=scenes.NONCES[:1], seed=seed)
+    moves = tuple(move for move in record.moves if move.seat == 0)
+    only = sealed(structs.replace(record, deal=deal, seats=record.seats[:1], moves=moves))
+    model = scenes.reduced(scenes.at_home(), scenes.room(1, phase="racing", view=scenes.middle_view()), now_ms=4000)
+    return scenes.reduced(model, Result(version=2, record=only), now_ms=144_000)
+
+
+WATCHED = {
+    "watch-carpet": watching(watched.racing()),
+    "watch-carpet-no-boards-yet": watching(watched.racing(boards=0)),
+    "watch-carpet-curves": watching(watched.racing(), details=True),
+    "watch-carpet-five": watching(watched.racing(seats=5, boards=4), first_seat=3),
+    "watch-carpet-eight-curves": watching(watched.racing(seats=8), details=True),
+    "watch-carpet-ascii": watching(watched.racing(), ascii=True),
+    "watch-carpet-mono": watching(watched.racing(), colours=1),
+    "watch-typing": watching(watched.racing(), prompt="chat")._replace(edit="go on"),
+    "watch-lost": watching(watched.racing())._replace(model=lambda: scenes.reduced(scenes.at_home(), LOST, now_ms=watched.NOW_MS - 500)),
+    "watch-colorado": watching(watched.racing("colorado", moves=60)),
+    "watch-twenty": watching(watched.racing("twenty", moves=30)),
+    "watch-crazy-quilt": watching(watched.racing("crazy-quilt", moves=30)),
+    "watch-persian-rug": watching(watched.racing("persian-rug", moves=25)),
+    "watch-waiting": watching(watched.after(watched.watched(phase="waiting", elapsed_ms=0))),
+    "watch-nothing": watching(WatchModel(closest=True)),
+    "watch-over": watching(replace(watched.over(), closest=True)),
+    "watch-over-boards": watching(watched.over(), details=True),
+}
+
 SCREENS = {
     "home": Shown(scenes.at_home, now_ms=2000),
+    "home-looking": Shown(scenes.looking, now_ms=31_000),
+    "home-looking-rules": Shown(lambda: scenes.looking("crazy-quilt"), now_ms=31_000),
     "home-typing-code": Shown(scenes.at_home, replace(DESK, prompt="code"), 2000, edit="kxq"),
-    "home-bot-marked": Shown(scenes.at_home, replace(DESK, item=5), 10_000),
+    "home-bot-marked": Shown(scenes.at_home, replace(DESK, item=6), 10_000),
     "home-connecting": Shown(Model, now_ms=0),
     "form": Shown(
         scenes.at_home, replace(DESK, form=OpenForm(RaceOptions(seats=4, bots=("Steady", "Steady"), deal="garden")), item=2), 2000
     ),
     "waiting": Shown(scenes.waiting, now_ms=2000),
     "waiting-full": Shown(scenes.full_room, now_ms=2000),
+    "waiting-unrated": Shown(unrated, now_ms=2000),
     "waiting-winnable": Shown(sought, now_ms=2000),
     "countdown": Shown(scenes.counting, now_ms=2300),
     "race-dealt": Shown(scenes.dealt, now_ms=3990),
@@ -162,8 +310,11 @@ SCREENS = {
     "race-mono-ascii-gap": Shown(
         lambda: scenes.racing(scenes.middle_view(pending=True)), replace(DESK, settings=UiSettings(ascii=True)), colours=1
     ),
+    "phrases": Shown(scenes.racing, replace(DESK, question=Question("phrase", "Say", tuple(PHRASES.values()), tuple(PHRASES)), item=1)),
     "question": Shown(scenes.racing, asking("resign", "Give this race up? You are placed last.", "Give up", "Go on racing")),
     "result": Shown(scenes.over, now_ms=160_000),
+    "result-rated": Shown(scenes.rated_over, now_ms=160_000),
+    "result-rated-ascii": Shown(scenes.rated_over, replace(DESK, settings=UiSettings(ascii=True)), 160_000),
     "result-rematch": Shown(over_with_rematch, now_ms=160_000),
     "result-details": Shown(scenes.over, replace(DESK, details=True), 160_000),
     "result-review": Shown(scenes.over, replace(DESK, review=REVIEW), 160_000),
@@ -171,12 +322,22 @@ SCREENS = {
     "result-ascii": Shown(scenes.over, replace(DESK, settings=UiSettings(ascii=True)), 160_000),
     "form-winnable": Shown(scenes.at_home, replace(DESK, form=OpenForm(RaceOptions(winnable=True)), item=4), 2000),
     "help": Shown(scenes.at_home, replace(DESK, help_from=0), 2000),
+    **LINES,
     **TABLES,
+    **SERIES,
     "rules": Shown(scenes.at_home, replace(DESK, rules_page=RulesPage("Steady"), item=11), 2000),
+    "form-unrated": Shown(scenes.at_home, replace(DESK, form=OpenForm(RaceOptions(bots=("Steady",))), item=7), 2000),
     "rules-form": Shown(scenes.at_home, replace(DESK, form=OpenForm(), rules_page=RulesPage(), item=0), 2000),
     "result-two-decks": Shown(two_decks_over, now_ms=160_000),
     "help-race": Shown(lambda: tables.racing_at("colorado", tables.view_after("colorado", 40)), replace(DESK, help_from=0)),
     "help-end": Shown(scenes.at_home, replace(DESK, help_from=999), 2000),
+    **REPLAYS,
+    **WATCHED,
+    "home-watch-marked": Shown(scenes.at_home, replace(DESK, item=11), 10_000),
+    "result-alone": Shown(alone, replace(DESK, standing="Your best is 3:12.4. 12 tries, 3 won."), 160_000),
+    "result-alone-best": Shown(alone, replace(DESK, standing="Best 3:12.4, new best! Before it 3:20.1. 12 tries, 3 won."), 160_000),
+    "help-watch": Shown(scenes.at_home, replace(WATCHED["watch-carpet"].desk, help_from=0), 0),
+    "help-replay": Shown(scenes.over, replace(REPLAYS["replay-carpet"].desk, help_from=0), 0),
 }
 
 
@@ -282,6 +443,51 @@ def test_every_rule_set_is_told_to_the_end_in_the_smallest_terminal(number: int)
     assert info.explanation in told
     assert info.source in told
     assert info.difficulty in told
+
+
+def waiting_at(rules: str, seats: int) -> Model:
+    names = ("Anna", "Benedikt", "Clara", "Dan", "Émilie", "Friðrik", "Guðrún", "Hannes Maximilian")[:seats]
+    infos = tuple(scenes.seat(number, name) for number, name in enumerate(names))
+    room = scenes.room(seats=infos, options=RaceOptions(rules=rules, seats=seats, grace_s=600, countdown_s=10, time_limit_s=3600))
+    return scenes.reduced(scenes.at_home(), room)
+
+
+@pytest.mark.parametrize("seats", [2, 3, 4])
+@pytest.mark.parametrize("info", scenes.RULES, ids=lambda info: info.id)
+def test_the_waiting_room_tells_the_rules_to_the_end_in_the_smallest_terminal(info: RulesInfo, seats: int) -> None:
+    lines = render_text(widget_of(Shown(lambda: waiting_at(info.id, seats)), (80, 24)), (80, 24))
+    told = " ".join(" ".join(lines).split())
+    assert info.explanation in told
+    assert "60 min, 10 s countdown, 600 s of grace" in told
+    assert "Ready" in told
+
+
+def test_where_many_wait_the_rules_are_cut_and_it_is_said_where_they_are_whole() -> None:
+    lines = render_text(widget_of(Shown(lambda: waiting_at("carpet", 8)), (80, 24)), (80, 24))
+    assert any("Hannes Maxim" in line for line in lines)
+    assert any("Ready" in line for line in lines)
+    assert sum(line.rstrip().endswith("... more: ?") for line in lines) == 1
+
+
+def over_winnable() -> Model:
+    record = scenes.record()
+    model = scenes.over()
+    assert model.room is not None
+    won = sealed(structs.replace(record, deal=structs.replace(record.deal, winnable=True)))
+    return replace(model, evidence=None, room=replace(model.room, record=won))
+
+
+@pytest.mark.parametrize("details", [False, True])
+def test_however_much_there_is_to_say_of_a_deal_its_key_and_the_rematch_are_shown(details: bool) -> None:
+    desk = replace(DESK, details=details)
+    lines = [line.rstrip() for line in render_text(widget_of(Shown(over_winnable, desk, now_ms=160_000), (80, 24)), (80, 24))]
+    at = next(
+        number for number, line in enumerate(lines) if line.startswith("  ? What could be checked is right; not checked: commitment,")
+    )
+    assert " ".join(lines[at : at + 2]).split()[-4:] == ["nonce,", "cards,", "number.", "(d)"]
+    assert lines[at + 2] == "  r: race the same players again"
+    assert (" ... the rest: carpet verify" in "\n".join(lines)) is details
+    assert any(line.endswith("Whether deal 0 is the first that can be won: carpet verify.") for line in lines) is details
 
 
 def test_what_no_rule_set_has_is_drawn_without_a_word_of_it() -> None:

@@ -1,0 +1,157 @@
+"""Races that are over, as `carpet history` shows them: from a server's pages or from the records kept here, in lines of a table.
+
+Pure. All text of a server's is cleaned here, since it goes to a terminal.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, tzinfo
+
+from wcwidth import wcswidth
+
+from protocol.pages import HistoryRace, HistorySeat
+from protocol.record import Record
+from protocol.text import clean_chat, clean_name
+
+HEADINGS = ("date", "rules", "against", "place", "ended", "home", "time", "id")
+NARROWEST = 80
+AGAINST = HEADINGS.index("against")
+_SHORT = {"out-of-time": "time up", "forfeited": "forfeit"}
+"""In as many letters as the others, so that the longest line fits 80 cells."""
+
+FLEXIBLE = 5
+"""Cells that the opponents' names have at least."""
+
+
+@dataclass(frozen=True, slots=True)
+class PastRace:
+    """own: the seat that is told of; None where none is known to be."""
+
+    race: HistoryRace
+    own: int | None
+
+
+def past_race(record: Record, *, players: Collection[str], names: Collection[str]) -> PastRace:
+    """A record that is kept here. players, names: public ids and names of whoever uses this machine."""
+    seats = tuple(
+        HistorySeat(
+            player=seat.player or None,
+            name=seat.name,
+            bot=seat.bot,
+            state=seat.state,
+            place=seat.place,
+            home=seat.home,
+            ended_at_ms=seat.ended_at_ms,
+        )
+        for seat in record.seats
+    )
+    own = _own(seats, players, names)
+    race = HistoryRace(
+        id=record.id,
+        room=record.room,
+        race=record.race,
+        rules=record.rules,
+        finished_at_ms=record.started_at_ms + record.ended_at_ms,
+        aborted=None,
+        seat=own or 0,
+        seats=seats,
+    )
+    return PastRace(race, own)
+
+
+def _own(seats: Sequence[HistorySeat], players: Collection[str], names: Collection[str]) -> int | None:
+    people = [(number, seat) for number, seat in enumerate(seats) if seat.bot is None]
+    for mine in (
+        [number for number, seat in people if seat.player in players],
+        [number for number, seat in people if seat.name in names],
+        # Whoever raced against house bots alone.
+        [number for number, _ in people],
+    ):
+        if len(mine) == 1:
+            return mine[0]
+    return None
+
+
+def table(races: Iterable[PastRace], *, width: int = NARROWEST, zone: tzinfo | None = UTC) -> list[str]:
+    """The lines of a table, headings first, `width` cells wide where that is at all possible. zone: None for the machine's own."""
+    listed = list(races)
+    rows = [_row(past, zone) for past in listed]
+    widths = [max(map(cells, column)) for column in zip(HEADINGS, *rows, strict=True)]
+    others = sum(widths) - widths[AGAINST] + len(widths) - 1
+    widths[AGAINST] = max(min(widths[AGAINST], max(width, NARROWEST) - others), min(widths[AGAINST], FLEXIBLE))
+    lines = [_line(HEADINGS, widths)]
+    for past, row in zip(listed, rows, strict=True):
+        lines.append(_line(row, widths))
+        if past.race.aborted is not None:
+            lines.append(f"  aborted: {clean_chat(past.race.aborted)}")
+    return lines
+
+
+def _row(past: PastRace, zone: tzinfo | None) -> tuple[str, ...]:
+    race = past.race
+    own = race.seats[past.own] if past.own is not None else None
+    against = ", ".join(clean_name(seat.name) for number, seat in enumerate(race.seats) if number != past.own)
+    return (
+        date_text(race.finished_at_ms, zone),
+        clean_name(race.rules),
+        against,
+        f"{own.place}/{len(race.seats)}" if own is not None and own.place is not None else "-",
+        "aborted" if race.aborted is not None else _ended(own),
+        str(own.home) if own is not None else "-",
+        time_text(own.ended_at_ms if own is not None and race.aborted is None else None),
+        clean_chat(race.id) or "-",
+    )
+
+
+def _ended(own: HistorySeat | None) -> str:
+    if own is None:
+        return "-"
+    return _SHORT.get(own.state, own.state)
+
+
+def date_text(at_ms: int, zone: tzinfo | None) -> str:
+    """The day of a moment in Unix time, `-` for one that no calendar has. zone: None for the machine's own."""
+    try:
+        return datetime.fromtimestamp(at_ms / 1000, zone).strftime("%Y-%m-%d")
+    except (OverflowError, OSError, ValueError):
+        return "-"
+
+
+def time_text(ended_at_ms: int | None) -> str:
+    """Minutes and seconds from a race's start, `-` where there are none that a race could have."""
+    if ended_at_ms is None or not 0 <= ended_at_ms < 100 * 3600_000:
+        return "-"
+    return f"{ended_at_ms // 60_000}:{ended_at_ms // 1000 % 60:02}"
+
+
+def _line(row: Sequence[str], widths: Sequence[int]) -> str:
+    return " ".join(fitted(text, width) for text, width in zip(row, widths, strict=True)).rstrip()
+
+
+def fitted(text: str, width: int) -> str:
+    """`text` in exactly `width` cells, cut or filled with spaces."""
+    if cells(text) > width:
+        while cells(text) > width - 1:
+            text = text[:-1]
+        text += "…"
+    return text + " " * (width - cells(text))
+
+
+def cells(text: str) -> int:
+    """How many cells of a terminal a text takes."""
+    return max(wcswidth(text), 0)
+
+
+def printable_json(text: str) -> str:
+    """The same JSON value, with every character that a terminal might obey written as an escape. Line breaks between tokens stay."""
+    return "".join(
+        character if character == "\n" or unicodedata.category(character)[0] != "C" else _escape(character) for character in text
+    )
+
+
+def _escape(character: str) -> str:
+    units = character.encode("utf-16-be", "surrogatepass")
+    return "".join(f"\\u{units[at]:02x}{units[at + 1]:02x}" for at in range(0, len(units), 2))

@@ -1,0 +1,222 @@
+"""A race on its time line, and the play head on it: where every board stands at a moment, and what play, step and jump do. Pure.
+
+The head is a moment together with the number of moves that have been made by then: of two moves in one millisecond a step makes one. Time
+comes in as `now_ms`, so while the head runs nothing has to be told of it: it is where it was set going, and the time since then.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Final, Literal, TypeAlias, assert_never
+
+from protocol.record import Record, SeatRecord
+from protocol.replay import Frame, Replay
+from protocol.views import RulesInfo, SeatState, View
+
+SPEEDS: Final = tuple(Fraction(2) ** power for power in range(-2, 5))
+"""From a quarter to sixteen times the pace of the race."""
+NORMAL: Final = SPEEDS.index(Fraction(1))
+
+
+# ---- the time line
+
+
+@dataclass(frozen=True, slots=True)
+class SeatLine:
+    """One seat's line of play. frames: one a move, in order."""
+
+    number: int
+    seat: SeatRecord
+    first: View
+    frames: tuple[Frame, ...]
+
+    def view(self, ply: int) -> View:
+        """What was seen after so many moves."""
+        return self.frames[ply - 1].view if ply else self.first
+
+    def state(self, ply: int, t_ms: int) -> SeatState:
+        """How the seat stood after so many moves, at a moment: an end that no move brought about comes in its own time."""
+        if ply == len(self.frames) and t_ms >= self.seat.ended_at_ms:
+            return self.seat.state
+        return self.frames[ply - 1].state if ply else "racing"
+
+
+@dataclass(frozen=True, slots=True)
+class TimeLine:
+    """The whole race. frames: of all seats, in the order of time. end_ms: the last thing that happened."""
+
+    record: Record
+    rules: RulesInfo
+    lines: tuple[SeatLine, ...]
+    frames: tuple[Frame, ...]
+    end_ms: int
+
+    def made(self, t_ms: int) -> int:
+        """How many moves were made until a moment, in it included."""
+        return bisect_right(self.frames, t_ms, key=_when)
+
+    def plies(self, made: int) -> tuple[int, ...]:
+        """The moves of each seat, when so many were made in all."""
+        counts = [0] * len(self.lines)
+        for frame in self.frames[:made]:
+            counts[frame.seat] = frame.ply
+        return tuple(counts)
+
+
+def time_line(replay: Replay) -> TimeLine:
+    """The time line of a replay that was read (`protocol.replay.from_json`)."""
+    lines = tuple(
+        SeatLine(
+            number,
+            seat,
+            replay.firsts[number] if replay.firsts else replay.first,
+            tuple(frame for frame in replay.frames if frame.seat == number),
+        )
+        for number, seat in enumerate(replay.record.seats)
+    )
+    ends = [seat.ended_at_ms for seat in replay.record.seats] + [frame.at_ms for frame in replay.frames[-1:]]
+    return TimeLine(replay.record, replay.rules, lines, replay.frames, max(ends))
+
+
+def _when(frame: Frame) -> int:
+    return frame.at_ms
+
+
+# ---- where lines of play part
+
+
+@dataclass(frozen=True, slots=True)
+class Parting:
+    """ply: the moves that the lines have in common. moves: each one's next, None where a line ends there.
+
+    at_ms: from when on they differ: the earliest moment at which two of them had gone on differently, or one beyond where another ends.
+    """
+
+    ply: int
+    at_ms: int
+    moves: tuple[str | None, ...]
+
+
+def parting(lines: Sequence[SeatLine]) -> Parting | None:
+    """Where these lines of play part; None where all of them are the same."""
+    if len({tuple(frame.move for frame in line.frames) for line in lines}) <= 1:
+        return None
+    shortest = min(len(line.frames) for line in lines)
+    ply = next((at for at in range(shortest) if len({line.frames[at].move for line in lines}) > 1), shortest)
+    following = [line.frames[ply] if ply < len(line.frames) else None for line in lines]
+    there = sorted((frame for frame in following if frame is not None), key=_when)
+    other = next((frame for frame in there if frame.move != there[0].move), there[0])
+    return Parting(ply, other.at_ms, tuple(None if frame is None else frame.move for frame in following))
+
+
+# ---- the play head
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """t_ms: the moment, from the start of the race. made: the moves made by then. speed: index into SPEEDS.
+
+    running_since: the local time at which it was at `t_ms`, None while it stands.
+    """
+
+    t_ms: int = 0
+    made: int = 0
+    speed: int = NORMAL
+    running_since: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Toggle:
+    """Play, or pause. At the end: play from the start."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One move on (by = 1) or back (by = -1), of one seat or of whichever is next; the head then stands."""
+
+    by: Literal[-1, 1]
+    seat: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Jump:
+    """To a moment; what was made in it is made. A head that runs runs on from there."""
+
+    t_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Tenth:
+    """To so many tenths of the race, 0 to 10."""
+
+    tenths: int
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """To the next faster speed (by = 1) or the next slower one (by = -1)."""
+
+    by: Literal[-1, 1]
+
+
+HeadCommand: TypeAlias = Toggle | Step | Jump | Tenth | Pace
+
+
+def moved_on(head: Head, line: TimeLine, now_ms: int) -> Head:
+    """Where the head is now. At the end of the time line it stops.
+
+    To be shown, and to be kept only where it has stopped: parts of a millisecond, of which slow play has many, would be lost each time.
+    """
+    if head.running_since is None:
+        return head
+    t_ms = head.t_ms + int((now_ms - head.running_since) * SPEEDS[head.speed])
+    if t_ms >= line.end_ms:
+        return replace(head, t_ms=line.end_ms, made=len(line.frames), running_since=None)
+    # Of the moves in one millisecond a step may have made some: what is made stays made.
+    return replace(head, t_ms=t_ms, made=max(line.made(t_ms), head.made), running_since=now_ms)
+
+
+def reduce(head: Head, command: HeadCommand, line: TimeLine, now_ms: int) -> Head:
+    """The head after a command at the local time `now_ms`. Total."""
+    head = moved_on(head, line, now_ms)
+    match command:
+        case Toggle():
+            if head.running_since is not None:
+                return replace(head, running_since=None)
+            ended = head.t_ms >= line.end_ms and head.made == len(line.frames)
+            return replace(_at(head, line, 0) if ended else head, running_since=now_ms)
+        case Step(by=by, seat=seat):
+            return _stepped(replace(head, running_since=None), line, by, seat)
+        case Jump(t_ms=t_ms):
+            return _at(head, line, t_ms, now_ms)
+        case Tenth(tenths=tenths):
+            return _at(head, line, line.end_ms * tenths // 10, now_ms)
+        case Pace(by=by):
+            return replace(head, speed=max(0, min(head.speed + by, len(SPEEDS) - 1)))
+        case _:
+            assert_never(command)
+
+
+def _at(head: Head, line: TimeLine, t_ms: int, now_ms: int | None = None) -> Head:
+    t_ms = max(0, min(t_ms, line.end_ms))
+    running_since = now_ms if head.running_since is not None else None
+    # At the very start nothing is made yet, not even what counts from the first millisecond.
+    return replace(head, t_ms=t_ms, made=line.made(t_ms) if t_ms else 0, running_since=running_since)
+
+
+def _stepped(head: Head, line: TimeLine, by: Literal[-1, 1], seat: int | None) -> Head:
+    """Behind the next move, or before the last one, of the seat: with a seat, the others' moves between are made or taken back too."""
+    own = [at for at, frame in enumerate(line.frames) if seat is None or frame.seat == seat]
+    if by > 0:
+        made = next((at + 1 for at in own if at >= head.made), None)
+        if made is None:
+            return replace(head, t_ms=line.end_ms, made=len(line.frames))
+    else:
+        last = bisect_left(own, head.made) - 1
+        if last < 0:
+            return replace(head, t_ms=0, made=0)
+        made = own[last]
+    return replace(head, t_ms=line.frames[made - 1].at_ms if made else 0, made=made)

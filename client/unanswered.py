@@ -1,0 +1,193 @@
+"""The requests that were sent and not answered yet: what has to be said again by another line when one was lost.
+
+Pure: it watches what goes out and what is passed on to the app. By the time the answer to a join is here, all that the server took from the
+lost line has been told, and it takes nothing from there any more; so what is unanswered then was never heard, and is said again once.
+(The other way round there is one doubt: a snapshot shows the last lines of chat only as text. A line that somebody has said before, word
+for word, counts as said.)
+
+Refusals name the request by its `ref`, so each has one: whoever asks without it is given one here. What is refused without a number
+(`wire/too-fast`) was dropped unread, and which one that was nobody knows: it strikes out none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from itertools import count
+from typing import Final, TypeAlias, assert_never
+
+from msgspec.structs import replace as with_fields
+
+from protocol.client_messages import (
+    ClientMessage,
+    FollowLobby,
+    Hello,
+    JoinRace,
+    LeaveRace,
+    Move,
+    OpenRace,
+    QuickMatch,
+    Ready,
+    Rematch,
+    Rename,
+    Resign,
+    Say,
+    Stop,
+    Unwatch,
+    WatchRace,
+    WhoAmI,
+)
+from protocol.server_messages import (
+    Countdown,
+    CurrentView,
+    Dealt,
+    Error,
+    Left,
+    PlayerReady,
+    PlayerView,
+    Progress,
+    RematchAsked,
+    Result,
+    Room,
+    Said,
+    ServerMessage,
+    Started,
+    WaitingMatch,
+    WaitingOver,
+)
+from protocol.text import clean_chat
+from protocol.views import SeatState
+
+KEPT = 32
+"""Requests that are kept. When there are more the oldest is forgotten: nobody at a screen waits for so many answers."""
+
+FIRST_NUMBER: Final = 2**30
+"""The numbers given here go up from this one: out of the way of those that apps choose, and far below the link's own."""
+
+Request: TypeAlias = OpenRace | JoinRace | QuickMatch | LeaveRace | Ready | Move | Stop | Resign | Rematch | Say
+
+
+@dataclass(frozen=True, slots=True)
+class _Sent:
+    """line_lost: the line it was sent by is no more."""
+
+    request: Request
+    line_lost: bool = False
+
+
+class Unanswered:
+    """Requests in the order in which they were sent."""
+
+    __slots__ = ("_code", "_numbers", "_seat", "_sent")
+
+    def __init__(self) -> None:
+        self._numbers = count(FIRST_NUMBER)
+        self._sent: list[_Sent] = []
+        self._code: str | None = None
+        self._seat: int | None = None
+
+    def numbered(self, message: ClientMessage) -> ClientMessage:
+        """What is to be sent for `message`: a request without a `ref` gets one of its own."""
+        return with_fields(message, ref=next(self._numbers)) if isinstance(message, Request) and message.ref == 0 else message
+
+    def sent(self, message: ClientMessage) -> None:
+        """It is on its way by the line that stands."""
+        match message:
+            case Hello() | FollowLobby() | WatchRace() | Unwatch():
+                return  # each line begins with its own
+            case WhoAmI() | Rename():
+                return  # asked for by commands, which would rather end than wait for another line
+            case Say(code=code) if code is not None and code != self._code:
+                return  # to those who watch the same: nobody there waits for it
+            case OpenRace() | JoinRace() | QuickMatch() | LeaveRace() | Ready() | Move() | Stop() | Resign() | Rematch() | Say():
+                self._sent = [*self._sent[1 - KEPT :], _Sent(message)]
+            case _:
+                assert_never(message)
+
+    def lost(self) -> None:
+        """The line is no more."""
+        self._sent = [replace(sent, line_lost=True) for sent in self._sent]
+
+    def again(self) -> tuple[Request, ...]:
+        """What lost lines have swallowed, now to be sent by the one that stands; each only once for each line."""
+        swallowed = tuple(sent.request for sent in self._sent if sent.line_lost)
+        self._sent = [replace(sent, line_lost=False) for sent in self._sent]
+        return swallowed
+
+    def forget(self) -> None:
+        """Nothing of it is wanted any more: it was somebody else's."""
+        self._sent = []
+
+    def heard(self, message: ServerMessage) -> None:
+        """Strike out what `message` answers. For all that is passed on to the app, in order."""
+        match message:
+            case Error(ref=0):
+                return
+            case Error(ref=ref):
+                # The server refuses in the order in which it was asked: of several under one number, it is the oldest.
+                self._strike_first(lambda request: request.ref == ref)
+            case Said(line=line):
+                if line.seat == self._seat:
+                    self._strike_first(lambda request: isinstance(request, Say) and clean_chat(request.text) == line.text)
+            case Left(code=code):
+                if code == self._code:
+                    self._code = self._seat = None
+                    self.forget()
+            case Room():
+                # A request names no room: in another one it must not be heard.
+                elsewhere = message.code != self._code
+                self._code, self._seat = message.code, message.seat
+                self._sent = [] if elsewhere else [sent for sent in self._sent if not _shows(message, sent.request)]
+            case _ if self._sent:
+                self._sent = [sent for sent in self._sent if not self._answers(message, sent.request)]
+
+    def _strike_first(self, answered: Callable[[Request], bool]) -> None:
+        first = next((sent for sent in self._sent if answered(sent.request)), None)
+        self._sent = [sent for sent in self._sent if sent is not first]
+
+    def _answers(self, message: ServerMessage, request: Request) -> bool:
+        match message, request:
+            case ((PlayerView(seat=seat, ply=ply) | CurrentView(seat=seat, ply=ply)), Move()) if seat == self._seat and ply > request.ply:
+                return True
+            case (
+                (PlayerView(seat=seat, state=state) | CurrentView(seat=seat, state=state) | Progress(seat=seat, state=state)),
+                (Move() | Stop() | Resign()),
+            ):
+                return seat == self._seat and _has_ended(state)
+            case Result(), Move() | Stop() | Resign():
+                return True
+            case (PlayerReady(seat=seat), Ready()) | (RematchAsked(seat=seat), Rematch()):
+                return seat == self._seat
+            case Countdown() | Dealt() | Started(), Ready():
+                return True
+            case WaitingMatch(), QuickMatch(cancel=cancel):
+                return not cancel
+            case WaitingOver(), QuickMatch(cancel=cancel):
+                return cancel
+        return False
+
+
+def _shows(room: Room, request: Request) -> bool:
+    """Whether the snapshot shows that the request was heard, or that it means nothing any more."""
+    own = next((info for info in room.seats if info.seat == room.seat), None)
+    match request:
+        case OpenRace() | JoinRace() | QuickMatch():
+            return True
+        case LeaveRace():
+            return False
+        case Say(text=text):
+            return own is None or any(line.seat == own.seat and line.text == clean_chat(text) for line in room.chat)
+        case Rematch(race=race):
+            return own is None or race != room.race or own.again
+        case Ready(race=race):
+            return own is None or race != room.race or room.phase != "waiting" or own.ready
+        case Move(race=race, ply=ply):
+            return own is None or race != room.race or room.phase == "over" or _has_ended(own.state) or own.ply > ply
+        case Stop(race=race) | Resign(race=race):
+            return own is None or race != room.race or room.phase == "over" or _has_ended(own.state)
+        case _:
+            assert_never(request)
+
+
+def _has_ended(state: SeatState) -> bool:
+    return state not in ("waiting", "racing")

@@ -1,0 +1,69 @@
+"""A web server that says what a test tells it to, on a port of its own: true pages and an enemy's."""
+
+from __future__ import annotations
+
+import contextlib
+import socketserver
+import threading
+from collections.abc import Callable, Iterator
+
+Script = Callable[[str], bytes]
+"""From the target of a request to all the bytes of the answer."""
+
+
+class PageServer:
+    """script: what is answered; bytes, or a function of the target that was asked for. asked: the targets so far."""
+
+    def __init__(self, port: int) -> None:
+        self.url = f"ws://127.0.0.1:{port}"
+        self.asked: list[str] = []
+        self.requests: list[str] = []
+        self.script: Script = lambda target: page(b"{}")
+
+    def says(self, answer: bytes) -> None:
+        self.script = lambda target: answer
+
+
+def page(body: bytes, *, status: str = "200 OK", headers: str = "") -> bytes:
+    return f"HTTP/1.1 {status}\r\nContent-Length: {len(body)}\r\n{headers}Connection: close\r\n\r\n".encode() + body
+
+
+def problem(status: str, sentence: str) -> bytes:
+    import msgspec
+
+    return page(msgspec.json.encode({"error": sentence}), status=status)
+
+
+@contextlib.contextmanager
+def serving_pages() -> Iterator[PageServer]:
+    class Handler(socketserver.StreamRequestHandler):
+        def handle(self) -> None:
+            if self.rfile.peek(1)[:1] == b"\x16":
+                # The beginning of TLS, to which a plain server says that it understands nothing.
+                self.wfile.write(page(b"", status="400 Bad Request"))
+                return
+            head = b""
+            while not head.endswith(b"\r\n\r\n") and (line := self.rfile.readline()):
+                head += line
+            target = head.split(b" ")[1].decode()
+            told.requests.append(head.decode())
+            told.asked.append(target)
+            # Who asked may have gone before the end.
+            with contextlib.suppress(OSError):
+                self.wfile.write(told.script(target))
+
+    class Server(socketserver.ThreadingTCPServer):
+        allow_reuse_address = True
+        daemon_threads = True
+        # A handler that is silent on purpose ends with its peer.
+        block_on_close = False
+
+    with Server(("127.0.0.1", 0), Handler) as server:
+        told = PageServer(server.server_address[1])
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        try:
+            yield told
+        finally:
+            server.shutdown()
+            thread.join()

@@ -1,0 +1,49 @@
+"""Races that were really played, on the real machine, and their replays: every rule set, any number of seats, the same each time."""
+
+from __future__ import annotations
+
+import random
+from functools import lru_cache
+
+from client.moves import goes_home
+from client.replay import TimeLine, time_line
+from protocol.record import Record
+from protocol.views import RaceOptions
+from server.frames import frames
+from server.race.commands import PlayMove, StopSeat
+from tests.server.race.racing import Driven, started
+
+ALIKE = 9
+"""Moves that all seats make alike, but for what goes home or not by chance."""
+
+
+@lru_cache(maxsize=64)
+def driven(rules: str = "carpet", seats: int = 2, *, moves: int = 2000) -> Driven:
+    """A race in which every seat sends home what goes and turns or moves by lot, until it ends or has made so many moves and stops."""
+    race = started(RaceOptions(rules=rules, seats=seats, deal="garden"))
+    lots, alike = random.Random(f"{rules} {seats}"), [random.Random(rules) for _ in range(seats)]
+    due = [1000 + 300 * seat for seat in range(seats)]
+    while racing := [seat for seat in range(seats) if race.seat(seat).state == "racing"]:
+        seat = min(racing, key=lambda number: due[number])
+        race.advance(due[seat])
+        if race.phase() != "racing" or race.seat(seat).state != "racing":
+            continue
+        ply = race.seat(seat).ply
+        if ply >= moves:
+            race.do(StopSeat(seat), due[seat])
+            continue
+        legal = race.position(seat).legal_moves()
+        lot = alike[seat] if ply < ALIKE else lots
+        race.do(PlayMove(seat, ply, lot.choice([move for move in legal if goes_home(move)] or legal)), due[seat])
+        due[seat] += lots.randint(300, 2600)
+    race.finish()
+    return race
+
+
+def record(rules: str = "carpet", seats: int = 2, *, moves: int = 2000) -> Record:
+    return driven(rules, seats, moves=moves).record
+
+
+@lru_cache(maxsize=64)
+def line(rules: str = "carpet", seats: int = 2, *, moves: int = 2000) -> TimeLine:
+    return time_line(frames(record(rules, seats, moves=moves)))

@@ -1,0 +1,84 @@
+"""Races that are watched, made from messages by the reducer, as the app makes them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from client.watching import WatchModel, watch_after
+from protocol.server_messages import Board, Progress, Result, Watched, WatchedEvent
+from protocol.views import LateBoard, RaceOptions, SeatInfo, WatcherLine
+from tests.client import scenes, tables
+
+NOW_MS = 46_300
+"""42.3 seconds into the race."""
+
+
+def seats_of(rules: str, seats: int, moves: int) -> tuple[SeatInfo, ...]:
+    room = tables.racing_at(rules, tables.view_after(rules, moves), seats=seats).room
+    assert room is not None
+    return room.seats
+
+
+def board(seat: int, rules: str = "carpet", moves: int = 20) -> LateBoard:
+    return LateBoard(seat=seat, ply=moves, elapsed_ms=31_400 + seat, state="racing", view=tables.view_after(rules, moves + seat))
+
+
+def watched(rules: str = "carpet", seats: int = 2, *, moves: int = 24, boards: int = 8, **fields: object) -> Watched:
+    """The snapshot of a race that is being run. boards: of so many seats there is one, the others have none yet."""
+    values: dict[str, object] = {
+        "version": 7,
+        "phase": "racing",
+        "seats": seats_of(rules, seats, moves),
+        "seat": None,
+        "elapsed_ms": 42_300,
+        "options": RaceOptions(rules=rules, seats=seats),
+    }
+    return Watched(
+        room=scenes.room(seats, **(values | fields)),
+        boards=tuple(board(seat, rules, moves - 4) for seat in range(min(seats, boards))),
+        watchers=12,
+        lines=(WatcherLine(number=1, name="Grace", text="Anna is quick today."),),
+        closest=False,
+    )
+
+
+def after(*events: object, now_ms: int = NOW_MS) -> WatchModel:
+    watch: WatchModel | None = None
+    for event in events:
+        watch = watch_after(watch, event, now_ms)  # type: ignore[arg-type]
+    assert watch is not None
+    return watch
+
+
+def event(happened: object) -> WatchedEvent:
+    return WatchedEvent(code=scenes.CODE, event=happened)  # type: ignore[arg-type]
+
+
+def late(seat: int, moves: int = 22, race: int = 1) -> Board:
+    return Board(code=scenes.CODE, race=race, board=board(seat, moves=moves))
+
+
+def progress(version: int, seat: int, home: int, ply: int = 40) -> WatchedEvent:
+    counts = {"S": home, "H": 0, "D": 0, "C": 0}
+    return event(Progress(version=version, seat=seat, ply=ply, home=home, foundations=counts, state="racing", elapsed_ms=42_000))
+
+
+def racing(rules: str = "carpet", seats: int = 2, *, moves: int = 24, boards: int = 8) -> WatchModel:
+    """Watched for some seconds, in which cards went home."""
+    watch = after(watched(rules, seats, moves=moves, boards=boards), now_ms=NOW_MS - 20_000)
+    assert watch.room is not None
+    # The clock was anchored twenty seconds earlier; it is as if one had come then.
+    started = {"started_at_ms": NOW_MS - 42_300}
+    watch = replace(watch, room=replace(watch.room, **started), points=tuple(((22_300, info.home - 3),) for info in watch.room.seats))
+    changed: WatchModel | None = watch
+    for number, info in enumerate(watch.room.seats):
+        made = progress(8 + number, info.seat, info.home + 1, info.ply)
+        changed = watch_after(changed, made, NOW_MS - 9000 + 900 * number)
+    assert changed is not None
+    return changed
+
+
+def over() -> WatchModel:
+    watch = watch_after(racing(), event(Result(version=10, record=scenes.record())), NOW_MS)
+    assert watch is not None
+    return watch
