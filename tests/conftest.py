@@ -1,4 +1,7 @@
-"""What holds for every test: a folder of its own in the place of the user's, and that how long something takes is no fault of it."""
+"""What holds for every test: a folder of its own in the place of the user's, and that how long something takes is no fault of it.
+
+What could not be tested for want of a browser is said at the end of the run.
+"""
 
 from __future__ import annotations
 
@@ -18,3 +21,15 @@ def carpet_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("CARPET_HOME", str(tmp_path_factory.mktemp("carpet-home")))
         yield
+
+
+NO_CHROMIUM = "no Chromium was found"
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    skipped = [report.nodeid for report in terminalreporter.getreports("skipped") if NO_CHROMIUM in str(report.longrepr)]
+    if skipped:
+        terminalreporter.section("NOT TESTED: the web page in a browser", sep="!", red=True, bold=True)
+        terminalreporter.line(f"{NO_CHROMIUM}: install chromium and chromium-driver. {len(skipped)} tests were skipped:")
+        for nodeid in skipped:
+            terminalreporter.line(f"  {nodeid}")

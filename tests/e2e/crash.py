@@ -152,7 +152,7 @@ async def _play(url: str, pair: _Pair, ground: _Ground, race: partial[object]) -
             return
 
 
-def _records(database: Path) -> dict[str, Record]:
+def kept_records(database: Path) -> dict[str, Record]:
     """The record of each room's one race, read without the store's own help."""
     with closing(sqlite3.connect(database)) as connection:
         rows = connection.execute("SELECT races.room, records.record FROM records JOIN races ON races.id = records.race").fetchall()
@@ -167,7 +167,7 @@ def _check(ground: _Ground) -> None:
     try:
         running = store.running()
         assert not running.damaged
-        kept = _records(ground.database)
+        kept = kept_records(ground.database)
         for pair in ground.pairs:
             record = kept[pair.room]
             audit(record)

@@ -56,7 +56,7 @@ async def test_a_full_race(url: str, tmp_path: Path) -> None:
 
 def test_rules_nobody_knows_are_told_with_those_there_are(tmp_path: Path) -> None:
     for ran in (carpet_on_terminal(tmp_path, "play", "--rules", "bridge"), carpet(tmp_path, "demo", "--fast", "--rules", "bridge")):
-        assert ran.status == 1
+        assert (ran.status, ran.screen) == (1, "")
         assert "There is no rule set 'bridge'; the rule sets are: carpet, " in ran.sentence
         assert "persian-rug" in ran.sentence
 
@@ -71,7 +71,16 @@ def test_the_demo_plays_every_family(tmp_path: Path, rules: str) -> None:
 def test_rules_nobody_knows(url: str, tmp_path: Path) -> None:
     ran = carpet_on_terminal(tmp_path, "host", url, "--rules", "bridge")
     assert ran.status == 1
-    assert "rule set" in ran.sentence
+    assert "There is no rule set 'bridge'; the rule sets are: carpet, " in ran.sentence
+    assert ran.screen == ""
+
+
+def test_a_winnable_deal_where_none_are_looked_for(url: str, tmp_path: Path) -> None:
+    for command in (["play"], ["host", url]):
+        ran = carpet_on_terminal(tmp_path, *command, "--rules", "teppich", "--winnable")
+        assert ran.status == 1
+        assert "carpet: Deals that can be won are not to be had under 'teppich'; the rule sets with them are: carpet, " in ran.sentence
+        assert ran.screen == ""
 
 
 def test_more_bots_than_seats(url: str, tmp_path: Path) -> None:
@@ -120,10 +129,10 @@ def test_a_damaged_file_of_names(url: str, tmp_path: Path) -> None:
 def test_a_record_that_is_none(tmp_path: Path) -> None:
     missing = carpet(tmp_path, "verify", str(tmp_path / "none.json"))
     assert missing.status == 1
-    assert "none.json" in missing.sentence
+    assert missing.sentence == f"carpet: cannot read {tmp_path / 'none.json'}: No such file or directory"
     empty = carpet(tmp_path, "verify", "-")
     assert empty.status == 1
-    assert "not a record" in empty.sentence
+    assert empty.sentence.startswith("carpet: not a true record: not a record")
 
 
 def test_the_token_is_kept_for_the_next_time(url: str, tmp_path: Path) -> None:

@@ -49,6 +49,15 @@ class Player:
         for text in texts:
             self.terminal.wait_for(text)
 
+    def goes_to(self, label: str) -> None:
+        """Down a form or a list, line by line, to the one of this label, as who looks for it does."""
+        while label not in (marked := self._marked()):
+            self.type("j")
+            self.terminal.wait_until(lambda lines: any("▸ " in line for line in lines) and marked not in lines, what="the next line")
+
+    def _marked(self) -> str:
+        return self.terminal.wait_until(lambda lines: next((line for line in lines if "▸ " in line), None), what="a marked line")
+
     def code(self) -> str:
         found = self.terminal.wait_until(lambda lines: re.search(r"· Carpet · ([A-Z]{6})\b", lines[0]), what="a code")
         return found[1]
@@ -142,10 +151,11 @@ class Table:
         anna.sees("You are anna.", "2 here")
         anna.type("o")
         anna.sees("Open this race")
-        # Up to the countdown, twice left, and down again.
-        anna.type("khh")
+        anna.goes_to("Countdown")
+        anna.type("hh")
         anna.sees("Countdown    1 s")
-        anna.type("j\r")
+        anna.goes_to("Open this race")
+        anna.type("\r")
         anna.sees("Give this code to the other player:")
         code = anna.code()
         bert.sees("You are bert.", code)

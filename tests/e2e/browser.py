@@ -1,0 +1,113 @@
+"""A real Chromium without a window, and what a test asks of the page in it.
+
+It is looked for at CARPET_TEST_CHROMIUM and in PATH, with its `chromedriver`. Where there is none, what was not tested is said in a section
+of its own at the end of the run (`tests/conftest.py`); where the variable names one that does not start, the tests fail.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from selenium import webdriver
+from selenium.common.exceptions import StaleElementReferenceException, WebDriverException
+from selenium.webdriver.chrome.service import Service
+from selenium.webdriver.common.by import By
+from selenium.webdriver.remote.webelement import WebElement
+from selenium.webdriver.support.ui import WebDriverWait
+
+from tests.conftest import NO_CHROMIUM
+
+VARIABLE = "CARPET_TEST_CHROMIUM"
+PATIENCE_S = 30
+
+
+class Browser:
+    def __init__(self, driver: webdriver.Chrome) -> None:
+        self.driver = driver
+
+    def open(self, address: str) -> None:
+        self.driver.get(address)
+
+    def look(self, *, width: int = 1280, height: int = 900, scheme: str = "light", motion: str = "no-preference") -> None:
+        """Have a window of this size, in CSS pixels, and somebody's preferences."""
+        metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
+        self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+        features = [{"name": "prefers-color-scheme", "value": scheme}, {"name": "prefers-reduced-motion", "value": motion}]
+        self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
+
+    def run(self, script: str, *arguments: Any) -> Any:
+        """What a piece of script returns; a promise is waited for."""
+        return self.driver.execute_async_script(
+            f"const done = arguments[arguments.length - 1]; (async (...given) => {{ {script} }})(...arguments)"
+            ".then(done, (error) => done({thrown: String(error)}))",
+            *arguments,
+        )
+
+    def all(self, selector: str) -> list[WebElement]:
+        return self.driver.find_elements(By.CSS_SELECTOR, selector)
+
+    def text(self, selector: str) -> str:
+        """Of the first that is there, with what is for readers aloud alone; empty where there is none."""
+        found = self.all(selector)
+        return str(found[0].get_property("textContent")) if found else ""
+
+    def wait(self, holds: Callable[[], object], what: str) -> None:
+        """Wait until this holds. what: said when it does not come to hold."""
+        WebDriverWait(self.driver, PATIENCE_S, 0.05, [StaleElementReferenceException]).until(lambda _: holds(), what)
+
+    def wait_for_text(self, selector: str, text: str) -> None:
+        self.wait(lambda: text in self.text(selector), f"{text!r} in {selector}")
+
+    def complaints(self) -> list[str]:
+        """What the console says is wrong since this was last asked."""
+        return [entry["message"] for entry in self.driver.get_log("browser")]
+
+    def nodes(self) -> list[dict[str, Any]]:
+        """What a reader aloud is given: role, name and properties of each node that is not ignored."""
+        tree = self.driver.execute_cdp_cmd("Accessibility.getFullAXTree", {})
+        return [
+            {
+                "role": node["role"]["value"],
+                "name": node.get("name", {}).get("value", ""),
+                **{each["name"]: each["value"].get("value") for each in node.get("properties", [])},
+            }
+            for node in tree["nodes"]
+            if not node["ignored"]
+        ]
+
+
+@contextmanager
+def open_browser() -> Iterator[Browser]:
+    """Skips the test, or fails it, when there is no Chromium."""
+    program = os.environ.get(VARIABLE) or shutil.which("chromium") or shutil.which("google-chrome")
+    conductor = shutil.which("chromedriver")
+    if program is None or conductor is None:
+        (pytest.fail if VARIABLE in os.environ else pytest.skip)(f"{NO_CHROMIUM}: install chromium and chromium-driver")
+    options = webdriver.ChromeOptions()
+    options.binary_location = program
+    # Containers have no user namespaces for its sandbox, and little shared memory.
+    for argument in (
+        "--headless=new",
+        "--no-sandbox",
+        "--disable-gpu",
+        "--disable-dev-shm-usage",
+        "--hide-scrollbars",
+        "--no-proxy-server",
+    ):
+        options.add_argument(argument)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    try:
+        driver = webdriver.Chrome(options=options, service=Service(conductor))
+    except WebDriverException as error:
+        pytest.fail(f"{program} does not start: {error}")
+    try:
+        driver.execute_cdp_cmd("Accessibility.enable", {})
+        driver.set_script_timeout(PATIENCE_S)
+        yield Browser(driver)
+    finally:
+        driver.quit()

@@ -1,0 +1,142 @@
+"""A player who plays and talks by the same link, session and model as one at the screen, and notes all that he asked for and was told.
+
+He asks for each move and says each line of talk once: that nothing is lost or doubled is the link's affair, and what his notes show.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import random
+import sys
+from dataclasses import dataclass, field
+
+import trio
+
+from client.endings import Unreachable
+from client.identity import Identity
+from client.line import LineTimes
+from client.link import Back, LinkEvent, Lost
+from client.model import Model
+from client.net import NetLink, open_link
+from client.policies import POLICIES
+from client.ui.session import Session
+from client.ui.start import StartHome
+from protocol.client_messages import JoinRace, OpenRace, Say
+from protocol.phrases import PHRASES
+from protocol.record import Record, to_json
+from protocol.server_messages import Room, RoomEvent, ServerMessage
+
+TALK_EVERY = 8
+"""Moves between two lines of talk."""
+QUICK = LineTimes(open_s=1.0, close_s=0.3, ping_s=0.3, pong_s=0.6)
+
+
+@dataclass(slots=True)
+class Notes:
+    """asked: ply to the move asked for. said: lines of talk. lost, back: how often. gaps: of the versions told."""
+
+    asked: dict[int, str] = field(default_factory=dict)
+    said: list[str] = field(default_factory=list)
+    lost: list[Lost] = field(default_factory=list)
+    back: int = 0
+    gaps: list[str] = field(default_factory=list)
+    model: Model = field(default_factory=Model)
+
+
+class ScriptedPlayer:
+    """entered: set with the code of the race. ply: moves made. Its generator only spreads the tries to connect."""
+
+    def __init__(self, name: str, *, policy: str = "greedy", pace: float = 0.02, token: str | None = None) -> None:
+        self.notes = Notes()
+        self.entered = trio.Event()
+        self.told = trio.Event()  # set, and replaced, with everything that was told
+        self.identity = Identity(name, token)
+        self._choose = POLICIES[policy].choose
+        self._pace = pace
+        self._ready = False
+
+    @property
+    def model(self) -> Model:
+        return self.notes.model
+
+    @property
+    def code(self) -> str:
+        assert self.model.room is not None
+        return self.model.room.code
+
+    async def reached(self, ply: int) -> None:
+        """Wait until he has made so many moves, or the race is over."""
+        while self.model.room is None or (self.model.room.ply < ply and self.model.room.record is None):
+            await self.told.wait()
+
+    async def race(self, url: str, request: OpenRace | JoinRace, *, times: LineTimes = QUICK) -> Record:
+        """Play one race to its result: the one that `request` asks for, or that in which the player has a seat."""
+        while True:
+            try:
+                return await self._race(url, request, times)
+            except Unreachable:
+                # The very first try is not made again by the link, and a quick one may fail where the machine is busy.
+                continue
+
+    async def _race(self, url: str, request: OpenRace | JoinRace, times: LineTimes) -> Record:
+        nonces = itertools.count(1)
+        async with open_link(url, self.identity, generator=random.Random(2), keep=self._keep, times=times) as link:
+            session = Session(
+                link, start=StartHome(), nonce=lambda: f"{next(nonces):032x}", now_ms=lambda: round(trio.current_time() * 1000)
+            )
+            await link.entered(request)
+            due = trio.current_time()
+            while session.model.room is None or session.model.room.record is None:
+                with trio.move_on_at(due):
+                    self._hear(session, await link.events.receive())
+                    continue
+                self._act(link, session)
+                due = trio.current_time() + self._pace
+            return session.model.room.record
+
+    def _keep(self, identity: Identity) -> None:
+        self.identity = identity
+
+    def _hear(self, session: Session, event: ServerMessage | LinkEvent) -> None:
+        before = session.model.room
+        if isinstance(event, RoomEvent) and not isinstance(event, Room) and before is not None and event.version != before.version + 1:
+            self.notes.gaps.append(f"at {before.version} came {event}")
+        session.hear(event)
+        self.notes.model = session.model
+        if isinstance(event, Lost):
+            self.notes.lost.append(event)
+        self.notes.back += isinstance(event, Back)
+        if session.model.room is not None:
+            self.entered.set()
+            self.told.set()
+            self.told = trio.Event()
+            if not self._ready:
+                self._ready = session.ready()
+
+    def _act(self, link: NetLink, session: Session) -> None:
+        model = session.model
+        room = model.room
+        if room is None or room.view is None or room.own is None or room.own.state != "racing" or room.started_at_ms is None:
+            return
+        if model.in_flight is not None or trio.current_time() * 1000 < room.started_at_ms:
+            return
+        move = self._choose(room.view)
+        assert move is not None
+        phrase, line = list(PHRASES.items())[room.ply // TALK_EVERY % len(PHRASES)]
+        if room.ply % TALK_EVERY == 0 and line not in self.notes.said and link.send(Say(text=line, phrase=phrase)):
+            self.notes.said.append(line)
+        if session.move(move) and session.model.in_flight is not None:
+            assert self.notes.asked.setdefault(room.ply, move) == move
+            self.notes.model = session.model
+
+
+async def main(url: str, code: str) -> None:
+    """In a process of its own, so that it can be put to sleep: prints the record and what was asked for."""
+    player = ScriptedPlayer("asleep", pace=0.04)
+    record = await player.race(url, JoinRace(code=code))
+    print(json.dumps({"record": to_json(record), "asked": player.notes.asked, "gaps": player.notes.gaps}))
+
+
+if __name__ == "__main__":
+    trio.run(main, *sys.argv[1:])

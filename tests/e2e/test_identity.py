@@ -1,0 +1,87 @@
+"""Who one is, over real commands and a real server: a name kept, changed, doubled and taken to another machine."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import trio
+
+from client.identity import Identity, IdentityStore
+from client.link import LinkEvent, Lost
+from client.net import NetLink, open_link
+from protocol.client_messages import OpenRace
+from protocol.server_messages import Room, ServerMessage, Welcome, YouAre
+from protocol.views import RaceOptions
+from tests.e2e.commands import carpet, carpet_on_terminal, running_server
+
+pytestmark = pytest.mark.e2e
+
+
+@pytest.fixture(scope="module")
+def url() -> Iterator[str]:
+    with running_server() as (url, _):
+        yield url
+
+
+async def next_of(link: NetLink, *kinds: type) -> ServerMessage | LinkEvent:
+    with trio.fail_after(30):
+        async for event in link.events:
+            if isinstance(event, kinds):
+                return event
+    raise AssertionError(f"none of {kinds} came")
+
+
+async def test_a_player_in_a_race_is_asked_for_and_renamed_and_not_disturbed(url: str, tmp_path: Path) -> None:
+    store = IdentityStore(tmp_path)
+    async with open_link(url, Identity("Anna"), keep=lambda identity: store.keep(url, identity)) as link:
+        welcome = await next_of(link, Welcome)
+        assert isinstance(welcome, Welcome)
+        link.send(OpenRace(options=RaceOptions()))
+        await next_of(link, Room)
+        asked = await trio.to_thread.run_sync(carpet, tmp_path, "whoami", url, "--json")
+        assert json.loads(asked.out) == {"server": url, "name": "Anna", "player": welcome.player, "token_kept": True}
+        renamed = await trio.to_thread.run_sync(carpet, tmp_path, "rename", url, "Berta")
+        assert (renamed.status, renamed.out, renamed.err) == (0, f"You are Berta at {url} now.\n", "")
+        assert await next_of(link, YouAre, Lost) == YouAre(player=welcome.player, name="Berta", ref=0)
+        assert store.identity(url) == Identity("Berta", welcome.token, welcome.player)
+        assert store.identity(url, "Anna") == store.identity(url)
+    assert welcome.token not in asked.out + renamed.out
+
+
+def test_a_name_that_was_given_with_a_number_is_kept_and_is_the_same_player_ever_after(url: str, tmp_path: Path) -> None:
+    carpet_on_terminal(tmp_path / "one", "join", url, "ZZZZZZ", "--name", "Dora")
+    for arguments in (["--name", "Dora"], [], ["--name", "Dora"], ["--name", "Dora 2"]):
+        carpet_on_terminal(tmp_path / "two", "join", url, "ZZZZZZ", *arguments)
+    (known,) = IdentityStore(tmp_path / "two").known()
+    assert known.identity.name == "Dora 2"
+    assert carpet(tmp_path / "two", "whoami", url).out.startswith(f"You are Dora 2 at {url}: player {known.identity.player}")
+
+    refused = carpet(tmp_path / "two", "rename", url, "dora")
+    assert (refused.status, refused.sentence) == (1, f"carpet: Another player at {url} is called dora: you are still Dora 2.")
+    assert IdentityStore(tmp_path / "two").known() == (known,)
+
+
+def test_another_machine_becomes_the_same_player_and_follows_his_name(url: str, tmp_path: Path) -> None:
+    old, new = tmp_path / "old", tmp_path / "new"
+    carpet_on_terminal(old, "join", url, "ZZZZZZ", "--name", "Emil")
+    exported = carpet(old, "identity", "export", "-")
+    taken = carpet(new, "identity", "import", "-", text=exported.out)
+    assert (taken.status, taken.out) == (0, f"Emil at {url} is here now.\n")
+    carpet(new, "rename", url, "Emilie")
+    # The old machine does not undo it by coming under the name it knows.
+    carpet_on_terminal(old, "join", url, "ZZZZZZ", "--name", "Emil")
+    assert IdentityStore(old).known() == IdentityStore(new).known()
+    assert IdentityStore(old).identity(url).name == "Emilie"
+
+
+def test_a_token_that_the_server_does_not_know_is_said_so_and_kept(url: str, tmp_path: Path) -> None:
+    store = IdentityStore(tmp_path)
+    store.keep(url, Identity("Fred", "0" * 32))
+    for command in (["whoami", url], ["rename", url, "Frida"]):
+        ran = carpet(tmp_path, *command)
+        assert ran.status == 1
+        assert f"The server at {url} does not know you as Fred" in ran.sentence
+    assert store.identity(url) == Identity("Fred", "0" * 32)

@@ -1,0 +1,104 @@
+"""A race that is over, seen from outside: its pages, and the commands that ask for them, against a real server."""
+
+from __future__ import annotations
+
+import json
+import ssl
+from functools import partial
+from pathlib import Path
+
+import pytest
+import trio
+import trustme
+from websockets.trio.client import connect
+from websockets.typing import Subprotocol
+
+from client.address import parse_address
+from client.pages import fetch_history, fetch_record
+from protocol.client_messages import Stop
+from protocol.codec import MSGPACK
+from protocol.record import Record, from_json
+from protocol.server_messages import Result, Started
+from server.app import running
+from server.config import Settings
+from tests.e2e.commands import Ran, carpet, carpet_on_terminal
+from tests.server.net.wire import Client
+
+pytestmark = pytest.mark.e2e
+
+NAME = "Zoë / 100%"
+
+
+async def raced(url: str, trusted: ssl.SSLContext | None = None) -> Record:
+    """Two people race and stop at once; the record that they are told."""
+    offered = {"ssl": trusted, "subprotocols": [Subprotocol(MSGPACK)]}
+    async with connect(url, **offered) as one, connect(url, **offered) as two:  # type: ignore[arg-type]
+        zoe, ben = Client(one), Client(two)
+        await zoe.hello(NAME)
+        await ben.hello("Ben")
+        room = await zoe.open(seats=2, countdown_s=1)
+        await ben.join(room.code)
+        for each in (zoe, ben):
+            await each.ready()
+        for each in (zoe, ben):
+            await each.hear_of(Started)
+            await each.say(Stop(race=1, seat=each.seat))
+        return (await zoe.hear_of(Result)).record
+
+
+async def asked(home: Path, *arguments: str) -> Ran:
+    return await trio.to_thread.run_sync(partial(carpet, home, *arguments))
+
+
+async def test_a_race_is_listed_exported_and_verified_by_commands(tmp_path: Path) -> None:
+    async with running(Settings(port=0, database=str(tmp_path / "carpet.sqlite3"))) as url:
+        record = await raced(url)
+        listed = await asked(tmp_path, "history", url, "--player", NAME)
+        assert (listed.status, listed.err) == (0, "")
+        assert listed.out.splitlines()[1].endswith(record.id)
+        assert " Ben " in listed.out
+        (line,) = json.loads((await asked(tmp_path, "history", url, "--player", "ben", "--json")).out)
+        assert (line["id"], line["seat"], [seat["name"] for seat in line["seats"]]) == (record.id, 1, [NAME, "Ben"])
+        file = tmp_path / "race.json"
+        exported = await asked(tmp_path, "export", url, record.id, str(file))
+        assert (exported.status, exported.err) == (0, "")
+        assert from_json(file.read_bytes()) == record
+        verified = await asked(tmp_path, "verify", str(file))
+        assert (verified.status, verified.err) == (0, "")
+        replayed = await trio.to_thread.run_sync(
+            partial(carpet_on_terminal, tmp_path / "elsewhere", "replay", record.id, "--server", url, interrupt_at="paused ×1")
+        )
+        assert (replayed.status, replayed.err) == (130, "")
+        nobody = await asked(tmp_path, "history", url, "--player", "Nobody")
+        place = url.removeprefix("ws://")
+        assert (nobody.status, nobody.sentence) == (1, f"carpet: The server at {place} says: There is no player of that name.")
+
+
+async def test_over_tls_pages_are_trusted_as_the_websocket_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    authority = trustme.CA()
+    issued = authority.issue_cert("127.0.0.1")
+    certificate, key, root = (tmp_path / name for name in ("cert.pem", "key.pem", "root.pem"))
+    issued.cert_chain_pems[0].write_to_path(certificate)
+    issued.private_key_pem.write_to_path(key)
+    authority.cert_pem.write_to_path(root)
+    trusted = ssl.create_default_context(cafile=str(root))
+    async with running(Settings(port=0, tls_cert=str(certificate), tls_key=str(key))) as url:
+        record = await raced(url, trusted)
+        refused = await asked(tmp_path, "export", url, record.id, "-")
+        assert refused.status == 1
+        assert "is not to be trusted" in refused.sentence
+        monkeypatch.setenv("SSL_CERT_FILE", str(root))
+        exported = await asked(tmp_path, "export", url, record.id, "-")
+        assert (exported.status, exported.err) == (0, "")
+        assert from_json(exported.out) == record
+
+
+async def test_the_next_server_on_the_same_database_has_the_pages_of_the_first(tmp_path: Path) -> None:
+    settings = Settings(port=0, database=str(tmp_path / "carpet.sqlite3"))
+    async with running(settings) as url:
+        record = await raced(url)
+    async with running(settings) as url:
+        address = parse_address(url)
+        assert await trio.to_thread.run_sync(fetch_record, address, record.id) == record
+        (race,) = await trio.to_thread.run_sync(partial(fetch_history, address, NAME, limit=5))
+        assert race.id == record.id

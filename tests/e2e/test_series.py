@@ -1,0 +1,129 @@
+"""Every kind of series to its end by two scripted players over real sockets, and one of them by keys in two pseudo-terminals."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import sys
+from pathlib import Path
+
+import pytest
+import trio
+
+from client.bot import run_bot
+from client.model import Event, Model
+from client.policies import POLICIES
+from protocol.record import Record
+from protocol.server_messages import Result, Room, Scored
+from protocol.views import RaceOptions, SeriesFormat, SeriesInfo, SeriesOptions
+from server.race.audit import audit
+from tests.e2e.commands import environment, running_server
+from tests.e2e.terminal import Terminal, terminal_environment
+
+pytestmark = pytest.mark.e2e
+
+
+class Heard:
+    """What one player was told of a series: every record once, and the last score."""
+
+    def __init__(self) -> None:
+        self.code = trio.Event()
+        self.room = ""
+        self.records: list[Record] = []
+        self.score: SeriesInfo | None = None
+
+    def watch(self, model: Model, event: Event) -> None:
+        if isinstance(event, Room):
+            self.room = event.code
+            self.code.set()
+        if isinstance(event, Scored):
+            self.score = event.series
+        record = event.record if isinstance(event, (Result, Scored)) else None
+        if record is not None:
+            self.records.append(record)
+
+
+@pytest.mark.parametrize(("format_", "races"), [("single", 1), ("best-of", 3), ("session", 2), ("swap", 2)])
+async def test_two_bots_play_it_to_its_end(format_: SeriesFormat, races: int) -> None:
+    options = RaceOptions(rules="carpet-whist", public=False, countdown_s=1, series=SeriesOptions(format=format_, races=races))
+    ann, bob = Heard(), Heard()
+    greedy, steady = POLICIES["greedy"], POLICIES["steady"]
+    with contextlib.ExitStack() as stack:
+        url, _ = await trio.to_thread.run_sync(stack.enter_context, running_server("--rate", "1000", "--burst", "1000"))
+        with trio.fail_after(60):
+            async with trio.open_nursery() as nursery:
+
+                async def host() -> None:
+                    await run_bot(url, "ann", greedy, open_options=options, pace=0, watch=ann.watch)
+
+                nursery.start_soon(host)
+                await ann.code.wait()
+                await run_bot(url, "bob", steady, join_code=ann.room, pace=0, watch=bob.watch)
+        await trio.to_thread.run_sync(stack.close)
+    assert len(ann.records) in (range(2, 4) if format_ == "best-of" else [races])
+    assert ann.score == bob.score
+    for record in ann.records:
+        audit(record)
+    assert sorted(record.digest for record in ann.records) == sorted(record.digest for record in bob.records)
+    if format_ != "single":
+        assert ann.score is not None
+        assert ann.score.over
+        assert ann.score.raced == len(ann.records)
+        assert [seat.name for seat in ann.score.seats] == ["ann", "bob"]
+        assert [seat.home for seat in ann.score.seats] == [sum(record.seats[seat].home for record in ann.records) for seat in (0, 1)]
+
+
+def stop(player: Terminal) -> None:
+    """Stop at once, with the cards that are home."""
+    player.wait_until(lambda lines: re.match(r" ▸ (?:\d+ cards?|One card|Nothing fits)", lines[20]), what="the start")
+    player.type("K")
+    player.wait_for("Stop now and keep your cards home?")
+    player.type("y")
+
+
+def bring_one_home(player: Terminal) -> None:
+    """Play a card that goes home, turning the stock until there is one."""
+    player.wait_until(lambda lines: re.match(r" ▸ (?:\d+ cards?|One card|Nothing fits)", lines[20]), what="the start")
+    while True:
+        hint = player.lines()[20]
+        found = re.search(r"can go home: (\w\d?)", hint)
+        before = player.lines()
+        player.type(found[1] if found else "s")
+        player.wait_until(lambda lines, before=before: lines != before, what="the move")  # type: ignore[misc]
+        if found:
+            return
+
+
+def test_best_of_three_is_raced_by_keys_in_two_terminals(tmp_path: Path) -> None:
+    with contextlib.ExitStack() as stack:
+        url, _ = stack.enter_context(running_server())
+
+        def sit(name: str, *arguments: str) -> Terminal:
+            command = [sys.executable, "-m", "client.cli", *arguments, "--name", name]
+            return stack.enter_context(Terminal(command, environment=environment(tmp_path / name, terminal_environment())))
+
+        anna = sit("anna", "host", url, "--best-of", "3", "--countdown", "1", "--private")
+        anna.wait_for("Best of 3, race 1 next")
+        code = anna.wait_until(lambda lines: re.search(r"· Carpet · ([A-Z]{6})\b", lines[0]), what="a code")[1]
+        bert = sit("bert", "join", url, code)
+        for race in (1, 2):
+            if race == 1:
+                bert.wait_for("Everybody is here. Press r when you are ready.")
+            for player in (anna, bert):
+                player.type("r")
+            bring_one_home(anna)
+            for player in (bert, anna):
+                stop(player)
+            anna.wait_for("You won!")
+            bert.wait_for("anna won.")
+            if race == 1:
+                for player in (anna, bert):
+                    player.wait_for("anna 1 : 0 bert, best of 3, race 2 next")
+                    player.wait_for("r: ready for race 2")
+        for player in (anna, bert):
+            player.wait_for("anna has won the best of 3: anna 2 : 0 bert.")
+            player.wait_for("r: another series against the same players")
+        for player in (anna, bert):
+            player.type("q")
+            assert "carpet verify" in player.wait_for_end()
+            assert player.given_back()

@@ -1,0 +1,463 @@
+"""The web page in a real Chromium: what it shows of races that are run, for whom, how it looks, and what it lets nobody do.
+
+No test sleeps: each waits for what the page is to show. That something is not shown is seen where it would only be due in ten minutes.
+"""
+
+from __future__ import annotations
+
+import json
+import urllib.request
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from selenium.webdriver.common.keys import Keys
+
+from protocol.cards import RANKS
+from tests.e2e.browser import Browser, open_browser
+from tests.e2e.commands import running_server
+from tests.e2e.sitting import Sitting
+
+pytestmark = pytest.mark.e2e
+
+HOSTILE = "<img src=x onerror=alert"  # as much of it as a name may have
+LONG = "W" * 24
+SUITS = {"S": "spades", "H": "hearts", "D": "diamonds", "C": "clubs"}
+NAMES = {"A": "ace", "T": "10", "J": "jack", "Q": "queen", "K": "king"}
+NEVER_S = 600
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Browser]:
+    with open_browser() as browser:
+        yield browser
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[str]:
+    with running_server("--rate", "1000", "--burst", "1000") as (url, _):
+        yield url
+
+
+@pytest.fixture
+def browser(chromium: Browser) -> Iterator[Browser]:
+    """With an ordinary window; nothing may have gone wrong in it by the end."""
+    chromium.look()
+    yield chromium
+    complaints = chromium.complaints()
+    chromium.open("about:blank")
+    assert complaints == []
+
+
+def page(url: str, path: str = "/") -> str:
+    return url.replace("ws://", "http://", 1) + path
+
+
+@contextmanager
+def race(url: str, one: str = "Ada", other: str = "Zoë", **options: Any) -> Iterator[tuple[Sitting, Sitting]]:
+    """A race that has started. Names are unique on a server, so numbers may be put behind these."""
+    with Sitting(url, one, countdown_s=1, **options) as ada, Sitting(url, other, code=ada.code) as zoe:
+        for player in (ada, zoe):
+            player.ready()
+        for player in (ada, zoe):
+            player.start()
+        yield ada, zoe
+
+
+def spoken(card: str) -> str:
+    return f"{NAMES.get(card[0], card[0])} of {SUITS[card[1]]}"
+
+
+def home(player: Sitting) -> str:
+    """What is to be said of his bar."""
+    return f"{player.home} of 52 cards home"
+
+
+def meters(browser: Browser, inside: str = "main") -> list[tuple[str, str]]:
+    """Of each bar its label and its text."""
+    script = "return [...document.querySelectorAll(given[0])].map((bar) => [bar.ariaLabel, bar.ariaValueText])"
+    return [(label, text) for label, text in browser.run(script, f"{inside} .meter")]
+
+
+# ---- the list of races
+
+
+def test_the_lobby_is_live(browser: Browser, server: str) -> None:
+    browser.open(page(server))
+    browser.wait_for_text(".summary", "0 races being run, 0 open, 0 players here.")
+    with race(server) as (ada, zoe), Sitting(server, "Grace", rules="crazy-quilt") as grace:
+        browser.wait_for_text(".summary", "1 race being run, 1 open, 3 players here.")
+        assert browser.text(".races h3 a") == f"{ada.name} against {zoe.name}"
+        assert browser.all(".races h3 a")[0].get_attribute("href") == page(server, f"/watch/{ada.code}")
+        assert browser.text(".here") == f"{ada.name}, {zoe.name}, {grace.name}"
+        assert browser.text(".open h3") == f"{grace.name} (1 free seat)"
+        assert browser.text(".open .facts").startswith("Crazy Quilt · 2 seats")
+        assert browser.text(".open code") == f"carpet join {server} {grace.code}"
+        ada.play(12)
+        browser.wait(lambda: meters(browser) == [(ada.name, home(ada)), (zoe.name, home(zoe))], "Ada's cards")
+        assert ada.home > 4
+        assert not any(badge.is_displayed() for badge in browser.all(".badge"))
+        with race(server, "Barbara", "Donald") as closest_two:
+            browser.wait(lambda: len(browser.all(".races li")) == 2, "the other race")
+            closest = browser.all(".races .closest")
+            assert [each.find_element("css selector", "h3 a").text for each in closest] == [
+                " against ".join(each.name for each in closest_two)
+            ]
+            assert [badge.is_displayed() for badge in browser.all(".badge")] == [True, False]
+        for player in (ada, zoe):
+            player.stop()
+        browser.wait_for_text(".summary", "0 races being run")
+
+
+def test_a_command_can_be_copied_by_keys(browser: Browser, server: str) -> None:
+    with Sitting(server, "Grace") as grace:
+        browser.open(page(server))
+        browser.wait(lambda: browser.all(".open button"), "the button")
+        button = browser.all(".open button")[0]
+        button.send_keys(Keys.ENTER)
+        browser.wait(lambda: button.text in ("Copied", "Marked"), "the button's answer")
+        if button.text == "Marked":
+            assert browser.run("return String(getSelection())") == f"carpet join {server} {grace.code}"
+
+
+# ---- a race
+
+
+def test_bars_move_at_once_and_boards_stay_hidden_until_the_result(browser: Browser, server: str) -> None:
+    with race(server, delay_s=NEVER_S) as (ada, zoe):
+        browser.open(page(server, f"/watch/{ada.code.lower()}"))
+        browser.wait_for_text("h1", f"{ada.name} against {zoe.name}")
+        browser.run("""
+            window.spoken = [];
+            new MutationObserver(() => spoken.push(performance.now())).observe(document.getElementById("news"), {childList: true});
+        """)
+        assert browser.text(".notice") == "Boards are shown 600 seconds late. The bars are not."
+        for player, moves in ((ada, 6), (zoe, 3), (ada, 6)):
+            player.play(moves)
+            browser.wait(lambda: meters(browser) == [(each.name, home(each)) for each in (ada, zoe)], "the bars")
+        browser.wait(lambda: [each.text for each in browser.all(".bar .moves")] == ["12 moves", "3 moves"], "the moves")
+        assert [each.text for each in browser.all(".waiting")] == ["The first cards are shown 600 seconds after the start."] * 2
+        assert {*cells(browser, 0), *cells(browser, 1)} == {""}
+        assert not browser.all(".race > section")[0].is_displayed()
+        for player in (ada, zoe):
+            player.stop()
+        record = ada.hear_of("result")["record"]
+        browser.wait_for_text(".places", zoe.name)
+        order = sorted(record["seats"], key=lambda seat: seat["place"])
+        assert [each.text.split(":")[0] for each in browser.all(".places li")] == [seat["name"] for seat in order]
+        assert f"{order[0]['home']} cards home" in browser.text(".places li")
+        browser.wait(lambda: [each.text for each in browser.all(".waiting")] == ["", ""], "the boards")
+        assert cells(browser, 0) == cards(ada)
+        assert cells(browser, 1) == cards(zoe)
+        assert len(browser.all(".plot .curve")) == 2
+        with urllib.request.urlopen(str(browser.all(".checked a")[0].get_attribute("href"))) as answered:
+            assert json.load(answered) == record
+        browser.wait_for_text("#news", "The race is over. 1. ")
+        times = browser.run("return window.spoken")
+        assert all(later - earlier > 3900 for earlier, later in pairwise(times))
+
+
+def cells(browser: Browser, seat: int) -> list[str]:
+    """What is said of each slot of a seat's board."""
+    script = """
+        const board = document.querySelectorAll(".seat-board")[given[0]];
+        return [...board.querySelectorAll("td .unseen")].map((each) => each.textContent);
+    """
+    return list(browser.run(script, seat))
+
+
+def cards(player: Sitting) -> list[str]:
+    """What is to be said of each of his slots."""
+    pending = player.view["pending"]
+    return [spoken(pile[-1]) if pile else "gap to be filled" if slot == pending else "gap" for slot, pile in player.view["piles"].items()]
+
+
+def test_boards_come_while_the_race_is_run_as_late_as_it_says(browser: Browser, server: str) -> None:
+    with race(server, delay_s=1, rated=False) as (ada, zoe):
+        browser.open(page(server, f"/watch/{ada.code}"))
+        ada.play(5)
+        zoe.play(2)
+        browser.wait_for_text(".seat-board .when", "5 moves")
+        browser.wait(lambda: cells(browser, 0) == cards(ada), "Ada's board")
+        browser.wait(lambda: cells(browser, 1) == cards(zoe), "Zoë's board")
+        assert browser.all(".clock")[0].text.endswith("/ 10:00")
+        headers = [cell.text for cell in browser.all(".seat-board th")]
+        assert headers[:9] == [*"abcde", *"1234"]
+        stock, waste = ada.view["stock"], ada.view["waste"]
+        said = browser.run(
+            "return [...document.querySelector('.piles').querySelectorAll('.unseen, .note')].map((each) => each.textContent)"
+        )
+        assert said == ["", f"Stock {stock}", spoken(waste[-1]) if waste else "no card", f"Waste {len(waste)}"]
+
+
+def test_of_the_first_race_of_a_swap_no_board_is_promised(browser: Browser, server: str) -> None:
+    with race(server, series={"format": "swap", "races": 2}) as (ada, zoe):
+        browser.open(page(server, f"/watch/{ada.code}"))
+        browser.wait_for_text(".waiting", "No board is shown of the first race of a swap.")
+        assert not browser.all(".notice")[0].is_displayed()
+        for player in (ada, zoe):
+            player.stop()
+        browser.wait_for_text(".waiting", "No cards before the start.")
+        browser.wait_for_text(".notice", "Boards are shown 10 seconds late.")
+
+
+def test_what_is_said_is_in_the_order_of_hearing_and_goes_on_when_there_is_much_of_it(browser: Browser, server: str) -> None:
+    with race(server) as (ada, _):
+        browser.open(page(server, f"/watch/{ada.code}"))
+        browser.wait_for_text("h1", ada.name)
+        script = """
+            const [room] = given;
+            return import("/web/model.js").then(({ WatchedRace }) => {
+                const line = (number) => ({ number, name: "Eve", text: String(number) });
+                const race = new WatchedRace({ room, boards: [], watchers: 1, lines: [line(1)], closest: false }, 0);
+                const talk = (number) => race.takeTalk([line(number)]);
+                race.apply({ type: "said", version: room.version + 1, line: { seat: 0, name: "Ada", text: "Nice!" } }, 0);
+                talk(2);
+                talk(2);
+                const early = [race.lines.map((line) => line.text), race.linesHeard];
+                for (let number = 3; number <= 150; number++) talk(number);
+                return [...early, race.lines.length, race.linesHeard];
+            });
+        """
+        assert browser.run(script, ada.room) == [["1", "Nice!", "2"], 3, 100, 151]
+
+
+def test_the_closest_race_is_shown_and_none_is_waited_for(browser: Browser, server: str) -> None:
+    browser.open(page(server, "/watch/closest"))
+    browser.wait_for_text(".facts", "No race is being run in public now.")
+    with race(server, "Barbara", "Donald") as (barbara, donald):
+        browser.wait_for_text("h1", f"{barbara.name} against {donald.name}")
+        assert browser.driver.title == f"{barbara.name} against {donald.name} · Carpet Race"
+
+
+@pytest.mark.parametrize("path", ["/watch/QQQQQQ", "/watch/%3Cscript%3Ealert(1)%3C%2Fscript%3E", "/watch/%E2%80%AE"])
+def test_a_race_that_is_not_there_is_one_sentence(browser: Browser, server: str, path: str) -> None:
+    browser.open(page(server, path))
+    if path == "/watch/%E2%80%AE":
+        assert "not readable text" in browser.text("body")
+        assert browser.complaints() != []
+        return
+    browser.wait_for_text(".facts", "No race has that code any more, or ever had.")
+
+
+# ---- what it lets nobody do
+
+
+def test_hostile_names_are_text(browser: Browser, server: str) -> None:
+    with race(server, f"{HOSTILE}(1)>", "\u202eZoë\u2066 <b>\x1b[31m", delay_s=1, rated=False) as (ada, _):
+        assert ada.name == HOSTILE
+        for path in ("/", f"/watch/{ada.code}"):
+            browser.open(page(server, path))
+            browser.wait(lambda: len(meters(browser)) == 2, "the bars")
+            assert [label for label, _ in meters(browser)] == [HOSTILE, "Zoë <b>"]
+            assert browser.all("main img, main b, main script, main iframe, main object") == []
+    # What another server than ours would let through.
+    made = browser.run(
+        "const { nameOf } = await import('/web/dom.js'); const made = nameOf(given[0]); return [made.outerHTML, made.children.length]",
+        "\u202e<b>x</b>\u0000\u200f\u2066\x1b[31m",
+    )
+    assert made == ['<bdi class="name">&lt;b&gt;x&lt;/b&gt;[31m</bdi>', 0]
+
+
+def test_markup_and_scripts_from_anywhere_are_refused_by_the_policy(browser: Browser, server: str) -> None:
+    browser.open(page(server))
+    browser.wait_for_text(".summary", "here.")
+    for attempt in (
+        "document.body.innerHTML = '<p>'",
+        "const made = document.createElement('script'); made.text = 'window.caught = 1'; document.body.append(made)",
+        "const made = document.createElement('script'); made.src = 'data:text/javascript,window.caught=1'; document.body.append(made)",
+    ):
+        assert "TrustedHTML" in str(thrown := browser.run(attempt)) or "TrustedScript" in str(thrown)
+    browser.run("const made = document.createElement('p'); made.setAttribute('style', 'color: red'); document.body.append(made)")
+    assert "TrustedScript" in str(browser.run("document.body.setAttribute('onclick', 'window.caught = 1')"))
+    assert browser.run("return window.caught ?? null") is None
+    assert len(browser.complaints()) >= 4
+
+
+OPEN_SOCKET = """
+    return await new Promise((resolve) => {
+        const socket = new WebSocket(given[0], "carpet.v1.json");
+        socket.onopen = () => resolve("open");
+        socket.onerror = () => resolve("refused");
+    });
+"""
+
+
+def test_a_page_from_elsewhere_gets_no_socket(browser: Browser, server: str) -> None:
+    by_name = server.replace("127.0.0.1", "localhost")
+    # A page without a policy of its own, and whose origin is the server's under another name.
+    browser.open(page(by_name, "/healthz"))
+    assert browser.run(OPEN_SOCKET, by_name) == "open"
+    assert browser.run(OPEN_SOCKET, server) == "refused"
+    (complaint,) = (each for each in browser.complaints() if "favicon" not in each)
+    assert "Unexpected response code: 403" in complaint
+
+
+# ---- for everybody
+
+
+OVERFLOW = """
+    const wide = [...document.querySelectorAll("body *")].filter((each) => {
+        const box = each.getBoundingClientRect();
+        return !each.closest(".unseen, .skip") && box.width > 0 && (box.right > innerWidth + 0.5 || box.left < -0.5);
+    });
+    return [document.documentElement.scrollWidth - innerWidth, wide.map((each) => `${each.tagName} ${each.className}`)];
+"""
+
+CONTRAST = """
+    const parse = (text) => (text.match(/[\\d.]+/g) ?? []).map(Number);
+    const light = (rgb) => {
+        const [r, g, b] = rgb.map((part) => (part /= 255) <= 0.03928 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4);
+        return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+    };
+    const behind = (node) => {
+        for (let each = node; each; each = each.parentElement) {
+            const colour = parse(getComputedStyle(each).backgroundColor);
+            if (colour.length === 3 || colour[3] === 1) return colour.slice(0, 3);
+        }
+        return [255, 255, 255];
+    };
+    const poor = [];
+    const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+    let seen = 0;
+    while (walker.nextNode()) {
+        const node = walker.currentNode.parentElement;
+        if (!walker.currentNode.data.trim() || !node.checkVisibility() || node.closest(".unseen, .skip, script, svg, small")) continue;
+        const [one, other] = [light(parse(getComputedStyle(node).color).slice(0, 3)), light(behind(node))];
+        const ratio = (Math.max(one, other) + 0.05) / (Math.min(one, other) + 0.05);
+        seen += 1;
+        if (ratio < 4.5) poor.push(`${ratio.toFixed(2)} ${node.className} ${walker.currentNode.data}`);
+    }
+    return [seen, poor];
+"""
+
+UNNAMED = ("link", "button", "meter", "image", "table", "heading", "navigation", "timer")
+
+
+@pytest.fixture(scope="module")
+def tables(server: str) -> Iterator[list[str]]:
+    """Paths of the lobby and of races of every kind of layout, with the longest names and a race that waits."""
+    with ExitStack() as stack:
+        paths = ["/"]
+        for number, rules in enumerate(("carpet-strategy", "colorado", "persian-rug"), 1):
+            one, other = f"{LONG[:-1]}{number}", f"Zoë {number}"
+            ada, zoe = stack.enter_context(race(server, one, other, rules=rules, delay_s=0, rated=False, deal="Monday"))
+            for player in (ada, zoe):
+                player.play(5)
+            paths.append(f"/watch/{ada.code}")
+        waiting = stack.enter_context(Sitting(server, LONG, rules="crazy-quilt"))
+        paths.append(f"/watch/{waiting.code}")
+        yield paths
+
+
+def wait_for_page(browser: Browser, path: str, tables: list[str]) -> None:
+    if path == "/":
+        browser.wait(lambda: len(browser.all(".races li")) == 3 and browser.all(".open li"), f"the races, not: {browser.text('main')}")
+    elif path == tables[-1]:
+        browser.wait_for_text(".bars", "free seat")
+    else:
+        browser.wait(
+            lambda: all("5 moves" in each.text for each in browser.all(".seat-board .when") or [browser.all("h1")[0]]), "the boards"
+        )
+
+
+@pytest.mark.parametrize("place", range(5))
+def test_it_fits_every_width_and_is_readable_in_light_and_dark(browser: Browser, server: str, tables: list[str], place: int) -> None:
+    path = tables[place]
+    browser.open(page(server, path))
+    wait_for_page(browser, path, tables)
+    for width in (320, 390, 768, 1024, 1280, 1600):
+        browser.look(width=width)
+        assert browser.run(OVERFLOW) == [0, []], width
+    backgrounds = []
+    for scheme in ("light", "dark"):
+        browser.look(scheme=scheme)
+        seen, poor = browser.run(CONTRAST)
+        assert seen >= 20
+        assert poor == [], scheme
+        backgrounds.append(browser.run("return getComputedStyle(document.documentElement).backgroundColor"))
+    assert backgrounds == ["rgb(246, 243, 234)", "rgb(18, 23, 20)"]
+
+
+@pytest.mark.parametrize("place", [0, 1, 2, 4])
+def test_whoever_listens_is_told_all_of_it(browser: Browser, server: str, tables: list[str], place: int) -> None:
+    path = tables[place]
+    browser.open(page(server, path))
+    wait_for_page(browser, path, tables)
+    nodes = browser.nodes()
+    roles = [node["role"] for node in nodes]
+    assert [roles.count(role) for role in ("banner", "main", "contentinfo", "navigation")] == [1, 1, 1, 1]
+    assert [node for node in nodes if node["role"] in UNNAMED and not node["name"].strip()] == []
+    levels = [node["level"] for node in nodes if node["role"] == "heading"]
+    assert levels[0] == 1
+    assert levels.count(1) == 1
+    assert all(later - earlier <= 1 for earlier, later in pairwise(levels))
+    assert browser.run("return [...document.querySelectorAll('[role=status]')].map((each) => each.id)") == ["line", "news"]
+    identities = browser.run("return [...document.querySelectorAll('[id]')].map((each) => each.id)")
+    assert len(identities) == len(set(identities))
+    assert browser.run("return document.documentElement.lang") == "en"
+
+
+def test_keys_reach_everything_in_order_and_it_is_seen(browser: Browser, server: str, tables: list[str]) -> None:
+    browser.open(page(server))
+    wait_for_page(browser, "/", tables)
+    reachable = browser.run("return [...document.querySelectorAll('a[href], button')].length")
+    assert reachable >= 10
+    reached = []
+    for number in range(reachable):
+        browser.driver.switch_to.active_element.send_keys(Keys.TAB)
+        reached.append(browser.run("return [...document.querySelectorAll('a[href], button')].indexOf(document.activeElement)"))
+        outline, box = browser.run("""
+            const style = getComputedStyle(document.activeElement), box = document.activeElement.getBoundingClientRect();
+            return [style.outlineStyle + style.outlineWidth, box.width > 0 && box.bottom > 0 && box.right > 0];
+        """)
+        assert (outline, box) == ("solid3px", True), number
+    assert reached == list(range(reachable))
+    browser.open(page(server))
+    wait_for_page(browser, "/", tables)
+    browser.driver.switch_to.active_element.send_keys(Keys.TAB, Keys.ENTER)
+    assert browser.run("return document.activeElement.id") == "main"
+    browser.driver.switch_to.active_element.send_keys(Keys.TAB)
+    browser.driver.switch_to.active_element.send_keys(Keys.ENTER)
+    browser.wait(lambda: "/watch/" in browser.driver.current_url, "the race")
+
+
+def test_nothing_moves_for_who_wants_no_motion(browser: Browser, server: str, tables: list[str]) -> None:
+    browser.open(page(server, tables[1]))
+    wait_for_page(browser, tables[1], tables)
+    motion = "return getComputedStyle(document.querySelector('.fill')).transitionDuration"
+    assert browser.run(motion) == "0.25s"
+    browser.look(motion="reduce")
+    assert browser.run(motion) == "0s"
+
+
+def test_a_lost_line_is_told_and_comes_back(browser: Browser) -> None:
+    with running_server() as (url, _):
+        browser.open(page(url))
+        browser.wait_for_text(".summary", "0 races being run")
+        assert browser.text("#line") == ""
+    browser.wait_for_text("#line", "The line to the server is lost. It is tried again by itself.")
+    with running_server("--port", url.rpartition(":")[2]), Sitting(url, "Grace"):
+        browser.all("#line button")[0].send_keys(Keys.ENTER)
+        browser.wait_for_text(".here", "Grace")
+        assert browser.text("#line") == ""
+        browser.wait_for_text("#news", "The line is back.")
+        browser.open("about:blank")
+        assert all("ERR_CONNECTION" in complaint for complaint in browser.complaints())
+
+
+def test_ranks_are_said_as_they_are_drawn(browser: Browser, server: str) -> None:
+    browser.open(page(server))
+    said = browser.run(
+        "const { cardTexts } = await import('/web/boards.js'); return given[0].map((card) => Object.values(cardTexts(card)))",
+        [rank + suit for rank, suit in zip(RANKS, "SHDC" * 4, strict=False)],
+    )
+    assert said[:2] == [["A", "♠", "ace of spades", False], ["2", "♥", "2 of hearts", True]]
+    assert said[9:] == [
+        ["10", "♥", "10 of hearts", True],
+        ["J", "♦", "jack of diamonds", True],
+        ["Q", "♣", "queen of clubs", False],
+        ["K", "♠", "king of spades", False],
+    ]
