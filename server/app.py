@@ -25,11 +25,14 @@ from server.pages.ladder import ladder_route
 from server.pages.lobby import lobby_route
 from server.pages.races import race_routes
 from server.pages.readers import Readers
+from server.pages.runs import run_routes
 from server.pages.web_page import web_routes
 from server.rooms.aborted import seats_readable
 from server.rooms.clock import Clock
 from server.rooms.dealing import DealFinder
 from server.rooms.registry import Rooms
+from server.runs.counter import Counter
+from server.runs.ghost_lines import RecordedGhosts
 from server.spectate.gallery import Gallery
 from server.store.errors import EntryRefused
 from server.store.journal import Journal
@@ -68,6 +71,7 @@ async def running(settings: Settings) -> AsyncIterator[str]:
                 journal=journal,
                 keeps=store.waits,
                 rating_changes=partial(journal.ask, store.rating_changes),
+                ghost_lines=RecordedGhosts(store, journal),
                 find_deal=DealFinder(workers).find,
                 max_rooms=settings.max_rooms,
                 bots_wait=settings.bots_wait,
@@ -80,12 +84,15 @@ async def running(settings: Settings) -> AsyncIterator[str]:
             nursery.start_soon(matchmaker.run)
             gallery = Gallery(nursery, rooms, clock)
             nursery.start_soon(gallery.run)
+            counter = Counter(rooms, store=store, journal=journal, clock=clock, entropy=secrets.token_bytes)
+            nursery.start_soon(counter.run)
             dispatch = Dispatch(
                 rooms=rooms,
                 players=players,
                 lobby=lobby,
                 matchmaker=matchmaker,
                 gallery=gallery,
+                counter=counter,
                 clock=clock,
                 software=SOFTWARE,
                 rate=settings.rate,
@@ -93,7 +100,7 @@ async def running(settings: Settings) -> AsyncIterator[str]:
             )
             await _go_on(rooms, store, journal, clock)
             readers = Readers(store, journal)
-            site = Site([*race_routes(readers, clock), ladder_route(readers), lobby_route(lobby), *web_routes()])
+            site = Site([*race_routes(readers, clock), ladder_route(readers), lobby_route(lobby), *run_routes(counter), *web_routes()])
             async with listening(
                 dispatch,
                 host=settings.host,

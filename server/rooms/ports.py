@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 import trio
 
 from protocol.record import Record
+from server.race.ghosts import GhostLine
 from server.race.machine import DealWanted
 from server.race.occasion import Occasion
 from server.race.rating import Rating, RatingChange
@@ -23,6 +24,17 @@ FindDeal: TypeAlias = Callable[[DealWanted], Awaitable[int | None]]
 
 RatingChanges: TypeAlias = Callable[[str], Awaitable[tuple[RatingChange, ...]]]
 """What the race of this id, which is kept and counts, did to the ratings of its players, by seat. May raise StoreError."""
+
+
+GhostLines: TypeAlias = Callable[[tuple[str, ...]], Awaitable[tuple[GhostLine, ...]]]
+"""The runs of these race ids, as far as their records can be had. May raise StoreError."""
+
+
+async def no_ghosts(races: tuple[str, ...]) -> tuple[GhostLine, ...]:
+    """Of a server that keeps no records to make them of."""
+    del races
+    await trio.lowlevel.checkpoint()
+    return ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +75,7 @@ class Journal(Protocol):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RoomPorts:
     """What a room is given by the outside: time, randomness, owner, journal, ratings, how winnable deals are found, how bots play and
-    think, and the program's name for records.
+    think, the program's name for records, and the ghosts of earlier runs.
 
     keeps: what the journal has outlives this process, so that a race goes on when the next server has started.
     """
@@ -78,3 +90,4 @@ class RoomPorts:
     bots_wait: bool
     thoughts: trio.CapacityLimiter
     software: str
+    ghost_lines: GhostLines

@@ -19,7 +19,7 @@ from server.rooms.bot_player import THOUGHTS
 from server.rooms.clock import Clock
 from server.rooms.codes import new_code, read_code
 from server.rooms.owed import Owed
-from server.rooms.ports import FindDeal, Journal, Purpose, RatingChanges, RoomPorts
+from server.rooms.ports import FindDeal, GhostLines, Journal, Purpose, RatingChanges, RoomPorts, no_ghosts
 from server.rooms.requests import Close
 from server.rooms.room import Room
 from server.store.port import Entry
@@ -41,6 +41,7 @@ class Rooms:
         journal: Journal,
         find_deal: FindDeal,
         rating_changes: RatingChanges,
+        ghost_lines: GhostLines = no_ghosts,
         keeps: bool = False,
         max_rooms: int = 20_000,
         bots_wait: bool = True,
@@ -74,6 +75,7 @@ class Rooms:
             bots_wait=bots_wait,
             thoughts=trio.CapacityLimiter(THOUGHTS),
             software=software,
+            ghost_lines=ghost_lines,
         )
 
     def __iter__(self) -> Iterator[Room]:

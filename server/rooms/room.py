@@ -29,9 +29,10 @@ from server.race.machine import Race, Seat
 from server.rooms.aborted import seats_left
 from server.rooms.audience import Audience
 from server.rooms.bot_player import BotPlayer
-from server.rooms.broadcast import AgainAsked, Broadcast, LineSaid, OwnEvent, RecordRevealed, SeatsRated, SeriesScored
+from server.rooms.broadcast import AgainAsked, Broadcast, GhostMoved, LineSaid, OwnEvent, RecordRevealed, SeatsRated, SeriesScored
 from server.rooms.chat import words
 from server.rooms.deal_search import DealSearch
+from server.rooms.haunting import Haunting
 from server.rooms.house_players import house_bots, house_player
 from server.rooms.inbox import Inbox
 from server.rooms.member import Member, PlayerName
@@ -107,6 +108,8 @@ class Room:
         self._broadcast = Broadcast(self._members, self._log, version=self._now if self._restored else 0)
         self._broadcast.series = self._series.info
         self._rating_news = RatingNews(ports.rating_changes, ports.owner)
+        self._haunting = Haunting(ports.ghost_lines, occasion.ghosts if occasion is not None else ())
+        self._broadcast.ghosts = self._haunting.infos
         self._patience = Patience()
         self._inbox = Inbox()
         self._search = DealSearch(ports.find_deal, ports.clock, self._inbox.tell)
@@ -190,6 +193,7 @@ class Room:
     async def run(self) -> None:
         """Serve the room until it is closed. One crash ends one room: its members are told, the others go on."""
         try:
+            await self._haunting.come()
             async with trio.open_nursery() as nursery:
                 if self._restored:
                     self._bring_back()
@@ -234,7 +238,7 @@ class Room:
 
     def _deadline(self) -> float:
         """The Trio time at which the room has something to do by itself."""
-        moments = (self.race.next_deadline(), self._abandoned_at, self._patience.due)
+        moments = (self.race.next_deadline(), self._abandoned_at, self._patience.due, self._haunting.due(self.race))
         due = min((moment for moment in moments if moment is not None), default=None)
         return self._ports.clock.deadline(due - self.ahead_ms) if due is not None else float("inf")
 
@@ -242,6 +246,7 @@ class Room:
         stamp_ms = self._ports.clock.now_ms() if request is None else request.at_ms
         self._now = max(self._now, stamp_ms + self.ahead_ms)
         self._publish(self.race.advance(self._now))
+        self._publish(GhostMoved(ghost) for ghost in self._haunting.advance(self.race, self._now))
         # What was asked for after the patience had ended came too late; what it leads to may begin a new wait.
         self._free_late_seats()
         if request is not None:
@@ -601,7 +606,7 @@ class Room:
                 self._note_over(record)
                 self._free_deserted_seats()
                 self._ports.owner.changed(self)
-            case AgainAsked() | LineSaid() | SeriesScored() | SeatsRated() | RecordRevealed() | MovePlayed() | SeatDealt():
+            case AgainAsked() | LineSaid() | SeriesScored() | SeatsRated() | RecordRevealed() | GhostMoved() | MovePlayed() | SeatDealt():
                 pass
             case _:
                 self._ports.owner.changed(self)
