@@ -267,7 +267,8 @@ class House:
             burst=burst,
         )
         readers = Readers(self.store, self.journal)
-        self.site = Site([*race_routes(readers, self.clock), ladder_route(readers), lobby_route(self.lobby), *run_routes(self.counter), *web_routes()])
+        pages = [*race_routes(readers, self.clock), ladder_route(readers), lobby_route(self.lobby), *run_routes(self.counter)]
+        self.site = Site([*pages, *web_routes()])
         self.listener = PairListener()
         self._nursery = nursery
 
