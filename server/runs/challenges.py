@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
+from msgspec.structs import replace
+
 from protocol.client_messages import OpenChallenge
 from protocol.errors import ErrorCode, Refusal
 from protocol.fairness import SECRET_BYTES, commitment
@@ -78,9 +80,14 @@ def _longest_ms(options: RaceOptions) -> int:
 
 
 def options_of(made: SharedDealMade) -> RaceOptions:
-    """Of a run of it."""
+    """Of a run of it, which is nobody's to see, whether or not the challenge is listed."""
     assert made.options is not None
-    return made.options
+    return replace(made.options, public=False)
+
+
+def is_public(made: SharedDealMade) -> bool:
+    """Whether it is listed for everybody."""
+    return made.options is not None and made.options.public
 
 
 def closes_at_ms(made: SharedDealMade) -> int:
@@ -103,7 +110,7 @@ def told(made: SharedDealMade, *, owner: str, runs: int, ran: bool) -> Challenge
         owner=owner,
         rules=options.rules,
         time_limit_s=options.time_limit_s,
-        public=options.public,
+        public=is_public(made),
         commitment=commitment(made.secret).hex(),
         made_at_ms=made.at_ms,
         closes_at_ms=closes_at_ms(made),

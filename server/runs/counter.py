@@ -84,7 +84,7 @@ class Counter:
         shown: list[ChallengeInfo] = []
         for made in await self._challenges.newest():
             own = made.owner == player
-            if own or (challenges.options_of(made).public and challenges.closes_at_ms(made) > now):
+            if own or (challenges.is_public(made) and challenges.closes_at_ms(made) > now):
                 shown.append(await self._info(made, player))
             if len(shown) == challenges.LISTED:
                 break

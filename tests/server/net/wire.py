@@ -227,7 +227,9 @@ class Answered:
 class House:
     """A server with everything but a port."""
 
-    def __init__(self, nursery: trio.Nursery, *, rate: float, burst: int, max_rooms: int, wall_s: float | None, store: Store | None) -> None:
+    def __init__(
+        self, nursery: trio.Nursery, *, rate: float, burst: int, max_rooms: int, wall_s: float | None, store: Store | None
+    ) -> None:
         self.clock = Clock(wall_s)
         # Another server on the same store must not draw the same again.
         entropy = random.Random(5 if store is None else repr(self.clock.now_ms())).randbytes
