@@ -14,6 +14,7 @@ import random
 import ssl as tls
 from collections.abc import AsyncIterator, Callable
 from functools import partial
+from typing import TypeAlias
 
 import trio
 from msgspec.structs import replace
@@ -26,7 +27,7 @@ from client.link import Back, Connected, Connecting, LinkEvent, Lost, RoundTrip
 from client.resume import Resume, Step
 from client.unanswered import Unanswered
 from protocol import __version__
-from protocol.client_messages import ClientMessage, Hello, JoinRace, OpenRace, WatchRace
+from protocol.client_messages import ClientMessage, Hello, JoinRace, OpenRace, PlayOn, RunChallenge, RunDaily, WatchRace
 from protocol.codec import MSGPACK
 from protocol.errors import ErrorCode
 from protocol.server_messages import Error, Room, ServerMessage, Unwatched, Watched, Welcome, YouAre
@@ -42,6 +43,9 @@ LONGEST_PAUSE = 10.0
 JOIN_PAUSE = 1.0
 """Seconds after which a join that was not answered is asked for again; then twice as long, up to LONGEST_PAUSE."""
 USUAL_TIMES = LineTimes()
+
+Entry: TypeAlias = OpenRace | JoinRace | RunDaily | RunChallenge | PlayOn | WatchRace
+"""What leads to a room, or to the sight of one."""
 
 
 @contextlib.asynccontextmanager
@@ -153,7 +157,7 @@ class NetLink:
     def _say(self, message: ClientMessage) -> bool:
         return self._line is not None and self._line.send(message)
 
-    async def entered(self, request: OpenRace | JoinRace | WatchRace | None = None) -> Welcome:
+    async def entered(self, request: Entry | None = None) -> Welcome:
         """Wait until hello was answered, and `request` too, for a command that would rather end than begin with an error on the screen.
 
         Takes nothing from `events`. A request for a seat is kept back when the welcome names a race in which this player has one: that is
@@ -172,7 +176,7 @@ class NetLink:
             return self.welcome
         raise Unreachable(f"The server at {self.url} does not answer.")
 
-    def _is_answered(self, request: OpenRace | JoinRace | WatchRace) -> bool:
+    def _is_answered(self, request: Entry) -> bool:
         # Back in a room, by the way, is no answer to who wants to watch.
         return isinstance(self._entry, Watched | Unwatched if isinstance(request, WatchRace) else Room)
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 from client.address import parse_address
 from client.bests import BestsStore
 from client.identity import Identity, IdentityError, IdentityStore, default_name, home_folder
-from client.net import NetLink, open_link
+from client.net import Entry, NetLink, open_link
 from client.offers import check_options, check_rules
 from client.server_process import open_server
 from client.ui.app import run_app
 from client.ui.desk import UiSettings
 from client.ui.start import AppOutcome, Start, StartAlone, StartBot, StartHome, StartMatch
-from protocol.client_messages import JoinRace, OpenRace, WatchRace
+from protocol.client_messages import OpenRace, RunDaily
 from protocol.text import clean_name
 from protocol.views import RaceOptions
 
@@ -42,9 +42,7 @@ async def play_alone(options: RaceOptions, *, name: str | None, settings: UiSett
         return await run_app(link, settings=settings, start=start, keeper=bests.add)
 
 
-async def visit(
-    url: str, request: OpenRace | JoinRace | WatchRace | None, *, name: str | None, settings: UiSettings, start: StartMatch | None = None
-) -> AppOutcome:
+async def visit(url: str, request: Entry | None, *, name: str | None, settings: UiSettings, start: StartMatch | None = None) -> AppOutcome:
     """Go to somebody's server: into the race of `request`, or to watch it; without one to its home screen, or to look for an opponent."""
     store = IdentityStore(home_folder())
     url = parse_address(url).url
@@ -63,6 +61,8 @@ async def visit(
         # Who holds a seat already goes back to it, whatever he has asked for.
         if isinstance(request, OpenRace) and welcome.room is None:
             check_options(request.options, welcome)
+        if isinstance(request, RunDaily):
+            check_rules(request.rules, welcome.rules)
         if start is not None and start.rules is not None:
             check_rules(start.rules, welcome.rules)
         await link.entered(request)

@@ -8,7 +8,8 @@ from client.deal_check import check, verdict
 from client.keys import Action, Place
 from client.model import Evidence, RoomModel
 from client.reading import clock_text, curves, deck_size, series_sentence
-from client.ui.frame import Line, Screen, Spot, fit, foot, lines_widget, stacked, upper, wrap_text
+from client.runs_text import board_lines, board_title
+from client.ui.frame import Line, Screen, Spot, clip, fit, foot, lines_widget, stacked, upper, wrap_text
 from client.ui.plot import plot, scale
 from client.ui.review import review_lines
 from client.ui.scene import Scene, head, remarks
@@ -52,7 +53,12 @@ def result_screen(scene: Scene, size: tuple[int, int]) -> urwid.Widget:
     above.append([])
     record = room.record
     if record is None:
-        closed = [lines_widget(above), lines_widget([[("faint", text)] for text in wrap_text(CLOSED, inner)])]
+        room_left = height - 1 - 3 - len(above) - 3
+        closed = [
+            lines_widget(above),
+            lines_widget([[("faint", text)] for text in wrap_text(CLOSED, inner)]),
+            lines_widget(_board(scene, room, inner, room_left)),
+        ]
         return Screen(head(scene, width), upper(urwid.Padding(stacked(*closed), left=margin, width=inner)), *feet)
     verdict_lines, rematch_line = _deal_lines(scene, room, record, inner, total), _rematch_line(scene, room)
     room_left = height - 1 - 3 - len(above) - len(verdict_lines) - 2
@@ -70,6 +76,15 @@ def result_screen(scene: Scene, size: tuple[int, int]) -> urwid.Widget:
         Spot(lines_widget([rematch_line]), lambda: scene.hands.act(Action.REMATCH)),
     ]
     return Screen(head(scene, width), upper(urwid.Padding(stacked(*parts), left=margin, width=inner)), *feet)
+
+
+def _board(scene: Scene, room: RoomModel, width: int, height: int) -> list[Line]:
+    """How others have run the same deal, as far as it is known by now."""
+    runs, shared = scene.model.runs, room.shared
+    if runs is None or shared is None or (runs.kind, runs.id, runs.rules) != (shared.kind, shared.id, room.options.rules):
+        return []
+    lines = [("own" if own else "felt", fit(text, width)) for own, text in board_lines(runs, rows=max(height - 2, 2))]
+    return [[], [("title", clip(board_title(runs), width))], *[[line] for line in lines]]
 
 
 def headline(room: RoomModel) -> Line:
@@ -205,6 +220,8 @@ def _rematch_line(scene: Scene, room: RoomModel) -> Line:
         return _next_line(now)
     asked = [info for info in room.seats if info.again]
     own = room.own
+    if room.shared is not None:
+        return [("faint", "esc: back to the home screen; a deal of this kind is run once.")]
     if own is not None and len(room.seats) == 1:
         return [("strong", "Another shuffle is on its way." if own.again else "r: race the clock again")]
     if own is not None and own.again:

@@ -13,8 +13,8 @@ from client.link import Connected, Link
 from client.model import Event, Model, MoveSent, ReadySent, reduce
 from client.resume import WATCH_REFERENCE
 from client.ui.start import Start, StartAlone, StartBot, StartHome, StartMatch
-from protocol.client_messages import ClientMessage, FollowLobby, Move, OpenRace, QuickMatch, Ready, Rematch, Unwatch, WatchRace
-from protocol.server_messages import Left, Room, Unwatched, Watched, Welcome
+from protocol.client_messages import ClientMessage, FollowLobby, ListRuns, Move, OpenRace, QuickMatch, Ready, Rematch, Unwatch, WatchRace
+from protocol.server_messages import Ended, Left, Result, Room, Unwatched, Watched, Welcome
 from protocol.views import RaceOptions, SeriesOptions
 
 
@@ -39,10 +39,14 @@ class Session:
                 self._following = False
             case Welcome():
                 self._welcomed(event)
-            case Room():
+            case Room(phase=phase):
                 self._entered()
+                if phase == "over":
+                    self._ask_for_board()
             case Left():
                 self._follow()
+            case Ended() | Result():
+                self._ask_for_board()
             case Watched():
                 self._watching = True
                 if self._following:
@@ -80,6 +84,13 @@ class Session:
         at_once, self._ready_at_once = self._ready_at_once, False
         if at_once:
             self.ready()
+
+    def _ask_for_board(self) -> None:
+        """Behind one's own run of a deal that others run too: how it stands to theirs."""
+        room = self.model.room
+        if room is None or room.shared is None or room.shared.kind == "round":
+            return
+        self.send(ListRuns(kind=room.shared.kind, id=room.shared.id, rules=room.options.rules))
 
     def _follow(self) -> None:
         if self.model.room is None and not self._watching and not self._following:

@@ -92,9 +92,7 @@ async def test_a_board_is_for_who_has_run_its_opener_included(autojump_clock: Mo
         assert {row.name for row in (await board(anna, "challenge", challenge.id)).rows} == {"Anna", "Bert"}
 
 
-async def test_a_ghost_comes_as_far_as_it_had_come_when_the_runners_clock_shows_that_moment(
-    autojump_clock: MockClock, house: House
-) -> None:
+async def test_a_ghost_has_come_as_far_as_it_had_when_its_own_clock_showed_that(autojump_clock: MockClock, house: House) -> None:
     async with house.guest("Anna") as anna, house.guest("Bert") as bert:
         challenge = await opened(anna)
         ended = await run(anna, RunChallenge(id=challenge.id), moves=12, pause_s=2)

@@ -54,9 +54,7 @@ async def test_a_secret_is_told_fifteen_minutes_after_its_day_and_is_what_was_co
     assert sha256(bytes.fromhex(told.secret)).hexdigest() == today.commitment
 
 
-async def test_a_run_is_dealt_by_the_days_secret_and_its_record_says_so_when_it_is_revealed(
-    autojump_clock: MockClock, house: House
-) -> None:
+async def test_a_run_is_dealt_by_the_days_secret_as_its_record_says(autojump_clock: MockClock, house: House) -> None:
     async with house.guest() as anna:
         room = await enter(anna, RunDaily(rules="crazy-quilt"))
         (today,) = [day for day in (await asked(anna, ListDailies(), Dailies)).days if day.date == DAY]
@@ -203,9 +201,7 @@ async def test_there_is_no_board_of_a_day_to_come_or_of_one_that_had_no_deal(aut
         assert (await anna.error()).code == ErrorCode.NO_SUCH_DEAL
 
 
-async def test_after_the_reveal_everybody_sees_the_board_and_who_is_there_still_is_told_the_record(
-    autojump_clock: MockClock, house: House
-) -> None:
+async def test_after_the_reveal_all_see_the_board_and_who_is_there_is_told_the_record(autojump_clock: MockClock, house: House) -> None:
     async with house.guest("Anna") as anna, house.guest("Bert") as bert:
         ended = await run(anna)
         await until(house, days.reveals_at_ms(DAY))

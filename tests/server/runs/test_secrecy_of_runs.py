@@ -122,7 +122,7 @@ async def test_ghosts_tell_no_card_and_nothing_before_its_moment(autojump_clock:
 async def test_nobody_hears_of_a_result_by_line_or_by_page_before_his_own_run_has_ended(
     autojump_clock: MockClock, house: House, kind: str
 ) -> None:
-    async with house.guest("Anna") as anna, house.guest("Bert") as bert, house.client() as guest:
+    async with house.guest("Anna") as anna, house.guest("Bert") as bert:
         deal, entry = DAY, RunDaily()
         reveals_at_ms = days.reveals_at_ms(DAY)
         if kind == "challenge":
@@ -149,7 +149,7 @@ async def test_nobody_hears_of_a_result_by_line_or_by_page_before_his_own_run_ha
                 answered = await house.ask(page)
                 assert answered.status in (200, 403)
                 document = json.loads(answered.body)
-                assert [told for told in results_told(document)] == []
+                assert list(results_told(document)) == []
                 assert not {record.deal.secret, record.deal.seed} & set(texts(document))
 
         await check_pages()
