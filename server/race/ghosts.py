@@ -24,11 +24,10 @@ class GhostStep:
 
 @dataclass(frozen=True, slots=True)
 class GhostLine:
-    """One run. steps: in the order of time, the last one its end. from_ply: the moves that were made before its clock began."""
+    """One run. steps: in the order of time, the last one its end."""
 
     name: str
     steps: tuple[GhostStep, ...]
-    from_ply: int = 0
 
     def until(self, elapsed_ms: int) -> int:
         """How many of its steps were made by a moment of its clock, that moment included."""
@@ -36,15 +35,15 @@ class GhostLine:
 
 
 def ghost_line(record: Record, *, seat: int = 0, from_ply: int = 0) -> GhostLine:
-    """The line of one seat of a race. from_ply: only what it did behind so many moves, its clock at 0 when the last of them was made."""
+    """The line of one seat of a race. from_ply: what it did behind so many moves, counted from there, by a clock from there."""
     own = [move for move in record.moves if move.seat == seat]
     ended = record.seats[seat]
     start_ms = own[from_ply - 1].at_ms if from_ply else 0
     racing: SeatState = "racing"
-    steps = [GhostStep(move.at_ms - start_ms, ply, move.home, racing) for ply, move in enumerate(own, 1) if ply > from_ply]
+    steps = [GhostStep(move.at_ms - start_ms, ply - from_ply, move.home, racing) for ply, move in enumerate(own, 1) if ply > from_ply]
     home = steps[-1].home if steps else (own[from_ply - 1].home if from_ply else None)
-    end = GhostStep(max(ended.ended_at_ms - start_ms, 0), len(own), home, ended.state)
+    end = GhostStep(max(ended.ended_at_ms - start_ms, 0), len(own) - from_ply, home, ended.state)
     if steps and steps[-1].at_ms >= end.at_ms:
         # The move that ended it.
         steps.pop()
-    return GhostLine(ended.name, (*steps, end), from_ply)
+    return GhostLine(ended.name, (*steps, end))

@@ -64,6 +64,7 @@ from server.race.events import (
     SeatTaken,
     StartSet,
 )
+from server.race.opening import Opening, first_of
 from server.race.report import Played, SeatReport, build_record
 from server.race.shuffles import SeriesPlace, seeds
 from server.race.timing import MAX_CREDIT_MS, counted_at, credit
@@ -137,10 +138,11 @@ class Race:
         software: str,
         place: SeriesPlace | None = None,
         shared: SharedDeal | None = None,
+        opening: Opening | None = None,
     ) -> None:
         """Raises UnknownRules for a rule set that is not in the catalogue. secret: 32 random bytes, nobody else's to know yet; the second
         race of a swap has that of the first. place: in its series; None for the first race of one. shared: the deal, where other races are
-        dealt the same; then the secret is theirs too.
+        dealt the same; then the secret is theirs too. opening: from where it begins, where that is not its own deal.
         """
         self.id = race_id
         self.room = room
@@ -155,6 +157,7 @@ class Race:
         self.place = place or SeriesPlace(id=race_id)
         self.shared = shared
         self._closed = shared is not None
+        self._opening = opening
         self._secret = secret
         self._software = software
         self._k = shared.number - 1 if shared is not None else 0
@@ -289,10 +292,14 @@ class Race:
         return iter((self._set_start(now),))
 
     def _set_start(self, now: int) -> StartSet:
-        self._seeds = seeds(self.options, self.place, secret=self._secret, nonces=self._dealt_by, k=self._k)
-        # Each shuffle is dealt once, however many seats play it.
-        positions = {seed: self.rules.deal(seed) for seed in dict.fromkeys(self._seeds)}
-        self._firsts = tuple(positions[seed] for seed in self._seeds)
+        if self._opening is not None:
+            self._seeds = (bytes.fromhex(self._opening.seed),) * len(self.seats)
+            self._firsts = (first_of(self._opening, self.rules),) * len(self.seats)
+        else:
+            self._seeds = seeds(self.options, self.place, secret=self._secret, nonces=self._dealt_by, k=self._k)
+            # Each shuffle is dealt once, however many seats play it.
+            positions = {seed: self.rules.deal(seed) for seed in dict.fromkeys(self._seeds)}
+            self._firsts = tuple(positions[seed] for seed in self._seeds)
         self.phase = "countdown"
         self.starts_at = now + self.options.countdown_s * 1000
         for seat in self.seats:
@@ -476,6 +483,7 @@ class Race:
             k=self._k,
             series=self.place.entry(self.options),
             shared=self.shared,
+            opening=self._opening,
             firsts=self._firsts,
             seats=tuple(seat.report for seat in self.seats),
         )

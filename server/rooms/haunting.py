@@ -11,26 +11,26 @@ import logging
 from protocol.views import GhostInfo
 from server.race.ghosts import GhostLine
 from server.race.machine import Race
-from server.rooms.ports import GhostLines
+from server.rooms.ports import GhostLines, GhostWanted
 from server.store.errors import StoreError
 
 logger = logging.getLogger("carpet.rooms")
 
 
 class Haunting:
-    def __init__(self, fetch: GhostLines, races: tuple[str, ...]) -> None:
-        """races: the ids of the runs that are shown."""
+    def __init__(self, fetch: GhostLines, wanted: tuple[GhostWanted, ...]) -> None:
         self._fetch = fetch
-        self._races = races
+        self._wanted = wanted
+        self._race = 0  # the number of the one in which so much was made
         self._lines: tuple[GhostLine, ...] = ()
         self._made: list[int] = []
 
     async def come(self) -> None:
         """Have them read. Where they cannot be, the run goes on without."""
-        if not self._races:
+        if not self._wanted:
             return
         try:
-            self._lines = await self._fetch(self._races)
+            self._lines = await self._fetch(self._wanted)
         except StoreError as error:
             logger.warning("a run is without its ghosts: %s", error)
         self._made = [0] * len(self._lines)
@@ -46,6 +46,9 @@ class Haunting:
         """How those stand now who have done something since the last time, by the time `now`."""
         if race.phase != "racing" or race.starts_at is None or now < race.starts_at:
             return []
+        if race.number != self._race:
+            # Once more, from the start.
+            self._race, self._made = race.number, [0] * len(self._lines)
         elapsed_ms = now - race.starts_at
         moved: list[GhostInfo] = []
         for number, line in enumerate(self._lines):
@@ -60,14 +63,12 @@ class Haunting:
         return tuple(self._info(number, race) for number in range(len(self._lines)))
 
     def _info(self, number: int, race: Race) -> GhostInfo:
-        line, made = self._lines[number], self._made[number]
+        line, made = self._lines[number], self._made[number] if race.number == self._race else 0
         begun = race.phase in ("racing", "over") and bool(race.firsts)
         # All of them began with the cards home that the deal has brought.
         first = race.firsts[0].home if begun else 0
         if not made:
-            return GhostInfo(
-                ghost=number, name=line.name, state="racing" if begun else "waiting", ply=line.from_ply, home=first, elapsed_ms=0
-            )
+            return GhostInfo(ghost=number, name=line.name, state="racing" if begun else "waiting", ply=0, home=first, elapsed_ms=0)
         step = line.steps[made - 1]
         home = step.home if step.home is not None else first
         return GhostInfo(ghost=number, name=line.name, state=step.state, ply=step.ply, home=home, elapsed_ms=step.at_ms)

@@ -26,11 +26,11 @@ RatingChanges: TypeAlias = Callable[[str], Awaitable[tuple[RatingChange, ...]]]
 """What the race of this id, which is kept and counts, did to the ratings of its players, by seat. May raise StoreError."""
 
 
-GhostLines: TypeAlias = Callable[[tuple[str, ...]], Awaitable[tuple[GhostLine, ...]]]
-"""The runs of these race ids, as far as their records can be had. May raise StoreError."""
+GhostLines: TypeAlias = Callable[["tuple[GhostWanted, ...]"], Awaitable[tuple[GhostLine, ...]]]
+"""These lines, as far as their records can be had. May raise StoreError."""
 
 
-async def no_ghosts(races: tuple[str, ...]) -> tuple[GhostLine, ...]:
+async def no_ghosts(races: tuple[GhostWanted, ...]) -> tuple[GhostLine, ...]:
     """Of a server that keeps no records to make them of."""
     del races
     await trio.lowlevel.checkpoint()
@@ -43,6 +43,15 @@ class Purpose:
 
     occasion: Occasion
     secret: bytes = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GhostWanted:
+    """Whose line is shown beside a race: a seat of the race of this id, from so many moves on."""
+
+    race: str
+    seat: int = 0
+    from_ply: int = 0
 
 
 class RoomOwner(Protocol):

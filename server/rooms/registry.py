@@ -14,6 +14,7 @@ import trio
 from protocol.errors import ErrorCode, Refusal
 from protocol.record import Record
 from protocol.views import RaceOptions
+from server.race.opening import Opening
 from server.race.rating import Rating
 from server.rooms.bot_player import THOUGHTS
 from server.rooms.clock import Clock
@@ -84,8 +85,9 @@ class Rooms:
     def __len__(self) -> int:
         return len(self._rooms)
 
-    def open(self, options: RaceOptions, purpose: Purpose | None = None) -> Room:
-        """A new room, its task started. purpose: for what, other than its opener's wish. Raises Refusal when the server is full or
+    def open(self, options: RaceOptions, purpose: Purpose | None = None, *, opening: Opening | None = None) -> Room:
+        """A new room, its task started. purpose: for what, other than its opener's wish. opening: from where it begins, where not at a
+        deal. Raises Refusal when the server is full or
         stopping, or the options do not fit.
         """
         if self._stopping:
@@ -95,7 +97,7 @@ class Rooms:
         code = new_code(self._entropy)
         while code in self._rooms:
             code = new_code(self._entropy)
-        return self._start(Room(code=code, options=options, ports=self._ports, purpose=purpose))
+        return self._start(Room(code=code, options=options, ports=self._ports, purpose=purpose, opening=opening))
 
     def go_on(self, left: RunningRoom) -> None:
         """A room in which a race of an earlier server goes on. Raises ValueError, with a sentence, for one that cannot."""

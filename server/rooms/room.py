@@ -26,6 +26,8 @@ from protocol.views import ChatLine, RaceOptions
 from server.race.commands import ChooseDeal, Command, GetReady, LeaveSeat, LoseLine, MeasureLine, RegainLine, TakeSeat
 from server.race.events import MovePlayed, RaceEnded, RaceEvent, SeatDealt, SeatFreed
 from server.race.machine import Race, Seat
+from server.race.occasion import Occasion
+from server.race.opening import Opening
 from server.rooms.aborted import seats_left
 from server.rooms.audience import Audience
 from server.rooms.bot_player import BotPlayer
@@ -40,7 +42,7 @@ from server.rooms.members import Members
 from server.rooms.options import check_options
 from server.rooms.outgoing import Outgoing, refused
 from server.rooms.patience import Patience
-from server.rooms.ports import Purpose, RoomPorts
+from server.rooms.ports import GhostWanted, Purpose, RoomPorts
 from server.rooms.rating_news import RatingNews
 from server.rooms.requests import Ask, CallOff, Close, DealFound, Enter, Exit, Reveal, RoomRequest, check_race, race_command
 from server.rooms.series_run import SeriesRun, seated
@@ -67,17 +69,27 @@ class Room:
     """Run `run` in a task; what changes anything goes through the inbox."""
 
     def __init__(
-        self, *, code: str, options: RaceOptions, ports: RoomPorts, left: RunningRoom | None = None, purpose: Purpose | None = None
+        self,
+        *,
+        code: str,
+        options: RaceOptions,
+        ports: RoomPorts,
+        left: RunningRoom | None = None,
+        purpose: Purpose | None = None,
+        opening: Opening | None = None,
     ) -> None:
         """Raises Refusal for options that do not fit: see `check_options` and `house_bots`.
 
-        purpose: for what it is opened, other than its opener's wish. left: by an earlier server, what goes on here, as the store has it;
-        its commands must have been taken once (`replay` raises otherwise).
+        purpose: for what it is opened, other than its opener's wish. opening: from where its races begin, where not at a deal.
+        left: by an earlier server, what goes on here, as the store has it; its commands must have been taken once (`replay` raises
+        otherwise).
         """
         check_options(options)
         occasion = left.running.opened.occasion if left is not None else purpose.occasion if purpose is not None else None
         self.occasion = occasion
         """For what the room was opened, other than its opener's wish; its one race is on a deal that other races share."""
+        self._opening = left.running.opened.opening if left is not None else opening
+        """From where its races begin, where that is not a deal of their own."""
         self._given_secret = purpose.secret if purpose is not None else None
         self.code = code
         self.options = options
@@ -108,7 +120,7 @@ class Room:
         self._broadcast = Broadcast(self._members, self._log, version=self._now if self._restored else 0)
         self._broadcast.series = self._series.info
         self._rating_news = RatingNews(ports.rating_changes, ports.owner)
-        self._haunting = Haunting(ports.ghost_lines, occasion.ghosts if occasion is not None else ())
+        self._haunting = Haunting(ports.ghost_lines, _ghosts(occasion, self._opening))
         self._broadcast.ghosts = self._haunting.infos
         self._patience = Patience()
         self._inbox = Inbox()
@@ -130,6 +142,7 @@ class Room:
             at_ms=self._now,
             series=self._series.so_far,
             occasion=self.occasion,
+            opening=self._opening,
         )
         self._series.opened(opened.race)
         self._log.open(opened)
@@ -658,3 +671,9 @@ class Room:
             return None
         self._log.close(withheld.record, players=withheld.players, at_ms=self._now)
         return withheld.record
+
+
+def _ghosts(occasion: Occasion | None, opening: Opening | None) -> tuple[GhostWanted, ...]:
+    if opening is not None:
+        return (GhostWanted(race=opening.past.race, seat=opening.past.seat, from_ply=opening.ply),)
+    return tuple(GhostWanted(race=race) for race in occasion.ghosts) if occasion is not None else ()

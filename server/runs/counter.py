@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeAlias, assert_never
+from functools import partial
+from typing import Final, TypeAlias, assert_never
 
 import trio
 
 from protocol.client_messages import ListChallenges, ListDailies, ListRuns, OpenChallenge, PlayOn, RunChallenge, RunDaily
 from protocol.errors import ErrorCode, Refusal
+from protocol.record import BadRecord, Record
 from protocol.server_messages import Challenge, Challenges, RunMessage
-from protocol.views import ChallengeInfo
+from protocol.views import ChallengeInfo, RaceOptions
+from server.race.audit import audit
+from server.race.opening import NoSuchPosition, opening_of
 from server.rooms.clock import Clock
 from server.rooms.codes import read_code
 from server.rooms.options import check_options
@@ -29,6 +33,10 @@ Question: TypeAlias = ListDailies | OpenChallenge | ListChallenges | ListRuns
 RunAsked: TypeAlias = RunDaily | RunChallenge | PlayOn
 
 
+PRACTICE_S: Final = 3600
+"""The limit of a race that is played on: nobody is kept waiting by it."""
+
+
 class Counter:
     """`run` is its one task. entropy(n): n random bytes fit for secrets."""
 
@@ -38,6 +46,7 @@ class Counter:
         self._boards = Boards(store=store, journal=journal, clock=clock)
         self._entrance = Entrance(rooms, self._boards, store=store, journal=journal, clock=clock)
         self._closing = Closing(rooms, self._challenges, clock)
+        self._rooms = rooms
         self._store = store
         self._journal = journal
         self._clock = clock
@@ -74,7 +83,7 @@ class Counter:
                 deal, options = challenges.shared_deal(made), challenges.options_of(made)
                 return await self._entrance.run(player, made, deal, options, ready_by_ms=challenges.closes_at_ms(made), haunted=True)
             case PlayOn():
-                raise Refusal(ErrorCode.NO_SUCH_POSITION)
+                return await self._play_on(asked)
             case _:
                 assert_never(asked)
 
@@ -97,6 +106,18 @@ class Counter:
         made = await self._day(day)
         ready_by_ms = days.ends_at_ms(day) - dailies.READY_MARGIN_MS
         return await self._entrance.run(player, made, dailies.shared_deal(made, rules), options, ready_by_ms=ready_by_ms)
+
+    async def _play_on(self, asked: PlayOn) -> Room:
+        record = await self._journal.ask(partial(_public_record, self._store, now_ms=self._clock.now_ms()), asked.race)
+        if record is None:
+            raise Refusal(ErrorCode.NO_SUCH_POSITION, "there is no record of that race that is open to all")
+        try:
+            audit(record)
+            opening = opening_of(record, seat=asked.seat, ply=asked.ply)
+        except (BadRecord, NoSuchPosition) as error:
+            raise Refusal(ErrorCode.NO_SUCH_POSITION, str(error)) from error
+        options = RaceOptions(rules=record.rules, seats=1, public=False, rated=False, time_limit_s=PRACTICE_S)
+        return self._rooms.open(options, opening=opening)
 
     async def _deal(self, asked: ListRuns) -> tuple[SharedDealMade, str]:
         if asked.kind == "challenge":
@@ -125,3 +146,10 @@ class Counter:
         owner = await self._journal.ask(self._store.player, made.owner) if made.owner is not None else None
         over = sum(run.phase == "over" for run in runs)
         return challenges.told(made, owner=owner.name if owner is not None else "", runs=over, ran=has_run(runs, player))
+
+
+def _public_record(store: Store, race: str, *, now_ms: int) -> Record | None:
+    status = store.race_status(race)
+    if status is None or status.phase != "over" or status.sealed_until_ms > now_ms:
+        return None
+    return store.record(race)

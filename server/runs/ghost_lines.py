@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from server.race.ghosts import GhostLine, ghost_line
+from server.rooms.ports import GhostWanted
 from server.store.journal import Journal
 from server.store.port import Store
 
@@ -14,10 +15,10 @@ class RecordedGhosts:
         self._store = store
         self._journal = journal
 
-    async def __call__(self, races: tuple[str, ...]) -> tuple[GhostLine, ...]:
-        return await self._journal.ask(_lines, self._store, races)
+    async def __call__(self, wanted: tuple[GhostWanted, ...]) -> tuple[GhostLine, ...]:
+        return await self._journal.ask(_lines, self._store, wanted)
 
 
-def _lines(store: Store, races: tuple[str, ...]) -> tuple[GhostLine, ...]:
-    records = [store.record(race) for race in races]
-    return tuple(ghost_line(record) for record in records if record is not None)
+def _lines(store: Store, wanted: tuple[GhostWanted, ...]) -> tuple[GhostLine, ...]:
+    found = [(store.record(ghost.race), ghost) for ghost in wanted]
+    return tuple(ghost_line(record, seat=ghost.seat, from_ply=ghost.from_ply) for record, ghost in found if record is not None)

@@ -15,7 +15,7 @@ from server.race.commands import Command, GetReady, PlayMove, TakeSeat
 from server.store.documents import (
     TAGS,
     BadDocument,
-    Opening,
+    Opened,
     decode_command,
     decode_opening,
     decode_options,
@@ -78,7 +78,7 @@ def test_what_is_not_a_command_is_named(text: str, what: str) -> None:
 
 @given(st.builds(RaceOptions, deal=st.none() | st.text(min_size=1, max_size=100)))
 def test_options_come_back_as_they_were(options: RaceOptions) -> None:
-    assert decode_options(encode_opening(Opening(options, None, None))) == options
+    assert decode_options(encode_opening(Opened(options, None, None))) == options
 
 
 @given(
@@ -91,7 +91,7 @@ def test_options_come_back_as_they_were(options: RaceOptions) -> None:
     )
 )
 def test_how_a_series_stood_comes_back_beside_the_options(series: Series) -> None:
-    text = encode_opening(Opening(RaceOptions(), series, None))
+    text = encode_opening(Opened(RaceOptions(), series, None))
     assert decode_opening(text) == (RaceOptions(), series, None)
     assert decode_options(text) == RaceOptions()
 
