@@ -92,12 +92,12 @@ def test_options_come_back_as_they_were(options: RaceOptions) -> None:
 )
 def test_how_a_series_stood_comes_back_beside_the_options(series: Series) -> None:
     text = encode_opening(Opened(RaceOptions(), series, None))
-    assert decode_opening(text) == (RaceOptions(), series, None)
+    assert decode_opening(text) == Opened(RaceOptions(), series, None)
     assert decode_options(text) == RaceOptions()
 
 
 def test_options_of_before_there_were_series_are_of_a_single_race() -> None:
-    assert decode_opening('{"seats": 3}') == (RaceOptions(seats=3), None, None)
+    assert decode_opening('{"seats": 3}') == Opened(RaceOptions(seats=3), None, None)
 
 
 def test_options_that_are_none_are_named() -> None:
