@@ -19,6 +19,7 @@ from client.cli_daily import daily_app
 from client.cli_identity import identity_app
 from client.cli_ladder import ladder_app
 from client.cli_looks import Ascii, ColourBlind, FourColour, Name, NoBell, code_of, finish, need_terminal, settings_of
+from client.cli_play_on import play_on_app
 from client.cli_races import races_app
 from client.cli_records import records_app
 from client.cli_stats import stats_app
@@ -43,6 +44,7 @@ app.add_typer(best_app)
 app.add_typer(challenge_app)
 app.add_typer(daily_app)
 app.add_typer(ladder_app)
+app.add_typer(play_on_app)
 app.add_typer(races_app)
 app.add_typer(records_app)
 app.add_typer(stats_app)
@@ -311,7 +313,14 @@ def replay(
     address = address_of(server) if server is not None else None
     from client.cli_replay import show_replay
 
-    finish(run(lambda: show_replay(file, server=address, settings=settings)))
+    outcome = run(lambda: show_replay(file, server=address, settings=settings))
+    wanted = outcome.play_on
+    if wanted is None:
+        finish(outcome)
+        return
+    from client.sessions import play_on
+
+    finish(run(lambda: play_on(wanted.record, seat=wanted.seat, ply=wanted.ply, name=None, settings=outcome.settings)))
 
 
 # ---- what the commands share

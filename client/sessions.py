@@ -5,16 +5,23 @@ Owns what is asked before the first screen appears, so that what cannot be is sa
 
 from __future__ import annotations
 
+import tempfile
+from pathlib import Path
+
+import trio
+
 from client.address import parse_address
 from client.bests import BestsStore
 from client.identity import Identity, IdentityError, IdentityStore, default_name, home_folder
 from client.net import Entry, NetLink, open_link
 from client.offers import check_options, check_rules
+from client.replaying import replay_race
 from client.server_process import open_server
 from client.ui.app import run_app
 from client.ui.desk import UiSettings
 from client.ui.start import AppOutcome, Start, StartAlone, StartBot, StartHome, StartMatch
-from protocol.client_messages import OpenRace, RunDaily
+from protocol.client_messages import OpenRace, PlayOn, RunDaily
+from protocol.record import Record, to_json
 from protocol.text import clean_name
 from protocol.views import RaceOptions
 
@@ -40,6 +47,22 @@ async def play_alone(options: RaceOptions, *, name: str | None, settings: UiSett
         check_options(options, welcome)
         start = StartAlone(options.deal, options.rules, options.winnable)
         return await run_app(link, settings=settings, start=start, keeper=bests.add)
+
+
+async def play_on(record: Record, *, seat: int, ply: int, name: str | None, settings: UiSettings) -> AppOutcome:
+    """Go on with a race that is over, from where a seat (from 0) had made so many moves, on a server of one's own.
+
+    Raises NoReplay where the record is not true, and LinkError, with the server's sentence, where there is nothing to go on with.
+    """
+    # A false record would keep the server from starting, with a sentence about its command line.
+    await replay_race(record)
+    identity = Identity(clean_name(name or "") or default_name())
+    with tempfile.TemporaryDirectory(prefix="carpet-") as folder:
+        path = Path(folder) / "race.json"
+        await trio.Path(path).write_text(to_json(record), encoding="utf-8")
+        async with open_server(options=["--with-record", str(path)]) as url, open_link(url, identity) as link:
+            await link.entered(PlayOn(race=record.id, seat=seat, ply=ply))
+            return await _app(link, settings, StartHome())
 
 
 async def visit(url: str, request: Entry | None, *, name: str | None, settings: UiSettings, start: StartMatch | None = None) -> AppOutcome:

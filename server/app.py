@@ -63,6 +63,7 @@ async def running(settings: Settings) -> AsyncIterator[str]:
             clock = Clock()
             journal = Journal(store)
             nursery.start_soon(journal.run)
+            records = {record.id: record for record in settings.records}
             rooms = Rooms(
                 nursery,
                 clock=clock,
@@ -71,7 +72,7 @@ async def running(settings: Settings) -> AsyncIterator[str]:
                 journal=journal,
                 keeps=store.waits,
                 rating_changes=partial(journal.ask, store.rating_changes),
-                ghost_lines=RecordedGhosts(store, journal),
+                ghost_lines=RecordedGhosts(store, journal, records),
                 find_deal=DealFinder(workers).find,
                 max_rooms=settings.max_rooms,
                 bots_wait=settings.bots_wait,
@@ -84,7 +85,7 @@ async def running(settings: Settings) -> AsyncIterator[str]:
             nursery.start_soon(matchmaker.run)
             gallery = Gallery(nursery, rooms, clock)
             nursery.start_soon(gallery.run)
-            counter = Counter(rooms, store=store, journal=journal, clock=clock, entropy=secrets.token_bytes)
+            counter = Counter(rooms, store=store, journal=journal, clock=clock, entropy=secrets.token_bytes, records=records)
             nursery.start_soon(counter.run)
             dispatch = Dispatch(
                 rooms=rooms,

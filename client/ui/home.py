@@ -24,7 +24,7 @@ from protocol.views import RunningRaceInfo
 class Item(NamedTuple):
     """A line that can be taken. value: a bot's name or a race's code."""
 
-    kind: Literal["bot", "match", "open", "code", "race", "running", "help", "quit"]
+    kind: Literal["bot", "match", "daily", "open", "code", "race", "running", "help", "quit"]
     value: str
     label: str
     detail: str = ""
@@ -37,6 +37,7 @@ def home_items(model: Model) -> tuple[Item, ...]:
         Item("open", "", "Open a race", "o"),
         Item("code", "", "Join by code", "c"),
         Item("match", "", "Quick match" if model.search is None else "Stop looking", "m"),
+        Item("daily", "", "Deal of the day", "d"),
         Item("help", "", "Keys and help", "?"),
         Item("quit", "", "Quit", "q"),
     ]
@@ -76,7 +77,7 @@ def home_screen(scene: Scene, size: tuple[int, int]) -> urwid.Widget:
     card = cards.LARGE if height >= 36 and width >= 110 else cards.MEDIUM if height >= 30 and width >= 90 else _BANNER_CARD
     banner = _banner(scene, inner, card)
     items = home_items(model)
-    menu_items = [(at, item) for at, item in enumerate(items) if item.kind in ("open", "code", "match", "help", "quit")]
+    menu_items = [(at, item) for at, item in enumerate(items) if item.kind in ("open", "code", "match", "daily", "help", "quit")]
     bots = [(at, item) for at, item in enumerate(items) if item.kind == "bot"]
     races = [(at, item) for at, item in enumerate(items) if item.kind == "race"]
     running = [(at, item) for at, item in enumerate(items) if item.kind == "running"]

@@ -49,14 +49,24 @@ Start: TypeAlias = StartHome | StartBot | StartAlone | StartMatch
 
 
 @dataclass(frozen=True, slots=True)
+class PlayOnWanted:
+    """A race that is over is to be gone on with: from where this seat (from 0) had made so many moves."""
+
+    record: Record
+    seat: int
+    ply: int
+
+
+@dataclass(frozen=True, slots=True)
 class AppOutcome:
     """How the app ended. reason: the player quit, a signal came, or the terminal went away.
 
     settings: as they are now, to be kept. code: the room in which a seat is still held, or None. records: of the races
-    that were finished, in their order.
+    that were finished, in their order. play_on: what the player would do next.
     """
 
     reason: Literal["quit", "signal", "terminal"]
     settings: UiSettings
     code: str | None = None
     records: tuple[Record, ...] = ()
+    play_on: PlayOnWanted | None = None
