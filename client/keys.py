@@ -156,9 +156,7 @@ TABLE: Final[tuple[Binding, ...]] = (
     Binding(Action.FIRST, ("g", "home"), _on(Place.REPLAY), "start", "To the start."),
     Binding(Action.LAST, ("G", "end"), _on(Place.REPLAY), "end", "To the end."),
     Binding(Action.TENTH, tuple("0123456789"), _on(Place.REPLAY), "jump", "To so many tenths of the race.", shown=False),
-    Binding(
-        Action.PLAY_ON, ("o",), _on(Place.REPLAY), "play on", "Play on yourself from the board on the left, beside what came.", shown=False
-    ),
+    Binding(Action.PLAY_ON, ("o",), _on(Place.REPLAY), "play on", "Play on from the board on the left, beside what came.", shown=False),
     Binding(Action.PAIR, ("tab",), _on(Place.REPLAY), "pair", "The next two seats, where there are more than two."),
     Binding(Action.PAIR_BACK, ("shift tab",), _on(Place.REPLAY), "pair", "The two seats before.", shown=False),
     Binding(Action.BACK, ("esc",), _on(Place.REPLAY), "back", "Close the replay.", shown=False),

@@ -11,7 +11,7 @@ from protocol.server_messages import Runs
 from protocol.text import clean_chat, clean_name
 from protocol.views import ChallengeInfo, RunRow
 
-_ENDS = {"won": "every card home", "stalled": "no move left", "stopped": "stopped", "forfeited": "gave up", "out-of-time": "time up"}
+_ENDS = {"won": "all home", "stalled": "no move left", "stopped": "stopped", "forfeited": "gave up", "out-of-time": "time up"}
 
 
 def board_title(runs: Runs) -> str:
@@ -31,7 +31,7 @@ def board_lines(runs: Runs, *, rows: int | None = None) -> list[tuple[bool, str]
     shown = list(runs.rows if rows is None else runs.rows[: max(rows - 1, 1)])
     if runs.own is not None and runs.own not in shown:
         shown = [*(shown[:-1] if rows is not None and len(shown) >= rows - 1 and len(shown) > 1 else shown), runs.own]
-    heading = f"{'place':>5}  {'player':<24}  {'home':>4}  {'time':>8}  {'better than':>11}{'  days  won' if with_days else ''}  ended"
+    heading = f"{'place':>5}  {'player':<20}  {'home':>4}  {'time':>8}  {'beats':>5}{'  days  won' if with_days else ''}  ended"
     return [(False, heading), *((row == runs.own, _row(row, with_days)) for row in shown)]
 
 
@@ -39,8 +39,8 @@ def _row(row: RunRow, with_days: bool) -> str:
     beats = "-" if row.beats is None else f"{row.beats} %"
     days = f"  {row.days:>4}  {row.days_won:>3}" if with_days else ""
     time_ms = row.ended_at_ms if row.state == "won" else row.home_at_ms
-    name = fitted(clean_name(row.name) or "nameless", 24)
-    return f"{row.place:>5}  {name}  {row.home:>4}  {clock_text(time_ms):>8}  {beats:>11}{days}  {_ENDS.get(row.state, '')}".rstrip()
+    name = fitted(clean_name(row.name) or "nameless", 20)
+    return f"{row.place:>5}  {name}  {row.home:>4}  {clock_text(time_ms):>8}  {beats:>5}{days}  {_ENDS.get(row.state, '')}".rstrip()
 
 
 def challenge_lines(challenges: Sequence[ChallengeInfo], now_ms: int) -> list[str]:

@@ -60,17 +60,18 @@ def seat_lines(
     own: bool,
     away_ms: int | None = None,
     role: str | None = None,
-    kind: str = "",
+    is_ghost: bool = False,
+    tops: bool = True,
 ) -> list[Line]:
     """One seat in `rows` rows (1 to 3) of `width` columns. role: the name's and the bar's, in place of one that tells whose it is.
 
-    kind: of whose it is, behind the name.
+    is_ghost: of whom nothing is known but how far he was. tops: in one row, show what lies on the foundations.
     """
     role = role or ("own" if own else "other")
     name, word = seat_name(info), status_word(info, away_ms)
     if rows <= 1:
         # Of two decks the tops say little: which of a suit's two foundations?
-        tail: Line = [("strong", f" {info.home:>{len(str(cards))}} "), *(_tops(info, theme) if cards <= DECK_SIZE else [])]
+        tail: Line = [("strong", f" {info.home:>{len(str(cards))}} "), *(_tops(info, theme) if cards <= DECK_SIZE and tops and not is_ghost else [])]
         room = max(width - line_width(tail) - 10, 1)
         middle: Line = [("good" if info.state == "won" else "bad", fit(word, room))] if word else bar(info.home, cards, room, theme, role)
         return [[(role, fit(name, 9) + " "), *middle, *tail]]
@@ -78,13 +79,13 @@ def seat_lines(
     count: Line = [(count_role, f"{info.home}"), ("faint", f"/{cards}")]
     if word:
         count = [("good" if info.state == "won" else "bad", f"{word}  "), *count]
-    kind = " (you)" if own else kind or (" (bot)" if info.bot is not None else "")
+    kind = " (you)" if own else " (ghost)" if is_ghost else " (bot)" if info.bot is not None else ""
     who = f"{clip(name, width - line_width(count) - max(len(kind), 6) - 1)}{kind}"
     lines = [spread([(role, who)], count, width, "felt"), bar(info.home, cards, width, theme, role)]
     if rows == 2:
         return lines
     suits: Line = []
-    for suit, number in foundation_counts(info.foundations):
+    for suit, number in foundation_counts(info.foundations) if not is_ghost else ():
         suits += [(f"suit {suit}", theme.glyphs.suits[suit]), ("faint", fit(str(number), 3))]
     moves = f"{info.ply} move{'' if info.ply == 1 else 's'}"
     lines.append(spread(suits, [("faint", moves)], width, "felt"))
@@ -126,10 +127,11 @@ def all_bars(
         if number and free:
             lines.append([("felt", "")])
         if number >= len(ordered):
-            lines += seat_lines(info, width, rows, theme, cards=cards, own=False, role=GHOST, kind=" (ghost)")
+            lines += seat_lines(info, width, rows, theme, cards=cards, own=False, role=GHOST, is_ghost=True)
             continue
         away = away_ms.get(info.seat)
-        lines += seat_lines(info, width, rows, theme, cards=cards, own=info.seat == own, away_ms=away)
+        # Bars that stand below each other are of one length.
+        lines += seat_lines(info, width, rows, theme, cards=cards, own=info.seat == own, away_ms=away, tops=not shadows)
     return lines[:height]
 
 

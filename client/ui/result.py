@@ -39,7 +39,7 @@ def result_screen(scene: Scene, size: tuple[int, int]) -> urwid.Widget:
     width, height = size
     room = scene.model.finished
     assert room is not None
-    feet = (remarks(scene, width, 2), foot(Place.RESULT, scene.hands, scene.theme, width))
+    feet = (remarks(scene, width, 2), foot(Place.RESULT, scene.hands, scene.theme, width, without=_meaningless(room)))
     rules = scene.model.rules
     total = deck_size(rules, room.options)
     inner = min(width - 4, 100)
@@ -76,6 +76,12 @@ def result_screen(scene: Scene, size: tuple[int, int]) -> urwid.Widget:
         Spot(lines_widget([rematch_line]), lambda: scene.hands.act(Action.REMATCH)),
     ]
     return Screen(head(scene, width), upper(urwid.Padding(stacked(*parts), left=margin, width=inner)), *feet)
+
+
+def _meaningless(room: RoomModel) -> frozenset[Action]:
+    """What cannot be done behind a race that is run once, and while its record is closed."""
+    closed = {Action.DETAILS, Action.REVIEW, Action.REPLAY} if room.record is None else set()
+    return frozenset({Action.REMATCH, *closed} if room.shared is not None else closed)
 
 
 def _board(scene: Scene, room: RoomModel, width: int, height: int) -> list[Line]:
