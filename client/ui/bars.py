@@ -71,7 +71,10 @@ def seat_lines(
     name, word = seat_name(info), status_word(info, away_ms)
     if rows <= 1:
         # Of two decks the tops say little: which of a suit's two foundations?
-        tail: Line = [("strong", f" {info.home:>{len(str(cards))}} "), *(_tops(info, theme) if cards <= DECK_SIZE and tops and not is_ghost else [])]
+        tail: Line = [
+            ("strong", f" {info.home:>{len(str(cards))}} "),
+            *(_tops(info, theme) if cards <= DECK_SIZE and tops and not is_ghost else []),
+        ]
         room = max(width - line_width(tail) - 10, 1)
         middle: Line = [("good" if info.state == "won" else "bad", fit(word, room))] if word else bar(info.home, cards, room, theme, role)
         return [[(role, fit(name, 9) + " "), *middle, *tail]]
