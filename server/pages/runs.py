@@ -5,39 +5,34 @@ No request says who asks, so before the reveal a board tells how many have run, 
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Awaitable
 from http import HTTPStatus
 
 import msgspec
 
 from protocol.client_messages import ListChallenges, ListDailies, ListRuns
-from protocol.errors import ErrorCode, Refusal
-from protocol.server_messages import RunMessage
+from protocol.errors import Refusal
 from protocol.views import RunKind
 from server.net.http import Asked, NoPage, Page, Route
+from server.pages.readers import Readers
 from server.runs.counter import Counter, Question
-from server.store.errors import StoreError
-
-logger = logging.getLogger("carpet.pages")
 
 NOBODY = ""
 
 
-def run_routes(counter: Counter) -> tuple[Route, ...]:
+def run_routes(readers: Readers, counter: Counter) -> tuple[Route, ...]:
     async def show_days(asked: Asked) -> Page:
         del asked
-        return await _page(counter, ListDailies())
+        return await _page(readers, counter, ListDailies())
 
     async def show_day(asked: Asked) -> Page:
-        return await _page(counter, _runs("daily", asked.values["date"], asked.values["rules"]))
+        return await _page(readers, counter, _runs("daily", asked.values["date"], asked.values["rules"]))
 
     async def show_challenges(asked: Asked) -> Page:
         del asked
-        return await _page(counter, ListChallenges())
+        return await _page(readers, counter, ListChallenges())
 
     async def show_challenge(asked: Asked) -> Page:
-        return await _page(counter, _runs("challenge", asked.values["id"]))
+        return await _page(readers, counter, _runs("challenge", asked.values["id"]))
 
     return (
         Route("/daily.json", show_days),
@@ -51,17 +46,10 @@ def _runs(kind: RunKind, deal: str, rules: str = "carpet") -> ListRuns:
     return ListRuns(kind=kind, id=deal, rules=rules)
 
 
-async def _page(counter: Counter, question: Question) -> Page:
-    return Page(msgspec.json.encode(await _told(counter.answer(NOBODY, question))) + b"\n", cache="max-age=1")
-
-
-async def _told(answer: Awaitable[RunMessage]) -> RunMessage:
+async def _page(readers: Readers, counter: Counter, question: Question) -> Page:
     try:
-        return await answer
+        told = await readers.wait(lambda: counter.answer(NOBODY, question))
     except Refusal as refusal:
-        if refusal.code in (ErrorCode.NO_SUCH_DEAL, ErrorCode.UNKNOWN_RULES):
-            raise NoPage(HTTPStatus.NOT_FOUND, str(refusal)) from refusal
-        raise NoPage(HTTPStatus.BAD_REQUEST, str(refusal)) from refusal
-    except StoreError as error:
-        logger.warning("a page could not be read: %s", error)
-        raise NoPage(HTTPStatus.SERVICE_UNAVAILABLE, "The store cannot be read now; try again later.", retry_after_s=10) from error
+        # Whoever asks by an address can be wrong in its steps alone.
+        raise NoPage(HTTPStatus.NOT_FOUND, str(refusal)) from refusal
+    return Page(msgspec.json.encode(told) + b"\n", cache="max-age=1")

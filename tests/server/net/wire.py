@@ -269,7 +269,7 @@ class House:
             burst=burst,
         )
         readers = Readers(self.store, self.journal)
-        pages = [*race_routes(readers, self.clock), ladder_route(readers), lobby_route(self.lobby), *run_routes(self.counter)]
+        pages = [*race_routes(readers, self.clock), ladder_route(readers), lobby_route(self.lobby), *run_routes(readers, self.counter)]
         self.site = Site([*pages, *web_routes()])
         self.listener = PairListener()
         self._nursery = nursery

@@ -9,9 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from protocol.record import PastPosition
 from protocol.views import RaceOptions, SeriesOptions
 from server.match.series import SeatResult, Series
 from server.race.commands import Command, GetReady, PlayMove, TakeSeat
+from server.race.opening import Opening
 from server.store.documents import (
     TAGS,
     BadDocument,
@@ -94,6 +96,12 @@ def test_how_a_series_stood_comes_back_beside_the_options(series: Series) -> Non
     text = encode_opening(Opened(RaceOptions(), series, None))
     assert decode_opening(text) == Opened(RaceOptions(), series, None)
     assert decode_options(text) == RaceOptions()
+
+
+def test_from_where_a_race_began_comes_back_beside_the_options() -> None:
+    past = PastPosition(race="HKTRWM-1-0a1b2c3d4e5f", digest="5e" * 32, seat=1, moves=("a1", "s:a1"))
+    opened = Opened(RaceOptions(), None, None, Opening(past=past, ply=2, seed="7c" * 32))
+    assert decode_opening(encode_opening(opened)) == opened
 
 
 def test_options_of_before_there_were_series_are_of_a_single_race() -> None:
