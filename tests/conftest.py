@@ -1,13 +1,17 @@
 """What holds for every test: a folder of its own in the place of the user's, and that how long something takes is no fault of it.
 
+A test that asks for a clock runs on it, whether it asks by an argument, by a mark of its module or by way of a fixture.
 What could not be tested for want of a browser is said at the end of the run.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import inspect
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from functools import partial
 
 import pytest
+import trio
 from hypothesis import HealthCheck, settings
 
 # A machine that is busy with something else may hold up any example, and the finding of one, for as long as it likes.
@@ -21,6 +25,25 @@ def carpet_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("CARPET_HOME", str(tmp_path_factory.mktemp("carpet-home")))
         yield
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    # pytest-trio looks for a clock among a test's own arguments alone: any other would stand unused beside the real one.
+    for item in items:
+        clock = next((name for name in ("mock_clock", "autojump_clock") if name in getattr(item, "fixturenames", ())), None)
+        if clock is not None and isinstance(item, pytest.Function) and inspect.iscoroutinefunction(item.obj):
+            item.add_marker(pytest.mark.trio(run=partial(_run_on, item, clock)), append=False)
+
+
+def _run_on(
+    item: pytest.Function,
+    clock_asked_for: str,
+    test: Callable[[], Awaitable[object]],
+    *,
+    clock: trio.abc.Clock | None,
+    instruments: Sequence[trio.abc.Instrument],
+) -> object:
+    return trio.run(test, clock=clock or item.funcargs[clock_asked_for], instruments=instruments)
 
 
 NO_CHROMIUM = "no Chromium was found"
