@@ -7,6 +7,8 @@ What could not be tested for want of a browser is said at the end of the run.
 from __future__ import annotations
 
 import inspect
+import os
+import sys
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from functools import partial
 
@@ -24,6 +26,11 @@ def carpet_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Names and tokens, the last record, the server's database: all of it goes by CARPET_HOME, in processes that are started too."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("CARPET_HOME", str(tmp_path_factory.mktemp("carpet-home")))
+        if sys.dont_write_bytecode:
+            # The tests start some hundreds of processes: where none may leave bytecode behind, each would compile all of the program.
+            base = tmp_path_factory.getbasetemp()
+            patch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
+            patch.setenv("PYTHONPYCACHEPREFIX", str((base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "bytecode"))
         yield
 
 
