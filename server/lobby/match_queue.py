@@ -128,27 +128,24 @@ class _ByRating:
 
     def __init__(self, tickets: Iterable[Ticket]) -> None:
         """tickets: who has waited longest first."""
+        self._tickets = {ticket.player: (place, ticket) for place, ticket in enumerate(tickets)}
         # No two have one place, so tickets are never compared.
-        self._entries = sorted((*_key(ticket), place, ticket) for place, ticket in enumerate(tickets))
-        self._places = {ticket.player: place for _, _, place, ticket in self._entries}
+        self._entries = sorted((*_key(ticket), place, ticket) for place, ticket in self._tickets.values())
 
     def remove(self, ticket: Ticket) -> None:
-        del self._entries[bisect_left(self._entries, (*_key(ticket), self._places[ticket.player]))]
+        place, _ = self._tickets.pop(ticket.player)
+        del self._entries[bisect_left(self._entries, (*_key(ticket), place))]
 
     def nearest(self, one: Ticket, now_ms: int) -> Ticket | None:
         """Of those who fit, whoever's rating is nearest; of several who are as near, who has waited longest. None when nobody fits."""
+        if one.rating is None:
+            # Everybody is as near as can be.
+            return next((other for _, other in self._tickets.values() if fit(one, other, now_ms)), None)
         at = bisect_left(self._entries, _key(one))
         rated_from = bisect_left(self._entries, _RATED)
-        best: tuple[int, int, Ticket] | None = None
         widest = window(now_ms - one.since_ms)
-        # Who has no rating is as near as can be to anybody, and anybody to him.
-        ways = [range(rated_from)]
-        ways += (
-            [range(at, len(self._entries)), range(at - 1, rated_from - 1, -1)]
-            if one.rating is not None
-            else [range(rated_from, len(self._entries))]
-        )
-        for way in ways:
+        best: tuple[int, int, Ticket] | None = None
+        for way in (range(rated_from), range(at, len(self._entries)), range(at - 1, rated_from - 1, -1)):
             for index in way:
                 _, _, place, other = self._entries[index]
                 apart = _apart(one, other)
@@ -156,6 +153,9 @@ class _ByRating:
                     break
                 if (best is None or (apart, place) < best[:2]) and fit(one, other, now_ms):
                     best = (apart, place, other)
+                    if way.step > 0:
+                        # Behind him are those who are further away or have waited less. On the way down, of one rating, who came last is first.
+                        break
         return best[2] if best is not None else None
 
 
