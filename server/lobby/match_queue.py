@@ -154,7 +154,7 @@ class _ByRating:
                 if (best is None or (apart, place) < best[:2]) and fit(one, other, now_ms):
                     best = (apart, place, other)
                     if way.step > 0:
-                        # Behind him are those who are further away or have waited less. On the way down, of one rating, who came last is first.
+                        # Who follows is further away or has waited less. On the way down, of one rating, the last comes first.
                         break
         return best[2] if best is not None else None
 

@@ -42,9 +42,9 @@ from protocol.views import RaceOptions
 from server.app import running
 from server.config import Settings
 
-PACE_S: Final = 0.25
+PACE_S: Final = 0.2
 PAIRS: Final = 4
-HURRIED: Final = 5
+HURRIED: Final = 3
 SCOUTS: Final = 21
 DRAIN_S: Final = 0.1
 
