@@ -2,8 +2,8 @@
 
 What is written here about slow watchers is the server's policy; what becomes of them where the server is slow, `hub` and `turns` say. A
 watcher whose outbox has run over (`OUTBOX_BYTES` of a connection) misses messages until he has read what waited, and then gets a snapshot;
-meanwhile he costs nothing. When that happens again within FORGIVEN_S his line is closed with 4008, unless he holds a seat in some race: then
-he keeps it, and watches no more. Whoever takes nothing at all is closed as any peer is.
+meanwhile he costs nothing. When that happens again within FORGIVEN_S his line is closed with 4008, unless he holds a seat in some race:
+then he keeps it, and watches no more. Whoever takes nothing at all is closed as any peer is.
 """
 
 from __future__ import annotations
