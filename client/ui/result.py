@@ -145,7 +145,7 @@ def _decks(total: int) -> int:
 
 def _deal_lines(scene: Scene, room: RoomModel, record: Record, width: int, total: int) -> list[Line]:
     """Whether the deal checks out, and the key that tells more, which is whole however long the sentence is."""
-    made = verdict(check(record, _evidence(scene, record), room.seat, decks=_decks(total)), named=record.deal.name is not None)
+    made = verdict(check(record, _evidence(scene, room, record), room.seat, decks=_decks(total)), named=record.deal.name is not None)
     key = "  (d)"
     texts = wrap_text(f"{_sign(made.ok, scene.theme)} {made.sentence}", width - len(key) - 2)
     lines: list[Line] = [[(_role(made.ok), f"{'  ' if number else ''}{text}")] for number, text in enumerate(texts)]
@@ -154,7 +154,7 @@ def _deal_lines(scene: Scene, room: RoomModel, record: Record, width: int, total
 
 def _details(scene: Scene, room: RoomModel, record: Record, width: int, rows: int, total: int) -> list[Line]:
     lines: list[Line] = []
-    for made in check(record, _evidence(scene, record), room.seat, decks=_decks(total)):
+    for made in check(record, _evidence(scene, room, record), room.seat, decks=_decks(total)):
         role = "panel strong" if made.ok else "panel"
         first, *more = wrap_text(made.sentence, width - SENTENCES_AT)
         lines.append([(role, fit(f" {_sign(made.ok, scene.theme)} {made.what}", SENTENCES_AT)), ("panel", first)])
@@ -168,9 +168,10 @@ def _details(scene: Scene, room: RoomModel, record: Record, width: int, rows: in
     return lines
 
 
-def _evidence(scene: Scene, record: Record) -> Evidence | None:
+def _evidence(scene: Scene, room: RoomModel, record: Record) -> Evidence | None:
     evidence = scene.model.evidence
-    return evidence if evidence is not None and (evidence.code, evidence.race) == (record.room, record.race) else None
+    # The record of a private race does not say the room's code.
+    return evidence if evidence is not None and (evidence.code, evidence.race) == (room.code, record.race) else None
 
 
 def _role(ok: bool | None) -> str:

@@ -135,9 +135,11 @@ class Race:
         secret: bytes,
         software: str,
         place: SeriesPlace | None = None,
+        shown_room: str | None = None,
     ) -> None:
         """Raises UnknownRules for a rule set that is not in the catalogue. secret: 32 random bytes, nobody else's to know yet; the second
-        race of a swap has that of the first. place: in its series; None for the first race of one.
+        race of a swap has that of the first. place: in its series; None for the first race of one. shown_room: what its record calls the
+        room, where that is not by its code.
         """
         self.id = race_id
         self.room = room
@@ -150,6 +152,7 @@ class Race:
         self.starts_at: int | None = None
         self.record: Record | None = None
         self.place = place or SeriesPlace(id=race_id)
+        self._shown_room = shown_room or room
         self._secret = secret
         self._software = software
         self._k = 0
@@ -457,7 +460,7 @@ class Race:
         assert self.starts_at is not None
         self.record = build_record(
             race_id=self.id,
-            room=self.room,
+            room=self._shown_room,
             race=self.number,
             options=self.options,
             software=self._software,
