@@ -35,7 +35,7 @@ def result_screen(scene: Scene, size: tuple[int, int]) -> urwid.Widget:
     width, height = size
     room = scene.model.finished
     assert room is not None
-    feet = (remarks(scene, width, 2), foot(Place.RESULT, scene.hands, scene.theme, width))
+    feet = (remarks(scene, width, 2), foot(Place.RESULT, scene.hands, scene.theme, width, labels=_labels(scene)))
     record = room.record
     if record is None:
         return Screen(head(scene, width), urwid.Filler(urwid.Text("The race is over.", align=urwid.CENTER)), *feet)
@@ -48,7 +48,7 @@ def result_screen(scene: Scene, size: tuple[int, int]) -> urwid.Widget:
     above: list[Line] = [[], headline(room, record), *(standing or [[]])]
     above += places_table(scene, room, record, inner, total)
     above += score_lines(room, inner)
-    above += _ratings(scene, room, record, inner)
+    above += rating_lines(scene, room, record, inner)
     above.append([])
     verdict_lines, rematch_line = _deal_lines(scene, room, record, inner, total), _rematch_line(scene, room)
     room_left = height - 1 - 3 - len(above) - len(verdict_lines) - 2
@@ -66,6 +66,12 @@ def result_screen(scene: Scene, size: tuple[int, int]) -> urwid.Widget:
         Spot(lines_widget([rematch_line]), lambda: scene.hands.act(Action.REMATCH)),
     ]
     return Screen(head(scene, width), upper(urwid.Padding(stacked(*parts), left=margin, width=inner)), *feet)
+
+
+def _labels(scene: Scene) -> dict[Action, str]:
+    """Between two races of a series the next one is open already, and the same key says that one is ready for it."""
+    now = scene.model.room
+    return {Action.REMATCH: "ready"} if now is not None and now.phase == "waiting" else {}
 
 
 def headline(room: RoomModel, record: Record) -> Line:
@@ -112,7 +118,7 @@ def score_lines(room: RoomModel, width: int) -> list[Line]:
     return [[("title", text)] for text in wrap_text(series_sentence(room.series), width)]
 
 
-def _ratings(scene: Scene, room: RoomModel, record: Record, width: int) -> list[Line]:
+def rating_lines(scene: Scene, room: RoomModel, record: Record, width: int) -> list[Line]:
     """What the race did to everybody's rating, the best seat first."""
     if not room.ratings:
         return []
