@@ -24,6 +24,7 @@ FILES: Final = {
     "model.js": "text/javascript; charset=utf-8",
     "plot.js": "text/javascript; charset=utf-8",
     "race.js": "text/javascript; charset=utf-8",
+    "series.js": "text/javascript; charset=utf-8",
     "style.css": "text/css; charset=utf-8",
 }
 """What the document asks for beside itself, at `/web/NAME`, with its type."""

@@ -3,8 +3,14 @@
 const LINES_KEPT = 100;
 
 export class WatchedRace {
-  constructor(watched, now) {
+  /** before: what was watched till now, if anything. */
+  constructor(watched, now, before = null) {
     this.takeRoom(watched.room, now);
+    // All that is known of a race that is over is in its record.
+    if (!this.record) watched.curves?.forEach((curve, seat) => this.#takeCurve(seat, curve));
+    // Some messages were lost, and this snapshot makes up for them: it knows nothing of the race before this one.
+    const last = before?.code === this.code && before.race === this.race ? before.last : before?.finished;
+    if (before?.code === this.code && last && this.isToBegin) this.last = last;
     for (const board of watched.boards) this.boards.set(board.seat, board);
     this.watchers = watched.watchers;
     this.closest = watched.closest;
@@ -16,8 +22,23 @@ export class WatchedRace {
   linesHeard = 0;
   #talked = 0;
 
+  /** Of the race before in this room, while the next one has not begun: `finished` of then. */
+  last = null;
+
+  /** The race whose result is there to be looked at: its number, record, curves and ratings. */
+  get finished() {
+    const { race, record, curves, ratings } = this;
+    return record ? { race, record, curves, ratings } : this.isToBegin ? this.last : null;
+  }
+
+  get isToBegin() {
+    return ["waiting", "countdown"].includes(this.phase);
+  }
+
   /** A snapshot of the room replaces all that was known of it. */
   takeRoom(room, now) {
+    const finished = this.record ? this.finished : this.last;
+    this.last = this.code === room.code && finished && finished.race < room.race ? finished : null;
     this.code = room.code;
     this.version = room.version;
     this.race = room.race;
@@ -26,12 +47,13 @@ export class WatchedRace {
     this.series = room.series;
     this.seats = room.seats.map((seat) => ({ ...seat, away: !seat.connected && seat.name !== null }));
     this.record = room.record;
+    this.ratings = room.ratings ?? [];
     this.boards = new Map();
     this.startedAt = ["racing", "over"].includes(room.phase) ? now - room.elapsed_ms : null;
     this.startsAt = room.starts_in_ms === null ? null : now + room.starts_in_ms;
     // The next race of the same room: its players' lines have been heard.
     if (!this.linesHeard) this.#hearLines(room.chat, "player");
-    // Seat to what is known of its way: how many cards were home when. Before the watcher came, only where it had led.
+    // Seat to what is known of its way: how many cards were home when.
     this.curves = new Map(this.seats.map((seat) => [seat.seat, seat.state === "waiting" ? [] : [[seat.elapsed_ms, seat.home]]]));
     if (this.record) this.#takeRecord(this.record);
   }
@@ -86,8 +108,18 @@ export class WatchedRace {
       case "scored":
         this.series = event.series;
         break;
+      case "ratings":
+        // In a series they come when the next race is open already.
+        if (this.record) this.ratings = event.seats;
+        else if (this.last) this.last = { ...this.last, ratings: event.seats };
+        break;
     }
     return true;
+  }
+
+  #takeCurve(seat, curve) {
+    const points = curve.at_ms.map((ms, at) => [ms, curve.home[at]]);
+    if (points.length && this.curves.has(seat)) this.curves.set(seat, points);
   }
 
   #takeRecord(record) {
