@@ -61,4 +61,4 @@ def _route(path: str, page: Page) -> Route:
         await trio.lowlevel.checkpoint()
         return page
 
-    return Route(path, show)
+    return Route(path, show, is_file=True)

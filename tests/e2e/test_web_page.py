@@ -232,6 +232,11 @@ def test_a_series_shows_its_score_the_race_before_and_its_ratings(browser: Brows
         assert rows == [[player.name, str(1 - at), str(record["seats"][at]["home"]), str(at + 1)] for at, player in enumerate((ada, zoe))]
         assert len(browser.all(".plot .curve")) == 2
         assert browser.all(".checked a")[0].get_attribute("href") == page(server, f"/races/{record['id']}.json")
+        for scheme in ("light", "dark"):
+            for width in (320, 360, 1280):
+                browser.look(width=width, scheme=scheme)
+                assert browser.run(OVERFLOW) == [0, []], width
+            assert browser.run(CONTRAST)[1] == [], scheme
         # A new page knows the score; the race before is in nobody's snapshot.
         browser.open(page(server, f"/watch/{ada.code}"))
         browser.wait_for_text(".series", f"Best of 3: {ada.name} 1 : 0 {zoe.name}. Race 2 is next.")
