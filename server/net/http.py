@@ -42,8 +42,8 @@ PAGES_AT_ONCE: Final = 40
 
 FILES_A_SECOND: Final = 50.0
 FILES_AT_ONCE: Final = 1000
-"""The same for what lies in memory as it is sent. It costs the server what a refusal does, and a browser asks for a dozen of it at once, each
-time that somebody comes: a school class behind one address may open the page in the same second."""
+"""The same for what lies in memory as it is sent. It costs the server what a refusal does, and a browser asks for a dozen of it at once,
+each time that somebody comes: a school class behind one address may open the page in the same second."""
 
 VARIES: Final = (("Vary", "Accept"),)
 """Of what is at `/`: browsers get another page than programs."""
