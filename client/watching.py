@@ -82,7 +82,7 @@ def _room_event(watch: WatchModel, event: RoomEvent, now_ms: int) -> WatchModel:
         return watch
     if isinstance(event, Room):
         # The next race of the same room. A snapshot of it knows the players' lines alone; who watches has heard them too.
-        last = before if before.record is not None else watch.last
+        last = before if before.ended else watch.last
         return replace(watch, room=replace(room, chat=before.chat, watchers=before.watchers), boards=(), points=(), last=last)
     return _measured(replace(watch, room=room, last=_still_last(watch.last, room, event)), now_ms)
 

@@ -21,7 +21,6 @@ from client.ui.result import headline, places_table, rating_lines, score_lines
 from client.ui.scene import Scene, head, remarks
 from client.ui.small_table import BETWEEN, side_by_side, small_table, width_of_each
 from client.watching import WatchModel
-from protocol.record import Record
 from protocol.views import LateBoard, SeatInfo
 
 HIGH = 34
@@ -83,7 +82,7 @@ def _told(scene: Scene, watch: WatchModel, width: int) -> Line:
     boards = "no boards in this race " if room.is_withheld else "boards at once " if late == 0 else f"boards {late} s late "
     if room.phase == "over":
         boards = "boards as they ended "
-        left = f" {headline(room, room.record)[0][1]}" if room.record is not None else left
+        left = f" {headline(room)[0][1]}" if room.ended else left
     return spread([("title" if room.phase == "over" else "hint", left)], [("faint", boards)], width, "felt")
 
 
@@ -102,17 +101,15 @@ def _readiness(room: RoomModel) -> list[Line]:
 
 def _between(scene: Scene, room: RoomModel, last: RoomModel, width: int) -> urwid.Widget:
     """The result of the race before, and who is ready for the next."""
-    record = last.record
-    assert record is not None
     inner = min(width - 4, 100)
-    lines: list[Line] = [[], headline(last, record), [], *_outcome(scene, last, record, inner), []]
+    lines: list[Line] = [[], headline(last), [], *_outcome(scene, last, inner), []]
     return top(urwid.Padding(lines_widget([*lines, *_readiness(room)]), left=(width - inner) // 2, width=inner))
 
 
-def _outcome(scene: Scene, room: RoomModel, record: Record, width: int) -> list[Line]:
+def _outcome(scene: Scene, room: RoomModel, width: int) -> list[Line]:
     """Places, how the series stands, ratings."""
     total = deck_size(scene.model.rules, room.options)
-    return [*places_table(scene, room, record, width, total), *score_lines(room, width), *rating_lines(scene, room, record, width)]
+    return [*places_table(scene, room, width, total), *score_lines(room, width), *rating_lines(scene, room, width)]
 
 
 # ---- the boards
@@ -205,7 +202,7 @@ def _result(scene: Scene, room: RoomModel, width: int, height: int) -> urwid.Wid
     assert record is not None
     inner = min(width - 4, 100)
     total = deck_size(scene.model.rules, room.options)
-    table = [[], *_outcome(scene, room, record, inner), []]
+    table = [[], *_outcome(scene, room, inner), []]
     drawn = plot(list(enumerate(curves(record))), inner, max(min(height - len(table), 22), LOWEST), scene.theme, cards=scale(record, total))
     parts = stacked(lines_widget(table), urwid.AttrMap(lines_widget(drawn, "panel"), "panel"))
     return top(urwid.Padding(parts, left=(width - inner) // 2, width=inner))

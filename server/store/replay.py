@@ -46,6 +46,7 @@ def as_opened(opened: RaceOpened) -> Race:
         software=opened.software,
         place=place_in(opened.series) if opened.series is not None else None,
         shown_room=room_shown(opened.race),
+        shared=opened.occasion.deal if opened.occasion is not None else None,
     )
 
 

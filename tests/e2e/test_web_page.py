@@ -289,6 +289,25 @@ def test_a_new_snapshot_keeps_curves_and_the_race_before(browser: Browser, serve
         assert browser.run(script, ada.room) == [[[0, 4], [1000, 5], [3000, 6]], 1, [{"before": 1, "after": 2}], None, None]
 
 
+def test_a_race_whose_record_is_closed_has_a_result_and_no_boards(browser: Browser, server: str) -> None:
+    with race(server) as (ada, _):
+        browser.open(page(server))
+        script = """
+            const [room] = given;
+            const { WatchedRace } = await import("/web/model.js");
+            const shared = { id: "x", number: 1, of: 1 };
+            const racing = { ...room, phase: "racing", elapsed_ms: 5000, race: 1, record: null, shared };
+            const race = new WatchedRace({ room: racing, boards: [], watchers: 1, lines: [], closest: false, curves: [] }, 0);
+            const seats = room.seats.map((seat) => ({ ...seat, state: "stopped", home: 6, plies: 3, ended_at_ms: 9000, place: 1 }));
+            const before = race.isWithheld;
+            race.apply({ type: "ended", version: race.version + 1, seats }, 0);
+            const closed = [race.phase, race.finished.id, race.finished.seats[0].home, race.elapsed(99999), race.isWithheld];
+            race.apply({ type: "result", version: race.version + 1, record: { id: "ABC-1-00", seats, moves: [], ended_at_ms: 9000 } }, 0);
+            return [before, closed, race.finished.id, race.isWithheld];
+        """
+        assert browser.run(script, ada.room) == [True, ["over", "", 6, 9000, True], "ABC-1-00", False]
+
+
 def test_the_lobby_tells_ratings_and_series(browser: Browser, server: str) -> None:
     with race(server) as (ada, zoe):
         for player in (ada, zoe):

@@ -25,10 +25,14 @@ export class WatchedRace {
   /** Of the race before in this room, while the next one has not begun: `finished` of then. */
   last = null;
 
+  /** The seats of the race that is over, as its record has them: that is closed while others have yet to play the deal. */
+  ended = [];
+
   /** The race whose result is there to be looked at: its number, record, curves and ratings. */
   get finished() {
-    const { race, record, curves, ratings } = this;
-    return record ? { race, record, curves, ratings } : this.isToBegin ? this.last : null;
+    if (!this.ended.length) return this.isToBegin ? this.last : null;
+    const { race, record, ended: seats, curves, ratings } = this;
+    return { race, id: record?.id ?? "", seats, end: Math.max(...seats.map((seat) => seat.ended_at_ms)), curves, ratings };
   }
 
   get isToBegin() {
@@ -37,7 +41,7 @@ export class WatchedRace {
 
   /** A snapshot of the room replaces all that was known of it. */
   takeRoom(room, now) {
-    const finished = this.record ? this.finished : this.last;
+    const finished = this.ended.length ? this.finished : this.last;
     this.last = this.code === room.code && finished && finished.race < room.race ? finished : null;
     this.code = room.code;
     this.version = room.version;
@@ -47,6 +51,8 @@ export class WatchedRace {
     this.series = room.series;
     this.seats = room.seats.map((seat) => ({ ...seat, away: !seat.connected && seat.name !== null }));
     this.record = room.record;
+    this.ended = room.record?.seats ?? room.ended ?? [];
+    this.shared = room.shared ?? null;
     this.ratings = room.ratings ?? [];
     this.boards = new Map();
     this.startedAt = ["racing", "over"].includes(room.phase) ? now - room.elapsed_ms : null;
@@ -55,6 +61,7 @@ export class WatchedRace {
     if (!this.linesHeard) this.#hearLines(room.chat, "player");
     // Seat to what is known of its way: how many cards were home when.
     this.curves = new Map(this.seats.map((seat) => [seat.seat, seat.state === "waiting" ? [] : [[seat.elapsed_ms, seat.home]]]));
+    if (this.ended.length) this.#end(this.ended);
     if (this.record) this.#takeRecord(this.record);
   }
 
@@ -98,9 +105,12 @@ export class WatchedRace {
         this.curves.get(event.seat).push([event.elapsed_ms, event.home]);
         break;
       case "result":
-        this.phase = "over";
         this.record = event.record;
+        this.#end(event.record.seats);
         this.#takeRecord(event.record);
+        break;
+      case "ended":
+        this.#end(event.seats);
         break;
       case "said":
         this.#hearLines([event.line], "player");
@@ -110,7 +120,7 @@ export class WatchedRace {
         break;
       case "ratings":
         // In a series they come when the next race is open already.
-        if (this.record) this.ratings = event.seats;
+        if (this.ended.length) this.ratings = event.seats;
         else if (this.last) this.last = { ...this.last, ratings: event.seats };
         break;
     }
@@ -122,11 +132,16 @@ export class WatchedRace {
     if (points.length && this.curves.has(seat)) this.curves.set(seat, points);
   }
 
-  #takeRecord(record) {
+  #end(seats) {
+    this.phase = "over";
+    this.ended = seats;
     this.seats.forEach((seat, number) => {
-      const { state, home, plies, name, bot } = record.seats[number];
+      const { state, home, plies, name, bot } = seats[number];
       Object.assign(seat, { state, home, ply: plies, name, bot });
     });
+  }
+
+  #takeRecord(record) {
     this.curves = new Map(this.seats.map((seat) => [seat.seat, []]));
     for (const [seat, , at, , , home] of record.moves) this.curves.get(seat).push([at, home]);
     record.seats.forEach((seat, number) => this.curves.get(number).push([seat.ended_at_ms, seat.home]));
@@ -146,14 +161,16 @@ export class WatchedRace {
     this.linesHeard += lines.length;
   }
 
-  /** Whether nobody who watches is shown its boards: it is the first race of a swap. */
+  /** Whether nobody who watches is shown its boards: others have yet to play its deal, or it is the first race of a swap. */
   get isWithheld() {
+    if (this.shared) return !this.record;
     return this.options.series.format === "swap" && this.series?.raced === 0;
   }
 
   /** How long the race runs, or ran. */
   elapsed(now) {
     if (this.record) return this.record.ended_at_ms;
+    if (this.ended.length) return this.finished.end;
     return this.startedAt === null ? 0 : now - this.startedAt;
   }
 }

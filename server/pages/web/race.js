@@ -133,7 +133,8 @@ export class RacePage {
     else if (event.type === "progress") announce(this.#standings(), { isCount: true });
     else if (event.type === "started") announce("The race has started.");
     else if (event.type === "countdown") announce("Everybody is ready.");
-    else if (event.type === "result") announce(`The race is over. ${placesText(event.record)}`);
+    else if (event.type === "result") announce(`The race is over. ${placesText(event.record.seats)}`);
+    else if (event.type === "ended") announce(`The race is over. ${placesText(event.seats)}`);
     else if (event.type === "room") announce("Another race between them begins.");
     else if (event.type === "scored") announce(seriesSentence(event.series, this.#model.phase));
     else if (event.type === "presence" && !event.connected) announce(`${clean(seat.name)} is away.`);
@@ -179,6 +180,7 @@ export class RacePage {
 
   #whyNoBoard(model) {
     if (["waiting", "countdown"].includes(model.phase)) return "No cards before the start.";
+    if (model.shared && model.isWithheld) return "No board is shown while others have yet to play this deal.";
     if (model.isWithheld) return "No board is shown of the first race of a swap.";
     if (model.phase === "over") return "No board was shown.";
     return `The first cards are shown ${counted(model.options.delay_s, "second")} after the start.`;
@@ -199,17 +201,17 @@ export class RacePage {
     const finished = model.finished;
     this.result.hidden = !finished;
     if (!finished) return;
-    const { race, record, ratings } = finished;
-    const key = JSON.stringify([model.code, race, record.digest, ratings]);
+    const { race, id, seats, ratings } = finished;
+    const key = JSON.stringify([model.code, race, id, seats, ratings]);
     if (this.results.dataset.shown === key) return;
     this.results.dataset.shown = key;
-    setText(this.resultTitle, model.record ? "Result" : `Result of race ${race}`);
-    const order = record.seats.map((seat, number) => ({ ...seat, rating: ratings[number] })).sort((one, other) => one.place - other.place);
+    setText(this.resultTitle, model.phase === "over" ? "Result" : `Result of race ${race}`);
+    const order = seats.map((seat, number) => ({ ...seat, rating: ratings[number] })).sort((one, other) => one.place - other.place);
     this.results.replaceChildren(...order.map((seat) => element("li", { value: String(seat.place) },
       nameOf(seat.name), `${seat.bot ? " (bot)" : ""}: ${counted(seat.home, "card")} home at ${clockText(seat.home_at_ms, true)}`,
       STATE_WORDS[seat.state] ? ` · ${STATE_WORDS[seat.state]}` : "", ...changeOf(seat.rating))));
-    this.resultText.hidden = !record.id;
-    if (record.id) this.recordLink.setAttribute("href", `/races/${encodeURIComponent(record.id)}.json`);
+    this.resultText.hidden = !id;
+    if (id) this.recordLink.setAttribute("href", `/races/${encodeURIComponent(id)}.json`);
   }
 
   #showLines(model) {
@@ -236,7 +238,7 @@ export class RacePage {
     const last = model.isToBegin ? model.finished : null;
     this.curves.hidden = model.isToBegin && !last;
     if (last) {
-      this.plot.show(last.curves, last.record.ended_at_ms, (rules?.decks ?? 1) * 52, `Cards home in race ${last.race}: ${placesText(last.record)}`, new Set());
+      this.plot.show(last.curves, last.end, (rules?.decks ?? 1) * 52, `Cards home in race ${last.race}: ${placesText(last.seats)}`, new Set());
     } else if (!this.curves.hidden) {
       const live = new Set(model.seats.filter((seat) => seat.state === "racing").map((seat) => seat.seat));
       this.plot.show(model.curves, elapsed, (rules?.decks ?? 1) * 52, `Cards home over time: ${this.#standings()}`, live);
@@ -255,8 +257,8 @@ function names(model) {
   return model.seats.map((seat) => clean(seat.name ?? "free seat")).join(" against ");
 }
 
-function placesText(record) {
-  return [...record.seats].sort((one, other) => one.place - other.place)
+function placesText(seats) {
+  return [...seats].sort((one, other) => one.place - other.place)
     .map((seat) => `${seat.place}. ${clean(seat.name)}, ${counted(seat.home, "card")} home.`).join(" ");
 }
 

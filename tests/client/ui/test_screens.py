@@ -33,8 +33,21 @@ from client.watching import WatchModel
 from protocol.fairness import derive_seed
 from protocol.phrases import PHRASES
 from protocol.record import sealed
-from protocol.server_messages import Hidden, PlayerReady, Presence, Progress, Ratings, RematchAsked, Result, Said, Scored, Seated, Unseated
-from protocol.views import ChatLine, RaceOptions, RulesInfo, SeriesOptions
+from protocol.server_messages import (
+    Ended,
+    Hidden,
+    PlayerReady,
+    Presence,
+    Progress,
+    Ratings,
+    RematchAsked,
+    Result,
+    Said,
+    Scored,
+    Seated,
+    Unseated,
+)
+from protocol.views import ChatLine, RaceOptions, RulesInfo, SeriesOptions, SharedDeal
 from tests.client import replays, scenes, tables, watched
 from tests.client.test_model import EVENTS
 
@@ -62,6 +75,13 @@ class Shown(NamedTuple):
 
 def asking(kind: str, text: str, *lines: str) -> Desk:
     return replace(DESK, question=Question(kind, text, lines, lines), item=1)  # type: ignore[arg-type]
+
+
+def closed() -> Model:
+    """Of a race whose deal others have yet to play."""
+    shared = SharedDeal(kind="round", id="spring-open/1", nonces=("7c" * 16,))
+    room = scenes.room(version=2, seats=(scenes.seat(0, "Anna"), scenes.seat(1, "Benedikt")), shared=shared)
+    return scenes.reduced(scenes.racing(), room, Ended(version=3, seats=scenes.record().seats), now_ms=144_000)
 
 
 def over_with_rematch() -> Model:
@@ -320,6 +340,7 @@ SCREENS = {
     "result": Shown(scenes.over, now_ms=160_000),
     "result-rated": Shown(scenes.rated_over, now_ms=160_000),
     "result-rated-ascii": Shown(scenes.rated_over, replace(DESK, settings=UiSettings(ascii=True)), 160_000),
+    "result-closed": Shown(closed, now_ms=160_000),
     "result-rematch": Shown(over_with_rematch, now_ms=160_000),
     "result-details": Shown(scenes.over, replace(DESK, details=True), 160_000),
     "result-review": Shown(scenes.over, replace(DESK, review=REVIEW), 160_000),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,16 +18,18 @@ from protocol.errors import ErrorCode
 from protocol.pages import PAGE_RACES, History, HistorySeat, is_race_id
 from protocol.record import from_json, to_json
 from protocol.server_messages import Lobby, ServerMessage, Watched
-from protocol.views import SeatRating
+from protocol.views import SeatRating, SharedDeal
 from server.net.http import Asked, NoPage
 from server.pages.races import race_routes
 from server.pages.readers import READING, WAITING, Readers
 from server.race.audit import audit
+from server.race.occasion import Occasion
+from server.rooms.clock import Clock
 from server.store.database import open_database
 from server.store.errors import StoreBusy, StoreCorrupt
 from server.store.journal import Journal
 from server.store.memory import MemoryStore
-from server.store.port import PlayerMade, RaceAborted, Store
+from server.store.port import PlayerMade, RaceAborted, SharedDealMade, Store
 from tests.server.net.wire import House
 from tests.server.store.keeping import NOW, made, opened, over, rated_over, seat, won, write
 
@@ -67,6 +70,21 @@ async def test_the_record_of_a_race_is_there_once_it_is_over(autojump_clock: Moc
         assert answered.body.decode() == to_json(record) + "\n"
         assert answered.headers["cache-control"] == "public, max-age=31536000, immutable"
         audit(record)
+
+
+async def test_what_came_of_a_race_is_not_shown_while_others_have_yet_to_play_its_deal(autojump_clock: MockClock, house: House) -> None:
+    shared = SharedDeal(kind="daily", id="2026-11-21", nonces=("7c" * 16,))
+    reveals = house.clock.now_ms() + 60_000
+    deal = SharedDealMade(kind="daily", id=shared.id, secret=bytes(32), at_ms=NOW, reveals_at_ms=reveals)
+    occasion = Occasion(deal=shared, invited=("ann",))
+    write(house.store, made("ann"), deal, replace(opened(RACE), occasion=occasion), over(RACE, "ann", None))
+    finish(house, 2, "ann", None)
+    sentence = "Others have yet to play the deal of that race; its record is there when they have."
+    assert (await house.ask(f"/races/{RACE}.json")).problem == (403, sentence)
+    assert [line.id for line in history((await house.ask("/players/Ann/races.json")).document).races] == [race(2)]
+    await trio.sleep(60)
+    assert from_json((await house.ask(f"/races/{RACE}.json")).body) == won()
+    assert [line.id for line in history((await house.ask("/players/Ann/races.json")).document).races] == [race(2), RACE]
 
 
 @pytest.mark.parametrize(
@@ -305,7 +323,7 @@ async def test_a_database_shows_the_same_pages_as_the_memory(tmp_path: Path) -> 
     for store in (MemoryStore(), database):
         write(store, made("ann"), made("bob"), opened(race(1)), over(race(1), "ann", "bob", at=1), opened(race(2)))
         write(store, RaceAborted(race=race(2), reason="no", at_ms=NOW, seats=(seat("ann"), seat("bob"))))
-        record, history = race_routes(Readers(store, Journal(store)))
+        record, history = race_routes(Readers(store, Journal(store)), Clock())
         pages = []
         for route, path in ((record, f"/races/{race(1)}.json"), (history, "/players/ann/races.json")):
             values = route.match(path)
