@@ -127,6 +127,7 @@ class Lobby:
             time_limit_s=room.options.time_limit_s,
             rated=room.options.counts,
             ratings=tuple(self._players.rating(player) for player, _ in taken),
+            series=room.options.series,
         )
 
     def _mark(self) -> None:

@@ -137,10 +137,11 @@ class Race:
         software: str,
         place: SeriesPlace | None = None,
         shared: SharedDeal | None = None,
+        shown_room: str | None = None,
     ) -> None:
         """Raises UnknownRules for a rule set that is not in the catalogue. secret: 32 random bytes, nobody else's to know yet; the second
         race of a swap has that of the first. place: in its series; None for the first race of one. shared: the deal, where other races are
-        dealt the same; then the secret is theirs too.
+        dealt the same; then the secret is theirs too. shown_room: what its record calls the room, where that is not by its code.
         """
         self.id = race_id
         self.room = room
@@ -153,6 +154,7 @@ class Race:
         self.starts_at: int | None = None
         self.record: Record | None = None
         self.place = place or SeriesPlace(id=race_id)
+        self._shown_room = shown_room or room
         self.shared = shared
         self._closed = shared is not None
         self._secret = secret
@@ -466,7 +468,7 @@ class Race:
         assert self.starts_at is not None
         self.record = build_record(
             race_id=self.id,
-            room=self.room,
+            room=self._shown_room,
             race=self.number,
             options=self.options,
             software=self._software,

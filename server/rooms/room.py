@@ -31,6 +31,7 @@ from server.rooms.audience import Audience
 from server.rooms.bot_player import BotPlayer
 from server.rooms.broadcast import AgainAsked, Broadcast, LineSaid, OwnEvent, RecordRevealed, SeatsRated, SeriesScored
 from server.rooms.chat import words
+from server.rooms.codes import SHOWN_LENGTH, new_code
 from server.rooms.deal_search import DealSearch
 from server.rooms.house_players import house_bots, house_player
 from server.rooms.inbox import Inbox
@@ -45,7 +46,7 @@ from server.rooms.requests import Ask, CallOff, Close, DealFound, Enter, Exit, R
 from server.rooms.series_run import SeriesRun, seated
 from server.rooms.write_ahead import WriteAhead
 from server.store.errors import RunAlready, StoreError
-from server.store.port import RaceOpened
+from server.store.port import RaceOpened, room_shown
 from server.store.replay import RunningRoom, as_opened, replay, seats_deserted
 
 logger = logging.getLogger("carpet.rooms")
@@ -91,6 +92,7 @@ class Room:
         """How far the times of this room's race are ahead of the server's clock, for good."""
         self._log = WriteAhead(ports.journal, ports.entropy)
         commands = left.running.commands if left is not None else ()
+        self._shown_as = self._name_for_all(room_shown(left.running.opened.race) if left is not None else None)
         self._sat_here = {taken.command.player for taken in commands if isinstance(taken.command, TakeSeat)}
         self._series = SeriesRun(options, left)
         if left is None:
@@ -116,9 +118,16 @@ class Room:
         """Whether the journal has taken the race at all."""
         self._reason = "closed"
 
+    def _name_for_all(self, before: str | None) -> str:
+        """The letters by which records, histories and ids call the room. before: of its race that goes on."""
+        # Whoever has the code of a private room may watch there, and what is kept of a race is for everybody to read.
+        if self.options.public:
+            return self.code
+        return before if before not in (None, self.code) else new_code(self._ports.entropy, length=SHOWN_LENGTH)
+
     def _open_race(self, number: int) -> Race:
         opened = RaceOpened(
-            race=self._log.new_id(self.code, number),
+            race=self._log.new_id(self._shown_as, number),
             room=self.code,
             number=number,
             options=self.options,
@@ -389,7 +398,7 @@ class Room:
     def _seat(self, player: PlayerName) -> None:
         try:
             place = self._place_of(player)
-            # After its first race a private room's code stands in records and histories: it lets nobody in any more who was not there.
+            # After its first race a private room is for those who were there: what is to come belongs to them, whoever has the code.
             if not self.options.public and self.race.number > 1 and player.id not in self._sat_here:
                 raise Refusal(ErrorCode.ROOM_FULL, "in a private race, a rematch is for those who were there")
             self._do(TakeSeat(player.id, player.name, seat=place))

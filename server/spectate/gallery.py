@@ -84,6 +84,12 @@ class Gallery:
         self._let_go(watcher)
         self._admit(watcher, room)
 
+    def renamed(self, line: WatchingLine, player: PlayerName) -> None:
+        """He who may watch by this line is called something else now."""
+        watcher = self._watchers.get(line)
+        if watcher is not None:
+            watcher.player = player
+
     def unwatch(self, line: WatchingLine) -> None:
         """Show this line nothing any more, and tell it so."""
         watcher = self._watchers.get(line)

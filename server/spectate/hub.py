@@ -26,10 +26,10 @@ import trio
 from protocol.errors import ErrorCode, Refusal
 from protocol.server_messages import Board, Talk, Unwatched, Watched, WatchedEvent, Watchers, WatchMessage
 from protocol.server_messages import Room as RoomMessage
-from protocol.views import LateBoard, WatcherLine
+from protocol.views import Curve, LateBoard, WatcherLine
 from server.bucket import Bucket
 from server.race.events import RaceEnded, StartSet
-from server.race.view import see
+from server.race.view import progress_curves, see
 from server.rooms.audience import Happened
 from server.rooms.clock import Clock
 from server.rooms.outgoing import Bundle, Outgoing
@@ -59,9 +59,10 @@ LINES_AT_ONCE: Final = 20
 
 @dataclass(frozen=True, slots=True)
 class _Shown:
-    """What somebody without a seat may know, and how the boards came to be what they are."""
+    """What somebody without a seat may know, how everybody got there, and how the boards came to be what they are."""
 
     room: RoomMessage
+    curves: tuple[Curve, ...]
     course: Course | None
 
 
@@ -209,14 +210,14 @@ class Hub:
 
     def _ask_for_snapshot(self) -> None:
         if not self._asked and any(not watcher.joined for watcher in self._watchers):
-            # Both are of the same moment.
+            # All are of the same moment.
             way = course(self.room.race) if self._boards is None else None
-            self._asked = self.room.show(partial(self._show, self._era, way))
+            self._asked = self.room.show(partial(self._show, self._era, progress_curves(self.room.race), way))
 
-    def _show(self, era: int, way: Course | None, room: RoomMessage) -> None:
+    def _show(self, era: int, curves: tuple[Curve, ...], way: Course | None, room: RoomMessage) -> None:
         if era == self._era:
             self._live = True
-            self._put(_Shown(room, way))
+            self._put(_Shown(room, curves, way))
 
     def _put(self, item: _Item) -> None:
         if not self._live:
@@ -284,7 +285,9 @@ class Hub:
         for closest in (False, True):
             chosen = [watcher for watcher in new if watcher.closest is closest]
             if chosen and era == self._era:
-                watched = Watched(room=shown.room, boards=late, watchers=self.count, lines=tuple(self._lines), closest=closest)
+                watched = Watched(
+                    room=shown.room, boards=late, watchers=self.count, lines=tuple(self._lines), closest=closest, curves=shown.curves
+                )
                 await self._post([Outgoing(watched)], chosen, joining=True)
 
     async def _boards_due(self) -> list[WatchMessage]:

@@ -29,8 +29,16 @@ NEVER_MS: Final = 2**62
 
 
 def race_id(*, room: str, number: int, unique: bytes) -> str:
-    """A race's id in the store. unique: random bytes, because a room's code is used again when the room is gone."""
+    """A race's id in the store. room: the letters that records and histories have for its room, for all to see: a public room's code.
+
+    unique: random bytes, because a room's code is used again when the room is gone.
+    """
     return f"{room}-{number}-{unique.hex()}"
+
+
+def room_shown(race: str) -> str:
+    """How records and histories call the room of the race with this id: by the letters that it begins with."""
+    return race.partition("-")[0]
 
 
 def name_key(name: str) -> str:

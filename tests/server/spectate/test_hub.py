@@ -29,6 +29,7 @@ from protocol.server_messages import (
     WatchedEvent,
     Watchers,
 )
+from protocol.views import SeriesFormat, SeriesOptions
 from server.race.view import see
 from server.rooms.outgoing import Outgoing
 from server.spectate import hub as hub_module
@@ -145,6 +146,41 @@ async def test_who_comes_again_after_everybody_had_gone_sees_the_same(autojump_c
     assert not box.hub(room).running
     await eve.watch(room)
     assert eve.boards[0].view == ann.view
+
+
+@pytest.mark.parametrize("format_", ["single", "swap"])
+async def test_who_comes_in_the_middle_is_told_how_everybody_got_where_he_is(
+    autojump_clock: MockClock, box: Box, format_: SeriesFormat
+) -> None:
+    table = box.table
+    ann, bob, eve = table.guest("Ann"), table.guest("Bob"), box.onlooker()
+    races = 1 if format_ == "single" else 2
+    room = await table.seated(ann, bob, rules="colorado", series=SeriesOptions(format=format_, races=races))
+    await eve.watch(room)
+    assert eve.last(Watched).curves == ()
+    await table.begin(room, ann, bob)
+    first = [seat.position.home for seat in room.race.seats if seat.position is not None]
+    for _ in range(30):
+        await trio.sleep(0.7)
+        ann.move(room)
+        await table.settle()
+    late = box.onlooker("Dan")
+    await late.watch(room)
+    watched = late.last(Watched)
+    told = [[(0, home)] for home in first]
+    for progress in eve.events(Progress):
+        if told[progress.seat][-1][1] != progress.home:
+            told[progress.seat].append((progress.elapsed_ms, progress.home))
+    curves = [list(zip(curve.at_ms, curve.home, strict=True)) for curve in watched.curves]
+    assert curves == told, "what was told as it happened, and nothing else"
+    assert len(curves[0]) > 3
+    assert [curve[-1][1] for curve in curves] == [seat.home for seat in watched.room.seats]
+    for guest in (ann, bob):
+        guest.stop(room)
+    await table.settle()
+    await late.unwatch()
+    await late.watch(room)
+    assert late.last(Watched).curves == ()
 
 
 async def test_the_result_brings_the_last_boards_and_the_record(autojump_clock: MockClock, box: Box) -> None:
