@@ -17,6 +17,7 @@ from server.store.port import (
     PlayerMade,
     PlayerRenamed,
     PlayerSeen,
+    PlayersLeft,
     RaceAborted,
     RaceOpened,
     RaceOver,
@@ -42,6 +43,7 @@ _TAKE_COMMAND = insert(commands)
 _END_RACE = _this_race.values(phase=bindparam("to_phase"), ended_at_ms=bindparam("to_end"), reason=bindparam("to_reason"))
 _WRITE_RECORD = insert(records)
 _SEAT = insert(seats)
+_LEAVE = update(seats).where(seats.c.race == bindparam("of"), seats.c.seat == bindparam("number")).values(here=False)
 
 
 class Rows:
@@ -53,6 +55,7 @@ class Rows:
         self._races: list[Row] = []
         self.records: list[Row] = []
         self._seats: list[Row] = []
+        self._leavers: list[Row] = []
         self._ends: list[Row] = []
 
     def add(self, written: Iterable[Written], changes: Mapping[str, tuple[RatingChange, ...]]) -> None:
@@ -69,6 +72,8 @@ class Rows:
                 self._seats.append({**row, **change_row(change)})
                 if change is not None:
                     self._players.append((RATE, rating_row(row["player"], change.after)))
+            elif statement is _LEAVE:
+                self._leavers.append(row)
             elif statement is _END_RACE:
                 self._ends.append(row)
             else:
@@ -87,6 +92,7 @@ class Rows:
             (_TAKE_COMMAND, self.commands),
             (_WRITE_RECORD, self.records),
             (_SEAT, self._seats),
+            (_LEAVE, self._leavers),
             (_END_RACE, self._ends),
         ):
             if many:
@@ -144,6 +150,8 @@ def _rows(entry: Entry) -> Iterator[Written]:
             yield _OPEN_RACE, _race_row(entry)
         case RaceOver():
             yield from _over_rows(entry)
+        case PlayersLeft(race=race, seats=left):
+            yield from ((_LEAVE, {"of": race, "number": number}) for number in left)
         case RaceAborted():
             yield from _seat_rows(entry)
             yield _END_RACE, {"of": entry.race, "to_phase": "aborted", "to_end": entry.at_ms, "to_reason": entry.reason}
@@ -192,6 +200,7 @@ def _over_rows(entry: RaceOver) -> Iterator[Written]:
 
 
 def _seat_rows(entry: RaceOver | RaceAborted) -> Iterator[Written]:
+    here = entry.here if isinstance(entry, RaceOver) else ()
     for number, seat in enumerate(played_seats(entry)):
         yield (
             _SEAT,
@@ -206,5 +215,6 @@ def _seat_rows(entry: RaceOver | RaceAborted) -> Iterator[Written]:
                 "home": seat.home,
                 "ended_at_ms": seat.ended_at_ms,
                 "finished_at_ms": entry.at_ms,
+                "here": number in here,
             },
         )
