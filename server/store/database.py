@@ -145,7 +145,7 @@ class DatabaseStore:
             select(seats.c.race, seats.c.seat, seats.c.finished_at_ms, races.c.room, races.c.number, races.c.options, races.c.reason)
             .join_from(seats, races, races.c.id == seats.c.race)
             .where(seats.c.player == player)
-            .order_by(seats.c.finished_at_ms.desc(), seats.c.race.desc())
+            .order_by(seats.c.finished_at_ms.desc(), seats.c.race.desc(), seats.c.seat)
             .limit(limit)
         )
         if before is not None:
