@@ -29,7 +29,7 @@ clock: what is due by `now` is done first, then the command.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import assert_never
 
@@ -157,6 +157,7 @@ class Race:
         self._firsts: tuple[Position, ...] = ()
         self._closes_at = options.time_limit_s * 1000
         self._closed_by_limit = True
+        self._revealed = False
 
     # ---- what the driver asks
 
@@ -171,7 +172,11 @@ class Race:
     @property
     def withheld(self) -> bool:
         """Whether it is played on shuffles that another seat has yet to play."""
-        return self.options.swaps and self.place.number == 1
+        return self.options.swaps and self.place.number == 1 and not self._revealed
+
+    def reveal(self) -> None:
+        """Nobody will play those shuffles any more, so nothing of it is withheld from now on."""
+        self._revealed = True
 
     @property
     def deal_wanted(self) -> DealWanted | None:
@@ -205,6 +210,40 @@ class Race:
         events = list(self.advance(now))
         events.extend(self._apply(command, now))
         return tuple(events)
+
+    def conclude(self, record: Record, players: Sequence[str | None]) -> None:
+        """Be over at once, as the record of this very race has it, which is told to all. For a race to which nothing has happened yet.
+
+        players: who sits on each seat now, house bots too; None where he has left since. People are away. Raises LookupError, ValueError or
+        IllegalMove for a record of another race.
+        """
+        self._k = record.deal.k
+        nonces = tuple(bytes.fromhex(nonce) for nonce in record.deal.nonces)
+        self._deal(nonces)
+        for seat, told, player, nonce, first in zip(self.seats, record.seats, players, nonces, self._firsts, strict=True):
+            self.seats[seat.number] = Seat(
+                seat.number,
+                player=player,
+                name=told.name,
+                bot=told.bot,
+                nonce=nonce,
+                connected=told.bot is not None,
+                round_trip_ms=told.round_trip_ms,
+                start_round_trip_ms=told.round_trip_ms,
+                dealt=True,
+                state=told.state,
+                position=first,
+                ended_at=told.ended_at_ms,
+            )
+        for move in record.moves:
+            seat = self.seats[move.seat]
+            assert seat.position is not None
+            seat.position = seat.position.play(move.move)
+            seat.played.append(Played(move.move, move.at_ms, move.received_ms, move.credit_ms, move.home))
+        self.starts_at = record.started_at_ms
+        self.phase = "over"
+        self.record = record
+        self.reveal()
 
     # ---- commands
 
@@ -280,10 +319,7 @@ class Race:
         return iter((self._set_start(now),))
 
     def _set_start(self, now: int) -> StartSet:
-        self._seeds = seeds(self.options, self.place, secret=self._secret, nonces=self._nonces, k=self._k)
-        # Each shuffle is dealt once, however many seats play it.
-        positions = {seed: self.rules.deal(seed) for seed in dict.fromkeys(self._seeds)}
-        self._firsts = tuple(positions[seed] for seed in self._seeds)
+        self._deal(self._nonces)
         self.phase = "countdown"
         self.starts_at = now + self.options.countdown_s * 1000
         for seat in self.seats:
@@ -291,6 +327,12 @@ class Race:
             seat.start_round_trip_ms = seat.round_trip_ms or 0
             seat.deal_at = self.starts_at - credit(seat.start_round_trip_ms)
         return StartSet(self.starts_at, tuple(seat.start_round_trip_ms for seat in self.seats))
+
+    def _deal(self, nonces: Sequence[bytes]) -> None:
+        self._seeds = seeds(self.options, self.place, secret=self._secret, nonces=nonces, k=self._k)
+        # Each shuffle is dealt once, however many seats play it.
+        positions = {seed: self.rules.deal(seed) for seed in dict.fromkeys(self._seeds)}
+        self._firsts = tuple(positions[seed] for seed in self._seeds)
 
     def _play(self, seat: Seat, ply: int, text: str, now: int) -> Iterator[RaceEvent]:
         if self.phase == "over":
