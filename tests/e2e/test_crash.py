@@ -1,4 +1,4 @@
-"""The server is killed in the middle of races, and nothing that anybody was told is lost; all hear the result. Hundreds: `tests/bench/kills.py`."""
+"""The server is killed in the middle of races: nothing that was told is lost, and all hear the result. Hundreds: `tests/bench/kills.py`."""
 
 from __future__ import annotations
 
