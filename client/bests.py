@@ -13,9 +13,9 @@ import msgspec
 from msgspec import Meta, Struct
 
 from client.failure import Failure
-from client.identity import HOME_VARIABLE
 from client.reading import clock_text
 from client.whole_file import replace_file
+from protocol import HOME_VARIABLE
 from protocol.record import Record
 
 FORMAT = 1

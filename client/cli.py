@@ -26,7 +26,6 @@ from client.failure import Failure
 if TYPE_CHECKING:
     from client.ui.desk import UiSettings
     from client.ui.start import AppOutcome, StartMatch
-    from protocol.record import Record
 
 app = typer.Typer(
     name="carpet",
@@ -352,8 +351,11 @@ def _visit(command: str, url: str, request: Any, name: str | None, settings: UiS
 
 
 def _finish(outcome: AppOutcome) -> None:
-    if outcome.records:
-        _keep(outcome.records)
+    if outcome.kept is not None:
+        kept = str(outcome.kept)
+        print_text(f"The record of your race is {kept}; to check it: carpet verify {shlex.quote(kept)}")
+    if outcome.not_kept is not None:
+        typer.echo(f"carpet: the record of your race could not be kept: {outcome.not_kept}", err=True)
     match outcome.reason:
         case "signal":
             raise typer.Exit(INTERRUPTED)
@@ -361,18 +363,6 @@ def _finish(outcome: AppOutcome) -> None:
             raise typer.Exit(FAILED)
         case "quit":
             pass
-
-
-def _keep(records: tuple[Record, ...]) -> None:
-    from client.identity import home_folder
-    from client.keepsake import keep_record
-
-    try:
-        paths = [keep_record(home_folder(), record) for record in records]
-    except OSError as error:
-        typer.echo(f"carpet: the record of your race could not be kept: {error}", err=True)
-    else:
-        print_text(f"The record of your race is {paths[-1]}; to check it: carpet verify {shlex.quote(str(paths[-1]))}")
 
 
 def _settings(four_colour: bool, colour_blind: bool, ascii_only: bool, no_bell: bool) -> UiSettings:
@@ -388,6 +378,7 @@ def _check_options(**fields: object) -> Any:
     """RaceOptions of these fields, by the limits that the wire has for them."""
     import msgspec
 
+    from protocol.text import clean_chat
     from protocol.views import RaceOptions
 
     if fields.get("winnable") and fields.get("deal") is not None:
@@ -399,6 +390,9 @@ def _check_options(**fields: object) -> Any:
         what, _, where = str(error).replace("`str`", "a text").partition(" - at `$.")
         option = {"bots": "bot"}.get(name := where.rstrip("`").split("[")[0], name).removesuffix("_s").replace("_", "-")
         fail(f"--{option} does not fit: {what[0].lower()}{what[1:]}.", MISUSED)
+    if options.deal is not None and clean_chat(options.deal) != options.deal:
+        # Not cleaned but refused, as servers do: another name would be another deal.
+        fail("--deal does not fit: a deal's name is one line of printable text.", MISUSED)
     if options.swaps and options.seats != 2:
         fail("--swap is for two players: --seats does not go with it.", MISUSED)
     if options.swaps and (options.deal is not None or options.winnable):

@@ -43,7 +43,7 @@ def lobby_lines(lobby: Lobby) -> list[str]:
     rules = [_clean(race.rules) for race in lobby.races] + [_clean(race.rules) for race in lobby.running]
     widest = max(map(len, ["rules", *rules]))
     if lobby.races:
-        lines += [f"{'code':<6}  {'rules':<{widest}}  seats  limit   rated  players", *(_row(race, widest) for race in lobby.races)]
+        lines += [f"{'code':<6}  {'rules':<{widest}}  seats  limit       rated  players", *(_row(race, widest) for race in lobby.races)]
     if more > 0:
         lines.append(f"And {more} more.")
     if lobby.running:
@@ -58,12 +58,12 @@ def lobby_lines(lobby: Lobby) -> list[str]:
 
 
 def _row(race: OpenRaceInfo, widest: int) -> str:
-    from client.reading import with_ratings
+    from client.reading import limit_text, with_ratings
 
-    seats, minutes = f"{len(race.names)}/{race.seats}", f"{race.time_limit_s // 60} min"
+    seats, limit = f"{len(race.names)}/{race.seats}", limit_text(race.time_limit_s)
     rated = "yes" if race.rated else "no"
     names = with_ratings(race.names, race.ratings)
-    return f"{_clean(race.code):<6}  {_clean(race.rules):<{widest}}  {seats:<5}  {minutes:<6}  {rated:<5}  {names}".rstrip()
+    return f"{_clean(race.code):<6}  {_clean(race.rules):<{widest}}  {seats:<5}  {limit:<10}  {rated:<5}  {names}".rstrip()
 
 
 def _running(race: RunningRaceInfo, widest: int) -> str:

@@ -22,9 +22,9 @@ from msgspec import Struct
 
 from client.failure import Failure
 from client.whole_file import replace_file
+from protocol import HOME_VARIABLE
 from protocol.text import clean_name
 
-HOME_VARIABLE = "CARPET_HOME"
 FALLBACK_NAME = "player"
 FORMAT = 1
 LOCK_PATIENCE_S = 2.0

@@ -11,7 +11,7 @@ import urwid
 
 from client.keys import Place
 from client.model import Model
-from client.reading import clock_text, with_ratings
+from client.reading import clock_text, limit_text, with_ratings
 from client.ui import cards
 from client.ui.desk import OpenForm, form_lines
 from client.ui.frame import Line, Screen, Spot, clip, fit, foot, lines_widget, row, stacked, text_width, upper, wrap_text
@@ -46,7 +46,7 @@ def home_items(model: Model) -> tuple[Item, ...]:
         names = with_ratings(race.names, race.ratings) or "nobody yet"
         seats = f"{len(race.names)}/{race.seats}"
         unrated = "" if race.rated else ", not rated"
-        detail = f"{seats}  {rules_name(model, race.rules)}, {race.time_limit_s // 60} min{unrated}: {names}"
+        detail = f"{seats}  {rules_name(model, race.rules)}, {limit_text(race.time_limit_s)}{unrated}: {names}"
         items.append(Item("race", race.code, clean_name(race.code), detail))
     for running in lobby.running if lobby is not None else ():
         items.append(Item("running", running.code, clean_name(running.code), _running_detail(model, running)))
