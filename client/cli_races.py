@@ -43,7 +43,7 @@ def lobby_lines(lobby: Lobby) -> list[str]:
     rules = [_clean(race.rules) for race in lobby.races] + [_clean(race.rules) for race in lobby.running]
     widest = max(map(len, ["rules", *rules]))
     if lobby.races:
-        lines += [f"{'code':<6}  {'rules':<{widest}}  seats  limit       rated  players", *(_row(race, widest) for race in lobby.races)]
+        lines += [f"{'code':<6}  {'rules':<{widest}}  seats  limit   rated  players", *(_row(race, widest) for race in lobby.races)]
     if more > 0:
         lines.append(f"And {more} more.")
     if lobby.running:
@@ -63,7 +63,7 @@ def _row(race: OpenRaceInfo, widest: int) -> str:
     seats, limit = f"{len(race.names)}/{race.seats}", limit_text(race.time_limit_s)
     rated = "yes" if race.rated else "no"
     names = with_ratings(race.names, race.ratings)
-    return f"{_clean(race.code):<6}  {_clean(race.rules):<{widest}}  {seats:<5}  {limit:<10}  {rated:<5}  {names}".rstrip()
+    return f"{_clean(race.code):<6}  {_clean(race.rules):<{widest}}  {seats:<5}  {limit:<6}  {rated:<5}  {names}".rstrip()
 
 
 def _running(race: RunningRaceInfo, widest: int) -> str:
