@@ -26,7 +26,7 @@ from client.link import Back, Connected, Connecting, LinkEvent, Lost, RoundTrip
 from client.resume import Resume, Step
 from client.unanswered import Unanswered
 from protocol import __version__
-from protocol.client_messages import ClientMessage, FollowLobby, Hello, JoinRace, OpenRace, WatchRace
+from protocol.client_messages import ClientMessage, FollowLobby, Hello, JoinRace, OpenRace, Say, Unwatch, WatchRace, WhoAmI
 from protocol.codec import MSGPACK
 from protocol.errors import ErrorCode
 from protocol.server_messages import Error, Room, ServerMessage, Unwatched, Watched, Welcome, YouAre
@@ -51,6 +51,7 @@ async def open_link(
     url: str,
     identity: Identity | None,
     *,
+    watches: bool = False,
     reconnect: bool = True,
     ssl: tls.SSLContext | None = None,
     subprotocol: str = MSGPACK,
@@ -61,7 +62,8 @@ async def open_link(
 ) -> AsyncIterator[NetLink]:
     """A link to the server at `url` (any form `parse_address` takes), connected when the block begins and closed when it ends.
 
-    identity: who to say hello as; None to say none and only ask what needs no hello.
+    identity: who to say hello as; None to say none and only ask what needs no hello. watches: come only to watch, for as long as nothing
+    else is sent: whatever line this player has elsewhere stays his.
     keep: called with the identity as the server has it, on the first welcome and whenever it changes. generator: for the pauses
     between tries.
     dial: opens the byte stream, in place of TCP to the address. Raises LinkError when the first connection fails.
@@ -73,6 +75,7 @@ async def open_link(
     link = NetLink(
         address,
         identity,
+        watches=watches,
         reconnect=reconnect,
         ssl=ssl,
         subprotocol=subprotocol,
@@ -103,6 +106,7 @@ class NetLink:
         address: Address,
         identity: Identity | None,
         *,
+        watches: bool,
         reconnect: bool,
         ssl: tls.SSLContext | None,
         subprotocol: str,
@@ -113,6 +117,8 @@ class NetLink:
     ) -> None:
         self._address = address
         self._identity = identity
+        self._watches = watches
+        self._is_second = False  # this line, beside one that the player may have elsewhere
         self._reconnect = reconnect
         self._subprotocol = subprotocol
         self._keep = keep
@@ -148,6 +154,10 @@ class NetLink:
         # In its room the server would not hear it before the join, and what is said again has to be said first.
         if self._closing or self._resume.is_elsewhere or self._resume.hushed:
             return False
+        if self._watches and not isinstance(message, FollowLobby | WatchRace | Unwatch | Say):
+            self._watches = False
+            if self._is_second and self._identity is not None:
+                self._say_hello(self._identity)
         message = self._unanswered.numbered(message)
         if not self._say(message):
             return False
@@ -276,10 +286,19 @@ class NetLink:
         raise AssertionError("an exit stack swallows nothing")
 
     def _say_hello(self, identity: Identity) -> None:
-        hello = Hello(name=identity.name, token=identity.token, software=f"carpet-race {__version__}", ref=HELLO_REFERENCE)
-        self._say(hello)
+        self._is_second = self._watches and identity.token is not None
+        if self._is_second:
+            # Of who has a token that the server does not know it would make a guest, who cannot talk. Asked first, it says so.
+            self._say(WhoAmI(token=identity.token, ref=HELLO_REFERENCE))
+        else:
+            # A new player has no line elsewhere that he could take over.
+            self._say(_hello(identity))
 
     async def _handle(self, nursery: trio.Nursery, message: ServerMessage) -> None:
+        if isinstance(message, YouAre) and message.ref == HELLO_REFERENCE:
+            if self._watches and self._identity is not None:
+                self._say(replace(_hello(self._identity), watch=True))
+            return
         if isinstance(message, Welcome):
             self._welcomed(message)
         elif isinstance(message, YouAre):
@@ -331,7 +350,9 @@ class NetLink:
         first = self.welcome is None
         self.welcome = welcome
         self._tell_news()
-        self._is(welcome.player, welcome.name, welcome.token, first=first)
+        # An older server makes a guest of whoever watches.
+        if welcome.player:
+            self._is(welcome.player, welcome.name, welcome.token, first=first)
 
     def _renamed(self, told: YouAre) -> None:
         # Another player's name was asked for, maybe; and who has no token yet is told all of it by a welcome.
@@ -379,3 +400,7 @@ class NetLink:
                 pause = min(2 * pause, LONGEST_PAUSE)
         finally:
             self._rejoining = False
+
+
+def _hello(identity: Identity) -> Hello:
+    return Hello(name=identity.name, token=identity.token, software=f"carpet-race {__version__}", ref=HELLO_REFERENCE)

@@ -10,7 +10,7 @@ from client.model import Model, RoomModel, Search
 from client.moves import goes_home
 from protocol.record import Record
 from protocol.text import clean_name
-from protocol.views import RATED_DELAY_S, RaceOptions, RulesInfo, SeatInfo, SeriesFormat, SeriesInfo, Unrated
+from protocol.views import RATED_DELAY_S, RaceOptions, RulesInfo, RunningRaceInfo, SeatInfo, SeriesFormat, SeriesInfo, Unrated
 
 LAST_CARDS = 10
 
@@ -80,6 +80,11 @@ def with_ratings(names: Sequence[str], ratings: Sequence[int | None]) -> str:
     return ", ".join(clean_name(name) if rating is None else f"{clean_name(name)} {rating}" for name, rating in pairs)
 
 
+def home_counts(race: RunningRaceInfo) -> str:
+    """Who is how far in a race of the lobby: `Anna 9, Benedikt 8`."""
+    return ", ".join(f"{clean_name(seat.name)} {seat.home}" for seat in race.seats)
+
+
 def is_found(before: Model, after: Model) -> bool:
     """Somebody was found for a quick match: there is a room, where an opponent was looked for."""
     return before.search is not None and before.room is None and after.room is not None
@@ -135,6 +140,14 @@ def series_sentence(series: SeriesInfo) -> str:
         return f"{left}The {name} is over: {score_text(series)}."
     won = f"{first[0]} has won the {name}" if len(first) == 1 else f"The {name} is a draw"
     return f"{left}{won}: {score_text(series)}."
+
+
+def series_meanwhile(series: SeriesInfo) -> str:
+    """How the series stands while a race of it is run, or is about to be: `Anna 1 : 0 Benedikt, best of 3, race 2`."""
+    name = series_name(series.format, series.races)
+    if not series.raced:
+        return f"{name[0].upper()}{name[1:]}, race 1"
+    return f"{score_text(series)}, {name}, race {series.raced + 1}"
 
 
 # ---- progress

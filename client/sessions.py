@@ -61,7 +61,8 @@ async def visit(
         except IdentityError as error:
             not_kept.append(error)  # said when the screen is free again
 
-    async with open_link(url, mine, keep=keep) as link:
+    # Somebody who watches may race by another terminal meanwhile.
+    async with open_link(url, mine, keep=keep, watches=isinstance(request, WatchRace)) as link:
         welcome = await link.entered()
         # Who holds a seat already goes back to it, whatever he has asked for.
         if isinstance(request, OpenRace) and welcome.room is None:

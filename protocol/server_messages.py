@@ -11,10 +11,11 @@ from typing import TypeAlias
 from msgspec import Struct
 
 from protocol.errors import Fault
-from protocol.record import Record
+from protocol.record import Record, SeatRecord
 from protocol.views import (
     BotInfo,
     ChatLine,
+    Curve,
     LateBoard,
     OpenRaceInfo,
     Phase,
@@ -25,6 +26,7 @@ from protocol.views import (
     SeatRating,
     SeatState,
     SeriesInfo,
+    SharedDeal,
     View,
     WatcherLine,
 )
@@ -146,7 +148,8 @@ class Room(Struct, frozen=True, kw_only=True, tag_field="type", tag="room"):
     starts_in_ms: from now to the start (countdown only, else null). elapsed_ms: since the start (0 before it).
     view: this seat's own view once it was dealt. record: of the race that is over. chat: the last lines, oldest first.
     ratings: what the race that is over did to them, one for each seat; empty for one that does not count, or not yet.
-    series: of which the race is one; null for a single race.
+    series: of which the race is one; null for a single race. shared: the deal, where other races are dealt the same. ended: the seats of
+    such a race that is over, as its record has them; the record itself is null while it is closed.
     """
 
     version: int
@@ -164,6 +167,8 @@ class Room(Struct, frozen=True, kw_only=True, tag_field="type", tag="room"):
     chat: tuple[ChatLine, ...]
     ratings: tuple[SeatRating, ...] = ()
     series: SeriesInfo | None = None
+    shared: SharedDeal | None = None
+    ended: tuple[SeatRecord, ...] = ()
 
 
 class Seated(Struct, frozen=True, kw_only=True, tag_field="type", tag="seated"):
@@ -252,6 +257,16 @@ class Result(Struct, frozen=True, kw_only=True, tag_field="type", tag="result"):
     record: Record
 
 
+class Ended(Struct, frozen=True, kw_only=True, tag_field="type", tag="ended"):
+    """The race is over, and its record is closed until nobody has to play its shuffle any more. seats: as the record has them.
+
+    `result` follows then, to whoever is still there.
+    """
+
+    version: int
+    seats: tuple[SeatRecord, ...]
+
+
 class Scored(Struct, frozen=True, kw_only=True, tag_field="type", tag="scored"):
     """A race of a series was scored, or the series was given up. Unless the series is over, `room` follows with its next race.
 
@@ -302,6 +317,7 @@ RoomEvent: TypeAlias = (
     | PlayerView
     | Progress
     | Result
+    | Ended
     | Scored
     | Ratings
     | RematchAsked
@@ -316,7 +332,8 @@ class Watched(Struct, frozen=True, kw_only=True, tag_field="type", tag="watched"
     """A snapshot for a watcher: the answer to `watch-race`, and unasked when the server moves him on or when he missed something.
 
     room: as for somebody without a seat. boards: the latest that may be shown, of each seat that has one. lines: the last of the watchers.
-    closest: the server moves him on to another race when this one is over.
+    closest: the server moves him on to another race when this one is over. curves: what led to how far each seat is, in seat order; none
+    before the start and after the result.
     """
 
     room: Room
@@ -324,6 +341,7 @@ class Watched(Struct, frozen=True, kw_only=True, tag_field="type", tag="watched"
     watchers: int
     lines: tuple[WatcherLine, ...]
     closest: bool
+    curves: tuple[Curve, ...] = ()
 
 
 class WatchedEvent(Struct, frozen=True, kw_only=True, tag_field="type", tag="watched-event"):

@@ -19,7 +19,8 @@ The close  `closes_at` is the moment after which nothing counts. It starts as th
            what it brings home is compared with what the other seat brings home of that shuffle in the other race.
 Series     Who is away while a race waits frees his seat after the grace; in a series under way, after the series' longer one. What
            would tell of a shuffle that another seat has yet to play is `withheld`: the first race of a swap has its record when it is
-           over, like any race, but nobody is to be told of it before the second is over.
+           over, like any race, but nobody is to be told of it before the second is over. So is a race on a shuffle that other races
+           share, until `reveal`: of that one everybody is told how it ended, and nobody by which cards.
 Settling   What was taken but counts after the close is struck out again, so the result depends on when moves count alone, not on the
            order in which they arrived. Seats still racing are out-of-time at the limit, stopped otherwise.
 
@@ -36,7 +37,7 @@ from typing import assert_never
 from protocol.errors import ErrorCode, Refusal
 from protocol.fairness import commitment
 from protocol.record import Record
-from protocol.views import Phase, RaceOptions, SeatState
+from protocol.views import Phase, RaceOptions, SeatState, SharedDeal
 from server.race.commands import (
     ChooseDeal,
     Command,
@@ -135,9 +136,12 @@ class Race:
         secret: bytes,
         software: str,
         place: SeriesPlace | None = None,
+        shared: SharedDeal | None = None,
+        shown_room: str | None = None,
     ) -> None:
         """Raises UnknownRules for a rule set that is not in the catalogue. secret: 32 random bytes, nobody else's to know yet; the second
-        race of a swap has that of the first. place: in its series; None for the first race of one.
+        race of a swap has that of the first. place: in its series; None for the first race of one. shared: the deal, where other races are
+        dealt the same; then the secret is theirs too. shown_room: what its record calls the room, where that is not by its code.
         """
         self.id = race_id
         self.room = room
@@ -150,9 +154,11 @@ class Race:
         self.starts_at: int | None = None
         self.record: Record | None = None
         self.place = place or SeriesPlace(id=race_id)
+        self._shown_room = shown_room or room
+        self.shared = shared
         self._secret = secret
         self._software = software
-        self._k = 0
+        self._k = shared.number - 1 if shared is not None else 0
         self._seeds: tuple[bytes, ...] = ()
         self._firsts: tuple[Position, ...] = ()
         self._closes_at = options.time_limit_s * 1000
@@ -171,11 +177,11 @@ class Race:
 
     @property
     def withheld(self) -> bool:
-        """Whether it is played on shuffles that another seat has yet to play."""
-        return self.options.swaps and self.place.number == 1 and not self._revealed
+        """Whether it is played on a shuffle that somebody else has yet to play."""
+        return not self._revealed and (self.shared is not None or (self.options.swaps and self.place.number == 1))
 
     def reveal(self) -> None:
-        """Nobody will play those shuffles any more, so nothing of it is withheld from now on."""
+        """Nobody has to play any more what it is withheld for: the shuffle that other races share, or the other one of a swap."""
         self._revealed = True
 
     @property
@@ -212,14 +218,16 @@ class Race:
         return tuple(events)
 
     def conclude(self, record: Record, players: Sequence[str | None]) -> None:
-        """Be over at once, as the record of this very race has it, which is told to all. For a race to which nothing has happened yet.
+        """Be over at once, as the record of this very race has it, which is kept. For a race to which nothing has happened yet.
 
         players: who sits on each seat now, house bots too; None where he has left since. People are away. Raises LookupError, ValueError or
         IllegalMove for a record of another race.
         """
         self._k = record.deal.k
         nonces = tuple(bytes.fromhex(nonce) for nonce in record.deal.nonces)
-        self._deal(nonces)
+        for seat, nonce in zip(self.seats, nonces, strict=True):
+            seat.nonce = nonce
+        self._deal()
         for seat, told, player, nonce, first in zip(self.seats, record.seats, players, nonces, self._firsts, strict=True):
             self.seats[seat.number] = Seat(
                 seat.number,
@@ -243,7 +251,8 @@ class Race:
         self.starts_at = record.started_at_ms
         self.phase = "over"
         self.record = record
-        self.reveal()
+        # A swap goes on at once, or never. Whether the others have played a shared deal is for those to say who know them.
+        self._revealed = self.shared is None
 
     # ---- commands
 
@@ -319,7 +328,7 @@ class Race:
         return iter((self._set_start(now),))
 
     def _set_start(self, now: int) -> StartSet:
-        self._deal(self._nonces)
+        self._deal()
         self.phase = "countdown"
         self.starts_at = now + self.options.countdown_s * 1000
         for seat in self.seats:
@@ -328,8 +337,8 @@ class Race:
             seat.deal_at = self.starts_at - credit(seat.start_round_trip_ms)
         return StartSet(self.starts_at, tuple(seat.start_round_trip_ms for seat in self.seats))
 
-    def _deal(self, nonces: Sequence[bytes]) -> None:
-        self._seeds = seeds(self.options, self.place, secret=self._secret, nonces=nonces, k=self._k)
+    def _deal(self) -> None:
+        self._seeds = seeds(self.options, self.place, secret=self._secret, nonces=self._dealt_by, k=self._k)
         # Each shuffle is dealt once, however many seats play it.
         positions = {seed: self.rules.deal(seed) for seed in dict.fromkeys(self._seeds)}
         self._firsts = tuple(positions[seed] for seed in self._seeds)
@@ -499,7 +508,7 @@ class Race:
         assert self.starts_at is not None
         self.record = build_record(
             race_id=self.id,
-            room=self.room,
+            room=self._shown_room,
             race=self.number,
             options=self.options,
             software=self._software,
@@ -508,6 +517,7 @@ class Race:
             nonces=self._nonces,
             k=self._k,
             series=self.place.entry(self.options),
+            shared=self.shared,
             firsts=self._firsts,
             seats=tuple(seat.report for seat in self.seats),
         )
@@ -526,8 +536,13 @@ class Race:
         return SeatEnded(seat.number, seat.state, seat.ply, seat.ended_at, position)
 
     @property
+    def _dealt_by(self) -> tuple[bytes, ...]:
+        """The nonces that the seed is derived from."""
+        return tuple(bytes.fromhex(nonce) for nonce in self.shared.nonces) if self.shared is not None else self._nonces
+
+    @property
     def _nonces(self) -> tuple[bytes, ...]:
-        """By which the race is dealt; all of them once everybody is ready."""
+        """Of the seats; all of them once everybody is ready."""
         return self.place.nonces or tuple(seat.nonce for seat in self.seats if seat.nonce is not None)
 
 

@@ -16,7 +16,7 @@ from server.race.machine import Race
 from server.rooms.house_players import house_id
 from server.rooms.series_run import SeriesRun
 from server.rooms.write_ahead import WriteAhead
-from server.store.port import StandingRace
+from server.store.port import RaceOpened, StandingRace
 from server.store.replay import RunningRoom, as_opened, replay, seats_deserted
 
 LeftRoom: TypeAlias = RunningRoom | StandingRace
@@ -29,6 +29,7 @@ class EarlierRoom:
     people: who has a claim to the room, by the seat. ratings: what the race, if it is over, did to them.
     """
 
+    opened: RaceOpened
     race: Race
     series: SeriesRun
     take_up: Callable[[WriteAhead], None]
@@ -52,6 +53,7 @@ def _running(left: RunningRoom) -> EarlierRoom:
     race = replay(running)
     deserted = seats_deserted(running)
     return EarlierRoom(
+        opened=running.opened,
         race=race,
         series=SeriesRun(race.options, left),
         take_up=lambda log: log.go_on(running),
@@ -72,6 +74,7 @@ def _standing(left: StandingRace, is_elsewhere: Callable[[str], bool]) -> Earlie
     race = as_opened(left.opened)
     race.conclude(left.record, [house_id(number) if seat.bot else people.get(number) for number, seat in enumerate(left.record.seats)])
     return EarlierRoom(
+        opened=left.opened,
         race=race,
         series=SeriesRun.after(left),
         take_up=lambda log: log.stand(race.id, here=frozenset(people), gone=left.here - people.keys()),

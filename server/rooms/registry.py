@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 import trio
 
 from protocol.errors import ErrorCode, Refusal
+from protocol.record import Record
 from protocol.views import RaceOptions
 from server.race.rating import Rating
 from server.rooms.bot_player import THOUGHTS
@@ -19,7 +20,7 @@ from server.rooms.clock import Clock
 from server.rooms.codes import new_code, read_code
 from server.rooms.earlier import LeftRoom, earlier_room
 from server.rooms.owed import Owed
-from server.rooms.ports import FindDeal, Journal, RatingChanges, RoomPorts
+from server.rooms.ports import FindDeal, Journal, Purpose, RatingChanges, RoomPorts
 from server.rooms.requests import Close
 from server.rooms.room import Room
 from server.rules.position import IllegalMove
@@ -60,8 +61,10 @@ class Rooms:
         self._stopping = False
         self._emptied = trio.Event()
         self._listeners: list[Callable[[], None]] = []
+        self._room_listeners: list[Callable[[Room], None]] = []
         self._seat_listeners: list[Callable[[Room, str], None]] = []
         self._rating_listeners: list[Callable[[str, Rating], None]] = []
+        self._over_listeners: list[Callable[[Room, Record], None]] = []
         self._owed = Owed(nursery, journal)
         self._ports = RoomPorts(
             clock=clock,
@@ -82,8 +85,10 @@ class Rooms:
     def __len__(self) -> int:
         return len(self._rooms)
 
-    def open(self, options: RaceOptions) -> Room:
-        """A new room, its task started. Raises Refusal when the server is full or stopping, or the options do not fit."""
+    def open(self, options: RaceOptions, purpose: Purpose | None = None) -> Room:
+        """A new room, its task started. purpose: for what, other than its opener's wish. Raises Refusal when the server is full or
+        stopping, or the options do not fit.
+        """
         if self._stopping:
             raise Refusal(ErrorCode.SERVER_STOPPING)
         if len(self._rooms) >= self._max_rooms:
@@ -91,7 +96,7 @@ class Rooms:
         code = new_code(self._entropy)
         while code in self._rooms:
             code = new_code(self._entropy)
-        return self._start(Room(code=code, options=options, ports=self._ports))
+        return self._start(Room(code=code, options=options, ports=self._ports, purpose=purpose))
 
     def go_on(self, left: LeftRoom) -> None:
         """A room of an earlier server goes on. Those in which a race runs first: a player's seat there keeps him from any other.
@@ -132,6 +137,10 @@ class Rooms:
         """Call `listener` whenever a room was opened, closed or changed in its seats or phase. It must not block or raise."""
         self._listeners.append(listener)
 
+    def on_room_change(self, listener: Callable[[Room], None]) -> None:
+        """The same with the room, and before any listener of `on_change`."""
+        self._room_listeners.append(listener)
+
     def on_seat(self, listener: Callable[[Room, str], None]) -> None:
         """Call `listener` with room and player whenever somebody takes a seat or is about to. It must not block or raise."""
         self._seat_listeners.append(listener)
@@ -139,6 +148,12 @@ class Rooms:
     def on_rated(self, listener: Callable[[str, Rating], None]) -> None:
         """Call `listener` with a player's id and his rating whenever a race has changed it. It must not block or raise."""
         self._rating_listeners.append(listener)
+
+    def on_over(self, listener: Callable[[Room, Record], None]) -> None:
+        """Call `listener` with a room that was opened for an occasion and the record of its race, once that is kept. It must not block or
+        raise.
+        """
+        self._over_listeners.append(listener)
 
     async def stop(self) -> None:
         """Open no more rooms and close those there are; returns when the last one has told its members, and what is owed to the journal
@@ -186,9 +201,14 @@ class Rooms:
             del self._seated[player]
 
     def changed(self, room: Room) -> None:
-        del room
+        for each in self._room_listeners:
+            each(room)
         for listener in self._listeners:
             listener()
+
+    def over(self, room: Room, record: Record) -> None:
+        for listener in self._over_listeners:
+            listener(room, record)
 
     def owe(self, entries: tuple[Entry, ...]) -> None:
         self._owed.add(entries)

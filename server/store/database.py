@@ -10,11 +10,13 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
-from sqlalchemy import Connection, Select, func, select, tuple_
+import msgspec
+from sqlalchemy import Connection, Select, case, func, select, tuple_
 
 from protocol.record import Record
+from protocol.views import SharedKind
 from server.race.rating import RatingChange
 from server.store import schema
 from server.store.documents import BadDocument, decode_record
@@ -23,6 +25,7 @@ from server.store.errors import EntryRefused, StoreCorrupt
 from server.store.ledger import Ledger
 from server.store.locations import Location, locate
 from server.store.port import (
+    NEVER_MS,
     Mark,
     PlayedRace,
     Player,
@@ -35,16 +38,37 @@ from server.store.port import (
     RaceOver,
     RaceStatus,
     Request,
+    Run,
     Running,
+    SharedDealMade,
+    SharedDealRevealed,
     StandingRace,
+    deal_key,
     name_key,
     played_seats,
+    runs_once,
 )
-from server.store.reading import change_of, played_race, player_of, rating_of, running_races, seats_of, standing_races, where_in
+from server.store.reading import (
+    change_of,
+    played_race,
+    player_of,
+    rating_of,
+    run_of,
+    running_races,
+    seats_of,
+    shared_deal_of,
+    standing_races,
+    where_in,
+)
 from server.store.rows import Rows, Written, rows_of
 from server.store.schema import Upgraded
 from server.store.sweep import Sweep
-from server.store.tables import commands, players, races, records, seats
+from server.store.tables import commands, players, races, records, runs, seats, shared_deals
+
+_SEALED_UNTIL: Final = case(
+    (races.c.deal.is_(None), 0),
+    else_=func.coalesce(shared_deals.c.reveals_at_ms, NEVER_MS),
+).label("sealed_until_ms")
 
 
 class DatabaseStore:
@@ -132,8 +156,12 @@ class DatabaseStore:
 
     def race_status(self, race: str) -> RaceStatus | None:
         with self._reading() as connection:
-            row = connection.execute(select(races.c.phase, races.c.reason).where(races.c.id == race)).one_or_none()
-        return RaceStatus(row.phase, row.reason) if row is not None else None
+            row = connection.execute(
+                select(races.c.phase, races.c.reason, _SEALED_UNTIL)
+                .join_from(races, shared_deals, races.c.deal == shared_deals.c.key, isouter=True)
+                .where(races.c.id == race)
+            ).one_or_none()
+        return RaceStatus(row.phase, row.reason, row.sealed_until_ms) if row is not None else None
 
     def rating_changes(self, race: str) -> tuple[RatingChange, ...]:
         with self._reading() as connection:
@@ -142,8 +170,18 @@ class DatabaseStore:
 
     def history(self, player: str, *, limit: int, before: Mark | None = None) -> tuple[PlayedRace, ...]:
         own = (
-            select(seats.c.race, seats.c.seat, seats.c.finished_at_ms, races.c.room, races.c.number, races.c.options, races.c.reason)
+            select(
+                seats.c.race,
+                seats.c.seat,
+                seats.c.finished_at_ms,
+                races.c.room,
+                races.c.number,
+                races.c.options,
+                races.c.reason,
+                _SEALED_UNTIL,
+            )
             .join_from(seats, races, races.c.id == seats.c.race)
+            .join(shared_deals, races.c.deal == shared_deals.c.key, isouter=True)
             .where(seats.c.player == player)
             .order_by(seats.c.finished_at_ms.desc(), seats.c.race.desc(), seats.c.seat)
             .limit(limit)
@@ -157,6 +195,32 @@ class DatabaseStore:
             return tuple(played_race(row, tuple(seated[row.race])) for row in rows)
         except BadDocument as error:
             raise StoreCorrupt(f"{self._location}: the history of player {player} cannot be read: {error}") from error
+
+    def shared_deal(self, kind: SharedKind, deal: str) -> SharedDealMade | None:
+        found = self._shared_deals(select(shared_deals).where(shared_deals.c.key == deal_key(kind, deal)))
+        return found[0] if found else None
+
+    def shared_deals(self, kind: SharedKind, *, limit: int) -> tuple[SharedDealMade, ...]:
+        newest_first = shared_deals.c.made_at_ms.desc(), shared_deals.c.id
+        return self._shared_deals(select(shared_deals).where(shared_deals.c.kind == kind).order_by(*newest_first).limit(limit))
+
+    def _shared_deals(self, query: Select[Any]) -> tuple[SharedDealMade, ...]:
+        with self._reading() as connection:
+            rows = connection.execute(query).all()
+        try:
+            return tuple(shared_deal_of(row) for row in rows)
+        except (BadDocument, msgspec.DecodeError) as error:
+            raise StoreCorrupt(f"{self._location}: a shared deal cannot be read: {error}") from error
+
+    def runs(self, kind: SharedKind, deal: str) -> tuple[Run, ...]:
+        query = select(races).where(races.c.deal == deal_key(kind, deal)).order_by(races.c.opened_at_ms, races.c.id)
+        with self._reading() as connection:
+            rows = connection.execute(query).all()
+            seated = seats_of(connection, [row.id for row in rows])
+        try:
+            return tuple(run_of(row, tuple(seated.get(row.id, ()))) for row in rows)
+        except BadDocument as error:
+            raise StoreCorrupt(f"{self._location}: the runs of deal {deal} cannot be read: {error}") from error
 
     def ladder(self, limit: int) -> tuple[Player, ...]:
         rated = select(players).where(players.c.mu.is_not(None))
@@ -213,6 +277,8 @@ class _State:
         ledger = self._ledger
         for mapping in (ledger.names, ledger.holders, ledger.tokens, ledger.ended, ledger.ratings, ledger.changes):
             mapping.clear()
+        ledger.deals.clear()
+        ledger.runs.clear()
         for column, values in ((players.c.id, wanted.players), (players.c.name_key, wanted.names)):
             for row in where_in(connection, select(players), column, values):
                 ledger.names[row.id] = row.name_key
@@ -224,6 +290,11 @@ class _State:
             ledger.tokens[row.token_hash] = row.id
         for row in where_in(connection, select(races.c.id), races.c.id, wanted.races):
             ledger.ended[row.id] = None
+        for row in where_in(connection, select(shared_deals.c.key), shared_deals.c.key, wanted.deals):
+            ledger.deals[row.key] = None
+        for column, values in ((runs.c.player, wanted.runners), (runs.c.race, wanted.aborted)):
+            for row in where_in(connection, select(runs), column, values):
+                ledger.runs[row.deal, row.rules, row.player] = row.race
 
 
 class _Wanted:
@@ -232,6 +303,9 @@ class _Wanted:
         self.names: set[str] = set()
         self.tokens: set[bytes] = set()
         self.races: set[str] = set()
+        self.deals: set[str] = set()
+        self.runners: set[str] = set()
+        self.aborted: set[str] = set()
         for request in requests:
             for entry in request:
                 match entry:
@@ -246,8 +320,23 @@ class _Wanted:
                         self.players.add(player)
                     case RaceOver() | RaceAborted():
                         self.players.update(seat.player for seat in played_seats(entry) if seat.player is not None)
-                    case RaceOpened(race=race) | PlayersLeft(race=race):
+                        if isinstance(entry, RaceAborted) and not entry.seats:
+                            self.aborted.add(entry.race)
+                    case PlayersLeft(race=race):
                         self.races.add(race)
+                    case RaceOpened(race=race, occasion=occasion):
+                        self.races.add(race)
+                        if occasion is not None:
+                            self.deals.add(deal_key(occasion.deal.kind, occasion.deal.id))
+                            self.players.update(occasion.invited)
+                            if runs_once(occasion):
+                                self.runners.update(occasion.invited)
+                    case SharedDealMade(key=key, owner=owner):
+                        self.deals.add(key)
+                        if owner is not None:
+                            self.players.add(owner)
+                    case SharedDealRevealed(kind=kind, id=deal):
+                        self.deals.add(deal_key(kind, deal))
                     case _:
                         pass
 

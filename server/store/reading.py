@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final, TypeAlias, TypeVar
 
+import msgspec
 from sqlalchemy import Column, Connection, Row, Select, select
 
 from server.race.rating import Rating, RatingChange
@@ -19,8 +20,10 @@ from server.store.port import (
     PlayedSeat,
     Player,
     RaceOpened,
+    Run,
     Running,
     RunningRace,
+    SharedDealMade,
     StandingRace,
 )
 from server.store.tables import commands, races, records, seats
@@ -116,6 +119,7 @@ def _read_opening(row: AnyRow) -> RaceOpened:
         software=row.software,
         at_ms=row.opened_at_ms,
         series=opening.series,
+        occasion=opening.occasion,
     )
 
 
@@ -174,4 +178,36 @@ def played_race(row: AnyRow, seated: tuple[PlayedSeat, ...]) -> PlayedRace:
         aborted=row.reason,
         seat=row.seat,
         seats=seated,
+        sealed_until_ms=row.sealed_until_ms,
+    )
+
+
+def run_of(row: AnyRow, seated: tuple[PlayedSeat, ...]) -> Run:
+    """Raises BadDocument."""
+    opening = decode_opening(row.options)
+    if opening.occasion is None:
+        raise BadDocument(f"race {row.id} has a shared deal and no occasion")
+    return Run(
+        race=row.id,
+        room=row.room,
+        rules=opening.options.rules,
+        occasion=opening.occasion,
+        phase=row.phase,
+        opened_at_ms=row.opened_at_ms,
+        finished_at_ms=row.ended_at_ms,
+        seats=seated,
+    )
+
+
+def shared_deal_of(row: AnyRow) -> SharedDealMade:
+    """Raises BadDocument, or DecodeError."""
+    return SharedDealMade(
+        kind=row.kind,
+        id=row.id,
+        secret=row.secret,
+        at_ms=row.made_at_ms,
+        nonces=msgspec.json.decode(row.nonces, type=tuple[str, ...]),
+        options=decode_options(row.options) if row.options is not None else None,
+        owner=row.owner,
+        reveals_at_ms=row.reveals_at_ms,
     )

@@ -773,6 +773,77 @@ async def test_a_watcher_comes_back_to_the_race_by_himself(autojump_clock: MockC
         assert await line.heard() == numbered(Say(text="Hello", code="OTHERS"), 2)
 
 
+async def watch_hello(line: Line) -> Hello:
+    """Answer the hello of a player who comes with the token "known" only to watch."""
+    asked = await line.heard()
+    assert isinstance(asked, WhoAmI)
+    assert asked.token == "known"
+    await line.say(YouAre(player="p1", name="anna", ref=asked.ref))
+    hello = await line.heard()
+    assert isinstance(hello, Hello)
+    await line.say(welcome(token="known"))
+    return hello
+
+
+async def test_who_watches_comes_by_a_second_line_and_by_a_first_one_once_he_would_race(
+    autojump_clock: MockClock, server: FakeServer
+) -> None:
+    kept: list[Identity] = []
+    async with open_link(URL, Identity("anna", "known"), watches=True, keep=kept.append, dial=server.dial) as link:
+        line = await server.line()
+        hello = await watch_hello(line)
+        assert (hello.token, hello.watch) == ("known", True)
+        await next_of(link, Welcome)
+        assert kept == [Identity("anna", "known", "p1")]
+        for message in (FollowLobby(), WatchRace(code="OTHERS")):
+            assert link.send(message)
+            assert await line.heard() == message
+        await line.cut()
+        line = await server.line()
+        assert (await watch_hello(line)).watch
+        assert await line.heard() == WatchRace(code="OTHERS", ref=WATCH_REFERENCE)
+        await line.say(said.Unwatched(code="OTHERS", reason="closed"))
+        await next_of(link, Back)
+        assert link.send(JoinRace(code="MYRACE"))
+        hello = await line.greet(token="known")
+        assert (hello.name, hello.token, hello.watch) == ("anna", "known", False)
+        assert await line.heard() == numbered(JoinRace(code="MYRACE"))
+        await line.cut()
+        assert not (await (await server.line()).greet(token="known")).watch
+
+
+@pytest.mark.parametrize("token", [None, "forgotten"])
+async def test_who_watches_and_is_not_known_becomes_a_player_who_can_talk(
+    autojump_clock: MockClock, server: FakeServer, token: str | None
+) -> None:
+    async with open_link(URL, Identity("anna", token), watches=True, dial=server.dial) as link:
+        line = await server.line()
+        if token is not None:
+            asked = await line.heard()
+            assert isinstance(asked, WhoAmI)
+            await line.say(refusal(ErrorCode.UNKNOWN_TOKEN, asked.ref))
+        hello = await line.greet(token="fresh")
+        assert (hello.token, hello.watch) == (None, False)
+        await next_of(link, Welcome)
+        assert link.send(JoinRace(code="MYRACE"))
+        assert await line.heard() == numbered(JoinRace(code="MYRACE")), "it has said hello already"
+
+
+async def test_an_older_server_that_makes_a_guest_of_who_watches_changes_nothing_of_what_is_kept(
+    autojump_clock: MockClock, server: FakeServer
+) -> None:
+    kept: list[Identity] = []
+    async with open_link(URL, Identity("anna", "known"), watches=True, keep=kept.append, dial=server.dial) as link:
+        line = await server.line()
+        asked = await line.heard()
+        assert isinstance(asked, WhoAmI)
+        await line.say(YouAre(player="p1", name="anna", ref=asked.ref))
+        assert isinstance(await line.heard(), Hello)
+        await line.say(replace(welcome(name="", token=""), player=""))
+        await next_of(link, Welcome)
+        assert kept == []
+
+
 async def test_a_join_that_is_not_answered_is_asked_for_again_less_and_less_often(autojump_clock: MockClock, server: FakeServer) -> None:
     async with open_link(URL, ANNA, dial=server.dial) as link:
         line = await in_room(server, link)

@@ -257,7 +257,7 @@ class House:
             burst=burst,
         )
         readers = Readers(self.store, self.journal)
-        self.site = Site([*race_routes(readers), ladder_route(readers), lobby_route(self.lobby), *web_routes()])
+        self.site = Site([*race_routes(readers, self.clock), ladder_route(readers), lobby_route(self.lobby), *web_routes()])
         self.listener = PairListener()
         self._nursery = nursery
 

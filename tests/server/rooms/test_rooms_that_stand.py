@@ -12,11 +12,13 @@ from trio.testing import MockClock
 from protocol.errors import ErrorCode
 from protocol.server_messages import PlayerReady, RematchAsked, Result, Room, Scored
 from protocol.views import SeatInfo, SeriesOptions
+from server.rooms.requests import Reveal
 from server.rooms.room import Room as ServedRoom
 from server.store.errors import StoreFull
 from server.store.port import PlayersLeft, RaceOver, StandingRace
 from tests.server.rooms.playing import Guest, Table
 from tests.server.rooms.test_journal import restart
+from tests.server.rooms.test_occasions import opened as occasion_room
 from tests.server.rooms.test_series import BEST_OF_3, SWAP, race
 
 
@@ -217,6 +219,33 @@ async def test_a_series_that_was_given_up_while_a_race_ran_comes_back_so(
     # Of a swap too: its other shuffle will be played by nobody.
     assert shown.record == only(table, room).record
     assert all(seat.foundations for seat in shown.seats)
+
+
+async def test_the_record_of_a_race_on_a_shared_deal_stays_closed_until_it_is_revealed(
+    autojump_clock: MockClock, nursery: trio.Nursery
+) -> None:
+    table = Table(nursery)
+    ann, bob = table.guest("Ann"), table.guest("Bob")
+    room = occasion_room(table, ann, bob)
+    for guest in (ann, bob):
+        guest.enter(room)
+    await table.settle()
+    await table.begin(room, ann, bob)
+    ann.move(room)
+    for guest in (ann, bob):
+        guest.stop(room)
+    await table.settle()
+    new, again = await restart(table, room, nursery)
+    ann, bob = await back(new, again, ann, bob)
+    shown, record = ann.last(Room), only(table, room).record
+    assert (shown.phase, shown.record, shown.ended, shown.shared) == ("over", None, record.seats, record.deal.shared)
+    assert not shown.seats[1].foundations
+    ann.rematch(again)
+    await new.settle()
+    assert ann.codes == [ErrorCode.ONCE_ONLY]
+    await again.tell(Reveal(new.clock.now_ms()))
+    await new.settle()
+    assert bob.last(Result).record == record
 
 
 async def test_what_cannot_be_brought_back_is_said_in_a_sentence(autojump_clock: MockClock, nursery: trio.Nursery) -> None:
