@@ -249,7 +249,11 @@ class Course:
         """When something is to be decided by the time alone; None when nothing is."""
         if self.stage == "check-in":
             return self.since_ms + 1000 * self.options.check_in_s
-        if self.stage == "playing" and not self.paused and self.is_round_over and self.options.pause_s is not None:
+        if self.stage == "playing" and not self.paused and self.is_round_over:
+            if self.is_played_out:
+                return self.since_ms
+            if self.options.pause_s is None:
+                return None
             over_at = self.shuffles[-1].over_at_ms if self.shuffles else None
             return max(self.since_ms, over_at or 0) + 1000 * self.options.pause_s
         return None
@@ -291,6 +295,17 @@ class Course:
             case _:
                 length = 0
         return replace(self.tournament, format=format_of(self.options, length)), length
+
+    @property
+    def is_played_out(self) -> bool:
+        """Whether no round follows the last one, which is over."""
+        if not self.shuffles or not self.is_round_over or self.stage != "playing":
+            return False
+        played = self.tournament.format
+        if isinstance(played, Swiss):
+            # Known without pairing, which takes long in a large field.
+            return self.round >= played.rounds or len(self.tournament.active) < 2
+        return self.tournament.next_round() is None
 
     # ---- shuffles
 
