@@ -46,6 +46,9 @@ STALL_S = 20.0
 BAD_MESSAGES = 20
 """Messages that could not be understood, in one connection, before it is closed: a program that sends them has a bug or a purpose."""
 
+WATCHER_PING_S = 20.0
+"""Seconds between two pings to who only watches: no move of his is timed, and a crowd's pings cost more than what it is told."""
+
 CLOSING_S = 2.0
 """Seconds that a peer which is being shut has to answer the close frame."""
 
@@ -94,6 +97,7 @@ class PeerConnection(ServerConnection):
         self._missed = False
         self._shut = False
         super().__init__(nursery, stream, protocol, server, **options)
+        self._player_ping_s = self.ping_interval
 
     # ---- in
 
@@ -355,6 +359,11 @@ class PeerConnection(ServerConnection):
             except Exception:
                 logger.exception("closing the line to %s failed", self.remote_address)
         await trio.aclose_forcefully(self.stream)
+
+    def serve_watcher(self, *, alone: bool) -> None:
+        """Whether this line only watches: then it is pinged to see that somebody is there, and no more often."""
+        if self._player_ping_s is not None:
+            self.ping_interval = WATCHER_PING_S if alone else self._player_ping_s
 
     async def measure(self) -> None:
         """Send one ping now; its answer is the first measured round trip."""

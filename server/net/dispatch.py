@@ -143,6 +143,7 @@ class Dispatch:
             else:
                 visit.player, token = await self._players.arrive(name=hello.name, token=hello.token, line=connection)
                 visit.watches_as = None
+                connection.serve_watcher(alone=False)
                 # Whatever his older connection has asked for: by this one he is told of no room now, so there must be none in a moment.
                 self._matchmaker.leave(visit.player.id)
                 connection.post(Outgoing(self._welcome(visit.player, token)))
@@ -161,6 +162,7 @@ class Dispatch:
                 if refusal.code is not ErrorCode.UNKNOWN_TOKEN:
                     raise
         visit.watches_as = watching
+        visit.connection.serve_watcher(alone=True)
         visit.connection.post(Outgoing(self._welcome(watching, token, watches=True)))
 
     async def _gone(self, visit: Visit) -> None:
