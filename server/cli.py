@@ -22,6 +22,7 @@ from server.cli_frames import frames_app
 from server.cli_words import FileArgument, RulesArgument, SeedOption, fail, program, rules_of, seed_of, true_record
 from server.config import DEFAULT_CONNECTIONS, DEFAULT_WORKERS, BadSettings, Settings
 from server.db_cli import db_app
+from server.garbage import seldom_collected
 
 if TYPE_CHECKING:
     import trio
@@ -177,9 +178,10 @@ async def _serve(settings: Settings, exit_with_parent: bool) -> None:
             sys.stdout.flush()
             if exit_with_parent:
                 nursery.start_soon(_wait_for_end_of_input, nursery.cancel_scope)
-            async for number in signals:
-                logging.getLogger("carpet").info("%s: stopping", signal.Signals(number).name)
-                break
+            with seldom_collected():
+                async for number in signals:
+                    logging.getLogger("carpet").info("%s: stopping", signal.Signals(number).name)
+                    break
             nursery.cancel_scope.cancel()
 
 
