@@ -27,7 +27,6 @@ from client.failure import Failure
 if TYPE_CHECKING:
     from client.ui.desk import UiSettings
     from client.ui.start import AppOutcome, StartMatch
-    from protocol.record import Record
 
 app = typer.Typer(
     name="carpet",
@@ -365,8 +364,11 @@ def _visit(command: str, url: str, request: Any, name: str | None, settings: UiS
 
 
 def _finish(outcome: AppOutcome) -> None:
-    if outcome.records:
-        _keep(outcome.records)
+    if outcome.kept is not None:
+        kept = str(outcome.kept)
+        print_text(f"The record of your race is {kept}; to check it: carpet verify {shlex.quote(kept)}")
+    if outcome.not_kept is not None:
+        typer.echo(f"carpet: the record of your race could not be kept: {outcome.not_kept}", err=True)
     match outcome.reason:
         case "signal":
             raise typer.Exit(INTERRUPTED)
@@ -374,18 +376,6 @@ def _finish(outcome: AppOutcome) -> None:
             raise typer.Exit(FAILED)
         case "quit":
             pass
-
-
-def _keep(records: tuple[Record, ...]) -> None:
-    from client.identity import home_folder
-    from client.keepsake import keep_record
-
-    try:
-        paths = [keep_record(home_folder(), record) for record in records]
-    except OSError as error:
-        typer.echo(f"carpet: the record of your race could not be kept: {error}", err=True)
-    else:
-        print_text(f"The record of your race is {paths[-1]}; to check it: carpet verify {shlex.quote(str(paths[-1]))}")
 
 
 def _settings(four_colour: bool, colour_blind: bool, ascii_only: bool, no_bell: bool) -> UiSettings:

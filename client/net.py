@@ -41,6 +41,8 @@ FIRST_PAUSE = 0.5
 LONGEST_PAUSE = 10.0
 JOIN_PAUSE = 1.0
 """Seconds after which a join that was not answered is asked for again; then twice as long, up to LONGEST_PAUSE."""
+QUIET = 1.1
+"""Seconds for which nothing is said to a server that has dropped requests as too many: by then it hears and answers again."""
 USUAL_TIMES = LineTimes()
 
 
@@ -133,6 +135,9 @@ class NetLink:
         self._news = trio.Event()  # set, and replaced, when one of these two has changed or a line has ended
         self._tries = 0  # since the last welcome
         self._rejoining = False
+        self._quiet_until: float | None = None
+        self._follow: FollowLobby | None = None  # the last one, by the line that stands
+        self._was_lost = False  # and nobody was told yet that it is back
         self._closing = False
         self._ended = trio.Event()
 
@@ -147,7 +152,7 @@ class NetLink:
     def send(self, message: ClientMessage) -> bool:
         """Also False for what no server would take, or one message more than a line holds; see `client.line`."""
         # In its room the server would not hear it before the join, and what is said again has to be said first.
-        if self._closing or self._resume.is_elsewhere:
+        if self._closing or self._resume.is_elsewhere or self._resume.hushed:
             return False
         if self._watches and not isinstance(message, FollowLobby | WatchRace | Unwatch | Say):
             self._watches = False
@@ -156,6 +161,8 @@ class NetLink:
         message = self._unanswered.numbered(message)
         if not self._say(message):
             return False
+        if isinstance(message, FollowLobby):
+            self._follow = message
         self._resume.sent(message)
         self._unanswered.sent(message)
         return True
@@ -271,6 +278,8 @@ class NetLink:
                 return ending
             finally:
                 self._line = None
+                self._quiet_until = self._follow = None
+                self._was_lost = True
                 self._resume.lost()
                 self._unanswered.lost()
                 self._tell_news()
@@ -307,6 +316,8 @@ class NetLink:
             self._unanswered.forget()
             self._say_hello(self._identity)
             return
+        elif isinstance(message, Error) and message.code == ErrorCode.TOO_FAST and message.ref == 0:
+            self._hush(nursery)
         await self._take(self._resume.take(message), nursery)
 
     async def _take(self, step: Step, nursery: trio.Nursery) -> None:
@@ -330,7 +341,8 @@ class NetLink:
             ):
                 self._entry = passed
                 self._tell_news()
-        if step.back:
+        if step.back and self._was_lost:
+            self._was_lost = False
             await self._tell(Back())
 
     def _welcomed(self, welcome: Welcome) -> None:
@@ -355,6 +367,23 @@ class NetLink:
         if first or identity != self._identity:
             self._identity = identity
             self._keep(identity)
+
+    def _hush(self, nursery: trio.Nursery) -> None:
+        """Say nothing for a while, and then again what is unanswered."""
+        self._resume.hush()
+        self._unanswered.lost()
+        keeps_quiet = self._quiet_until is not None
+        self._quiet_until = trio.current_time() + QUIET
+        if not keeps_quiet:
+            nursery.start_soon(self._keep_quiet, nursery)
+
+    async def _keep_quiet(self, nursery: trio.Nursery) -> None:
+        while self._quiet_until is not None and self._quiet_until > trio.current_time():  # noqa: ASYNC110  (it may have been put off)
+            await trio.sleep_until(self._quiet_until)
+        self._quiet_until = None
+        if self._follow is not None:
+            self._say(self._follow)
+        await self._take(self._resume.speak(), nursery)
 
     async def _ask_until_answered(self) -> None:
         """Nothing more comes of the room until a join was heard, and one may be refused for the moment or dropped as too many."""

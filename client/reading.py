@@ -36,6 +36,12 @@ def clock_text(ms: int, *, tenths: bool = True) -> str:
     return f"{text}.{tenth}" if tenths else text
 
 
+def limit_text(seconds: int) -> str:
+    """A time that is set, not one that runs: `10 min`, `45 s`, `1 min 30 s`."""
+    minutes, rest = divmod(seconds, 60)
+    return " ".join(f"{count} {unit}" for count, unit in ((minutes, "min"), (rest, "s")) if count) or "0 s"
+
+
 def race_clock_ms(started_at_ms: int | None, now_ms: int) -> int:
     """Milliseconds on the race's clock: below zero before the start, 0 when no start is set."""
     return 0 if started_at_ms is None else now_ms - started_at_ms

@@ -15,12 +15,13 @@ from __future__ import annotations
 import logging
 from collections import deque
 from contextlib import suppress
+from http import HTTPStatus
 from typing import Any, Protocol
 
 import trio
 from websockets.exceptions import ConnectionClosed
 from websockets.frames import BINARY, CLOSE, CONT, DATA_OPCODES, PONG, TEXT, Frame
-from websockets.protocol import CONNECTING, OPEN, Event
+from websockets.protocol import CLOSED, CONNECTING, OPEN, Event
 from websockets.server import ServerProtocol
 from websockets.trio.server import Server, ServerConnection
 
@@ -267,6 +268,7 @@ class PeerConnection(ServerConnection):
                     del writes[0]
             except (trio.BrokenResourceError, trio.ClosedResourceError):
                 # The reading task sees the same and ends the connection.
+                self._forget_unsent()
                 return
         if writes:
             self._draining = True
@@ -279,8 +281,20 @@ class PeerConnection(ServerConnection):
         if self.protocol.state is OPEN:
             self._flush()
             await trio.lowlevel.checkpoint()
-        else:
-            await super().send_data()
+            return
+        if self.protocol.state is CLOSED and self._has_shaken_hands:
+            # The peer has gone, and the library believes that nothing but the end is left to be sent.
+            self._forget_unsent()
+        await super().send_data()
+
+    @property
+    def _has_shaken_hands(self) -> bool:
+        return self.response is not None and self.response.status_code == HTTPStatus.SWITCHING_PROTOCOLS
+
+    def _forget_unsent(self) -> None:
+        """Nobody will read what waits. (What is empty stands for the end of the stream.)"""
+        self.protocol.writes[:] = [data for data in self.protocol.writes if not data]
+        self._waiting_bytes = 0
 
     def _frame(self, outgoing: Outgoing) -> bytes:
         subprotocol = self.subprotocol
@@ -318,6 +332,7 @@ class PeerConnection(ServerConnection):
                 self._dispatch.resynchronise(self)
         except (trio.BrokenResourceError, trio.ClosedResourceError):
             # The reading task sees the same and ends the connection.
+            self._forget_unsent()
             self._draining = False
         except Exception:
             logger.exception("sending to %s failed", self.remote_address)

@@ -128,6 +128,8 @@ class CommandTaken:
 class RaceOver:
     """The race has its record, which replaces its commands. players: the id of each seat's player, None for a house bot.
 
+    here: the seats whose players are in its room still; none where the room has gone on to another race.
+
     Write the command that ended the race and this in one request: a race is then either running or has its record. Where the record is
     rated, the store rates its players as it is written, each from the rating he has at that moment; it is refused when its seats are not
     those of `players`, or cannot be rated.
@@ -137,6 +139,15 @@ class RaceOver:
     record: Record
     players: tuple[str | None, ...]
     at_ms: int
+    here: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlayersLeft:
+    """The players of these seats are not any more in the room of a race that is over: they left it, it was closed, or has gone on."""
+
+    race: str
+    seats: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -209,7 +220,16 @@ def played_seats(ended: RaceOver | RaceAborted, changes: Sequence[RatingChange] 
 
 
 Entry: TypeAlias = (
-    PlayerMade | PlayerRenamed | PlayerSeen | RaceOpened | CommandTaken | RaceOver | RaceAborted | SharedDealMade | SharedDealRevealed
+    PlayerMade
+    | PlayerRenamed
+    | PlayerSeen
+    | RaceOpened
+    | CommandTaken
+    | RaceOver
+    | PlayersLeft
+    | RaceAborted
+    | SharedDealMade
+    | SharedDealRevealed
 )
 Request: TypeAlias = Sequence[Entry]
 """Entries that are written together or not at all."""
@@ -255,6 +275,22 @@ class Running:
 
     races: tuple[RunningRace, ...]
     damaged: tuple[DamagedRace, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StandingRace:
+    """A race that is over, and in whose room somebody was still.
+
+    players: the id of each seat's player, None for a house bot. here: the seats of those who were in the room. changes: what the race did
+    to ratings, by seat; none where it did not count.
+    """
+
+    opened: RaceOpened
+    record: Record
+    players: tuple[str | None, ...]
+    here: frozenset[int]
+    changes: tuple[RatingChange, ...]
+    ended_at_ms: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -330,6 +366,10 @@ class Store(Protocol):
 
     def running(self) -> Running:
         """What a server that starts has to bring back."""
+        ...
+
+    def standing(self) -> tuple[StandingRace, ...]:
+        """Races that are over, and in whose rooms somebody is, by the time of their end. One that cannot be read is left out."""
         ...
 
     def player(self, player: str) -> Player | None: ...

@@ -18,6 +18,7 @@ from server.store.port import (
     PlayerMade,
     PlayerRenamed,
     PlayerSeen,
+    PlayersLeft,
     RaceAborted,
     RaceOpened,
     RaceOver,
@@ -47,6 +48,7 @@ _TAKE_COMMAND = insert(commands)
 _END_RACE = _this_race.values(phase=bindparam("to_phase"), ended_at_ms=bindparam("to_end"), reason=bindparam("to_reason"))
 _WRITE_RECORD = insert(records)
 _SEAT = insert(seats)
+_LEAVE = update(seats).where(seats.c.race == bindparam("of"), seats.c.seat == bindparam("number")).values(here=False)
 _MAKE_DEAL = insert(shared_deals)
 _REVEAL = update(shared_deals).where(shared_deals.c.key == bindparam("of")).values(reveals_at_ms=bindparam("to"))
 _RUN = insert(runs)
@@ -62,6 +64,7 @@ class Rows:
         self._races: list[Row] = []
         self.records: list[Row] = []
         self._seats: list[Row] = []
+        self._leavers: list[Row] = []
         self._ends: list[Row] = []
         self._deals: list[Row] = []
         self._runs: list[Written] = []
@@ -81,6 +84,8 @@ class Rows:
                 self._seats.append({**row, **change_row(change)})
                 if change is not None:
                     self._players.append((RATE, rating_row(row["player"], change.after)))
+            elif statement is _LEAVE:
+                self._leavers.append(row)
             elif statement is _END_RACE:
                 self._ends.append(row)
             elif statement is _MAKE_DEAL:
@@ -106,6 +111,7 @@ class Rows:
             (_TAKE_COMMAND, self.commands),
             (_WRITE_RECORD, self.records),
             (_SEAT, self._seats),
+            (_LEAVE, self._leavers),
             (_END_RACE, self._ends),
             (_REVEAL, self._reveals),
         ):
@@ -168,6 +174,8 @@ def _rows(entry: Entry) -> Iterator[Written]:
             yield from _run_rows(entry)
         case RaceOver():
             yield from _over_rows(entry)
+        case PlayersLeft(race=race, seats=left):
+            yield from ((_LEAVE, {"of": race, "number": number}) for number in left)
         case RaceAborted():
             yield from _seat_rows(entry)
             if not entry.seats:
@@ -245,6 +253,7 @@ def _over_rows(entry: RaceOver) -> Iterator[Written]:
 
 
 def _seat_rows(entry: RaceOver | RaceAborted) -> Iterator[Written]:
+    here = entry.here if isinstance(entry, RaceOver) else ()
     for number, seat in enumerate(played_seats(entry)):
         yield (
             _SEAT,
@@ -259,5 +268,6 @@ def _seat_rows(entry: RaceOver | RaceAborted) -> Iterator[Written]:
                 "home": seat.home,
                 "ended_at_ms": seat.ended_at_ms,
                 "finished_at_ms": entry.at_ms,
+                "here": number in here,
             },
         )
