@@ -22,9 +22,11 @@ from protocol.errors import Fault
 from protocol.record import Record, SeatRecord
 from protocol.server_messages import (
     Board,
+    Called,
     Countdown,
     CurrentView,
     Dealt,
+    Decided,
     Ended,
     Error,
     Hidden,
@@ -45,6 +47,8 @@ from protocol.server_messages import (
     ServerMessage,
     Started,
     Talk,
+    Tournament,
+    Tournaments,
     Unseated,
     Unwatched,
     WaitingMatch,
@@ -280,6 +284,9 @@ def _reduced(model: Model, event: Event, now_ms: int) -> Model:
             return model if model.room is None else replace(model, room=room_heard(model.room, event))
         case Watched() | WatchedEvent() | Board():
             # What is watched is no part of the room that one is in: `client.watching` has it.
+            return model
+        case Tournaments() | Tournament() | Called() | Decided():
+            # Nor are tournaments.
             return model
         case Room():
             # What was said at home, of a code that nobody had, is of no interest in the room.

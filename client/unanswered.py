@@ -20,19 +20,32 @@ from typing import Final, TypeAlias, assert_never
 from msgspec.structs import replace as with_fields
 
 from protocol.client_messages import (
+    AddBot,
+    CheckIn,
     ClientMessage,
+    CorrectResult,
+    CreateTournament,
+    EndTournament,
+    EnterTournament,
     FollowLobby,
+    FollowTournament,
+    FollowTournaments,
     Hello,
     JoinRace,
     LeaveRace,
+    LeaveTournament,
     Move,
     OpenRace,
+    PairRound,
+    PauseTournament,
     QuickMatch,
     Ready,
     Rematch,
+    RemoveEntrant,
     Rename,
     Resign,
     Say,
+    StartTournament,
     Stop,
     Unwatch,
     WatchRace,
@@ -98,6 +111,21 @@ class Unanswered:
                 return  # each line begins with its own
             case WhoAmI() | Rename():
                 return  # asked for by commands, which would rather end than wait for another line
+            case FollowTournaments() | FollowTournament():
+                return  # each line begins with its own
+            case EnterTournament() | LeaveTournament() | CheckIn():
+                return  # a tournament says who is in it
+            case (
+                CreateTournament()
+                | StartTournament()
+                | PauseTournament()
+                | PairRound()
+                | CorrectResult()
+                | RemoveEntrant()
+                | AddBot()
+                | EndTournament()
+            ):
+                return  # a director looks at the log before he asks again
             case Say(code=code) if code is not None and code != self._code:
                 return  # to those who watch the same: nobody there waits for it
             case OpenRace() | JoinRace() | QuickMatch() | LeaveRace() | Ready() | Move() | Stop() | Resign() | Rematch() | Say():

@@ -12,6 +12,16 @@ from msgspec import Struct
 
 from protocol.errors import Fault
 from protocol.record import Record, SeatRecord
+from protocol.tournaments import (
+    LoggedDecision,
+    StandingsRow,
+    TournamentEntrant,
+    TournamentListing,
+    TournamentOptions,
+    TournamentPhase,
+    TournamentRound,
+    TournamentTable,
+)
 from protocol.views import (
     BotInfo,
     ChatLine,
@@ -137,6 +147,76 @@ class CurrentView(Struct, frozen=True, kw_only=True, tag_field="type", tag="curr
     elapsed_ms: int
     view: View
 
+
+# ---- of tournaments, to one connection
+
+
+class Tournaments(Struct, frozen=True, kw_only=True, tag_field="type", tag="tournaments"):
+    """The public tournaments, newest first: those that are not over, then the latest of the others, at most 100 in all.
+
+    running: how many are not over, exactly, those that are not public too.
+    """
+
+    tournaments: tuple[TournamentListing, ...]
+    running: int
+
+
+class Tournament(Struct, frozen=True, kw_only=True, tag_field="type", tag="tournament"):
+    """One tournament as it stands; it replaces all that was known of it.
+
+    director, director_name: the public id of the player who directs it, and his name. phase_ms: what is left of the check-in or of the
+    pause before the next round; null where nothing runs out. commitment: of all its secrets, from before anybody put anything in.
+    rounds: all that are paired; a client knows by `open` whether one is over. round: the one whose tables are told, 0 before the first.
+    tie_breaks: names of the standings' columns. log: the last 50 decisions, oldest first. decisions: how many there are.
+    """
+
+    id: str
+    options: TournamentOptions
+    by_code: bool
+    director: str
+    director_name: str
+    phase: TournamentPhase
+    phase_ms: int | None
+    made_at_ms: int
+    commitment: str
+    entrants: tuple[TournamentEntrant, ...]
+    rounds: tuple[TournamentRound, ...]
+    round: int
+    tables: tuple[TournamentTable, ...]
+    tie_breaks: tuple[str, ...]
+    standings: tuple[StandingsRow, ...]
+    log: tuple[LoggedDecision, ...]
+    decisions: int
+
+
+class Called(Struct, frozen=True, kw_only=True, tag_field="type", tag="called"):
+    """To an entrant whose table waits for him: leave whatever room that is over, and send `join-race` with `code`. After a hello again.
+
+    id, name: of the tournament. opponent: a name; empty for the house. bot: the opponent's house bot, if it is one.
+    until_ms: what is left until he forfeits; null when nothing runs out.
+    """
+
+    id: str
+    name: str
+    round: int
+    table: int
+    race: int
+    code: str
+    opponent: str
+    bot: str | None
+    until_ms: int | None
+
+
+class Decided(Struct, frozen=True, kw_only=True, tag_field="type", tag="decided"):
+    """What was asked of a tournament is decided and kept. id: of the tournament. number: in its log, 0 for its making. ref: of what it
+    answers."""
+
+    id: str
+    number: int
+    ref: int
+
+
+TournamentMessage: TypeAlias = Tournaments | Tournament | Called | Decided
 
 # ---- room events, versioned
 
@@ -385,4 +465,6 @@ class Unwatched(Struct, frozen=True, kw_only=True, tag_field="type", tag="unwatc
 
 
 WatchMessage: TypeAlias = Watched | WatchedEvent | Board | Watchers | Talk | Unwatched
-ServerMessage: TypeAlias = Welcome | YouAre | Error | Lobby | WaitingMatch | WaitingOver | Left | CurrentView | RoomEvent | WatchMessage
+ServerMessage: TypeAlias = (
+    Welcome | YouAre | Error | Lobby | WaitingMatch | WaitingOver | Left | CurrentView | TournamentMessage | RoomEvent | WatchMessage
+)

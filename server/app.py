@@ -25,6 +25,7 @@ from server.pages.ladder import ladder_route
 from server.pages.lobby import lobby_route
 from server.pages.races import race_routes
 from server.pages.readers import Readers
+from server.pages.tournaments import tournament_routes
 from server.pages.web_page import web_routes
 from server.rooms.aborted import seats_readable
 from server.rooms.clock import Clock
@@ -36,6 +37,9 @@ from server.store.journal import Journal
 from server.store.opening import open_store
 from server.store.port import PlayersLeft, RaceAborted, Store
 from server.store.replay import by_room
+from server.tournaments.pairing_work import Pairer
+from server.tournaments.ports import TournamentPorts
+from server.tournaments.registry import Tournaments
 from server.workers import open_workers
 
 SOFTWARE = f"carpet-race {protocol.__version__}"
@@ -84,20 +88,35 @@ async def running(settings: Settings) -> AsyncIterator[str]:
             nursery.start_soon(matchmaker.run)
             gallery = Gallery(nursery, rooms, clock)
             nursery.start_soon(gallery.run)
+            tournaments = Tournaments(
+                TournamentPorts(
+                    clock=clock,
+                    entropy=secrets.token_bytes,
+                    rooms=rooms,
+                    players=players,
+                    journal=journal,
+                    store=store,
+                    pair_next=Pairer(workers).pair_next,
+                )
+            )
             dispatch = Dispatch(
                 rooms=rooms,
                 players=players,
                 lobby=lobby,
                 matchmaker=matchmaker,
                 gallery=gallery,
+                tournaments=tournaments,
                 clock=clock,
                 software=SOFTWARE,
                 rate=settings.rate,
                 burst=settings.burst,
             )
             await _go_on(rooms, store, journal, clock)
+            await nursery.start(tournaments.run)
             readers = Readers(store, journal)
-            site = Site([*race_routes(readers, clock), ladder_route(readers), lobby_route(lobby), *web_routes()])
+            site = Site(
+                [*race_routes(readers, clock), ladder_route(readers), lobby_route(lobby), *tournament_routes(tournaments), *web_routes()]
+            )
             async with listening(
                 dispatch,
                 host=settings.host,
@@ -108,6 +127,7 @@ async def running(settings: Settings) -> AsyncIterator[str]:
                 admission=_admission(settings),
             ) as port:
                 yield _url(settings.host, port, secure=tls is not None)
+                tournaments.stop()
                 await rooms.stop()
             journal.close()
             await journal.ended()

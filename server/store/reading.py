@@ -25,6 +25,7 @@ from server.store.port import (
     RunningRace,
     SharedDealMade,
     StandingRace,
+    TournamentMade,
 )
 from server.store.tables import commands, races, records, seats
 
@@ -210,4 +211,14 @@ def shared_deal_of(row: AnyRow) -> SharedDealMade:
         options=decode_options(row.options) if row.options is not None else None,
         owner=row.owner,
         reveals_at_ms=row.reveals_at_ms,
+    )
+
+
+def tournament_of(row: AnyRow) -> TournamentMade:
+    return TournamentMade(
+        tournament=row.id,
+        director=row.director,
+        secret=row.secret,
+        document=row.document,
+        at_ms=row.made_at_ms,
     )
