@@ -13,7 +13,6 @@ from client.cli_words import FAILED, INTERRUPTED, MISUSED, fail, print_text, pri
 if TYPE_CHECKING:
     from client.ui.desk import UiSettings
     from client.ui.start import AppOutcome
-    from protocol.record import Record
 
 Name = Annotated[
     str | None, typer.Option(metavar="NAME", help="Your name; another name is another player. [default: as last time, or your login name]")
@@ -33,8 +32,12 @@ def code_of(typed: str) -> str:
 
 
 def finish(outcome: AppOutcome) -> None:
-    if outcome.records:
-        _keep(outcome.records)
+    """Say what is left to be said when the screens are gone, and end with the status that fits."""
+    if outcome.kept is not None:
+        kept = str(outcome.kept)
+        print_text(f"The record of your race is {kept}; to check it: carpet verify {shlex.quote(kept)}")
+    if outcome.not_kept is not None:
+        typer.echo(f"carpet: the record of your race could not be kept: {outcome.not_kept}", err=True)
     match outcome.reason:
         case "signal":
             raise typer.Exit(INTERRUPTED)
@@ -42,18 +45,6 @@ def finish(outcome: AppOutcome) -> None:
             raise typer.Exit(FAILED)
         case "quit":
             pass
-
-
-def _keep(records: tuple[Record, ...]) -> None:
-    from client.identity import home_folder
-    from client.keepsake import keep_record
-
-    try:
-        paths = [keep_record(home_folder(), record) for record in records]
-    except OSError as error:
-        typer.echo(f"carpet: the record of your race could not be kept: {error}", err=True)
-    else:
-        print_text(f"The record of your race is {paths[-1]}; to check it: carpet verify {shlex.quote(str(paths[-1]))}")
 
 
 def settings_of(four_colour: bool, colour_blind: bool, ascii_only: bool, no_bell: bool) -> UiSettings:

@@ -22,12 +22,14 @@ from protocol.errors import Fault
 from protocol.record import Record, SeatRecord
 from protocol.server_messages import (
     Board,
+    Called,
     Challenge,
     Challenges,
     Countdown,
     CurrentView,
     Dailies,
     Dealt,
+    Decided,
     Ended,
     Error,
     Ghost,
@@ -50,6 +52,8 @@ from protocol.server_messages import (
     ServerMessage,
     Started,
     Talk,
+    Tournament,
+    Tournaments,
     Unseated,
     Unwatched,
     WaitingMatch,
@@ -293,6 +297,9 @@ def _reduced(model: Model, event: Event, now_ms: int) -> Model:
             return model
         case Watched() | WatchedEvent() | Board():
             # What is watched is no part of the room that one is in: `client.watching` has it.
+            return model
+        case Tournaments() | Tournament() | Called() | Decided():
+            # Nor are tournaments.
             return model
         case Room():
             # What was said at home, of a code that nobody had, is of no interest in the room.

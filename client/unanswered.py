@@ -1,4 +1,5 @@
-"""The requests that were sent and not answered yet: what has to be said again by another line when one was lost.
+"""The requests that were sent and not answered yet: what has to be said again by another line when one was lost, or by the same one when
+some were dropped unread.
 
 Pure: it watches what goes out and what is passed on to the app. By the time the answer to a join is here, all that the server took from the
 lost line has been told, and it takes nothing from there any more; so what is unanswered then was never heard, and is said again once.
@@ -19,26 +20,39 @@ from typing import Final, TypeAlias, assert_never
 from msgspec.structs import replace as with_fields
 
 from protocol.client_messages import (
+    AddBot,
+    CheckIn,
     ClientMessage,
+    CorrectResult,
+    CreateTournament,
+    EndTournament,
+    EnterTournament,
     FollowLobby,
+    FollowTournament,
+    FollowTournaments,
     Hello,
     JoinRace,
     LeaveRace,
+    LeaveTournament,
     ListChallenges,
     ListDailies,
     ListRuns,
     Move,
     OpenChallenge,
     OpenRace,
+    PairRound,
+    PauseTournament,
     PlayOn,
     QuickMatch,
     Ready,
     Rematch,
+    RemoveEntrant,
     Rename,
     Resign,
     RunChallenge,
     RunDaily,
     Say,
+    StartTournament,
     Stop,
     Unwatch,
     WatchRace,
@@ -107,6 +121,21 @@ class Unanswered:
                 return  # each line begins with its own
             case WhoAmI() | Rename() | ListDailies() | OpenChallenge() | ListChallenges() | ListRuns():
                 return  # asked for by commands, which would rather end than wait for another line
+            case FollowTournaments() | FollowTournament():
+                return  # each line begins with its own
+            case EnterTournament() | LeaveTournament() | CheckIn():
+                return  # a tournament says who is in it
+            case (
+                CreateTournament()
+                | StartTournament()
+                | PauseTournament()
+                | PairRound()
+                | CorrectResult()
+                | RemoveEntrant()
+                | AddBot()
+                | EndTournament()
+            ):
+                return  # a director looks at the log before he asks again
             case Say(code=code) if code is not None and code != self._code:
                 return  # to those who watch the same: nobody there waits for it
             case (
@@ -129,7 +158,7 @@ class Unanswered:
                 assert_never(message)
 
     def lost(self) -> None:
-        """The line is no more."""
+        """The line is no more, or has swallowed some of them."""
         self._sent = [replace(sent, line_lost=True) for sent in self._sent]
 
     def again(self) -> tuple[Request, ...]:

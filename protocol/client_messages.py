@@ -10,6 +10,7 @@ from typing import Annotated, TypeAlias
 
 from msgspec import Meta, Struct
 
+from protocol.tournaments import EntrantId, Reason, RoundNumber, TableNumber, TableResult, TournamentId, TournamentOptions
 from protocol.views import DealId, Hex16, RaceOptions, RunKind, SeatNumber
 
 Reference = Annotated[int, Meta(ge=0, lt=2**31)]
@@ -23,7 +24,8 @@ class Hello(Struct, frozen=True, kw_only=True, tag_field="type", tag="hello"):
     """First on every connection: who comes. With the token of an earlier welcome it is the same player again, under the name he has.
 
     name: of a new player, cleaned by the server to at most 24 printable characters. software: the client's own name and version, for the
-    log. watch: comes as a guest, who is no player, may be nameless, and may follow the lobby and watch and nothing else.
+    log. watch: comes only to follow the lobby and to watch, and takes no other connection over. With a token it is a second line of that
+    player, who is kept from his own races and may talk to other watchers; without one it is a guest, who is no player and may be nameless.
     """
 
     name: Annotated[str, Meta(max_length=200)]
@@ -234,6 +236,148 @@ class PlayOn(Struct, frozen=True, kw_only=True, tag_field="type", tag="play-on")
     ref: Reference = 0
 
 
+# ---- tournaments: who plays
+
+
+class FollowTournaments(Struct, frozen=True, kw_only=True, tag_field="type", tag="follow-tournaments"):
+    """Ask for `tournaments` now and on every change (at most two a second), or stop it."""
+
+    follow: bool = True
+    ref: Reference = 0
+
+
+class FollowTournament(Struct, frozen=True, kw_only=True, tag_field="type", tag="follow-tournament"):
+    """Ask for `tournament` now and on every change (at most two a second), or stop it. A connection follows one tournament.
+
+    round: the round whose tables are told; null for the last one, whichever that is.
+    """
+
+    id: TournamentId
+    round: RoundNumber | None = None
+    follow: bool = True
+    ref: Reference = 0
+
+
+class EnterTournament(Struct, frozen=True, kw_only=True, tag_field="type", tag="enter-tournament"):
+    """Play in it; also late, or again after leaving, where its format allows that. Answered by `decided`.
+
+    code: where entering asks for one.
+    """
+
+    id: TournamentId
+    code: Annotated[str, Meta(max_length=32)] | None = None
+    ref: Reference = 0
+
+
+class LeaveTournament(Struct, frozen=True, kw_only=True, tag_field="type", tag="leave-tournament"):
+    """Play in it no more: a table of this player's without a result is forfeited. Answered by `decided`."""
+
+    id: TournamentId
+    ref: Reference = 0
+
+
+class CheckIn(Struct, frozen=True, kw_only=True, tag_field="type", tag="check-in"):
+    """Here, and ready to play, with this player's 16 random bytes for the shuffles of all rounds to come. Answered by `decided`."""
+
+    id: TournamentId
+    nonce: Hex16
+    ref: Reference = 0
+
+
+# ---- tournaments: who directs
+
+
+class CreateTournament(Struct, frozen=True, kw_only=True, tag_field="type", tag="create-tournament"):
+    """Make a tournament and be its director. Answered by `decided`, which has its id.
+
+    code: what entering asks for; null where everybody may enter.
+    """
+
+    options: TournamentOptions
+    code: Annotated[str, Meta(min_length=1, max_length=32)] | None = None
+    ref: Reference = 0
+
+
+class StartTournament(Struct, frozen=True, kw_only=True, tag_field="type", tag="start-tournament"):
+    """Open the check-in; when it is open already, or there is none, pair the first round. Answered by `decided`."""
+
+    id: TournamentId
+    ref: Reference = 0
+
+
+class PauseTournament(Struct, frozen=True, kw_only=True, tag_field="type", tag="pause-tournament"):
+    """Let running races end and start nothing new; or, with `pause` false, go on. Answered by `decided`."""
+
+    id: TournamentId
+    pause: bool = True
+    ref: Reference = 0
+
+
+class PairRound(Struct, frozen=True, kw_only=True, tag_field="type", tag="pair-round"):
+    """Pair round number `round` now, when the one before is over. Answered by `decided`."""
+
+    id: TournamentId
+    round: RoundNumber
+    ref: Reference = 0
+
+
+class CorrectResult(Struct, frozen=True, kw_only=True, tag_field="type", tag="correct-result"):
+    """The director's word on a race at a table: enters, corrects or strikes its result. Answered by `decided`.
+
+    race: of the table, above 1 where drawn ones are run again. result: null strikes it, and the race is open again.
+    """
+
+    id: TournamentId
+    round: RoundNumber
+    table: TableNumber
+    race: Annotated[int, Meta(ge=1, le=16)] = 1
+    result: TableResult | None
+    reason: Reason = ""
+    ref: Reference = 0
+
+
+class RemoveEntrant(Struct, frozen=True, kw_only=True, tag_field="type", tag="remove-entrant"):
+    """Take an entrant out, as if he had left. Answered by `decided`."""
+
+    id: TournamentId
+    entrant: EntrantId
+    reason: Reason = ""
+    ref: Reference = 0
+
+
+class AddBot(Struct, frozen=True, kw_only=True, tag_field="type", tag="add-bot"):
+    """Let a house bot enter. Answered by `decided`. bot: its name, null for the one of the tournament's options."""
+
+    id: TournamentId
+    bot: Annotated[str, Meta(min_length=1, max_length=24)] | None = None
+    ref: Reference = 0
+
+
+class EndTournament(Struct, frozen=True, kw_only=True, tag_field="type", tag="end-tournament"):
+    """Break it off: races that are being run end, nothing is paired any more, the standings stay. Answered by `decided`."""
+
+    id: TournamentId
+    reason: Reason = ""
+    ref: Reference = 0
+
+
+TournamentMessage: TypeAlias = (
+    FollowTournaments
+    | FollowTournament
+    | EnterTournament
+    | LeaveTournament
+    | CheckIn
+    | CreateTournament
+    | StartTournament
+    | PauseTournament
+    | PairRound
+    | CorrectResult
+    | RemoveEntrant
+    | AddBot
+    | EndTournament
+)
+"""All about tournaments."""
+
 ClientMessage: TypeAlias = (
     Hello
     | WhoAmI
@@ -258,4 +402,5 @@ ClientMessage: TypeAlias = (
     | RunChallenge
     | ListRuns
     | PlayOn
+    | TournamentMessage
 )

@@ -71,6 +71,15 @@ class ErrorCode(StrEnum):
     NOT_SHOWN = "watch/not-shown"
     WATCHED_TOO_OFTEN = "watch/too-often"
     TALKED_TOO_MUCH = "watch/too-much-talk"
+    NO_SUCH_TOURNAMENT = "tournament/no-such-id"
+    NOT_THE_DIRECTOR = "tournament/not-the-director"
+    WRONG_ENTRY_CODE = "tournament/wrong-code"
+    TOURNAMENT_FULL = "tournament/full"
+    NOT_ENTERED = "tournament/not-entered"
+    NOT_NOW = "tournament/not-now"
+    DECISION_REFUSED = "tournament/refused"
+    BAD_TOURNAMENT = "tournament/bad-options"
+    TOO_MANY_TOURNAMENTS = "tournament/too-many"
 
 
 class ErrorKind(NamedTuple):
@@ -131,6 +140,15 @@ ERRORS: dict[ErrorCode, ErrorKind] = {
     ErrorCode.NOT_SHOWN: ErrorKind(Fault.STATE, "That race is shown to nobody while others may yet play its deal."),
     ErrorCode.WATCHED_TOO_OFTEN: ErrorKind(Fault.STATE, "You ask for another race too often; wait a few seconds."),
     ErrorCode.TALKED_TOO_MUCH: ErrorKind(Fault.STATE, "Too much is being said there; say it again in a few seconds."),
+    ErrorCode.NO_SUCH_TOURNAMENT: ErrorKind(Fault.STATE, "There is no tournament of that id; ask for the list."),
+    ErrorCode.NOT_THE_DIRECTOR: ErrorKind(Fault.CLIENT, "Only the director of a tournament may do that."),
+    ErrorCode.WRONG_ENTRY_CODE: ErrorKind(Fault.CLIENT, "Entering that tournament asks for a code, and this is not it."),
+    ErrorCode.TOURNAMENT_FULL: ErrorKind(Fault.STATE, "Every place of that tournament is taken."),
+    ErrorCode.NOT_ENTERED: ErrorKind(Fault.STATE, "That entrant does not play in that tournament."),
+    ErrorCode.NOT_NOW: ErrorKind(Fault.STATE, "That cannot be done at this stage of the tournament."),
+    ErrorCode.DECISION_REFUSED: ErrorKind(Fault.STATE, "The rules of that tournament do not allow this."),
+    ErrorCode.BAD_TOURNAMENT: ErrorKind(Fault.CLIENT, "Those options make no tournament."),
+    ErrorCode.TOO_MANY_TOURNAMENTS: ErrorKind(Fault.STATE, "There are as many tournaments as there may be; end one first."),
 }
 
 

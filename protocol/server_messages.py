@@ -12,10 +12,21 @@ from msgspec import Struct
 
 from protocol.errors import Fault
 from protocol.record import Record, SeatRecord
+from protocol.tournaments import (
+    LoggedDecision,
+    StandingsRow,
+    TournamentEntrant,
+    TournamentListing,
+    TournamentOptions,
+    TournamentPhase,
+    TournamentRound,
+    TournamentTable,
+)
 from protocol.views import (
     BotInfo,
     ChallengeInfo,
     ChatLine,
+    Curve,
     DailyDeal,
     GhostInfo,
     LateBoard,
@@ -187,6 +198,76 @@ class Runs(Struct, frozen=True, kw_only=True, tag_field="type", tag="runs"):
     secret: str | None
     ref: int = 0
 
+
+# ---- of tournaments, to one connection
+
+
+class Tournaments(Struct, frozen=True, kw_only=True, tag_field="type", tag="tournaments"):
+    """The public tournaments, newest first: those that are not over, then the latest of the others, at most 100 in all.
+
+    running: how many are not over, exactly, those that are not public too.
+    """
+
+    tournaments: tuple[TournamentListing, ...]
+    running: int
+
+
+class Tournament(Struct, frozen=True, kw_only=True, tag_field="type", tag="tournament"):
+    """One tournament as it stands; it replaces all that was known of it.
+
+    director, director_name: the public id of the player who directs it, and his name. phase_ms: what is left of the check-in or of the
+    pause before the next round; null where nothing runs out. commitment: of all its secrets, from before anybody put anything in.
+    rounds: all that are paired; a client knows by `open` whether one is over. round: the one whose tables are told, 0 before the first.
+    tie_breaks: names of the standings' columns. log: the last 50 decisions, oldest first. decisions: how many there are.
+    """
+
+    id: str
+    options: TournamentOptions
+    by_code: bool
+    director: str
+    director_name: str
+    phase: TournamentPhase
+    phase_ms: int | None
+    made_at_ms: int
+    commitment: str
+    entrants: tuple[TournamentEntrant, ...]
+    rounds: tuple[TournamentRound, ...]
+    round: int
+    tables: tuple[TournamentTable, ...]
+    tie_breaks: tuple[str, ...]
+    standings: tuple[StandingsRow, ...]
+    log: tuple[LoggedDecision, ...]
+    decisions: int
+
+
+class Called(Struct, frozen=True, kw_only=True, tag_field="type", tag="called"):
+    """To an entrant whose table waits for him: leave whatever room that is over, and send `join-race` with `code`. After a hello again.
+
+    id, name: of the tournament. opponent: a name; empty for the house. bot: the opponent's house bot, if it is one.
+    until_ms: what is left until he forfeits; null when nothing runs out.
+    """
+
+    id: str
+    name: str
+    round: int
+    table: int
+    race: int
+    code: str
+    opponent: str
+    bot: str | None
+    until_ms: int | None
+
+
+class Decided(Struct, frozen=True, kw_only=True, tag_field="type", tag="decided"):
+    """What was asked of a tournament is decided and kept. id: of the tournament. number: in its log, 0 for its making. ref: of what it
+    answers."""
+
+    id: str
+    number: int
+    ref: int
+
+
+TournamentMessage: TypeAlias = Tournaments | Tournament | Called | Decided
 
 # ---- room events, versioned
 
@@ -392,7 +473,8 @@ class Watched(Struct, frozen=True, kw_only=True, tag_field="type", tag="watched"
     """A snapshot for a watcher: the answer to `watch-race`, and unasked when the server moves him on or when he missed something.
 
     room: as for somebody without a seat. boards: the latest that may be shown, of each seat that has one. lines: the last of the watchers.
-    closest: the server moves him on to another race when this one is over.
+    closest: the server moves him on to another race when this one is over. curves: what led to how far each seat is, in seat order; none
+    before the start and after the result.
     """
 
     room: Room
@@ -400,6 +482,7 @@ class Watched(Struct, frozen=True, kw_only=True, tag_field="type", tag="watched"
     watchers: int
     lines: tuple[WatcherLine, ...]
     closest: bool
+    curves: tuple[Curve, ...] = ()
 
 
 class WatchedEvent(Struct, frozen=True, kw_only=True, tag_field="type", tag="watched-event"):
@@ -445,5 +528,16 @@ class Unwatched(Struct, frozen=True, kw_only=True, tag_field="type", tag="unwatc
 WatchMessage: TypeAlias = Watched | WatchedEvent | Board | Watchers | Talk | Unwatched
 RunMessage: TypeAlias = Dailies | Challenge | Challenges | Runs
 ServerMessage: TypeAlias = (
-    Welcome | YouAre | Error | Lobby | WaitingMatch | WaitingOver | Left | CurrentView | RunMessage | RoomEvent | WatchMessage
+    Welcome
+    | YouAre
+    | Error
+    | Lobby
+    | WaitingMatch
+    | WaitingOver
+    | Left
+    | CurrentView
+    | RunMessage
+    | TournamentMessage
+    | RoomEvent
+    | WatchMessage
 )

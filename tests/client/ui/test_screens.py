@@ -33,7 +33,20 @@ from client.watching import WatchModel
 from protocol.fairness import derive_seed
 from protocol.phrases import PHRASES
 from protocol.record import sealed
-from protocol.server_messages import Ended, Hidden, PlayerReady, Presence, Progress, RematchAsked, Result, Said, Scored, Seated, Unseated
+from protocol.server_messages import (
+    Ended,
+    Hidden,
+    PlayerReady,
+    Presence,
+    Progress,
+    Ratings,
+    RematchAsked,
+    Result,
+    Said,
+    Scored,
+    Seated,
+    Unseated,
+)
 from protocol.views import ChatLine, RaceOptions, RulesInfo, SeriesOptions, SharedDeal
 from tests.client import replays, runs, scenes, tables, watched
 from tests.client.test_model import EVENTS
@@ -285,6 +298,11 @@ WATCHED = {
     "watch-nothing": watching(WatchModel(closest=True)),
     "watch-over": watching(replace(watched.over(), closest=True)),
     "watch-over-boards": watching(watched.over(), details=True),
+    "watch-over-rated": watching(watched.later(watched.over(), watched.event(Ratings(version=11, seats=scenes.RATINGS)))),
+    "watch-series": watching(watched.in_series(scenes.standing((1, 0), 1))),
+    "watch-series-between": watching(watched.between()),
+    "watch-swap": watching(watched.in_series(scenes.standing((0, 0), 0, format="swap", races=2), boards=0)),
+    "watch-swap-second": watching(watched.in_series(scenes.standing((0, 0), 1, format="swap", races=2))),
 }
 
 RUNS = {
@@ -356,6 +374,7 @@ SCREENS = {
     "help-end": Shown(scenes.at_home, replace(DESK, help_from=999), 2000),
     **REPLAYS,
     **WATCHED,
+    "home-series-open": Shown(lambda: replace(scenes.at_home(), lobby=scenes.lobby_with_series()), replace(DESK, item=8), 10_000),
     "home-watch-marked": Shown(scenes.at_home, replace(DESK, item=11), 10_000),
     "result-alone": Shown(alone, replace(DESK, standing="Your best is 3:12.4. 12 tries, 3 won."), 160_000),
     "result-alone-best": Shown(alone, replace(DESK, standing="Best 3:12.4, new best! Before it 3:20.1. 12 tries, 3 won."), 160_000),

@@ -37,6 +37,7 @@ from server.pages.lobby import lobby_route
 from server.pages.races import race_routes
 from server.pages.readers import Readers
 from server.pages.runs import run_routes
+from server.pages.tournaments import tournament_routes
 from server.pages.web_page import web_routes
 from server.rooms.clock import Clock
 from server.rooms.registry import Rooms
@@ -48,6 +49,10 @@ from server.store.journal import Journal
 from server.store.memory import MemoryStore
 from server.store.port import Store
 from server.store.replay import by_room
+from server.tournaments.ports import TournamentPorts
+from server.tournaments.registry import Tournaments
+from server.tournaments.rounds import Round
+from server.tournaments.tournament import Tournament
 from tests.server.rooms.playing import first_seed
 
 Kind = TypeVar("Kind")
@@ -224,6 +229,12 @@ class Answered:
         return self.status, document["error"]
 
 
+async def paired_here(tournament: Tournament) -> Round | None:
+    """In place of a worker."""
+    await trio.lowlevel.checkpoint()
+    return tournament.next_round()
+
+
 class House:
     """A server with everything but a port."""
 
@@ -256,6 +267,18 @@ class House:
         nursery.start_soon(self.gallery.run)
         self.matchmaker = QuickMatch(self.rooms, clock=self.clock, rating=self.players.rating)
         self.counter = Counter(self.rooms, store=self.store, journal=self.journal, clock=self.clock, entropy=entropy)
+        self.tournaments = Tournaments(
+            TournamentPorts(
+                clock=self.clock,
+                entropy=entropy,
+                rooms=self.rooms,
+                players=self.players,
+                journal=self.journal,
+                store=self.store,
+                pair_next=paired_here,
+            )
+        )
+        nursery.start_soon(self.tournaments.run)
         self.dispatch = Dispatch(
             rooms=self.rooms,
             players=self.players,
@@ -263,14 +286,23 @@ class House:
             matchmaker=self.matchmaker,
             gallery=self.gallery,
             counter=self.counter,
+            tournaments=self.tournaments,
             clock=self.clock,
             software="test",
             rate=rate,
             burst=burst,
         )
         readers = Readers(self.store, self.journal)
-        pages = [*race_routes(readers, self.clock), ladder_route(readers), lobby_route(self.lobby), *run_routes(readers, self.counter)]
-        self.site = Site([*pages, *web_routes()])
+        self.site = Site(
+            [
+                *race_routes(readers, self.clock),
+                ladder_route(readers),
+                lobby_route(self.lobby),
+                *run_routes(readers, self.counter),
+                *tournament_routes(self.tournaments),
+                *web_routes(),
+            ]
+        )
         self.listener = PairListener()
         self._nursery = nursery
 
