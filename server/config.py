@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from protocol import DEFAULT_PORT
-from protocol.record import Record
+
+if TYPE_CHECKING:
+    from protocol.record import Record
 
 DEFAULT_CONNECTIONS = 50_000
 DEFAULT_WORKERS = 1
