@@ -26,7 +26,7 @@ from client.link import Back, Connected, Connecting, LinkEvent, Lost, RoundTrip
 from client.resume import Resume, Step
 from client.unanswered import Unanswered
 from protocol import __version__
-from protocol.client_messages import ClientMessage, Hello, JoinRace, OpenRace, WatchRace
+from protocol.client_messages import ClientMessage, FollowLobby, Hello, JoinRace, OpenRace, Say, Unwatch, WatchRace, WhoAmI
 from protocol.codec import MSGPACK
 from protocol.errors import ErrorCode
 from protocol.server_messages import Error, Room, ServerMessage, Unwatched, Watched, Welcome, YouAre
@@ -41,6 +41,8 @@ FIRST_PAUSE = 0.5
 LONGEST_PAUSE = 10.0
 JOIN_PAUSE = 1.0
 """Seconds after which a join that was not answered is asked for again; then twice as long, up to LONGEST_PAUSE."""
+QUIET = 1.1
+"""Seconds for which nothing is said to a server that has dropped requests as too many: by then it hears and answers again."""
 USUAL_TIMES = LineTimes()
 
 
@@ -49,6 +51,7 @@ async def open_link(
     url: str,
     identity: Identity | None,
     *,
+    watches: bool = False,
     reconnect: bool = True,
     ssl: tls.SSLContext | None = None,
     subprotocol: str = MSGPACK,
@@ -59,7 +62,8 @@ async def open_link(
 ) -> AsyncIterator[NetLink]:
     """A link to the server at `url` (any form `parse_address` takes), connected when the block begins and closed when it ends.
 
-    identity: who to say hello as; None to say none and only ask what needs no hello.
+    identity: who to say hello as; None to say none and only ask what needs no hello. watches: come only to watch, for as long as nothing
+    else is sent: whatever line this player has elsewhere stays his.
     keep: called with the identity as the server has it, on the first welcome and whenever it changes. generator: for the pauses
     between tries.
     dial: opens the byte stream, in place of TCP to the address. Raises LinkError when the first connection fails.
@@ -71,6 +75,7 @@ async def open_link(
     link = NetLink(
         address,
         identity,
+        watches=watches,
         reconnect=reconnect,
         ssl=ssl,
         subprotocol=subprotocol,
@@ -101,6 +106,7 @@ class NetLink:
         address: Address,
         identity: Identity | None,
         *,
+        watches: bool,
         reconnect: bool,
         ssl: tls.SSLContext | None,
         subprotocol: str,
@@ -111,6 +117,8 @@ class NetLink:
     ) -> None:
         self._address = address
         self._identity = identity
+        self._watches = watches
+        self._is_second = False  # this line, beside one that the player may have elsewhere
         self._reconnect = reconnect
         self._subprotocol = subprotocol
         self._keep = keep
@@ -127,6 +135,9 @@ class NetLink:
         self._news = trio.Event()  # set, and replaced, when one of these two has changed or a line has ended
         self._tries = 0  # since the last welcome
         self._rejoining = False
+        self._quiet_until: float | None = None
+        self._follow: FollowLobby | None = None  # the last one, by the line that stands
+        self._was_lost = False  # and nobody was told yet that it is back
         self._closing = False
         self._ended = trio.Event()
 
@@ -141,11 +152,17 @@ class NetLink:
     def send(self, message: ClientMessage) -> bool:
         """Also False for what no server would take, or one message more than a line holds; see `client.line`."""
         # In its room the server would not hear it before the join, and what is said again has to be said first.
-        if self._closing or self._resume.is_elsewhere:
+        if self._closing or self._resume.is_elsewhere or self._resume.hushed:
             return False
+        if self._watches and not isinstance(message, FollowLobby | WatchRace | Unwatch | Say):
+            self._watches = False
+            if self._is_second and self._identity is not None:
+                self._say_hello(self._identity)
         message = self._unanswered.numbered(message)
         if not self._say(message):
             return False
+        if isinstance(message, FollowLobby):
+            self._follow = message
         self._resume.sent(message)
         self._unanswered.sent(message)
         return True
@@ -261,16 +278,27 @@ class NetLink:
                 return ending
             finally:
                 self._line = None
+                self._quiet_until = self._follow = None
+                self._was_lost = True
                 self._resume.lost()
                 self._unanswered.lost()
                 self._tell_news()
         raise AssertionError("an exit stack swallows nothing")
 
     def _say_hello(self, identity: Identity) -> None:
-        hello = Hello(name=identity.name, token=identity.token, software=f"carpet-race {__version__}", ref=HELLO_REFERENCE)
-        self._say(hello)
+        self._is_second = self._watches and identity.token is not None
+        if self._is_second:
+            # Of who has a token that the server does not know it would make a guest, who cannot talk. Asked first, it says so.
+            self._say(WhoAmI(token=identity.token, ref=HELLO_REFERENCE))
+        else:
+            # A new player has no line elsewhere that he could take over.
+            self._say(_hello(identity))
 
     async def _handle(self, nursery: trio.Nursery, message: ServerMessage) -> None:
+        if isinstance(message, YouAre) and message.ref == HELLO_REFERENCE:
+            if self._watches and self._identity is not None:
+                self._say(replace(_hello(self._identity), watch=True))
+            return
         if isinstance(message, Welcome):
             self._welcomed(message)
         elif isinstance(message, YouAre):
@@ -288,6 +316,8 @@ class NetLink:
             self._unanswered.forget()
             self._say_hello(self._identity)
             return
+        elif isinstance(message, Error) and message.code == ErrorCode.TOO_FAST and message.ref == 0:
+            self._hush(nursery)
         await self._take(self._resume.take(message), nursery)
 
     async def _take(self, step: Step, nursery: trio.Nursery) -> None:
@@ -311,7 +341,8 @@ class NetLink:
             ):
                 self._entry = passed
                 self._tell_news()
-        if step.back:
+        if step.back and self._was_lost:
+            self._was_lost = False
             await self._tell(Back())
 
     def _welcomed(self, welcome: Welcome) -> None:
@@ -319,7 +350,9 @@ class NetLink:
         first = self.welcome is None
         self.welcome = welcome
         self._tell_news()
-        self._is(welcome.player, welcome.name, welcome.token, first=first)
+        # An older server makes a guest of whoever watches.
+        if welcome.player:
+            self._is(welcome.player, welcome.name, welcome.token, first=first)
 
     def _renamed(self, told: YouAre) -> None:
         # Another player's name was asked for, maybe; and who has no token yet is told all of it by a welcome.
@@ -334,6 +367,23 @@ class NetLink:
         if first or identity != self._identity:
             self._identity = identity
             self._keep(identity)
+
+    def _hush(self, nursery: trio.Nursery) -> None:
+        """Say nothing for a while, and then again what is unanswered."""
+        self._resume.hush()
+        self._unanswered.lost()
+        keeps_quiet = self._quiet_until is not None
+        self._quiet_until = trio.current_time() + QUIET
+        if not keeps_quiet:
+            nursery.start_soon(self._keep_quiet, nursery)
+
+    async def _keep_quiet(self, nursery: trio.Nursery) -> None:
+        while self._quiet_until is not None and self._quiet_until > trio.current_time():  # noqa: ASYNC110  (it may have been put off)
+            await trio.sleep_until(self._quiet_until)
+        self._quiet_until = None
+        if self._follow is not None:
+            self._say(self._follow)
+        await self._take(self._resume.speak(), nursery)
 
     async def _ask_until_answered(self) -> None:
         """Nothing more comes of the room until a join was heard, and one may be refused for the moment or dropped as too many."""
@@ -350,3 +400,7 @@ class NetLink:
                 pause = min(2 * pause, LONGEST_PAUSE)
         finally:
             self._rejoining = False
+
+
+def _hello(identity: Identity) -> Hello:
+    return Hello(name=identity.name, token=identity.token, software=f"carpet-race {__version__}", ref=HELLO_REFERENCE)

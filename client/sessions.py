@@ -5,13 +5,16 @@ Owns what is asked before the first screen appears, so that what cannot be is sa
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from client.address import parse_address
 from client.bests import BestsStore
 from client.identity import Identity, IdentityError, IdentityStore, default_name, home_folder
+from client.keepsake import Keepsakes
 from client.net import NetLink, open_link
 from client.offers import check_options, check_rules
 from client.server_process import open_server
-from client.ui.app import run_app
+from client.ui.app import Keeper, run_app
 from client.ui.desk import UiSettings
 from client.ui.start import AppOutcome, Start, StartAlone, StartBot, StartHome, StartMatch
 from protocol.client_messages import JoinRace, OpenRace, WatchRace
@@ -39,7 +42,7 @@ async def play_alone(options: RaceOptions, *, name: str | None, settings: UiSett
         welcome = await link.entered()
         check_options(options, welcome)
         start = StartAlone(options.deal, options.rules, options.winnable)
-        return await run_app(link, settings=settings, start=start, keeper=bests.add)
+        return await _app(link, settings, start, keeper=bests.add)
 
 
 async def visit(
@@ -58,7 +61,8 @@ async def visit(
         except IdentityError as error:
             not_kept.append(error)  # said when the screen is free again
 
-    async with open_link(url, mine, keep=keep) as link:
+    # Somebody who watches may race by another terminal meanwhile.
+    async with open_link(url, mine, keep=keep, watches=isinstance(request, WatchRace)) as link:
         welcome = await link.entered()
         # Who holds a seat already goes back to it, whatever he has asked for.
         if isinstance(request, OpenRace) and welcome.room is None:
@@ -72,5 +76,7 @@ async def visit(
     return outcome
 
 
-async def _app(link: NetLink, settings: UiSettings, start: Start) -> AppOutcome:
-    return await run_app(link, settings=settings, start=start)
+async def _app(link: NetLink, settings: UiSettings, start: Start, *, keeper: Keeper | None = None) -> AppOutcome:
+    keepsakes = Keepsakes(home_folder())
+    outcome = await run_app(link, settings=settings, start=start, keeper=keeper, recorder=keepsakes.keep)
+    return replace(outcome, kept=keepsakes.last, not_kept=str(keepsakes.error) if keepsakes.error is not None else None)

@@ -24,6 +24,7 @@ FILES: Final = {
     "model.js": "text/javascript; charset=utf-8",
     "plot.js": "text/javascript; charset=utf-8",
     "race.js": "text/javascript; charset=utf-8",
+    "series.js": "text/javascript; charset=utf-8",
     "style.css": "text/css; charset=utf-8",
 }
 """What the document asks for beside itself, at `/web/NAME`, with its type."""
@@ -60,4 +61,4 @@ def _route(path: str, page: Page) -> Route:
         await trio.lowlevel.checkpoint()
         return page
 
-    return Route(path, show)
+    return Route(path, show, is_file=True)

@@ -48,8 +48,6 @@ PLAYED: list[Format] = [Swiss(4), RoundRobin(), RoundRobin(double=True), Elimina
 def test_every_format_is_played_here() -> None:
     offered = [TournamentOptions(name="Open", format=name) for name in get_args(TournamentFormat)]
     assert {type(played) for played in PLAYED} == {type(format_of(options, 1)) for options in offered}
-        type(format_of(TournamentOptions(name="Open", format=name), 1)) for name in get_args(TournamentFormat)
-    }
 
 
 def test_seeds_are_by_rating_then_by_entry_and_those_without_one_last() -> None:
