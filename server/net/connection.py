@@ -31,13 +31,13 @@ from server.net.admission import Entry
 from server.net.limits import RateLimit, Verdict
 from server.net.stream import SocketStream
 from server.race.timing import RoundTrips
-from server.rooms.outgoing import Outgoing, refused
+from server.rooms.outgoing import Bundle, Outgoing, refused
 
 logger = logging.getLogger("carpet.net")
 
 OUTBOX_BYTES = 64 * 1024
-"""Bytes that may wait for one socket, beside one message of any size. When there are more the peer misses messages and is resynchronised
-once it has read what waited."""
+"""Bytes that may wait for one socket, beside one message or bundle of any size. When there are more the peer misses messages and is
+resynchronised once it has read what waited."""
 
 STALL_S = 20.0
 """Seconds that a peer may take for one more message of those that wait; then it is asleep for good."""
@@ -65,7 +65,7 @@ class Dispatch(Protocol):
 
 
 class PeerConnection(ServerConnection):
-    """The server's end of one connection. Satisfies `server.rooms.member.Line`."""
+    """The server's end of one connection. Satisfies `server.spectate.watcher.WatchingLine`."""
 
     def __init__(
         self,
@@ -224,12 +224,26 @@ class PeerConnection(ServerConnection):
 
     def post(self, outgoing: Outgoing) -> None:
         """Send, some time; never blocks, never raises."""
+        if self._takes():
+            self._put(self._frame(outgoing))
+
+    def post_all(self, bundle: Bundle) -> None:
+        """The same with several messages, in one call of the kernel: for a small message that call is nearly all that sending costs."""
+        if not self._takes():
+            return
+        assert self.subprotocol is not None
+        frames = bundle.frames.get(self.subprotocol)
+        if frames is None:
+            frames = bundle.frames[self.subprotocol] = b"".join(self._frame(outgoing) for outgoing in bundle.messages)
+        self._put(frames)
+
+    def _takes(self) -> bool:
         if self.protocol.state is not OPEN or self._missed:
-            return
-        if self._waiting_bytes > OUTBOX_BYTES:
-            self._missed = True
-            return
-        frame = self._frame(outgoing)
+            return False
+        self._missed = self._waiting_bytes > OUTBOX_BYTES
+        return not self._missed
+
+    def _put(self, frame: bytes) -> None:
         self.protocol.writes.append(frame)
         self._waiting_bytes += len(frame)
         self._flush()

@@ -59,6 +59,7 @@ class Rooms:
         self._stopping = False
         self._emptied = trio.Event()
         self._listeners: list[Callable[[], None]] = []
+        self._room_listeners: list[Callable[[Room], None]] = []
         self._seat_listeners: list[Callable[[Room, str], None]] = []
         self._rating_listeners: list[Callable[[str, Rating], None]] = []
         self._over_listeners: list[Callable[[Room, Record], None]] = []
@@ -128,6 +129,10 @@ class Rooms:
         """Call `listener` whenever a room was opened, closed or changed in its seats or phase. It must not block or raise."""
         self._listeners.append(listener)
 
+    def on_room_change(self, listener: Callable[[Room], None]) -> None:
+        """The same with the room, and before any listener of `on_change`."""
+        self._room_listeners.append(listener)
+
     def on_seat(self, listener: Callable[[Room, str], None]) -> None:
         """Call `listener` with room and player whenever somebody takes a seat or is about to. It must not block or raise."""
         self._seat_listeners.append(listener)
@@ -188,7 +193,8 @@ class Rooms:
             del self._seated[player]
 
     def changed(self, room: Room) -> None:
-        del room
+        for each in self._room_listeners:
+            each(room)
         for listener in self._listeners:
             listener()
 

@@ -23,6 +23,10 @@ pytestmark = pytest.mark.e2e
 CURSOR = str.maketrans("▗▄▖▐▌▝▀▘", " " * 8)
 BOARD_WIDTH, BOARD_ROWS = 48, range(2, 19)
 """Where the carpet lies on a screen of 80 by 24: columns, and rows below that of the letters."""
+HINT = 20
+"""The row of the hint on a screen of 80 by 24."""
+HELD = "(esc: "
+"""In the hint while a card is held."""
 CARD = re.compile(r"(?:10|[2-9AJQK])[♠♥♦♣]")
 MARK = "▲"
 

@@ -17,7 +17,9 @@ from typer.testing import CliRunner, Result
 
 from protocol.fairness import named_seed
 from protocol.record import to_json
+from server.bots.house import HOUSE_BOTS
 from server.cli import app
+from server.cli_deals import QUICK_BOTS
 from server.odds import deal_seed
 from server.race.commands import ChooseDeal, GetReady, StopSeat
 from server.rules.catalogue import RULE_SETS, rule_set
@@ -97,6 +99,10 @@ def test_every_command_has_help(command: str) -> None:
 
 
 # ---- winrate
+
+
+def test_the_bots_that_play_unless_told_otherwise_are_those_that_do_not_think_long() -> None:
+    assert QUICK_BOTS.split(",") == [bot.name for bot in HOUSE_BOTS.values() if not bot.thinks]
 
 
 @pytest.mark.e2e

@@ -18,7 +18,7 @@ from protocol.server_messages import Left, Lobby, Presence, Progress, Room, Said
 from protocol.views import ChatLine
 from server.net.connection import CLOSING_S, OUTBOX_BYTES, STALL_S, PeerConnection
 from server.net.listener import PING_INTERVAL_S
-from server.rooms.outgoing import Outgoing
+from server.rooms.outgoing import Bundle, Outgoing
 from tests.server.net.wire import Client, House, frame_bytes
 
 SMALL = 4096
@@ -228,6 +228,43 @@ async def test_a_message_to_many_is_encoded_and_framed_once_for_each_encoding(
         messages = [await client.hear_of(Said) for client in (a, b, c, d)]
         assert messages == [outgoing.message] * 4
         assert sorted(encoded) == [JSON, MSGPACK]
+
+
+async def test_a_bundle_to_many_is_joined_once_for_each_encoding_and_sent_in_one_go(
+    autojump_clock: MockClock, house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sent: list[tuple[PeerConnection, bytes]] = []
+    put = PeerConnection._put
+
+    def noted(connection: PeerConnection, frame: bytes) -> None:
+        sent.append((connection, frame))
+        put(connection, frame)
+
+    async with house.guest("A") as a, house.guest("B", JSON) as b, house.guest("C") as c, house.guest("D", JSON) as d:
+        monkeypatch.setattr(PeerConnection, "_put", noted)
+        bundle = Bundle(said(version) for version in range(1, 6))
+        for connection in house.connections:
+            connection.post_all(bundle)
+        for client in (a, b, c, d):
+            assert [await client.hear_of(Said) for _ in range(5)] == [outgoing.message for outgoing in bundle.messages]
+        assert [connection for connection, _ in sent] == house.connections
+        assert len({id(frames) for _, frames in sent}) == 2
+
+
+async def test_a_bundle_comes_whole_or_not_at_all(autojump_clock: MockClock, house: House) -> None:
+    async with house.guest("Ann", buffer=SMALL, max_queue=1) as ann:
+        (end,) = house.connections
+        for number in range(500):
+            end.post_all(Bundle([said(2 * number + 1), said(2 * number + 2)]))
+        assert waiting(end) <= OUTBOX_BYTES + 1000
+        await trio.sleep(STALL_S / 2)
+        versions = [(await ann.hear_of(Said)).version]
+        with trio.move_on_after(1):
+            while True:
+                versions.append((await ann.hear_of(Said)).version)
+        assert versions == list(range(1, len(versions) + 1))
+        assert len(versions) % 2 == 0
+        assert len(versions) < 1000
 
 
 async def test_what_is_posted_while_the_last_waiting_frame_is_sent_is_not_left_lying(autojump_clock: MockClock, house: House) -> None:

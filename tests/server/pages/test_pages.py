@@ -288,13 +288,16 @@ async def test_few_read_at_once_some_wait_and_the_others_are_told_to_ask_again()
     reading = 0
     most = 0
     lock = threading.Lock()
+    as_many_as_may = threading.Event()
 
     def read(store: Store) -> str:
         nonlocal reading, most
         with lock:
             reading += 1
             most = max(most, reading)
-        release.wait(10)
+            if reading == READING:
+                as_many_as_may.set()
+        release.wait(60)
         with lock:
             reading -= 1
         return "read"
@@ -307,7 +310,8 @@ async def test_few_read_at_once_some_wait_and_the_others_are_told_to_ask_again()
     async with trio.open_nursery() as nursery:
         for _ in range(READING + WAITING):
             nursery.start_soon(ask)
-        await trio.testing.wait_all_tasks_blocked(0.01)
+        # By then all of them have asked; their threads may begin late.
+        assert await trio.to_thread.run_sync(as_many_as_may.wait, 60)
         with pytest.raises(NoPage, match="ask again in a moment") as refused:
             await readers.ask(read)
         assert (refused.value.status, refused.value.retry_after_s) == (503, 1)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, insert, select
 
 from server.store import schema
@@ -162,6 +163,12 @@ def test_looking_at_an_old_database_does_not_upgrade_it(database: DatabaseStore,
         assert schema.check(connection) == "0004"
         with pytest.raises(StoreTooOld, match="has schema 0004, this program works with 0005: run carpet-server db upgrade"):
             schema.check(connection, later)
+
+
+def test_the_names_of_the_files_are_the_versions_that_alembic_goes_by(later: Path) -> None:
+    script = ScriptDirectory(str(later))
+    assert schema.versions(later) == [step.revision for step in reversed([*script.walk_revisions()])]
+    assert schema.newest(later) == script.get_current_head()
 
 
 def test_the_migrations_are_shipped_with_the_package() -> None:
