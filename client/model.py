@@ -20,7 +20,7 @@ from client.link import Back, Connected, Connecting, LinkEvent, Lost, RoundTrip
 from client.resume import NO_RACE, NO_SEAT
 from client.tournaments import TournamentsModel, tournaments_after
 from protocol.errors import Fault
-from protocol.record import Record
+from protocol.record import Record, SeatRecord
 from protocol.server_messages import (
     Board,
     Called,
@@ -28,6 +28,7 @@ from protocol.server_messages import (
     CurrentView,
     Dealt,
     Decided,
+    Ended,
     Error,
     Hidden,
     Left,
@@ -60,7 +61,19 @@ from protocol.server_messages import (
     YouAre,
 )
 from protocol.text import clean_chat, clean_name
-from protocol.views import ChatLine, Phase, RaceOptions, RulesInfo, SeatInfo, SeatRating, SeatState, SeriesInfo, View, WatcherLine
+from protocol.views import (
+    ChatLine,
+    Phase,
+    RaceOptions,
+    RulesInfo,
+    SeatInfo,
+    SeatRating,
+    SeatState,
+    SeriesInfo,
+    SharedDeal,
+    View,
+    WatcherLine,
+)
 
 CHAT_KEPT = 50
 
@@ -120,7 +133,8 @@ class RoomModel:
     """The room this client is in. Times are local: started_at_ms may lie ahead (countdown); away_until_ms is (seat, local time) pairs.
 
     ratings: what the race that is over did to them, by seat; empty for one that does not count, and until it is known.
-    series: of which the race is one, None for a single race.
+    series: of which the race is one, None for a single race. shared: the deal, where other races are dealt the same. ended: the seats of
+    the race that is over, as its record has them; of one on a shared deal they are known while the record is closed still.
     """
 
     version: int
@@ -137,12 +151,16 @@ class RoomModel:
     chat: tuple[ChatLine | WatcherLine, ...]
     ratings: tuple[SeatRating, ...] = ()
     series: SeriesInfo | None = None
+    shared: SharedDeal | None = None
+    ended: tuple[SeatRecord, ...] = ()
     away_until_ms: tuple[tuple[int, int], ...] = ()
     watchers: int = 0
 
     @property
     def is_withheld(self) -> bool:
-        """Whether nobody who watches is shown its boards: it is the first race of a swap."""
+        """Whether nobody who watches is shown its boards: others have yet to play its deal, or it is the first race of a swap."""
+        if self.shared is not None:
+            return self.record is None
         return self.options.swaps and self.series is not None and self.series.raced == 0
 
     @property
@@ -400,6 +418,8 @@ def _snapshot(room: Room, now_ms: int) -> RoomModel:
         chat=room.chat[-CHAT_KEPT:],
         ratings=room.ratings,
         series=room.series,
+        shared=room.shared,
+        ended=room.record.seats if room.record is not None else room.ended,
     )
 
 
@@ -454,7 +474,7 @@ def _still_last(model: Model, room: RoomModel, event: RoomEvent) -> RoomModel | 
             return replace(last, series=series)
         case Scored(record=record) if record is not None and room.phase == "waiting":
             # The first race of a swap that will have no second one.
-            return replace(room, phase="over", record=record)
+            return replace(room, phase="over", record=record, ended=record.seats)
         case Ratings(seats=ratings) if last is not None and room.phase == "waiting":
             return replace(last, ratings=ratings)
         case _:
@@ -507,11 +527,10 @@ def _apply(room: RoomModel, event: RoomEvent, now_ms: int) -> RoomModel:
                 elapsed_ms=event.elapsed_ms,
             )
             return replace(room, seats=seats, started_at_ms=_earliest(room.started_at_ms, now_ms - event.elapsed_ms))
-        case Result():
-            seats = room.seats
-            for seat, ended in enumerate(event.record.seats):
-                seats = _with_seat(seats, seat, state=ended.state, home=ended.home, ply=ended.plies)
-            return replace(room, phase="over", record=event.record, seats=seats)
+        case Result(record=record):
+            return replace(_over(room, record.seats), record=record)
+        case Ended(seats=ended):
+            return _over(room, ended)
         case Scored():
             return replace(room, series=event.series)
         case Ratings(seats=ratings):
@@ -524,6 +543,13 @@ def _apply(room: RoomModel, event: RoomEvent, now_ms: int) -> RoomModel:
             return room
         case _:
             assert_never(event)
+
+
+def _over(room: RoomModel, ended: tuple[SeatRecord, ...]) -> RoomModel:
+    seats = room.seats
+    for number, seat in enumerate(ended):
+        seats = _with_seat(seats, number, state=seat.state, home=seat.home, ply=seat.plies)
+    return replace(room, phase="over", seats=seats, ended=ended)
 
 
 def _moved(room: RoomModel, event: PlayerView, now_ms: int) -> RoomModel:

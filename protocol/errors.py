@@ -44,11 +44,13 @@ class ErrorCode(StrEnum):
     NO_SUCH_ROOM = "room/no-such-code"
     ROOM_FULL = "room/full"
     ROOM_CLOSED = "room/closed"
+    NOT_INVITED = "room/not-invited"
     NOT_IN_ROOM = "room/not-in-one"
     ALREADY_IN_ROOM = "room/already-in-one"
     EMPTY_CHAT = "room/empty-chat"
     UNKNOWN_PHRASE = "room/unknown-phrase"
     PHRASES_ONLY = "room/phrases-only"
+    ONCE_ONLY = "race/once-only"
     NOT_WAITING = "race/not-waiting"
     NOT_STARTED = "race/not-started"
     RACE_OVER = "race/over"
@@ -61,6 +63,7 @@ class ErrorCode(StrEnum):
     BAD_MOVE = "race/bad-move"
     ILLEGAL_MOVE = "race/illegal-move"
     OWN_RACE = "watch/own-race"
+    NOT_SHOWN = "watch/not-shown"
     WATCHED_TOO_OFTEN = "watch/too-often"
     TALKED_TOO_MUCH = "watch/too-much-talk"
     NO_SUCH_TOURNAMENT = "tournament/no-such-id"
@@ -105,11 +108,13 @@ ERRORS: dict[ErrorCode, ErrorKind] = {
     ErrorCode.NO_SUCH_ROOM: ErrorKind(Fault.STATE, "No race has that code; ask for it again, or open one."),
     ErrorCode.ROOM_FULL: ErrorKind(Fault.STATE, "Every seat of that race is taken."),
     ErrorCode.ROOM_CLOSED: ErrorKind(Fault.STATE, "That race is closed."),
+    ErrorCode.NOT_INVITED: ErrorKind(Fault.STATE, "The seats of that race are for others."),
     ErrorCode.NOT_IN_ROOM: ErrorKind(Fault.STATE, "Open or join a race first."),
     ErrorCode.ALREADY_IN_ROOM: ErrorKind(Fault.STATE, "You hold a seat in another race; leave it first."),
     ErrorCode.EMPTY_CHAT: ErrorKind(Fault.CLIENT, "Nothing printable is left of that line."),
     ErrorCode.UNKNOWN_PHRASE: ErrorKind(Fault.CLIENT, "The server does not know that phrase."),
     ErrorCode.PHRASES_ONLY: ErrorKind(Fault.STATE, "While the race is run its players talk in phrases alone."),
+    ErrorCode.ONCE_ONLY: ErrorKind(Fault.STATE, "That is raced once."),
     ErrorCode.NOT_WAITING: ErrorKind(Fault.STATE, "Seats and readiness can only change before the start."),
     ErrorCode.NOT_STARTED: ErrorKind(Fault.STATE, "The race has not started yet."),
     ErrorCode.RACE_OVER: ErrorKind(Fault.STATE, "That race is over."),
@@ -122,6 +127,7 @@ ERRORS: dict[ErrorCode, ErrorKind] = {
     ErrorCode.BAD_MOVE: ErrorKind(Fault.CLIENT, "That is not a move text."),
     ErrorCode.ILLEGAL_MOVE: ErrorKind(Fault.CLIENT, "That move is not legal in this position."),
     ErrorCode.OWN_RACE: ErrorKind(Fault.STATE, "You have a part in that race, so its boards are not for you to see."),
+    ErrorCode.NOT_SHOWN: ErrorKind(Fault.STATE, "That race is shown to nobody while others may yet play its deal."),
     ErrorCode.WATCHED_TOO_OFTEN: ErrorKind(Fault.STATE, "You ask for another race too often; wait a few seconds."),
     ErrorCode.TALKED_TOO_MUCH: ErrorKind(Fault.STATE, "Too much is being said there; say it again in a few seconds."),
     ErrorCode.NO_SUCH_TOURNAMENT: ErrorKind(Fault.STATE, "There is no tournament of that id; ask for the list."),

@@ -45,6 +45,14 @@ def swap_number(seat: int, race: int) -> int:
     return (seat + race - 1) % 2
 
 
+def daily_nonce(date: str, rules: str) -> bytes:
+    """What stands for the players' nonces in a day's deal under one rule set: the first 16 bytes of SHA-256("carpet daily DATE RULES").
+
+    date: as 2026-11-21. So one secret, committed to in advance, gives every rule set a shuffle of its own that day.
+    """
+    return sha256(f"carpet daily {date} {rules}".encode()).digest()[:NONCE_BYTES]
+
+
 def named_seed(text: str) -> bytes:
     """The seed of the deal with this name: SHA-256("carpet deal " ‖ text in UTF-8). Anyone can look it up: never rated.
 

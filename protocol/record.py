@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from protocol.fairness import HOUSE_NONCE, commitment, derive_seed, named_seed, swap_number
-from protocol.views import MAX_SERIES_RACES, Hex16, Hex32, SeatNumber, SeatState, SeriesFormat
+from protocol.views import MAX_SERIES_RACES, Hex16, Hex32, SeatNumber, SeatState, SeriesFormat, SharedDeal
 
 FORMAT = 1
 """Version of the record's shape; a reader refuses a newer one."""
@@ -24,12 +24,13 @@ that there is more.
 """
 
 
-class DealRecord(Struct, frozen=True, kw_only=True):
+class DealRecord(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Where the shuffle came from.
 
     For a random deal: `commitment` = SHA-256(`secret`), one nonce a seat in seat order, `seed` = SHA-256(secret, nonces, k).
     winnable: only a deal that can be won was wanted, and k is the first number that gives one; otherwise k is 0.
     For a named deal: `name`, and `seed` = SHA-256("carpet deal " + name); the secret took no part in it.
+    For one that several races share: `shared`, whose nonces stand in the derivation where the seats' own would, and k its number less 1.
     """
 
     name: str | None
@@ -39,6 +40,7 @@ class DealRecord(Struct, frozen=True, kw_only=True):
     winnable: bool
     k: Annotated[int, Meta(ge=0, lt=2**32)]
     seed: Hex32
+    shared: SharedDeal | None = None
 
 
 class SeatRecord(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -192,15 +194,25 @@ def check_deal(deal: DealRecord) -> None:
     secret = bytes.fromhex(deal.secret)
     if commitment(secret).hex() != deal.commitment:
         raise BadRecord("the secret is not the one the server committed to: SHA-256(secret) differs from commitment")
-    if deal.k != 0 and not deal.winnable:
+    if deal.shared is not None:
+        _check_shared(deal, deal.shared)
+    elif deal.k != 0 and not deal.winnable:
         raise BadRecord("k is 0 unless only winnable deals were wanted: otherwise the host could choose among deals")
     if deal.name is not None:
         expected = named_seed(deal.name)
         if deal.winnable:
             raise BadRecord("a named deal is not chosen for being winnable")
     else:
-        expected = derive_seed(secret, [bytes.fromhex(nonce) for nonce in deal.nonces], deal.k)
+        nonces = deal.shared.nonces if deal.shared is not None else deal.nonces
+        expected = derive_seed(secret, [bytes.fromhex(nonce) for nonce in nonces], deal.k)
     if expected.hex() != deal.seed:
         raise BadRecord(
             "the seed does not follow from secret, nonces and k" if deal.name is None else "the seed is not the one of that name"
         )
+
+
+def _check_shared(deal: DealRecord, shared: SharedDeal) -> None:
+    if deal.name is not None or deal.winnable:
+        raise BadRecord("a deal that several races share has no name, and is what it is, winnable or not")
+    if deal.k != shared.number - 1:
+        raise BadRecord(f"k is {deal.k}, but this is number {shared.number} of the shuffles that are shared")

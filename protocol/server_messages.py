@@ -11,7 +11,7 @@ from typing import TypeAlias
 from msgspec import Struct
 
 from protocol.errors import Fault
-from protocol.record import Record
+from protocol.record import Record, SeatRecord
 from protocol.tournaments import (
     LoggedDecision,
     StandingsRow,
@@ -35,6 +35,7 @@ from protocol.views import (
     SeatRating,
     SeatState,
     SeriesInfo,
+    SharedDeal,
     View,
     WatcherLine,
 )
@@ -226,7 +227,8 @@ class Room(Struct, frozen=True, kw_only=True, tag_field="type", tag="room"):
     starts_in_ms: from now to the start (countdown only, else null). elapsed_ms: since the start (0 before it).
     view: this seat's own view once it was dealt. record: of the race that is over. chat: the last lines, oldest first.
     ratings: what the race that is over did to them, one for each seat; empty for one that does not count, or not yet.
-    series: of which the race is one; null for a single race.
+    series: of which the race is one; null for a single race. shared: the deal, where other races are dealt the same. ended: the seats of
+    such a race that is over, as its record has them; the record itself is null while it is closed.
     """
 
     version: int
@@ -244,6 +246,8 @@ class Room(Struct, frozen=True, kw_only=True, tag_field="type", tag="room"):
     chat: tuple[ChatLine, ...]
     ratings: tuple[SeatRating, ...] = ()
     series: SeriesInfo | None = None
+    shared: SharedDeal | None = None
+    ended: tuple[SeatRecord, ...] = ()
 
 
 class Seated(Struct, frozen=True, kw_only=True, tag_field="type", tag="seated"):
@@ -332,6 +336,16 @@ class Result(Struct, frozen=True, kw_only=True, tag_field="type", tag="result"):
     record: Record
 
 
+class Ended(Struct, frozen=True, kw_only=True, tag_field="type", tag="ended"):
+    """The race is over, and its record is closed until nobody has to play its shuffle any more. seats: as the record has them.
+
+    `result` follows then, to whoever is still there.
+    """
+
+    version: int
+    seats: tuple[SeatRecord, ...]
+
+
 class Scored(Struct, frozen=True, kw_only=True, tag_field="type", tag="scored"):
     """A race of a series was scored, or the series was given up. Unless the series is over, `room` follows with its next race.
 
@@ -382,6 +396,7 @@ RoomEvent: TypeAlias = (
     | PlayerView
     | Progress
     | Result
+    | Ended
     | Scored
     | Ratings
     | RematchAsked

@@ -83,6 +83,23 @@ class SeriesOptions(Struct, frozen=True, kw_only=True):
     grace_s: Annotated[int, Meta(ge=5, le=3600)] = 300
 
 
+SharedKind = Literal["round", "daily", "challenge"]
+"""round: of a tournament, for all its tables. daily: of a day. challenge: of somebody who had others run it after him."""
+
+
+class SharedDeal(Struct, frozen=True, kw_only=True):
+    """A shuffle that several races are dealt, at once or one after another. Its secret is drawn and committed to before any of them.
+
+    id: which one of its kind. nonces: take the place of the players' own in the derivation of the seed, and are settled before the first
+    race. number: k + 1 of the seed; above 1 where a table of a round races again.
+    """
+
+    kind: SharedKind
+    id: Annotated[str, Meta(min_length=1, max_length=64)]
+    nonces: tuple[Hex16, ...]
+    number: Annotated[int, Meta(ge=1, lt=2**16)] = 1
+
+
 class RaceOptions(Struct, frozen=True, kw_only=True):
     """What the opener of a race chooses.
 

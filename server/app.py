@@ -93,7 +93,7 @@ async def running(settings: Settings) -> AsyncIterator[str]:
             )
             await _go_on(rooms, store, journal, clock)
             readers = Readers(store, journal)
-            site = Site([*race_routes(readers), ladder_route(readers), lobby_route(lobby), *web_routes()])
+            site = Site([*race_routes(readers, clock), ladder_route(readers), lobby_route(lobby), *web_routes()])
             async with listening(
                 dispatch,
                 host=settings.host,

@@ -30,26 +30,30 @@ SENTENCES_AT = 15
 """Columns of what was checked, before the sentences about it."""
 
 
+CLOSED = "Others have yet to play this deal. Its cards and the record of your race can be seen when nobody has to play it any more."
+
+
 def result_screen(scene: Scene, size: tuple[int, int]) -> urwid.Widget:
     """The whole result screen as a box widget."""
     width, height = size
     room = scene.model.finished
     assert room is not None
     feet = (remarks(scene, width, 2), foot(Place.RESULT, scene.hands, scene.theme, width))
-    record = room.record
-    if record is None:
-        return Screen(head(scene, width), urwid.Filler(urwid.Text("The race is over.", align=urwid.CENTER)), *feet)
     rules = scene.model.rules
     total = deck_size(rules, room.options)
     inner = min(width - 4, 100)
     margin = (width - inner) // 2
     # In the place of a free row, which one's own sentence stands apart by itself.
     standing: list[Line] = [[("strong", text)] for text in wrap_text(clean_chat(scene.desk.standing), inner)]
-    above: list[Line] = [[], headline(room, record), *(standing or [[]])]
-    above += places_table(scene, room, record, inner, total)
+    above: list[Line] = [[], headline(room), *(standing or [[]])]
+    above += places_table(scene, room, inner, total)
     above += score_lines(room, inner)
-    above += _ratings(scene, room, record, inner)
+    above += _ratings(scene, room, inner)
     above.append([])
+    record = room.record
+    if record is None:
+        closed = [lines_widget(above), lines_widget([[("faint", text)] for text in wrap_text(CLOSED, inner)])]
+        return Screen(head(scene, width), upper(urwid.Padding(stacked(*closed), left=margin, width=inner)), *feet)
     verdict_lines, rematch_line = _deal_lines(scene, room, record, inner, total), _rematch_line(scene, room)
     room_left = height - 1 - 3 - len(above) - len(verdict_lines) - 2
     if scene.desk.review is not None:
@@ -68,9 +72,9 @@ def result_screen(scene: Scene, size: tuple[int, int]) -> urwid.Widget:
     return Screen(head(scene, width), upper(urwid.Padding(stacked(*parts), left=margin, width=inner)), *feet)
 
 
-def headline(room: RoomModel, record: Record) -> Line:
+def headline(room: RoomModel) -> Line:
     """Who won, as it is said to who looks at it."""
-    seats = record.seats
+    seats = room.ended
     best = [number for number, seat in enumerate(seats) if seat.place == 1]
     own = room.seat
     if len(seats) == 1 and own is not None:
@@ -83,9 +87,9 @@ def headline(room: RoomModel, record: Record) -> Line:
     return [("title", f"{name} won.")]
 
 
-def places_table(scene: Scene, room: RoomModel, record: Record, width: int, total: int) -> list[Line]:
+def places_table(scene: Scene, room: RoomModel, width: int, total: int) -> list[Line]:
     """Everybody's place, count and time, best first. total: cards to bring home."""
-    ordered = sorted(enumerate(record.seats), key=lambda pair: (pair[1].place, pair[0]))
+    ordered = sorted(enumerate(room.ended), key=lambda pair: (pair[1].place, pair[0]))
     indent = "    " if scene.theme.is_ascii else "  "
     cell = 2 * len(str(total)) + 1
     lines: list[Line] = [[("faint", fit(f"{indent}  player{'home':>{cell + 21}}     time      moves", width))]]
@@ -99,7 +103,7 @@ def places_table(scene: Scene, room: RoomModel, record: Record, width: int, tota
                 (f"curve {number % 8}", f"{sign}"),
                 ("title" if seat.place == 1 else "felt", f"{seat.place} "),
                 ("own" if own else "felt", text),
-                ("faint", _end(record, seat)),
+                ("faint", _end(room.ended, seat)),
             ]
         )
     return lines
@@ -112,19 +116,19 @@ def score_lines(room: RoomModel, width: int) -> list[Line]:
     return [[("title", text)] for text in wrap_text(series_sentence(room.series), width)]
 
 
-def _ratings(scene: Scene, room: RoomModel, record: Record, width: int) -> list[Line]:
+def _ratings(scene: Scene, room: RoomModel, width: int) -> list[Line]:
     """What the race did to everybody's rating, the best seat first."""
     if not room.ratings:
         return []
     arrow = "->" if scene.theme.is_ascii else "→"
-    seats = sorted(zip(record.seats, room.ratings, strict=False), key=lambda pair: pair[0].place)
+    seats = sorted(zip(room.ended, room.ratings, strict=False), key=lambda pair: pair[0].place)
     told = [f"{clean_name(seat.name)} {it.before} {arrow} {it.after} ({it.after - it.before:+})" for seat, it in seats]
     return [[("strong", text)] for text in wrap_text(f"Ratings: {', '.join(told)}", width)]
 
 
-def _end(record: Record, seat: SeatRecord) -> str:
+def _end(seats: tuple[SeatRecord, ...], seat: SeatRecord) -> str:
     """How the seat ended. The win of another stops those who are still racing, and that is not said like a choice of theirs."""
-    if seat.state == "stopped" and any(other.state == "won" and other.ended_at_ms <= seat.ended_at_ms for other in record.seats):
+    if seat.state == "stopped" and any(other.state == "won" and other.ended_at_ms <= seat.ended_at_ms for other in seats):
         return "still racing"
     return STATE_SENTENCES[seat.state]
 

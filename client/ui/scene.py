@@ -75,8 +75,8 @@ def clock_line(scene: Scene) -> Line:
     room = scene.model.finished or shown_room(scene)
     if room is None or room.started_at_ms is None:
         return []
-    if room.phase == "over" and room.record is not None:
-        return [("head strong", clock_text(room.record.ended_at_ms))]
+    if room.phase == "over" and room.ended:
+        return [("head strong", clock_text(max(seat.ended_at_ms for seat in room.ended)))]
     elapsed = race_clock_ms(room.started_at_ms, scene.now_ms)
     if elapsed < 0:
         return [("head strong", f"start in {clock_text(99 - elapsed)}")]

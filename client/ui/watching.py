@@ -78,7 +78,7 @@ def _told(scene: Scene, watch: WatchModel, width: int) -> Line:
     boards = "no boards in this race " if room.is_withheld else "boards at once " if late == 0 else f"boards {late} s late "
     if room.phase == "over":
         boards = "boards as they ended "
-        left = f" {headline(room, room.record)[0][1]}" if room.record is not None else left
+        left = f" {headline(room)[0][1]}" if room.ended else left
     return spread([("title" if room.phase == "over" else "hint", left)], [("faint", boards)], width, "felt")
 
 
@@ -181,7 +181,7 @@ def _result(scene: Scene, room: RoomModel, width: int, height: int) -> urwid.Wid
     assert record is not None
     inner = min(width - 4, 100)
     total = deck_size(scene.model.rules, room.options)
-    table = [[], *places_table(scene, room, record, inner, total), *score_lines(room, inner), []]
+    table = [[], *places_table(scene, room, inner, total), *score_lines(room, inner), []]
     drawn = plot(list(enumerate(curves(record))), inner, max(min(height - len(table), 22), LOWEST), scene.theme, cards=scale(record, total))
     parts = stacked(lines_widget(table), urwid.AttrMap(lines_widget(drawn, "panel"), "panel"))
     return top(urwid.Padding(parts, left=(width - inner) // 2, width=inner))

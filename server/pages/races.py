@@ -16,6 +16,7 @@ from protocol.text import clean_chat, clean_name
 from server.net.http import Asked, NoPage, Page, Route
 from server.pages.limit import asked_limit
 from server.pages.readers import Readers
+from server.rooms.clock import Clock
 from server.store.errors import StoreCorrupt
 from server.store.port import Mark, PlayedRace, Store
 
@@ -25,24 +26,24 @@ _FOREVER: Final = "public, max-age=31536000, immutable"
 """A record never changes, and no two races have the same id."""
 
 
-def race_routes(readers: Readers) -> tuple[Route, ...]:
+def race_routes(readers: Readers, clock: Clock) -> tuple[Route, ...]:
     async def show_record(asked: Asked) -> Page:
         race = asked.values["id"]
         if not is_race_id(race):
             raise _no_such_race()
-        return Page(await readers.ask(partial(_record, race=race)), cache=_FOREVER)
+        return Page(await readers.ask(partial(_record, race=race, now_ms=clock.now_ms())), cache=_FOREVER)
 
     async def show_history(asked: Asked) -> Page:
         name = asked.values["name"]
         if clean_name(name) != name:
             raise _no_such_player()
         limit, before = asked_limit(asked, usual=USUAL_RACES, most=PAGE_RACES), _before(asked.query)
-        return Page(await readers.ask(partial(_history, name=name, limit=limit, before=before)))
+        return Page(await readers.ask(partial(_history, name=name, limit=limit, before=before, now_ms=clock.now_ms())))
 
     return Route("/races/{id}.json", show_record), Route("/players/{name}/races.json", show_history)
 
 
-def _record(store: Store, *, race: str) -> bytes:
+def _record(store: Store, *, race: str, now_ms: int) -> bytes:
     # The state first: a race that ends meanwhile is then called running, never one that has no record.
     status = store.race_status(race)
     if status is None:
@@ -51,13 +52,15 @@ def _record(store: Store, *, race: str) -> bytes:
         raise NoPage(HTTPStatus.CONFLICT, "That race is still running; its record is there when it is over.", retry_after_s=10)
     if status.phase == "aborted":
         raise NoPage(HTTPStatus.GONE, f"That race was aborted and has no record: {_reason(status.reason)}.")
+    if status.sealed_until_ms > now_ms:
+        raise NoPage(HTTPStatus.FORBIDDEN, "Others have yet to play the deal of that race; its record is there when they have.")
     record = store.record(race)
     if record is None:
         raise StoreCorrupt(f"race {race} is over and has no record")
     return to_json(record).encode() + b"\n"
 
 
-def _history(store: Store, *, name: str, limit: int, before: Mark | None) -> bytes:
+def _history(store: Store, *, name: str, limit: int, before: Mark | None, now_ms: int) -> bytes:
     player = store.player_by_name(name)
     if player is None:
         raise _no_such_player()
@@ -65,7 +68,9 @@ def _history(store: Store, *, name: str, limit: int, before: Mark | None) -> byt
     races = store.history(player.id, limit=limit + 1, before=before)
     shown = races[:limit]
     following = _mark_text(shown[-1].mark) if len(races) > limit else None
-    history = History(player=player.id, name=player.name, races=tuple(_line(race) for race in shown), next=following)
+    # What came of a run on a deal that others have yet to play is not told before they have.
+    told = tuple(_line(race) for race in shown if race.sealed_until_ms <= now_ms)
+    history = History(player=player.id, name=player.name, races=told, next=following)
     return msgspec.json.encode(history) + b"\n"
 
 

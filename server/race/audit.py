@@ -6,6 +6,7 @@ is the first number that gives a winnable deal takes a solver (`server.solver.wi
 
 from __future__ import annotations
 
+from protocol.fairness import daily_nonce
 from protocol.record import BadRecord, MoveRecord, Record, SeatRecord, check_deal, check_nonces, digest, seed_of
 from protocol.views import unfit_for_rating
 from server.race.report import Played, SeatReport, seat_records
@@ -31,6 +32,7 @@ def audit(record: Record) -> None:
         raise BadRecord(f"winnable deals are not offered under {record.rules}")
     _check_rated(record)
     _check_series(record)
+    _check_shared(record)
     _check_arrivals(record)
     firsts = tuple(rules.deal(seed_of(record, number)) for number in range(len(record.seats)))
     seats = tuple(_replay(record, number, seat, firsts[number]) for number, seat in enumerate(record.seats))
@@ -69,6 +71,16 @@ def _check_series(record: Record) -> None:
         raise BadRecord("a swap is two races of two seats")
     if record.swaps and (record.deal.name is not None or record.deal.winnable):
         raise BadRecord("a swap is played on seeds number 0 and 1, whatever their deals are")
+
+
+def _check_shared(record: Record) -> None:
+    shared = record.deal.shared
+    if shared is None:
+        return
+    if record.swaps:
+        raise BadRecord("a swap is played on two shuffles of its own")
+    if shared.kind == "daily" and shared.nonces != (daily_nonce(shared.id, record.rules).hex(),):
+        raise BadRecord(f"the nonce is not that of {shared.id} under {record.rules}")
 
 
 def _check_arrivals(record: Record) -> None:

@@ -19,7 +19,8 @@ The close  `closes_at` is the moment after which nothing counts. It starts as th
            what it brings home is compared with what the other seat brings home of that shuffle in the other race.
 Series     Who is away while a race waits frees his seat after the grace; in a series under way, after the series' longer one. What
            would tell of a shuffle that another seat has yet to play is `withheld`: the first race of a swap has its record when it is
-           over, like any race, but nobody is to be told of it before the second is over.
+           over, like any race, but nobody is to be told of it before the second is over. So is a race on a shuffle that other races
+           share, until `reveal`: of that one everybody is told how it ended, and nobody by which cards.
 Settling   What was taken but counts after the close is struck out again, so the result depends on when moves count alone, not on the
            order in which they arrived. Seats still racing are out-of-time at the limit, stopped otherwise.
 
@@ -36,7 +37,7 @@ from typing import assert_never
 from protocol.errors import ErrorCode, Refusal
 from protocol.fairness import commitment
 from protocol.record import Record
-from protocol.views import Phase, RaceOptions, SeatState
+from protocol.views import Phase, RaceOptions, SeatState, SharedDeal
 from server.race.commands import (
     ChooseDeal,
     Command,
@@ -135,9 +136,11 @@ class Race:
         secret: bytes,
         software: str,
         place: SeriesPlace | None = None,
+        shared: SharedDeal | None = None,
     ) -> None:
         """Raises UnknownRules for a rule set that is not in the catalogue. secret: 32 random bytes, nobody else's to know yet; the second
-        race of a swap has that of the first. place: in its series; None for the first race of one.
+        race of a swap has that of the first. place: in its series; None for the first race of one. shared: the deal, where other races are
+        dealt the same; then the secret is theirs too.
         """
         self.id = race_id
         self.room = room
@@ -150,9 +153,11 @@ class Race:
         self.starts_at: int | None = None
         self.record: Record | None = None
         self.place = place or SeriesPlace(id=race_id)
+        self.shared = shared
+        self._closed = shared is not None
         self._secret = secret
         self._software = software
-        self._k = 0
+        self._k = shared.number - 1 if shared is not None else 0
         self._seeds: tuple[bytes, ...] = ()
         self._firsts: tuple[Position, ...] = ()
         self._closes_at = options.time_limit_s * 1000
@@ -170,8 +175,12 @@ class Race:
 
     @property
     def withheld(self) -> bool:
-        """Whether it is played on shuffles that another seat has yet to play."""
-        return self.options.swaps and self.place.number == 1
+        """Whether it is played on a shuffle that somebody else has yet to play."""
+        return self._closed or (self.options.swaps and self.place.number == 1)
+
+    def reveal(self) -> None:
+        """Nobody has to play the shuffle any more that other races share."""
+        self._closed = False
 
     @property
     def deal_wanted(self) -> DealWanted | None:
@@ -280,7 +289,7 @@ class Race:
         return iter((self._set_start(now),))
 
     def _set_start(self, now: int) -> StartSet:
-        self._seeds = seeds(self.options, self.place, secret=self._secret, nonces=self._nonces, k=self._k)
+        self._seeds = seeds(self.options, self.place, secret=self._secret, nonces=self._dealt_by, k=self._k)
         # Each shuffle is dealt once, however many seats play it.
         positions = {seed: self.rules.deal(seed) for seed in dict.fromkeys(self._seeds)}
         self._firsts = tuple(positions[seed] for seed in self._seeds)
@@ -466,6 +475,7 @@ class Race:
             nonces=self._nonces,
             k=self._k,
             series=self.place.entry(self.options),
+            shared=self.shared,
             firsts=self._firsts,
             seats=tuple(seat.report for seat in self.seats),
         )
@@ -484,8 +494,13 @@ class Race:
         return SeatEnded(seat.number, seat.state, seat.ply, seat.ended_at, position)
 
     @property
+    def _dealt_by(self) -> tuple[bytes, ...]:
+        """The nonces that the seed is derived from."""
+        return tuple(bytes.fromhex(nonce) for nonce in self.shared.nonces) if self.shared is not None else self._nonces
+
+    @property
     def _nonces(self) -> tuple[bytes, ...]:
-        """By which the race is dealt; all of them once everybody is ready."""
+        """Of the seats; all of them once everybody is ready."""
         return self.place.nonces or tuple(seat.nonce for seat in self.seats if seat.nonce is not None)
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from protocol.fairness import commitment, derive_seed, named_seed
 from protocol.record import FORMAT, DealRecord, MoveRecord, Record, SeatRecord, SeriesRecord, sealed
-from protocol.views import RaceOptions, SeatState
+from protocol.views import RaceOptions, SeatState, SharedDeal
 from server.race.placing import Standing, places
 from server.rules.position import Position
 
@@ -75,11 +75,15 @@ def build_record(
     nonces: tuple[bytes, ...],
     k: int,
     series: SeriesRecord | None,
+    shared: SharedDeal | None,
     firsts: tuple[Position, ...],
     seats: tuple[SeatReport, ...],
 ) -> Record:
-    """The sealed record of a settled race. nonces, firsts: a seat."""
-    seed = named_seed(options.deal) if options.deal is not None else derive_seed(secret, nonces, k)
+    """The sealed record of a settled race. nonces, firsts: a seat. shared: the deal, where other races are dealt the same."""
+    if options.deal is not None:
+        seed = named_seed(options.deal)
+    else:
+        seed = derive_seed(secret, [bytes.fromhex(nonce) for nonce in shared.nonces] if shared is not None else nonces, k)
     moves = [
         MoveRecord(
             seat=number,
@@ -117,6 +121,7 @@ def build_record(
                 winnable=options.winnable,
                 k=k,
                 seed=seed.hex(),
+                shared=shared,
             ),
             seats=seat_records(seats, firsts),
             moves=tuple(moves),

@@ -2,7 +2,7 @@
 
 The rule of the file: a player sees his own position as `see` shows it, once it was dealt to him; of every other seat he sees how far it is.
 Who may not see an event is told its version. Nobody is told the order of the stock, nor secret, nonces and seed before the record is out.
-Of a race that is withheld (`Race.withheld`) nobody is told which foundations another seat has built on, nor ever its record.
+Of a race that is withheld (`Race.withheld`) nobody is told which foundations another seat has built on, nor its record while it is.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from protocol.server_messages import (
     Countdown,
     CurrentView,
     Dealt,
+    Ended,
     Hidden,
     PlayerReady,
     PlayerView,
@@ -97,8 +98,9 @@ def tell(event: RaceEvent, *, version: int, viewer: Viewer, now: int, withheld: 
                 state=event.state,
                 elapsed_ms=event.at_ms,
             )
-        case RaceEnded() if withheld:
-            return Hidden(version=version)
+        case RaceEnded(record=record) if withheld:
+            # In a swap the score tells it.
+            return Hidden(version=version) if record.swaps else Ended(version=version, seats=record.seats)
         case RaceEnded(record=record):
             return Result(version=version, record=record)
         case _:
@@ -153,6 +155,8 @@ def snapshot(
         elapsed_ms=race.elapsed(now),
         view=see(own.position) if own is not None and own.dealt and own.position is not None else None,
         record=race.record if not race.withheld else None,
+        ended=race.record.seats if race.record is not None and race.shared is not None else (),
+        shared=race.shared,
         chat=chat,
         ratings=ratings,
         series=series,

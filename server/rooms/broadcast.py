@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from protocol.record import Record
-from protocol.server_messages import Ratings, RematchAsked, RoomEvent, Said, Scored
+from protocol.server_messages import Ratings, RematchAsked, Result, RoomEvent, Said, Scored
 from protocol.server_messages import Room as RoomMessage
 from protocol.views import ChatLine, SeatRating, SeriesInfo
 from server.race.events import MovePlayed, RaceEnded, RaceEvent, SeatDealt, StartSet
@@ -55,7 +55,14 @@ class SeatsRated:
     seats: tuple[SeatRating, ...]
 
 
-OwnEvent: TypeAlias = AgainAsked | LineSaid | SeriesScored | SeatsRated
+@dataclass(frozen=True, slots=True)
+class RecordRevealed:
+    """A room's own event: the record of the race that is over is not closed any more."""
+
+    record: Record
+
+
+OwnEvent: TypeAlias = AgainAsked | LineSaid | SeriesScored | SeatsRated | RecordRevealed
 
 
 class Broadcast:
@@ -94,6 +101,8 @@ class Broadcast:
             case StartSet():
                 # In a series those of the race before came when this one was open already.
                 self._ratings = ()
+            case RecordRevealed():
+                pass
             case _ if not tells_all_the_same(event):
                 self._publish_apart(event, version, race, now)
                 return
@@ -120,7 +129,7 @@ class Broadcast:
 
     def _tell_audience(self, message: RoomEvent, event: RaceEvent | OwnEvent, race: Race, now: int) -> None:
         if self.audience is not None:
-            in_race = None if isinstance(event, (AgainAsked, LineSaid, SeriesScored, SeatsRated)) else event
+            in_race = None if isinstance(event, OwnEvent) else event
             # Of a race that is withheld watchers see no board, however late: it shows what another seat has yet to play. That it is being
             # run, and is over, they know.
             if race.withheld and not isinstance(event, (StartSet, RaceEnded)):
@@ -203,5 +212,7 @@ def _message(event: RaceEvent | OwnEvent, race: Race, *, version: int, viewer: V
             return Scored(version=version, series=series, record=record)
         case SeatsRated(seats=seats):
             return Ratings(version=version, seats=seats)
+        case RecordRevealed(record=record):
+            return Result(version=version, record=record)
         case _:
             return tell(event, version=version, viewer=viewer, now=now, withheld=race.withheld)

@@ -10,9 +10,9 @@ from server.rooms.member import PlayerName
 from server.rooms.ports import RoomPorts
 
 
-def house_bots(options: RaceOptions) -> dict[int, HouseBot]:
-    """By seat. Raises Refusal for an unknown bot, and when no seat is left for the opener."""
-    if len(options.bots) >= options.seats:
+def house_bots(options: RaceOptions, *, alone: bool = False) -> dict[int, HouseBot]:
+    """By seat. alone: they may have all seats. Raises Refusal for an unknown bot, and when no seat is left for the opener."""
+    if len(options.bots) >= options.seats + alone:
         raise Refusal(ErrorCode.BAD_OPTIONS, f"{len(options.bots)} bots leave no seat of {options.seats}", path="$.options.bots")
     try:
         bots = [house_bot(name) for name in options.bots]

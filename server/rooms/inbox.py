@@ -7,7 +7,7 @@ from contextlib import suppress
 import trio
 
 from protocol.errors import ErrorCode, Refusal
-from server.rooms.requests import Ask, Close, DealFound, Enter, Exit, RoomRequest
+from server.rooms.requests import Ask, CallOff, Close, DealFound, Enter, Exit, Reveal, RoomRequest
 
 INBOX = 256
 """Requests that may wait for the room's task. When it is full, a request is refused with `server/busy` and the player asks again;
@@ -29,7 +29,7 @@ class Inbox:
         except (trio.BrokenResourceError, trio.ClosedResourceError):
             raise Refusal(ErrorCode.ROOM_CLOSED) from None
 
-    async def tell(self, request: Exit | Close | DealFound) -> None:
+    async def tell(self, request: Exit | Close | CallOff | Reveal | DealFound) -> None:
         """Put in what must not be lost, waiting for space. Returns at once when the inbox is closed."""
         with suppress(trio.BrokenResourceError, trio.ClosedResourceError):
             await self._send.send(request)

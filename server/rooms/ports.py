@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 import trio
 
+from protocol.record import Record
 from server.race.machine import DealWanted
+from server.race.occasion import Occasion
 from server.race.rating import Rating, RatingChange
 from server.rooms.clock import Clock
 from server.store.port import Entry
@@ -23,6 +25,14 @@ RatingChanges: TypeAlias = Callable[[str], Awaitable[tuple[RatingChange, ...]]]
 """What the race of this id, which is kept and counts, did to the ratings of its players, by seat. May raise StoreError."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Purpose:
+    """With what a room is opened that is not its opener's wish. secret: the shared deal's, which is known to be kept."""
+
+    occasion: Occasion
+    secret: bytes = field(repr=False)
+
+
 class RoomOwner(Protocol):
     """What a room tells of itself to whoever keeps the list of rooms."""
 
@@ -32,6 +42,9 @@ class RoomOwner(Protocol):
 
     def changed(self, room: Room) -> None:
         """Seats, names or phase are not what they were."""
+
+    def over(self, room: Room, record: Record) -> None:
+        """The race that the room was opened for is over, and its record is kept."""
 
     def owe(self, entries: tuple[Entry, ...]) -> None:
         """The end of a room's race could not be kept, and has to be later."""

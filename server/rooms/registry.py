@@ -12,13 +12,14 @@ from collections.abc import Callable, Iterator
 import trio
 
 from protocol.errors import ErrorCode, Refusal
+from protocol.record import Record
 from protocol.views import RaceOptions
 from server.race.rating import Rating
 from server.rooms.bot_player import THOUGHTS
 from server.rooms.clock import Clock
 from server.rooms.codes import new_code, read_code
 from server.rooms.owed import Owed
-from server.rooms.ports import FindDeal, Journal, RatingChanges, RoomPorts
+from server.rooms.ports import FindDeal, Journal, Purpose, RatingChanges, RoomPorts
 from server.rooms.requests import Close
 from server.rooms.room import Room
 from server.store.port import Entry
@@ -60,6 +61,7 @@ class Rooms:
         self._listeners: list[Callable[[], None]] = []
         self._seat_listeners: list[Callable[[Room, str], None]] = []
         self._rating_listeners: list[Callable[[str, Rating], None]] = []
+        self._over_listeners: list[Callable[[Room, Record], None]] = []
         self._owed = Owed(nursery, journal)
         self._ports = RoomPorts(
             clock=clock,
@@ -80,8 +82,10 @@ class Rooms:
     def __len__(self) -> int:
         return len(self._rooms)
 
-    def open(self, options: RaceOptions) -> Room:
-        """A new room, its task started. Raises Refusal when the server is full or stopping, or the options do not fit."""
+    def open(self, options: RaceOptions, purpose: Purpose | None = None) -> Room:
+        """A new room, its task started. purpose: for what, other than its opener's wish. Raises Refusal when the server is full or
+        stopping, or the options do not fit.
+        """
         if self._stopping:
             raise Refusal(ErrorCode.SERVER_STOPPING)
         if len(self._rooms) >= self._max_rooms:
@@ -89,7 +93,7 @@ class Rooms:
         code = new_code(self._entropy)
         while code in self._rooms:
             code = new_code(self._entropy)
-        return self._start(Room(code=code, options=options, ports=self._ports))
+        return self._start(Room(code=code, options=options, ports=self._ports, purpose=purpose))
 
     def go_on(self, left: RunningRoom) -> None:
         """A room in which a race of an earlier server goes on. Raises ValueError, with a sentence, for one that cannot."""
@@ -131,6 +135,12 @@ class Rooms:
     def on_rated(self, listener: Callable[[str, Rating], None]) -> None:
         """Call `listener` with a player's id and his rating whenever a race has changed it. It must not block or raise."""
         self._rating_listeners.append(listener)
+
+    def on_over(self, listener: Callable[[Room, Record], None]) -> None:
+        """Call `listener` with a room that was opened for an occasion and the record of its race, once that is kept. It must not block or
+        raise.
+        """
+        self._over_listeners.append(listener)
 
     async def stop(self) -> None:
         """Open no more rooms and close those there are; returns when the last one has told its members, and what is owed to the journal
@@ -181,6 +191,10 @@ class Rooms:
         del room
         for listener in self._listeners:
             listener()
+
+    def over(self, room: Room, record: Record) -> None:
+        for listener in self._over_listeners:
+            listener(room, record)
 
     def owe(self, entries: tuple[Entry, ...]) -> None:
         self._owed.add(entries)

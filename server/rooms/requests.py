@@ -59,6 +59,20 @@ class Close:
 
 
 @dataclass(frozen=True, slots=True)
+class CallOff:
+    """The race, opened for an occasion, is not to be run; one that has begun is run to its end."""
+
+    at_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Reveal:
+    """Nobody has to play the room's shared deal any more."""
+
+    at_ms: int
+
+
+@dataclass(frozen=True, slots=True)
 class DealFound:
     """What came of a search. k: None where no deal that can be won was found."""
 
@@ -67,7 +81,7 @@ class DealFound:
     at_ms: int
 
 
-RoomRequest: TypeAlias = Enter | Exit | Ask | Close | DealFound
+RoomRequest: TypeAlias = Enter | Exit | Ask | Close | CallOff | Reveal | DealFound
 
 
 def race_command(message: RaceMessage, *, seat: Seat, race: int) -> Command:

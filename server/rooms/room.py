@@ -29,7 +29,7 @@ from server.race.machine import Race, Seat
 from server.rooms.aborted import seats_left
 from server.rooms.audience import Audience
 from server.rooms.bot_player import BotPlayer
-from server.rooms.broadcast import AgainAsked, Broadcast, LineSaid, OwnEvent, SeatsRated, SeriesScored
+from server.rooms.broadcast import AgainAsked, Broadcast, LineSaid, OwnEvent, RecordRevealed, SeatsRated, SeriesScored
 from server.rooms.chat import words
 from server.rooms.deal_search import DealSearch
 from server.rooms.house_players import house_bots, house_player
@@ -39,9 +39,9 @@ from server.rooms.members import Members
 from server.rooms.options import check_options
 from server.rooms.outgoing import Outgoing, refused
 from server.rooms.patience import Patience
-from server.rooms.ports import RoomPorts
+from server.rooms.ports import Purpose, RoomPorts
 from server.rooms.rating_news import RatingNews
-from server.rooms.requests import Ask, Close, DealFound, Enter, Exit, RoomRequest, check_race, race_command
+from server.rooms.requests import Ask, CallOff, Close, DealFound, Enter, Exit, Reveal, RoomRequest, check_race, race_command
 from server.rooms.series_run import SeriesRun, seated
 from server.rooms.write_ahead import WriteAhead
 from server.store.errors import StoreError
@@ -56,6 +56,7 @@ IDLE_S = 120
 _ABORTED_BECAUSE = {
     "closed": "its room was closed",
     "idle": "nobody was there any more",
+    "called-off": "it was called off",
     "failed": "the server could not go on with it",
 }
 """What histories say of a race without a result, by the reason that who was there was told."""
@@ -64,16 +65,22 @@ _ABORTED_BECAUSE = {
 class Room:
     """Run `run` in a task; what changes anything goes through the inbox."""
 
-    def __init__(self, *, code: str, options: RaceOptions, ports: RoomPorts, left: RunningRoom | None = None) -> None:
+    def __init__(
+        self, *, code: str, options: RaceOptions, ports: RoomPorts, left: RunningRoom | None = None, purpose: Purpose | None = None
+    ) -> None:
         """Raises Refusal for options that do not fit: see `check_options` and `house_bots`.
 
-        left: by an earlier server, what goes on here, as the store has it; its commands must have been taken once (`replay` raises
-        otherwise).
+        purpose: for what it is opened, other than its opener's wish. left: by an earlier server, what goes on here, as the store has it;
+        its commands must have been taken once (`replay` raises otherwise).
         """
         check_options(options)
+        occasion = left.running.opened.occasion if left is not None else purpose.occasion if purpose is not None else None
+        self.occasion = occasion
+        """For what the room was opened, other than its opener's wish; its one race is on a deal that other races share."""
+        self._given_secret = purpose.secret if purpose is not None else None
         self.code = code
         self.options = options
-        self._house_bots = house_bots(options)
+        self._house_bots = house_bots(options, alone=occasion is not None)
         self._bots: list[BotPlayer] = []
         self._ports = ports
         self._restored = left is not None
@@ -113,10 +120,11 @@ class Room:
             room=self.code,
             number=number,
             options=self.options,
-            secret=self._series.secret or self._ports.entropy(SECRET_BYTES),
+            secret=self._given_secret or self._series.secret or self._ports.entropy(SECRET_BYTES),
             software=self._ports.software,
             at_ms=self._now,
             series=self._series.so_far,
+            occasion=self.occasion,
         )
         self._series.opened(opened.race)
         self._log.open(opened)
@@ -128,7 +136,7 @@ class Room:
         """Put a request into the inbox. Raises Refusal `server/busy` when it is full and `room/closed` when nobody reads it any more."""
         self._inbox.ask(request)
 
-    async def tell(self, request: Exit | Close | DealFound) -> None:
+    async def tell(self, request: Exit | Close | CallOff | Reveal | DealFound) -> None:
         """Put in what must not be lost, waiting for space in the inbox. Returns at once when the room is closed."""
         await self._inbox.tell(request)
 
@@ -265,6 +273,10 @@ class Room:
             case Close():
                 self._closed = True
                 self._stopping = True
+            case CallOff():
+                self._call_off()
+            case Reveal():
+                self._reveal_shared()
             case DealFound():
                 self._deal_found(request)
             case _:
@@ -282,8 +294,8 @@ class Room:
     def _abandoned_at(self) -> int | None:
         if self._members.empty_since is None or self.race.phase in ("countdown", "racing"):
             return None
-        # A series under way waits for its players as long as its grace says.
-        if self._series.is_under_way:
+        # A series under way waits for its players as long as its grace says, a table of a round as long as its director does.
+        if self._series.is_under_way or self._is_called_to:
             return None
         return self._members.empty_since + IDLE_S * 1000
 
@@ -292,8 +304,13 @@ class Room:
             self._closed = True
             self._reason = "idle"
         # Given up by all who came: nobody has a claim to it, and rooms that are opened and left must not pile up.
-        if self._members.visited and self.race.phase in ("waiting", "over") and not self._people():
+        if self._members.visited and self.race.phase in ("waiting", "over") and not self._people() and not self._is_called_to:
             self._closed = True
+
+    @property
+    def _is_called_to(self) -> bool:
+        """Whether its players have been called and the race has not begun."""
+        return self.occasion is not None and self.occasion.deal.kind == "round" and self.race.phase == "waiting"
 
     def _fail(self, refusal: Refusal) -> None:
         """End the room for a reason that is nobody's in it. What was not safe is not told."""
@@ -330,7 +347,7 @@ class Room:
                 self._log.post(member, refused(Refusal(ErrorCode.ROOM_CLOSED), message.ref))
             case Exit(player=player, member=member):
                 self._members.lose(player.id, member, self._now)
-            case Close() | DealFound():
+            case Close() | CallOff() | Reveal() | DealFound():
                 pass
 
     async def _give_up(self) -> None:
@@ -365,14 +382,23 @@ class Room:
 
     def _seat(self, player: PlayerName) -> None:
         try:
+            place = self._place_of(player)
             # After its first race a private room's code stands in records and histories: it lets nobody in any more who was not there.
             if not self.options.public and self.race.number > 1 and player.id not in self._sat_here:
                 raise Refusal(ErrorCode.ROOM_FULL, "in a private race, a rematch is for those who were there")
-            self._do(TakeSeat(player.id, player.name))
+            self._do(TakeSeat(player.id, player.name, seat=place))
         except Refusal:
             self._ports.owner.seat_left(self, player.id)
             raise
         self._ports.owner.seat_taken(self, player.id)
+
+    def _place_of(self, player: PlayerName) -> int | None:
+        """The seat that is kept for him; None where he may take any. Raises Refusal where the seats are for others."""
+        if self.occasion is None:
+            return None
+        if player.id not in self.occasion.invited:
+            raise Refusal(ErrorCode.NOT_INVITED)
+        return self.occasion.invited.index(player.id)
 
     def _line_lost(self, request: Exit) -> None:
         seat = self.race.seat_of(request.player.id)
@@ -483,6 +509,8 @@ class Room:
     def _ask_again(self, seat: Seat) -> None:
         if self.race.phase != "over":
             raise Refusal(ErrorCode.RACE_RUNNING)
+        if self.occasion is not None:
+            raise Refusal(ErrorCode.ONCE_ONLY)
         if any(other.player is None for other in self.race.seats):
             raise Refusal(ErrorCode.ROOM_CLOSED, "a player has left")
         if seat.number in self._broadcast.again:
@@ -573,7 +601,7 @@ class Room:
                 self._note_over(record)
                 self._free_deserted_seats()
                 self._ports.owner.changed(self)
-            case AgainAsked() | LineSaid() | SeriesScored() | SeatsRated() | MovePlayed() | SeatDealt():
+            case AgainAsked() | LineSaid() | SeriesScored() | SeatsRated() | RecordRevealed() | MovePlayed() | SeatDealt():
                 pass
             case _:
                 self._ports.owner.changed(self)
@@ -582,10 +610,28 @@ class Room:
         places = ", ".join(f"{seat.place} {seat.name} ({seat.state}, {seat.home})" for seat in record.seats)
         logger.info("room %s race %d over: %s", self.code, record.race, places)
         self._series.raced(self.race, record)
-        if not self.race.withheld:
+        if self.occasion is not None or not self.race.withheld:
             self._log.close(record, players=seated(self.race), at_ms=self._now)
+        if self.occasion is not None:
+            self._log.hold(self._tell_owner, record)
         self._rating_news.expect(record)
         self._tell_score()
+
+    def _tell_owner(self, record: Record) -> None:
+        self._ports.owner.over(self, record)
+
+    def _call_off(self) -> None:
+        if self.race.phase == "waiting":
+            self._closed = True
+            self._reason = "called-off"
+
+    def _reveal_shared(self) -> None:
+        """The deal of the race is no secret any more; what has been told of its end is told whole."""
+        if not self.race.withheld or self.occasion is None:
+            return
+        self.race.reveal()
+        if self.race.record is not None:
+            self._publish([RecordRevealed(self.race.record)])
 
     def _tell_score(self) -> None:
         """Tell of the series as it stands; and of the record that was withheld, if it need not be any more."""

@@ -61,7 +61,8 @@ class Gallery:
     def watch(self, line: Line, player: PlayerName, code: str | None) -> None:
         """Show this line the race with a code as somebody typed it, or the closest one.
 
-        Raises Refusal: `room/no-such-code`, `room/closed`, `watch/own-race`, `watch/too-often`. Then what was watched before still is.
+        Raises Refusal: `room/no-such-code`, `room/closed`, `watch/not-shown`, `watch/own-race`, `watch/too-often`. Then what was
+        watched before still is.
         """
         watcher = self._watchers.get(line)
         if watcher is None:
@@ -74,6 +75,8 @@ class Gallery:
         room = self._rooms.find(code)
         if room.is_closed:
             raise Refusal(ErrorCode.ROOM_CLOSED)
+        if room.occasion is not None and not room.occasion.watchable:
+            raise Refusal(ErrorCode.NOT_SHOWN)
         if self._has_part(room, player):
             raise Refusal(ErrorCode.OWN_RACE)
         self._let_go(watcher)

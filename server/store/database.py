@@ -12,9 +12,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, TypeAlias, TypeVar
 
-from sqlalchemy import Column, Connection, Row, Select, func, select, tuple_
+import msgspec
+from sqlalchemy import Column, Connection, Row, Select, case, func, select, tuple_
 
 from protocol.record import Record
+from protocol.views import SharedKind
 from server.race.rating import Rating, RatingChange
 from server.store import schema
 from server.store.documents import BadDocument, decode_command, decode_opening, decode_options, decode_record
@@ -23,6 +25,7 @@ from server.store.errors import EntryRefused, StoreCorrupt
 from server.store.ledger import Ledger
 from server.store.locations import Location, locate
 from server.store.port import (
+    NEVER_MS,
     CommandTaken,
     DamagedRace,
     Mark,
@@ -37,18 +40,28 @@ from server.store.port import (
     RaceOver,
     RaceStatus,
     Request,
+    Run,
     Running,
     RunningRace,
+    SharedDealMade,
+    SharedDealRevealed,
+    deal_key,
     name_key,
     played_seats,
+    runs_once,
 )
 from server.store.rows import Rows, Written, rows_of
 from server.store.schema import Upgraded
 from server.store.sweep import Sweep
-from server.store.tables import commands, players, races, records, seats
+from server.store.tables import commands, players, races, records, runs, seats, shared_deals
 
 ASKED_AT_ONCE: Final = 10_000
 """Values in one IN (…); databases take some 30,000."""
+
+_SEALED_UNTIL: Final = case(
+    (races.c.deal.is_(None), 0),
+    else_=func.coalesce(shared_deals.c.reveals_at_ms, NEVER_MS),
+).label("sealed_until_ms")
 
 Value = TypeVar("Value", str, bytes)
 AnyRow: TypeAlias = Row[*tuple[Any, ...]]
@@ -135,8 +148,10 @@ class DatabaseStore:
 
     def race_status(self, race: str) -> RaceStatus | None:
         with self._reading() as connection:
-            row = connection.execute(select(races.c.phase, races.c.reason).where(races.c.id == race)).one_or_none()
-        return RaceStatus(row.phase, row.reason) if row is not None else None
+            row = connection.execute(
+                select(races.c.phase, races.c.reason, _SEALED_UNTIL).join_from(races, shared_deals, isouter=True).where(races.c.id == race)
+            ).one_or_none()
+        return RaceStatus(row.phase, row.reason, row.sealed_until_ms) if row is not None else None
 
     def rating_changes(self, race: str) -> tuple[RatingChange, ...]:
         with self._reading() as connection:
@@ -145,8 +160,18 @@ class DatabaseStore:
 
     def history(self, player: str, *, limit: int, before: Mark | None = None) -> tuple[PlayedRace, ...]:
         own = (
-            select(seats.c.race, seats.c.seat, seats.c.finished_at_ms, races.c.room, races.c.number, races.c.options, races.c.reason)
+            select(
+                seats.c.race,
+                seats.c.seat,
+                seats.c.finished_at_ms,
+                races.c.room,
+                races.c.number,
+                races.c.options,
+                races.c.reason,
+                _SEALED_UNTIL,
+            )
             .join_from(seats, races, races.c.id == seats.c.race)
+            .join(shared_deals, isouter=True)
             .where(seats.c.player == player)
             .order_by(seats.c.finished_at_ms.desc(), seats.c.race.desc())
             .limit(limit)
@@ -160,6 +185,32 @@ class DatabaseStore:
             return tuple(_played_race(row, tuple(seated[row.race])) for row in rows)
         except BadDocument as error:
             raise StoreCorrupt(f"{self._location}: the history of player {player} cannot be read: {error}") from error
+
+    def shared_deal(self, kind: SharedKind, deal: str) -> SharedDealMade | None:
+        found = self._shared_deals(select(shared_deals).where(shared_deals.c.key == deal_key(kind, deal)))
+        return found[0] if found else None
+
+    def shared_deals(self, kind: SharedKind, *, limit: int) -> tuple[SharedDealMade, ...]:
+        newest_first = shared_deals.c.made_at_ms.desc(), shared_deals.c.id
+        return self._shared_deals(select(shared_deals).where(shared_deals.c.kind == kind).order_by(*newest_first).limit(limit))
+
+    def _shared_deals(self, query: Select[Any]) -> tuple[SharedDealMade, ...]:
+        with self._reading() as connection:
+            rows = connection.execute(query).all()
+        try:
+            return tuple(_shared_deal(row) for row in rows)
+        except (BadDocument, msgspec.DecodeError) as error:
+            raise StoreCorrupt(f"{self._location}: a shared deal cannot be read: {error}") from error
+
+    def runs(self, kind: SharedKind, deal: str) -> tuple[Run, ...]:
+        query = select(races).where(races.c.deal == deal_key(kind, deal)).order_by(races.c.opened_at_ms, races.c.id)
+        with self._reading() as connection:
+            rows = connection.execute(query).all()
+            seated = _seats_of(connection, [row.id for row in rows])
+        try:
+            return tuple(_run(row, tuple(seated.get(row.id, ()))) for row in rows)
+        except BadDocument as error:
+            raise StoreCorrupt(f"{self._location}: the runs of deal {deal} cannot be read: {error}") from error
 
     def ladder(self, limit: int) -> tuple[Player, ...]:
         rated = select(players).where(players.c.mu.is_not(None))
@@ -216,6 +267,8 @@ class _State:
         ledger = self._ledger
         for mapping in (ledger.names, ledger.holders, ledger.tokens, ledger.ended, ledger.ratings, ledger.changes):
             mapping.clear()
+        ledger.deals.clear()
+        ledger.runs.clear()
         for column, values in ((players.c.id, wanted.players), (players.c.name_key, wanted.names)):
             for row in where_in(connection, select(players), column, values):
                 ledger.names[row.id] = row.name_key
@@ -227,6 +280,11 @@ class _State:
             ledger.tokens[row.token_hash] = row.id
         for row in where_in(connection, select(races.c.id), races.c.id, wanted.races):
             ledger.ended[row.id] = None
+        for row in where_in(connection, select(shared_deals.c.key), shared_deals.c.key, wanted.deals):
+            ledger.deals[row.key] = None
+        for column, values in ((runs.c.player, wanted.runners), (runs.c.race, wanted.aborted)):
+            for row in where_in(connection, select(runs), column, values):
+                ledger.runs[row.deal, row.rules, row.player] = row.race
 
 
 class _Wanted:
@@ -235,6 +293,9 @@ class _Wanted:
         self.names: set[str] = set()
         self.tokens: set[bytes] = set()
         self.races: set[str] = set()
+        self.deals: set[str] = set()
+        self.runners: set[str] = set()
+        self.aborted: set[str] = set()
         for request in requests:
             for entry in request:
                 match entry:
@@ -249,8 +310,21 @@ class _Wanted:
                         self.players.add(player)
                     case RaceOver() | RaceAborted():
                         self.players.update(seat.player for seat in played_seats(entry) if seat.player is not None)
-                    case RaceOpened(race=race):
+                        if isinstance(entry, RaceAborted) and not entry.seats:
+                            self.aborted.add(entry.race)
+                    case RaceOpened(race=race, occasion=occasion):
                         self.races.add(race)
+                        if occasion is not None:
+                            self.deals.add(deal_key(occasion.deal.kind, occasion.deal.id))
+                            self.players.update(occasion.invited)
+                            if runs_once(occasion):
+                                self.runners.update(occasion.invited)
+                    case SharedDealMade(key=key, owner=owner):
+                        self.deals.add(key)
+                        if owner is not None:
+                            self.players.add(owner)
+                    case SharedDealRevealed(kind=kind, id=deal):
+                        self.deals.add(deal_key(kind, deal))
                     case _:
                         pass
 
@@ -331,6 +405,7 @@ def _read_opening(row: AnyRow) -> RaceOpened:
         software=row.software,
         at_ms=row.opened_at_ms,
         series=opening.series,
+        occasion=opening.occasion,
     )
 
 
@@ -382,4 +457,36 @@ def _played_race(row: AnyRow, seated: tuple[PlayedSeat, ...]) -> PlayedRace:
         aborted=row.reason,
         seat=row.seat,
         seats=seated,
+        sealed_until_ms=row.sealed_until_ms,
+    )
+
+
+def _run(row: AnyRow, seated: tuple[PlayedSeat, ...]) -> Run:
+    """Raises BadDocument."""
+    opening = decode_opening(row.options)
+    if opening.occasion is None:
+        raise BadDocument(f"race {row.id} has a shared deal and no occasion")
+    return Run(
+        race=row.id,
+        room=row.room,
+        rules=opening.options.rules,
+        occasion=opening.occasion,
+        phase=row.phase,
+        opened_at_ms=row.opened_at_ms,
+        finished_at_ms=row.ended_at_ms,
+        seats=seated,
+    )
+
+
+def _shared_deal(row: AnyRow) -> SharedDealMade:
+    """Raises BadDocument, or DecodeError."""
+    return SharedDealMade(
+        kind=row.kind,
+        id=row.id,
+        secret=row.secret,
+        at_ms=row.made_at_ms,
+        nonces=msgspec.json.decode(row.nonces, type=tuple[str, ...]),
+        options=decode_options(row.options) if row.options is not None else None,
+        owner=row.owner,
+        reveals_at_ms=row.reveals_at_ms,
     )

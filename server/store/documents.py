@@ -26,6 +26,7 @@ from server.race.commands import (
     StopSeat,
     TakeSeat,
 )
+from server.race.occasion import Occasion
 
 VERSION: Final = 1
 
@@ -52,15 +53,15 @@ class Opening(NamedTuple):
 
     options: RaceOptions
     series: Series | None
+    occasion: Occasion | None
 
 
-class _Beside(msgspec.Struct, frozen=True):
+class _Beside(msgspec.Struct, frozen=True, omit_defaults=True):
     """What is kept in the text of the options beside them. No option may ever have one of these names."""
 
     series_so_far: Series | None = None
+    occasion: Occasion | None = None
 
-
-_SERIES: Final = "series_so_far"
 
 _TAG_OF: Final[dict[type[Command], str]] = {command: tag for tag, command in TAGS.items()}
 _FRAME: Final = msgspec.json.Decoder(tuple[int, str, msgspec.Raw])
@@ -90,18 +91,21 @@ def decode_options(text: str) -> RaceOptions:
     return decode_opening(text).options
 
 
-def encode_opening(options: RaceOptions, series: Series | None) -> str:
-    """The options, and beside them how the race's series stood, where it was not the first race of one."""
-    document = msgspec.to_builtins(options)
-    if series is not None:
-        document[_SERIES] = msgspec.to_builtins(series)
-    return _ENCODER.encode(document).decode()
+def encode_options(options: RaceOptions) -> str:
+    return _ENCODER.encode(options).decode()
+
+
+def encode_opening(opening: Opening) -> str:
+    """The options, and beside them how the race's series stood, where it was not the first race of one, and its occasion."""
+    beside = msgspec.to_builtins(_Beside(opening.series, opening.occasion))
+    return _ENCODER.encode(msgspec.to_builtins(opening.options) | beside).decode()
 
 
 def decode_opening(text: str) -> Opening:
     """Raises BadDocument."""
     try:
-        return Opening(msgspec.json.decode(text, type=RaceOptions), msgspec.json.decode(text, type=_Beside).series_so_far)
+        beside = msgspec.json.decode(text, type=_Beside)
+        return Opening(msgspec.json.decode(text, type=RaceOptions), beside.series_so_far, beside.occasion)
     except (msgspec.DecodeError, UnicodeError) as error:
         raise BadDocument(f"not the options of a race: {error}") from error
 

@@ -56,3 +56,7 @@ class NameTaken(EntryRefused):
     def __init__(self, name: str) -> None:
         super().__init__(f"the name {name!r} is another player's")
         self.name = name
+
+
+class RunAlready(EntryRefused):
+    """A player has one run of this deal, and has had it."""

@@ -8,12 +8,12 @@ written, it knows more than is there: its owner makes a new one.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, TypeVar, assert_never
+from typing import Any, TypeAlias, TypeVar, assert_never
 
 from protocol.record import Record
 from protocol.text import clean_name
 from server.race.rating import Rating, RatingChange, Unratable, rate_record
-from server.store.errors import EntryRefused, NameTaken
+from server.store.errors import EntryRefused, NameTaken, RunAlready
 from server.store.port import (
     CommandTaken,
     Entry,
@@ -24,8 +24,15 @@ from server.store.port import (
     RaceOpened,
     RaceOver,
     Request,
+    SharedDealMade,
+    SharedDealRevealed,
+    deal_key,
     name_key,
+    runs_once,
 )
+
+RunKey: TypeAlias = tuple[str, str, str]
+"""Key of the deal, rule set, player."""
 
 Key = TypeVar("Key")
 Value = TypeVar("Value")
@@ -37,8 +44,10 @@ class Ledger:
     """running: race to its last sequence. names: player to the key of his name. holders: the other way round.
 
     tokens: token hash to player. ended: races that are known to be over or aborted; it need only hold those that a batch opens.
+    deals: the keys of shared deals. runs: the race of each deal, rule set and player where he has one run alone.
     ratings: of players who have one. changes: what the rated races of a batch have done to them, by race and seat.
-    All players that a batch names, and who hold the names and tokens it wants, have to be in there before it is judged.
+    All players that a batch names, who hold the names and tokens it wants, and the deals and runs that it is about, have to be in there
+    before it is judged.
     """
 
     def __init__(self) -> None:
@@ -47,6 +56,8 @@ class Ledger:
         self.holders: dict[str, str] = {}
         self.tokens: dict[bytes, str] = {}
         self.ended: dict[str, None] = {}
+        self.deals: dict[str, None] = {}
+        self.runs: dict[RunKey, str] = {}
         self.ratings: dict[str, Rating] = {}
         self.changes: dict[str, tuple[RatingChange, ...]] = {}
         self._undo: list[tuple[dict[Any, Any], Any, Any]] = []
@@ -77,6 +88,7 @@ class Ledger:
                 if race in self.running or race in self.ended:
                     raise EntryRefused(f"race {race} was opened before")
                 self._set(self.running, race, 0)
+                self._run(entry)
             case RaceOver(race=race, players=players, record=record):
                 self._last(race)
                 if len(players) != len(record.seats):
@@ -92,7 +104,19 @@ class Ledger:
                 for seat in seats:
                     if seat.player is not None:
                         self._check_player(seat.player)
+                if not seats:
+                    # It had not begun: nobody has seen a card of it.
+                    for run in [run for run, its_race in self.runs.items() if its_race == race]:
+                        self._remove(self.runs, run)
                 self._end(race)
+            case SharedDealMade(key=key, owner=owner):
+                if key in self.deals:
+                    raise EntryRefused(f"the deal {key} is known already")
+                if owner is not None:
+                    self._check_player(owner)
+                self._set(self.deals, key, None)
+            case SharedDealRevealed(kind=kind, id=deal):
+                self._check_deal(deal_key(kind, deal))
             case PlayerMade(player=player, name=name, token_hash=token_hash):
                 if player in self.names or token_hash in self.tokens:
                     raise EntryRefused(f"player {player} or his token is known already")
@@ -105,6 +129,24 @@ class Ledger:
                 self._check_player(player)
             case _:
                 assert_never(entry)
+
+    def _run(self, opened: RaceOpened) -> None:
+        occasion = opened.occasion
+        if occasion is None:
+            return
+        key = deal_key(occasion.deal.kind, occasion.deal.id)
+        self._check_deal(key)
+        for player in occasion.invited:
+            self._check_player(player)
+            run = key, opened.options.rules, player
+            if runs_once(occasion):
+                if run in self.runs:
+                    raise RunAlready(f"player {player} has had his run of the deal {key}")
+                self._set(self.runs, run, opened.race)
+
+    def _check_deal(self, key: str) -> None:
+        if key not in self.deals:
+            raise EntryRefused(f"there is no shared deal {key}")
 
     def _rate(self, race: str, record: Record, players: tuple[str | None, ...]) -> None:
         # Ratings are made again from records alone: those have to name the same players.

@@ -7,10 +7,12 @@ from dataclasses import dataclass, replace
 from typing import assert_never
 
 from protocol.record import Record
+from protocol.views import SharedKind
 from server.race.rating import RatingChange
 from server.store.errors import EntryRefused
 from server.store.ledger import Ledger
 from server.store.port import (
+    NEVER_MS,
     CommandTaken,
     Entry,
     Mark,
@@ -24,8 +26,12 @@ from server.store.port import (
     RaceOver,
     RaceStatus,
     Request,
+    Run,
     Running,
     RunningRace,
+    SharedDealMade,
+    SharedDealRevealed,
+    deal_key,
     name_key,
     played_seats,
 )
@@ -47,6 +53,7 @@ class MemoryStore:
         self._players: dict[str, Player] = {}
         self._open: dict[str, _Open] = {}
         self._ended: dict[str, tuple[RaceOpened, RaceOver | RaceAborted]] = {}
+        self._deals: dict[str, SharedDealMade] = {}
 
     def write(self, requests: Sequence[Request]) -> tuple[EntryRefused | None, ...]:
         outcomes = self._ledger.judge(requests)
@@ -74,6 +81,10 @@ class MemoryStore:
                 self._players[player] = replace(self._players[player], name=name)
             case PlayerSeen(player=player, at_ms=at_ms):
                 self._players[player] = replace(self._players[player], seen_at_ms=at_ms)
+            case SharedDealMade(key=key):
+                self._deals[key] = entry
+            case SharedDealRevealed(kind=kind, id=deal, at_ms=at_ms):
+                self._deals[deal_key(kind, deal)] = replace(self._deals[deal_key(kind, deal)], reveals_at_ms=at_ms)
             case _:
                 assert_never(entry)
 
@@ -107,17 +118,17 @@ class MemoryStore:
         match self._ended.get(race):
             case None:
                 return None
-            case _, RaceAborted(reason=reason):
-                return RaceStatus("aborted", reason)
-            case _:
-                return RaceStatus("over", None)
+            case opened, RaceAborted(reason=reason):
+                return RaceStatus("aborted", reason, self._sealed_until(opened))
+            case opened, _:
+                return RaceStatus("over", None, self._sealed_until(opened))
 
     def rating_changes(self, race: str) -> tuple[RatingChange, ...]:
         return self._ledger.changes.get(race, ())
 
     def history(self, player: str, *, limit: int, before: Mark | None = None) -> tuple[PlayedRace, ...]:
         played = [
-            _played(opened, ended, number, self.rating_changes(opened.race))
+            replace(_played(opened, ended, number, self.rating_changes(opened.race)), sealed_until_ms=self._sealed_until(opened))
             for opened, ended in self._ended.values()
             for number, seat in enumerate(played_seats(ended))
             if seat.player == player
@@ -126,6 +137,25 @@ class MemoryStore:
         if before is not None:
             played = [race for race in played if (race.finished_at_ms, race.race) < (before.finished_at_ms, before.race)]
         return tuple(played[:limit])
+
+    def shared_deal(self, kind: SharedKind, deal: str) -> SharedDealMade | None:
+        return self._deals.get(deal_key(kind, deal))
+
+    def shared_deals(self, kind: SharedKind, *, limit: int) -> tuple[SharedDealMade, ...]:
+        made = sorted((deal for deal in self._deals.values() if deal.kind == kind), key=lambda deal: (-deal.at_ms, deal.id))
+        return tuple(made[:limit])
+
+    def runs(self, kind: SharedKind, deal: str) -> tuple[Run, ...]:
+        opened = [(race.opened, None) for race in self._open.values()]
+        found = [run for race, ended in (*opened, *self._ended.values()) if (run := _run(race, ended)) is not None]
+        found = [run for run in found if (run.occasion.deal.kind, run.occasion.deal.id) == (kind, deal)]
+        return tuple(sorted(found, key=lambda run: (run.opened_at_ms, run.race)))
+
+    def _sealed_until(self, opened: RaceOpened) -> int:
+        if opened.occasion is None:
+            return 0
+        deal = self._deals[deal_key(opened.occasion.deal.kind, opened.occasion.deal.id)]
+        return deal.reveals_at_ms if deal.reveals_at_ms is not None else NEVER_MS
 
     def ladder(self, limit: int) -> tuple[Player, ...]:
         rated = [(player.rating, player) for player in self._players.values() if player.rating is not None]
@@ -146,4 +176,19 @@ def _played(opened: RaceOpened, ended: RaceOver | RaceAborted, seat: int, change
         aborted=ended.reason if isinstance(ended, RaceAborted) else None,
         seat=seat,
         seats=played_seats(ended, changes),
+    )
+
+
+def _run(opened: RaceOpened, ended: RaceOver | RaceAborted | None) -> Run | None:
+    if opened.occasion is None:
+        return None
+    return Run(
+        race=opened.race,
+        room=opened.room,
+        rules=opened.options.rules,
+        occasion=opened.occasion,
+        phase="running" if ended is None else "aborted" if isinstance(ended, RaceAborted) else "over",
+        opened_at_ms=opened.at_ms,
+        finished_at_ms=ended.at_ms if ended is not None else None,
+        seats=played_seats(ended) if ended is not None else (),
     )

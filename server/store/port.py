@@ -10,17 +10,22 @@ import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import repeat
-from typing import Literal, Protocol, TypeAlias
+from typing import Final, Literal, Protocol, TypeAlias
 
 from protocol.record import Record
-from protocol.views import RaceOptions, SeatState
+from protocol.views import RaceOptions, SeatState, SharedKind
 from server.match.series import Series
 from server.race.commands import Command
+from server.race.occasion import Occasion
 from server.race.rating import Rating, RatingChange
 from server.store.errors import EntryRefused
 
 RacePhase = Literal["running", "over", "aborted"]
 """running: until its record is written, waiting for players included; it comes back with the server. aborted: ended without a record."""
+
+
+NEVER_MS: Final = 2**62
+"""A time that does not come."""
 
 
 def race_id(*, room: str, number: int, unique: bytes) -> str:
@@ -85,7 +90,9 @@ class PlayerSeen:
 class RaceOpened:
     """race: by `race_id`. secret: the deal's, told to nobody before the race is over.
 
-    series: as it stood when one of its later races was opened; None for a first one.
+    series: as it stood when one of its later races was opened; None for a first one. occasion: for what it was opened, other than
+    somebody's wish; its deal has to be known. Of a deal of the day and of a challenge a player has one run under one
+    rule set: a second is refused (`RunAlready`), unless the first was aborted before it had begun.
     """
 
     race: str
@@ -96,6 +103,7 @@ class RaceOpened:
     software: str
     at_ms: int
     series: Series | None = None
+    occasion: Occasion | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,6 +145,50 @@ class RaceAborted:
     seats: tuple[PlayedSeat, ...] = ()
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SharedDealMade:
+    """A shuffle that several races are to be dealt is settled, and its commitment may be told. Refused where it is known already.
+
+    secret: told to nobody before `reveals_at_ms`, or before `SharedDealRevealed` where that is None. nonces: in hexadecimal digits; none
+    where they follow from kind, id and rules. options: of its races, None where they differ. owner: whose it is, None for the house's.
+    """
+
+    kind: SharedKind
+    id: str
+    secret: bytes
+    at_ms: int
+    nonces: tuple[str, ...] = ()
+    options: RaceOptions | None = None
+    owner: str | None = None
+    reveals_at_ms: int | None = None
+
+    @property
+    def key(self) -> str:
+        return deal_key(self.kind, self.id)
+
+    def is_sealed(self, now_ms: int) -> bool:
+        return self.reveals_at_ms is None or self.reveals_at_ms > now_ms
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SharedDealRevealed:
+    """From now on the deal, and the records of the races on it, are anybody's to see. Refused for one that is not known."""
+
+    kind: SharedKind
+    id: str
+    at_ms: int
+
+
+def deal_key(kind: SharedKind, deal: str) -> str:
+    """What a shared deal is found by."""
+    return f"{kind}:{deal}"
+
+
+def runs_once(occasion: Occasion) -> bool:
+    """Whether each player has one run of the deal."""
+    return occasion.deal.kind != "round"
+
+
 def played_seats(ended: RaceOver | RaceAborted, changes: Sequence[RatingChange] = ()) -> tuple[PlayedSeat, ...]:
     """The seats of a race that has ended, as histories have them; none of one that had not begun. changes: where it counted, by seat."""
     if isinstance(ended, RaceAborted):
@@ -148,7 +200,9 @@ def played_seats(ended: RaceOver | RaceAborted, changes: Sequence[RatingChange] 
     )
 
 
-Entry: TypeAlias = PlayerMade | PlayerRenamed | PlayerSeen | RaceOpened | CommandTaken | RaceOver | RaceAborted
+Entry: TypeAlias = (
+    PlayerMade | PlayerRenamed | PlayerSeen | RaceOpened | CommandTaken | RaceOver | RaceAborted | SharedDealMade | SharedDealRevealed
+)
 Request: TypeAlias = Sequence[Entry]
 """Entries that are written together or not at all."""
 
@@ -197,10 +251,15 @@ class Running:
 
 @dataclass(frozen=True, slots=True)
 class RaceStatus:
-    """reason: why the race was aborted; None for one that was not."""
+    """reason: why the race was aborted; None for one that was not.
+
+    sealed_until_ms: before that nobody may see its record or result, since others have yet to play its deal; 0 for most, NEVER_MS while
+    that moment is not known.
+    """
 
     phase: RacePhase
     reason: str | None
+    sealed_until_ms: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,7 +272,10 @@ class Mark:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlayedRace:
-    """One line of a player's history. seat: his own, by number. seats: all, in seat order. aborted: why; None for a race with a record."""
+    """One line of a player's history. seat: his own, by number. seats: all, in seat order. aborted: why; None for a race with a record.
+
+    sealed_until_ms: as of `RaceStatus`.
+    """
 
     race: str
     room: str
@@ -223,10 +285,25 @@ class PlayedRace:
     aborted: str | None
     seat: int
     seats: tuple[PlayedSeat, ...]
+    sealed_until_ms: int = 0
 
     @property
     def mark(self) -> Mark:
         return Mark(self.finished_at_ms, self.race)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """A race on a shared deal. finished_at_ms: None while it runs. seats: of one that has ended, in seat order; as of `PlayedRace`."""
+
+    race: str
+    room: str
+    rules: str
+    occasion: Occasion
+    phase: RacePhase
+    opened_at_ms: int
+    finished_at_ms: int | None
+    seats: tuple[PlayedSeat, ...]
 
 
 class Store(Protocol):
@@ -273,6 +350,18 @@ class Store(Protocol):
 
     def history(self, player: str, *, limit: int, before: Mark | None = None) -> tuple[PlayedRace, ...]:
         """This player's races that are over, or had begun and were aborted, newest first; with `before`, those older than that mark."""
+        ...
+
+    def shared_deal(self, kind: SharedKind, deal: str) -> SharedDealMade | None:
+        """As it was made, with the moment at which it is revealed or was."""
+        ...
+
+    def shared_deals(self, kind: SharedKind, *, limit: int) -> tuple[SharedDealMade, ...]:
+        """The newest first."""
+        ...
+
+    def runs(self, kind: SharedKind, deal: str) -> tuple[Run, ...]:
+        """All races on a shared deal, by the time of their opening."""
         ...
 
     def ladder(self, limit: int) -> tuple[Player, ...]:

@@ -45,6 +45,7 @@ def as_opened(opened: RaceOpened) -> Race:
         secret=opened.secret,
         software=opened.software,
         place=place_in(opened.series) if opened.series is not None else None,
+        shared=opened.occasion.deal if opened.occasion is not None else None,
     )
 
 

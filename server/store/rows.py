@@ -6,10 +6,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
 from typing import Any, TypeAlias, assert_never
 
-from sqlalchemy import Connection, Executable, bindparam, insert, update
+import msgspec
+from sqlalchemy import Connection, Executable, bindparam, delete, insert, update
 
 from server.race.rating import Rating, RatingChange
-from server.store.documents import encode_command, encode_opening, encode_record
+from server.store.documents import Opening, encode_command, encode_opening, encode_options, encode_record
 from server.store.errors import EntryRefused
 from server.store.port import (
     CommandTaken,
@@ -21,10 +22,14 @@ from server.store.port import (
     RaceOpened,
     RaceOver,
     Request,
+    SharedDealMade,
+    SharedDealRevealed,
+    deal_key,
     name_key,
     played_seats,
+    runs_once,
 )
-from server.store.tables import commands, players, races, records, seats
+from server.store.tables import commands, players, races, records, runs, seats, shared_deals
 
 Row: TypeAlias = dict[str, Any]
 Written: TypeAlias = tuple[Executable, Row]
@@ -42,6 +47,10 @@ _TAKE_COMMAND = insert(commands)
 _END_RACE = _this_race.values(phase=bindparam("to_phase"), ended_at_ms=bindparam("to_end"), reason=bindparam("to_reason"))
 _WRITE_RECORD = insert(records)
 _SEAT = insert(seats)
+_MAKE_DEAL = insert(shared_deals)
+_REVEAL = update(shared_deals).where(shared_deals.c.key == bindparam("of")).values(reveals_at_ms=bindparam("to"))
+_RUN = insert(runs)
+_FORGET_RUN = delete(runs).where(runs.c.race == bindparam("of"))
 
 
 class Rows:
@@ -54,6 +63,9 @@ class Rows:
         self.records: list[Row] = []
         self._seats: list[Row] = []
         self._ends: list[Row] = []
+        self._deals: list[Row] = []
+        self._runs: list[Written] = []
+        self._reveals: list[Row] = []
 
     def add(self, written: Iterable[Written], changes: Mapping[str, tuple[RatingChange, ...]]) -> None:
         """changes: what rated races have done to ratings, by race."""
@@ -71,6 +83,12 @@ class Rows:
                     self._players.append((RATE, rating_row(row["player"], change.after)))
             elif statement is _END_RACE:
                 self._ends.append(row)
+            elif statement is _MAKE_DEAL:
+                self._deals.append(row)
+            elif statement is _REVEAL:
+                self._reveals.append(row)
+            elif statement in (_RUN, _FORGET_RUN):
+                self._runs.append((statement, row))
             else:
                 self._players.append((statement, row))
 
@@ -83,14 +101,19 @@ class Rows:
             for number, row in enumerate(numbered, first):
                 row["number"] = number
         for statement, many in (
+            (_MAKE_DEAL, self._deals),
             (_OPEN_RACE, self._races),
             (_TAKE_COMMAND, self.commands),
             (_WRITE_RECORD, self.records),
             (_SEAT, self._seats),
             (_END_RACE, self._ends),
+            (_REVEAL, self._reveals),
         ):
             if many:
                 connection.execute(statement, many)
+        # In the order of the requests: a run that was forgotten another may take.
+        for statement, rows in groupby(self._runs, key=lambda written: written[0]):
+            connection.execute(statement, [row for _, row in rows])
 
 
 def rating_row(player: str, rating: Rating | None) -> Row:
@@ -142,10 +165,13 @@ def _rows(entry: Entry) -> Iterator[Written]:
             yield _TAKE_COMMAND, {"race": entry.race, "sequence": entry.sequence, "at_ms": entry.at_ms, "command": document}
         case RaceOpened():
             yield _OPEN_RACE, _race_row(entry)
+            yield from _run_rows(entry)
         case RaceOver():
             yield from _over_rows(entry)
         case RaceAborted():
             yield from _seat_rows(entry)
+            if not entry.seats:
+                yield _FORGET_RUN, {"of": entry.race}
             yield _END_RACE, {"of": entry.race, "to_phase": "aborted", "to_end": entry.at_ms, "to_reason": entry.reason}
         case PlayerMade():
             yield _MAKE_PLAYER, _player_row(entry)
@@ -153,6 +179,10 @@ def _rows(entry: Entry) -> Iterator[Written]:
             yield _RENAME, {"of": entry.player, "to_name": entry.name, "to_key": name_key(entry.name)}
         case PlayerSeen():
             yield _SEE, {"of": entry.player, "to": entry.at_ms}
+        case SharedDealMade():
+            yield _MAKE_DEAL, _deal_row(entry)
+        case SharedDealRevealed():
+            yield _REVEAL, {"of": deal_key(entry.kind, entry.id), "to": entry.at_ms}
         case _:
             assert_never(entry)
 
@@ -162,11 +192,34 @@ def _race_row(entry: RaceOpened) -> Row:
         "id": entry.race,
         "room": entry.room,
         "number": entry.number,
-        "options": encode_opening(entry.options, entry.series),
+        "options": encode_opening(Opening(entry.options, entry.series, entry.occasion)),
         "secret": entry.secret,
         "software": entry.software,
         "opened_at_ms": entry.at_ms,
         "phase": "running",
+        "deal": deal_key(entry.occasion.deal.kind, entry.occasion.deal.id) if entry.occasion is not None else None,
+    }
+
+
+def _run_rows(entry: RaceOpened) -> Iterator[Written]:
+    occasion = entry.occasion
+    if occasion is not None and runs_once(occasion):
+        key = deal_key(occasion.deal.kind, occasion.deal.id)
+        for player in occasion.invited:
+            yield _RUN, {"deal": key, "rules": entry.options.rules, "player": player, "race": entry.race}
+
+
+def _deal_row(entry: SharedDealMade) -> Row:
+    return {
+        "key": entry.key,
+        "kind": entry.kind,
+        "id": entry.id,
+        "secret": entry.secret,
+        "nonces": msgspec.json.encode(entry.nonces).decode(),
+        "options": encode_options(entry.options) if entry.options is not None else None,
+        "owner": entry.owner,
+        "made_at_ms": entry.at_ms,
+        "reveals_at_ms": entry.reveals_at_ms,
     }
 
 

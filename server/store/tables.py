@@ -54,6 +54,23 @@ players = Table(
     Column("races", Integer, nullable=False, server_default=text("0")),
 )
 
+shared_deals = Table(
+    "shared_deals",
+    metadata,
+    Column("key", Key, primary_key=True),
+    Column("kind", Text, nullable=False),
+    Column("id", Key, nullable=False),
+    Column("secret", LargeBinary, nullable=False),
+    Column("nonces", Text, nullable=False),
+    Column("options", Text, nullable=True),
+    Column("owner", Key, ForeignKey("players.id"), nullable=True),
+    Column("made_at_ms", BigInteger, nullable=False),
+    Column("reveals_at_ms", BigInteger, nullable=True),
+)
+"""Shuffles that several races are dealt. nonces: a JSON list. reveals_at_ms: NULL while that is not settled."""
+
+Index("shared_deals_of_kind", shared_deals.c.kind, shared_deals.c.made_at_ms)
+
 races = Table(
     "races",
     metadata,
@@ -67,8 +84,9 @@ races = Table(
     Column("phase", Text, CheckConstraint("phase IN ('running', 'over', 'aborted')", name="phase"), nullable=False),
     Column("ended_at_ms", BigInteger, nullable=True),
     Column("reason", Text, nullable=True),
+    Column("deal", Key, ForeignKey("shared_deals.key"), nullable=True),
 )
-"""reason: why it was aborted."""
+"""reason: why it was aborted. deal: that it shares with other races; NULL for most."""
 
 Index(
     "races_running",
@@ -76,6 +94,18 @@ Index(
     sqlite_where=races.c.phase == "running",
     postgresql_where=races.c.phase == "running",
 )
+
+Index("races_of_deal", races.c.deal, sqlite_where=races.c.deal.is_not(None), postgresql_where=races.c.deal.is_not(None))
+
+runs = Table(
+    "runs",
+    metadata,
+    Column("deal", Key, ForeignKey("shared_deals.key"), primary_key=True),
+    Column("rules", Key, primary_key=True),
+    Column("player", Key, ForeignKey("players.id"), primary_key=True),
+    Column("race", Key, ForeignKey("races.id"), nullable=False, index=True),
+)
+"""Who has had his run of a deal that each player runs once."""
 
 commands = Table(
     "commands",

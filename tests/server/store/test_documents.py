@@ -15,6 +15,7 @@ from server.race.commands import Command, GetReady, PlayMove, TakeSeat
 from server.store.documents import (
     TAGS,
     BadDocument,
+    Opening,
     decode_command,
     decode_opening,
     decode_options,
@@ -77,7 +78,7 @@ def test_what_is_not_a_command_is_named(text: str, what: str) -> None:
 
 @given(st.builds(RaceOptions, deal=st.none() | st.text(min_size=1, max_size=100)))
 def test_options_come_back_as_they_were(options: RaceOptions) -> None:
-    assert decode_options(encode_opening(options, None)) == options
+    assert decode_options(encode_opening(Opening(options, None, None))) == options
 
 
 @given(
@@ -90,13 +91,13 @@ def test_options_come_back_as_they_were(options: RaceOptions) -> None:
     )
 )
 def test_how_a_series_stood_comes_back_beside_the_options(series: Series) -> None:
-    text = encode_opening(RaceOptions(), series)
-    assert decode_opening(text) == (RaceOptions(), series)
+    text = encode_opening(Opening(RaceOptions(), series, None))
+    assert decode_opening(text) == (RaceOptions(), series, None)
     assert decode_options(text) == RaceOptions()
 
 
 def test_options_of_before_there_were_series_are_of_a_single_race() -> None:
-    assert decode_opening('{"seats": 3}') == (RaceOptions(seats=3), None)
+    assert decode_opening('{"seats": 3}') == (RaceOptions(seats=3), None, None)
 
 
 def test_options_that_are_none_are_named() -> None:

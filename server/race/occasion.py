@@ -1,0 +1,25 @@
+"""For what a race was opened, where that was not somebody's wish alone: a round of a tournament, a deal of the day, a challenge."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from protocol.views import SharedDeal
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Occasion:
+    """invited: ids of the players who may sit there, by seat; house bots take the seats after them, and nobody else has any.
+
+    table: of the round, from 1; 0 elsewhere. ghosts: race ids of earlier runs of the deal that are shown as they went.
+    """
+
+    deal: SharedDeal
+    invited: tuple[str, ...]
+    table: int = 0
+    ghosts: tuple[str, ...] = ()
+
+    @property
+    def watchable(self) -> bool:
+        """Whether anybody may see how it goes: tables of a round are in public, other runs are their players' own."""
+        return self.deal.kind == "round"
