@@ -184,7 +184,9 @@ TABLE: Final[tuple[Binding, ...]] = (
     Binding(Action.CODE, ("c",), _on(Place.TOURNAMENTS), "by id", "Go to a tournament by its id, six letters."),
     Binding(Action.ENTER, ("i",), _on(Place.TOURNAMENT), "play", "Play in it: enter, or come back."),
     Binding(Action.CHECK_IN, ("c",), _on(Place.TOURNAMENT), "check in", "Check in: you are here and ready to play."),
-    Binding(Action.PLAY, ("enter", "w"), _on(Place.TOURNAMENT), "go, watch", "To your table, where one waits for you; else watch the marked."),
+    Binding(
+        Action.PLAY, ("enter", "w"), _on(Place.TOURNAMENT), "go, watch", "To your table if it waits for you; else watch the marked one."
+    ),
     Binding(Action.TURN, ("tab",), _on(Place.TOURNAMENT), "page", "The next page: tables, standings, log."),
     Binding(Action.TURN_BACK, ("shift tab",), _on(Place.TOURNAMENT), "page", "The page before.", shown=False),
     Binding(Action.WITHDRAW, ("L",), _on(Place.TOURNAMENT), "withdraw", "Play in it no more (asks first)."),

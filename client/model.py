@@ -230,8 +230,7 @@ class Model:
     @property
     def is_at_table(self) -> bool:
         """Whether the room is a table of a tournament."""
-        call = self.tournaments.call
-        return self.room is not None and call is not None and call.code == self.room.code
+        return self.room is not None and self.room.shared is not None and self.room.shared.kind == "round"
 
     @property
     def finished(self) -> RoomModel | None:

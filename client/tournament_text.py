@@ -1,4 +1,4 @@
-"""What a tournament means to a person: points, tie-breaks, phases and results in words. Pure functions of values, for screens and commands."""
+"""What a tournament means to a person: points, tie-breaks, phases and results in words. Pure functions, for screens and commands."""
 
 from __future__ import annotations
 
@@ -105,11 +105,7 @@ def phase_sentence(tournament: Tournament, left_ms: int | None) -> str:
         case "running":
             return "The first round is being paired."
         case "between":
-            return f"R{round_text(tournament)[1:]} is over; the next one " + (
-                "is being paired." if left_ms is not None and left_ms <= 0 else f"is paired in {clock_text(left_ms, tenths=False)}."
-                if left_ms is not None
-                else "is paired when the director says so."
-            )
+            return f"R{round_text(tournament)[1:]} is over; {_next_round(left_ms)}"
         case "paused":
             return "Paused: races that are being run go on, and nothing new starts."
         case "over":
@@ -117,6 +113,12 @@ def phase_sentence(tournament: Tournament, left_ms: int | None) -> str:
             return f"It is over: {' and '.join(first)} won." if first else "It is over."
         case "ended":
             return "Broken off by its director; the standings are as they were."
+
+
+def _next_round(left_ms: int | None) -> str:
+    if left_ms is None:
+        return "the next one is paired when the director says so."
+    return f"the next one is paired in {clock_text(left_ms, tenths=False)}." if left_ms > 0 else "the next one is being paired."
 
 
 def _name(tournament: Tournament, entrant: str) -> str:

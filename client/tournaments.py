@@ -77,7 +77,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class TournamentsModel:
-    """listed: None while the list is not known. shown: the tournament that was told last. call: the last one to a table, until it is left."""
+    """listed: None while the list is not known. shown: the tournament told last. call: the last one to a table, until it is left."""
 
     listed: tuple[TournamentListing, ...] | None = None
     running: int = 0

@@ -242,4 +242,3 @@ def _random_deal(options: RaceOptions) -> str:
 def _bot_choices(seats: int, bots: tuple[BotInfo, ...]) -> tuple[tuple[str, ...], ...]:
     counts = range(1, max(seats, 1))
     return ((), *[(bot.name,) * count for count in counts for bot in bots])
-

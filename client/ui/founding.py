@@ -20,7 +20,12 @@ CHECK_INS_S = (0, 30, 60, 120, 300, 600, 900)
 NO_SHOWS_S = (15, 30, 60, 120, 180, 300, 600)
 PAUSES_S = (0, 5, 10, 20, 30, 60, 120, 300, 600, None)
 
-NAME_LINE, FORMAT_LINE, ROUNDS_LINE, RULES_LINE, LIMIT_LINE, FILL_LINE, BOT_LINE, CHECK_IN_LINE, NO_SHOW_LINE, PAUSE_LINE, LISTED_LINE = range(11)
+NAME_LINE = 0
+FORMAT_LINE = 1
+RULES_LINE = 3
+FILL_LINE = 5
+CHECK_IN_LINE = 7
+PAUSE_LINE = 9
 MAKE_LINE = 11
 
 
@@ -42,9 +47,17 @@ def founding_lines(form: FoundingForm, rules: tuple[RulesInfo, ...]) -> tuple[tu
         _rounds_line(options),
         ("Rules", chosen.name if chosen else options.rules, f"{chosen.explanation if chosen else ''} Enter shows all of them."),
         ("Time limit", f"{options.time_limit_s // 60} min", "Of each race; after it every seat is out of time."),
-        ("Bots fill", f"up to {options.fill}" if options.fill else "no seats", "When the first round is paired, bots enter until there are so many."),
+        (
+            "Bots fill",
+            f"up to {options.fill}" if options.fill else "no seats",
+            "At the first pairing bots enter until there are so many.",
+        ),
         ("House bot", options.bot, "It fills seats, and races whoever has a bye."),
-        ("Check-in", _seconds(options.check_in_s, none="none: who has entered plays"), "Before the first round everybody says that he is here."),
+        (
+            "Check-in",
+            _seconds(options.check_in_s, none="none: who has entered plays"),
+            "Everybody says that he is here.",
+        ),
         ("No-show", _seconds(options.no_show_s, none=""), "Who is not at his table and ready by then forfeits."),
         ("Pause", pause, "Between two rounds."),
         ("Listed", "yes, anybody may enter" if options.public else "no, by its id only", "Without this it is found by its id."),

@@ -34,7 +34,6 @@ from protocol.server_messages import Called, Left, Room, Unwatched, Watched, Wel
 from protocol.tournaments import TournamentOptions
 from protocol.views import RaceOptions, SeriesOptions
 
-
 FOUNDING_REFERENCE = 2**31 - 6
 """`ref` of the request for a new tournament, by which its answer is known."""
 
