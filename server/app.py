@@ -36,6 +36,9 @@ from server.store.journal import Journal
 from server.store.opening import open_store
 from server.store.port import RaceAborted, Store
 from server.store.replay import by_room
+from server.tournaments.pairing_work import Pairer
+from server.tournaments.ports import TournamentPorts
+from server.tournaments.registry import Tournaments
 from server.workers import open_workers
 
 SOFTWARE = f"carpet-race {protocol.__version__}"
@@ -80,18 +83,31 @@ async def running(settings: Settings) -> AsyncIterator[str]:
             nursery.start_soon(matchmaker.run)
             gallery = Gallery(nursery, rooms, clock)
             nursery.start_soon(gallery.run)
+            tournaments = Tournaments(
+                TournamentPorts(
+                    clock=clock,
+                    entropy=secrets.token_bytes,
+                    rooms=rooms,
+                    players=players,
+                    journal=journal,
+                    store=store,
+                    pair_next=Pairer(workers).pair_next,
+                )
+            )
             dispatch = Dispatch(
                 rooms=rooms,
                 players=players,
                 lobby=lobby,
                 matchmaker=matchmaker,
                 gallery=gallery,
+                tournaments=tournaments,
                 clock=clock,
                 software=SOFTWARE,
                 rate=settings.rate,
                 burst=settings.burst,
             )
             await _go_on(rooms, store, journal, clock)
+            await nursery.start(tournaments.run)
             readers = Readers(store, journal)
             site = Site([*race_routes(readers, clock), ladder_route(readers), lobby_route(lobby), *web_routes()])
             async with listening(
@@ -104,6 +120,7 @@ async def running(settings: Settings) -> AsyncIterator[str]:
                 admission=_admission(settings),
             ) as port:
                 yield _url(settings.host, port, secure=tls is not None)
+                tournaments.stop()
                 await rooms.stop()
             journal.close()
             await journal.ended()

@@ -7,13 +7,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import partial
-from typing import assert_never
 
 import trio
 
 from protocol.client_messages import (
     ClientMessage,
+    CreateTournament,
     FollowLobby,
+    FollowTournament,
+    FollowTournaments,
     Hello,
     JoinRace,
     LeaveRace,
@@ -26,6 +28,7 @@ from protocol.client_messages import (
     Resign,
     Say,
     Stop,
+    TournamentMessage,
     Unwatch,
     WatchRace,
     WhoAmI,
@@ -49,6 +52,8 @@ from server.rooms.requests import Ask, Enter, Exit, RoomMessage
 from server.rooms.room import Room
 from server.rules.catalogue import RULE_SETS, describe
 from server.spectate.gallery import Gallery
+from server.tournaments.registry import Tournaments
+from server.tournaments.rulings import AboutOne, Asker
 
 HELLO_S = 10.0
 """Seconds that a new connection has for its hello."""
@@ -83,6 +88,7 @@ class Dispatch:
         lobby: Lobby,
         matchmaker: Matchmaker,
         gallery: Gallery,
+        tournaments: Tournaments,
         clock: Clock,
         software: str,
         rate: float,
@@ -95,6 +101,7 @@ class Dispatch:
         self._lobby = lobby
         self._matchmaker = matchmaker
         self._gallery = gallery
+        self._tournaments = tournaments
         self._clock = clock
         self._software = software
         self._visits: dict[PeerConnection, Visit] = {}
@@ -138,6 +145,7 @@ class Dispatch:
                     # Whatever his older connection has asked for: by this one he is told of no room now, so there must be none in a moment.
                     self._matchmaker.leave(visit.player.id)
                     connection.post(Outgoing(self._welcome(visit.player, token)))
+                    self._tournaments.greet(visit.player.id, connection)
                 connection.listen()
         if visit.player is None:
             connection.shut(CloseCode.HELLO_TIMEOUT, "no hello")
@@ -146,6 +154,7 @@ class Dispatch:
         del self._visits[visit.connection]
         self._lobby.unfollow(visit.connection)
         self._gallery.gone(visit.connection)
+        self._tournaments.followers.gone(visit.connection)
         if visit.player is None:
             return
         self._players.depart(visit.player, visit.connection)
@@ -158,12 +167,14 @@ class Dispatch:
         if visit is None:
             return
         self._lobby.remind(connection)
+        self._tournaments.followers.remind(connection)
         if visit.player is not None:
             self._remind_player(visit, visit.player)
         self._gallery.catch_up(connection)
 
     def _remind_player(self, visit: Visit, player: PlayerName) -> None:
         connection, room = visit.connection, visit.room
+        self._tournaments.greet(player.id, connection)
         if self._matchmaker.seeks(player.id):
             self._matchmaker.remind(player.id)
         elif visit.has_sought:
@@ -189,7 +200,7 @@ class Dispatch:
             self._serve(visit, visit.player, message)
 
     def _serve_guest(self, visit: Visit, message: ClientMessage) -> None:
-        if not isinstance(message, (FollowLobby, WatchRace, Unwatch)):
+        if not isinstance(message, (FollowLobby, FollowTournaments, FollowTournament, WatchRace, Unwatch)):
             raise Refusal(ErrorCode.WATCHES_ONLY)
         self._serve(visit, NOBODY, message)
 
@@ -197,7 +208,7 @@ class Dispatch:
         self,
         visit: Visit,
         player: PlayerName,
-        message: FollowLobby | OpenRace | JoinRace | QuickMatch | WatchRace | Unwatch | RoomMessage,
+        message: FollowLobby | OpenRace | JoinRace | QuickMatch | WatchRace | Unwatch | TournamentMessage | RoomMessage,
     ) -> None:
         match message:
             case FollowLobby(follow=follow):
@@ -228,8 +239,19 @@ class Dispatch:
                 self._gallery.watch(visit.connection, player, code)
             case Unwatch():
                 self._gallery.unwatch(visit.connection)
+            case FollowTournaments(follow=follow):
+                if follow:
+                    self._tournaments.followers.follow_list(visit.connection)
+                else:
+                    self._tournaments.followers.unfollow_list(visit.connection)
+            case FollowTournament():
+                self._tournaments.follow(visit.connection, message, visit.nursery)
             case _:
-                assert_never(message)
+                self._ask_tournament(visit, player, message)
+
+    def _ask_tournament(self, visit: Visit, player: PlayerName, message: CreateTournament | AboutOne) -> None:
+        asker = Asker(player.id, player.name, self._players.rating(player.id))
+        self._tournaments.ask(visit.connection, asker, message)
 
     def _hello(self, visit: Visit, message: Hello) -> None:
         if visit.player is not None or visit.is_guest:

@@ -45,6 +45,8 @@ from server.store.port import (
     RunningRace,
     SharedDealMade,
     SharedDealRevealed,
+    TournamentDecided,
+    TournamentMade,
     deal_key,
     name_key,
     played_seats,
@@ -53,7 +55,7 @@ from server.store.port import (
 from server.store.rows import Rows, Written, rows_of
 from server.store.schema import Upgraded
 from server.store.sweep import Sweep
-from server.store.tables import commands, players, races, records, runs, seats, shared_deals
+from server.store.tables import commands, decisions, players, races, records, runs, seats, shared_deals, tournaments
 
 ASKED_AT_ONCE: Final = 10_000
 """Values in one IN (…); databases take some 30,000."""
@@ -212,6 +214,32 @@ class DatabaseStore:
         except BadDocument as error:
             raise StoreCorrupt(f"{self._location}: the runs of deal {deal} cannot be read: {error}") from error
 
+    def tournaments(self, *, closed: bool, limit: int) -> tuple[TournamentMade, ...]:
+        is_closed = tournaments.c.closed_at_ms.is_not(None) if closed else tournaments.c.closed_at_ms.is_(None)
+        query = select(tournaments).where(is_closed).order_by(tournaments.c.made_at_ms.desc(), tournaments.c.id).limit(limit)
+        with self._reading() as connection:
+            return tuple(_tournament(row) for row in connection.execute(query))
+
+    def tournament(self, tournament: str) -> TournamentMade | None:
+        with self._reading() as connection:
+            row = connection.execute(select(tournaments).where(tournaments.c.id == tournament)).one_or_none()
+        return _tournament(row) if row is not None else None
+
+    def tournament_log(self, tournament: str) -> tuple[TournamentDecided, ...]:
+        query = select(decisions).where(decisions.c.tournament == tournament).order_by(decisions.c.sequence)
+        with self._reading() as connection:
+            rows = connection.execute(query).all()
+        return tuple(
+            TournamentDecided(
+                tournament=row.tournament,
+                sequence=row.sequence,
+                at_ms=row.at_ms,
+                author=row.author,
+                decision=row.decision,
+            )
+            for row in rows
+        )
+
     def ladder(self, limit: int) -> tuple[Player, ...]:
         rated = select(players).where(players.c.mu.is_not(None))
         best_first = rated.order_by((players.c.mu - 3 * players.c.sigma).desc(), players.c.name_key).limit(limit)
@@ -269,6 +297,7 @@ class _State:
             mapping.clear()
         ledger.deals.clear()
         ledger.runs.clear()
+        ledger.tournaments.clear()
         for column, values in ((players.c.id, wanted.players), (players.c.name_key, wanted.names)):
             for row in where_in(connection, select(players), column, values):
                 ledger.names[row.id] = row.name_key
@@ -282,6 +311,12 @@ class _State:
             ledger.ended[row.id] = None
         for row in where_in(connection, select(shared_deals.c.key), shared_deals.c.key, wanted.deals):
             ledger.deals[row.key] = None
+        for row in where_in(connection, select(tournaments.c.id), tournaments.c.id, wanted.tournaments):
+            ledger.tournaments[row.id] = 0
+        # None, where nothing is decided yet, has no row here.
+        last = select(decisions.c.tournament, func.max(decisions.c.sequence).label("last")).group_by(decisions.c.tournament)
+        for row in where_in(connection, last, decisions.c.tournament, wanted.tournaments):
+            ledger.tournaments[row.tournament] = row.last
         for column, values in ((runs.c.player, wanted.runners), (runs.c.race, wanted.aborted)):
             for row in where_in(connection, select(runs), column, values):
                 ledger.runs[row.deal, row.rules, row.player] = row.race
@@ -295,6 +330,7 @@ class _Wanted:
         self.races: set[str] = set()
         self.deals: set[str] = set()
         self.runners: set[str] = set()
+        self.tournaments: set[str] = set()
         self.aborted: set[str] = set()
         for request in requests:
             for entry in request:
@@ -325,6 +361,13 @@ class _Wanted:
                             self.players.add(owner)
                     case SharedDealRevealed(kind=kind, id=deal):
                         self.deals.add(deal_key(kind, deal))
+                    case TournamentMade(tournament=tournament, director=director):
+                        self.tournaments.add(tournament)
+                        self.players.add(director)
+                    case TournamentDecided(tournament=tournament, author=author):
+                        self.tournaments.add(tournament)
+                        if author is not None:
+                            self.players.add(author)
                     case _:
                         pass
 
@@ -489,4 +532,14 @@ def _shared_deal(row: AnyRow) -> SharedDealMade:
         options=decode_options(row.options) if row.options is not None else None,
         owner=row.owner,
         reveals_at_ms=row.reveals_at_ms,
+    )
+
+
+def _tournament(row: AnyRow) -> TournamentMade:
+    return TournamentMade(
+        tournament=row.id,
+        director=row.director,
+        secret=row.secret,
+        document=row.document,
+        at_ms=row.made_at_ms,
     )

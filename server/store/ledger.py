@@ -26,6 +26,8 @@ from server.store.port import (
     Request,
     SharedDealMade,
     SharedDealRevealed,
+    TournamentDecided,
+    TournamentMade,
     deal_key,
     name_key,
     runs_once,
@@ -44,10 +46,11 @@ class Ledger:
     """running: race to its last sequence. names: player to the key of his name. holders: the other way round.
 
     tokens: token hash to player. ended: races that are known to be over or aborted; it need only hold those that a batch opens.
+    tournaments: tournament to its last decision.
     deals: the keys of shared deals. runs: the race of each deal, rule set and player where he has one run alone.
     ratings: of players who have one. changes: what the rated races of a batch have done to them, by race and seat.
-    All players that a batch names, who hold the names and tokens it wants, and the deals and runs that it is about, have to be in there
-    before it is judged.
+    All players that a batch names, who hold the names and tokens it wants, and the tournaments, deals and runs that it is about, have to be
+    in there before it is judged.
     """
 
     def __init__(self) -> None:
@@ -56,6 +59,7 @@ class Ledger:
         self.holders: dict[str, str] = {}
         self.tokens: dict[bytes, str] = {}
         self.ended: dict[str, None] = {}
+        self.tournaments: dict[str, int] = {}
         self.deals: dict[str, None] = {}
         self.runs: dict[RunKey, str] = {}
         self.ratings: dict[str, Rating] = {}
@@ -117,6 +121,20 @@ class Ledger:
                 self._set(self.deals, key, None)
             case SharedDealRevealed(kind=kind, id=deal):
                 self._check_deal(deal_key(kind, deal))
+            case TournamentMade(tournament=tournament, director=director):
+                if tournament in self.tournaments:
+                    raise EntryRefused(f"tournament {tournament} is known already")
+                self._check_player(director)
+                self._set(self.tournaments, tournament, 0)
+            case TournamentDecided(tournament=tournament, sequence=sequence, author=author):
+                decided = self.tournaments.get(tournament)
+                if decided is None:
+                    raise EntryRefused(f"there is no tournament {tournament}")
+                if sequence != decided + 1:
+                    raise EntryRefused(f"tournament {tournament}: decision {sequence} cannot follow decision {decided}")
+                if author is not None:
+                    self._check_player(author)
+                self._set(self.tournaments, tournament, sequence)
             case PlayerMade(player=player, name=name, token_hash=token_hash):
                 if player in self.names or token_hash in self.tokens:
                     raise EntryRefused(f"player {player} or his token is known already")

@@ -31,6 +31,8 @@ from server.store.port import (
     RunningRace,
     SharedDealMade,
     SharedDealRevealed,
+    TournamentDecided,
+    TournamentMade,
     deal_key,
     name_key,
     played_seats,
@@ -54,6 +56,9 @@ class MemoryStore:
         self._open: dict[str, _Open] = {}
         self._ended: dict[str, tuple[RaceOpened, RaceOver | RaceAborted]] = {}
         self._deals: dict[str, SharedDealMade] = {}
+        self._tournaments: dict[str, TournamentMade] = {}
+        self._decisions: dict[str, list[TournamentDecided]] = {}
+        self._closed: set[str] = set()
 
     def write(self, requests: Sequence[Request]) -> tuple[EntryRefused | None, ...]:
         outcomes = self._ledger.judge(requests)
@@ -85,6 +90,13 @@ class MemoryStore:
                 self._deals[key] = entry
             case SharedDealRevealed(kind=kind, id=deal, at_ms=at_ms):
                 self._deals[deal_key(kind, deal)] = replace(self._deals[deal_key(kind, deal)], reveals_at_ms=at_ms)
+            case TournamentMade(tournament=tournament):
+                self._tournaments[tournament] = entry
+                self._decisions[tournament] = []
+            case TournamentDecided(tournament=tournament):
+                self._decisions[tournament].append(replace(entry, closes=False))
+                if entry.closes:
+                    self._closed.add(tournament)
             case _:
                 assert_never(entry)
 
@@ -156,6 +168,16 @@ class MemoryStore:
             return 0
         deal = self._deals[deal_key(opened.occasion.deal.kind, opened.occasion.deal.id)]
         return deal.reveals_at_ms if deal.reveals_at_ms is not None else NEVER_MS
+
+    def tournaments(self, *, closed: bool, limit: int) -> tuple[TournamentMade, ...]:
+        found = [made for made in self._tournaments.values() if closed == (made.tournament in self._closed)]
+        return tuple(sorted(found, key=lambda made: (-made.at_ms, made.tournament))[:limit])
+
+    def tournament(self, tournament: str) -> TournamentMade | None:
+        return self._tournaments.get(tournament)
+
+    def tournament_log(self, tournament: str) -> tuple[TournamentDecided, ...]:
+        return tuple(self._decisions.get(tournament, ()))
 
     def ladder(self, limit: int) -> tuple[Player, ...]:
         rated = [(player.rating, player) for player in self._players.values() if player.rating is not None]

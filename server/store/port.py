@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import repeat
 from typing import Final, Literal, Protocol, TypeAlias
 
@@ -179,6 +179,36 @@ class SharedDealRevealed:
     at_ms: int
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TournamentMade:
+    """Refused where the id is known, or the player who directs it is not. secret: from which all of its shuffles follow, told to nobody.
+
+    document: what it is made with, in the words of the tournaments, which alone can read it.
+    """
+
+    tournament: str
+    director: str
+    secret: bytes = field(repr=False)
+    document: str
+    at_ms: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TournamentDecided:
+    """One entry of a tournament's log. sequence: 1 for the first, then without gaps; refused otherwise. author: None for the server.
+
+    decision: in the words of the tournaments, which alone can read it. closes: nothing goes on by itself after it; False in what comes
+    out, see `tournaments`.
+    """
+
+    tournament: str
+    sequence: int
+    at_ms: int
+    author: str | None
+    decision: str
+    closes: bool = False
+
+
 def deal_key(kind: SharedKind, deal: str) -> str:
     """What a shared deal is found by."""
     return f"{kind}:{deal}"
@@ -201,7 +231,17 @@ def played_seats(ended: RaceOver | RaceAborted, changes: Sequence[RatingChange] 
 
 
 Entry: TypeAlias = (
-    PlayerMade | PlayerRenamed | PlayerSeen | RaceOpened | CommandTaken | RaceOver | RaceAborted | SharedDealMade | SharedDealRevealed
+    PlayerMade
+    | PlayerRenamed
+    | PlayerSeen
+    | RaceOpened
+    | CommandTaken
+    | RaceOver
+    | RaceAborted
+    | SharedDealMade
+    | SharedDealRevealed
+    | TournamentMade
+    | TournamentDecided
 )
 Request: TypeAlias = Sequence[Entry]
 """Entries that are written together or not at all."""
@@ -362,6 +402,16 @@ class Store(Protocol):
 
     def runs(self, kind: SharedKind, deal: str) -> tuple[Run, ...]:
         """All races on a shared deal, by the time of their opening."""
+        ...
+
+    def tournaments(self, *, closed: bool, limit: int) -> tuple[TournamentMade, ...]:
+        """Those that are closed, or those that are not; the newest first."""
+        ...
+
+    def tournament(self, tournament: str) -> TournamentMade | None: ...
+
+    def tournament_log(self, tournament: str) -> tuple[TournamentDecided, ...]:
+        """All of it, in order."""
         ...
 
     def ladder(self, limit: int) -> tuple[Player, ...]:

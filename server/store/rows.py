@@ -24,12 +24,14 @@ from server.store.port import (
     Request,
     SharedDealMade,
     SharedDealRevealed,
+    TournamentDecided,
+    TournamentMade,
     deal_key,
     name_key,
     played_seats,
     runs_once,
 )
-from server.store.tables import commands, players, races, records, runs, seats, shared_deals
+from server.store.tables import commands, decisions, players, races, records, runs, seats, shared_deals, tournaments
 
 Row: TypeAlias = dict[str, Any]
 Written: TypeAlias = tuple[Executable, Row]
@@ -51,6 +53,9 @@ _MAKE_DEAL = insert(shared_deals)
 _REVEAL = update(shared_deals).where(shared_deals.c.key == bindparam("of")).values(reveals_at_ms=bindparam("to"))
 _RUN = insert(runs)
 _FORGET_RUN = delete(runs).where(runs.c.race == bindparam("of"))
+_MAKE_TOURNAMENT = insert(tournaments)
+_DECIDE = insert(decisions)
+_CLOSE_TOURNAMENT = update(tournaments).where(tournaments.c.id == bindparam("of")).values(closed_at_ms=bindparam("to"))
 
 
 class Rows:
@@ -66,6 +71,9 @@ class Rows:
         self._deals: list[Row] = []
         self._runs: list[Written] = []
         self._reveals: list[Row] = []
+        self._tournaments: list[Row] = []
+        self._decisions: list[Row] = []
+        self._closings: list[Row] = []
 
     def add(self, written: Iterable[Written], changes: Mapping[str, tuple[RatingChange, ...]]) -> None:
         """changes: what rated races have done to ratings, by race."""
@@ -87,6 +95,12 @@ class Rows:
                 self._deals.append(row)
             elif statement is _REVEAL:
                 self._reveals.append(row)
+            elif statement is _MAKE_TOURNAMENT:
+                self._tournaments.append(row)
+            elif statement is _DECIDE:
+                self._decisions.append(row)
+            elif statement is _CLOSE_TOURNAMENT:
+                self._closings.append(row)
             elif statement in (_RUN, _FORGET_RUN):
                 self._runs.append((statement, row))
             else:
@@ -108,6 +122,9 @@ class Rows:
             (_SEAT, self._seats),
             (_END_RACE, self._ends),
             (_REVEAL, self._reveals),
+            (_MAKE_TOURNAMENT, self._tournaments),
+            (_DECIDE, self._decisions),
+            (_CLOSE_TOURNAMENT, self._closings),
         ):
             if many:
                 connection.execute(statement, many)
@@ -183,6 +200,30 @@ def _rows(entry: Entry) -> Iterator[Written]:
             yield _MAKE_DEAL, _deal_row(entry)
         case SharedDealRevealed():
             yield _REVEAL, {"of": deal_key(entry.kind, entry.id), "to": entry.at_ms}
+        case TournamentMade():
+            yield (
+                _MAKE_TOURNAMENT,
+                {
+                    "id": entry.tournament,
+                    "director": entry.director,
+                    "secret": entry.secret,
+                    "document": entry.document,
+                    "made_at_ms": entry.at_ms,
+                },
+            )
+        case TournamentDecided():
+            yield (
+                _DECIDE,
+                {
+                    "tournament": entry.tournament,
+                    "sequence": entry.sequence,
+                    "at_ms": entry.at_ms,
+                    "author": entry.author,
+                    "decision": entry.decision,
+                },
+            )
+            if entry.closes:
+                yield _CLOSE_TOURNAMENT, {"of": entry.tournament, "to": entry.at_ms}
         case _:
             assert_never(entry)
 

@@ -107,6 +107,31 @@ runs = Table(
 )
 """Who has had his run of a deal that each player runs once."""
 
+tournaments = Table(
+    "tournaments",
+    metadata,
+    Column("id", Key, primary_key=True),
+    Column("director", Key, ForeignKey("players.id"), nullable=False),
+    Column("secret", LargeBinary, nullable=False),
+    Column("document", Text, nullable=False),
+    Column("made_at_ms", BigInteger, nullable=False),
+    Column("closed_at_ms", BigInteger, nullable=True),
+)
+"""closed_at_ms: NULL while something may go on by itself."""
+
+Index("tournaments_made", tournaments.c.made_at_ms, tournaments.c.id)
+
+decisions = Table(
+    "decisions",
+    metadata,
+    Column("tournament", Key, ForeignKey("tournaments.id"), primary_key=True),
+    Column("sequence", Integer, primary_key=True, autoincrement=False),
+    Column("at_ms", BigInteger, nullable=False),
+    Column("author", Key, ForeignKey("players.id"), nullable=True),
+    Column("decision", Text, nullable=False),
+)
+"""The logs of tournaments. author: NULL for the server."""
+
 commands = Table(
     "commands",
     metadata,
