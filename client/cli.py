@@ -6,7 +6,6 @@ Only what the help needs is imported at the top: screens, Trio and WebSockets co
 from __future__ import annotations
 
 import os
-import shlex
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
@@ -15,18 +14,32 @@ import typer
 
 import protocol
 from client.cli_best import best_app
+from client.cli_endings import finish
 from client.cli_identity import identity_app
 from client.cli_ladder import ladder_app
 from client.cli_races import races_app
 from client.cli_records import records_app
 from client.cli_stats import stats_app
-from client.cli_words import FAILED, INTERRUPTED, MISUSED, Url, address_of, fail, print_json, print_text, prints, run
+from client.cli_tournament import tournament_app
+from client.cli_words import (
+    FAILED,
+    INTERRUPTED,
+    MISUSED,
+    Url,
+    address_of,
+    fail,
+    need_terminal,
+    print_json,
+    print_text,
+    prints,
+    run,
+    settings_of,
+)
 from client.failure import Failure
 
 if TYPE_CHECKING:
     from client.ui.desk import UiSettings
-    from client.ui.start import AppOutcome, StartMatch
-    from protocol.record import Record
+    from client.ui.start import StartMatch
 
 app = typer.Typer(
     name="carpet",
@@ -43,6 +56,7 @@ app.add_typer(ladder_app)
 app.add_typer(races_app)
 app.add_typer(records_app)
 app.add_typer(stats_app)
+app.add_typer(tournament_app)
 
 Name = Annotated[
     str | None, typer.Option(metavar="NAME", help="Your name; another name is another player. [default: as last time, or your login name]")
@@ -111,14 +125,14 @@ def play(
     options = _check_options(
         rules=rules, bots=[] if alone else [bot or "greedy"], seats=1 if alone else 2, deal=deal, winnable=winnable, series=series
     )
-    settings = _settings(four_colour, colour_blind, ascii_only, no_bell)
-    _need_terminal("play")
+    settings = settings_of(four_colour, colour_blind, ascii_only, no_bell)
+    need_terminal("play")
     from client.sessions import play_alone, play_bot
 
     if alone:
-        _finish(run(lambda: play_alone(options, name=name, settings=settings)))
+        finish(run(lambda: play_alone(options, name=name, settings=settings)))
         return
-    _finish(run(lambda: play_bot(options, name=name, settings=settings)))
+    finish(run(lambda: play_bot(options, name=name, settings=settings)))
 
 
 @app.command(epilog="Example: carpet host carpet.example --rules carpet-redeal --seats 3 --private")
@@ -160,7 +174,7 @@ def host(
         countdown_s=countdown,
         grace_s=grace,
     )
-    settings = _settings(four_colour, colour_blind, ascii_only, no_bell)
+    settings = settings_of(four_colour, colour_blind, ascii_only, no_bell)
     from protocol.client_messages import OpenRace
 
     _visit("host", url, OpenRace(options=options), name, settings)
@@ -178,7 +192,7 @@ def join(
 ) -> None:
     """Join a race by its code, or come back to a seat in it."""
     code = _code(code)
-    settings = _settings(four_colour, colour_blind, ascii_only, no_bell)
+    settings = settings_of(four_colour, colour_blind, ascii_only, no_bell)
     from protocol.client_messages import JoinRace
 
     _visit("join", url, JoinRace(code=code), name, settings)
@@ -200,7 +214,7 @@ def watch(
     How far they are is shown as it happens, their boards some seconds later.
     """
     code = None if code is None else _code(code)
-    settings = _settings(four_colour, colour_blind, ascii_only, no_bell=True)
+    settings = settings_of(four_colour, colour_blind, ascii_only, no_bell=True)
     from protocol.client_messages import WatchRace
 
     _visit("watch", url, WatchRace(code=code), name, settings)
@@ -222,7 +236,7 @@ def match(
     """
     if rules is not None:
         _check_options(rules=rules)
-    settings = _settings(four_colour, colour_blind, ascii_only, no_bell)
+    settings = settings_of(four_colour, colour_blind, ascii_only, no_bell)
     from client.ui.start import StartMatch
 
     _visit("match", url, None, name, settings, StartMatch(rules))
@@ -241,7 +255,7 @@ def home(
 
     It shows who is there, the open races and the house bots.
     """
-    _visit("home", url, None, name, _settings(four_colour, colour_blind, ascii_only, no_bell))
+    _visit("home", url, None, name, settings_of(four_colour, colour_blind, ascii_only, no_bell))
 
 
 @app.command(epilog="Examples: carpet demo --rules colorado  |  carpet demo --json --fast > race.json")
@@ -310,12 +324,12 @@ def replay(
 
     Both boards stand side by side on one time line: play, pause, step, jump.
     """
-    settings = _settings(four_colour, colour_blind, ascii_only, no_bell=True)
-    _need_terminal("replay", keys=file != "-")
+    settings = settings_of(four_colour, colour_blind, ascii_only, no_bell=True)
+    need_terminal("replay", keys=file != "-")
     address = address_of(server) if server is not None else None
     from client.cli_replay import show_replay
 
-    _finish(run(lambda: show_replay(file, server=address, settings=settings)))
+    finish(run(lambda: show_replay(file, server=address, settings=settings)))
 
 
 # ---- what the commands share
@@ -342,46 +356,13 @@ def _ask_server(arguments: list[str]) -> NoReturn:
 
 def _visit(command: str, url: str, request: Any, name: str | None, settings: UiSettings, start: StartMatch | None = None) -> None:
     address = address_of(url)
-    _need_terminal(command)
+    need_terminal(command)
     from client.sessions import visit
 
     outcome = run(lambda: visit(url, request, name=name, settings=settings, start=start))
     if outcome.code is not None:
         print_text(f"You still have a seat in race {outcome.code}; to go on with it: carpet join {address.url} {outcome.code}")
-    _finish(outcome)
-
-
-def _finish(outcome: AppOutcome) -> None:
-    if outcome.records:
-        _keep(outcome.records)
-    match outcome.reason:
-        case "signal":
-            raise typer.Exit(INTERRUPTED)
-        case "terminal":
-            raise typer.Exit(FAILED)
-        case "quit":
-            pass
-
-
-def _keep(records: tuple[Record, ...]) -> None:
-    from client.identity import home_folder
-    from client.keepsake import keep_record
-
-    try:
-        paths = [keep_record(home_folder(), record) for record in records]
-    except OSError as error:
-        typer.echo(f"carpet: the record of your race could not be kept: {error}", err=True)
-    else:
-        print_text(f"The record of your race is {paths[-1]}; to check it: carpet verify {shlex.quote(str(paths[-1]))}")
-
-
-def _settings(four_colour: bool, colour_blind: bool, ascii_only: bool, no_bell: bool) -> UiSettings:
-    if four_colour and colour_blind:
-        fail("--four-colour and --colour-blind are two palettes: choose one.", MISUSED)
-    from client.ui.desk import UiSettings
-
-    palette = "four" if four_colour else "safe" if colour_blind else "classic"
-    return UiSettings(palette=palette, ascii=ascii_only or not prints("♠│█"), bell=not no_bell)
+    finish(outcome)
 
 
 def _check_options(**fields: object) -> Any:
@@ -423,12 +404,6 @@ def _series(best_of: int | None, session: int | None, *, swap: bool) -> dict[str
             fail(f"--session takes a number from 2 to {MAX_SERIES_RACES}, not {session}.", MISUSED)
         return {"format": "session", "races": session}
     return {"format": "swap", "races": 2} if swap else {}
-
-
-def _need_terminal(command: str, *, keys: bool = True) -> None:
-    """keys: whether they come through standard input too."""
-    if not (sys.stdout.isatty() and (sys.stdin.isatty() or not keys)):
-        fail(f"carpet {command} draws on a terminal, and there is none here; carpet demo shows a race in plain text.", MISUSED)
 
 
 def _silence(text: str) -> None:

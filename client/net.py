@@ -26,10 +26,10 @@ from client.link import Back, Connected, Connecting, LinkEvent, Lost, RoundTrip
 from client.resume import Resume, Step
 from client.unanswered import Unanswered
 from protocol import __version__
-from protocol.client_messages import ClientMessage, Hello, JoinRace, OpenRace, WatchRace
+from protocol.client_messages import ClientMessage, FollowTournament, Hello, JoinRace, OpenRace, TournamentMessage, WatchRace
 from protocol.codec import MSGPACK
 from protocol.errors import ErrorCode
-from protocol.server_messages import Error, Room, ServerMessage, Unwatched, Watched, Welcome, YouAre
+from protocol.server_messages import Decided, Error, Room, ServerMessage, Tournament, Unwatched, Watched, Welcome, YouAre
 from protocol.text import clean_chat, clean_name
 
 EVENTS = 256
@@ -49,6 +49,7 @@ async def open_link(
     url: str,
     identity: Identity | None,
     *,
+    watches: bool = False,
     reconnect: bool = True,
     ssl: tls.SSLContext | None = None,
     subprotocol: str = MSGPACK,
@@ -59,7 +60,8 @@ async def open_link(
 ) -> AsyncIterator[NetLink]:
     """A link to the server at `url` (any form `parse_address` takes), connected when the block begins and closed when it ends.
 
-    identity: who to say hello as; None to say none and only ask what needs no hello.
+    identity: who to say hello as; None to say none and only ask what needs no hello. watches: say hello as a guest, of whom nothing is
+    made and nothing kept, and who only looks on; the identity is then of no account.
     keep: called with the identity as the server has it, on the first welcome and whenever it changes. generator: for the pauses
     between tries.
     dial: opens the byte stream, in place of TCP to the address. Raises LinkError when the first connection fails.
@@ -70,7 +72,8 @@ async def open_link(
         raise LinkError(str(error)) from error
     link = NetLink(
         address,
-        identity,
+        None if watches else identity,
+        watches=watches,
         reconnect=reconnect,
         ssl=ssl,
         subprotocol=subprotocol,
@@ -101,6 +104,7 @@ class NetLink:
         address: Address,
         identity: Identity | None,
         *,
+        watches: bool,
         reconnect: bool,
         ssl: tls.SSLContext | None,
         subprotocol: str,
@@ -111,6 +115,7 @@ class NetLink:
     ) -> None:
         self._address = address
         self._identity = identity
+        self._watches = watches
         self._reconnect = reconnect
         self._subprotocol = subprotocol
         self._keep = keep
@@ -123,7 +128,9 @@ class NetLink:
         self._line: Line | None = None
         self.welcome: Welcome | None = None
         # The answer to hello, where that is an error, or to the request of `entered`.
-        self._entry: Room | Watched | Unwatched | Error | None = None
+        self._entry: Room | Watched | Unwatched | Decided | Tournament | Error | None = None
+        # Of tournaments there is news all the time: only what is waited for is an answer, and only once.
+        self._wanted: type[Decided | Tournament] | None = None
         self._news = trio.Event()  # set, and replaced, when one of these two has changed or a line has ended
         self._tries = 0  # since the last welcome
         self._rejoining = False
@@ -171,6 +178,31 @@ class NetLink:
                 await self._next_news()
             return self.welcome
         raise Unreachable(f"The server at {self.url} does not answer.")
+
+    async def decided(self, request: TournamentMessage) -> Decided:
+        """Wait for the answer to what a tournament's player or director asks for. Takes nothing from `events`. Raises LinkError."""
+        answer = await self._answer(request, Decided)
+        assert isinstance(answer, Decided)
+        return answer
+
+    async def told(self, request: FollowTournament) -> Tournament:
+        """The same for how a tournament stands."""
+        answer = await self._answer(request, Tournament)
+        assert isinstance(answer, Tournament)
+        return answer
+
+    async def _answer(self, request: TournamentMessage, kind: type[Decided | Tournament]) -> Decided | Tournament:
+        with trio.move_on_after(self._times.open_s):
+            await self.entered()
+            self._entry, self._wanted = None, kind
+            self.send(replace(request, ref=ENTRY_REFERENCE))
+            while (answer := self._told_of_a_tournament()) is None:
+                await self._next_news()
+            return answer
+        raise Unreachable(f"The server at {self.url} does not answer.")
+
+    def _told_of_a_tournament(self) -> Decided | Tournament | None:
+        return self._entry if isinstance(self._entry, Decided | Tournament) else None
 
     def _is_answered(self, request: OpenRace | JoinRace | WatchRace) -> bool:
         # Back in a room, by the way, is no answer to who wants to watch.
@@ -253,6 +285,8 @@ class NetLink:
             self._line = line
             if self._identity is not None:
                 self._say_hello(self._identity)
+            elif self._watches:
+                self._say(Hello(name="", watch=True, software=f"carpet-race {__version__}", ref=HELLO_REFERENCE))
             started()
             try:
                 async with trio.open_nursery() as nursery:
@@ -306,9 +340,12 @@ class NetLink:
                 self._say(request)
         for passed in step.pass_on:
             await self._tell(passed)
-            if isinstance(passed, Room | Watched | Unwatched) or (
-                isinstance(passed, Error) and passed.ref in (HELLO_REFERENCE, ENTRY_REFERENCE)
+            if (
+                isinstance(passed, Room | Watched | Unwatched)
+                or (isinstance(passed, Decided | Tournament) and type(passed) is self._wanted)
+                or (isinstance(passed, Error) and passed.ref in (HELLO_REFERENCE, ENTRY_REFERENCE))
             ):
+                self._wanted = None
                 self._entry = passed
                 self._tell_news()
         if step.back:
@@ -319,6 +356,8 @@ class NetLink:
         first = self.welcome is None
         self.welcome = welcome
         self._tell_news()
+        if self._watches:
+            return
         self._is(welcome.player, welcome.name, welcome.token, first=first)
 
     def _renamed(self, told: YouAre) -> None:

@@ -23,6 +23,7 @@ from protocol.pages import PAGE_RACES, History, HistoryRace, Ladder, LadderPlaye
 from protocol.record import LONGEST_RECORD, BadRecord, Record, digest, from_json
 from protocol.server_messages import Lobby
 from protocol.text import clean_chat
+from protocol.tournaments import TournamentDocument, TournamentListing, TournamentsDocument
 
 if TYPE_CHECKING:
     from http.client import HTTPResponse
@@ -93,6 +94,27 @@ def fetch_lobby(address: Address) -> Lobby:
 def fetch_ladder(address: Address, *, limit: int) -> tuple[LadderPlayer, ...]:
     """The best players, at most `limit`, best first. Raises PageRefused, NotAPage, LinkError."""
     return _read_as(Ladder, fetch(address, f"/ladder.json?limit={limit}"), address).players[:limit]
+
+
+def fetch_tournaments(address: Address) -> tuple[TournamentListing, ...]:
+    """The public tournaments, newest first. Raises PageRefused, NotAPage, LinkError."""
+    return _read_as(TournamentsDocument, fetch(address, "/tournaments.json"), address).tournaments
+
+
+def fetch_tournament(address: Address, tournament: str) -> TournamentDocument:
+    """All of a tournament. tournament: an id, by `is_tournament_id`. Raises PageRefused, NotAPage, LinkError."""
+    document = _read_as(TournamentDocument, fetch(address, f"/tournaments/{tournament}.json"), address)
+    if document.id != tournament:
+        raise NotAPage(f"What {address.place} sent is not tournament {tournament}.")
+    return document
+
+
+def fetch_standings_table(address: Address, tournament: str) -> str:
+    """The standings as CSV, as the server writes them. Raises PageRefused, NotAPage, LinkError."""
+    try:
+        return fetch(address, f"/tournaments/{tournament}.csv").decode()
+    except UnicodeDecodeError as error:
+        raise NotAPage(f"What {address.place} sent is no text.") from error
 
 
 def fetch(address: Address, path: str) -> bytes:
