@@ -133,8 +133,8 @@ class RoomModel:
     """The room this client is in. Times are local: started_at_ms may lie ahead (countdown); away_until_ms is (seat, local time) pairs.
 
     ratings: what the race that is over did to them, by seat; empty for one that does not count, and until it is known.
-    series: of which the race is one, None for a single race. shared: the deal, where other races are dealt the same. ended: the seats of
-    the race that is over, as its record has them; of one on a shared deal they are known while the record is closed still.
+    series: of which the race is one, None for a single race. shared: the deal, where other races are dealt the same. told: the seats of
+    such a race that is over, which are known while its record is closed still.
     """
 
     version: int
@@ -152,7 +152,7 @@ class RoomModel:
     ratings: tuple[SeatRating, ...] = ()
     series: SeriesInfo | None = None
     shared: SharedDeal | None = None
-    ended: tuple[SeatRecord, ...] = ()
+    told: tuple[SeatRecord, ...] = ()
     away_until_ms: tuple[tuple[int, int], ...] = ()
     watchers: int = 0
 
@@ -162,6 +162,11 @@ class RoomModel:
         if self.shared is not None:
             return self.record is None
         return self.options.swaps and self.series is not None and self.series.raced == 0
+
+    @property
+    def ended(self) -> tuple[SeatRecord, ...]:
+        """The seats of the race that is over, as its record has them; empty before."""
+        return self.record.seats if self.record is not None else self.told
 
     @property
     def own(self) -> SeatInfo | None:
@@ -418,7 +423,7 @@ def _snapshot(room: Room, now_ms: int) -> RoomModel:
         ratings=room.ratings,
         series=room.series,
         shared=room.shared,
-        ended=room.record.seats if room.record is not None else room.ended,
+        told=room.ended,
     )
 
 
@@ -473,7 +478,7 @@ def _still_last(model: Model, room: RoomModel, event: RoomEvent) -> RoomModel | 
             return replace(last, series=series)
         case Scored(record=record) if record is not None and room.phase == "waiting":
             # The first race of a swap that will have no second one.
-            return replace(room, phase="over", record=record, ended=record.seats)
+            return replace(room, phase="over", record=record)
         case Ratings(seats=ratings) if last is not None and room.phase == "waiting":
             return replace(last, ratings=ratings)
         case _:
@@ -548,7 +553,7 @@ def _over(room: RoomModel, ended: tuple[SeatRecord, ...]) -> RoomModel:
     seats = room.seats
     for number, seat in enumerate(ended):
         seats = _with_seat(seats, number, state=seat.state, home=seat.home, ply=seat.plies)
-    return replace(room, phase="over", seats=seats, ended=ended)
+    return replace(room, phase="over", seats=seats, told=ended)
 
 
 def _moved(room: RoomModel, event: PlayerView, now_ms: int) -> RoomModel:

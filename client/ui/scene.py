@@ -87,7 +87,8 @@ def clock_line(scene: Scene) -> Line:
     if room is None or room.started_at_ms is None:
         return []
     if room.phase == "over" and room.ended:
-        return [("head strong", clock_text(max(seat.ended_at_ms for seat in room.ended)))]
+        ended_at_ms = room.record.ended_at_ms if room.record is not None else max(seat.ended_at_ms for seat in room.ended)
+        return [("head strong", clock_text(ended_at_ms))]
     elapsed = race_clock_ms(room.started_at_ms, scene.now_ms)
     if elapsed < 0:
         return [("head strong", f"start in {clock_text(99 - elapsed)}")]

@@ -44,7 +44,7 @@ from server.rooms.rating_news import RatingNews
 from server.rooms.requests import Ask, CallOff, Close, DealFound, Enter, Exit, Reveal, RoomRequest, check_race, race_command
 from server.rooms.series_run import SeriesRun, seated
 from server.rooms.write_ahead import WriteAhead
-from server.store.errors import StoreError
+from server.store.errors import RunAlready, StoreError
 from server.store.port import RaceOpened
 from server.store.replay import RunningRoom, as_opened, replay, seats_deserted
 
@@ -112,6 +112,8 @@ class Room:
         self._search = DealSearch(ports.find_deal, ports.clock, self._inbox.tell)
         self._closed = False
         self._stopping = False
+        self._is_kept = True
+        """Whether the journal has taken the race at all."""
         self._reason = "closed"
 
     def _open_race(self, number: int) -> Race:
@@ -253,6 +255,10 @@ class Room:
     async def _commit(self) -> None:
         try:
             await self._log.commit()
+        except RunAlready:
+            self._is_kept = False
+            self._fail(Refusal(ErrorCode.ONCE_ONLY))
+            return
         except StoreError as error:
             logger.error("room %s is ended: what happens in it cannot be kept: %s", self.code, error)
             self._fail(Refusal(ErrorCode.NOT_KEPT))
@@ -352,7 +358,7 @@ class Room:
 
     async def _give_up(self) -> None:
         """Say in the journal that a race which has no result will never have one, unless the next server is to go on with it."""
-        if self.race.phase == "over" or self._goes_on:
+        if self.race.phase == "over" or self._goes_on or not self._is_kept:
             return
         self._reveal()
         self._log.give_up(_ABORTED_BECAUSE[self._reason], seats=seats_left(self.race), at_ms=self._now)

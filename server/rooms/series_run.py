@@ -80,7 +80,7 @@ class SeriesRun:
         """A race of it is over."""
         self._series = self._series.raced(record)
         self._before = race.id
-        if race.withheld:
+        if race.options.swaps and race.withheld:
             self._withheld = Withheld(record, seated(race))
 
     def give_up(self, seats: Iterable[int]) -> None:

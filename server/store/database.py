@@ -151,7 +151,9 @@ class DatabaseStore:
     def race_status(self, race: str) -> RaceStatus | None:
         with self._reading() as connection:
             row = connection.execute(
-                select(races.c.phase, races.c.reason, _SEALED_UNTIL).join_from(races, shared_deals, isouter=True).where(races.c.id == race)
+                select(races.c.phase, races.c.reason, _SEALED_UNTIL)
+                .join_from(races, shared_deals, races.c.deal == shared_deals.c.key, isouter=True)
+                .where(races.c.id == race)
             ).one_or_none()
         return RaceStatus(row.phase, row.reason, row.sealed_until_ms) if row is not None else None
 
@@ -173,7 +175,7 @@ class DatabaseStore:
                 _SEALED_UNTIL,
             )
             .join_from(seats, races, races.c.id == seats.c.race)
-            .join(shared_deals, isouter=True)
+            .join(shared_deals, races.c.deal == shared_deals.c.key, isouter=True)
             .where(seats.c.player == player)
             .order_by(seats.c.finished_at_ms.desc(), seats.c.race.desc())
             .limit(limit)

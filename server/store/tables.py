@@ -84,9 +84,10 @@ races = Table(
     Column("phase", Text, CheckConstraint("phase IN ('running', 'over', 'aborted')", name="phase"), nullable=False),
     Column("ended_at_ms", BigInteger, nullable=True),
     Column("reason", Text, nullable=True),
-    Column("deal", Key, ForeignKey("shared_deals.key"), nullable=True),
+    Column("deal", Key, nullable=True),
 )
-"""reason: why it was aborted. deal: that it shares with other races; NULL for most."""
+"""reason: why it was aborted. deal: the key of a shared one; NULL for most. That it is known is the ledger's to see to: SQLite adds no
+foreign key to a table that is there."""
 
 Index(
     "races_running",

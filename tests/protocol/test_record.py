@@ -33,6 +33,7 @@ from protocol.record import (
     sealed,
     to_json,
 )
+from protocol.views import SharedDeal
 
 RECORDS = Path(__file__).parents[1] / "data" / "records"
 SAVED = (RECORDS / "format-1.json").read_text(encoding="utf-8")
@@ -44,6 +45,7 @@ FULL = sealed(
         id="HKTRWM-1-0a1b2c3d4e5f",
         rated=True,
         series=SeriesRecord(id="HKTRWM-1-0a1b2c3d4e5f", format="best-of", races=3, race=2),
+        deal=replace(RECORD.deal, shared=SharedDeal(kind="round", id="spring-open/1", nonces=("1b" * 16,), number=3)),
         seats=tuple(replace(seat, player="8f3a5c7e9b1d2f40") for seat in RECORD.seats),
     )
 )
@@ -107,6 +109,8 @@ def altered(value: Any) -> Any:
             return "won"
         case "best-of":
             return "session"
+        case "round":
+            return "daily"
         case str() if set(value) <= set("0123456789abcdef"):
             return ("1" if value[0] == "0" else "0") + value[1:]
         case str():
@@ -154,7 +158,8 @@ def test_every_field_of_the_record_was_walked() -> None:
     walked = {tuple(step for step in path if isinstance(step, str)) for path, _ in LEAVES}
     fields = {(name,) for name in Record.__struct_fields__} | {("deal", name) for name in DealRecord.__struct_fields__}
     fields |= {("series", name) for name in SeriesRecord.__struct_fields__}
-    assert {("digest",), ("format",), ("deal",), ("series",)} == fields - walked - {("seats",)}
+    fields |= {("deal", "shared", name) for name in SharedDeal.__struct_fields__}
+    assert {("digest",), ("format",), ("deal",), ("deal", "shared"), ("series",)} == fields - walked - {("seats",)}
 
 
 # ---- saving and reading

@@ -88,6 +88,7 @@ SETS: dict[str, tuple[str, ...]] = {
     "Family": get_args(get_type_hints(views.RulesInfo)["family"]),
     "Fault": tuple(Fault),
     "SeriesFormat": get_args(views.SeriesFormat),
+    "SharedKind": get_args(views.SharedKind),
     "Verdict": get_args(Verdict),
     "TournamentFormat": get_args(TournamentFormat),
     "TournamentPhase": get_args(TournamentPhase),

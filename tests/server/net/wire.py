@@ -43,6 +43,10 @@ from server.rooms.room import Room as ServedRoom
 from server.spectate.gallery import Gallery
 from server.store.journal import Journal
 from server.store.memory import MemoryStore
+from server.tournaments.ports import TournamentPorts
+from server.tournaments.registry import Tournaments
+from server.tournaments.rounds import Round
+from server.tournaments.tournament import Tournament
 from tests.server.rooms.playing import first_seed
 
 Kind = TypeVar("Kind")
@@ -219,6 +223,12 @@ class Answered:
         return self.status, document["error"]
 
 
+async def paired_here(tournament: Tournament) -> Round | None:
+    """In place of a worker."""
+    await trio.lowlevel.checkpoint()
+    return tournament.next_round()
+
+
 class House:
     """A server with everything but a port."""
 
@@ -245,19 +255,32 @@ class House:
         self.gallery = Gallery(nursery, self.rooms, self.clock)
         nursery.start_soon(self.gallery.run)
         self.matchmaker = QuickMatch(self.rooms, clock=self.clock, rating=self.players.rating)
+        self.tournaments = Tournaments(
+            TournamentPorts(
+                clock=self.clock,
+                entropy=entropy,
+                rooms=self.rooms,
+                players=self.players,
+                journal=self.journal,
+                store=self.store,
+                pair_next=paired_here,
+            )
+        )
+        nursery.start_soon(self.tournaments.run)
         self.dispatch = Dispatch(
             rooms=self.rooms,
             players=self.players,
             lobby=self.lobby,
             matchmaker=self.matchmaker,
             gallery=self.gallery,
+            tournaments=self.tournaments,
             clock=self.clock,
             software="test",
             rate=rate,
             burst=burst,
         )
         readers = Readers(self.store, self.journal)
-        self.site = Site([*race_routes(readers), ladder_route(readers), lobby_route(self.lobby), *web_routes()])
+        self.site = Site([*race_routes(readers, self.clock), ladder_route(readers), lobby_route(self.lobby), *web_routes()])
         self.listener = PairListener()
         self._nursery = nursery
 

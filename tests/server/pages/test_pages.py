@@ -21,6 +21,7 @@ from server.net.http import Asked, NoPage
 from server.pages.races import race_routes
 from server.pages.readers import READING, WAITING, Readers
 from server.race.audit import audit
+from server.rooms.clock import Clock
 from server.store.database import open_database
 from server.store.errors import StoreBusy, StoreCorrupt
 from server.store.journal import Journal
@@ -304,7 +305,7 @@ async def test_a_database_shows_the_same_pages_as_the_memory(tmp_path: Path) -> 
     for store in (MemoryStore(), database):
         write(store, made("ann"), made("bob"), opened(race(1)), over(race(1), "ann", "bob", at=1), opened(race(2)))
         write(store, RaceAborted(race=race(2), reason="no", at_ms=NOW, seats=(seat("ann"), seat("bob"))))
-        record, history = race_routes(Readers(store, Journal(store)))
+        record, history = race_routes(Readers(store, Journal(store)), Clock())
         pages = []
         for route, path in ((record, f"/races/{race(1)}.json"), (history, "/players/ann/races.json")):
             values = route.match(path)

@@ -15,7 +15,7 @@ import pytest
 from protocol.errors import ErrorCode, Refusal
 from protocol.fairness import named_seed
 from protocol.record import Record
-from protocol.views import Phase, RaceOptions
+from protocol.views import Phase, RaceOptions, SharedDeal
 from server.race.commands import Command, GetReady, MeasureLine, PlayMove, TakeSeat
 from server.race.events import RaceEvent
 from server.race.machine import Race, Seat
@@ -54,8 +54,17 @@ def options(seats: int = 2, **changes: Any) -> RaceOptions:
     return RaceOptions(**{"seats": seats, "deal": WINNABLE, **changes})
 
 
-def new_race(chosen: RaceOptions, place: SeriesPlace | None = None) -> Race:
-    return Race(race_id="ABCDEF-1-00", room="ABCDEF", number=1, options=chosen, secret=SECRET, software="carpet-server 0", place=place)
+def new_race(chosen: RaceOptions, place: SeriesPlace | None = None, shared: SharedDeal | None = None) -> Race:
+    return Race(
+        race_id="ABCDEF-1-00",
+        room="ABCDEF",
+        number=1,
+        options=chosen,
+        secret=SECRET,
+        software="carpet-server 0",
+        place=place,
+        shared=shared,
+    )
 
 
 def nonce(seat: int) -> bytes:
@@ -65,8 +74,8 @@ def nonce(seat: int) -> bytes:
 class Driven:
     """A race, and all that happened in it."""
 
-    def __init__(self, chosen: RaceOptions | None = None, place: SeriesPlace | None = None) -> None:
-        self.race = new_race(chosen or options(), place)
+    def __init__(self, chosen: RaceOptions | None = None, place: SeriesPlace | None = None, shared: SharedDeal | None = None) -> None:
+        self.race = new_race(chosen or options(), place, shared)
         self.events: list[RaceEvent] = []
         self.log: list[tuple[Command, int]] = []
 
@@ -127,9 +136,15 @@ class Driven:
         return self.record
 
 
-def seated(chosen: RaceOptions | None = None, *, round_trips: Sequence[int] = (), place: SeriesPlace | None = None) -> Driven:
+def seated(
+    chosen: RaceOptions | None = None,
+    *,
+    round_trips: Sequence[int] = (),
+    place: SeriesPlace | None = None,
+    shared: SharedDeal | None = None,
+) -> Driven:
     """A race with a player on every seat, 10 s before what will be its start."""
-    driven = Driven(chosen, place)
+    driven = Driven(chosen, place, shared)
     for seat in range(driven.race.options.seats):
         driven.do(TakeSeat(f"player-{seat}", f"Player {seat}"), -10_000)
     for seat, round_trip_ms in enumerate(round_trips):
@@ -137,17 +152,29 @@ def seated(chosen: RaceOptions | None = None, *, round_trips: Sequence[int] = ()
     return driven
 
 
-def counting_down(chosen: RaceOptions | None = None, *, round_trips: Sequence[int] = (), place: SeriesPlace | None = None) -> Driven:
+def counting_down(
+    chosen: RaceOptions | None = None,
+    *,
+    round_trips: Sequence[int] = (),
+    place: SeriesPlace | None = None,
+    shared: SharedDeal | None = None,
+) -> Driven:
     """The same with everybody ready, so that the start is at 0."""
-    driven = seated(chosen, round_trips=round_trips, place=place)
+    driven = seated(chosen, round_trips=round_trips, place=place, shared=shared)
     for seat in range(driven.race.options.seats):
         driven.do(GetReady(seat, nonce(seat)), -driven.race.options.countdown_s * 1000)
     return driven
 
 
-def started(chosen: RaceOptions | None = None, *, round_trips: Sequence[int] = (), place: SeriesPlace | None = None) -> Driven:
+def started(
+    chosen: RaceOptions | None = None,
+    *,
+    round_trips: Sequence[int] = (),
+    place: SeriesPlace | None = None,
+    shared: SharedDeal | None = None,
+) -> Driven:
     """The same at the start."""
-    driven = counting_down(chosen, round_trips=round_trips, place=place)
+    driven = counting_down(chosen, round_trips=round_trips, place=place, shared=shared)
     driven.advance(0)
     return driven
 

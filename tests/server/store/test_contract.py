@@ -7,24 +7,30 @@ from dataclasses import replace
 import pytest
 
 from protocol.text import NAME_LENGTH
-from protocol.views import RaceOptions, SeriesOptions
+from protocol.views import RaceOptions, SeriesOptions, SharedDeal
 from server.match.series import Series
 from server.race.commands import TakeSeat
+from server.race.occasion import Occasion
 from server.store.database import DatabaseStore
-from server.store.errors import EntryRefused, NameTaken
+from server.store.errors import EntryRefused, NameTaken, RunAlready
 from server.store.port import (
+    NEVER_MS,
     Entry,
     Mark,
     PlayerRenamed,
     PlayerSeen,
     RaceAborted,
+    RaceOpened,
     RaceStatus,
     Running,
     RunningRace,
+    SharedDealMade,
+    SharedDealRevealed,
     Store,
     name_key,
     race_id,
 )
+from tests.server.race.racing import SECRET
 from tests.server.store.keeping import NOW, driven, logged, made, opened, over, seat, taken, won, write
 
 
@@ -291,3 +297,104 @@ def test_a_large_batch_is_taken_whole(store: Store) -> None:
 def test_ids_of_races_are_their_room_number_and_some_chance() -> None:
     assert race_id(room="KXQWZP", number=3, unique=b"\x01\xff") == "KXQWZP-3-01ff"
     assert name_key("ＡNNA") == name_key("anna")
+
+
+# ---- deals that several races share
+
+DEAL = SharedDealMade(kind="daily", id="2026-11-21", secret=SECRET, at_ms=NOW, reveals_at_ms=NOW + 500)
+CHALLENGE = SharedDealMade(
+    kind="challenge", id="KQWERT", secret=SECRET, at_ms=NOW + 1, nonces=("7c" * 16,), options=RaceOptions(seats=1), owner="ada"
+)
+
+
+def run(race: str, *players: str, deal: SharedDealMade = DEAL, at: int = 0, rules: str = "carpet") -> RaceOpened:
+    shared = SharedDeal(kind=deal.kind, id=deal.id, nonces=("7c" * 16,))
+    options = RaceOptions(seats=2, rules=rules)
+    return replace(opened(race, at=at, options=options), occasion=Occasion(deal=shared, invited=players, table=3, ghosts=("X-1-00",)))
+
+
+def test_a_shared_deal_is_kept_as_it_was_made(store: Store) -> None:
+    write(store, made("ada"), DEAL, CHALLENGE)
+    assert store.shared_deal("daily", "2026-11-21") == DEAL
+    assert store.shared_deals("challenge", limit=5) == (CHALLENGE,)
+    assert store.shared_deal("daily", "KQWERT") is None
+    assert store.shared_deals("round", limit=5) == ()
+
+
+def test_the_newest_deals_come_first_and_no_more_than_wanted(store: Store) -> None:
+    days = [replace(DEAL, id=f"2026-11-{day}", at_ms=NOW + day) for day in (20, 22, 21)]
+    write(store, *days)
+    assert [deal.id for deal in store.shared_deals("daily", limit=2)] == ["2026-11-22", "2026-11-21"]
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [DEAL, CHALLENGE, SharedDealRevealed(kind="daily", id="2027-01-01", at_ms=NOW), run("A", "ada", deal=replace(DEAL, id="2027-01-01"))],
+    ids=["known", "nobody's", "unknown", "run of an unknown one"],
+)
+def test_a_deal_is_made_once_and_used_when_it_is_known(store: Store, entry: Entry) -> None:
+    write(store, DEAL)
+    with pytest.raises(EntryRefused):
+        write(store, entry)
+
+
+def test_a_race_on_a_shared_deal_comes_back_with_its_occasion(store: Store) -> None:
+    write(store, made("ada"), DEAL, run("A", "ada"))
+    (race,) = store.running().races
+    assert race.opened == run("A", "ada")
+
+
+def test_runs_are_found_by_their_deal_with_what_came_of_them(store: Store) -> None:
+    write(store, made("ada"), made("zoe"), DEAL, run("A", "ada"), run("B", "zoe", at=5, rules="twenty"), opened("C"))
+    write(store, over("A", "ada", "zoe", at=9))
+    first, second = store.runs("daily", "2026-11-21")
+    assert (first.race, first.phase, first.rules, first.opened_at_ms, first.finished_at_ms) == ("A", "over", "carpet", NOW, NOW + 9)
+    assert first.occasion == run("A", "ada").occasion
+    assert [seat.player for seat in first.seats] == ["ada", "zoe"]
+    assert (second.race, second.phase, second.rules, second.finished_at_ms, second.seats) == ("B", "running", "twenty", None, ())
+    assert store.runs("challenge", "2026-11-21") == ()
+
+
+def test_a_player_has_one_run_of_a_deal_under_each_rule_set(store: Store) -> None:
+    write(store, made("ada"), made("zoe"), DEAL, run("A", "ada"), run("B", "zoe"), run("C", "ada", rules="twenty"))
+    with pytest.raises(RunAlready):
+        write(store, run("D", "ada"))
+    write(store, over("A", "ada", None))
+    with pytest.raises(RunAlready):
+        write(store, run("D", "ada"))
+
+
+def test_two_runs_of_one_player_in_one_batch_are_one(store: Store) -> None:
+    write(store, made("ada"), DEAL)
+    outcomes = store.write([[run("A", "ada")], [run("B", "ada")]])
+    assert [type(outcome) for outcome in outcomes] == [type(None), RunAlready]
+
+
+def test_a_run_that_had_not_begun_may_be_run_again_and_one_that_had_may_not(store: Store) -> None:
+    write(store, made("ada"), DEAL, run("A", "ada"))
+    write(store, RaceAborted(race="A", reason="gone", at_ms=NOW))
+    write(store, run("B", "ada"))
+    write(store, RaceAborted(race="B", reason="gone", at_ms=NOW, seats=(seat("ada"),)))
+    with pytest.raises(RunAlready):
+        write(store, run("C", "ada"))
+
+
+def test_tables_of_a_round_may_have_the_same_players_again(store: Store) -> None:
+    deal = replace(DEAL, kind="round", id="open/1", reveals_at_ms=None)
+    write(store, made("ada"), deal, run("A", "ada", deal=deal), run("B", "ada", deal=deal))
+    assert len(store.runs("round", "open/1")) == 2
+
+
+def test_what_came_of_a_race_is_sealed_until_its_deal_is_revealed(store: Store) -> None:
+    tournament = replace(DEAL, kind="round", id="open/1", reveals_at_ms=None)
+    write(store, made("ada"), DEAL, tournament, run("A", "ada"), run("B", "ada", deal=tournament), opened("C"))
+    write(store, over("A", "ada", None), over("B", "ada", None, at=1), over("C", "ada", None, at=2))
+
+    def sealed_until() -> list[int]:
+        shown = [store.race_status(race) for race in "CBA"]
+        assert [status.sealed_until_ms for status in shown if status] == [race.sealed_until_ms for race in store.history("ada", limit=5)]
+        return [status.sealed_until_ms for status in shown if status]
+
+    assert sealed_until() == [0, NEVER_MS, NOW + 500]
+    write(store, SharedDealRevealed(kind="round", id="open/1", at_ms=NOW + 7))
+    assert sealed_until() == [0, NOW + 7, NOW + 500]

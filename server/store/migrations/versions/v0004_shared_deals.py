@@ -1,4 +1,4 @@
-"""Shuffles that several races share, and who has had his run of them."""
+"""Keep shuffles that several races share, and who has had his run of them."""
 
 from __future__ import annotations
 
@@ -27,9 +27,7 @@ def upgrade() -> None:
         sa.ForeignKeyConstraint(["owner"], ["players.id"], name="shared_deals_owner_fkey"),
     )
     op.create_index("shared_deals_of_kind", "shared_deals", ["kind", "made_at_ms"])
-    with op.batch_alter_table("races") as races:
-        races.add_column(sa.Column("deal", Key, nullable=True))
-        races.create_foreign_key("races_deal_fkey", "shared_deals", ["deal"], ["key"])
+    op.add_column("races", sa.Column("deal", Key, nullable=True))
     is_shared = sa.text("deal IS NOT NULL")
     op.create_index("races_of_deal", "races", ["deal"], sqlite_where=is_shared, postgresql_where=is_shared)
     op.create_table(

@@ -1,4 +1,4 @@
-"""Tournaments, and the logs of what was decided about them."""
+"""Keep tournaments, and the logs of what was decided about them."""
 
 from __future__ import annotations
 
