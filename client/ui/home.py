@@ -191,7 +191,7 @@ def form_screen(scene: Scene, size: tuple[int, int], form: OpenForm) -> urwid.Wi
 
 def founding_screen(scene: Scene, size: tuple[int, int], form: FoundingForm) -> urwid.Widget:
     """The form for a new tournament."""
-    hint = "Up and down choose a line, left and right change it, enter on the last one makes it."
+    hint = "Up and down choose a line, left and right change it; the last one makes it."
     return form_page(scene, size, "Make a tournament", founding_lines(form, scene.model.rules), hint)
 
 
