@@ -167,7 +167,10 @@ class Director:
         race = wanted.get(for_what.table)
         number = self.course.numbers.get((self.course.round, for_what.table), 1)
         if race is not None and number == for_what.deal.number and for_what.table not in self.tables and not room.is_closed:
-            self.tables[for_what.table] = TableRoom(room, race, number, seating(self.course, race.pairing), self._ports.clock.now_ms())
+            table = TableRoom(room, race, number, seating(self.course, race.pairing), self._ports.clock.now_ms())
+            self.tables[for_what.table] = table
+            for entrant in table.seating.invited:
+                self._tell(entrant, self._call(table, entrant))
 
     async def _serve(self) -> None:
         while True:
