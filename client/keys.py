@@ -136,8 +136,8 @@ TABLE: Final[tuple[Binding, ...]] = (
     # Moving about
     Binding(Action.UP, ("up", "k"), _CURSOR, "up", "Cursor up; in a replay, faster.", shown=False),
     Binding(Action.DOWN, ("down", "j"), _CURSOR, "down", "Cursor down; in a replay, slower.", shown=False),
-    Binding(Action.LEFT, ("left", "h"), _CURSOR, "left", "Left; a form's value, a replay's move, a round's tables before.", shown=False),
-    Binding(Action.RIGHT, ("right", "l"), _CURSOR, "right", "Right; a form's next value, a replay's move, a round's tables.", shown=False),
+    Binding(Action.LEFT, ("left", "h"), _CURSOR, "left", "Left; the value, replay's move or round's tables before.", shown=False),
+    Binding(Action.RIGHT, ("right", "l"), _CURSOR, "right", "Right; the next value, replay's move or round's tables.", shown=False),
     # Home
     Binding(Action.PLAY, ("enter", " "), _on(Place.HOME, Place.FORM, Place.RULES, Place.CHOICE), "choose", "Take the marked line."),
     Binding(Action.BOT, ("b",), _on(Place.HOME), "bot", "Race a house bot.", shown=False),
@@ -184,16 +184,14 @@ TABLE: Final[tuple[Binding, ...]] = (
     Binding(Action.CODE, ("c",), _on(Place.TOURNAMENTS), "by id", "Go to a tournament by its id, six letters."),
     Binding(Action.ENTER, ("i",), _on(Place.TOURNAMENT), "play", "Play in it: enter, or come back."),
     Binding(Action.CHECK_IN, ("c",), _on(Place.TOURNAMENT), "check in", "Check in: you are here and ready to play."),
-    Binding(
-        Action.PLAY, ("enter", "w"), _on(Place.TOURNAMENT), "go, watch", "To your table if it waits for you; else watch the marked one."
-    ),
+    Binding(Action.PLAY, ("enter", "w"), _on(Place.TOURNAMENT), "go, watch", "To your own table if it waits, else watch the marked one."),
     Binding(Action.TURN, ("tab",), _on(Place.TOURNAMENT), "page", "The next page: tables, standings, log."),
     Binding(Action.TURN_BACK, ("shift tab",), _on(Place.TOURNAMENT), "page", "The page before.", shown=False),
     Binding(Action.WITHDRAW, ("L",), _on(Place.TOURNAMENT), "withdraw", "Play in it no more (asks first)."),
     Binding(Action.START, ("S",), _on(Place.TOURNAMENT), "start", "Director: open the check-in; then pair the first round."),
     Binding(Action.HOLD, ("P",), _on(Place.TOURNAMENT), "pause", "Director: pause, or go on."),
     Binding(Action.PAIR_ROUND, ("N",), _on(Place.TOURNAMENT), "next round", "Director: pair the next round now."),
-    Binding(Action.CORRECT, ("E",), _on(Place.TOURNAMENT), "result", "Director: enter, correct or strike the marked table's result."),
+    Binding(Action.CORRECT, ("E",), _on(Place.TOURNAMENT), "result", "Director: enter, correct or strike the marked result."),
     Binding(Action.REMOVE, ("X",), _on(Place.TOURNAMENT), "remove", "Director: take the marked entrant out (asks first)."),
     Binding(Action.ADD_BOT, ("b",), _on(Place.TOURNAMENT), "bot", "Director: let a house bot enter."),
     Binding(Action.END, ("Z",), _on(Place.TOURNAMENT), "end", "Director: break the tournament off (asks first)."),

@@ -38,9 +38,9 @@ TIE_BREAK_HEADS: Final[dict[str, str]] = {
 }
 """Of five columns; direct encounter is a place among those who are equal."""
 TIE_BREAK_WORDS: Final[dict[str, str]] = {
-    "buchholz": "Buchholz (points of those he has met)",
-    "sonneborn-berger": "Sonneborn-Berger (of those he has beaten)",
-    "direct-encounter": "place among equals by their own races",
+    "buchholz": "Buchholz (points of those met)",
+    "sonneborn-berger": "Sonneborn-Berger (of those beaten)",
+    "direct-encounter": "place among the equal by their own races",
     "cards-home": "cards home",
 }
 _QUARTERS: Final = ("", "¼", "½", "¾")
@@ -61,11 +61,6 @@ def quarters_text(quarters: int, *, plain: bool = False) -> str:
 
 def points_text(half_points: int, *, plain: bool = False) -> str:
     return quarters_text(2 * half_points, plain=plain)
-
-
-def tie_break_text(kind: str, value: int, *, plain: bool = False) -> str:
-    """value: in quarters, as on the wire."""
-    return quarters_text(value, plain=plain)
 
 
 def format_text(options: TournamentOptions) -> str:
@@ -117,7 +112,7 @@ def phase_sentence(tournament: Tournament, left_ms: int | None) -> str:
 
 def _next_round(left_ms: int | None) -> str:
     if left_ms is None:
-        return "the next one is paired when the director says so."
+        return "the director pairs the next one."
     return f"the next one is paired in {clock_text(left_ms, tenths=False)}." if left_ms > 0 else "the next one is being paired."
 
 

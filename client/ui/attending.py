@@ -163,7 +163,14 @@ class Attending(Playing):
         self.desk = replace(self.desk, note=words)
 
     def _ask(self, kind: QuestionKind, text: str, lines: tuple[str, ...], values: tuple[str, ...], *, item: int = 1) -> None:
-        self.desk = replace(self.desk, item=item, question=Question(kind, text, lines, values))
+        hall = replace(self.desk.hall, marked=self.desk.item) if self.desk.hall is not None else None
+        self.desk = replace(self.desk, hall=hall, item=item, question=Question(kind, text, lines, values))
+
+    @property
+    def _item_behind(self) -> int:
+        """The line that was marked before a question lay over it."""
+        hall = self.desk.hall
+        return hall.marked if hall is not None and scene_of(self.model, self.desk) is Place.TOURNAMENT else 0
 
     def _turn(self, step: int) -> None:
         hall, tournament = self.desk.hall, self.tournament

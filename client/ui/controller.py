@@ -469,7 +469,7 @@ class Controller(Attending):
         question = self.desk.question
         if question is None:
             return
-        self.desk = replace(self.desk, question=None, item=0)
+        self.desk = replace(self.desk, question=None, item=self._item_behind)
         room = self.model.room
         if index >= len(question.values) or question.values[index] == "no":
             return
@@ -498,7 +498,7 @@ class Controller(Attending):
         if desk.help_from is not None:
             self.desk = replace(desk, help_from=None)
         elif desk.question is not None:
-            self.desk = replace(desk, question=None, item=0)
+            self.desk = replace(desk, question=None, item=self._item_behind)
         elif desk.reel is not None:
             self.desk = replace(desk, reel=None)
             self.quitting = self._only_replay

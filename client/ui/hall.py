@@ -24,13 +24,15 @@ Reasoned = CorrectResult | RemoveEntrant | EndTournament
 class Hall:
     """id: of the tournament that is looked at, None for the list. page: None for the one that fits how it stands.
 
-    round: whose tables are shown, None for the last one. asked: a decision whose reason is being typed.
+    round: whose tables are shown, None for the last one. asked: a decision whose reason is being typed. marked: the line to go back to when
+    a question is answered.
     """
 
     id: str | None = None
     page: HallPage | None = None
     round: int | None = None
     asked: Reasoned | None = None
+    marked: int = 0
 
 
 @dataclass(frozen=True, slots=True)

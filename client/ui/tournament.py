@@ -10,8 +10,9 @@ import urwid
 
 from client.keys import Action, Place
 from client.model import Model
+from client.offers import rules_of
 from client.reading import clock_text
-from client.tournament_text import TIE_BREAK_HEADS, phase_sentence, points_text, quarters_text, result_text
+from client.tournament_text import TIE_BREAK_HEADS, TIE_BREAK_WORDS, phase_sentence, points_text, quarters_text, result_text
 from client.tournaments import DONE_PHASES, OPEN_PHASES, TournamentModel, is_raced, table_name
 from client.ui.bars import STATE_WORDS, bar
 from client.ui.desk import Desk
@@ -21,7 +22,7 @@ from client.ui.scene import Scene, head, remarks
 from protocol.text import clean_chat, clean_name
 from protocol.tournaments import LoggedDecision, TournamentSide, TournamentTable
 
-WIDE = 124
+WIDE = 140
 """With so many columns tables and standings stand side by side."""
 PAGE_WORDS: dict[HallPage, str] = {"tables": "Tables", "standings": "Standings", "log": "Log"}
 _DIRECTING = frozenset({Action.START, Action.HOLD, Action.PAIR_ROUND, Action.CORRECT, Action.REMOVE, Action.ADD_BOT, Action.END})
@@ -34,10 +35,10 @@ def tournament_screen(scene: Scene, size: tuple[int, int], hall: Hall) -> urwid.
     if tournament is None:
         feet = (remarks(scene, width, 2), foot(Place.TOURNAMENT, scene.hands, scene.theme, width, without=frozenset(Action) - _ALWAYS))
         return Screen(head(scene, width), urwid.Filler(lines_widget([[("felt", "Looking ...")]], align=urwid.CENTER)), *feet)
-    feet = (
-        remarks(scene, width, 2),
-        foot(Place.TOURNAMENT, scene.hands, scene.theme, width, without=_meaningless(scene, tournament, hall)),
-    )
+    ties = ", ".join(TIE_BREAK_WORDS.get(kind, clean_name(kind)) for kind in tournament.told.tie_breaks)
+    aside = f"Points, then {ties}." if ties and tournament.told.rounds and page_of(hall, tournament.told) == "standings" else ""
+    without = _meaningless(scene, tournament, hall)
+    feet = (remarks(scene, width, 2, aside=aside), foot(Place.TOURNAMENT, scene.hands, scene.theme, width, without=without))
     page = page_of(hall, tournament.told)
     told = lines_widget([_stands(scene, tournament, width), [("hint", clip(f" {own_sentence(scene, tournament)}", width))], []])
     rows = height - 1 - 3 - 1 - 2 - 1
@@ -108,9 +109,11 @@ def own_sentence(scene: Scene, tournament: TournamentModel) -> str:
         return f"Table {table.table} against {other} waits for you: enter goes there{within}."
     if own is None or own.withdrawn:
         if directing and told.phase == "registration":
-            return "S opens the check-in and then pairs the first round; b lets a bot enter; i plays in it yourself."
+            return "S starts it, b lets a bot enter, i lets you play in it yourself."
         if directing and told.phase == "check-in":
-            return "S pairs the first round now, without those who have not checked in."
+            return "S pairs the first round now, without those who are not here."
+        if directing and told.phase == "between" and told.phase_ms is None:
+            return "N pairs the next round."
         return "You have withdrawn." if own is not None else "You do not play in it." if told.rounds else "You have not entered: press i."
     if not own.checked_in and told.phase != "registration":
         return "You play: press c to check in, or you are left out."
@@ -120,6 +123,8 @@ def own_sentence(scene: Scene, tournament: TournamentModel) -> str:
     mine = tournament.table_of(own.id)
     if told.phase == "running" and mine is not None and mine.result is not None:
         return f"Your table has its result: {result_text(mine.result, plain=scene.theme.is_ascii)}. The round goes on."
+    if directing and told.phase == "between" and told.phase_ms is None:
+        return "N pairs the next round, and you go to your table by yourself."
     return "You play: when a round is paired, this screen goes to your table by itself."
 
 
@@ -173,6 +178,7 @@ def _tables(scene: Scene, tournament: TournamentModel, width: int, rows: int, ma
 def _table(scene: Scene, tournament: TournamentModel, table: TournamentTable, width: int, *, marked: bool) -> Line:
     """One table in a row: both names and, between them, how far they are, or what came of it."""
     own = scene.model.welcome.player if scene.model.welcome is not None else ""
+    info = rules_of(scene.model.rules, tournament.told.options.rules)
     pointer = scene.theme.glyphs.pointer if marked else " "
     label = f"{pointer} {clean_name(table.match) or str(table.table):>3} " if table.match else f"{pointer} {table.table:>3} "
     tail = _tail(scene, tournament, table)
@@ -187,13 +193,13 @@ def _table(scene: Scene, tournament: TournamentModel, table: TournamentTable, wi
     return [
         ("chosen" if marked else base, label),
         (roles[0], f"{fit(first, left)} "),
-        *_middle(scene, table, middle_width),
+        *_middle(scene, table, middle_width, cards=52 * info.decks if info is not None else 52),
         (roles[1], f" {fit(second if table.counted or table.second else 'bye', right)}"),
         ("faint", f" {fit(tail, 12)}"),
     ]
 
 
-def _middle(scene: Scene, table: TournamentTable, width: int) -> Line:
+def _middle(scene: Scene, table: TournamentTable, width: int, *, cards: int) -> Line:
     """How far both sides are, bar by bar towards the middle; or the points and the cards of a table that has its result."""
     if not table.counted:
         return [("faint", fit("", width))]
@@ -206,18 +212,18 @@ def _middle(scene: Scene, table: TournamentTable, width: int) -> Line:
     each = (width - 9) // 2
     one, other = table.sides[0], table.sides[1] if len(table.sides) > 1 else None
     return [
-        *_side(scene, one, each, role="own"),
+        *_side(scene, one, each, cards=cards, role="own"),
         ("strong", f" {one.home:>2} : {other.home if other is not None else 0:<2} "),
-        *(_side(scene, other, width - 9 - each, role="other") if other is not None else [("faint", " " * (width - 9 - each))]),
+        *(_side(scene, other, width - 9 - each, cards=cards, role="other") if other is not None else [("faint", " " * (width - 9 - each))]),
     ]
 
 
-def _side(scene: Scene, side: TournamentSide, width: int, *, role: str) -> Line:
+def _side(scene: Scene, side: TournamentSide, width: int, *, cards: int, role: str) -> Line:
     if not side.present:
         return [("bad", f"{clip('not there', width):^{width}}")]
     if side.state == "waiting":
         return [("faint", f"{clip('there', width):^{width}}")]
-    return bar(side.home, 52, width, scene.theme, role)
+    return bar(side.home, cards, width, scene.theme, role)
 
 
 def _tail(scene: Scene, tournament: TournamentModel, table: TournamentTable) -> str:

@@ -35,8 +35,8 @@ def tournaments_screen(scene: Scene, size: tuple[int, int]) -> urwid.Widget:
 
 
 def _cells(id_: str, name: str, how: str, stands: str, who: str, width: int) -> str:
-    """id 6, how 24, stands 17, who 8; the name has the rest."""
-    return f"  {fit(id_, 7)} {fit(name, width - 64)}  {fit(how, 26)} {fit(stands, 15)} {who:>7}"
+    """The name has what the others leave."""
+    return f"  {fit(id_, 7)} {fit(name, width - 55)}  {fit(how, 19)} {fit(stands, 13)} {who:>7}"
 
 
 def _listing(scene: Scene, listing: TournamentListing, width: int) -> str:

@@ -25,9 +25,7 @@ async def killed(store: MemoryStore, play: object, *, seed: int) -> None:
 
 
 @pytest.mark.parametrize("kind", ["swiss", "elimination", "round-robin", "session"])
-async def test_a_round_that_was_being_run_goes_on_with_the_next_server(
-    autojump_clock: MockClock, nursery: trio.Nursery, kind: str
-) -> None:
+async def test_a_round_that_was_being_run_goes_on_with_the_next_server(autojump_clock: MockClock, nursery: trio.Nursery, kind: str) -> None:
     store = MemoryStore()
     found: list[str] = []
 
