@@ -25,6 +25,7 @@ from server.pages.ladder import ladder_route
 from server.pages.lobby import lobby_route
 from server.pages.races import race_routes
 from server.pages.readers import Readers
+from server.pages.tournaments import tournament_routes
 from server.pages.web_page import web_routes
 from server.rooms.aborted import seats_readable
 from server.rooms.clock import Clock
@@ -109,7 +110,9 @@ async def running(settings: Settings) -> AsyncIterator[str]:
             await _go_on(rooms, store, journal, clock)
             await nursery.start(tournaments.run)
             readers = Readers(store, journal)
-            site = Site([*race_routes(readers, clock), ladder_route(readers), lobby_route(lobby), *web_routes()])
+            site = Site(
+                [*race_routes(readers, clock), ladder_route(readers), lobby_route(lobby), *tournament_routes(tournaments), *web_routes()]
+            )
             async with listening(
                 dispatch,
                 host=settings.host,

@@ -36,6 +36,7 @@ from server.pages.ladder import ladder_route
 from server.pages.lobby import lobby_route
 from server.pages.races import race_routes
 from server.pages.readers import Readers
+from server.pages.tournaments import tournament_routes
 from server.pages.web_page import web_routes
 from server.rooms.clock import Clock
 from server.rooms.registry import Rooms
@@ -280,7 +281,15 @@ class House:
             burst=burst,
         )
         readers = Readers(self.store, self.journal)
-        self.site = Site([*race_routes(readers, self.clock), ladder_route(readers), lobby_route(self.lobby), *web_routes()])
+        self.site = Site(
+            [
+                *race_routes(readers, self.clock),
+                ladder_route(readers),
+                lobby_route(self.lobby),
+                *tournament_routes(self.tournaments),
+                *web_routes(),
+            ]
+        )
         self.listener = PairListener()
         self._nursery = nursery
 
