@@ -96,7 +96,8 @@ def phase_sentence(tournament: Tournament, left_ms: int | None) -> str:
         case "check-in":
             return f"Check-in: {sum(entrant.checked_in for entrant in playing)} of {len(playing)} are here.{left}"
         case "running" if last is not None:
-            return f"R{round_text(tournament)[1:]} is being raced: {last.tables - last.open} of {last.tables} tables are done."
+            tables = "table is" if last.tables == 1 else "tables are"
+            return f"R{round_text(tournament)[1:]} is being raced: {last.tables - last.open} of {last.tables} {tables} done."
         case "running":
             return "The first round is being paired."
         case "between":

@@ -12,7 +12,7 @@ from tests.client import tournament_scenes as tournaments
 
 @pytest.mark.parametrize(
     ("quarters", "text", "plain"),
-    [(0, "0", "0"), (1, "¼", "0.25"), (2, "½", "0.5"), (4, "1", "1"), (15, "3¾", "3.75"), (400, "100", "100")],,
+    [(0, "0", "0"), (1, "¼", "0.25"), (2, "½", "0.5"), (4, "1", "1"), (15, "3¾", "3.75"), (400, "100", "100")],
 )
 def test_quarters_are_fractions_or_decimals(quarters: int, text: str, plain: str) -> None:
     assert (quarters_text(quarters), quarters_text(quarters, plain=True)) == (text, plain)
