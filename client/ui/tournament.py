@@ -249,7 +249,7 @@ def _standings(scene: Scene, tournament: TournamentModel, width: int, rows: int,
     if told.phase in OPEN_PHASES:
         head_line = f"  {'':>3} {fit('entrant', width - 32)} {'rating':>7}  "
         return [(-1, [("faint", head_line)]), *_lines(scene, standings, width, rows - 1, marked, tournament)]
-    kinds = "".join(f"{TIE_BREAK_HEADS.get(kind, kind[:5]):>7}" for kind in told.tie_breaks)
+    kinds = "".join(f"{TIE_BREAK_HEADS.get(kind, clean_name(kind)[:5]):>7}" for kind in told.tie_breaks)
     name_width = _name_width(tournament, width)
     head_line = f"  {'':>3} {fit('entrant', name_width)} {'points':>7}{kinds}  {'w d l':<8}"
     return [(-1, [("faint", head_line)]), *_lines(scene, standings, width, rows - 1, marked, tournament)]

@@ -32,6 +32,7 @@ COMMANDS = [
     "export",
     "ladder",
     "races",
+    "tournament",
 ]
 
 

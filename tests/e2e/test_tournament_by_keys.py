@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from pathlib import Path
 
+import msgspec
 import pytest
 
+from protocol.tournaments import TournamentDocument
 from tests.e2e.commands import carpet, environment, running_server
-from tests.e2e.terminal import Terminal, terminal_environment
+from tests.e2e.terminal import ROOT, Terminal, terminal_environment
 
 pytestmark = pytest.mark.e2e
 
@@ -18,6 +21,12 @@ NAMES = ("anna", "random 1", "random 2", "random 3")
 
 def client(home: Path, *arguments: str) -> Terminal:
     return Terminal([sys.executable, "-m", "client.cli", *arguments], environment=environment(home, terminal_environment()))
+
+
+def block_under(heading: str) -> list[str]:
+    """The commands of the README's first block under a heading, a line each."""
+    _, _, section = (ROOT / "README.md").read_text(encoding="utf-8").partition(f"## {heading}\n")
+    return section.split("```sh\n")[1].split("```")[0].splitlines()
 
 
 def found_at(terminal: Terminal, text: str) -> str:
@@ -49,7 +58,9 @@ def test_a_tournament_is_made_entered_played_and_looked_at_by_keys(tmp_path: Pat
             ("\r", "Name of the tournament"),
             ("Club\r", "Club"),
             (DOWN * 2 + RIGHT * 2, "Rounds       2"),
-            (DOWN * 3 + RIGHT * 3, "Bots fill    up to 4"),
+            # No bot has ever won at it: so a race ends when the player says so.
+            (DOWN + RIGHT * 7, "Rules        Twenty"),
+            (DOWN * 2 + RIGHT * 3, "Bots fill    up to 4"),
             (DOWN * 2 + RIGHT * 1, "Check-in     5:00 min"),
             (DOWN * 2 + RIGHT * 6, "when you say so"),
             (DOWN * 2, "You direct it"),
@@ -128,3 +139,35 @@ def test_whoever_looks_on_sees_tables_and_watches_one_and_a_director_directs_by_
         assert (refused.status, refused.sentence) == (1, "carpet: Only the director of a tournament may do that.")
         exported = carpet(tmp_path / "dan", "tournament", "export", url, tournament, "-", "--csv")
         assert "greedy" in exported.out
+
+
+def test_the_commands_of_the_readme_run_as_they_are_written(tmp_path: Path) -> None:
+    """Of two people: who directs, and who plays."""
+    grace, anna = tmp_path / "grace", tmp_path / "anna"
+    create, join, start, watch, standings, export = block_under("Run a tournament")
+
+    with running_server("--bot-pace", "full") as (url, _):
+
+        def words(command: str, tournament: str = "ID") -> list[str]:
+            return [url if word == "SERVER" else tournament if word == "ID" else word for word in shlex.split(command, comments=True)[1:]]
+
+        made = carpet(grace, *words(create))
+        assert made.status == 0, made.err
+        tournament = made.out.split()[1]
+        with client(anna, *words(join, tournament)) as player, client(anna, *words(watch, tournament)) as looker:
+            player.wait_for("You have entered")
+            looker.wait_for("Open to enter: 1 entered.")
+            assert carpet(grace, *words(start, tournament)).status == 0
+            player.wait_for("press c to check in")
+            player.type("c")
+            play(player)
+            # The pause over, to the next table by himself, out of the result.
+            play(player)
+            player.wait_for("enter: back to the tournament")
+            looker.wait_for("It is over: ")
+        printed = carpet(grace, *words(standings, tournament))
+        assert "Twenty Open: Swiss, over, round 2." in printed.out
+        exported = carpet(grace, *words(export, tournament), str(tmp_path / "open.json"))
+        assert exported.status == 0
+        document = msgspec.json.decode((tmp_path / "open.json").read_bytes(), type=TournamentDocument)
+        assert [round_.secret is not None for round_ in document.rounds] == [True, True]
