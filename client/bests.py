@@ -6,6 +6,9 @@ screens or servers; which races are one's own practice is decided by who calls.
 
 from __future__ import annotations
 
+import contextlib
+import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, NamedTuple
 
@@ -13,9 +16,10 @@ import msgspec
 from msgspec import Meta, Struct
 
 from client.failure import Failure
-from client.identity import HOME_VARIABLE
+from client.file_lock import LockHeld, wait_for_lock
 from client.reading import clock_text
 from client.whole_file import replace_file
+from protocol import HOME_VARIABLE
 from protocol.record import Record
 
 FORMAT = 1
@@ -82,7 +86,7 @@ def standing_sentence(standing: Standing) -> str:
 
 
 class BestsStore:
-    """The file. Each call reads it anew, so that two terminals at once do not undo each other's work for long."""
+    """The file. Whoever adds to it holds the lock of its folder from reading to writing: of two terminals at once both races count."""
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / "bests.json"
@@ -107,15 +111,38 @@ class BestsStore:
 
     def add(self, record: Record) -> Standing:
         """Count a race that `counts` in. Raises BestsError; nothing has changed then."""
+        with self._locked():
+            return self._add(record)
+
+    def _add(self, record: Record) -> Standing:
         bests = self.read()
         before = bests.rules.get(record.rules, Best())
         after = after_race(before, record)
         text = msgspec.json.format(msgspec.json.encode(Bests(rules={**bests.rules, record.rules: after})), indent=1) + b"\n"
         try:
-            self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             replace_file(self.path, text)
         except OSError as error:
-            raise BestsError(
-                f"The file {self.path} with your best times cannot be written: {error.strerror}; {HOME_VARIABLE} names another folder."
-            ) from error
+            raise self._not_written(error) from error
         return Standing(before, after)
+
+    @contextlib.contextmanager
+    def _locked(self) -> Iterator[None]:
+        try:
+            self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            handle = os.open(self.path.parent, os.O_RDONLY | os.O_CLOEXEC)
+        except OSError as error:
+            raise self._not_written(error) from error
+        try:
+            wait_for_lock(handle)
+            yield
+        except LockHeld as error:
+            raise BestsError(
+                f"The file {self.path} with your best times is being changed by another carpet command: this race is not in it."
+            ) from error
+        finally:
+            os.close(handle)
+
+    def _not_written(self, error: OSError) -> BestsError:
+        return BestsError(
+            f"The file {self.path} with your best times cannot be written: {error.strerror}; {HOME_VARIABLE} names another folder."
+        )

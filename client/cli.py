@@ -17,6 +17,7 @@ from client.cli_best import best_app
 from client.cli_endings import finish
 from client.cli_identity import identity_app
 from client.cli_ladder import ladder_app
+from client.cli_race import race_options, series_fields
 from client.cli_races import races_app
 from client.cli_records import records_app
 from client.cli_stats import stats_app
@@ -121,8 +122,8 @@ def play(
         fail("--alone and --bot do not go together: who races the clock has no opponent.", MISUSED)
     if alone and (best_of is not None or session is not None or swap):
         fail("--alone and a series do not go together: the clock is raced once, and again as often as you like.", MISUSED)
-    series = _series(best_of, session, swap=swap)
-    options = _check_options(
+    series = series_fields(best_of, session, swap=swap)
+    options = race_options(
         rules=rules, bots=[] if alone else [bot or "greedy"], seats=1 if alone else 2, deal=deal, winnable=winnable, series=series
     )
     settings = settings_of(four_colour, colour_blind, ascii_only, no_bell)
@@ -151,6 +152,17 @@ def host(
     time_limit: Annotated[int, typer.Option(metavar="S", min=10, max=3600, help="Seconds for the whole race.")] = 600,
     countdown: Annotated[int, typer.Option(metavar="S", min=1, max=10, help="Seconds from everybody being ready to the start.")] = 3,
     grace: Annotated[int, typer.Option(metavar="S", min=5, max=600, help="Seconds that a player may be away before he forfeits.")] = 60,
+    series_grace: Annotated[
+        int | None,
+        typer.Option(
+            "--series-grace",
+            metavar="S",
+            min=5,
+            max=3600,
+            help="Seconds that he may be away between two races before he gives the series up. [default: 300]",
+        ),
+    ] = None,
+    delay: Annotated[int, typer.Option(metavar="S", min=0, max=600, help="Seconds by which watchers see boards later than players.")] = 10,
     name: Name = None,
     four_colour: FourColour = False,
     colour_blind: ColourBlind = False,
@@ -161,18 +173,19 @@ def host(
 
     The screen shows the code to give them.
     """
-    options = _check_options(
+    options = race_options(
         rules=rules,
         seats=seats,
         bots=bot or [],
         public=not private,
         deal=deal,
         winnable=winnable,
-        series=_series(best_of, session, swap=swap),
+        series=series_fields(best_of, session, swap=swap, grace_s=series_grace),
         rated=not unrated,
         time_limit_s=time_limit,
         countdown_s=countdown,
         grace_s=grace,
+        delay_s=delay,
     )
     settings = settings_of(four_colour, colour_blind, ascii_only, no_bell)
     from protocol.client_messages import OpenRace
@@ -235,7 +248,7 @@ def match(
     The server finds one of about your rating; the longer you wait, the less that matters.
     """
     if rules is not None:
-        _check_options(rules=rules)
+        race_options(rules=rules)
     settings = settings_of(four_colour, colour_blind, ascii_only, no_bell)
     from client.ui.start import StartMatch
 
@@ -269,7 +282,7 @@ def demo(
 
     They race over real WebSockets, on a server that is started for them; no terminal is needed.
     """
-    _check_options(rules=rules, deal=deal)
+    race_options(rules=rules, deal=deal)
     from client.demo import run_demo
 
     write = _silence if as_json else print_text
@@ -363,47 +376,6 @@ def _visit(command: str, url: str, request: Any, name: str | None, settings: UiS
     if outcome.code is not None:
         print_text(f"You still have a seat in race {outcome.code}; to go on with it: carpet join {address.url} {outcome.code}")
     finish(outcome)
-
-
-def _check_options(**fields: object) -> Any:
-    """RaceOptions of these fields, by the limits that the wire has for them."""
-    import msgspec
-
-    from protocol.views import RaceOptions
-
-    if fields.get("winnable") and fields.get("deal") is not None:
-        fail("--winnable and --deal do not go together: a deal by name is what it is.", MISUSED)
-    try:
-        options = msgspec.convert(fields, RaceOptions)
-    except msgspec.ValidationError as error:
-        # "Expected `str` of length <= 100 - at `$.deal`"
-        what, _, where = str(error).replace("`str`", "a text").partition(" - at `$.")
-        option = {"bots": "bot"}.get(name := where.rstrip("`").split("[")[0], name).removesuffix("_s").replace("_", "-")
-        fail(f"--{option} does not fit: {what[0].lower()}{what[1:]}.", MISUSED)
-    if options.swaps and options.seats != 2:
-        fail("--swap is for two players: --seats does not go with it.", MISUSED)
-    if options.swaps and (options.deal is not None or options.winnable):
-        fail("--swap takes two deals that nobody can know or choose: --deal and --winnable do not go with it.", MISUSED)
-    if options.series.format == "best-of" and options.seats < 2:
-        fail("--best-of is for two players at least; alone, play a --session.", MISUSED)
-    return options
-
-
-def _series(best_of: int | None, session: int | None, *, swap: bool) -> dict[str, object]:
-    """The fields of SeriesOptions."""
-    from protocol.views import MAX_SERIES_RACES
-
-    if (best_of is not None) + (session is not None) + swap > 1:
-        fail("--best-of, --session and --swap are three kinds of series: choose one.", MISUSED)
-    if best_of is not None:
-        if not 3 <= best_of <= MAX_SERIES_RACES or best_of % 2 == 0:
-            fail(f"--best-of takes an odd number from 3 to {MAX_SERIES_RACES}, not {best_of}.", MISUSED)
-        return {"format": "best-of", "races": best_of}
-    if session is not None:
-        if not 2 <= session <= MAX_SERIES_RACES:
-            fail(f"--session takes a number from 2 to {MAX_SERIES_RACES}, not {session}.", MISUSED)
-        return {"format": "session", "races": session}
-    return {"format": "swap", "races": 2} if swap else {}
 
 
 def _silence(text: str) -> None:

@@ -58,20 +58,20 @@ def lobby_lines(lobby: Lobby) -> list[str]:
 
 
 def _row(race: OpenRaceInfo, widest: int) -> str:
-    from client.reading import with_ratings
+    from client.reading import limit_text, series_name, with_ratings
 
-    seats, minutes = f"{len(race.names)}/{race.seats}", f"{race.time_limit_s // 60} min"
+    seats, limit = f"{len(race.names)}/{race.seats}", limit_text(race.time_limit_s)
     rated = "yes" if race.rated else "no"
-    names = with_ratings(race.names, race.ratings)
-    return f"{_clean(race.code):<6}  {_clean(race.rules):<{widest}}  {seats:<5}  {minutes:<6}  {rated:<5}  {names}".rstrip()
+    series = "" if race.series.format == "single" else f"  ({series_name(race.series.format, race.series.races)})"
+    names = with_ratings(race.names, race.ratings) + series
+    return f"{_clean(race.code):<6}  {_clean(race.rules):<{widest}}  {seats:<5}  {limit:<6}  {rated:<5}  {names}".rstrip()
 
 
 def _running(race: RunningRaceInfo, widest: int) -> str:
-    from client.reading import clock_text
+    from client.reading import clock_text, home_counts
 
-    players = ", ".join(f"{_clean(seat.name)} {seat.home}" for seat in race.seats)
     time = clock_text(race.elapsed_ms, tenths=False)
-    return f"{_clean(race.code):<6}  {_clean(race.rules):<{widest}}  {time:<8}  {race.watchers:<5}  {players}".rstrip()
+    return f"{_clean(race.code):<6}  {_clean(race.rules):<{widest}}  {time:<8}  {race.watchers:<5}  {home_counts(race)}".rstrip()
 
 
 def _clean(text: str) -> str:

@@ -9,10 +9,8 @@ under it again would make a player anew each time. Must not know of connections.
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import getpass
 import os
-import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,15 +19,14 @@ import msgspec
 from msgspec import Struct
 
 from client.failure import Failure
+from client.file_lock import PATIENCE_S, LockHeld, wait_for_lock
 from client.whole_file import replace_file
+from protocol import HOME_VARIABLE
 from protocol.text import clean_name
 
-HOME_VARIABLE = "CARPET_HOME"
 FALLBACK_NAME = "player"
 FORMAT = 1
-LOCK_PATIENCE_S = 2.0
-"""Seconds that another terminal's change is waited for; it takes a few milliseconds."""
-LOCK_PAUSE_S = 0.01
+LOCK_PATIENCE_S = PATIENCE_S
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,22 +157,12 @@ class IdentityStore:
             os.close(handle)
 
     def _wait_for_lock(self, handle: int) -> None:
-        until = time.monotonic() + LOCK_PATIENCE_S
-        while True:
-            try:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError as error:
-                if time.monotonic() >= until:
-                    raise IdentityError(
-                        f"The file {self.path} with your name and tokens is being changed by another carpet command: try again when it has"
-                        " ended."
-                    ) from error
-                time.sleep(LOCK_PAUSE_S)
-            except OSError:
-                # A file system without locks: there it is as good as it can be.
-                return
-            else:
-                return
+        try:
+            wait_for_lock(handle, LOCK_PATIENCE_S)
+        except LockHeld as error:
+            raise IdentityError(
+                f"The file {self.path} with your name and tokens is being changed by another carpet command: try again when it has ended."
+            ) from error
 
     def read(self) -> Document:
         """All that is kept. Raises IdentityError."""

@@ -26,7 +26,20 @@ from client.link import Back, Connected, Connecting, LinkEvent, Lost, RoundTrip
 from client.resume import Resume, Step
 from client.unanswered import Unanswered
 from protocol import __version__
-from protocol.client_messages import ClientMessage, FollowTournament, Hello, JoinRace, OpenRace, TournamentMessage, WatchRace
+from protocol.client_messages import (
+    ClientMessage,
+    FollowLobby,
+    FollowTournament,
+    FollowTournaments,
+    Hello,
+    JoinRace,
+    OpenRace,
+    Say,
+    TournamentMessage,
+    Unwatch,
+    WatchRace,
+    WhoAmI,
+)
 from protocol.codec import MSGPACK
 from protocol.errors import ErrorCode
 from protocol.server_messages import Decided, Error, Room, ServerMessage, Tournament, Unwatched, Watched, Welcome, YouAre
@@ -41,7 +54,11 @@ FIRST_PAUSE = 0.5
 LONGEST_PAUSE = 10.0
 JOIN_PAUSE = 1.0
 """Seconds after which a join that was not answered is asked for again; then twice as long, up to LONGEST_PAUSE."""
+QUIET = 1.1
+"""Seconds for which nothing is said to a server that has dropped requests as too many: by then it hears and answers again."""
 USUAL_TIMES = LineTimes()
+LOOKS_ON = FollowLobby | FollowTournaments | FollowTournament | WatchRace | Unwatch | Say
+"""What a player may send by a line beside the one that he has elsewhere."""
 
 
 @contextlib.asynccontextmanager
@@ -60,8 +77,9 @@ async def open_link(
 ) -> AsyncIterator[NetLink]:
     """A link to the server at `url` (any form `parse_address` takes), connected when the block begins and closed when it ends.
 
-    identity: who to say hello as; None to say none and only ask what needs no hello. watches: say hello as a guest, of whom nothing is
-    made and nothing kept, and who only looks on; the identity is then of no account.
+    identity: who to say hello as; None to say none and only ask what needs no hello. watches: come only to watch, for as long as nothing
+    else is sent: whatever line this player has elsewhere stays his. Without an identity that is as a
+    guest, of whom nothing is made and nothing kept, on every line.
     keep: called with the identity as the server has it, on the first welcome and whenever it changes. generator: for the pauses
     between tries.
     dial: opens the byte stream, in place of TCP to the address. Raises LinkError when the first connection fails.
@@ -72,7 +90,7 @@ async def open_link(
         raise LinkError(str(error)) from error
     link = NetLink(
         address,
-        None if watches else identity,
+        identity,
         watches=watches,
         reconnect=reconnect,
         ssl=ssl,
@@ -116,6 +134,8 @@ class NetLink:
         self._address = address
         self._identity = identity
         self._watches = watches
+        self._is_guest = watches and identity is None
+        self._is_second = False  # this line, beside one that the player may have elsewhere
         self._reconnect = reconnect
         self._subprotocol = subprotocol
         self._keep = keep
@@ -134,6 +154,9 @@ class NetLink:
         self._news = trio.Event()  # set, and replaced, when one of these two has changed or a line has ended
         self._tries = 0  # since the last welcome
         self._rejoining = False
+        self._quiet_until: float | None = None
+        self._follow: FollowLobby | None = None  # the last one, by the line that stands
+        self._was_lost = False  # and nobody was told yet that it is back
         self._closing = False
         self._ended = trio.Event()
 
@@ -148,11 +171,17 @@ class NetLink:
     def send(self, message: ClientMessage) -> bool:
         """Also False for what no server would take, or one message more than a line holds; see `client.line`."""
         # In its room the server would not hear it before the join, and what is said again has to be said first.
-        if self._closing or self._resume.is_elsewhere:
+        if self._closing or self._resume.is_elsewhere or self._resume.hushed:
             return False
+        if self._watches and not isinstance(message, LOOKS_ON):
+            self._watches = self._is_guest
+            if self._is_second and self._identity is not None:
+                self._say_hello(self._identity)
         message = self._unanswered.numbered(message)
         if not self._say(message):
             return False
+        if isinstance(message, FollowLobby):
+            self._follow = message
         self._resume.sent(message)
         self._unanswered.sent(message)
         return True
@@ -285,7 +314,7 @@ class NetLink:
             self._line = line
             if self._identity is not None:
                 self._say_hello(self._identity)
-            elif self._watches:
+            elif self._is_guest:
                 self._say(Hello(name="", watch=True, software=f"carpet-race {__version__}", ref=HELLO_REFERENCE))
             started()
             try:
@@ -295,16 +324,27 @@ class NetLink:
                 return ending
             finally:
                 self._line = None
+                self._quiet_until = self._follow = None
+                self._was_lost = True
                 self._resume.lost()
                 self._unanswered.lost()
                 self._tell_news()
         raise AssertionError("an exit stack swallows nothing")
 
     def _say_hello(self, identity: Identity) -> None:
-        hello = Hello(name=identity.name, token=identity.token, software=f"carpet-race {__version__}", ref=HELLO_REFERENCE)
-        self._say(hello)
+        self._is_second = self._watches and identity.token is not None
+        if self._is_second:
+            # Of who has a token that the server does not know it would make a guest, who cannot talk. Asked first, it says so.
+            self._say(WhoAmI(token=identity.token, ref=HELLO_REFERENCE))
+        else:
+            # A new player has no line elsewhere that he could take over.
+            self._say(_hello(identity))
 
     async def _handle(self, nursery: trio.Nursery, message: ServerMessage) -> None:
+        if isinstance(message, YouAre) and message.ref == HELLO_REFERENCE:
+            if self._watches and self._identity is not None:
+                self._say(replace(_hello(self._identity), watch=True))
+            return
         if isinstance(message, Welcome):
             self._welcomed(message)
         elif isinstance(message, YouAre):
@@ -322,6 +362,8 @@ class NetLink:
             self._unanswered.forget()
             self._say_hello(self._identity)
             return
+        elif isinstance(message, Error) and message.code == ErrorCode.TOO_FAST and message.ref == 0:
+            self._hush(nursery)
         await self._take(self._resume.take(message), nursery)
 
     async def _take(self, step: Step, nursery: trio.Nursery) -> None:
@@ -348,7 +390,8 @@ class NetLink:
                 self._wanted = None
                 self._entry = passed
                 self._tell_news()
-        if step.back:
+        if step.back and self._was_lost:
+            self._was_lost = False
             await self._tell(Back())
 
     def _welcomed(self, welcome: Welcome) -> None:
@@ -356,9 +399,9 @@ class NetLink:
         first = self.welcome is None
         self.welcome = welcome
         self._tell_news()
-        if self._watches:
-            return
-        self._is(welcome.player, welcome.name, welcome.token, first=first)
+        # An older server makes a guest of whoever watches.
+        if welcome.player:
+            self._is(welcome.player, welcome.name, welcome.token, first=first)
 
     def _renamed(self, told: YouAre) -> None:
         # Another player's name was asked for, maybe; and who has no token yet is told all of it by a welcome.
@@ -373,6 +416,23 @@ class NetLink:
         if first or identity != self._identity:
             self._identity = identity
             self._keep(identity)
+
+    def _hush(self, nursery: trio.Nursery) -> None:
+        """Say nothing for a while, and then again what is unanswered."""
+        self._resume.hush()
+        self._unanswered.lost()
+        keeps_quiet = self._quiet_until is not None
+        self._quiet_until = trio.current_time() + QUIET
+        if not keeps_quiet:
+            nursery.start_soon(self._keep_quiet, nursery)
+
+    async def _keep_quiet(self, nursery: trio.Nursery) -> None:
+        while self._quiet_until is not None and self._quiet_until > trio.current_time():  # noqa: ASYNC110  (it may have been put off)
+            await trio.sleep_until(self._quiet_until)
+        self._quiet_until = None
+        if self._follow is not None:
+            self._say(self._follow)
+        await self._take(self._resume.speak(), nursery)
 
     async def _ask_until_answered(self) -> None:
         """Nothing more comes of the room until a join was heard, and one may be refused for the moment or dropped as too many."""
@@ -389,3 +449,7 @@ class NetLink:
                 pause = min(2 * pause, LONGEST_PAUSE)
         finally:
             self._rejoining = False
+
+
+def _hello(identity: Identity) -> Hello:
+    return Hello(name=identity.name, token=identity.token, software=f"carpet-race {__version__}", ref=HELLO_REFERENCE)

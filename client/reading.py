@@ -10,7 +10,7 @@ from client.model import Model, RoomModel, Search
 from client.moves import goes_home
 from protocol.record import Record
 from protocol.text import clean_name
-from protocol.views import RATED_DELAY_S, RaceOptions, RulesInfo, SeatInfo, SeriesFormat, SeriesInfo, Unrated
+from protocol.views import RATED_DELAY_S, RaceOptions, RulesInfo, RunningRaceInfo, SeatInfo, SeriesFormat, SeriesInfo, Unrated
 
 LAST_CARDS = 10
 
@@ -34,6 +34,12 @@ def clock_text(ms: int, *, tenths: bool = True) -> str:
     hours, minutes = divmod(minutes, 60)
     text = f"{hours}:{minutes:02}:{seconds:02}" if hours else f"{minutes}:{seconds:02}"
     return f"{text}.{tenth}" if tenths else text
+
+
+def limit_text(seconds: int) -> str:
+    """A time that is set, not one that runs: `10 min`, `45 s`, `1 min 30 s`."""
+    minutes, rest = divmod(seconds, 60)
+    return " ".join(f"{count} {unit}" for count, unit in ((minutes, "min"), (rest, "s")) if count) or "0 s"
 
 
 def race_clock_ms(started_at_ms: int | None, now_ms: int) -> int:
@@ -72,6 +78,11 @@ def with_ratings(names: Sequence[str], ratings: Sequence[int | None]) -> str:
     """Names in a row, each with his rating behind it if he has one; an older server tells none."""
     pairs = zip_longest(names, ratings[: len(names)])
     return ", ".join(clean_name(name) if rating is None else f"{clean_name(name)} {rating}" for name, rating in pairs)
+
+
+def home_counts(race: RunningRaceInfo) -> str:
+    """Who is how far in a race of the lobby: `Anna 9, Benedikt 8`."""
+    return ", ".join(f"{clean_name(seat.name)} {seat.home}" for seat in race.seats)
 
 
 def is_found(before: Model, after: Model) -> bool:
@@ -135,6 +146,14 @@ def series_sentence(series: SeriesInfo) -> str:
         return f"{left}The {name} is over: {score_text(series)}."
     won = f"{first[0]} has won the {name}" if len(first) == 1 else f"The {name} is a draw"
     return f"{left}{won}: {score_text(series)}."
+
+
+def series_meanwhile(series: SeriesInfo) -> str:
+    """How the series stands while a race of it is run, or is about to be: `Anna 1 : 0 Benedikt, best of 3, race 2`."""
+    name = series_name(series.format, series.races)
+    if not series.raced:
+        return f"{name[0].upper()}{name[1:]}, race 1"
+    return f"{score_text(series)}, {name}, race {series.raced + 1}"
 
 
 # ---- progress

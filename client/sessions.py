@@ -7,14 +7,16 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import AsyncIterator
+from dataclasses import replace
 
 from client.address import parse_address
 from client.bests import BestsStore
 from client.identity import Identity, IdentityError, IdentityStore, default_name, home_folder
+from client.keepsake import Keepsakes
 from client.net import NetLink, open_link
 from client.offers import check_options, check_rules
 from client.server_process import open_server
-from client.ui.app import run_app
+from client.ui.app import Keeper, run_app
 from client.ui.desk import UiSettings
 from client.ui.start import AppOutcome, Start, StartAlone, StartBot, StartHall, StartHome, StartMatch
 from protocol.client_messages import EnterTournament, FollowTournament, JoinRace, OpenRace, WatchRace
@@ -42,14 +44,14 @@ async def play_alone(options: RaceOptions, *, name: str | None, settings: UiSett
         welcome = await link.entered()
         check_options(options, welcome)
         start = StartAlone(options.deal, options.rules, options.winnable)
-        return await run_app(link, settings=settings, start=start, keeper=bests.add)
+        return await _app(link, settings, start, keeper=bests.add)
 
 
 @contextlib.asynccontextmanager
-async def identified(url: str, name: str | None) -> AsyncIterator[NetLink]:
+async def identified(url: str, name: str | None, *, watches: bool = False) -> AsyncIterator[NetLink]:
     """A link to somebody's server as the player whom this machine knows there by this name, or as a new one, who is kept from then on.
 
-    Raises LinkError; at the end of the block IdentityError, where that could not be kept.
+    watches: as for `open_link`. Raises LinkError; at the end of the block IdentityError, where that could not be kept.
     """
     store = IdentityStore(home_folder())
     url = parse_address(url).url
@@ -63,7 +65,7 @@ async def identified(url: str, name: str | None) -> AsyncIterator[NetLink]:
         except IdentityError as error:
             not_kept.append(error)  # said when the screen is free again
 
-    async with open_link(url, mine, keep=keep) as link:
+    async with open_link(url, mine, keep=keep, watches=watches) as link:
         yield link
     if not_kept:
         raise not_kept[0]
@@ -73,7 +75,8 @@ async def visit(
     url: str, request: OpenRace | JoinRace | WatchRace | None, *, name: str | None, settings: UiSettings, start: StartMatch | None = None
 ) -> AppOutcome:
     """Go to somebody's server: into the race of `request`, or to watch it; without one to its home screen, or to look for an opponent."""
-    async with identified(url, name) as link:
+    # Somebody who watches may race by another terminal meanwhile.
+    async with identified(url, name, watches=isinstance(request, WatchRace)) as link:
         welcome = await link.entered()
         # Who holds a seat already goes back to it, whatever he has asked for.
         if isinstance(request, OpenRace) and welcome.room is None:
@@ -99,8 +102,10 @@ async def attend(url: str, tournament: str | None, *, name: str | None, code: st
         # Who comes back need not enter again, and it would be refused.
         if not any(entrant.id == welcome.player and not entrant.withdrawn for entrant in told.entrants):
             await link.decided(EnterTournament(id=tournament, code=code))
-        return await run_app(link, settings=settings, start=StartHall(tournament))
+        return await _app(link, settings, StartHall(tournament))
 
 
-async def _app(link: NetLink, settings: UiSettings, start: Start) -> AppOutcome:
-    return await run_app(link, settings=settings, start=start)
+async def _app(link: NetLink, settings: UiSettings, start: Start, *, keeper: Keeper | None = None) -> AppOutcome:
+    keepsakes = Keepsakes(home_folder())
+    outcome = await run_app(link, settings=settings, start=start, keeper=keeper, recorder=keepsakes.keep)
+    return replace(outcome, kept=keepsakes.last, not_kept=str(keepsakes.error) if keepsakes.error is not None else None)

@@ -1,4 +1,5 @@
-"""The requests that were sent and not answered yet: what has to be said again by another line when one was lost.
+"""The requests that were sent and not answered yet: what has to be said again by another line when one was lost, or by the same one when
+some were dropped unread.
 
 Pure: it watches what goes out and what is passed on to the app. By the time the answer to a join is here, all that the server took from the
 lost line has been told, and it takes nothing from there any more; so what is unanswered then was never heard, and is said again once.
@@ -133,7 +134,7 @@ class Unanswered:
                 assert_never(message)
 
     def lost(self) -> None:
-        """The line is no more."""
+        """The line is no more, or has swallowed some of them."""
         self._sent = [replace(sent, line_lost=True) for sent in self._sent]
 
     def again(self) -> tuple[Request, ...]:

@@ -12,11 +12,23 @@ from typing import TypeAlias
 from client.link import LinkEvent
 from client.model import LocalEvent, RoomModel, room_after, room_heard
 from client.reading import race_clock_ms
-from protocol.server_messages import Board, Room, RoomEvent, ServerMessage, Talk, Unwatched, Watched, WatchedEvent, Watchers
+from protocol.server_messages import (
+    Board,
+    Ratings,
+    Room,
+    RoomEvent,
+    Scored,
+    ServerMessage,
+    Talk,
+    Unwatched,
+    Watched,
+    WatchedEvent,
+    Watchers,
+)
 from protocol.views import LateBoard
 
 Points: TypeAlias = tuple[tuple[int, int], ...]
-"""(ms from the start, cards home) in order of time, from when on one has watched."""
+"""(ms from the start, cards home) in order of time; of an older server from when on one has watched."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,12 +36,14 @@ class WatchModel:
     """room: what is known at once; None while there is nothing to watch. closest: the server leads from one race to the next.
 
     boards: the latest that may be shown, one at most for each seat. points: a curve for each seat.
+    last: the room with the race before, where the next one of a series has not begun yet; None where there was none.
     """
 
     closest: bool
     room: RoomModel | None = None
     boards: tuple[LateBoard, ...] = ()
     points: tuple[Points, ...] = ()
+    last: RoomModel | None = None
 
     def board(self, seat: int) -> LateBoard | None:
         """The board of a seat, once one may be shown."""
@@ -68,18 +82,31 @@ def _room_event(watch: WatchModel, event: RoomEvent, now_ms: int) -> WatchModel:
         return watch
     if isinstance(event, Room):
         # The next race of the same room. A snapshot of it knows the players' lines alone; who watches has heard them too.
-        return replace(watch, room=replace(room, chat=before.chat, watchers=before.watchers), boards=(), points=())
-    return _measured(replace(watch, room=room), now_ms)
+        last = before if before.ended else watch.last
+        return replace(watch, room=replace(room, chat=before.chat, watchers=before.watchers), boards=(), points=(), last=last)
+    return _measured(replace(watch, room=room, last=_still_last(watch.last, room, event)), now_ms)
+
+
+def _still_last(last: RoomModel | None, room: RoomModel, event: RoomEvent) -> RoomModel | None:
+    """The race before with what has become known of it since; nothing once the next one is run."""
+    match event:
+        case Scored(series=series) if last is not None:
+            return replace(last, series=series)
+        case Ratings(seats=ratings) if last is not None:
+            return replace(last, ratings=ratings)
+        case _:
+            return last if room.phase in ("waiting", "countdown") else None
 
 
 def _snapshot(before: WatchModel | None, event: Watched, now_ms: int) -> WatchModel:
     room = room_after(None, event.room, now_ms)
     assert room is not None
     room = room_heard(replace(room, watchers=event.watchers), Talk(code=room.code, lines=event.lines))
-    points: tuple[Points, ...] = ()
-    if before is not None and before.room is not None and (before.room.code, before.room.race) == (room.code, room.race):
+    points = tuple(tuple(zip(curve.at_ms, curve.home, strict=False)) for curve in event.curves)
+    if len(points) != len(room.seats) or not all(points):
+        same = before is not None and before.room is not None and (before.room.code, before.room.race) == (room.code, room.race)
         # It has come because something was missed: the curves go on.
-        points = before.points
+        points = before.points if before is not None and same else ()
     return _measured(WatchModel(event.closest, room, event.boards, points), now_ms)
 
 

@@ -25,6 +25,7 @@ from protocol.tournaments import (
 from protocol.views import (
     BotInfo,
     ChatLine,
+    Curve,
     LateBoard,
     OpenRaceInfo,
     Phase,
@@ -411,7 +412,8 @@ class Watched(Struct, frozen=True, kw_only=True, tag_field="type", tag="watched"
     """A snapshot for a watcher: the answer to `watch-race`, and unasked when the server moves him on or when he missed something.
 
     room: as for somebody without a seat. boards: the latest that may be shown, of each seat that has one. lines: the last of the watchers.
-    closest: the server moves him on to another race when this one is over.
+    closest: the server moves him on to another race when this one is over. curves: what led to how far each seat is, in seat order; none
+    before the start and after the result.
     """
 
     room: Room
@@ -419,6 +421,7 @@ class Watched(Struct, frozen=True, kw_only=True, tag_field="type", tag="watched"
     watchers: int
     lines: tuple[WatcherLine, ...]
     closest: bool
+    curves: tuple[Curve, ...] = ()
 
 
 class WatchedEvent(Struct, frozen=True, kw_only=True, tag_field="type", tag="watched-event"):

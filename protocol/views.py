@@ -224,6 +224,16 @@ class LateBoard(Struct, frozen=True, kw_only=True):
     view: View
 
 
+class Curve(Struct, frozen=True, kw_only=True):
+    """How many cards a seat had home when: `home[n]` from `at_ms[n]` on, counted from the start, where the first point is.
+
+    No more points than there are cards.
+    """
+
+    at_ms: tuple[int, ...]
+    home: tuple[int, ...]
+
+
 class RulesInfo(Struct, frozen=True, kw_only=True):
     """A rule set as the server offers it. columns and rows lay out the slots, named column letter then row number.
 
@@ -262,6 +272,7 @@ class OpenRaceInfo(Struct, frozen=True, kw_only=True):
     """A public race that still has a free seat.
 
     rated: whether it counts for ratings. ratings: one for each of `names`, null for who has none or is away.
+    series: of which it is the first race.
     """
 
     code: str
@@ -271,6 +282,7 @@ class OpenRaceInfo(Struct, frozen=True, kw_only=True):
     time_limit_s: int
     rated: bool = False
     ratings: tuple[int | None, ...] = ()
+    series: SeriesOptions = SeriesOptions()
 
 
 class RunningSeatInfo(Struct, frozen=True, kw_only=True):

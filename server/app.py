@@ -35,7 +35,7 @@ from server.spectate.gallery import Gallery
 from server.store.errors import EntryRefused
 from server.store.journal import Journal
 from server.store.opening import open_store
-from server.store.port import RaceAborted, Store
+from server.store.port import PlayersLeft, RaceAborted, Store
 from server.store.replay import by_room
 from server.tournaments.pairing_work import Pairer
 from server.tournaments.ports import TournamentPorts
@@ -43,6 +43,10 @@ from server.tournaments.registry import Tournaments
 from server.workers import open_workers
 
 SOFTWARE = f"carpet-race {protocol.__version__}"
+
+STANDS_S = 900
+"""How long ago the last race of a room may have ended for it to be brought back. Who was there meant to see the result and maybe to race
+again; after a longer while he does not expect to be led back there."""
 
 
 logger = logging.getLogger("carpet.app")
@@ -159,6 +163,26 @@ async def _go_on(rooms: Rooms, store: Store, journal: Journal, clock: Clock) -> 
             await journal.write(replace(aborted, seats=()))
     if left.races or lost:
         logger.info("%d races of an earlier server go on, %d cannot", len(rooms), len(lost))
+    await _stand_on(rooms, store, journal, clock)
+
+
+async def _stand_on(rooms: Rooms, store: Store, journal: Journal, clock: Clock) -> None:
+    """Bring back the rooms in which somebody was when their last race was over; the newest first, since a player has one seat."""
+    over = await journal.ask(store.standing)
+    before = len(rooms)
+    gone: list[PlayersLeft] = []
+    for standing in reversed(over):
+        try:
+            if standing.ended_at_ms < clock.now_ms() - STANDS_S * 1000:
+                raise ValueError(f"it was over more than {STANDS_S // 60} minutes ago")
+            rooms.go_on(standing)
+        except ValueError as error:
+            logger.debug("the room of race %s is gone: %s", standing.opened.race, error)
+            gone.append(PlayersLeft(race=standing.opened.race, seats=tuple(standing.here)))
+    if gone:
+        await journal.write(*gone)
+    if over:
+        logger.info("%d rooms of an earlier server stand, whose races are over", len(rooms) - before)
 
 
 def _url(host: str, port: int, *, secure: bool) -> str:

@@ -1,4 +1,7 @@
-"""The host's command, `carpet-server`: what is typed, checked and turned into calls; one clear sentence for whatever is wrong."""
+"""The host's command, `carpet-server`: what is typed, checked and turned into calls; one clear sentence for whatever is wrong.
+
+Only what the help needs is imported at the top: Trio, WebSockets, the database and the solver come with the command that uses them.
+"""
 
 from __future__ import annotations
 
@@ -9,26 +12,20 @@ import signal
 import sys
 from collections.abc import Sequence
 from enum import StrEnum
-from typing import Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
-import trio
 import typer
-from msgspec.structs import asdict
 
 import protocol
-from server.app import running
 from server.cli_deals import deals_app
 from server.cli_frames import frames_app
 from server.cli_words import FileArgument, RulesArgument, SeedOption, fail, program, rules_of, seed_of, true_record
 from server.config import DEFAULT_CONNECTIONS, DEFAULT_WORKERS, BadSettings, Settings
 from server.db_cli import db_app
-from server.net.descriptors import raise_limit
-from server.net.listener import AddressUnavailable, UnusableTlsFiles
-from server.rules.catalogue import RULE_SETS, describe
-from server.rules.perft import perft, perft_divide
-from server.rules.walk import walk
-from server.solver.winnable import FalseNumber, check_first_winnable
-from server.store.errors import StoreError
+from server.garbage import seldom_collected
+
+if TYPE_CHECKING:
+    import trio
 
 INTERRUPTED = 130
 
@@ -143,6 +140,13 @@ def serve(
         )
     except BadSettings as error:
         fail(str(error), 2)
+
+    import trio
+
+    from server.net.descriptors import raise_limit
+    from server.net.listener import AddressUnavailable, UnusableTlsFiles
+    from server.store.errors import StoreError
+
     raise_limit()
     try:
         trio.run(_serve, settings, exit_with_parent)
@@ -164,19 +168,26 @@ def _first(group: BaseException) -> BaseException:
 
 
 async def _serve(settings: Settings, exit_with_parent: bool) -> None:
+    import trio
+
+    from server.app import running
+
     with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
         async with running(settings) as url, trio.open_nursery() as nursery:
             typer.echo(f"listening on {url}")
             sys.stdout.flush()
             if exit_with_parent:
                 nursery.start_soon(_wait_for_end_of_input, nursery.cancel_scope)
-            async for number in signals:
-                logging.getLogger("carpet").info("%s: stopping", signal.Signals(number).name)
-                break
+            with seldom_collected():
+                async for number in signals:
+                    logging.getLogger("carpet").info("%s: stopping", signal.Signals(number).name)
+                    break
             nursery.cancel_scope.cancel()
 
 
 async def _wait_for_end_of_input(stop: trio.CancelScope) -> None:
+    import trio
+
     # A pipe whose writer died reads as ended; a thread, because standard input may be anything.
     # The bare descriptor: a thread that is left in a buffered read holds a lock which the end of the interpreter wants.
     while await trio.to_thread.run_sync(os.read, 0, 4096, abandon_on_cancel=True):
@@ -193,6 +204,8 @@ def verify(
     deal = record.deal
     kind = f"the deal named {deal.name!r}" if deal.name is not None else "a deal that nobody could know or choose"
     if deal.winnable:
+        from server.solver.winnable import FalseNumber, check_first_winnable
+
         try:
             check_first_winnable(record.rules, bytes.fromhex(deal.secret), [bytes.fromhex(nonce) for nonce in deal.nonces], deal.k)
         except FalseNumber as error:
@@ -208,6 +221,10 @@ def rules_list(
     as_json: Annotated[bool, typer.Option("--json", help="One JSON list instead of text.")] = False,
 ) -> None:
     """List the rule sets with how each is played."""
+    from msgspec.structs import asdict
+
+    from server.rules.catalogue import RULE_SETS, describe
+
     if as_json:
         rows = [asdict(describe(row)) for row in RULE_SETS.values()]
         typer.echo(json.dumps(rows, indent=1, ensure_ascii=False))
@@ -228,6 +245,8 @@ def rules_perft(
 
     The count is printed last.
     """
+    from server.rules.perft import perft, perft_divide
+
     position = rules_of(rules).deal(seed_of(seed))
     if divide:
         for move, count in perft_divide(position, depth).items():
@@ -241,6 +260,8 @@ def rules_walk(rules: RulesArgument, seed: SeedOption) -> None:
 
     How it went is printed as one JSON object.
     """
+    from server.rules.walk import walk
+
     row = rules_of(rules)
     walked = walk(row, seed_of(seed))
     document = {"rules": row.id, "seed": seed.lower(), "moves": walked.moves, "home": walked.home, "digest": walked.digest}

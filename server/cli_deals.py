@@ -6,25 +6,25 @@ import json
 import os
 import sys
 from collections.abc import Callable
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
-import trio
 import typer
 
-from protocol.fairness import named_seed
-from protocol.record import Record
 from protocol.shuffle import SEED_BYTES
-from server.bots.house import HOUSE_BOTS, UnknownBot, house_bot
 from server.cli_words import FileArgument, RulesArgument, fail, rules_of, seed_of, true_record
-from server.odds import Odds, Sample, Share, measure
-from server.reviewing import Judgement, judge_seat
-from server.rules.position import Family
-from server.solver.solve import solve as search
-from server.workers import WorkerDied, open_workers
+
+if TYPE_CHECKING:
+    from protocol.record import Record
+    from server.odds import Odds, Sample
+    from server.reviewing import Judgement
+    from server.rules.position import Family
 
 deals_app = typer.Typer(rich_markup_mode=None)
 
 BudgetOption = Annotated[int | None, typer.Option(metavar="N", min=1, help="Positions a search may look at. [default: as is usual]")]
+
+QUICK_BOTS = "random,greedy"
+"""Those that do not think long."""
 
 BAR_WIDTH = 30
 
@@ -43,6 +43,9 @@ def solve(
 
     `won` comes with a line that wins. `lost` means that every line was looked at. `unknown` is no proof: the search gave up.
     """
+    from protocol.fairness import named_seed
+    from server.solver.solve import solve as search
+
     row = rules_of(rules)
     if (seed is None) == (deal is None):
         fail("give the deal by --seed or by --deal, and not by both", 2)
@@ -75,6 +78,8 @@ def review(
 
     For each game: the best there was, where it was lost, and what would have kept it.
     """
+    from server.reviewing import judge_seat
+
     record = true_record(file)
     if seat is not None and seat > len(record.seats):
         fail(f"--seat is from 1 to {len(record.seats)} in this race, not {seat}", 2)
@@ -117,7 +122,7 @@ def winrate(
     * SEED_BYTES,
     bots: Annotated[
         str, typer.Option(metavar="NAMES", help="House bots that play the same deals, with commas between; or none.")
-    ] = ",".join(bot.name for bot in HOUSE_BOTS.values() if not bot.thinks),
+    ] = QUICK_BOTS,
     bot_deals: Annotated[int | None, typer.Option(metavar="N", min=1, help="Deals for a bot that thinks long. [default: all]")] = None,
     budget: BudgetOption = None,
     processes: Annotated[
@@ -130,6 +135,12 @@ def winrate(
     The house bots see no more than a player. The deals are the same for the search and every bot, and the same again with the same
     --first-seed.
     """
+    import trio
+
+    from server.bots.house import UnknownBot, house_bot
+    from server.odds import Sample
+    from server.workers import WorkerDied
+
     row = rules_of(rules)
     names = tuple(name.strip() for name in bots.split(",")) if bots not in ("", "none") else ()
     try:
@@ -153,6 +164,9 @@ def winrate(
 
 
 async def _measure(sample: Sample, processes: int) -> Odds:
+    from server.odds import measure
+    from server.workers import open_workers
+
     async with open_workers(processes) as workers:
         return await measure(sample, workers, processes=processes, progress=_bar() if sys.stderr.isatty() else _silence)
 
@@ -172,6 +186,9 @@ def _silence(done: int, total: int) -> None:
 
 
 def _text(odds: Odds, family: Family) -> str:
+    from server.odds import Share
+    from server.rules.position import Family
+
     solved, found = odds.solved, odds.found
     low, high = odds.interval
     lost = solved.deals - solved.won - solved.unknown
@@ -195,6 +212,8 @@ def _percent(share: float) -> str:
 
 
 def _document(odds: Odds) -> dict[str, object]:
+    from server.odds import Share
+
     solved = odds.solved
     low, high = odds.interval
     return {

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from protocol.replay import Replay, to_json
-from protocol.text import clean_chat, clean_name
 from server.cli_words import FileArgument, true_record
-from server.frames import frames as frames_of
+
+if TYPE_CHECKING:
+    from protocol.replay import Replay
 
 frames_app = typer.Typer(rich_markup_mode=None)
 
@@ -26,6 +26,9 @@ def frames(
 
     Each move comes with what its player saw after it.
     """
+    from protocol.replay import to_json
+    from server.frames import frames as frames_of
+
     replay = frames_of(true_record(file))
     if as_json:
         # As bytes: whatever the terminal's encoding, the document is UTF-8.
@@ -36,6 +39,8 @@ def frames(
 
 
 def _listed(replay: Replay) -> list[str]:
+    from protocol.text import clean_chat, clean_name
+
     names = [clean_name(seat.name) for seat in replay.record.seats]
     width = max(len(name) for name in names)
     return [

@@ -5,16 +5,16 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
-from protocol import PROGRAM_VARIABLE
-from protocol.record import LONGEST_RECORD, BadRecord, Record, from_json
+from protocol import PROGRAM_VARIABLE, SERVER_PROGRAM
 from protocol.shuffle import SEED_BYTES
-from server.race.audit import audit
-from server.rules.catalogue import UnknownRules, rule_set
-from server.rules.position import RuleSet
+
+if TYPE_CHECKING:
+    from protocol.record import Record
+    from server.rules.position import RuleSet
 
 RulesArgument = Annotated[str, typer.Argument(metavar="RULES", help="Id of a rule set; `carpet-server rules list` shows them.")]
 SeedOption = Annotated[str, typer.Option("--seed", metavar="HEX", help="Seed of the deal, 64 hexadecimal digits.")]
@@ -23,7 +23,7 @@ FileArgument = Annotated[str, typer.Argument(metavar="FILE", help="A record as J
 
 def program() -> str:
     """The command that was typed: `carpet` leaves some of its own to this one."""
-    return os.environ.get(PROGRAM_VARIABLE) or "carpet-server"
+    return os.environ.get(PROGRAM_VARIABLE) or SERVER_PROGRAM
 
 
 def fail(sentence: str, status: int = 1) -> NoReturn:
@@ -34,6 +34,8 @@ def fail(sentence: str, status: int = 1) -> NoReturn:
 
 def rules_of(rules_id: str) -> RuleSet:
     """The rule set with this id, or the end."""
+    from server.rules.catalogue import UnknownRules, rule_set
+
     try:
         return rule_set(rules_id)
     except UnknownRules as error:
@@ -53,6 +55,9 @@ def seed_of(text: str, option: str = "--seed") -> bytes:
 
 def true_record(file: str) -> Record:
     """The record in a file, once all of it but the solver's part has been checked; or the end."""
+    from protocol.record import LONGEST_RECORD, BadRecord, from_json
+    from server.race.audit import audit
+
     try:
         if file == "-":
             text = sys.stdin.buffer.read(LONGEST_RECORD + 1)

@@ -7,12 +7,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
-import msgspec
 import typer
 
 from server.cli_words import fail
-from server.store import care, rerating
-from server.store.errors import StoreError
 
 db_app = typer.Typer(help="What the server keeps: check it, copy it, bring it up to date.", rich_markup_mode=None)
 
@@ -35,6 +32,8 @@ def _root(context: typer.Context) -> None:
 
 @contextmanager
 def _one_sentence() -> Iterator[None]:
+    from server.store.errors import StoreError
+
     try:
         yield
     except StoreError as error:
@@ -47,6 +46,8 @@ def db_check(database: DatabaseOption = None) -> None:
 
     The file, every record with its moves, every race that runs. Exit status 1 when something is wrong.
     """
+    from server.store import care
+
     with _one_sentence():
         checked = care.check(database)
     for note in checked.notes:
@@ -65,6 +66,8 @@ def db_backup(
     database: DatabaseOption = None,
 ) -> None:
     """Copy the SQLite database to FILE, also while the server runs. Keep it as you keep a key: it knows the deals of running races."""
+    from server.store import care
+
     with _one_sentence():
         done = care.backup(target, database)
     typer.echo(f"{done.where} copied to {done.target}, {done.size} bytes")
@@ -76,6 +79,8 @@ def db_upgrade(database: DatabaseOption = None) -> None:
 
     `serve` does it too when it starts. Where there are no tables, they are made.
     """
+    from server.store import care
+
     with _one_sentence():
         typer.echo(care.upgrade(database))
 
@@ -90,6 +95,10 @@ def db_ratings(
 
     Says whether those that are stored agree. Exit status 1 where they do not.
     """
+    import msgspec
+
+    from server.store import rerating
+
     with _one_sentence():
         found = rerating.repair(database) if repair else rerating.rerate(database)
     if as_json:

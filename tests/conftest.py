@@ -1,13 +1,20 @@
 """What holds for every test: a folder of its own in the place of the user's, and that how long something takes is no fault of it.
 
+A test that asks for a clock runs on it, whether it asks by an argument, by a mark of its module or by way of a fixture.
 What could not be tested for want of a browser is said at the end of the run.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import inspect
+import os
+import signal
+import sys
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from functools import partial
 
 import pytest
+import trio
 from hypothesis import HealthCheck, settings
 
 # A machine that is busy with something else may hold up any example, and the finding of one, for as long as it likes.
@@ -20,7 +27,41 @@ def carpet_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Names and tokens, the last record, the server's database: all of it goes by CARPET_HOME, in processes that are started too."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("CARPET_HOME", str(tmp_path_factory.mktemp("carpet-home")))
+        if sys.dont_write_bytecode:
+            # The tests start some hundreds of processes: where none may leave bytecode behind, each would compile all of the program.
+            base = tmp_path_factory.getbasetemp()
+            patch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
+            patch.setenv("PYTHONPYCACHEPREFIX", str((base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "bytecode"))
         yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def interruptible() -> Iterator[None]:
+    """Who runs the tests in the background has interrupts ignored, and so would every process that a test starts and interrupts."""
+    before = signal.getsignal(signal.SIGINT)
+    if before is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    # pytest-trio looks for a clock among a test's own arguments alone: any other would stand unused beside the real one.
+    for item in items:
+        clock = next((name for name in ("mock_clock", "autojump_clock") if name in getattr(item, "fixturenames", ())), None)
+        if clock is not None and isinstance(item, pytest.Function) and inspect.iscoroutinefunction(item.obj):
+            item.add_marker(pytest.mark.trio(run=partial(_run_on, item, clock)), append=False)
+
+
+def _run_on(
+    item: pytest.Function,
+    clock_asked_for: str,
+    test: Callable[[], Awaitable[object]],
+    *,
+    clock: trio.abc.Clock | None,
+    instruments: Sequence[trio.abc.Instrument],
+) -> object:
+    return trio.run(test, clock=clock or item.funcargs[clock_asked_for], instruments=instruments)
 
 
 NO_CHROMIUM = "no Chromium was found"

@@ -40,6 +40,7 @@ IDLE_TICK_S = 0.5
 Reviewer: TypeAlias = Callable[[Record, int], Awaitable[tuple[str, ...]]]
 Replayer: TypeAlias = Callable[[Record], Awaitable[TimeLine]]
 Keeper: TypeAlias = Callable[[Record], Standing]
+Recorder: TypeAlias = Callable[[Record], None]
 
 
 async def run_app(
@@ -51,14 +52,15 @@ async def run_app(
     reviewer: Reviewer = review_game,
     replayer: Replayer = replay_race,
     keeper: Keeper | None = None,
+    recorder: Recorder | None = None,
 ) -> AppOutcome:
     """Run the screens over `link` until the player quits or the process is told to end; returns how it ended.
 
     screen: an urwid display, for tests; by default the terminal. reviewer: says what was possible in the game of a record's seat.
     replayer: plays the race of a record over again. keeper: keeps one's best times against the clock, and may raise BestsError; None where
-    races are not against it. The link is the caller's: it is not closed here.
+    races are not against it. recorder: is given each record once, when it comes. The link is the caller's: it is not closed here.
     """
-    app = App(link, settings=settings, start=start, screen=screen, reviewer=reviewer, replayer=replayer, keeper=keeper)
+    app = App(link, settings=settings, start=start, screen=screen, reviewer=reviewer, replayer=replayer, keeper=keeper, recorder=recorder)
     return await app.run()
 
 
@@ -82,10 +84,12 @@ class App:
         reviewer: Reviewer = review_game,
         replayer: Replayer = replay_race,
         keeper: Keeper | None = None,
+        recorder: Recorder | None = None,
         replay: TimeLine | None = None,
     ) -> None:
         self._link = link
         self._keeper = keeper
+        self._recorder = recorder
         self._reviewer = reviewer
         self._replayer = replayer
         self._screen = screen if screen is not None else urwid.display.raw.Screen()
@@ -151,6 +155,8 @@ class App:
         if record.digest in self._records:
             return
         self._records[record.digest] = record
+        if self._recorder is not None:
+            self._recorder(record)
         if self._keeper is not None and counts(record):
             try:
                 standing = standing_sentence(self._keeper(record))

@@ -5,7 +5,8 @@ Owns layout helpers only; what is on a screen is the screens' own business.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Protocol, TypeAlias, TypeVar
 
 import urwid
@@ -124,15 +125,23 @@ def button(key: str, label: str, press: Callable[[], None]) -> tuple[int, urwid.
     return line_width(text), Spot(lines_widget([text], "foot"), press)
 
 
-def foot(place: Place, hands: Hands, theme: Theme, width: int, *, without: frozenset[Action] = frozenset()) -> urwid.Widget:
-    """The last row: the keys of this screen as buttons, as many as fit; help and quit always do."""
+def foot(
+    place: Place,
+    hands: Hands,
+    theme: Theme,
+    width: int,
+    *,
+    without: frozenset[Action] = frozenset(),
+    labels: Mapping[Action, str] = MappingProxyType({}),
+) -> urwid.Widget:
+    """The last row: the keys of this screen as buttons, as many as fit; help and quit always do. labels: what some are called just now."""
     cells: list[tuple[int, urwid.Widget]] = []
     bindings = [binding for binding in shown_at(place) if binding.action not in without]
     left = width
     for binding in sorted(bindings, key=lambda each: each.action not in (Action.HELP, Action.QUIT)):
         cell = button(
             key_text(binding, ascii_only=theme.is_ascii).split(" ")[0],
-            binding.label,
+            labels.get(binding.action, binding.label),
             lambda action=binding.action: hands.act(action),  # type: ignore[misc]
         )
         if cell[0] > left:

@@ -11,7 +11,7 @@ import urwid
 
 from client.keys import Place
 from client.model import Model
-from client.reading import clock_text, with_ratings
+from client.reading import clock_text, home_counts, limit_text, series_name, with_ratings
 from client.ui import cards
 from client.ui.desk import OpenForm, form_lines
 from client.ui.founding import FoundingForm, founding_lines
@@ -48,7 +48,8 @@ def home_items(model: Model) -> tuple[Item, ...]:
         names = with_ratings(race.names, race.ratings) or "nobody yet"
         seats = f"{len(race.names)}/{race.seats}"
         unrated = "" if race.rated else ", not rated"
-        detail = f"{seats}  {rules_name(model, race.rules)}, {race.time_limit_s // 60} min{unrated}: {names}"
+        series = "" if race.series.format == "single" else f", {series_name(race.series.format, race.series.races)}"
+        detail = f"{seats}  {rules_name(model, race.rules)}{series}, {limit_text(race.time_limit_s)}{unrated}: {names}"
         items.append(Item("race", race.code, clean_name(race.code), detail))
     for running in lobby.running if lobby is not None else ():
         items.append(Item("running", running.code, clean_name(running.code), _running_detail(model, running)))
@@ -57,9 +58,8 @@ def home_items(model: Model) -> tuple[Item, ...]:
 
 def _running_detail(model: Model, race: RunningRaceInfo) -> str:
     """Who is how far, which comes first where there is little room, then what they play and who watches."""
-    seats = ", ".join(f"{clean_name(seat.name)} {seat.home}" for seat in race.seats)
     watchers = f", {race.watchers} watching" if race.watchers else ""
-    return f"{seats}: {rules_name(model, race.rules)}, {clock_text(race.elapsed_ms, tenths=False)}{watchers}"
+    return f"{home_counts(race)}: {rules_name(model, race.rules)}, {clock_text(race.elapsed_ms, tenths=False)}{watchers}"
 
 
 MENU_WIDTH = 26

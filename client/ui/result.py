@@ -39,7 +39,7 @@ def result_screen(scene: Scene, size: tuple[int, int]) -> urwid.Widget:
     room = scene.model.finished
     assert room is not None
     hidden = frozenset({Action.REMATCH}) if scene.model.is_at_table else frozenset[Action]()
-    feet = (remarks(scene, width, 2), foot(Place.RESULT, scene.hands, scene.theme, width, without=hidden))
+    feet = (remarks(scene, width, 2), foot(Place.RESULT, scene.hands, scene.theme, width, without=hidden, labels=_labels(scene)))
     rules = scene.model.rules
     total = deck_size(rules, room.options)
     inner = min(width - 4, 100)
@@ -49,7 +49,7 @@ def result_screen(scene: Scene, size: tuple[int, int]) -> urwid.Widget:
     above: list[Line] = [[], headline(room), *(standing or [[]])]
     above += places_table(scene, room, inner, total)
     above += score_lines(room, inner)
-    above += _ratings(scene, room, inner)
+    above += rating_lines(scene, room, inner)
     above.append([])
     record = room.record
     if record is None:
@@ -73,6 +73,12 @@ def result_screen(scene: Scene, size: tuple[int, int]) -> urwid.Widget:
         Spot(lines_widget([rematch_line]), lambda: scene.hands.act(Action.REMATCH)),
     ]
     return Screen(head(scene, width), upper(urwid.Padding(stacked(*parts), left=margin, width=inner)), *feet)
+
+
+def _labels(scene: Scene) -> dict[Action, str]:
+    """Between two races of a series the next one is open already, and the same key says that one is ready for it."""
+    now = scene.model.room
+    return {Action.REMATCH: "ready"} if now is not None and now.phase == "waiting" else {}
 
 
 def headline(room: RoomModel) -> Line:
@@ -119,7 +125,7 @@ def score_lines(room: RoomModel, width: int) -> list[Line]:
     return [[("title", text)] for text in wrap_text(series_sentence(room.series), width)]
 
 
-def _ratings(scene: Scene, room: RoomModel, width: int) -> list[Line]:
+def rating_lines(scene: Scene, room: RoomModel, width: int) -> list[Line]:
     """What the race did to everybody's rating, the best seat first."""
     if not room.ratings:
         return []
@@ -152,7 +158,7 @@ def _decks(total: int) -> int:
 
 def _deal_lines(scene: Scene, room: RoomModel, record: Record, width: int, total: int) -> list[Line]:
     """Whether the deal checks out, and the key that tells more, which is whole however long the sentence is."""
-    made = verdict(check(record, _evidence(scene, record), room.seat, decks=_decks(total)), named=record.deal.name is not None)
+    made = verdict(check(record, _evidence(scene, room, record), room.seat, decks=_decks(total)), named=record.deal.name is not None)
     key = "  (d)"
     texts = wrap_text(f"{_sign(made.ok, scene.theme)} {made.sentence}", width - len(key) - 2)
     lines: list[Line] = [[(_role(made.ok), f"{'  ' if number else ''}{text}")] for number, text in enumerate(texts)]
@@ -161,7 +167,7 @@ def _deal_lines(scene: Scene, room: RoomModel, record: Record, width: int, total
 
 def _details(scene: Scene, room: RoomModel, record: Record, width: int, rows: int, total: int) -> list[Line]:
     lines: list[Line] = []
-    for made in check(record, _evidence(scene, record), room.seat, decks=_decks(total)):
+    for made in check(record, _evidence(scene, room, record), room.seat, decks=_decks(total)):
         role = "panel strong" if made.ok else "panel"
         first, *more = wrap_text(made.sentence, width - SENTENCES_AT)
         lines.append([(role, fit(f" {_sign(made.ok, scene.theme)} {made.what}", SENTENCES_AT)), ("panel", first)])
@@ -175,9 +181,10 @@ def _details(scene: Scene, room: RoomModel, record: Record, width: int, rows: in
     return lines
 
 
-def _evidence(scene: Scene, record: Record) -> Evidence | None:
+def _evidence(scene: Scene, room: RoomModel, record: Record) -> Evidence | None:
     evidence = scene.model.evidence
-    return evidence if evidence is not None and (evidence.code, evidence.race) == (record.room, record.race) else None
+    # The record of a private race does not say the room's code.
+    return evidence if evidence is not None and (evidence.code, evidence.race) == (room.code, record.race) else None
 
 
 def _role(ok: bool | None) -> str:

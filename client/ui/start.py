@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Literal, TypeAlias
 
 from client.ui.desk import UiSettings
@@ -60,10 +61,12 @@ class AppOutcome:
     """How the app ended. reason: the player quit, a signal came, or the terminal went away.
 
     settings: as they are now, to be kept. code: the room in which a seat is still held, or None. records: of the races
-    that were finished, in their order.
+    that were finished, in their order. kept: where the last one was kept, None where none was. not_kept: why one could not be.
     """
 
     reason: Literal["quit", "signal", "terminal"]
     settings: UiSettings
     code: str | None = None
     records: tuple[Record, ...] = ()
+    kept: Path | None = None
+    not_kept: str | None = None

@@ -12,12 +12,12 @@ from client.board import board_of, free_slots
 from client.keys import Action, Place
 from client.model import RoomModel
 from client.offers import rules_of
-from client.reading import clock_text, curves, deck_size, race_clock_ms
+from client.reading import clock_text, curves, deck_size, race_clock_ms, series_meanwhile
 from client.ui.bars import seat_lines, seat_name
 from client.ui.frame import Line, Screen, clip, foot, lines_widget, spread, stacked, top
 from client.ui.marks import Marks
 from client.ui.plot import plot, scale, scale_of
-from client.ui.result import headline, places_table, score_lines
+from client.ui.result import headline, places_table, rating_lines, score_lines
 from client.ui.scene import Scene, head, remarks
 from client.ui.small_table import BETWEEN, side_by_side, small_table, width_of_each
 from client.watching import WatchModel
@@ -46,6 +46,8 @@ def watch_screen(scene: Scene, size: tuple[int, int], watch: WatchModel) -> urwi
     rows = height - 1 - 1 - said - 1
     if room is None:
         body: urwid.Widget = urwid.Filler(lines_widget([[("felt", text)] for text in NOTHING], align=urwid.CENTER))
+    elif room.phase in ("waiting", "countdown") and watch.last is not None:
+        body = _between(scene, room, watch.last, width)
     elif room.phase in ("waiting", "countdown"):
         body = urwid.Filler(lines_widget(_waiting(room, width), align=urwid.CENTER))
     elif room.phase == "over" and shows_curves and room.record is not None:
@@ -74,6 +76,8 @@ def _told(scene: Scene, watch: WatchModel, width: int) -> Line:
     left = " The closest race; the next one follows." if watch.closest else ""
     if room is None:
         return [("hint", left)]
+    if room.series is not None and room.phase == "racing":
+        left = f" {series_meanwhile(room.series)}"
     late = room.options.delay_s
     boards = "no boards in this race " if room.is_withheld else "boards at once " if late == 0 else f"boards {late} s late "
     if room.phase == "over":
@@ -83,12 +87,29 @@ def _told(scene: Scene, watch: WatchModel, width: int) -> Line:
 
 
 def _waiting(room: RoomModel, width: int) -> list[Line]:
+    return [*score_lines(room, width), *_readiness(room)]
+
+
+def _readiness(room: RoomModel) -> list[Line]:
     words = "Everybody is ready." if room.phase == "countdown" else "The race has not begun yet."
-    lines: list[Line] = [*score_lines(room, width), [("title", words)], []]
+    lines: list[Line] = [[("title", words)], []]
     for info in room.seats:
         word = "" if info.name is None else ": ready" if info.ready or room.phase == "countdown" else ": not ready yet"
         lines.append([("felt", f"{seat_name(info)}{word}")])
     return lines
+
+
+def _between(scene: Scene, room: RoomModel, last: RoomModel, width: int) -> urwid.Widget:
+    """The result of the race before, and who is ready for the next."""
+    inner = min(width - 4, 100)
+    lines: list[Line] = [[], headline(last), [], *_outcome(scene, last, inner), []]
+    return top(urwid.Padding(lines_widget([*lines, *_readiness(room)]), left=(width - inner) // 2, width=inner))
+
+
+def _outcome(scene: Scene, room: RoomModel, width: int) -> list[Line]:
+    """Places, how the series stands, ratings."""
+    total = deck_size(scene.model.rules, room.options)
+    return [*places_table(scene, room, width, total), *score_lines(room, width), *rating_lines(scene, room, width)]
 
 
 # ---- the boards
@@ -181,7 +202,7 @@ def _result(scene: Scene, room: RoomModel, width: int, height: int) -> urwid.Wid
     assert record is not None
     inner = min(width - 4, 100)
     total = deck_size(scene.model.rules, room.options)
-    table = [[], *places_table(scene, room, inner, total), *score_lines(room, inner), []]
+    table = [[], *_outcome(scene, room, inner), []]
     drawn = plot(list(enumerate(curves(record))), inner, max(min(height - len(table), 22), LOWEST), scene.theme, cards=scale(record, total))
     parts = stacked(lines_widget(table), urwid.AttrMap(lines_widget(drawn, "panel"), "panel"))
     return top(urwid.Padding(parts, left=(width - inner) // 2, width=inner))

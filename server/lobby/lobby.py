@@ -1,21 +1,20 @@
 """The lobby: who is here, which public races have a free seat, told to those who follow it.
 
 Looks at rooms and players when something has changed, at most twice a second however much has, so that a thousand followers cost the
-server one message, encoded once.
+server one message, encoded once. A look costs what is listed, and not what there is (`listing`).
 """
 
 from __future__ import annotations
 
 import math
-from heapq import nsmallest
 from itertools import islice
 
 import trio
 
 from protocol.server_messages import Lobby as LobbyMessage
 from protocol.views import OpenRaceInfo, RunningRaceInfo, RunningSeatInfo
+from server.lobby.listing import Listing
 from server.lobby.players import Players
-from server.race.closeness import closeness
 from server.rooms.clock import Clock
 from server.rooms.member import Member
 from server.rooms.outgoing import Outgoing
@@ -36,7 +35,7 @@ class Lobby:
     """`run` is its one task."""
 
     def __init__(self, rooms: Rooms, players: Players, clock: Clock) -> None:
-        self._rooms = rooms
+        self._listing = Listing()
         self._clock = clock
         self._players = players
         self._followers: set[Member] = set()
@@ -46,6 +45,9 @@ class Lobby:
         self._looked_at = 0.0
         self._running: tuple[RunningRaceInfo, ...] = ()
         self._told: list[object] = []
+        for room in rooms:
+            self._listing.changed(room)
+        rooms.on_room_change(self._listing.changed)
         rooms.on_change(self._mark)
         players.on_change(self._mark)
 
@@ -63,13 +65,13 @@ class Lobby:
     def remind(self, member: Member) -> None:
         """Tell a follower the latest news again; nothing to anybody else.
 
-        Never looks at all rooms for one member's sake: what has changed since the last look, all followers hear in a moment.
+        Never makes news for one member's sake: what has changed since the last look, all followers hear in a moment.
         """
         if member in self._followers:
             member.post(self.latest())
 
     def latest(self) -> Outgoing:
-        """The latest news, a second old at most; however many ask, the rooms are looked at twice a second."""
+        """The latest news, a second old at most; however many ask, they are put together twice a second."""
         stale = self._running and trio.current_time() >= self._looked_at + PROGRESS_S
         return self._look() if self._latest is None or stale else self._latest
 
@@ -105,21 +107,15 @@ class Lobby:
     def state(self) -> LobbyMessage:
         """The lobby as it is."""
         now = self._clock.now_ms()
-        open_races = [room for room in self._rooms if _is_open(room)]
         return LobbyMessage(
             players=tuple(player.name for player in islice(self._players.here(), LISTED)),
             players_here=len(self._players),
-            races=tuple(self._open_race(room) for room in islice(open_races, LISTED)),
-            races_open=len(open_races),
+            races=tuple(self._open_race(room) for room in islice(self._listing.open, LISTED)),
+            races_open=len(self._listing.open),
             ratings=tuple(self._players.rating(player.id) for player in islice(self._players.here(), LISTED)),
-            races_running=sum(room.race.phase in ("countdown", "racing") for room in self._rooms),
-            running=tuple(_running_race(room, now + room.ahead_ms) for room in self._closest()),
+            races_running=self._listing.running,
+            running=tuple(_running_race(room, now + room.ahead_ms) for room in self._listing.closest(LISTED)),
         )
-
-    def _closest(self) -> list[Room]:
-        """The public races that are being run, the closest first."""
-        close = ((closeness(room.race), room.code, room) for room in self._rooms if room.options.public)
-        return [room for _, _, room in nsmallest(LISTED, (each for each in close if each[0] is not None))]
 
     def _open_race(self, room: Room) -> OpenRaceInfo:
         taken = [(seat.player, seat.name) for seat in room.race.seats if seat.player is not None]
@@ -131,15 +127,12 @@ class Lobby:
             time_limit_s=room.options.time_limit_s,
             rated=room.options.counts,
             ratings=tuple(self._players.rating(player) for player, _ in taken),
+            series=room.options.series,
         )
 
     def _mark(self) -> None:
         self._changed = True
         self._wake.set()
-
-
-def _is_open(room: Room) -> bool:
-    return room.options.public and room.race.phase == "waiting" and any(seat.player is None for seat in room.race.seats)
 
 
 def _running_race(room: Room, now: int) -> RunningRaceInfo:

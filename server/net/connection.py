@@ -15,12 +15,13 @@ from __future__ import annotations
 import logging
 from collections import deque
 from contextlib import suppress
+from http import HTTPStatus
 from typing import Any, Protocol
 
 import trio
 from websockets.exceptions import ConnectionClosed
 from websockets.frames import BINARY, CLOSE, CONT, DATA_OPCODES, PONG, TEXT, Frame
-from websockets.protocol import CONNECTING, OPEN, Event
+from websockets.protocol import CLOSED, CONNECTING, OPEN, Event
 from websockets.server import ServerProtocol
 from websockets.trio.server import Server, ServerConnection
 
@@ -31,19 +32,22 @@ from server.net.admission import Entry
 from server.net.limits import RateLimit, Verdict
 from server.net.stream import SocketStream
 from server.race.timing import RoundTrips
-from server.rooms.outgoing import Outgoing, refused
+from server.rooms.outgoing import Bundle, Outgoing, refused
 
 logger = logging.getLogger("carpet.net")
 
 OUTBOX_BYTES = 64 * 1024
-"""Bytes that may wait for one socket, beside one message of any size. When there are more the peer misses messages and is resynchronised
-once it has read what waited."""
+"""Bytes that may wait for one socket, beside one message or bundle of any size. When there are more the peer misses messages and is
+resynchronised once it has read what waited."""
 
 STALL_S = 20.0
 """Seconds that a peer may take for one more message of those that wait; then it is asleep for good."""
 
 BAD_MESSAGES = 20
 """Messages that could not be understood, in one connection, before it is closed: a program that sends them has a bug or a purpose."""
+
+WATCHER_PING_S = 20.0
+"""Seconds between two pings to who only watches: no move of his is timed, and a crowd's pings cost more than what it is told."""
 
 CLOSING_S = 2.0
 """Seconds that a peer which is being shut has to answer the close frame."""
@@ -65,7 +69,7 @@ class Dispatch(Protocol):
 
 
 class PeerConnection(ServerConnection):
-    """The server's end of one connection. Satisfies `server.rooms.member.Line`."""
+    """The server's end of one connection. Satisfies `server.spectate.watcher.WatchingLine`."""
 
     def __init__(
         self,
@@ -93,6 +97,7 @@ class PeerConnection(ServerConnection):
         self._missed = False
         self._shut = False
         super().__init__(nursery, stream, protocol, server, **options)
+        self._player_ping_s = self.ping_interval
 
     # ---- in
 
@@ -224,12 +229,26 @@ class PeerConnection(ServerConnection):
 
     def post(self, outgoing: Outgoing) -> None:
         """Send, some time; never blocks, never raises."""
+        if self._takes():
+            self._put(self._frame(outgoing))
+
+    def post_all(self, bundle: Bundle) -> None:
+        """The same with several messages, in one call of the kernel: for a small message that call is nearly all that sending costs."""
+        if not self._takes():
+            return
+        assert self.subprotocol is not None
+        frames = bundle.frames.get(self.subprotocol)
+        if frames is None:
+            frames = bundle.frames[self.subprotocol] = b"".join(self._frame(outgoing) for outgoing in bundle.messages)
+        self._put(frames)
+
+    def _takes(self) -> bool:
         if self.protocol.state is not OPEN or self._missed:
-            return
-        if self._waiting_bytes > OUTBOX_BYTES:
-            self._missed = True
-            return
-        frame = self._frame(outgoing)
+            return False
+        self._missed = self._waiting_bytes > OUTBOX_BYTES
+        return not self._missed
+
+    def _put(self, frame: bytes) -> None:
         self.protocol.writes.append(frame)
         self._waiting_bytes += len(frame)
         self._flush()
@@ -249,6 +268,7 @@ class PeerConnection(ServerConnection):
                     del writes[0]
             except (trio.BrokenResourceError, trio.ClosedResourceError):
                 # The reading task sees the same and ends the connection.
+                self._forget_unsent()
                 return
         if writes:
             self._draining = True
@@ -261,8 +281,20 @@ class PeerConnection(ServerConnection):
         if self.protocol.state is OPEN:
             self._flush()
             await trio.lowlevel.checkpoint()
-        else:
-            await super().send_data()
+            return
+        if self.protocol.state is CLOSED and self._has_shaken_hands:
+            # The peer has gone, and the library believes that nothing but the end is left to be sent.
+            self._forget_unsent()
+        await super().send_data()
+
+    @property
+    def _has_shaken_hands(self) -> bool:
+        return self.response is not None and self.response.status_code == HTTPStatus.SWITCHING_PROTOCOLS
+
+    def _forget_unsent(self) -> None:
+        """Nobody will read what waits. (What is empty stands for the end of the stream.)"""
+        self.protocol.writes[:] = [data for data in self.protocol.writes if not data]
+        self._waiting_bytes = 0
 
     def _frame(self, outgoing: Outgoing) -> bytes:
         subprotocol = self.subprotocol
@@ -300,6 +332,7 @@ class PeerConnection(ServerConnection):
                 self._dispatch.resynchronise(self)
         except (trio.BrokenResourceError, trio.ClosedResourceError):
             # The reading task sees the same and ends the connection.
+            self._forget_unsent()
             self._draining = False
         except Exception:
             logger.exception("sending to %s failed", self.remote_address)
@@ -326,6 +359,11 @@ class PeerConnection(ServerConnection):
             except Exception:
                 logger.exception("closing the line to %s failed", self.remote_address)
         await trio.aclose_forcefully(self.stream)
+
+    def serve_watcher(self, *, alone: bool) -> None:
+        """Whether this line only watches: then it is pinged to see that somebody is there, and no more often."""
+        if self._player_ping_s is not None:
+            self.ping_interval = WATCHER_PING_S if alone else self._player_ping_s
 
     async def measure(self) -> None:
         """Send one ping now; its answer is the first measured round trip."""

@@ -60,19 +60,22 @@ HELLO_S = 10.0
 
 
 NOBODY = PlayerName("", "")
-"""Who a guest is: no player has an empty id, so he holds no seat anywhere."""
+"""Who comes to watch and has no token: no player has an empty id, so he holds no seat anywhere."""
 
 
 @dataclass(slots=True)
 class Visit:
-    """One connection as the dispatch knows it. player: None for a guest too."""
+    """One connection as the dispatch knows it. player: who races by it; None for one that only watches.
+
+    watches_as: of one that only watches, the player who does by another line what else there is to do, or NOBODY.
+    """
 
     connection: PeerConnection
     nursery: trio.Nursery = field(init=False)  # of the tasks that end with it
     hello: Hello | None = None
     said_hello: trio.Event = field(default_factory=trio.Event)
     player: PlayerName | None = None
-    is_guest: bool = False
+    watches_as: PlayerName | None = None
     room: Room | None = None
     has_sought: bool = False  # an opponent, at some time
 
@@ -127,28 +130,48 @@ class Dispatch:
         """Find out who it is, which may take the store some time. What the peer says meanwhile is held."""
         connection = visit.connection
         with trio.move_on_after(HELLO_S):
-            while visit.player is None and not visit.is_guest:
-                await visit.said_hello.wait()
-                visit.said_hello = trio.Event()
-                hello = visit.hello
-                assert hello is not None
-                if hello.watch:
-                    visit.is_guest = True
-                    connection.post(Outgoing(self._welcome(NOBODY, "")))
-                    connection.listen()
-                    return
-                try:
-                    visit.player, token = await self._players.arrive(name=hello.name, token=hello.token, line=connection)
-                except Refusal as refusal:
-                    connection.refuse(refusal, hello.ref)
-                else:
-                    # Whatever his older connection has asked for: by this one he is told of no room now, so there must be none in a moment.
-                    self._matchmaker.leave(visit.player.id)
-                    connection.post(Outgoing(self._welcome(visit.player, token)))
-                    self._tournaments.greet(visit.player.id, connection)
-                connection.listen()
-        if visit.player is None:
+            while visit.player is None and visit.watches_as is None:
+                await self._hear_hello(visit)
+        if visit.player is None and visit.watches_as is None:
             connection.shut(CloseCode.HELLO_TIMEOUT, "no hello")
+            return
+        # Who came to watch may say later that he would race.
+        while visit.player is None:
+            await self._hear_hello(visit)
+
+    async def _hear_hello(self, visit: Visit) -> None:
+        await visit.said_hello.wait()
+        visit.said_hello = trio.Event()
+        hello, connection = visit.hello, visit.connection
+        assert hello is not None
+        try:
+            if hello.watch:
+                await self._let_watch(visit, hello)
+            else:
+                visit.player, token = await self._players.arrive(name=hello.name, token=hello.token, line=connection)
+                visit.watches_as = None
+                connection.serve_watcher(alone=False)
+                # Whatever his older connection has asked for: by this one he is told of no room now, so there must be none in a moment.
+                self._matchmaker.leave(visit.player.id)
+                connection.post(Outgoing(self._welcome(visit.player, token)))
+                self._tournaments.greet(visit.player.id, connection)
+        except Refusal as refusal:
+            connection.refuse(refusal, hello.ref)
+        connection.listen()
+
+    async def _let_watch(self, visit: Visit, hello: Hello) -> None:
+        """A token tells who watches, so that he is kept from his own races by this line too; it takes nothing over."""
+        watching, token = NOBODY, ""
+        if hello.token is not None:
+            try:
+                watching, token = await self._players.find(hello.token), hello.token
+            except Refusal as refusal:
+                # A token that is not known makes nobody of him, and nobody may watch.
+                if refusal.code is not ErrorCode.UNKNOWN_TOKEN:
+                    raise
+        visit.watches_as = watching
+        visit.connection.serve_watcher(alone=True)
+        visit.connection.post(Outgoing(self._welcome(watching, token, watches=True)))
 
     async def _gone(self, visit: Visit) -> None:
         del self._visits[visit.connection]
@@ -192,17 +215,21 @@ class Dispatch:
             self._hello(visit, message)
         elif isinstance(message, (WhoAmI, Rename)):
             self._ask_who(visit, message)
-        elif visit.is_guest:
-            self._serve_guest(visit, message)
+        elif visit.watches_as is not None:
+            self._serve_watcher(visit, visit.watches_as, message)
         elif visit.player is None:
             raise Refusal(ErrorCode.HELLO_FIRST)
         else:
             self._serve(visit, visit.player, message)
 
-    def _serve_guest(self, visit: Visit, message: ClientMessage) -> None:
-        if not isinstance(message, (FollowLobby, FollowTournaments, FollowTournament, WatchRace, Unwatch)):
-            raise Refusal(ErrorCode.WATCHES_ONLY)
-        self._serve(visit, NOBODY, message)
+    def _serve_watcher(self, visit: Visit, player: PlayerName, message: ClientMessage) -> None:
+        match message:
+            case FollowLobby() | FollowTournaments() | FollowTournament() | WatchRace() | Unwatch():
+                self._serve(visit, player, message)
+            case Say() if player is not NOBODY:
+                self._say_watching(visit, message)
+            case _:
+                raise Refusal(ErrorCode.WATCHES_ONLY)
 
     def _serve(
         self,
@@ -254,22 +281,22 @@ class Dispatch:
         self._tournaments.ask(visit.connection, asker, message)
 
     def _hello(self, visit: Visit, message: Hello) -> None:
-        if visit.player is not None or visit.is_guest:
+        if visit.player is not None or (visit.watches_as is not None and not _would_race(visit, message)):
             raise Refusal(ErrorCode.HELLO_TWICE)
         visit.hello = message
         visit.connection.hold()
         visit.said_hello.set()
 
     def _ask_who(self, visit: Visit, message: WhoAmI | Rename) -> None:
-        if visit.player is None and message.token is None:
-            raise Refusal(ErrorCode.WATCHES_ONLY if visit.is_guest else ErrorCode.HELLO_FIRST)
+        if message.token is None and visit.player is None and visit.watches_as in (None, NOBODY):
+            raise Refusal(ErrorCode.HELLO_FIRST if visit.watches_as is None else ErrorCode.WATCHES_ONLY)
         # As for hello: the store takes its time, and what is said meanwhile is heard after the answer.
         visit.connection.hold()
         visit.nursery.start_soon(self._say_who, visit, message)
 
     async def _say_who(self, visit: Visit, message: WhoAmI | Rename) -> None:
         try:
-            player = visit.player if message.token is None else await self._players.find(message.token)
+            player = visit.player or visit.watches_as if message.token is None else await self._players.find(message.token)
             assert player is not None
             if isinstance(message, Rename):
                 player, line = await self._players.rename(player, message.name)
@@ -282,14 +309,19 @@ class Dispatch:
 
     def _renamed(self, player: PlayerName, line: Line | None, *, by: Visit) -> None:
         here = self._visits.get(line) if isinstance(line, PeerConnection) else None
-        if here is None:
-            return
-        here.player = player
-        if here is not by:
-            here.connection.post(Outgoing(YouAre(player=player.id, name=player.name, ref=0)))
+        if here is not None:
+            here.player = player
+        his = [visit for visit in self._visits.values() if visit.watches_as is not None and visit.watches_as.id == player.id]
+        for visit in his:
+            visit.watches_as = player
+        for visit in (*his, *((here,) if here is not None else ())):
+            self._gallery.renamed(visit.connection, player)
+            if visit is not by:
+                visit.connection.post(Outgoing(YouAre(player=player.id, name=player.name, ref=0)))
 
-    def _welcome(self, player: PlayerName, token: str) -> Welcome:
-        room = self._rooms.of(player.id)
+    def _welcome(self, player: PlayerName, token: str, *, watches: bool = False) -> Welcome:
+        # By a line that only watches there is no way back to a seat.
+        room = self._rooms.of(player.id) if not watches else None
         return Welcome(
             player=player.id,
             name=player.name,
@@ -298,7 +330,7 @@ class Dispatch:
             rules=self._rules,
             bots=self._bots,
             room=room.code if room is not None else None,
-            rating=self._players.rating(player.id),
+            rating=self._players.rating(player.id) if not watches else None,
         )
 
     def _check_free(self, player: PlayerName) -> None:
@@ -330,14 +362,18 @@ class Dispatch:
         self._matchmaker.leave(player.id, reason="elsewhere")
 
     def _say(self, visit: Visit, player: PlayerName, message: Say) -> None:
-        room, watched = self._rooms.of(player.id), self._gallery.watched(visit.connection)
-        code = read_code(message.code) if message.code is not None else None
-        if room is not None and code in (None, room.code):
+        room = self._rooms.of(player.id)
+        if room is not None and (message.code is None or read_code(message.code) == room.code):
             self._ask(visit, player, message)
-        elif watched is not None and code in (None, watched.code):
-            self._gallery.say(visit.connection, words(message))
         else:
+            self._say_watching(visit, message)
+
+    def _say_watching(self, visit: Visit, message: Say) -> None:
+        """To those who watch the same race."""
+        watched = self._gallery.watched(visit.connection)
+        if watched is None or (message.code is not None and read_code(message.code) != watched.code):
             raise Refusal(ErrorCode.NOT_IN_ROOM)
+        self._gallery.say(visit.connection, words(message))
 
     def _ask(self, visit: Visit, player: PlayerName, message: RoomMessage) -> None:
         # By the registry for who has come back and not joined yet: he may leave a race without looking at it again.
@@ -345,3 +381,9 @@ class Dispatch:
         if room is None:
             raise Refusal(ErrorCode.NOT_IN_ROOM)
         room.ask(Ask(player, visit.connection, message, self._clock.now_ms()))
+
+
+def _would_race(visit: Visit, hello: Hello) -> bool:
+    """Whether somebody who watches by his token says who he is once more, to race: the same player, or what he watches may be his own."""
+    before = visit.hello
+    return visit.watches_as is not NOBODY and before is not None and not hello.watch and hello.token == before.token

@@ -40,6 +40,11 @@ PAGES_A_SECOND: Final = 10.0
 PAGES_AT_ONCE: Final = 40
 """Pages that one address may ask for; past it the answer is 429. Many people may sit behind one address, or a proxy before all of them."""
 
+FILES_A_SECOND: Final = 50.0
+FILES_AT_ONCE: Final = 1000
+"""The same for what lies in memory as it is sent. It costs the server what a refusal does, and a browser asks for a dozen of it at once,
+each time that somebody comes: a school class behind one address may open the page in the same second."""
+
 VARIES: Final = (("Vary", "Accept"),)
 """Of what is at `/`: browsers get another page than programs."""
 
@@ -91,12 +96,16 @@ Show: TypeAlias = Callable[[Asked], Awaitable[Page]]
 
 
 class Route:
-    """path: such as `/players/{name}/races.json`; what is in braces stands for one step of a path, or a part of one."""
+    """path: such as `/players/{name}/races.json`; what is in braces stands for one step of a path, or a part of one.
 
-    def __init__(self, path: str, show: Show) -> None:
+    is_file: its page lies in memory as it is sent.
+    """
+
+    def __init__(self, path: str, show: Show, *, is_file: bool = False) -> None:
         steps = re.split(r"\{(\w+)\}", path)
         self._pattern = re.compile("".join(f"(?P<{step}>[^/]+)" if odd % 2 else re.escape(step) for odd, step in enumerate(steps)))
         self.show = show
+        self.is_file = is_file
 
     def match(self, path: str) -> dict[str, str] | None:
         """The values as they stand in the path, or None where it is another's."""
@@ -110,6 +119,7 @@ class Site:
     def __init__(self, routes: Sequence[Route] = ()) -> None:
         self._routes = tuple(routes)
         self._rates = AddressRates(rate=PAGES_A_SECOND, burst=PAGES_AT_ONCE)
+        self._file_rates = AddressRates(rate=FILES_A_SECOND, burst=FILES_AT_ONCE)
 
     async def answer(self, connection: PeerConnection, request: Request, *, secure: bool) -> Response | None:
         """The answer to a request that is not for a WebSocket, or None for one that is. secure: it came over TLS."""
@@ -138,10 +148,11 @@ class Site:
 
     async def _page(self, connection: PeerConnection, request: Request) -> Response:
         try:
-            show, asked = self._find(request.path)
-            if not self._rates.allow(connection.remote_host, trio.current_time()):
+            route, asked = self._find(request.path)
+            rates = self._file_rates if route.is_file else self._rates
+            if not rates.allow(connection.remote_host, trio.current_time()):
                 raise NoPage(HTTPStatus.TOO_MANY_REQUESTS, "Too many questions from one address; ask more slowly.", retry_after_s=1)
-            page = await show(asked)
+            page = await route.show(asked)
             known = page.tag and page.tag in (tag.strip() for tag in request.headers.get("If-None-Match", "").split(","))
             return _response(HTTPStatus.NOT_MODIFIED, replace(page, body=b"")) if known else _response(HTTPStatus.OK, page)
         except NoPage as refused:
@@ -151,7 +162,7 @@ class Site:
             logger.exception("the page %s could not be made", request.path)
             return _problem(NoPage(HTTPStatus.INTERNAL_SERVER_ERROR, "Something went wrong on the server; its log says what."))
 
-    def _find(self, target: str) -> tuple[Show, Asked]:
+    def _find(self, target: str) -> tuple[Route, Asked]:
         """Raises NoPage."""
         if len(target) > TARGET_CHARACTERS:
             raise NoPage(HTTPStatus.REQUEST_URI_TOO_LONG, "That address is longer than any page's.")
@@ -161,7 +172,7 @@ class Site:
         for route in self._routes:
             values = route.match(path)
             if values is not None:
-                return route.show, Asked({name: _decoded(value) for name, value in values.items()}, _query(query))
+                return route, Asked({name: _decoded(value) for name, value in values.items()}, _query(query))
         raise NoPage(HTTPStatus.NOT_FOUND, "There is nothing here.")
 
 

@@ -18,7 +18,7 @@ from server.pages.limit import asked_limit
 from server.pages.readers import Readers
 from server.rooms.clock import Clock
 from server.store.errors import StoreCorrupt
-from server.store.port import Mark, PlayedRace, Store
+from server.store.port import Mark, PlayedRace, Store, room_shown
 
 USUAL_RACES: Final = 20
 
@@ -77,7 +77,7 @@ def _history(store: Store, *, name: str, limit: int, before: Mark | None, now_ms
 def _line(race: PlayedRace) -> HistoryRace:
     return HistoryRace(
         id=race.race,
-        room=race.room,
+        room=room_shown(race.race),
         race=race.number,
         rules=race.rules,
         finished_at_ms=race.finished_at_ms,

@@ -24,6 +24,7 @@ FILES: Final = {
     "model.js": "text/javascript; charset=utf-8",
     "plot.js": "text/javascript; charset=utf-8",
     "race.js": "text/javascript; charset=utf-8",
+    "series.js": "text/javascript; charset=utf-8",
     "tournament.js": "text/javascript; charset=utf-8",
     "tournaments.js": "text/javascript; charset=utf-8",
     "style.css": "text/css; charset=utf-8",
@@ -62,4 +63,4 @@ def _route(path: str, page: Page) -> Route:
         await trio.lowlevel.checkpoint()
         return page
 
-    return Route(path, show)
+    return Route(path, show, is_file=True)

@@ -27,7 +27,7 @@ from protocol.server_messages import (
     Started,
     Unseated,
 )
-from protocol.views import ChatLine, SeatInfo, SeatRating, SeriesInfo, View
+from protocol.views import ChatLine, Curve, SeatInfo, SeatRating, SeriesInfo, View
 from server.race.events import (
     LineChanged,
     MovePlayed,
@@ -161,6 +161,22 @@ def snapshot(
         ratings=ratings,
         series=series,
     )
+
+
+def progress_curves(race: Race) -> tuple[Curve, ...]:
+    """How each seat got to where it is, as everybody was told it: for who comes in the middle. Of a race that is over its record tells."""
+    if race.phase != "racing" and not (race.phase == "over" and race.withheld):
+        return ()
+    return tuple(_curve(first, seat) for first, seat in zip(race.firsts, race.seats, strict=True))
+
+
+def _curve(first: Position, seat: Seat) -> Curve:
+    points = [(0, first.home)]
+    for played in seat.played:
+        # No card ever leaves a foundation, so there are as many points as cards at most.
+        if played.home != points[-1][1]:
+            points.append((played.at_ms, played.home))
+    return Curve(at_ms=tuple(at_ms for at_ms, _ in points), home=tuple(home for _, home in points))
 
 
 def _seat_info(race: Race, seat: Seat, viewer: Viewer, *, again: bool) -> SeatInfo:

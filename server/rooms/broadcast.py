@@ -68,8 +68,8 @@ OwnEvent: TypeAlias = AgainAsked | LineSaid | SeriesScored | SeatsRated | Record
 class Broadcast:
     """Has each message held back by the log until it may go out. `now`: the room's, in milliseconds; it turns moments into time left."""
 
-    def __init__(self, members: Members, log: WriteAhead, *, version: int) -> None:
-        """version: that of the last event of all times, 0 before the first."""
+    def __init__(self, members: Members, log: WriteAhead, *, version: int, ratings: tuple[SeatRating, ...] = ()) -> None:
+        """version: that of the last event of all times, 0 before the first. ratings: what the race, if it is over, did to them."""
         self.audience: Audience | None = None
         """Those who watch, once anybody has."""
         self.again: set[int] = set()
@@ -77,7 +77,7 @@ class Broadcast:
         self.series: SeriesInfo | None = None
         """How the series of the current race stands."""
         self._chat: list[ChatLine] = []
-        self._ratings: tuple[SeatRating, ...] = ()
+        self._ratings = ratings
         self._history: History[RaceEvent | OwnEvent] = History()
         self._history.version = version
         self._members = members

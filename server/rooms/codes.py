@@ -9,12 +9,15 @@ ALPHABET = "ABCDEFGHJKMNPRSTUWXY"
 
 LENGTH = 6
 
+SHOWN_LENGTH = 8
+"""Letters that stand for a private room where everybody may read of it: no code, so nobody takes them for one."""
 
-def new_code(entropy: Callable[[int], bytes]) -> str:
-    """A random code. `entropy(n)` gives n random bytes; bytes that would make some letters likelier are passed over."""
+
+def new_code(entropy: Callable[[int], bytes], length: int = LENGTH) -> str:
+    """A random code of `length` letters. `entropy(n)` gives n random bytes; bytes that would make some letters likelier are passed over."""
     letters = ""
     fair = 256 - 256 % len(ALPHABET)
-    while len(letters) < LENGTH:
+    while len(letters) < length:
         (byte,) = entropy(1)
         if byte < fair:
             letters += ALPHABET[byte % len(ALPHABET)]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from protocol.codec import encode
 from protocol.errors import Refusal
 from protocol.server_messages import Error, ServerMessage
@@ -23,6 +25,16 @@ class Outgoing:
         if payload is None:
             payload = self._payloads[subprotocol] = encode(self.message, subprotocol)
         return payload
+
+
+class Bundle:
+    """Messages that go to many lines together, in their order. `frames` is for the transport, as that of one message is."""
+
+    __slots__ = ("frames", "messages")
+
+    def __init__(self, messages: Iterable[Outgoing]) -> None:
+        self.messages = tuple(messages)
+        self.frames: dict[str, bytes] = {}
 
 
 def refused(refusal: Refusal, ref: int) -> Outgoing:

@@ -18,10 +18,12 @@ from server.race.rating import Rating
 from server.rooms.bot_player import THOUGHTS
 from server.rooms.clock import Clock
 from server.rooms.codes import new_code, read_code
+from server.rooms.earlier import LeftRoom, earlier_room
 from server.rooms.owed import Owed
 from server.rooms.ports import FindDeal, Journal, Purpose, RatingChanges, RoomPorts
 from server.rooms.requests import Close
 from server.rooms.room import Room
+from server.rules.position import IllegalMove
 from server.store.port import Entry
 from server.store.replay import RunningRoom
 
@@ -59,6 +61,7 @@ class Rooms:
         self._stopping = False
         self._emptied = trio.Event()
         self._listeners: list[Callable[[], None]] = []
+        self._room_listeners: list[Callable[[Room], None]] = []
         self._seat_listeners: list[Callable[[Room, str], None]] = []
         self._rating_listeners: list[Callable[[str, Rating], None]] = []
         self._over_listeners: list[Callable[[Room, Record], None]] = []
@@ -95,16 +98,22 @@ class Rooms:
             code = new_code(self._entropy)
         return self._start(Room(code=code, options=options, ports=self._ports, purpose=purpose))
 
-    def go_on(self, left: RunningRoom) -> None:
-        """A room in which a race of an earlier server goes on. Raises ValueError, with a sentence, for one that cannot."""
-        opened = left.running.opened
+    def go_on(self, left: LeftRoom) -> None:
+        """A room of an earlier server goes on. Those in which a race runs first: a player's seat there keeps him from any other.
+
+        Raises ValueError, with a sentence, for one that cannot.
+        """
+        opened = left.running.opened if isinstance(left, RunningRoom) else left.opened
         if opened.room in self._rooms:
             raise ValueError(f"there is another race in room {opened.room}")
         try:
-            room = Room(code=opened.room, options=opened.options, ports=self._ports, left=left)
-        except (Refusal, LookupError, ValueError) as error:
+            earlier = earlier_room(left, is_elsewhere=self._seated.__contains__)
+            room = Room(code=opened.room, options=opened.options, ports=self._ports, earlier=earlier)
+        except (Refusal, LookupError, ValueError, IllegalMove) as error:
             raise ValueError(f"its commands cannot be taken again: {error}") from error
         self._start(room)
+        for player in earlier.people.values():
+            self.seat_taken(room, player)
 
     def _start(self, room: Room) -> Room:
         self._rooms[room.code] = room
@@ -127,6 +136,10 @@ class Rooms:
     def on_change(self, listener: Callable[[], None]) -> None:
         """Call `listener` whenever a room was opened, closed or changed in its seats or phase. It must not block or raise."""
         self._listeners.append(listener)
+
+    def on_room_change(self, listener: Callable[[Room], None]) -> None:
+        """The same with the room, and before any listener of `on_change`."""
+        self._room_listeners.append(listener)
 
     def on_seat(self, listener: Callable[[Room, str], None]) -> None:
         """Call `listener` with room and player whenever somebody takes a seat or is about to. It must not block or raise."""
@@ -188,7 +201,8 @@ class Rooms:
             del self._seated[player]
 
     def changed(self, room: Room) -> None:
-        del room
+        for each in self._room_listeners:
+            each(room)
         for listener in self._listeners:
             listener()
 

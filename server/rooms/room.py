@@ -31,7 +31,9 @@ from server.rooms.audience import Audience
 from server.rooms.bot_player import BotPlayer
 from server.rooms.broadcast import AgainAsked, Broadcast, LineSaid, OwnEvent, RecordRevealed, SeatsRated, SeriesScored
 from server.rooms.chat import words
+from server.rooms.codes import SHOWN_LENGTH, new_code
 from server.rooms.deal_search import DealSearch
+from server.rooms.earlier import EarlierRoom
 from server.rooms.house_players import house_bots, house_player
 from server.rooms.inbox import Inbox
 from server.rooms.member import Member, PlayerName
@@ -45,8 +47,8 @@ from server.rooms.requests import Ask, CallOff, Close, DealFound, Enter, Exit, R
 from server.rooms.series_run import SeriesRun, seated
 from server.rooms.write_ahead import WriteAhead
 from server.store.errors import RunAlready, StoreError
-from server.store.port import RaceOpened
-from server.store.replay import RunningRoom, as_opened, replay, seats_deserted
+from server.store.port import RaceOpened, room_shown
+from server.store.replay import as_opened
 
 logger = logging.getLogger("carpet.rooms")
 
@@ -66,15 +68,14 @@ class Room:
     """Run `run` in a task; what changes anything goes through the inbox."""
 
     def __init__(
-        self, *, code: str, options: RaceOptions, ports: RoomPorts, left: RunningRoom | None = None, purpose: Purpose | None = None
+        self, *, code: str, options: RaceOptions, ports: RoomPorts, earlier: EarlierRoom | None = None, purpose: Purpose | None = None
     ) -> None:
         """Raises Refusal for options that do not fit: see `check_options` and `house_bots`.
 
-        purpose: for what it is opened, other than its opener's wish. left: by an earlier server, what goes on here, as the store has it;
-        its commands must have been taken once (`replay` raises otherwise).
+        purpose: for what it is opened, other than its opener's wish. earlier: what goes on here, of an earlier server.
         """
         check_options(options)
-        occasion = left.running.opened.occasion if left is not None else purpose.occasion if purpose is not None else None
+        occasion = earlier.opened.occasion if earlier is not None else purpose.occasion if purpose is not None else None
         self.occasion = occasion
         """For what the room was opened, other than its opener's wish; its one race is on a deal that other races share."""
         self._given_secret = purpose.secret if purpose is not None else None
@@ -83,28 +84,27 @@ class Room:
         self._house_bots = house_bots(options, alone=occasion is not None)
         self._bots: list[BotPlayer] = []
         self._ports = ports
-        self._restored = left is not None
-        # Resigning is not leaving: who has resigned may watch the others to the end.
-        self._left_before = seats_deserted(left.running) if left is not None else frozenset()
+        self._earlier = earlier
         self._now = ports.clock.now_ms()
         self.ahead_ms = 0
         """How far the times of this room's race are ahead of the server's clock, for good."""
         self._log = WriteAhead(ports.journal, ports.entropy)
-        commands = left.running.commands if left is not None else ()
-        self._sat_here = {taken.command.player for taken in commands if isinstance(taken.command, TakeSeat)}
-        self._series = SeriesRun(options, left)
-        if left is None:
+        self._shown_as = self._name_for_all(room_shown(earlier.opened.race) if earlier is not None else None)
+        self._sat_here = set(earlier.sat_here) if earlier is not None else set()
+        self._series = earlier.series if earlier is not None else SeriesRun(options, None)
+        if earlier is None:
             self.race = self._open_race(1)
         else:
-            self.race = replay(left.running)
-            self._log.go_on(left.running)
+            self.race = earlier.race
+            earlier.take_up(self._log)
             # The wall may have been set back between two servers. The race's time must not, nor stand still until the wall has caught up:
             # this room's is ahead of the server's clock.
-            self.ahead_ms = max(commands[-1].at_ms - self._now, 0) if commands else 0
+            self.ahead_ms = max(earlier.last_at_ms - self._now, 0)
             self._now += self.ahead_ms
-        self._members = Members(self._now, visited=self._restored)
+        self._members = Members(self._now, visited=earlier is not None)
         # No version of an earlier server may be taken for one of this room's: whoever has one is sent a snapshot.
-        self._broadcast = Broadcast(self._members, self._log, version=self._now if self._restored else 0)
+        version, ratings = (self._now, earlier.ratings) if earlier is not None else (0, ())
+        self._broadcast = Broadcast(self._members, self._log, version=version, ratings=ratings)
         self._broadcast.series = self._series.info
         self._rating_news = RatingNews(ports.rating_changes, ports.owner)
         self._patience = Patience()
@@ -116,9 +116,16 @@ class Room:
         """Whether the journal has taken the race at all."""
         self._reason = "closed"
 
+    def _name_for_all(self, before: str | None) -> str:
+        """The letters by which records, histories and ids call the room. before: of its race that goes on."""
+        # Whoever has the code of a private room may watch there, and what is kept of a race is for everybody to read.
+        if self.options.public:
+            return self.code
+        return before if before not in (None, self.code) else new_code(self._ports.entropy, length=SHOWN_LENGTH)
+
     def _open_race(self, number: int) -> Race:
         opened = RaceOpened(
-            race=self._log.new_id(self.code, number),
+            race=self._log.new_id(self._shown_as, number),
             room=self.code,
             number=number,
             options=self.options,
@@ -193,8 +200,8 @@ class Room:
         """Serve the room until it is closed. One crash ends one room: its members are told, the others go on."""
         try:
             async with trio.open_nursery() as nursery:
-                if self._restored:
-                    self._bring_back()
+                if self._earlier is not None:
+                    self._bring_back(self._earlier)
                 self._seat_bots(nursery)
                 self._go_on()
                 await self._commit()
@@ -210,12 +217,10 @@ class Room:
             with trio.CancelScope(shield=True):
                 await self._give_up()
 
-    def _bring_back(self) -> None:
+    def _bring_back(self, earlier: EarlierRoom) -> None:
         """Go on with the race of an earlier server: its clocks kept running, and everybody's line is lost until he comes back."""
-        for player, seat in self._people():
-            if seat.state != "forfeited" or seat.number not in self._left_before:
-                self._members.expect(player)
-                self._ports.owner.seat_taken(self, player)
+        for player in earlier.people.values():
+            self._members.expect(player)
         self._publish(self.race.advance(self._now))
         for _, seat in self._people():
             if seat.connected:
@@ -357,8 +362,11 @@ class Room:
                 pass
 
     async def _give_up(self) -> None:
-        """Say in the journal that a race which has no result will never have one, unless the next server is to go on with it."""
-        if self.race.phase == "over" or self._goes_on or not self._is_kept:
+        """Say in the journal that the room is gone, and its race without a result, unless the next server goes on with it."""
+        if self._goes_on or not self._is_kept:
+            return
+        if self.race.phase == "over":
+            await self._close_for_good()
             return
         self._reveal()
         self._log.give_up(_ABORTED_BECAUSE[self._reason], seats=seats_left(self.race), at_ms=self._now)
@@ -367,6 +375,14 @@ class Room:
         except StoreError as error:
             logger.error("room %s: that its race was aborted could not be kept: %s", self.code, error)
             self._ports.owner.owe(self._log.unkept)
+
+    async def _close_for_good(self) -> None:
+        self._log.desert()
+        try:
+            await self._log.end()
+        except StoreError as error:
+            # Nothing is lost: the next server brings it back, for a while, and nobody comes.
+            logger.warning("room %s: that it is closed could not be kept: %s", self.code, error)
 
     # ---- comings and goings
 
@@ -389,7 +405,7 @@ class Room:
     def _seat(self, player: PlayerName) -> None:
         try:
             place = self._place_of(player)
-            # After its first race a private room's code stands in records and histories: it lets nobody in any more who was not there.
+            # After its first race a private room is for those who were there: what is to come belongs to them, whoever has the code.
             if not self.options.public and self.race.number > 1 and player.id not in self._sat_here:
                 raise Refusal(ErrorCode.ROOM_FULL, "in a private race, a rematch is for those who were there")
             self._do(TakeSeat(player.id, player.name, seat=place))
@@ -566,6 +582,9 @@ class Room:
             if not self.holds(bot.player.id):
                 self._do(TakeSeat(bot.player.id, house.name, house.name, number))
             self._ready_bot(bot)
+            if self.race.phase == "over":
+                # It has not heard the result by which it would have asked for a rematch.
+                self._broadcast.snapshot(bot.player.id, bot, self.race, self._now)
             self._broadcast.current_view(bot.player.id, bot, self.race)
             nursery.start_soon(bot.run)
 
@@ -617,7 +636,7 @@ class Room:
         logger.info("room %s race %d over: %s", self.code, record.race, places)
         self._series.raced(self.race, record)
         if self.occasion is not None or not self.race.withheld:
-            self._log.close(record, players=seated(self.race), at_ms=self._now)
+            self._close(record, players=seated(self.race))
         if self.occasion is not None:
             self._log.hold(self._tell_owner, record)
         self._rating_news.expect(record)
@@ -651,5 +670,11 @@ class Room:
         withheld = self._series.reveal()
         if withheld is None:
             return None
-        self._log.close(withheld.record, players=withheld.players, at_ms=self._now)
+        if withheld.record.id == self.race.id:
+            self.race.reveal()
+        self._close(withheld.record, players=withheld.players)
         return withheld.record
+
+    def _close(self, record: Record, *, players: tuple[str | None, ...]) -> None:
+        here = [seat.number for player, seat in self._people() if self._members.claims(player)]
+        self._log.close(record, players=players, here=here, at_ms=self._now)

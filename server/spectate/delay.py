@@ -12,7 +12,8 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass
-from operator import attrgetter
+from itertools import accumulate
+from operator import itemgetter
 
 from protocol.views import SeatState
 from server.race.events import MovePlayed, RaceEnded, RaceEvent, SeatDealt, SeatEnded
@@ -61,8 +62,12 @@ def course(race: Race) -> Course | None:
     """That of a race as it is now; None before its deal is known, and where it is withheld. Takes time for every move, little of it."""
     if race.starts_at is None or not race.firsts or race.withheld:
         return None
-    steps = [step for seat in race.seats if seat.dealt for step in _seat_course(seat, race.starts_at)]
-    return Course(race.firsts, race.starts_at, tuple(sorted(steps, key=attrgetter("at"))), race.phase == "over")
+    steps: list[tuple[int, Step]] = []
+    for seat in race.seats:
+        own = _seat_course(seat, race.starts_at) if seat.dealt else []
+        # A seat may be ended for a moment before its last move was there; it was told of the end behind the move all the same.
+        steps += zip(accumulate((step.at for step in own), max), own, strict=True)
+    return Course(race.firsts, race.starts_at, tuple(step for _, step in sorted(steps, key=itemgetter(0))), race.phase == "over")
 
 
 def _seat_course(seat: Seat, starts_at: int) -> list[Step]:

@@ -1,8 +1,9 @@
 """Who watches what: lets watchers in and out of the hubs, keeps them out of their own races, and leads those who want the closest race.
 
-What is written here about slow watchers is the server's policy. A watcher whose outbox has run over (`OUTBOX_BYTES` of a connection) misses
-messages until he has read what waited, and then gets a snapshot. When that happens again within FORGIVEN_S his line is closed with 4008,
-unless he holds a seat in some race: then he keeps it, and watches no more. Whoever takes nothing at all is closed as any peer is.
+What is written here about slow watchers is the server's policy; what becomes of them where the server is slow, `hub` and `turns` say. A
+watcher whose outbox has run over (`OUTBOX_BYTES` of a connection) misses messages until he has read what waited, and then gets a snapshot;
+meanwhile he costs nothing. When that happens again within FORGIVEN_S his line is closed with 4008, unless he holds a seat in some race:
+then he keeps it, and watches no more. Whoever takes nothing at all is closed as any peer is.
 """
 
 from __future__ import annotations
@@ -17,12 +18,13 @@ from protocol.errors import CloseCode, ErrorCode, Refusal
 from protocol.server_messages import Unwatched
 from server.race.closeness import Closeness, closeness
 from server.rooms.clock import Clock
-from server.rooms.member import Line, PlayerName
+from server.rooms.member import PlayerName
 from server.rooms.outgoing import Outgoing
 from server.rooms.registry import Rooms
 from server.rooms.room import Room
 from server.spectate.hub import Hub
-from server.spectate.watcher import Watcher
+from server.spectate.turns import Turns
+from server.spectate.watcher import Watcher, WatchingLine
 
 logger = logging.getLogger("carpet.spectate")
 
@@ -45,20 +47,20 @@ LOOKED_AT: Final = 500
 class Gallery:
     """`run` is its one task; hubs run in the nursery it is given. Nothing else here waits."""
 
-    def __init__(self, nursery: trio.Nursery, rooms: Rooms, clock: Clock) -> None:
+    def __init__(self, nursery: trio.Nursery, rooms: Rooms, clock: Clock, *, turns: Turns | None = None) -> None:
         self._nursery = nursery
         self._rooms = rooms
         self._clock = clock
-        self._turn = trio.Lock()
+        self._turns = turns or Turns()
         self._hubs: dict[Room, Hub] = {}
-        self._watchers: dict[Line, Watcher] = {}
+        self._watchers: dict[WatchingLine, Watcher] = {}
         self._led: dict[Watcher, None] = {}
         self._wanted = trio.Event()
         rooms.on_seat(self._seat_taken)
 
     # ---- requests
 
-    def watch(self, line: Line, player: PlayerName, code: str | None) -> None:
+    def watch(self, line: WatchingLine, player: PlayerName, code: str | None) -> None:
         """Show this line the race with a code as somebody typed it, or the closest one.
 
         Raises Refusal: `room/no-such-code`, `room/closed`, `watch/not-shown`, `watch/own-race`, `watch/too-often`. Then what was
@@ -82,31 +84,37 @@ class Gallery:
         self._let_go(watcher)
         self._admit(watcher, room)
 
-    def unwatch(self, line: Line) -> None:
+    def renamed(self, line: WatchingLine, player: PlayerName) -> None:
+        """He who may watch by this line is called something else now."""
+        watcher = self._watchers.get(line)
+        if watcher is not None:
+            watcher.player = player
+
+    def unwatch(self, line: WatchingLine) -> None:
         """Show this line nothing any more, and tell it so."""
         watcher = self._watchers.get(line)
         hub = self._let_go(watcher) if watcher is not None else None
         line.post(_unwatched(hub, "asked"))
 
-    def gone(self, line: Line) -> None:
+    def gone(self, line: WatchingLine) -> None:
         """The line is gone."""
         watcher = self._watchers.pop(line, None)
         if watcher is not None:
             self._let_go(watcher)
 
-    def watched(self, line: Line) -> Room | None:
+    def watched(self, line: WatchingLine) -> Room | None:
         """The room that this line watches, if any."""
         watcher = self._watchers.get(line)
         return watcher.hub.room if watcher is not None and watcher.hub is not None else None
 
-    def say(self, line: Line, text: str) -> None:
+    def say(self, line: WatchingLine, text: str) -> None:
         """A cleaned line of chat to those who watch the same. Raises Refusal `room/not-in-one` or `watch/too-much-talk`."""
         watcher = self._watchers.get(line)
         if watcher is None or watcher.hub is None:
             raise Refusal(ErrorCode.NOT_IN_ROOM)
         watcher.hub.say(watcher, text)
 
-    def catch_up(self, line: Line) -> None:
+    def catch_up(self, line: WatchingLine) -> None:
         """This line has missed something."""
         watcher = self._watchers.get(line)
         if watcher is None or watcher.hub is None:
@@ -151,7 +159,7 @@ class Gallery:
     def _admit(self, watcher: Watcher, room: Room) -> None:
         hub = self._hubs.get(room)
         if hub is None:
-            hub = self._hubs[room] = Hub(room, clock=self._clock, turn=self._turn, on_close=self._forget)
+            hub = self._hubs[room] = Hub(room, clock=self._clock, turns=self._turns, on_close=self._forget)
             room.attend(hub)
         hub.admit(watcher)
         self._rooms.changed(room)
@@ -162,6 +170,8 @@ class Gallery:
     def _forget(self, hub: Hub) -> None:
         if self._hubs.get(hub.room) is hub:
             del self._hubs[hub.room]
+            # The lobby lists how many watch.
+            self._rooms.changed(hub.room)
 
     # ---- the closest race
 

@@ -4,9 +4,10 @@ In       The room hands over each event once and waits for nothing. What comes i
          past that all of it is dropped, and everybody gets a snapshot in its place.
 Joining  Whoever comes waits for the next snapshot. It takes its place among the events, so that all of them after it, and none before,
          are for him: there are no gaps. One snapshot serves all who wait.
-Out      A message is made, encoded and framed once. It is posted in slices, and between two slices every other task of the server has
-         its turn; all hubs take turns at one lock, so that however many there are, one slice at most lies between a player and his view.
-Boards   Come late, by `delay`. Of several boards of one seat that are due at once the last one is shown.
+Out      All that waits goes out together, as one bundle: it is made, encoded and framed once, and posted in one call for each watcher,
+         since the call is what a small message costs. What happens while a bundle is posted is the next one; so a hub that is behind
+         gets through more with each. `turns` says when a bundle is posted, and that players come first.
+Boards   Come late, by `delay`. Of several boards of one seat that are due at once, or while a bundle is posted, the last one is shown.
 Talk     The watchers hear it at once. Players hear it when their race is not being run: then what was said meanwhile is told them too.
 Slow     A watcher whose outbox has run over gets a snapshot once he has read it (`Gallery.catch_up` has the policy).
 """
@@ -25,24 +26,22 @@ import trio
 from protocol.errors import ErrorCode, Refusal
 from protocol.server_messages import Board, Talk, Unwatched, Watched, WatchedEvent, Watchers, WatchMessage
 from protocol.server_messages import Room as RoomMessage
-from protocol.views import LateBoard, WatcherLine
+from protocol.views import Curve, LateBoard, WatcherLine
 from server.bucket import Bucket
 from server.race.events import RaceEnded, StartSet
-from server.race.view import see
+from server.race.view import progress_curves, see
 from server.rooms.audience import Happened
 from server.rooms.clock import Clock
-from server.rooms.outgoing import Outgoing
+from server.rooms.outgoing import Bundle, Outgoing
 from server.rooms.room import Room
 from server.spectate.delay import Course, DelayedBoards, DueBoard, course
+from server.spectate.turns import Turns
 from server.spectate.watcher import Watcher
 
 logger = logging.getLogger("carpet.spectate")
 
 BACKLOG: Final = 256
 """What may wait for the hub's task. When it is full the watchers are behind by seconds: it is emptied, and everybody gets a snapshot."""
-
-SLICE: Final = 16
-"""Watchers that are posted to in one go, well within a millisecond."""
 
 STEPS: Final = 64
 """Moves that the boards follow in one go."""
@@ -60,9 +59,10 @@ LINES_AT_ONCE: Final = 20
 
 @dataclass(frozen=True, slots=True)
 class _Shown:
-    """What somebody without a seat may know, and how the boards came to be what they are."""
+    """What somebody without a seat may know, how everybody got there, and how the boards came to be what they are."""
 
     room: RoomMessage
+    curves: tuple[Curve, ...]
     course: Course | None
 
 
@@ -77,14 +77,14 @@ _Item: TypeAlias = Happened | _Shown | _StartsOver | WatcherLine
 class Hub:
     """Satisfies `server.rooms.audience.Audience`. Once anybody has watched, it stays until the room is closed; `run` is its task."""
 
-    def __init__(self, room: Room, *, clock: Clock, turn: trio.Lock, on_close: Callable[[Hub], None]) -> None:
-        """turn: of all hubs together."""
+    def __init__(self, room: Room, *, clock: Clock, turns: Turns, on_close: Callable[[Hub], None]) -> None:
+        """turns: of all hubs together."""
         self.room = room
         self.running = False
         self.quiet_since: float | None = None
         """Since when no race has been run or counted down, in Trio's seconds, as far as the watchers know; None while one is."""
         self._clock = clock
-        self._turn = turn
+        self._turns = turns
         self._on_close = on_close
         self._watchers: dict[Watcher, None] = {}
         self._items: deque[_Item] = deque()
@@ -160,7 +160,6 @@ class Hub:
         self._put(_StartsOver(snapshot))
 
     def closed(self, reason: str | None) -> None:
-        self._on_close(self)
         watchers = self.watched_by()
         self._items.clear()
         told = Outgoing(Unwatched(code=self.room.code, reason=reason)) if reason is not None else None
@@ -169,6 +168,7 @@ class Hub:
             # Who wants the closest race is told of the next one, or that there is none.
             if told is not None and not watcher.closest:
                 watcher.line.post(told)
+        self._on_close(self)
 
     def greeting(self, *, racing: bool) -> Sequence[Outgoing]:
         told = [self._counted()] if self._count_told else []
@@ -186,6 +186,9 @@ class Hub:
         except Exception:
             logger.exception("watching room %s failed", self.room.code)
             self.closed("failed")
+            # Nobody is left who would tell the players.
+            self._count_told = 0
+            self.room.tell_players(self._counted())
         finally:
             self.running = False
             self._start_anew()
@@ -194,9 +197,12 @@ class Hub:
         """All there is to be done now, then wait."""
         self._wake = trio.Event()
         self._ask_for_snapshot()
+        await self._tell(await self._waiting())
         while self._items:
-            await self._deal_with(self._items.popleft())
-        await self._show_boards()
+            if isinstance(shown := self._items[0], _Shown):
+                self._items.popleft()
+                await self._take_up(shown)
+            await self._tell(await self._waiting())
         await self._tell_count()
         if not self._items and not self._wake.is_set() and (self._watchers or self._count_told):
             with trio.move_on_at(self._deadline()):
@@ -204,14 +210,14 @@ class Hub:
 
     def _ask_for_snapshot(self) -> None:
         if not self._asked and any(not watcher.joined for watcher in self._watchers):
-            # Both are of the same moment.
+            # All are of the same moment.
             way = course(self.room.race) if self._boards is None else None
-            self._asked = self.room.show(partial(self._show, self._era, way))
+            self._asked = self.room.show(partial(self._show, self._era, progress_curves(self.room.race), way))
 
-    def _show(self, era: int, way: Course | None, room: RoomMessage) -> None:
+    def _show(self, era: int, curves: tuple[Curve, ...], way: Course | None, room: RoomMessage) -> None:
         if era == self._era:
             self._live = True
-            self._put(_Shown(room, way))
+            self._put(_Shown(room, curves, way))
 
     def _put(self, item: _Item) -> None:
         if not self._live:
@@ -231,23 +237,30 @@ class Hub:
         for watcher in self._watchers:
             watcher.joined = False
 
-    async def _deal_with(self, item: _Item) -> None:
-        match item:
-            case _Shown():
-                await self._take_up(item)
-            case Happened(message=message, event=event, at_ms=at_ms):
-                if self._boards is not None and event is not None:
-                    self._boards.note(event, at_ms)
-                if isinstance(event, RaceEnded):
-                    await self._show_boards()
-                await self._tell(WatchedEvent(code=self.room.code, event=message))
-            case _StartsOver(room=room):
-                self._begin(room, None)
-                await self._tell(WatchedEvent(code=self.room.code, event=room))
-            case WatcherLine():
-                await self._tell(Talk(code=self.room.code, lines=(item,)))
-            case _:
-                assert_never(item)
+    async def _waiting(self) -> list[Outgoing]:
+        """What those are to be told who have had their snapshot, up to the next one; in its order."""
+        era = self._era
+        told: list[WatchMessage] = []
+        while self._items and not isinstance(item := self._items[0], _Shown):
+            self._items.popleft()
+            match item:
+                case Happened(message=message, event=event, at_ms=at_ms):
+                    if self._boards is not None and event is not None:
+                        self._boards.note(event, at_ms)
+                    if isinstance(event, RaceEnded):
+                        # The last boards come before the result, as they do where nobody is behind.
+                        told += await self._boards_due()
+                    told.append(WatchedEvent(code=self.room.code, event=message))
+                case _StartsOver(room=room):
+                    self._begin(room, None)
+                    told.append(WatchedEvent(code=self.room.code, event=room))
+                case WatcherLine():
+                    told.append(Talk(code=self.room.code, lines=(item,)))
+                case _:
+                    assert_never(item)
+        told += await self._boards_due()
+        # Who gets a snapshot of all that is now may not be told of what was before it.
+        return [Outgoing(message) for message in told] if era == self._era else []
 
     def _begin(self, room: RoomMessage, way: Course | None) -> None:
         self._boards = DelayedBoards(room.options.delay_s * 1000, way)
@@ -272,33 +285,42 @@ class Hub:
         for closest in (False, True):
             chosen = [watcher for watcher in new if watcher.closest is closest]
             if chosen and era == self._era:
-                watched = Watched(room=shown.room, boards=late, watchers=self.count, lines=tuple(self._lines), closest=closest)
-                await self._post(Outgoing(watched), chosen, joining=True)
+                watched = Watched(
+                    room=shown.room, boards=late, watchers=self.count, lines=tuple(self._lines), closest=closest, curves=shown.curves
+                )
+                await self._post([Outgoing(watched)], chosen, joining=True)
 
-    async def _show_boards(self) -> None:
-        boards = self._boards
+    async def _boards_due(self) -> list[WatchMessage]:
+        """The newest of each seat."""
+        boards, newest = self._boards, dict[int, DueBoard]()
         while boards is not None and (due := boards.due(self._clock.now_ms() + self.room.ahead_ms, most=STEPS)):
-            for board in {board.seat: board for board in due}.values():
-                await self._tell(Board(code=self.room.code, race=self._race, board=_late(board)))
+            newest |= {board.seat: board for board in due}
+            if len(due) == STEPS:
+                await trio.lowlevel.checkpoint()
             # What came meanwhile may have ended them.
             boards = self._boards
+        return [Board(code=self.room.code, race=self._race, board=_late(board)) for board in newest.values()]
 
     # ---- out
 
-    async def _tell(self, message: WatchMessage) -> None:
-        await self._post(Outgoing(message), self.watched_by())
+    async def _tell(self, told: Sequence[Outgoing]) -> None:
+        """All who have had their snapshot."""
+        if told:
+            await self._post(told, self.watched_by())
 
-    async def _post(self, outgoing: Outgoing, watchers: list[Watcher], *, joining: bool = False) -> None:
-        era = self._era
-        for start in range(0, len(watchers), SLICE):
-            async with self._turn:
-                if era != self._era:
-                    return
-                for watcher in watchers[start : start + SLICE]:
-                    # He may have gone since, or have to be told everything anew.
-                    if watcher in self._watchers and watcher.joined is not joining:
-                        watcher.joined = True
-                        watcher.line.post(outgoing)
+    async def _post(self, told: Sequence[Outgoing], watchers: list[Watcher], *, joining: bool = False) -> None:
+        era, bundle = self._era, Bundle(told)
+
+        def tell(watcher: Watcher) -> bool:
+            if era != self._era:
+                return False
+            # He may have gone since, or have to be told everything anew.
+            if watcher in self._watchers and watcher.joined is not joining:
+                watcher.joined = True
+                watcher.line.post_all(bundle)
+            return True
+
+        await self._turns.tell(watchers, tell)
 
     async def _tell_count(self) -> None:
         now = trio.current_time()
@@ -307,7 +329,7 @@ class Hub:
         self._count_told, self._count_at = self.count, now
         counted = self._counted()
         self.room.tell_players(counted)
-        await self._post(counted, self.watched_by())
+        await self._tell([counted])
 
     def _deadline(self) -> float:
         counting = self._count_at + COUNT_S if self.count != self._count_told else float("inf")

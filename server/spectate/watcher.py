@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 from server.bucket import Bucket
 from server.rooms.member import Line, PlayerName
+from server.rooms.outgoing import Bundle
 
 if TYPE_CHECKING:
     from server.spectate.hub import Hub
@@ -20,6 +21,13 @@ LINES_AT_ONCE: Final = 3
 """Lines of chat of one watcher. More are refused with `watch/too-much-talk`."""
 
 
+class WatchingLine(Line, Protocol):
+    """A line by which somebody can watch: it takes several messages at once."""
+
+    def post_all(self, bundle: Bundle) -> None:
+        """Send all of a bundle, some time, or nothing of it where the line is too slow. Never blocks and never raises."""
+
+
 @dataclass(slots=True, eq=False)
 class Watcher:
     """A line by which somebody watches or has watched. hub: of the room that he watches; None while he watches nothing.
@@ -28,7 +36,7 @@ class Watcher:
     joined: he has had his snapshot, and hears all that follows it. missed_at: when his outbox last ran over, in Trio's seconds.
     """
 
-    line: Line
+    line: WatchingLine
     player: PlayerName
     hub: Hub | None = None
     closest: bool = False

@@ -20,6 +20,7 @@ from server.store.port import (
     PlayerMade,
     PlayerRenamed,
     PlayerSeen,
+    PlayersLeft,
     RaceAborted,
     RaceOpened,
     RaceOver,
@@ -45,7 +46,8 @@ _ABSENT = object()
 class Ledger:
     """running: race to its last sequence. names: player to the key of his name. holders: the other way round.
 
-    tokens: token hash to player. ended: races that are known to be over or aborted; it need only hold those that a batch opens.
+    tokens: token hash to player. ended: races that are known to be over or aborted; it need only hold those that a batch opens, or says
+    that players have left. (One that runs may be in it.)
     tournaments: tournament to its last decision.
     deals: the keys of shared deals. runs: the race of each deal, rule set and player where he has one run alone.
     ratings: of players who have one. changes: what the rated races of a batch have done to them, by race and seat.
@@ -72,6 +74,10 @@ class Ledger:
         for request in requests:
             self._undo.clear()
             try:
+                # What has no form is refused for that, whatever else is wrong: a database finds it before it asks here.
+                for entry in request:
+                    if isinstance(entry, PlayerMade | PlayerRenamed):
+                        _check_name(entry.name)
                 for entry in request:
                     self._take(entry)
             except EntryRefused as refused:
@@ -103,6 +109,9 @@ class Ledger:
                 if record.rated:
                     self._rate(race, record, players)
                 self._end(race)
+            case PlayersLeft(race=race):
+                if race in self.running or race not in self.ended:
+                    raise EntryRefused(f"race {race} is not over: it is left by a command")
             case RaceAborted(race=race, seats=seats):
                 self._last(race)
                 for seat in seats:
@@ -193,8 +202,6 @@ class Ledger:
             raise EntryRefused(f"there is no player {player}")
 
     def _name(self, player: str, name: str) -> None:
-        if not name or clean_name(name) != name:
-            raise EntryRefused(f"{name!r} is not a name as it is kept: printable, one line, at most 24 characters")
         key = name_key(name)
         if self.holders.get(key, player) != player:
             raise NameTaken(name)
@@ -217,3 +224,8 @@ class Ledger:
                 del mapping[key]
             else:
                 mapping[key] = value
+
+
+def _check_name(name: str) -> None:
+    if not name or clean_name(name) != name:
+        raise EntryRefused(f"{name!r} is not a name as it is kept: printable, one line, at most 24 characters")

@@ -21,6 +21,7 @@ from server.store.port import (
     PlayerMade,
     PlayerRenamed,
     PlayerSeen,
+    PlayersLeft,
     RaceAborted,
     RaceOpened,
     RaceOver,
@@ -31,6 +32,7 @@ from server.store.port import (
     RunningRace,
     SharedDealMade,
     SharedDealRevealed,
+    StandingRace,
     TournamentDecided,
     TournamentMade,
     deal_key,
@@ -55,6 +57,7 @@ class MemoryStore:
         self._players: dict[str, Player] = {}
         self._open: dict[str, _Open] = {}
         self._ended: dict[str, tuple[RaceOpened, RaceOver | RaceAborted]] = {}
+        self._here: dict[str, frozenset[int]] = {}
         self._deals: dict[str, SharedDealMade] = {}
         self._tournaments: dict[str, TournamentMade] = {}
         self._decisions: dict[str, list[TournamentDecided]] = {}
@@ -76,8 +79,11 @@ class MemoryStore:
                 self._open[race] = _Open(entry, [])
             case RaceOver(race=race, record=record):
                 self._ended[race] = (self._open.pop(race).opened, entry)
+                self._here[race] = frozenset(entry.here)
                 for seat, change in zip(record.seats, self.rating_changes(race), strict=False):
                     self._players[seat.player] = replace(self._players[seat.player], rating=change.after)
+            case PlayersLeft(race=race, seats=seats):
+                self._here[race] = self._here.get(race, frozenset()) - frozenset(seats)
             case RaceAborted(race=race):
                 self._ended[race] = (self._open.pop(race).opened, entry)
             case PlayerMade(player=player, name=name, at_ms=at_ms):
@@ -104,6 +110,21 @@ class MemoryStore:
         races = [RunningRace(race.opened, tuple(race.commands)) for race in self._open.values()]
         races.sort(key=lambda race: (race.opened.at_ms, race.opened.race))
         return Running(tuple(races), ())
+
+    def standing(self) -> tuple[StandingRace, ...]:
+        races = [
+            StandingRace(
+                opened=opened,
+                record=ended.record,
+                players=ended.players,
+                here=self._here[race],
+                changes=self.rating_changes(race),
+                ended_at_ms=ended.at_ms,
+            )
+            for race, (opened, ended) in self._ended.items()
+            if isinstance(ended, RaceOver) and self._here[race]
+        ]
+        return tuple(sorted(races, key=lambda race: (race.ended_at_ms, race.opened.race)))
 
     def player(self, player: str) -> Player | None:
         return self._players.get(player)

@@ -29,8 +29,16 @@ NEVER_MS: Final = 2**62
 
 
 def race_id(*, room: str, number: int, unique: bytes) -> str:
-    """A race's id in the store. unique: random bytes, because a room's code is used again when the room is gone."""
+    """A race's id in the store. room: the letters that records and histories have for its room, for all to see: a public room's code.
+
+    unique: random bytes, because a room's code is used again when the room is gone.
+    """
     return f"{room}-{number}-{unique.hex()}"
+
+
+def room_shown(race: str) -> str:
+    """How records and histories call the room of the race with this id: by the letters that it begins with."""
+    return race.partition("-")[0]
 
 
 def name_key(name: str) -> str:
@@ -120,6 +128,8 @@ class CommandTaken:
 class RaceOver:
     """The race has its record, which replaces its commands. players: the id of each seat's player, None for a house bot.
 
+    here: the seats whose players are in its room still; none where the room has gone on to another race.
+
     Write the command that ended the race and this in one request: a race is then either running or has its record. Where the record is
     rated, the store rates its players as it is written, each from the rating he has at that moment; it is refused when its seats are not
     those of `players`, or cannot be rated.
@@ -129,6 +139,15 @@ class RaceOver:
     record: Record
     players: tuple[str | None, ...]
     at_ms: int
+    here: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlayersLeft:
+    """The players of these seats are not any more in the room of a race that is over: they left it, it was closed, or has gone on."""
+
+    race: str
+    seats: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -237,6 +256,7 @@ Entry: TypeAlias = (
     | RaceOpened
     | CommandTaken
     | RaceOver
+    | PlayersLeft
     | RaceAborted
     | SharedDealMade
     | SharedDealRevealed
@@ -287,6 +307,22 @@ class Running:
 
     races: tuple[RunningRace, ...]
     damaged: tuple[DamagedRace, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StandingRace:
+    """A race that is over, and in whose room somebody was still.
+
+    players: the id of each seat's player, None for a house bot. here: the seats of those who were in the room. changes: what the race did
+    to ratings, by seat; none where it did not count.
+    """
+
+    opened: RaceOpened
+    record: Record
+    players: tuple[str | None, ...]
+    here: frozenset[int]
+    changes: tuple[RatingChange, ...]
+    ended_at_ms: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -362,6 +398,10 @@ class Store(Protocol):
 
     def running(self) -> Running:
         """What a server that starts has to bring back."""
+        ...
+
+    def standing(self) -> tuple[StandingRace, ...]:
+        """Races that are over, and in whose rooms somebody is, by the time of their end. One that cannot be read is left out."""
         ...
 
     def player(self, player: str) -> Player | None: ...

@@ -9,7 +9,7 @@ from server.match.series import Series
 from server.race.commands import GetReady, LeaveSeat
 from server.race.machine import Race
 from server.race.shuffles import SeriesPlace
-from server.store.port import RaceOpened, RunningRace
+from server.store.port import RaceOpened, RunningRace, room_shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +45,7 @@ def as_opened(opened: RaceOpened) -> Race:
         secret=opened.secret,
         software=opened.software,
         place=place_in(opened.series) if opened.series is not None else None,
+        shown_room=room_shown(opened.race),
         shared=opened.occasion.deal if opened.occasion is not None else None,
     )
 

@@ -18,6 +18,7 @@ from server.store.port import (
     PlayerMade,
     PlayerRenamed,
     PlayerSeen,
+    PlayersLeft,
     RaceAborted,
     RaceOpened,
     RaceOver,
@@ -49,6 +50,7 @@ _TAKE_COMMAND = insert(commands)
 _END_RACE = _this_race.values(phase=bindparam("to_phase"), ended_at_ms=bindparam("to_end"), reason=bindparam("to_reason"))
 _WRITE_RECORD = insert(records)
 _SEAT = insert(seats)
+_LEAVE = update(seats).where(seats.c.race == bindparam("of"), seats.c.seat == bindparam("number")).values(here=False)
 _MAKE_DEAL = insert(shared_deals)
 _REVEAL = update(shared_deals).where(shared_deals.c.key == bindparam("of")).values(reveals_at_ms=bindparam("to"))
 _RUN = insert(runs)
@@ -67,6 +69,7 @@ class Rows:
         self._races: list[Row] = []
         self.records: list[Row] = []
         self._seats: list[Row] = []
+        self._leavers: list[Row] = []
         self._ends: list[Row] = []
         self._deals: list[Row] = []
         self._runs: list[Written] = []
@@ -89,6 +92,8 @@ class Rows:
                 self._seats.append({**row, **change_row(change)})
                 if change is not None:
                     self._players.append((RATE, rating_row(row["player"], change.after)))
+            elif statement is _LEAVE:
+                self._leavers.append(row)
             elif statement is _END_RACE:
                 self._ends.append(row)
             elif statement is _MAKE_DEAL:
@@ -120,6 +125,7 @@ class Rows:
             (_TAKE_COMMAND, self.commands),
             (_WRITE_RECORD, self.records),
             (_SEAT, self._seats),
+            (_LEAVE, self._leavers),
             (_END_RACE, self._ends),
             (_REVEAL, self._reveals),
             (_MAKE_TOURNAMENT, self._tournaments),
@@ -185,6 +191,8 @@ def _rows(entry: Entry) -> Iterator[Written]:
             yield from _run_rows(entry)
         case RaceOver():
             yield from _over_rows(entry)
+        case PlayersLeft(race=race, seats=left):
+            yield from ((_LEAVE, {"of": race, "number": number}) for number in left)
         case RaceAborted():
             yield from _seat_rows(entry)
             if not entry.seats:
@@ -286,6 +294,7 @@ def _over_rows(entry: RaceOver) -> Iterator[Written]:
 
 
 def _seat_rows(entry: RaceOver | RaceAborted) -> Iterator[Written]:
+    here = entry.here if isinstance(entry, RaceOver) else ()
     for number, seat in enumerate(played_seats(entry)):
         yield (
             _SEAT,
@@ -300,5 +309,6 @@ def _seat_rows(entry: RaceOver | RaceAborted) -> Iterator[Written]:
                 "home": seat.home,
                 "ended_at_ms": seat.ended_at_ms,
                 "finished_at_ms": entry.at_ms,
+                "here": number in here,
             },
         )

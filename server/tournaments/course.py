@@ -25,12 +25,11 @@ from protocol.fairness import chained, shared_nonce
 from protocol.tournaments import MAX_ROUNDS, TournamentOptions, TournamentPhase
 from protocol.views import SharedDeal
 from server.tournaments.decisions import CorrectResult, Enter, EnterResult, PairRound, Return, Withdraw
-from server.tournaments.elimination import Elimination
+from server.tournaments.formats import format_of
 from server.tournaments.round_robin import RoundRobin
 from server.tournaments.rounds import Entrant, Pairing, Result, Round
-from server.tournaments.session import Session
 from server.tournaments.swiss import Swiss
-from server.tournaments.tournament import Format, Race, Refused, RoundRefused, Table, Tournament
+from server.tournaments.tournament import Race, Refused, RoundRefused, Table, Tournament
 
 USUAL_ATTEMPTS: Final = 5
 """Of a session whose maker has not said how many."""
@@ -494,20 +493,6 @@ def new_course(
         since_ms=made_at_ms,
         tournament=Tournament(format_of(options, options.rounds)),
     )
-
-
-def format_of(options: TournamentOptions, length: int) -> Format:
-    """length: of a Swiss or a session."""
-    match options.format:
-        case "swiss":
-            return Swiss(rounds=length or 1)
-        case "round-robin":
-            return RoundRobin(double=options.double)
-        case "elimination":
-            return Elimination(double=options.double, replays=options.replays)
-        case "session":
-            return Session(attempts=length or 1)
-    assert_never(options.format)
 
 
 def _with_length(options: TournamentOptions, length: int) -> TournamentOptions:

@@ -1,12 +1,16 @@
-"""What a crowd costs the players: `python -m tests.bench.watchers [WATCHERS] [--races N]` from the top of the tree.
+"""What a crowd costs the players: `python -m tests.bench.watchers [WATCHERS] [--races N] [--database PLACE]` from the top of the tree.
 
-A server in one process, two players in another, and in a third WATCHERS lines (1,000 by default) that watch their races, all over real
-sockets. N races are run without watchers and N with them, a move every PACE_S seconds, and N more in which each player moves as soon as
-he is answered, to see what the hub can deliver. Boards are not late here, so that each move is two messages to every watcher.
+A server in one process, PAIRS pairs of players in another, and in a third WATCHERS guests (1,000 by default) who watch the first pair, all
+over real sockets. Paced: N races of every pair with a move every PACE_S seconds, without watchers and with them. Hurried: HURRIED times as
+many races of the watched pair alone, in which each player moves as soon as he is answered, to see what the hub can deliver. Boards are not
+late here, so that each move is two messages to every watcher. All of it takes about a minute and a half.
 
-Printed for each: moves; milliseconds from a move to its view, p50 and p99; what the server's process had of one processor, in percent; and
-of the watchers deliveries a second, processor time of the server for one, and milliseconds from the first watcher's having a message to the
-last one's, p50 and p99. The three processes share the machine, and the crowd's own work is about as much as the server's.
+Printed for each: moves; milliseconds from a move to its view, p50 and p99, of the watched pair and of the other players; what the server's
+process had of one processor, in percent; and of the watchers deliveries a second while races are run, processor time of the server for one,
+and milliseconds from the first watcher's having a message to the last one's, p50 and p99.
+
+The three processes share the machine, so the crowd does as little as it can: only its SCOUTS read what comes when it comes, and are what is
+known of the times; the others' sockets are emptied every DRAIN_S seconds. Every line has to have heard as much as every other.
 """
 
 from __future__ import annotations
@@ -20,8 +24,8 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Final, TypeAlias
 from urllib.parse import urlsplit
 
@@ -37,8 +41,13 @@ from protocol.server_messages import Dealt, Error, PlayerView, Result, Room, Ser
 from protocol.views import RaceOptions
 from server.app import running
 from server.config import Settings
+from server.garbage import seldom_collected
 
-PACE_S: Final = 0.25
+PACE_S: Final = 0.2
+PAIRS: Final = 4
+HURRIED: Final = 3
+SCOUTS: Final = 21
+DRAIN_S: Final = 0.1
 
 decode = server_message_decoder(MSGPACK).decode
 
@@ -100,7 +109,10 @@ async def player(url: str, name: str) -> AsyncIterator[Player]:
         yield one
 
 
-async def race(players: tuple[Player, Player], pause_s: float) -> list[float]:
+Pair: TypeAlias = tuple[Player, Player]
+
+
+async def race(players: Pair, pause_s: float) -> list[float]:
     """From readiness to the next race's room."""
     took: list[float] = []
     for number, one in enumerate(players):
@@ -138,84 +150,112 @@ def head(url: str) -> bytes:
 class Line:
     """One watcher, by a plain socket: a whole client for each would cost more than the server does."""
 
-    def __init__(self, url: str, code: str, number: int) -> None:
+    def __init__(self, url: str, code: str) -> None:
         parts = urlsplit(url)
         self.socket = socket.create_connection((parts.hostname, parts.port))
         self.socket.sendall(head(url))
         data = b""
         while b"\r\n\r\n" not in data:
             data += self.socket.recv(4096)
-        for message in (Hello(name=f"Eve {number}"), WatchRace(code=code)):
+        for message in (Hello(name="", watch=True), WatchRace(code=code)):
             self.socket.sendall(Frame(Opcode.BINARY, encode(message, MSGPACK)).serialize(mask=True))
         self.socket.setblocking(False)
         self.data = data.partition(b"\r\n\r\n")[2]
+        self.watches = False
+        self.heard = 0
 
-    def frames(self) -> list[tuple[int, bytes]]:
-        """What has come: opcode and payload."""
-        data = self.data + self.socket.recv(1 << 20)
+    def read(self) -> list[bytes]:
+        """The messages that have come. Pings are answered."""
+        try:
+            data = self.data + self.socket.recv(1 << 20)
+        except BlockingIOError:
+            return []
         found = []
-        while len(data) >= 2:
-            size, start = data[1], 2
+        start, end = 0, len(data)
+        while end - start >= 2:
+            size, begin = data[start + 1], start + 2
             if size == 126:
-                size, start = int.from_bytes(data[2:4], "big"), 4
+                size, begin = int.from_bytes(data[start + 2 : start + 4], "big"), start + 4
             elif size == 127:
-                size, start = int.from_bytes(data[2:10], "big"), 10
-            if len(data) < start + size:
+                size, begin = int.from_bytes(data[start + 2 : start + 10], "big"), start + 10
+            if end < begin + size:
                 break
-            found.append((data[0] & 15, data[start : start + size]))
-            data = data[start + size :]
-        self.data = data
+            payload = data[begin : begin + size]
+            if data[start] & 15 == Opcode.PING:
+                self.socket.sendall(Frame(Opcode.PONG, payload).serialize(mask=True))
+            else:
+                found.append(payload)
+            start = begin + size
+        self.data = data[start:]
         return found
 
 
 class Crowd:
     """Says `ready` when everybody watches; from then on each line of standard input is answered with a report of what came meanwhile."""
 
-    def __init__(self, size: int) -> None:
-        self._size = size
-        self._selector = selectors.DefaultSelector()
-        self._watching = self._got = 0
+    def __init__(self, url: str, code: str, size: int) -> None:
+        self._lines: list[Line] = []
+        for number in range(size):
+            self._lines.append(Line(url, code))
+            # Pings are answered meanwhile.
+            if number % 100 == 0:
+                self._find_watching()
+        # The first and the last one among them.
+        count = min(size, SCOUTS)
+        self._scouts = {self._lines[round(number * (size - 1) / max(count - 1, 1))] for number in range(count)}
         self._times: dict[bytes, list[float]] = {}
 
-    def run(self, url: str, code: str) -> None:
-        for number in range(self._size):
-            line = Line(url, code, number)
-            self._selector.register(line.socket, selectors.EVENT_READ, line)
-            # Pings are answered meanwhile.
-            self._hear(0)
-        while self._watching < self._size:
-            self._hear(None)
+    def run(self) -> None:
+        while not all(line.watches for line in self._lines):
+            self._find_watching()
+            time.sleep(DRAIN_S)
+        selector = selectors.DefaultSelector()
+        for scout in self._scouts:
+            selector.register(scout.socket, selectors.EVENT_READ, scout)
+        selector.register(sys.stdin, selectors.EVENT_READ)
         print("ready", flush=True)
-        self._selector.register(sys.stdin, selectors.EVENT_READ)
-        while self._hear(None):
-            pass
+        drained_at = time.perf_counter()
+        while True:
+            for key, _ in selector.select(max(drained_at + DRAIN_S - time.perf_counter(), 0)):
+                if key.data is not None:
+                    self._note(key.data)
+                elif sys.stdin.readline():
+                    self._report()
+                else:
+                    return
+            if time.perf_counter() >= drained_at + DRAIN_S:
+                self._drain()
+                drained_at = time.perf_counter()
 
-    def _hear(self, timeout: float | None) -> bool:
-        """False when standard input has ended."""
-        for key, _ in self._selector.select(timeout):
-            if key.data is not None:
-                self._read(key.data)
-            elif sys.stdin.readline():
-                self._report()
-            else:
-                return False
-        return True
+    def _find_watching(self) -> None:
+        for line in self._lines:
+            for payload in line.read():
+                line.watches = line.watches or msgpack.unpackb(payload)["type"] == "watched"
 
-    def _read(self, line: Line) -> None:
-        for opcode, payload in line.frames():
-            if opcode == Opcode.PING:
-                line.socket.sendall(Frame(Opcode.PONG, payload).serialize(mask=True))
-            elif self._watching < self._size:
-                self._watching += msgpack.unpackb(payload)["type"] == "watched"
-            else:
-                self._got += 1
-                self._times.setdefault(payload, []).append(time.perf_counter())
+    def _note(self, scout: Line) -> None:
+        payloads = scout.read()
+        now = time.perf_counter()
+        scout.heard += len(payloads)
+        for payload in payloads:
+            self._times.setdefault(payload, []).append(now)
+
+    def _drain(self) -> None:
+        for line in self._lines:
+            if line not in self._scouts:
+                line.heard += len(line.read())
 
     def _report(self) -> None:
-        spans = sorted(moments[-1] - moments[0] for moments in self._times.values() if len(moments) == self._size)
-        print(self._got, *(f"{1000 * at(spans, share):.1f}" for share in (0.5, 0.99)), flush=True)
-        self._got = 0
+        # What is on its way still comes.
+        time.sleep(2 * DRAIN_S)
+        for scout in self._scouts:
+            self._note(scout)
+        self._drain()
+        heard = [line.heard for line in self._lines]
+        spans = sorted(moments[-1] - moments[0] for moments in self._times.values() if len(moments) == len(self._scouts))
+        print(sum(heard), max(heard) - min(heard), *(f"{1000 * at(spans, share):.1f}" for share in (0.5, 0.99)), flush=True)
         self._times.clear()
+        for line in self._lines:
+            line.heard = 0
 
 
 def at(values: list[float], share: float) -> float:
@@ -251,72 +291,95 @@ def processor_s(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-Pair: TypeAlias = tuple[Player, Player]
 Process: TypeAlias = subprocess.Popen[str]
 
 
-async def measured(what: str, players: Pair, races: int, *, pause_s: float, pid: int, watching: Process | None = None) -> None:
-    took: list[float] = []
+async def measured(what: str, pairs: Sequence[Pair], races: int, *, pause_s: float, pid: int, watching: Process | None = None) -> None:
+    """The first of the pairs is the one that is watched."""
+    took: list[list[float]] = [[] for _ in pairs]
     if watching is not None:
         await trio.to_thread.run_sync(answer, watching, "\n")
     began, cpu = time.perf_counter(), processor_s(pid)
     racing_s = 0.0
+
+    async def run(pair: Pair, into: list[float]) -> None:
+        into += await race(pair, pause_s)
+
     for _ in range(races):
         race_began = time.perf_counter()
-        took += await race(players, pause_s)
+        async with trio.open_nursery() as nursery:
+            for pair, into in zip(pairs, took, strict=True):
+                nursery.start_soon(run, pair, into)
         # The countdown is a second in which nothing is sent.
         racing_s += time.perf_counter() - race_began - 1
     cpu = processor_s(pid) - cpu
     share = cpu / (time.perf_counter() - began)
-    row = f"{what:<20}{len(took):6}{1000 * at(sorted(took), 0.5):9.2f}{1000 * at(sorted(took), 0.99):9.2f}{100 * share:7.0f}"
+    others = [seconds for each in took[1:] for seconds in each]
+    row = f"{what:<18}{sum(map(len, took)):6}"
+    for players in (took[0], others):
+        row += "".join(f"{1000 * at(sorted(players), share):9.2f}" for share in (0.5, 0.99))
+    row += f"{100 * share:7.0f}"
     if watching is not None:
-        count, p50, p99 = (await trio.to_thread.run_sync(answer, watching, "\n")).split()
+        count, apart, p50, p99 = (await trio.to_thread.run_sync(answer, watching, "\n")).split()
         row += f"{int(count) / racing_s:12,.0f}{1e6 * cpu / int(count):8.1f}{p50:>9}{p99:>9}"
+        if int(apart):
+            row += f"  some watchers heard {apart} messages more than others"
     print(row, flush=True)
 
 
-async def measure(url: str, pid: int, size: int, races: int) -> None:
-    async with player(url, "Ann") as ann, player(url, "Bob") as bob:
+@asynccontextmanager
+async def pair_of_players(url: str, number: int) -> AsyncIterator[tuple[Pair, str]]:
+    """They, and the code of their room."""
+    async with player(url, f"Ann {number}") as ann, player(url, f"Bob {number}") as bob:
         await ann.say(OpenRace(options=RaceOptions(rules="carpet-redeal", delay_s=0, countdown_s=1)))
         room = await ann.hear_of(Room)
         assert isinstance(room, Room)
         await bob.say(JoinRace(code=room.code))
         await bob.hear_of(Room)
-        pair = (ann, bob)
-        print(f"{f'{size} watchers':<20} moves   p50 ms   p99 ms  cpu %   deliv. /s  us each last p50 last p99")
-        await measured("without, paced", pair, races, pause_s=PACE_S, pid=pid)
-        await measured("without, hurried", pair, races, pause_s=0, pid=pid)
-        watching = program("--crowd", url, room.code, str(size))
+        yield (ann, bob), room.code
+
+
+async def measure(url: str, pid: int, size: int, races: int) -> None:
+    async with AsyncExitStack() as stack:
+        seated = [await stack.enter_async_context(pair_of_players(url, number)) for number in range(PAIRS)]
+        pairs, code = [pair for pair, _ in seated], seated[0][1]
+        print(f"{'':<24}  watched pair      other players")
+        print(f"{f'{size} watchers':<18} moves   p50 ms   p99 ms   p50 ms   p99 ms  cpu %   deliv. /s  us each last p50 last p99")
+        await measured("without, paced", pairs, races, pause_s=PACE_S, pid=pid)
+        await measured("without, hurried", pairs[:1], HURRIED * races, pause_s=0, pid=pid)
+        watching = program("--crowd", url, code, str(size))
         try:
             assert await trio.to_thread.run_sync(answer, watching) == "ready"
-            await measured("with, paced", pair, races, pause_s=PACE_S, pid=pid, watching=watching)
-            await measured("with, hurried", pair, races, pause_s=0, pid=pid, watching=watching)
+            await measured("with, paced", pairs, races, pause_s=PACE_S, pid=pid, watching=watching)
+            await measured("with, hurried", pairs[:1], HURRIED * races, pause_s=0, pid=pid, watching=watching)
         finally:
             close(watching)
 
 
-async def serve() -> None:
+async def serve(database: str) -> None:
     # The crowd goes without a word, which is of no interest here.
     logging.disable()
-    async with running(Settings(port=0, rate=1e6, burst=1_000_000)) as url:
+    async with running(Settings(port=0, rate=1e6, burst=1_000_000, database=database)) as url:
         print(url, flush=True)
-        await trio.to_thread.run_sync(sys.stdin.readline)
+        with seldom_collected():
+            await trio.to_thread.run_sync(sys.stdin.readline)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("watchers", nargs="?", type=int, default=1000)
-    parser.add_argument("--races", type=int, default=3)
+    parser.add_argument("--races", type=int, default=2)
+    parser.add_argument("--database", default="memory")
     parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--crowd", nargs=3, help=argparse.SUPPRESS)
     chosen = parser.parse_args()
     if chosen.serve:
-        trio.run(serve)
+        trio.run(serve, chosen.database)
     elif chosen.crowd:
         url, code, size = chosen.crowd
-        Crowd(int(size)).run(url, code)
+        Crowd(url, code, int(size)).run()
     else:
-        server = program("--serve")
+        server = program("--serve", "--database", chosen.database)
         try:
             trio.run(measure, answer(server), server.pid, chosen.watchers, chosen.races)
         finally:

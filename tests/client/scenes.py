@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace as changed
+
 from client.link import Connected, RoundTrip
 from client.model import Event, Model, ReadySent, reduce
 from protocol.cards import card_text, fresh_deck
@@ -86,6 +88,11 @@ def lobby() -> Lobby:
         ratings=(1138, 1204, 988, None),
         running=running(),
     )
+
+
+def lobby_with_series() -> Lobby:
+    first, *others = lobby().races
+    return changed(lobby(), races=(changed(first, series=SeriesOptions(format="session", races=3)), *others))
 
 
 def order() -> list[str]:
@@ -339,7 +346,9 @@ def between() -> Model:
     return reduced(over(), Scored(version=12, series=score, record=None), next_race(13, score), now_ms=144_000)
 
 
+RATINGS = (SeatRating(before=1138, after=1241), SeatRating(before=1204, after=1122))
+
+
 def rated_over() -> Model:
     """The same, and the race has changed ratings."""
-    ratings = Ratings(version=12, seats=(SeatRating(before=1138, after=1241), SeatRating(before=1204, after=1122)))
-    return reduced(over(), ratings, now_ms=144_100)
+    return reduced(over(), Ratings(version=12, seats=RATINGS), now_ms=144_100)

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
+import os
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 from msgspec import structs
 
+from client import bests
 from client.bests import Best, Bests, BestsError, BestsStore, Standing, after_race, counts, standing_sentence
+from client.file_lock import wait_for_lock
 from protocol.record import Record
 from tests.client import scenes
 
@@ -97,3 +103,26 @@ def test_a_file_of_a_newer_program_and_one_that_cannot_be_written_are_one_senten
     (tmp_path / "file").touch()
     with pytest.raises(BestsError, match="cannot be"):
         BestsStore(tmp_path / "file").add(race())
+
+
+def test_of_many_terminals_at_once_no_try_is_lost(tmp_path: Path) -> None:
+    start = threading.Barrier(8)
+
+    def add(number: int) -> None:
+        start.wait()
+        for _ in range(3):
+            BestsStore(tmp_path).add(race("won", 52, 200_000 + number))
+
+    with ThreadPoolExecutor(8) as terminals:
+        list(terminals.map(add, range(8)))
+    assert BestsStore(tmp_path).read().rules["carpet"] == Best(tries=24, wins=24, best_ms=200_000, most_home=52)
+
+
+def test_a_lock_that_is_never_let_go_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bests, "wait_for_lock", lambda handle: wait_for_lock(handle, 0.0))
+    folder = os.open(tmp_path, os.O_RDONLY)
+    fcntl.flock(folder, fcntl.LOCK_EX)
+    with pytest.raises(BestsError, match=r"is being changed by another carpet command: this race is not in it\.$"):
+        BestsStore(tmp_path).add(race())
+    os.close(folder)
+    assert BestsStore(tmp_path).add(race()).after.tries == 1

@@ -13,6 +13,8 @@ import protocol
 from client import cli
 from client.failure import Failure
 from client.server_process import server_environment
+from protocol.client_messages import OpenRace
+from protocol.views import RaceOptions, SeriesOptions
 
 COMMANDS = [
     "play",
@@ -108,8 +110,27 @@ def test_help_shows_defaults(capsys: pytest.CaptureFixture[str], option: str, de
         (["host", "carpet.example", "--seats", "9"], "--seats"),
         (["host", "carpet.example", "--seats", "two"], "--seats"),
         (["host", "carpet.example", "--deal", ""], "--deal does not fit"),
+        (["play", "--deal", "red\x1b[31m"], "--deal does not fit"),
+        (["play", "--deal", "two\nlines"], "--deal does not fit"),
+        (["demo", "--deal", "  spaced  "], "--deal does not fit"),
         (["host", "carpet.example", "--rules", "x" * 40], "--rules does not fit"),
         (["host", "carpet.example", "--bot", ""], "--bot does not fit"),
+        (["host", "carpet.example", "--best-of", "4"], "--best-of takes an odd number from 3 to 25, not 4"),
+        (["host", "carpet.example", "--best-of", "1"], "--best-of takes an odd number"),
+        (["play", "--best-of", "27"], "--best-of takes an odd number"),
+        (["host", "carpet.example", "--session", "0"], "--session takes a number from 2 to 25, not 0"),
+        (["play", "--session", "26"], "--session takes a number"),
+        (["host", "carpet.example", "--session", "two"], "--session"),
+        (["host", "carpet.example", "--best-of", "3", "--swap"], "three kinds of series: choose one"),
+        (["host", "carpet.example", "--best-of", "3", "--seats", "1"], "--best-of is for two players at least"),
+        (["host", "carpet.example", "--swap", "--seats", "3"], "--swap is for two players"),
+        (["host", "carpet.example", "--swap", "--deal", "monday"], "--deal and --winnable do not go with it"),
+        (["play", "--swap", "--winnable"], "--deal and --winnable do not go with it"),
+        (["play", "--alone", "--session", "3"], "--alone and a series do not go together"),
+        (["host", "carpet.example", "--series-grace", "60"], "--series-grace is for a series"),
+        (["host", "carpet.example", "--session", "3", "--series-grace", "4"], "--series-grace"),
+        (["host", "carpet.example", "--delay", "601"], "--delay"),
+        (["host", "carpet.example", "--delay", "9"], "boards are shown 10 s late at least: add --unrated"),
         (["demo", "--deal", "x" * 101], "--deal does not fit"),
         (["demo", "--rules", ""], "--rules does not fit"),
         (["play", "--rules", "x" * 33], "--rules does not fit"),
@@ -129,6 +150,20 @@ def test_what_is_typed_wrong_is_one_sentence_and_status_2(capsys: pytest.Capture
     assert "\x1b" not in ran.err
 
 
+def test_the_kind_of_race_that_is_typed_is_the_one_that_is_asked_for(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[OpenRace] = []
+    monkeypatch.setattr(cli, "_visit", lambda command, url, request, *others: asked.append(request))
+    series = ["--session", "3", "--series-grace", "60"]
+    assert run(capsys, "host", "carpet.example", *series, "--delay", "0", "--unrated").status == 0
+    assert run(capsys, "host", "carpet.example", "--swap").status == 0
+    assert [request.options for request in asked] == [
+        RaceOptions(series=SeriesOptions(format="session", races=3, grace_s=60), delay_s=0, rated=False),
+        RaceOptions(series=SeriesOptions(format="swap", races=2)),
+    ]
+
+
 def test_a_command_nobody_knows_is_answered_with_one_like_it_and_the_help(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(capsys, "hots").err == "carpet: No such command 'hots'. Did you mean 'host'? See carpet --help.\n"
     assert run(capsys, "join").err == "carpet join: Missing argument 'URL'; see carpet join --help.\n"
@@ -143,6 +178,9 @@ def test_a_command_nobody_knows_is_answered_with_one_like_it_and_the_help(capsys
         ["join", "carpet.example", "abc-d ef"],
         ["home", "carpet.example"],
         ["match", "carpet.example", "--rules", "colorado"],
+        ["host", "carpet.example", "--delay", "0", "--unrated"],
+        ["host", "carpet.example", "--delay", "0", "--bot", "greedy"],
+        ["host", "carpet.example", "--swap", "--delay", "600", "--series-grace", "3600"],
     ],
     ids=lambda arguments: " ".join(arguments),
 )

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from client.cli_races import lobby_lines
 from protocol.codec import JSON, encode
 from protocol.server_messages import Lobby
-from protocol.views import OpenRaceInfo, RunningRaceInfo, RunningSeatInfo
+from protocol.views import OpenRaceInfo, RunningRaceInfo, RunningSeatInfo, SeriesOptions
 from tests.client import scenes
 from tests.client.page_server import PageServer, page, problem, serving_pages
 from tests.client.test_cli import run
@@ -99,3 +99,12 @@ def test_a_server_that_sends_no_lobby_is_one_sentence(
     ran = run(capsys, "races", server.url)
     assert ran.status == 1
     assert says in ran.sentence
+
+
+def test_an_open_series_says_so() -> None:
+    (first, *others) = scenes.lobby().races
+    lobby = replace(scenes.lobby(), races=(replace(first, series=SeriesOptions(format="best-of", races=5)), *others))
+    assert lobby_lines(lobby)[2:4] == [
+        "ABCDEF  carpet       1/2    10 min  yes    Benedikt 1204  (best of 5)",
+        "QWERTZ  carpet-free  2/4    5 min   no     Clara 988, Dan",
+    ]

@@ -20,6 +20,11 @@ def test_clock_text(ms: int, text: str) -> None:
     assert reading.clock_text(ms, tenths=False) == text[:-2]
 
 
+@pytest.mark.parametrize(("seconds", "text"), [(600, "10 min"), (45, "45 s"), (90, "1 min 30 s"), (3600, "60 min"), (0, "0 s")])
+def test_limit_text(seconds: int, text: str) -> None:
+    assert reading.limit_text(seconds) == text
+
+
 def test_curves_begin_with_what_lay_home_at_the_start_and_end_with_the_result() -> None:
     record = scenes.record()
     lines = reading.curves(record)

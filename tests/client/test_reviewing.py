@@ -9,10 +9,12 @@ from pathlib import Path
 
 import pytest
 import trio
+from trio.testing import MockClock
 
 from client.reviewing import review_game
 from protocol.record import to_json
 from tests.client import scenes
+from tests.client.test_server_process import fifo, jump_when_it_says_so
 from tests.server.race.racing import STALLING, greedy_line, options, started
 
 pytestmark = pytest.mark.e2e
@@ -54,13 +56,15 @@ async def test_a_program_that_is_not_there_is_one_sentence() -> None:
     assert said.startswith("The review could not be started: ")
 
 
-async def test_one_that_takes_too_long_is_ended(tmp_path: Path) -> None:
+async def test_one_that_takes_too_long_is_ended(mock_clock: MockClock, nursery: trio.Nursery, tmp_path: Path) -> None:
     pid = tmp_path / "pid"
     endless = f"""
         import os, sys, time
         open({str(pid)!r}, "w").write(str(os.getpid()))
+        open({str(fifo(tmp_path))!r}, "w")
         time.sleep(600)
     """
+    nursery.start_soon(jump_when_it_says_so, mock_clock, tmp_path, 2.1)
     with trio.fail_after(30):
         (said,) = await review_game(RECORD, 0, command=script(endless), limit_s=2)
     assert "took longer than 2 seconds" in said
@@ -78,4 +82,4 @@ async def test_the_real_command_reviews_a_real_race() -> None:
         assert any("would have kept it" in sentence for sentence in sentences)
         # Its moves are made up: no true record.
         (refused,) = await review_game(RECORD, 0)
-    assert refused.startswith("There is no review: carpet-server: not a true record: ")
+    assert refused.startswith("There is no review: not a true record: ")

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 import trio
+from trio.testing import MockClock, wait_all_tasks_blocked
 
 import protocol
 from client.server_process import ServerFailed, open_server, server_command, server_environment
@@ -37,14 +38,28 @@ def is_alive(pid: int) -> bool:
     return True
 
 
+def fifo(folder: Path) -> Path:
+    """For a process to say where it has got to, by opening it."""
+    os.mkfifo(folder / "said")
+    return folder / "said"
+
+
+async def jump_when_it_says_so(clock: MockClock, folder: Path, seconds: float) -> None:
+    """Time stands still while a process starts, however long that takes; from the jump on it goes by as usual."""
+    (await trio.to_thread.run_sync(open, folder / "said", abandon_on_cancel=True)).close()
+    await wait_all_tasks_blocked(0.01)
+    clock.jump(seconds)
+    clock.rate = 1.0
+
+
 async def test_the_url_is_the_one_it_says() -> None:
-    with trio.fail_after(20):
+    with trio.fail_after(60):
         async with open_server(command=script(LISTENS + "    sys.stdin.read()\n")) as url:
             assert url == "ws://127.0.0.1:4711"
 
 
 async def test_one_that_says_much_is_not_held_up() -> None:
-    with trio.fail_after(20):
+    with trio.fail_after(60):
         async with open_server(command=script(LISTENS + "    print('x' * 1_000_000, flush=True)\n    sys.stdin.read()\n")):
             await trio.lowlevel.checkpoint()
 
@@ -56,8 +71,9 @@ async def test_one_that_dies_early_leaves_its_last_words_in_the_error() -> None:
             pass
 
 
-async def test_one_that_never_listens_is_given_up_and_ended() -> None:
-    silent = script("import sys; print('thinking', file=sys.stderr, flush=True); sys.stdin.read()")
+async def test_one_that_never_listens_is_given_up_and_ended(mock_clock: MockClock, nursery: trio.Nursery, tmp_path: Path) -> None:
+    silent = script(f"import sys; print('thinking', file=sys.stderr, flush=True); open({str(fifo(tmp_path))!r}, 'w'); sys.stdin.read()")
+    nursery.start_soon(jump_when_it_says_so, mock_clock, tmp_path, 1.1)
     with pytest.raises(ServerFailed, match="did not start within 1 seconds; it said: thinking"):
         async with open_server(command=silent, start_timeout=1):
             pass
@@ -76,7 +92,7 @@ async def test_one_that_ignores_the_signal_is_killed(monkeypatch: pytest.MonkeyP
             time.sleep(60)
         """
     )
-    with trio.fail_after(20):
+    with trio.fail_after(60):
         async with open_server(command=stubborn):
             pass
     assert not is_alive(int(pid.read_text()))
@@ -108,7 +124,7 @@ async def test_it_ends_when_its_client_is_killed(tmp_path: Path) -> None:
         trio.run(main)
         """
     )
-    with trio.fail_after(20):
+    with trio.fail_after(60):
         process = await trio.lowlevel.open_process(client, env=server_environment())
         held = await trio.to_thread.run_sync(open, alive, abandon_on_cancel=True)
         assert await trio.to_thread.run_sync(held.read, 2, abandon_on_cancel=True) == "up"

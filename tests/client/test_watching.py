@@ -7,10 +7,11 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace as changed
 
 from client.watching import WatchModel, watch_after
-from protocol.server_messages import Hidden, Said, Talk, Unwatched, Watchers
-from protocol.views import ChatLine, WatcherLine
+from protocol.server_messages import Countdown, Hidden, Ratings, Said, Started, Talk, Unwatched, Watchers
+from protocol.views import ChatLine, Curve, WatcherLine
 from tests.client import scenes, watched
 from tests.client.test_model import EVENTS
 from tests.client.watched import NOW_MS, after, event, late, progress
@@ -118,3 +119,29 @@ def test_no_sequence_of_events_is_an_error(events: list[object], start_ms: int) 
         watch = watch_after(watch, wrapped, start_ms + number * 100)  # type: ignore[arg-type]
         watch = watch_after(watch, happened, start_ms + number * 100)  # type: ignore[arg-type]
         assert watch is not None
+
+
+def test_who_comes_in_the_middle_has_the_whole_curves_and_a_new_snapshot_does_not_begin_them_anew() -> None:
+    snapshot = watched.watched()
+    homes = [info.home for info in snapshot.room.seats]
+    curves = tuple(Curve(at_ms=(0, 20_000, 40_000), home=(4, 7, home)) for home in homes)
+    watch = after(changed(snapshot, curves=curves), progress(8, 1, homes[1] + 1))
+    assert watch.points[0] == ((0, 4), (20_000, 7), (40_000, homes[0]))
+    assert watch.points[1] == ((0, 4), (20_000, 7), (40_000, homes[1]), (42_300, homes[1] + 1))
+    # What was missed meanwhile is in the new one.
+    again = watch_after(watch, changed(snapshot, curves=curves), NOW_MS)
+    assert again is not None
+    assert again.points == tuple(tuple(zip(curve.at_ms, curve.home, strict=True)) for curve in curves)
+
+
+def test_between_two_races_of_a_series_the_race_before_is_known_until_the_next_one_starts() -> None:
+    watch = watched.between()
+    assert watch.room is not None
+    assert watch.last is not None
+    assert (watch.room.phase, watch.room.race, watch.last.record) == ("waiting", 2, scenes.record())
+    assert watch.last.series == scenes.standing((1, 0), 1)
+    rated = watched.later(watch, event(Ratings(version=14, seats=scenes.RATINGS)))
+    assert rated.last is not None
+    assert rated.last.ratings == scenes.RATINGS
+    started = watched.later(rated, event(Countdown(version=15, starts_in_ms=3000, round_trips_ms=(0, 0))), event(Started(version=16)))
+    assert started.last is None

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from client.watching import WatchModel, watch_after
-from protocol.server_messages import Board, Progress, Result, Watched, WatchedEvent
-from protocol.views import LateBoard, RaceOptions, SeatInfo, WatcherLine
+from protocol.server_messages import Board, PlayerReady, Progress, Result, Scored, Watched, WatchedEvent
+from protocol.views import LateBoard, RaceOptions, SeatInfo, SeriesInfo, SeriesOptions, WatcherLine
 from tests.client import scenes, tables
 
 NOW_MS = 46_300
@@ -63,9 +63,9 @@ def progress(version: int, seat: int, home: int, ply: int = 40) -> WatchedEvent:
     return event(Progress(version=version, seat=seat, ply=ply, home=home, foundations=counts, state="racing", elapsed_ms=42_000))
 
 
-def racing(rules: str = "carpet", seats: int = 2, *, moves: int = 24, boards: int = 8) -> WatchModel:
+def racing(rules: str = "carpet", seats: int = 2, *, moves: int = 24, boards: int = 8, **fields: object) -> WatchModel:
     """Watched for some seconds, in which cards went home."""
-    watch = after(watched(rules, seats, moves=moves, boards=boards), now_ms=NOW_MS - 20_000)
+    watch = after(watched(rules, seats, moves=moves, boards=boards, **fields), now_ms=NOW_MS - 20_000)
     assert watch.room is not None
     # The clock was anchored twenty seconds earlier; it is as if one had come then.
     started = {"started_at_ms": NOW_MS - 42_300}
@@ -82,3 +82,26 @@ def over() -> WatchModel:
     watch = watch_after(racing(), event(Result(version=10, record=scenes.record())), NOW_MS)
     assert watch is not None
     return watch
+
+
+def later(watch: WatchModel, *events: object, now_ms: int = NOW_MS) -> WatchModel:
+    """What is watched some events later."""
+    changed: WatchModel | None = watch
+    for each in events:
+        changed = watch_after(changed, each, now_ms)  # type: ignore[arg-type]
+    assert changed is not None
+    return changed
+
+
+def in_series(series: SeriesInfo, *, boards: int = 8) -> WatchModel:
+    """A race of a series that is being run."""
+    options = RaceOptions(series=SeriesOptions(format=series.format, races=series.races))
+    return racing(boards=boards, race=series.raced + 1, series=series, options=options)
+
+
+def between() -> WatchModel:
+    """The first race of a best of 5 is over, and one of its players is ready for the second."""
+    score = scenes.standing((1, 0), 1)
+    first = later(in_series(scenes.standing((0, 0), 0)), event(Result(version=10, record=scenes.record())))
+    following = (Scored(version=11, series=score, record=None), scenes.next_race(12, score, seat=None), PlayerReady(version=13, seat=0))
+    return later(first, *[event(each) for each in following])

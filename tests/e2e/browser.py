@@ -67,6 +67,17 @@ class Browser:
         """What the console says is wrong since this was last asked."""
         return [entry["message"] for entry in self.driver.get_log("browser")]
 
+    def wait_for_complaints(self, text: str, *, count: int = 1) -> list[str]:
+        """The same, until so many are of this text: the console comes by a way of its own, some time after what it tells of."""
+        told: list[str] = []
+
+        def all_there() -> bool:
+            told.extend(self.complaints())
+            return sum(text in each for each in told) >= count
+
+        self.wait(all_there, f"{count} complaints of {text!r}")
+        return told
+
     def nodes(self) -> list[dict[str, Any]]:
         """What a reader aloud is given: role, name and properties of each node that is not ignored."""
         tree = self.driver.execute_cdp_cmd("Accessibility.getFullAXTree", {})

@@ -102,7 +102,10 @@ class Entrant:
                     link.send(JoinRace(code=self._wanted))
             case Room(code=code, race=race, seat=seat, phase=phase, view=view, seats=seats):
                 self._room, self._race, self._seat = code, race, seat
-                if phase == "waiting":
+                if phase == "over" and self._wanted != code:
+                    # Back at a race that ended while his line was lost.
+                    link.send(LeaveRace())
+                elif phase == "waiting":
                     link.send(Ready(race=race, nonce=secrets.token_hex(16)))
                 elif phase == "racing" and seat is not None and view is not None and seats[seat].state == "racing":
                     self._move(link, seats[seat].ply, view)
@@ -113,6 +116,8 @@ class Entrant:
             case PlayerView(ply=ply, view=view, state="racing") | CurrentView(ply=ply, view=view, state="racing"):
                 self._move(link, ply, view)
             case Ended():
+                if self._wanted == self._room:
+                    self._wanted = None
                 link.send(LeaveRace())
             case Error(code="room/already-in-one"):
                 # Of a race that he had left, and the server that was killed had not kept that.

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 OVERFLOW = """
+    // What is drawn to the size of its place is drawn anew in the next frame.
+    await new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)));
     const wide = [...document.querySelectorAll("body *")].filter((each) => {
         const box = each.getBoundingClientRect();
         return !each.closest(".unseen, .skip, .wide table") && box.width > 0 && (box.right > innerWidth + 0.5 || box.left < -0.5);

@@ -9,11 +9,12 @@ from pathlib import Path
 import pytest
 import trio
 
+from client.endings import EntryRefused
 from client.identity import Identity, IdentityStore
 from client.link import LinkEvent, Lost
 from client.net import NetLink, open_link
-from protocol.client_messages import OpenRace
-from protocol.server_messages import Room, ServerMessage, Welcome, YouAre
+from protocol.client_messages import OpenRace, Say, WatchRace
+from protocol.server_messages import Room, Said, ServerMessage, Talk, Welcome, YouAre
 from protocol.views import RaceOptions
 from tests.e2e.commands import carpet, carpet_on_terminal, running_server
 
@@ -85,3 +86,26 @@ def test_a_token_that_the_server_does_not_know_is_said_so_and_kept(url: str, tmp
         assert ran.status == 1
         assert f"The server at {url} does not know you as Fred" in ran.sentence
     assert store.identity(url) == Identity("Fred", "0" * 32)
+
+
+async def test_who_watches_in_a_second_terminal_keeps_his_seat_in_the_first(url: str, tmp_path: Path) -> None:
+    async with open_link(url, Identity("Erik")) as first, open_link(url, Identity("Frida")) as other:
+        welcome = await next_of(first, Welcome)
+        assert isinstance(welcome, Welcome)
+        first.send(OpenRace(options=RaceOptions()))
+        own = await next_of(first, Room)
+        other.send(OpenRace(options=RaceOptions()))
+        watched = await next_of(other, Room)
+        assert isinstance(own, Room)
+        assert isinstance(watched, Room)
+        mine = Identity("Erik", welcome.token, welcome.player)
+        async with open_link(url, mine, watches=True) as second:
+            assert (await second.entered(WatchRace(code=watched.code))).room is None
+            assert second.send(Say(text="Good luck.", code=watched.code))
+            heard = await next_of(other, Talk)
+            assert isinstance(heard, Talk)
+            assert [(line.name, line.text) for line in heard.lines] == [("Erik", "Good luck.")]
+            with pytest.raises(EntryRefused, match="You have a part in that race"):
+                await second.entered(WatchRace(code=own.code))
+        assert first.send(Say(text="I am still here."))
+        assert isinstance(await next_of(first, Said, Lost), Said)

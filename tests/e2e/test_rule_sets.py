@@ -13,6 +13,7 @@ from server.race.audit import audit
 from server.rules.catalogue import RULE_SETS
 from tests.e2e.commands import carpet, environment
 from tests.e2e.terminal import Terminal, terminal_environment
+from tests.e2e.test_two_terminals import HELD, HINT, own_moves
 
 pytestmark = pytest.mark.e2e
 
@@ -31,14 +32,18 @@ def test_two_players_race_it_over_real_sockets_and_the_record_holds(rules: str, 
 def test_it_is_raced_by_keys_in_a_terminal(rules: str, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "client.cli", "play", "--rules", rules, "--bot", "random", "--deal", "tuesday"]
     with Terminal(command, environment=environment(tmp_path, terminal_environment())) as player:
-        player.wait_for("0 moves")
-        hint = player.wait_until(lambda lines: re.search(r"(?:can go home|to be moved|onto the waste): (\w\d)", "\n".join(lines)) or "s")
+        # The cards are there before the clock runs, and a move is not taken then.
+        hint = player.wait_until(
+            lambda lines: lines[HINT] if lines[HINT].startswith(" ▸ ") and "the clock starts" not in lines[HINT] else ""
+        )
+        found = re.search(r"(?:can go home|to be moved|onto the waste): (\w\d)", hint)
         # A slot is named after an apostrophe in every family; a second press of a card that is held takes the way that suggests itself.
-        player.type("s" if isinstance(hint, str) else f"'{hint[1]}")
-        moved = player.wait_until(lambda lines: re.search(r"\b1 move\b|\(esc: ", "\n".join(lines)))
-        if moved[0] != "1 move" and not isinstance(hint, str):
-            player.type(f"'{hint[1]}")
-        player.wait_for("1 move")
+        place = f"'{found[1]}" if found else "s"
+        player.type(place)
+        player.wait_until(lambda lines: own_moves(lines) == 1 or HELD in lines[HINT], what="what became of it")
+        if own_moves(player.lines()) == 0:
+            player.type(place)
+        player.wait_until(lambda lines: own_moves(lines) == 1, what="one move of the player's own")
         player.type("Ry")
         player.wait_for("rematch")
         assert player.shows("random")

@@ -23,14 +23,9 @@ from server.race.audit import audit
 from tests.e2e.commands import environment
 from tests.e2e.terminal import Terminal, terminal_environment
 from tests.e2e.test_specification import Peer
-from tests.e2e.test_two_terminals import CARD, Player, is_racing, own_moves
+from tests.e2e.test_two_terminals import CARD, HELD, HINT, Player, is_racing, own_moves
 
 pytestmark = pytest.mark.e2e
-
-HINT = 20
-"""The row of the hint on a screen of 80 by 24."""
-HELD = "(esc: "
-"""In the hint while a card is held."""
 
 
 class Person(Player):

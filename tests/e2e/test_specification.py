@@ -33,7 +33,7 @@ ROOT = HERE.parents[1]
 README = (ROOT / "protocol" / "README.md").read_text(encoding="utf-8")
 PACKED, JASON = str(HERE / "spec_client_msgpack.py"), str(HERE / "spec_client_json.py")
 ENVIRONMENT = {**os.environ, "NO_PROXY": "127.0.0.1", "PYTHONIOENCODING": "utf-8"}
-TIMEOUT = 30
+TIMEOUT = 120
 LONG_RACE = "a long race"
 JSON = Subprotocol("carpet.v1.json")
 

@@ -23,6 +23,10 @@ pytestmark = pytest.mark.e2e
 CURSOR = str.maketrans("▗▄▖▐▌▝▀▘", " " * 8)
 BOARD_WIDTH, BOARD_ROWS = 48, range(2, 19)
 """Where the carpet lies on a screen of 80 by 24: columns, and rows below that of the letters."""
+HINT = 20
+"""The row of the hint on a screen of 80 by 24."""
+HELD = "(esc: "
+"""In the hint while a card is held."""
 CARD = re.compile(r"(?:10|[2-9AJQK])[♠♥♦♣]")
 MARK = "▲"
 
@@ -255,6 +259,18 @@ def test_a_player_whose_client_dies_comes_back_to_his_cards(table: Table) -> Non
     again.play()
     assert again.moves() == moves + 1
     bert.terminal.wait_until(lambda lines: any(f"{moves + 1} moves" in line for line in lines[15:]), what="anna's next move")
+
+
+def test_the_record_is_kept_when_the_result_is_there_however_the_client_ends(table: Table) -> None:
+    anna, bert, code = table.pair()
+    bert.type("R")
+    bert.sees("Give this race up?")
+    bert.type("y")
+    anna.sees("You won!")
+    anna.terminal.process.kill()
+    checked = carpet(table.home("anna"), "verify", str(table.home("anna") / "last-race.json"))
+    assert (checked.status, checked.err) == (0, "")
+    assert checked.out.startswith(f"verified: race 1 of {code}")
 
 
 def test_a_server_that_is_ended_is_told_to_both_and_lets_them_go(table: Table) -> None:

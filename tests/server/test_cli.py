@@ -146,6 +146,24 @@ def test_without_a_command_it_shows_what_there_is(capsys: pytest.CaptureFixture[
     assert all(f"\n  {command} " in shown for command in commands.split())
 
 
+@pytest.mark.parametrize(
+    ("imported", "heavy"),
+    [
+        (
+            "server.cli",
+            {"trio", "websockets", "msgspec", "sqlalchemy", "alembic", "networkx", "server.rules", "server.solver"},
+        ),
+        ("server.app", {"sqlalchemy", "alembic", "psycopg", "networkx", "urwid"}),
+        ("server.store.database", {"alembic", "psycopg", "networkx", "trio"}),
+    ],
+)
+def test_nobody_waits_for_what_is_not_needed(imported: str, heavy: set[str]) -> None:
+    """The help, a server that keeps nothing, and a database that is up to date."""
+    code = f"import sys, {imported}; print(*sorted({heavy} & sys.modules.keys()))"
+    ran = subprocess.run([sys.executable, "-c", code], cwd=Path(__file__).parents[2], capture_output=True, text=True, check=True)
+    assert ran.stdout == "\n"
+
+
 def test_the_version_is_printed() -> None:
     assert run("--version").stdout == f"carpet-server {__version__}\n"
 

@@ -17,7 +17,9 @@ from typer.testing import CliRunner, Result
 
 from protocol.fairness import named_seed
 from protocol.record import to_json
+from server.bots.house import HOUSE_BOTS
 from server.cli import app
+from server.cli_deals import QUICK_BOTS
 from server.odds import deal_seed
 from server.race.commands import ChooseDeal, GetReady, StopSeat
 from server.rules.catalogue import RULE_SETS, rule_set
@@ -99,6 +101,10 @@ def test_every_command_has_help(command: str) -> None:
 # ---- winrate
 
 
+def test_the_bots_that_play_unless_told_otherwise_are_those_that_do_not_think_long() -> None:
+    assert QUICK_BOTS.split(",") == [bot.name for bot in HOUSE_BOTS.values() if not bot.thinks]
+
+
 @pytest.mark.e2e
 def test_a_sample_is_counted_and_the_run_repeats() -> None:
     arguments = ("winrate", "carpet", "--deals", "40", "--first-seed", "01" * 32, "--bots", "greedy,deep", "--bot-deals", "2")
@@ -143,11 +149,16 @@ def test_on_a_terminal_a_bar_says_how_far_it_is() -> None:
 def test_an_interrupt_stops_it_with_one_sentence_and_no_worker_is_left() -> None:
     command = [sys.executable, "-m", "server.cli", "winrate", "twenty", "--deals", "100000", "--bots", "none", "--processes", "1"]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True) as process:
-        while not (workers := list(filter(_is_worker, _children(process.pid)))):
-            assert process.poll() is None
-        # To all of them, as a terminal does.
-        os.killpg(process.pid, signal.SIGINT)
-        stdout, stderr = process.communicate(timeout=30)
+        try:
+            while not (workers := list(filter(_is_worker, _children(process.pid)))):
+                assert process.poll() is None
+            # To all of them, as a terminal does.
+            os.killpg(process.pid, signal.SIGINT)
+            stdout, stderr = process.communicate(timeout=120)
+        finally:
+            # It would look at its deals for hours, and be waited for.
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
     assert (process.returncode, stdout) == (130, "")
     assert stderr == "carpet-server: stopped before all deals were looked at\n"
     assert not any(worker.exists() for worker in workers)

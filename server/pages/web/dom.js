@@ -34,9 +34,14 @@ export function nameOf(text) {
   return element("bdi", { class: "name" }, clean(text) || "nameless");
 }
 
-/** Names as one phrase: "Ada against Zoë". */
-export function against(names) {
-  const shown = names.map((name) => nameOf(name));
+/** A name with a rating behind it, where there is one. */
+export function ratedName(name, rating) {
+  return typeof rating === "number" ? element("span", {}, nameOf(name), element("span", { class: "rating" }, ` ${rating}`)) : nameOf(name);
+}
+
+/** Names as one phrase: "Ada 1138 against Zoë". ratings: one for each of them, or none. */
+export function against(names, ratings = []) {
+  const shown = names.map((name, number) => ratedName(name, ratings[number]));
   return shown.flatMap((node, number) => (number ? [" against ", node] : [node]));
 }
 

@@ -1,9 +1,10 @@
 // The page at `/`: which races are being run, which can be joined and how, and who is here.
 
 import { bar } from "./bars.js";
-import { against, announce, arrange, clean, clockText, counted, element, nameOf, setText } from "./dom.js";
+import { against, announce, arrange, clean, clockText, counted, element, ratedName, setText } from "./dom.js";
 import { serverAddress } from "./line.js";
 import { STATE_WORDS } from "./model.js";
+import { seriesName } from "./series.js";
 import { TournamentList } from "./tournaments.js";
 
 export class LobbyPage {
@@ -52,7 +53,7 @@ export class LobbyPage {
     this.#keep(this.#running, this.runningList, message.running, () => new RunningRace());
     message.running.forEach((info, at) => this.#running.get(info.code).isClosest(at === 0 && message.running.length > 1));
     this.#keep(this.#open, this.openList, message.races, () => new OpenRace());
-    this.#showPlayers(message.players, message.players_here);
+    this.#showPlayers(message.players, message.ratings, message.players_here);
     this.#tick();
   }
 
@@ -66,13 +67,13 @@ export class LobbyPage {
     arrange(list, infos.map((info) => known.get(info.code).node));
   }
 
-  #showPlayers(players, count) {
+  #showPlayers(players, ratings, count) {
     if (!count) {
       this.here.replaceChildren("Nobody.");
       return;
     }
     const more = count - players.length;
-    this.here.replaceChildren(...players.flatMap((name, at) => (at ? [", ", nameOf(name)] : [nameOf(name)])), more > 0 ? ` and ${more} more` : "");
+    this.here.replaceChildren(...players.flatMap((name, at) => [at ? ", " : "", ratedName(name, ratings[at])]), more > 0 ? ` and ${more} more` : "");
   }
 
   #tick() {
@@ -139,8 +140,9 @@ class OpenRace {
     if (key === this.#shown) return;
     this.#shown = key;
     const free = info.seats - info.names.length;
-    this.heading.replaceChildren(...(info.names.length ? against(info.names) : ["Nobody yet"]), ` (${counted(free, "free seat")})`);
-    setText(this.facts, `${clean(rules?.name ?? info.rules)} · ${counted(info.seats, "seat")} · at most ${clockText(info.time_limit_s * 1000)}`);
+    this.heading.replaceChildren(...(info.names.length ? against(info.names, info.ratings) : ["Nobody yet"]), ` (${counted(free, "free seat")})`);
+    const facts = [clean(rules?.name ?? info.rules), seriesName(info.series), counted(info.seats, "seat"), `at most ${clockText(info.time_limit_s * 1000)}`];
+    setText(this.facts, [...facts, info.rated ? "rated" : ""].filter(Boolean).join(" · "));
     setText(this.command, `carpet join ${serverAddress()} ${clean(info.code)}`);
     this.copy.setAttribute("aria-label", `Copy the command that joins race ${clean(info.code)}`);
     this.watch.setAttribute("href", `/watch/${encodeURIComponent(info.code)}`);

@@ -3,8 +3,14 @@
 const LINES_KEPT = 100;
 
 export class WatchedRace {
-  constructor(watched, now) {
+  /** before: what was watched till now, if anything. */
+  constructor(watched, now, before = null) {
     this.takeRoom(watched.room, now);
+    // All that is known of a race that is over is in its record.
+    if (!this.record) watched.curves?.forEach((curve, seat) => this.#takeCurve(seat, curve));
+    // Some messages were lost, and this snapshot makes up for them: it knows nothing of the race before this one.
+    const last = before?.code === this.code && before.race === this.race ? before.last : before?.finished;
+    if (before?.code === this.code && last && this.isToBegin) this.last = last;
     for (const board of watched.boards) this.boards.set(board.seat, board);
     this.watchers = watched.watchers;
     this.closest = watched.closest;
@@ -16,8 +22,27 @@ export class WatchedRace {
   linesHeard = 0;
   #talked = 0;
 
+  /** Of the race before in this room, while the next one has not begun: `finished` of then. */
+  last = null;
+
+  /** The seats of the race that is over, as its record has them: that is closed while others have yet to play the deal. */
+  ended = [];
+
+  /** The race whose result is there to be looked at: its number, record, curves and ratings. */
+  get finished() {
+    if (!this.ended.length) return this.isToBegin ? this.last : null;
+    const { race, record, ended: seats, curves, ratings } = this;
+    return { race, id: record?.id ?? "", seats, end: Math.max(...seats.map((seat) => seat.ended_at_ms)), curves, ratings };
+  }
+
+  get isToBegin() {
+    return ["waiting", "countdown"].includes(this.phase);
+  }
+
   /** A snapshot of the room replaces all that was known of it. */
   takeRoom(room, now) {
+    const finished = this.ended.length ? this.finished : this.last;
+    this.last = this.code === room.code && finished && finished.race < room.race ? finished : null;
     this.code = room.code;
     this.version = room.version;
     this.race = room.race;
@@ -26,13 +51,17 @@ export class WatchedRace {
     this.series = room.series;
     this.seats = room.seats.map((seat) => ({ ...seat, away: !seat.connected && seat.name !== null }));
     this.record = room.record;
+    this.ended = room.record?.seats ?? room.ended ?? [];
+    this.shared = room.shared ?? null;
+    this.ratings = room.ratings ?? [];
     this.boards = new Map();
     this.startedAt = ["racing", "over"].includes(room.phase) ? now - room.elapsed_ms : null;
     this.startsAt = room.starts_in_ms === null ? null : now + room.starts_in_ms;
     // The next race of the same room: its players' lines have been heard.
     if (!this.linesHeard) this.#hearLines(room.chat, "player");
-    // Seat to what is known of its way: how many cards were home when. Before the watcher came, only where it had led.
+    // Seat to what is known of its way: how many cards were home when.
     this.curves = new Map(this.seats.map((seat) => [seat.seat, seat.state === "waiting" ? [] : [[seat.elapsed_ms, seat.home]]]));
+    if (this.ended.length) this.#end(this.ended);
     if (this.record) this.#takeRecord(this.record);
   }
 
@@ -76,9 +105,12 @@ export class WatchedRace {
         this.curves.get(event.seat).push([event.elapsed_ms, event.home]);
         break;
       case "result":
-        this.phase = "over";
         this.record = event.record;
+        this.#end(event.record.seats);
         this.#takeRecord(event.record);
+        break;
+      case "ended":
+        this.#end(event.seats);
         break;
       case "said":
         this.#hearLines([event.line], "player");
@@ -86,15 +118,30 @@ export class WatchedRace {
       case "scored":
         this.series = event.series;
         break;
+      case "ratings":
+        // In a series they come when the next race is open already.
+        if (this.ended.length) this.ratings = event.seats;
+        else if (this.last) this.last = { ...this.last, ratings: event.seats };
+        break;
     }
     return true;
   }
 
-  #takeRecord(record) {
+  #takeCurve(seat, curve) {
+    const points = curve.at_ms.map((ms, at) => [ms, curve.home[at]]);
+    if (points.length && this.curves.has(seat)) this.curves.set(seat, points);
+  }
+
+  #end(seats) {
+    this.phase = "over";
+    this.ended = seats;
     this.seats.forEach((seat, number) => {
-      const { state, home, plies, name, bot } = record.seats[number];
+      const { state, home, plies, name, bot } = seats[number];
       Object.assign(seat, { state, home, ply: plies, name, bot });
     });
+  }
+
+  #takeRecord(record) {
     this.curves = new Map(this.seats.map((seat) => [seat.seat, []]));
     for (const [seat, , at, , , home] of record.moves) this.curves.get(seat).push([at, home]);
     record.seats.forEach((seat, number) => this.curves.get(number).push([seat.ended_at_ms, seat.home]));
@@ -114,14 +161,16 @@ export class WatchedRace {
     this.linesHeard += lines.length;
   }
 
-  /** Whether nobody who watches is shown its boards: it is the first race of a swap. */
+  /** Whether nobody who watches is shown its boards: others have yet to play its deal, or it is the first race of a swap. */
   get isWithheld() {
+    if (this.shared) return !this.record;
     return this.options.series.format === "swap" && this.series?.raced === 0;
   }
 
   /** How long the race runs, or ran. */
   elapsed(now) {
     if (this.record) return this.record.ended_at_ms;
+    if (this.ended.length) return this.finished.end;
     return this.startedAt === null ? 0 : now - this.startedAt;
   }
 }

@@ -6,6 +6,7 @@ import { against, announce, arrange, clean, clockText, counted, element, nameOf,
 import { serverAddress } from "./line.js";
 import { STATE_WORDS, WatchedRace, standing } from "./model.js";
 import { Plot } from "./plot.js";
+import { SeriesView, seriesSentence } from "./series.js";
 
 const ASK_AGAIN_MS = 5000;
 
@@ -31,14 +32,17 @@ export class RacePage {
     this.results = element("ol", { class: "places" });
     this.recordLink = element("a", {}, "The record of this race, as JSON");
     this.resultText = element("p", { class: "checked" }, this.recordLink);
-    this.result = section("result", "Result", this.results, this.resultText);
+    this.resultTitle = element("h2", { id: "result" }, "Result");
+    this.result = element("section", { "aria-labelledby": "result" }, this.resultTitle, this.results, this.resultText);
+    this.series = new SeriesView();
+    this.seriesPart = section("series", "Series", this.series.node);
     this.barList = element("div", { class: "bars" });
     this.boardList = element("div", { class: "boards" });
     this.plot = new Plot();
     this.curves = section("curves", "Cards home over time", this.plot.node);
     this.lineList = element("ul", { class: "lines" });
     this.said = section("said", "What is said", this.lineList);
-    this.body = element("div", { class: "race", hidden: true }, this.result,
+    this.body = element("div", { class: "race", hidden: true }, this.result, this.seriesPart,
       element("div", { class: "columns" },
         element("div", {}, section("far", "How far they are", this.barList), this.curves),
         section("boards", "Boards", this.notice, this.boardList)),
@@ -57,7 +61,7 @@ export class RacePage {
     const now = performance.now();
     switch (message.type) {
       case "watched":
-        this.#model = new WatchedRace(message, now);
+        this.#model = new WatchedRace(message, now, this.#model);
         this.#shownLines = null;
         announce(`Watching ${names(this.#model)}.`);
         break;
@@ -129,8 +133,10 @@ export class RacePage {
     else if (event.type === "progress") announce(this.#standings(), { isCount: true });
     else if (event.type === "started") announce("The race has started.");
     else if (event.type === "countdown") announce("Everybody is ready.");
-    else if (event.type === "result") announce(`The race is over. ${placesText(event.record)}`);
+    else if (event.type === "result") announce(`The race is over. ${placesText(event.record.seats)}`);
+    else if (event.type === "ended") announce(`The race is over. ${placesText(event.seats)}`);
     else if (event.type === "room") announce("Another race between them begins.");
+    else if (event.type === "scored") announce(seriesSentence(event.series, this.#model.phase));
     else if (event.type === "presence" && !event.connected) announce(`${clean(seat.name)} is away.`);
   }
 
@@ -155,6 +161,7 @@ export class RacePage {
     model.seats.forEach((seat, number) => this.#bars[number].show({ ...seat, cards, word: standing(seat, model.phase) }));
     this.#boards.forEach((view, number) => view.show(model.boards.get(number), this.#whyNoBoard(model)));
     this.#showNotice(model);
+    this.#showSeries(model);
     this.#showResult(model);
     this.#showLines(model);
     this.#tick();
@@ -173,6 +180,7 @@ export class RacePage {
 
   #whyNoBoard(model) {
     if (["waiting", "countdown"].includes(model.phase)) return "No cards before the start.";
+    if (model.shared && model.isWithheld) return "No board is shown while others have yet to play this deal.";
     if (model.isWithheld) return "No board is shown of the first race of a swap.";
     if (model.phase === "over") return "No board was shown.";
     return `The first cards are shown ${counted(model.options.delay_s, "second")} after the start.`;
@@ -184,16 +192,26 @@ export class RacePage {
     setText(this.notice, `Boards are shown ${counted(delay, "second")} late. The bars are not.`);
   }
 
+  #showSeries(model) {
+    this.seriesPart.hidden = !model.series;
+    if (model.series) this.series.show(model.series, model.phase);
+  }
+
   #showResult(model) {
-    this.result.hidden = !model.record;
-    if (!model.record || this.results.dataset.race === this.#shownRace) return;
-    this.results.dataset.race = this.#shownRace;
-    const order = [...model.record.seats].sort((one, other) => one.place - other.place);
+    const finished = model.finished;
+    this.result.hidden = !finished;
+    if (!finished) return;
+    const { race, id, seats, ratings } = finished;
+    const key = JSON.stringify([model.code, race, id, seats, ratings]);
+    if (this.results.dataset.shown === key) return;
+    this.results.dataset.shown = key;
+    setText(this.resultTitle, model.phase === "over" ? "Result" : `Result of race ${race}`);
+    const order = seats.map((seat, number) => ({ ...seat, rating: ratings[number] })).sort((one, other) => one.place - other.place);
     this.results.replaceChildren(...order.map((seat) => element("li", { value: String(seat.place) },
       nameOf(seat.name), `${seat.bot ? " (bot)" : ""}: ${counted(seat.home, "card")} home at ${clockText(seat.home_at_ms, true)}`,
-      STATE_WORDS[seat.state] ? ` · ${STATE_WORDS[seat.state]}` : "")));
-    this.resultText.hidden = !model.record.id;
-    if (model.record.id) this.recordLink.setAttribute("href", `/races/${encodeURIComponent(model.record.id)}.json`);
+      STATE_WORDS[seat.state] ? ` · ${STATE_WORDS[seat.state]}` : "", ...changeOf(seat.rating))));
+    this.resultText.hidden = !id;
+    if (id) this.recordLink.setAttribute("href", `/races/${encodeURIComponent(id)}.json`);
   }
 
   #showLines(model) {
@@ -217,8 +235,11 @@ export class RacePage {
     const facts = [clean(rules?.name ?? model.options.rules), `code ${clean(model.code)}`, phases[model.phase] ?? "", `${model.watchers} watching`];
     if (model.options.deal) facts.push(`deal “${clean(model.options.deal)}”`);
     setText(this.facts, this.ending ?? facts.join(" · "));
-    this.curves.hidden = !["racing", "over"].includes(model.phase);
-    if (!this.curves.hidden) {
+    const last = model.isToBegin ? model.finished : null;
+    this.curves.hidden = model.isToBegin && !last;
+    if (last) {
+      this.plot.show(last.curves, last.end, (rules?.decks ?? 1) * 52, `Cards home in race ${last.race}: ${placesText(last.seats)}`, new Set());
+    } else if (!this.curves.hidden) {
       const live = new Set(model.seats.filter((seat) => seat.state === "racing").map((seat) => seat.seat));
       this.plot.show(model.curves, elapsed, (rules?.decks ?? 1) * 52, `Cards home over time: ${this.#standings()}`, live);
     }
@@ -236,7 +257,15 @@ function names(model) {
   return model.seats.map((seat) => clean(seat.name ?? "free seat")).join(" against ");
 }
 
-function placesText(record) {
-  return [...record.seats].sort((one, other) => one.place - other.place)
+function placesText(seats) {
+  return [...seats].sort((one, other) => one.place - other.place)
     .map((seat) => `${seat.place}. ${clean(seat.name)}, ${counted(seat.home, "card")} home.`).join(" ");
+}
+
+/** What a race did to a rating, behind its seat's result: nothing where it did not count. */
+function changeOf(rating) {
+  if (!rating) return [];
+  const change = rating.after - rating.before;
+  const sign = change < 0 ? "−" : "+";
+  return [" · ", element("span", { class: "rating" }, `rating ${rating.before} → ${rating.after} (${sign}${Math.abs(change)})`)];
 }

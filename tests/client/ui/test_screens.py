@@ -37,10 +37,12 @@ from protocol.phrases import PHRASES
 from protocol.record import sealed
 from protocol.server_messages import (
     Called,
+    Ended,
     Hidden,
     PlayerReady,
     Presence,
     Progress,
+    Ratings,
     RematchAsked,
     Result,
     Said,
@@ -78,6 +80,13 @@ class Shown(NamedTuple):
 
 def asking(kind: str, text: str, *lines: str) -> Desk:
     return replace(DESK, question=Question(kind, text, lines, lines), item=1)  # type: ignore[arg-type]
+
+
+def closed() -> Model:
+    """Of a race whose deal others have yet to play."""
+    shared = SharedDeal(kind="round", id="spring-open/1", nonces=("7c" * 16,))
+    room = scenes.room(version=2, seats=(scenes.seat(0, "Anna"), scenes.seat(1, "Benedikt")), shared=shared)
+    return scenes.reduced(scenes.racing(), room, Ended(version=3, seats=scenes.record().seats), now_ms=144_000)
 
 
 def over_with_rematch() -> Model:
@@ -294,6 +303,11 @@ WATCHED = {
     "watch-nothing": watching(WatchModel(closest=True)),
     "watch-over": watching(replace(watched.over(), closest=True)),
     "watch-over-boards": watching(watched.over(), details=True),
+    "watch-over-rated": watching(watched.later(watched.over(), watched.event(Ratings(version=11, seats=scenes.RATINGS)))),
+    "watch-series": watching(watched.in_series(scenes.standing((1, 0), 1))),
+    "watch-series-between": watching(watched.between()),
+    "watch-swap": watching(watched.in_series(scenes.standing((0, 0), 0, format="swap", races=2), boards=0)),
+    "watch-swap-second": watching(watched.in_series(scenes.standing((0, 0), 1, format="swap", races=2))),
 }
 
 SCREENS = {
@@ -331,6 +345,7 @@ SCREENS = {
     "result": Shown(scenes.over, now_ms=160_000),
     "result-rated": Shown(scenes.rated_over, now_ms=160_000),
     "result-rated-ascii": Shown(scenes.rated_over, replace(DESK, settings=UiSettings(ascii=True)), 160_000),
+    "result-closed": Shown(closed, now_ms=160_000),
     "result-rematch": Shown(over_with_rematch, now_ms=160_000),
     "result-details": Shown(scenes.over, replace(DESK, details=True), 160_000),
     "result-review": Shown(scenes.over, replace(DESK, review=REVIEW), 160_000),
@@ -349,6 +364,7 @@ SCREENS = {
     "help-end": Shown(scenes.at_home, replace(DESK, help_from=999), 2000),
     **REPLAYS,
     **WATCHED,
+    "home-series-open": Shown(lambda: replace(scenes.at_home(), lobby=scenes.lobby_with_series()), replace(DESK, item=8), 10_000),
     "home-watch-marked": Shown(scenes.at_home, replace(DESK, item=11), 10_000),
     "result-alone": Shown(alone, replace(DESK, standing="Your best is 3:12.4. 12 tries, 3 won."), 160_000),
     "result-alone-best": Shown(alone, replace(DESK, standing="Best 3:12.4, new best! Before it 3:20.1. 12 tries, 3 won."), 160_000),

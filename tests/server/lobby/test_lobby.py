@@ -11,7 +11,7 @@ from trio.testing import MockClock, wait_all_tasks_blocked
 from protocol.errors import CloseCode
 from protocol.server_messages import Lobby as LobbyMessage
 from protocol.server_messages import Said
-from protocol.views import RaceOptions
+from protocol.views import RaceOptions, SeriesOptions
 from server.lobby.lobby import INTERVAL_S, LISTED, Lobby
 from server.lobby.players import Players
 from server.rooms.outgoing import Outgoing
@@ -275,3 +275,10 @@ async def test_a_rating_that_has_changed_is_told_to_the_followers(autojump_clock
     hall.players.rated("somebody who is not here", worth(1500))
     await trio.sleep(2)
     assert follower.last.ratings == (927,)
+
+
+async def test_an_open_race_says_which_series_it_begins(autojump_clock: MockClock, hall: Hall) -> None:
+    best_of = SeriesOptions(format="best-of", races=5)
+    await hall.table.seated(hall.table.guest("Ann"), seats=2, series=best_of)
+    await hall.table.seated(hall.table.guest("Bob"), seats=2)
+    assert [race.series for race in hall.lobby.state().races] == [best_of, SeriesOptions()]

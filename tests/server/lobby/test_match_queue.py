@@ -134,6 +134,20 @@ def test_whoever_is_paired_fits_and_of_those_who_are_left_no_two_do(tickets: lis
     assert queue.take_pairs(NOW_MS) == []
 
 
+@given(st.lists(TICKETS, max_size=12), st.integers(0, 80_000))
+def test_pairs_are_those_that_a_look_at_every_two_finds(tickets: list[Ticket], now_ms: int) -> None:
+    queue = queue_of(*tickets)
+    left = list(queue)
+    expected: list[set[str]] = []
+    for one in list(queue):
+        fitting = [other for other in left if one in left and fit(one, other, now_ms)]
+        if fitting:
+            other = min(fitting, key=lambda each, one=one: 0 if None in (one.rating, each.rating) else abs(one.rating - each.rating))  # type: ignore[misc]
+            left = [each for each in left if each not in (one, other)]
+            expected.append({one.player, other.player})
+    assert [{pair.first.player, pair.second.player} for pair in queue.take_pairs(now_ms)] == expected
+
+
 @given(st.lists(TICKETS, max_size=12, unique_by=lambda each: each.player), TICKETS)
 def test_a_newcomer_is_paired_as_a_look_at_the_whole_queue_would_pair_him(tickets: list[Ticket], newcomer: Ticket) -> None:
     waiting = sorted((each for each in tickets if each.player != newcomer.player), key=lambda each: each.since_ms)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,20 +14,22 @@ import trio.testing
 from trio.testing import MockClock
 
 from protocol.codec import JSON, Decoder
+from protocol.errors import ErrorCode
 from protocol.pages import PAGE_RACES, History, HistorySeat, is_race_id
 from protocol.record import from_json, to_json
-from protocol.server_messages import Lobby, ServerMessage
-from protocol.views import SeatRating
+from protocol.server_messages import Lobby, ServerMessage, Watched
+from protocol.views import SeatRating, SharedDeal
 from server.net.http import Asked, NoPage
 from server.pages.races import race_routes
 from server.pages.readers import READING, WAITING, Readers
 from server.race.audit import audit
+from server.race.occasion import Occasion
 from server.rooms.clock import Clock
 from server.store.database import open_database
 from server.store.errors import StoreBusy, StoreCorrupt
 from server.store.journal import Journal
 from server.store.memory import MemoryStore
-from server.store.port import PlayerMade, RaceAborted, Store
+from server.store.port import PlayerMade, RaceAborted, SharedDealMade, Store
 from tests.server.net.wire import House
 from tests.server.store.keeping import NOW, made, opened, over, rated_over, seat, won, write
 
@@ -67,6 +70,21 @@ async def test_the_record_of_a_race_is_there_once_it_is_over(autojump_clock: Moc
         assert answered.body.decode() == to_json(record) + "\n"
         assert answered.headers["cache-control"] == "public, max-age=31536000, immutable"
         audit(record)
+
+
+async def test_what_came_of_a_race_is_not_shown_while_others_have_yet_to_play_its_deal(autojump_clock: MockClock, house: House) -> None:
+    shared = SharedDeal(kind="daily", id="2026-11-21", nonces=("7c" * 16,))
+    reveals = house.clock.now_ms() + 60_000
+    deal = SharedDealMade(kind="daily", id=shared.id, secret=bytes(32), at_ms=NOW, reveals_at_ms=reveals)
+    occasion = Occasion(deal=shared, invited=("ann",))
+    write(house.store, made("ann"), deal, replace(opened(RACE), occasion=occasion), over(RACE, "ann", None))
+    finish(house, 2, "ann", None)
+    sentence = "Others have yet to play the deal of that race; its record is there when they have."
+    assert (await house.ask(f"/races/{RACE}.json")).problem == (403, sentence)
+    assert [line.id for line in history((await house.ask("/players/Ann/races.json")).document).races] == [race(2)]
+    await trio.sleep(60)
+    assert from_json((await house.ask(f"/races/{RACE}.json")).body) == won()
+    assert [line.id for line in history((await house.ask("/players/Ann/races.json")).document).races] == [race(2), RACE]
 
 
 @pytest.mark.parametrize(
@@ -270,13 +288,16 @@ async def test_few_read_at_once_some_wait_and_the_others_are_told_to_ask_again()
     reading = 0
     most = 0
     lock = threading.Lock()
+    as_many_as_may = threading.Event()
 
     def read(store: Store) -> str:
         nonlocal reading, most
         with lock:
             reading += 1
             most = max(most, reading)
-        release.wait(10)
+            if reading == READING:
+                as_many_as_may.set()
+        release.wait(60)
         with lock:
             reading -= 1
         return "read"
@@ -289,7 +310,8 @@ async def test_few_read_at_once_some_wait_and_the_others_are_told_to_ask_again()
     async with trio.open_nursery() as nursery:
         for _ in range(READING + WAITING):
             nursery.start_soon(ask)
-        await trio.testing.wait_all_tasks_blocked(0.01)
+        # By then all of them have asked; their threads may begin late.
+        assert await trio.to_thread.run_sync(as_many_as_may.wait, 60)
         with pytest.raises(NoPage, match="ask again in a moment") as refused:
             await readers.ask(read)
         assert (refused.value.status, refused.value.retry_after_s) == (503, 1)
@@ -330,3 +352,37 @@ def test_ids_of_races_can_name_a_file_and_stand_in_a_path() -> None:
         "A-1-" + "0" * 33,
     ):
         assert not is_race_id(text)
+
+
+# ---- private rooms
+
+
+async def test_no_page_says_the_code_of_a_private_room(autojump_clock: MockClock, house: House) -> None:
+    async with house.race("Ann", "Bob", public=False) as (ann, bob), house.guest("Eve") as eve:
+        room = house.only_room
+        for client in (ann, bob):
+            await client.say_map({"type": "stop", "race": 1, "seat": client.seat})
+        while room.race.record is None:
+            await ann.hear()
+        await trio.testing.wait_all_tasks_blocked()
+        record = (await house.ask(f"/races/{room.race.id}.json")).body.decode()
+        told = [(await house.ask(target)).body.decode() for target in ("/players/Ann/races.json", "/races.json")]
+        assert all(room.code not in text for text in (record, *told, room.race.id))
+        (line,) = history((await house.ask("/players/Ann/races.json")).document).races
+        assert line.id == room.race.id
+        assert is_race_id(line.id)
+        assert line.room == from_json(record).room == line.id.partition("-")[0]
+        await eve.say_map({"type": "watch-race", "code": line.room})
+        assert (await eve.error()).code == ErrorCode.NO_SUCH_ROOM
+        await eve.say_map({"type": "watch-race", "code": room.code})
+        assert (await eve.hear_of(Watched)).room.code == room.code
+
+
+async def test_a_public_rooms_code_stands_in_what_is_kept_of_its_races(autojump_clock: MockClock, house: House) -> None:
+    async with house.race("Ann", "Bob") as (ann, _):
+        room = house.only_room
+        await ann.say_map({"type": "resign", "race": 1, "seat": ann.seat})
+        while room.race.record is None:
+            await ann.hear()
+        assert room.race.record.room == room.code
+        assert room.race.id.startswith(f"{room.code}-1-")

@@ -8,6 +8,9 @@ from importlib.resources import files
 import pytest
 from trio.testing import MockClock
 
+from server.net.connection import PeerConnection
+from server.net.http import FILES_AT_ONCE, PAGES_AT_ONCE
+from server.net.limits import AddressRates
 from server.pages.web_page import FILES
 from tests.server.net.wire import House
 
@@ -107,3 +110,20 @@ def test_the_files_need_nothing_from_elsewhere_and_parse_no_markup(name: str) ->
     if name == "index.html":
         assert re.findall(r"<script[^>]*>(.*?)</script>", text, re.DOTALL) == [""]
         assert not re.search(r"<style|\sstyle=|\son\w+=|javascript:", text)
+
+
+async def test_a_class_behind_one_address_may_open_the_page_in_the_same_second(
+    autojump_clock: MockClock, house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(PeerConnection, "remote_host", "192.0.2.1")
+    # The clock jumps; at these rates no page more comes of it.
+    monkeypatch.setattr(house.site, "_rates", AddressRates(rate=0.0001, burst=PAGES_AT_ONCE))
+    monkeypatch.setattr(house.site, "_file_rates", AddressRates(rate=0.0001, burst=FILES_AT_ONCE))
+    for _ in range(30):
+        for target in ("/", *(f"/web/{name}" for name in FILES)):
+            assert (await house.ask(target, headers=BROWSER)).status == 200
+    # What is looked up for each who asks is still given out by the dozen alone.
+    answered = [(await house.ask("/races.json")).status for _ in range(PAGES_AT_ONCE + 1)]
+    assert answered == [200] * PAGES_AT_ONCE + [429]
+    flood = [(await house.ask("/web/app.js")).status for _ in range(FILES_AT_ONCE)]
+    assert set(flood) == {200, 429}

@@ -432,3 +432,32 @@ async def test_a_rematch_is_a_race_of_its_own_in_the_journal(autojump_clock: Moc
     commands = table.journal.running(room.code).commands
     assert commands[-1].command == PlayMove(0, 0, room.race.seats[0].played[0].move)
     assert not ann.all(CurrentView)
+
+
+@pytest.mark.parametrize("of_an_earlier_server", [False, True])
+async def test_a_private_room_goes_on_under_letters_that_are_not_its_code(
+    autojump_clock: MockClock, table: Table, nursery: trio.Nursery, of_an_earlier_server: bool
+) -> None:
+    ann, bob = table.guest("Ann"), table.guest("Bob")
+    room = await table.racing(ann, bob, public=False)
+    first = room.race.id
+    if of_an_earlier_server:
+        # Their ids began with the code.
+        old, first = first, f"{room.code}-1-00ff00ff00ff"
+        entries = [entry for entry in table.journal.entries if isinstance(entry, RaceOpened | CommandTaken) and entry.race == old]
+        table.journal.entries = [replace(entry, race=first) for entry in entries]
+    new, again = await restart(table, room, nursery)
+    assert again.race.id == first
+    guests = [new.guest("Ann"), new.guest("Bob")]
+    for guest in guests:
+        guest.enter(again)
+        await new.settle()
+        guest.stop(again)
+    await new.settle()
+    for guest in guests:
+        guest.rematch(again)
+    await new.settle()
+    letters = again.race.id.partition("-")[0]
+    assert again.race.number == 2
+    assert letters != again.code
+    assert (letters == first.partition("-")[0]) is not of_an_earlier_server

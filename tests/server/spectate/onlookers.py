@@ -11,10 +11,11 @@ from protocol.errors import CloseCode
 from protocol.server_messages import Board, Room, RoomEvent, ServerMessage, Talk, Unwatched, Watched, WatchedEvent
 from protocol.views import LateBoard
 from server.rooms.member import PlayerName
-from server.rooms.outgoing import Outgoing
+from server.rooms.outgoing import Bundle, Outgoing
 from server.rooms.room import Room as ServedRoom
 from server.spectate.gallery import Gallery
 from server.spectate.hub import Hub
+from server.spectate.turns import Turns
 from tests.server.rooms.playing import Table
 
 Kind = TypeVar("Kind")
@@ -23,13 +24,14 @@ _DECODERS = {name: server_message_decoder(name) for name in (MSGPACK, JSON)}
 
 
 class Onlooker:
-    """One who watches. Satisfies `server.rooms.member.Line`; keeps what a client would keep, and when he heard of it."""
+    """One who watches. Satisfies `server.spectate.watcher.WatchingLine`; keeps what a client would keep, and when he heard of it."""
 
     def __init__(self, box: Box, name: str, *, encoding: str = MSGPACK) -> None:
         self.player = PlayerName(f"id of {name}", name)
         self.heard: list[ServerMessage] = []
         self.times: list[float] = []
         self.outgoing: list[Outgoing] = []
+        self.bundles: list[Bundle] = []
         self.gaps: list[str] = []
         self.room: Room | None = None
         self.version = 0
@@ -45,6 +47,11 @@ class Onlooker:
     def shut(self, code: CloseCode, reason: str) -> None:
         assert reason
         self.shut_with = code
+
+    def post_all(self, bundle: Bundle) -> None:
+        self.bundles.append(bundle)
+        for outgoing in bundle.messages:
+            self.post(outgoing)
 
     def post(self, outgoing: Outgoing) -> None:
         message: ServerMessage = _DECODERS[self._encoding].decode(outgoing.payload(self._encoding))
@@ -108,9 +115,9 @@ class Onlooker:
 class Box:
     """A gallery and the table beside it."""
 
-    def __init__(self, nursery: trio.Nursery, table: Table | None = None) -> None:
+    def __init__(self, nursery: trio.Nursery, table: Table | None = None, *, turns: Turns | None = None) -> None:
         self.table = table or Table(nursery, max_rooms=200)
-        self.gallery = Gallery(nursery, self.table.rooms, self.table.clock)
+        self.gallery = Gallery(nursery, self.table.rooms, self.table.clock, turns=turns)
         nursery.start_soon(self.gallery.run)
         self.onlookers: list[Onlooker] = []
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import chain
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from protocol.errors import Refusal
@@ -102,6 +102,8 @@ ACTIONS = st.tuples(
     round_trips=st.lists(st.sampled_from([0, 80, 300]), min_size=3, max_size=3),
     actions=st.lists(ACTIONS, max_size=40),
 )
+# The last move comes after the close and counts before it.
+@example(delay_s=0, deal=WINNABLE, round_trips=[80, 0, 0], actions=[(0, 2, "resign", 0), (201, 1, "resign", 0), (1, 0, "move", 0)])
 def test_no_board_is_early_all_come_and_who_comes_in_the_middle_sees_the_same(
     delay_s: int, deal: str, round_trips: list[int], actions: list[tuple[int, int, str, int]]
 ) -> None:

@@ -29,13 +29,20 @@ from protocol.server_messages import (
     WatchedEvent,
     Watchers,
 )
+from protocol.views import SeriesFormat, SeriesOptions
 from server.race.view import see
 from server.rooms.outgoing import Outgoing
 from server.spectate import hub as hub_module
-from server.spectate.hub import BACKLOG, LINES_AT_ONCE, LINES_KEPT, SLICE
+from server.spectate.hub import BACKLOG, LINES_AT_ONCE, LINES_KEPT
+from server.spectate.turns import PATIENCE_S, SLICE_S, Turns
 from server.spectate.watcher import LINES_AT_ONCE as LINES_OF_ONE
 from tests.server.rooms.playing import Table
 from tests.server.spectate.onlookers import Box, Onlooker
+
+CROWD = 48
+
+SLICE = 16
+"""Watchers posted to in one slice, where a test says how long each takes."""
 
 
 async def test_who_watches_a_room_that_waits_sees_a_race_from_its_beginning(autojump_clock: MockClock, box: Box) -> None:
@@ -139,6 +146,41 @@ async def test_who_comes_again_after_everybody_had_gone_sees_the_same(autojump_c
     assert not box.hub(room).running
     await eve.watch(room)
     assert eve.boards[0].view == ann.view
+
+
+@pytest.mark.parametrize("format_", ["single", "swap"])
+async def test_who_comes_in_the_middle_is_told_how_everybody_got_where_he_is(
+    autojump_clock: MockClock, box: Box, format_: SeriesFormat
+) -> None:
+    table = box.table
+    ann, bob, eve = table.guest("Ann"), table.guest("Bob"), box.onlooker()
+    races = 1 if format_ == "single" else 2
+    room = await table.seated(ann, bob, rules="colorado", series=SeriesOptions(format=format_, races=races))
+    await eve.watch(room)
+    assert eve.last(Watched).curves == ()
+    await table.begin(room, ann, bob)
+    first = [seat.position.home for seat in room.race.seats if seat.position is not None]
+    for _ in range(30):
+        await trio.sleep(0.7)
+        ann.move(room)
+        await table.settle()
+    late = box.onlooker("Dan")
+    await late.watch(room)
+    watched = late.last(Watched)
+    told = [[(0, home)] for home in first]
+    for progress in eve.events(Progress):
+        if told[progress.seat][-1][1] != progress.home:
+            told[progress.seat].append((progress.elapsed_ms, progress.home))
+    curves = [list(zip(curve.at_ms, curve.home, strict=True)) for curve in watched.curves]
+    assert curves == told, "what was told as it happened, and nothing else"
+    assert len(curves[0]) > 3
+    assert [curve[-1][1] for curve in curves] == [seat.home for seat in watched.room.seats]
+    for guest in (ann, bob):
+        guest.stop(room)
+    await table.settle()
+    await late.unwatch()
+    await late.watch(room)
+    assert late.last(Watched).curves == ()
 
 
 async def test_the_result_brings_the_last_boards_and_the_record(autojump_clock: MockClock, box: Box) -> None:
@@ -370,7 +412,7 @@ async def test_a_message_to_a_crowd_is_made_once(autojump_clock: MockClock, box:
     table = box.table
     ann, bob = table.guest("Ann"), table.guest("Bob")
     room = await table.racing(ann, bob, delay_s=1)
-    crowd = [box.onlooker(f"Eve {number}") for number in range(SLICE * 3)]
+    crowd = [box.onlooker(f"Eve {number}") for number in range(CROWD)]
     for onlooker in crowd:
         box.gallery.watch(onlooker, onlooker.player, room.code)
     await trio.sleep(2)
@@ -382,14 +424,18 @@ async def test_a_message_to_a_crowd_is_made_once(autojump_clock: MockClock, box:
         assert len({id(onlooker.outgoing[number]) for onlooker in crowd}) == 1
 
 
-async def test_between_two_slices_everybody_else_has_his_turn_whatever_number_of_hubs_there_is(autojump_clock: MockClock, box: Box) -> None:
+async def test_between_two_slices_everybody_else_has_his_turn_whatever_number_of_hubs_there_is(
+    autojump_clock: MockClock, nursery: trio.Nursery
+) -> None:
+    now, posts = 0.0, 0
+    box = Box(nursery, turns=Turns(lambda: now))
     table = box.table
     rooms = [await table.racing(table.guest(f"Ann {number}"), table.guest(f"Bob {number}")) for number in range(3)]
-    posts = 0
 
     class Counting(Onlooker):
         def post(self, outgoing: Outgoing) -> None:
-            nonlocal posts
+            nonlocal now, posts
+            now += SLICE_S / (SLICE - 0.5)
             posts += 1
 
     for room in rooms:
@@ -402,12 +448,41 @@ async def test_between_two_slices_everybody_else_has_his_turn_whatever_number_of
     posts, most, turns = 0, 0, 0
     while turns < 100:
         before = posts
+        now += PATIENCE_S
         await trio.lowlevel.checkpoint()
         most, turns = max(most, posts - before), turns + 1
     assert posts == 3 * SLICE * 4
     # The order within one round of the scheduler is by chance, so two of its rounds may lie between.
     assert SLICE <= most <= 2 * SLICE
     assert all(ann.all(PlayerView) for ann in table.guests[::2])
+
+
+async def test_what_happens_while_a_crowd_is_posted_to_goes_out_together_with_the_newest_boards_alone(
+    autojump_clock: MockClock, box: Box
+) -> None:
+    table = box.table
+    ann, bob = table.guest("Ann"), table.guest("Bob")
+    room = await table.racing(ann, bob, delay_s=0)
+    crowd = [box.onlooker(f"Eve {number}") for number in range(CROWD)]
+    for onlooker in crowd:
+        box.gallery.watch(onlooker, onlooker.player, room.code)
+    await trio.sleep(2)
+    async with box.gallery._turns._one_at_a_time:
+        ann.move(room)
+        await table.settle()
+        for _ in range(6):
+            ann.move(room)
+            bob.move(room)
+            await table.settle()
+    heard = len(crowd[0].heard)
+    await table.settle()
+    first, second = crowd[0].bundles[-2:]
+    assert [type(outgoing.message) for outgoing in first.messages] == [WatchedEvent, Board]
+    assert [type(outgoing.message) for outgoing in second.messages] == 12 * [WatchedEvent] + 2 * [Board]
+    assert [message.board.ply for message in crowd[0].heard[heard:] if isinstance(message, Board)] == [1, 7, 6]
+    assert all(onlooker.bundles[-2:] == [first, second] for onlooker in crowd)
+    assert crowd[0].version == ann.version
+    assert (crowd[0].boards[0].view, crowd[0].boards[1].view) == (ann.view, bob.view)
 
 
 async def test_a_hub_that_is_behind_drops_what_waits_and_shows_everything_anew(
@@ -418,7 +493,7 @@ async def test_a_hub_that_is_behind_drops_what_waits_and_shows_everything_anew(
     ann, bob, eve = table.guest("Ann"), table.guest("Bob"), box.onlooker()
     room = await table.racing(ann, bob, delay_s=0)
     await eve.watch(room)
-    async with box.gallery._turn:
+    async with box.gallery._turns._one_at_a_time:
         # Nobody is posted to meanwhile.
         for _ in range(BACKLOG + 10):
             ann.phrase(room, "hello")
@@ -459,6 +534,34 @@ async def test_a_failure_ends_the_watching_and_nothing_else(
     ann.move(room)
     await table.settle()
     assert eve.boards[0].ply == 2
+
+
+async def test_after_a_failure_nobody_is_said_to_watch(autojump_clock: MockClock, box: Box, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = box.table
+    ann, bob, eve = table.guest("Ann"), table.guest("Bob"), box.onlooker()
+    room = await table.racing(ann, bob, delay_s=0)
+    await eve.watch(room)
+    await trio.sleep(2)
+    assert ann.last(Watchers).count == 1
+    changes: list[int] = []
+    table.rooms.on_change(lambda: changes.append(room.watchers))
+
+    def fail(*_: object) -> None:
+        raise RuntimeError("a bug")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(hub_module, "see", fail)
+        ann.move(room)
+        await table.settle()
+    assert ann.last(Watchers) == bob.last(Watchers) == Watchers(code=room.code, count=0)
+    assert changes[-1] == 0
+    await bob.vanish(room)
+    bob.enter(room)
+    await table.settle()
+    assert bob.last(Watchers).count == 0
+    await eve.watch(room)
+    await trio.sleep(2)
+    assert ann.last(Watchers).count == 1
 
 
 async def test_a_room_that_is_closed_is_watched_by_nobody(autojump_clock: MockClock, box: Box) -> None:

@@ -1,0 +1,56 @@
+// A series of races between the same players: what it is called, how it stands, in words and as a table.
+
+import { clean, element, nameOf, setText } from "./dom.js";
+
+/** "best of 3", "session of 5", "swap"; nothing for a single race. */
+export function seriesName({ format, races }) {
+  return { "best-of": `best of ${races}`, session: `session of ${races}`, swap: "swap" }[format] ?? "";
+}
+
+/** How the series stands, in one sentence. phase: of its race that is open. */
+export function seriesSentence(series, phase) {
+  const name = seriesName(series);
+  const title = name[0].toUpperCase() + name.slice(1);
+  const gone = series.seats.filter((seat) => seat.gone).map((seat) => clean(seat.name));
+  const left = gone.length ? `${gone.join(" and ")} gave the series up. ` : "";
+  if (series.over) {
+    const first = series.seats.filter((seat) => seat.place === 1 && !seat.gone);
+    return `${left}${first.length === 1 ? `${clean(first[0].name)} has won the ${name}` : `The ${name} is a draw`}: ${score(series)}.`;
+  }
+  const coming = series.raced + 1;
+  const when = { waiting: "is next", countdown: "is about to start", racing: "is being run", over: "is over" }[phase] ?? "";
+  return series.raced === 0 ? `${title}. Race 1 ${when}.` : `${title}: ${score(series)}. Race ${phase === "over" ? series.raced : coming} ${when}.`;
+}
+
+/** The points: "Anna 2 : 1 Benedikt", or "Anna 2, Benedikt 1, Clara 0". */
+function score({ seats }) {
+  const names = seats.map((seat) => clean(seat.name));
+  if (seats.length === 2) return `${names[0]} ${seats[0].points} : ${seats[1].points} ${names[1]}`;
+  return seats.map((seat, at) => `${names[at]} ${seat.points}`).join(", ");
+}
+
+export class SeriesView {
+  #shown = "";
+
+  constructor() {
+    this.sentence = element("p", {});
+    this.rows = element("tbody", {});
+    this.table = element("table", { class: "score" }, element("caption", { class: "unseen" }, "Score of the series"),
+      element("thead", {}, element("tr", {}, ["Player", "Points", "Cards home", "Place"].map((title) => element("th", { scope: "col" }, title)))),
+      this.rows);
+    this.node = element("div", { class: "series" }, this.sentence, this.table);
+  }
+
+  show(series, phase) {
+    setText(this.sentence, seriesSentence(series, phase));
+    // Before the first result nobody stands anywhere.
+    this.table.hidden = series.raced === 0;
+    const key = JSON.stringify(series);
+    if (key === this.#shown) return;
+    this.#shown = key;
+    const order = series.seats.map((seat, number) => ({ ...seat, number })).sort((one, other) => one.place - other.place || one.number - other.number);
+    this.rows.replaceChildren(...order.map((seat) => element("tr", {},
+      element("th", { scope: "row" }, nameOf(seat.name), seat.gone ? element("span", { class: "note" }, " gave up") : null),
+      element("td", {}, String(seat.points)), element("td", {}, String(seat.home)), element("td", {}, String(seat.place)))));
+  }
+}

@@ -1,0 +1,98 @@
+"""The listing, beside what a look at all rooms would find."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+import trio
+from trio.testing import MockClock
+
+from server.lobby import listing as listing_module
+from server.lobby.listing import Listing
+from server.race.closeness import Closeness, closeness
+from server.race.machine import Race
+from server.rooms.room import Room
+from tests.server.rooms.playing import Guest, Table
+
+
+def closest(table: Table) -> list[Room]:
+    ranked = [(rank, room.code, room) for room in table.rooms if room.options.public and (rank := closeness(room.race)) is not None]
+    return [room for _, _, room in sorted(ranked)]
+
+
+def check(listing: Listing, table: Table) -> None:
+    rooms = list(table.rooms)
+    waiting = [room for room in rooms if room.options.public and room.race.phase == "waiting"]
+    assert set(listing.open) == {room for room in waiting if any(seat.player is None for seat in room.race.seats)}
+    assert listing.running == sum(room.race.phase in ("countdown", "racing") for room in rooms)
+    assert listing.closest(100) == closest(table)
+
+
+async def test_whatever_happens_it_is_what_a_look_at_all_rooms_finds(nursery: trio.Nursery, autojump_clock: MockClock) -> None:
+    table = Table(nursery, max_rooms=200)
+    chance = random.Random(1)
+    listing = Listing()
+    table.rooms.on_room_change(listing.changed)
+    seated: list[tuple[Room, Guest, Guest]] = []
+    ran = closed = False
+    for number in range(600):
+        if number % 12 == 0:
+            ann, bob = table.guest(f"Ann {number}"), table.guest(f"Bob {number}")
+            room = await table.seated(ann, seats=2, public=chance.random() < 0.7, deal="143")
+            seated.append((room, ann, bob))
+        room, ann, bob = chance.choice(seated)
+        one = chance.choice((ann, bob))
+        match chance.randrange(20):
+            case 0 | 1 | 2 if room.holds(ann.player.id) and not room.holds(bob.player.id):
+                bob.enter(room)
+            case 3 | 4 | 5 | 6 if room.race.phase == "waiting" and all(room.holds(each.player.id) for each in (ann, bob)):
+                await table.begin(room, ann, bob)
+            case 7 | 8 | 9 | 10 | 11 | 12 if room.race.phase == "racing" and room.holds(one.player.id):
+                assert one.view is not None
+                one.move(room, chance.choice(one.view.moves))
+            case 13 | 14 if room.race.phase == "racing" and room.holds(one.player.id):
+                one.stop(room)
+            case 15 if room.holds(one.player.id) and not room.is_closed:
+                one.leave(room)
+            case 16 | 17 if room.race.phase == "over" and not room.is_closed:
+                for each in (ann, bob):
+                    if room.holds(each.player.id):
+                        each.rematch(room)
+            case _:
+                pass
+        await table.settle()
+        check(listing, table)
+        ran, closed = ran or listing.running > 1, closed or len(table.rooms) < len(seated)
+    assert ran
+    assert closed
+
+
+async def test_a_look_ranks_so_many_races_however_many_there_are_and_all_of_them_in_turn(
+    nursery: trio.Nursery, autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ranked: list[Race] = []
+
+    def noted(race: Race) -> Closeness | None:
+        ranked.append(race)
+        return closeness(race)
+
+    table = Table(nursery, max_rooms=100)
+    listing = Listing()
+    table.rooms.on_room_change(listing.changed)
+    rooms = [await table.racing(table.guest(f"Ann {number}"), table.guest(f"Bob {number}"), deal="143") for number in range(12)]
+    monkeypatch.setattr(listing_module, "RANKED", 3)
+    monkeypatch.setattr(listing_module, "closeness", noted)
+    listing.closest(2)
+    middle = closest(table)[6]
+    first = table.guests[2 * rooms.index(middle)]
+    assert first.view is not None
+    first.move(middle, next(move for move in first.view.moves if move != "s"))
+    await table.settle()
+    assert closest(table)[-1] is middle
+    for _ in range(5):
+        ranked.clear()
+        found = listing.closest(2)
+        assert len(ranked) <= 3 + 2
+    assert found == closest(table)[:2]
+    assert listing.closest(100) == closest(table)
