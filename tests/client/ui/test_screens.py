@@ -315,7 +315,7 @@ SCREENS = {
     "home-looking": Shown(scenes.looking, now_ms=31_000),
     "home-looking-rules": Shown(lambda: scenes.looking("crazy-quilt"), now_ms=31_000),
     "home-typing-code": Shown(scenes.at_home, replace(DESK, prompt="code"), 2000, edit="kxq"),
-    "home-bot-marked": Shown(scenes.at_home, replace(DESK, item=6), 10_000),
+    "home-bot-marked": Shown(scenes.at_home, replace(DESK, item=7), 10_000),
     "home-connecting": Shown(Model, now_ms=0),
     "form": Shown(
         scenes.at_home, replace(DESK, form=OpenForm(RaceOptions(seats=4, bots=("Steady", "Steady"), deal="garden")), item=2), 2000
@@ -364,8 +364,8 @@ SCREENS = {
     "help-end": Shown(scenes.at_home, replace(DESK, help_from=999), 2000),
     **REPLAYS,
     **WATCHED,
-    "home-series-open": Shown(lambda: replace(scenes.at_home(), lobby=scenes.lobby_with_series()), replace(DESK, item=8), 10_000),
-    "home-watch-marked": Shown(scenes.at_home, replace(DESK, item=11), 10_000),
+    "home-series-open": Shown(lambda: replace(scenes.at_home(), lobby=scenes.lobby_with_series()), replace(DESK, item=9), 10_000),
+    "home-watch-marked": Shown(scenes.at_home, replace(DESK, item=12), 10_000),
     "result-alone": Shown(alone, replace(DESK, standing="Your best is 3:12.4. 12 tries, 3 won."), 160_000),
     "result-alone-best": Shown(alone, replace(DESK, standing="Best 3:12.4, new best! Before it 3:20.1. 12 tries, 3 won."), 160_000),
     "help-watch": Shown(scenes.at_home, replace(WATCHED["watch-carpet"].desk, help_from=0), 0),
