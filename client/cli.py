@@ -14,9 +14,12 @@ import typer
 
 import protocol
 from client.cli_best import best_app
-from client.cli_endings import finish
+from client.cli_challenge import challenge_app
+from client.cli_daily import daily_app
 from client.cli_identity import identity_app
 from client.cli_ladder import ladder_app
+from client.cli_looks import Ascii, ColourBlind, FourColour, Name, NoBell, code_of, finish, need_terminal, settings_of
+from client.cli_play_on import play_on_app
 from client.cli_race import race_options, series_fields
 from client.cli_races import races_app
 from client.cli_records import records_app
@@ -29,12 +32,10 @@ from client.cli_words import (
     Url,
     address_of,
     fail,
-    need_terminal,
     print_json,
     print_text,
     prints,
     run,
-    settings_of,
 )
 from client.failure import Failure
 
@@ -53,15 +54,15 @@ app = typer.Typer(
 )
 app.add_typer(identity_app)
 app.add_typer(best_app)
+app.add_typer(challenge_app)
+app.add_typer(daily_app)
 app.add_typer(ladder_app)
+app.add_typer(play_on_app)
 app.add_typer(races_app)
 app.add_typer(records_app)
 app.add_typer(stats_app)
 app.add_typer(tournament_app)
 
-Name = Annotated[
-    str | None, typer.Option(metavar="NAME", help="Your name; another name is another player. [default: as last time, or your login name]")
-]
 Deal = Annotated[str | None, typer.Option(metavar="TEXT", help="A name for the shuffle: same name, same shuffle. [default: random]")]
 Rules = Annotated[
     str, typer.Option(metavar="ID", help="The rule set, such as carpet-free or crazy-quilt; `carpet-server rules list` shows all.")
@@ -74,10 +75,6 @@ Session = Annotated[
     int | None, typer.Option("--session", metavar="N", help="N attempts: a patience won is a point, cards home break ties.")
 ]
 Swap = Annotated[bool, typer.Option("--swap", help="Two shuffles: each player plays one, and then the other's.")]
-FourColour = Annotated[bool, typer.Option("--four-colour", "--four-color", help="A deck with a colour for each suit.")]
-ColourBlind = Annotated[bool, typer.Option("--colour-blind", "--color-blind", help="Colours that are told apart without red and green.")]
-Ascii = Annotated[bool, typer.Option("--ascii", help="Letters in place of suit signs and frames.")]
-NoBell = Annotated[bool, typer.Option("--no-bell", help="Do not ring at the start and near the end.")]
 
 
 def _print_version(wanted: bool) -> None:
@@ -204,7 +201,7 @@ def join(
     no_bell: NoBell = False,
 ) -> None:
     """Join a race by its code, or come back to a seat in it."""
-    code = _code(code)
+    code = code_of(code)
     settings = settings_of(four_colour, colour_blind, ascii_only, no_bell)
     from protocol.client_messages import JoinRace
 
@@ -226,7 +223,7 @@ def watch(
 
     How far they are is shown as it happens, their boards some seconds later.
     """
-    code = None if code is None else _code(code)
+    code = None if code is None else code_of(code)
     settings = settings_of(four_colour, colour_blind, ascii_only, no_bell=True)
     from protocol.client_messages import WatchRace
 
@@ -342,18 +339,17 @@ def replay(
     address = address_of(server) if server is not None else None
     from client.cli_replay import show_replay
 
-    finish(run(lambda: show_replay(file, server=address, settings=settings)))
+    outcome = run(lambda: show_replay(file, server=address, settings=settings))
+    wanted = outcome.play_on
+    if wanted is None:
+        finish(outcome)
+        return
+    from client.sessions import play_on
+
+    finish(run(lambda: play_on(wanted.record, seat=wanted.seat, ply=wanted.ply, name=None, settings=outcome.settings)))
 
 
 # ---- what the commands share
-
-
-def _code(typed: str) -> str:
-    """The code of a race, as it is read out: with spaces or hyphens between the letters, maybe."""
-    code = "".join(typed.replace("-", " ").split())
-    if not (code.isascii() and code.isalpha() and len(code) <= 16):
-        fail(f"{code!r} is not the code of a race: it is six letters, as the host's screen shows them.", MISUSED)
-    return code
 
 
 def _ask_server(arguments: list[str]) -> NoReturn:

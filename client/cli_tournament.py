@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from client.cli_looks import Ascii, ColourBlind, FourColour, need_terminal, settings_of
 from client.cli_tournament_pages import Id, Json, tournament_id, tournament_pages_app
-from client.cli_words import MISUSED, Url, address_of, fail, need_terminal, print_json, print_text, run, settings_of
+from client.cli_words import MISUSED, Url, address_of, fail, print_json, print_text, run
 
 if TYPE_CHECKING:
     from protocol.client_messages import TournamentMessage
@@ -27,9 +28,6 @@ tournament_app.add_typer(tournament_pages_app)
 
 Name = Annotated[str | None, typer.Option(metavar="NAME", help="Your name there; another name is another player. [default: as last time]")]
 Reason = Annotated[str, typer.Option(metavar="TEXT", help="Why, for the tournament's log.")]
-FourColour = Annotated[bool, typer.Option("--four-colour", "--four-color", help="A deck with a colour for each suit.")]
-ColourBlind = Annotated[bool, typer.Option("--colour-blind", "--color-blind", help="Colours that are told apart without red and green.")]
-Ascii = Annotated[bool, typer.Option("--ascii", help="Letters in place of suit signs and frames.")]
 
 OTHER_SCREEN = "It comes as you: a screen of yours that is open at that server is let go; there, a key does the same."
 
@@ -328,7 +326,7 @@ def _decided(url: str, request: TournamentMessage, name: str | None) -> Decided:
 
 
 def _visit(url: str, tournament: str | None, *, name: str | None, code: str | None, enters: bool, settings: Any) -> None:
-    from client.cli_endings import finish
+    from client.cli_looks import finish
     from client.sessions import attend
 
     outcome = run(lambda: attend(url, tournament, name=name, code=code, enters=enters, settings=settings))

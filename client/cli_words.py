@@ -12,7 +12,6 @@ from client.failure import Failure
 
 if TYPE_CHECKING:
     from client.address import Address
-    from client.ui.desk import UiSettings
 
 Outcome = TypeVar("Outcome")
 
@@ -88,19 +87,3 @@ def _leaves(group: BaseExceptionGroup[BaseException]) -> Iterator[BaseException]
             yield from _leaves(error)
         else:
             yield error
-
-
-def settings_of(four_colour: bool, colour_blind: bool, ascii_only: bool, no_bell: bool) -> UiSettings:
-    """How the screens are to look; ends the command where the switches contradict each other."""
-    if four_colour and colour_blind:
-        fail("--four-colour and --colour-blind are two palettes: choose one.", MISUSED)
-    from client.ui.desk import UiSettings
-
-    palette = "four" if four_colour else "safe" if colour_blind else "classic"
-    return UiSettings(palette=palette, ascii=ascii_only or not prints("♠│█"), bell=not no_bell)
-
-
-def need_terminal(command: str, *, keys: bool = True) -> None:
-    """keys: whether they come through standard input too."""
-    if not (sys.stdout.isatty() and (sys.stdin.isatty() or not keys)):
-        fail(f"carpet {command} draws on a terminal, and there is none here; carpet demo shows a race in plain text.", MISUSED)

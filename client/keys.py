@@ -56,6 +56,7 @@ class Action(StrEnum):
     DETAILS = "details"
     REVIEW = "review"
     REPLAY = "replay"
+    PLAY_ON = "play-on"
     PAUSE = "pause"
     LEFT_BACK = "left-back"
     LEFT_ON = "left-on"
@@ -76,6 +77,7 @@ class Action(StrEnum):
     RACES = "races"
     RUNNING = "running"
     MATCH = "match"
+    DAILY = "daily"
     TOURNAMENTS = "tournaments"
     ENTER = "enter"
     CHECK_IN = "check-in"
@@ -146,6 +148,7 @@ TABLE: Final[tuple[Binding, ...]] = (
     Binding(Action.RACES, ("r",), _on(Place.HOME), "races", "Go to the open races.", shown=False),
     Binding(Action.RUNNING, ("w",), _on(Place.HOME), "watch", "Go to the races that are being run; enter watches one.", shown=False),
     Binding(Action.MATCH, ("m",), _on(Place.HOME), "match", "Quick match: look for an opponent of your rating, or stop.", shown=False),
+    Binding(Action.DAILY, ("d",), _on(Place.HOME), "daily", "Run today's deal, which everybody runs once.", shown=False),
     Binding(Action.TOURNAMENTS, ("t",), _on(Place.HOME), "tournaments", "Go to the tournaments.", shown=False),
     Binding(Action.BACK, ("esc",), _on(Place.HOME), "stop", "Look for no opponent any more.", shown=False),
     Binding(Action.BACK, ("esc",), _on(Place.FORM, Place.RULES, Place.HELP, Place.CHOICE), "back", "Back."),
@@ -169,6 +172,7 @@ TABLE: Final[tuple[Binding, ...]] = (
     Binding(Action.FIRST, ("g", "home"), _on(Place.REPLAY), "start", "To the start."),
     Binding(Action.LAST, ("G", "end"), _on(Place.REPLAY), "end", "To the end."),
     Binding(Action.TENTH, tuple("0123456789"), _on(Place.REPLAY), "jump", "To so many tenths of the race.", shown=False),
+    Binding(Action.PLAY_ON, ("o",), _on(Place.REPLAY), "play on", "Play on from the board on the left, beside what came.", shown=False),
     Binding(Action.PAIR, ("tab",), _on(Place.REPLAY), "pair", "The next two seats, where there are more than two."),
     Binding(Action.PAIR_BACK, ("shift tab",), _on(Place.REPLAY), "pair", "The two seats before.", shown=False),
     Binding(Action.BACK, ("esc",), _on(Place.REPLAY), "back", "Close the replay.", shown=False),

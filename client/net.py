@@ -14,6 +14,7 @@ import random
 import ssl as tls
 from collections.abc import AsyncIterator, Callable
 from functools import partial
+from typing import TypeAlias
 
 import trio
 from msgspec.structs import replace
@@ -34,6 +35,9 @@ from protocol.client_messages import (
     Hello,
     JoinRace,
     OpenRace,
+    PlayOn,
+    RunChallenge,
+    RunDaily,
     Say,
     TournamentMessage,
     Unwatch,
@@ -59,6 +63,9 @@ QUIET = 1.1
 USUAL_TIMES = LineTimes()
 LOOKS_ON = FollowLobby | FollowTournaments | FollowTournament | WatchRace | Unwatch | Say
 """What a player may send by a line beside the one that he has elsewhere."""
+
+Entry: TypeAlias = OpenRace | JoinRace | RunDaily | RunChallenge | PlayOn | WatchRace
+"""What leads to a room, or to the sight of one."""
 
 
 @contextlib.asynccontextmanager
@@ -189,7 +196,7 @@ class NetLink:
     def _say(self, message: ClientMessage) -> bool:
         return self._line is not None and self._line.send(message)
 
-    async def entered(self, request: OpenRace | JoinRace | WatchRace | None = None) -> Welcome:
+    async def entered(self, request: Entry | None = None) -> Welcome:
         """Wait until hello was answered, and `request` too, for a command that would rather end than begin with an error on the screen.
 
         Takes nothing from `events`. A request for a seat is kept back when the welcome names a race in which this player has one: that is
@@ -233,7 +240,7 @@ class NetLink:
     def _told_of_a_tournament(self) -> Decided | Tournament | None:
         return self._entry if isinstance(self._entry, Decided | Tournament) else None
 
-    def _is_answered(self, request: OpenRace | JoinRace | WatchRace) -> bool:
+    def _is_answered(self, request: Entry) -> bool:
         # Back in a room, by the way, is no answer to who wants to watch.
         return isinstance(self._entry, Watched | Unwatched if isinstance(request, WatchRace) else Room)
 

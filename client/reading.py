@@ -179,3 +179,8 @@ def curves(record: Record) -> tuple[tuple[tuple[int, int], ...], ...]:
             line.append((0, min([*known, seat.home])))
         line.append((max(seat.ended_at_ms, line[-1][0]), seat.home))
     return tuple(tuple(line) for line in points)
+
+
+def is_run(room: RoomModel) -> bool:
+    """Whether it is a run of a deal that each player runs once, alone."""
+    return room.shared is not None and room.shared.kind != "round"

@@ -6,20 +6,26 @@ Owns what is asked before the first screen appears, so that what cannot be is sa
 from __future__ import annotations
 
 import contextlib
+import tempfile
 from collections.abc import AsyncIterator
 from dataclasses import replace
+from pathlib import Path
+
+import trio
 
 from client.address import parse_address
 from client.bests import BestsStore
 from client.identity import Identity, IdentityError, IdentityStore, default_name, home_folder
 from client.keepsake import Keepsakes
-from client.net import NetLink, open_link
+from client.net import Entry, NetLink, open_link
 from client.offers import check_options, check_rules
+from client.replaying import replay_race
 from client.server_process import open_server
 from client.ui.app import Keeper, run_app
 from client.ui.desk import UiSettings
 from client.ui.start import AppOutcome, Start, StartAlone, StartBot, StartHall, StartHome, StartMatch
-from protocol.client_messages import EnterTournament, FollowTournament, JoinRace, OpenRace, WatchRace
+from protocol.client_messages import EnterTournament, FollowTournament, OpenRace, PlayOn, RunDaily, WatchRace
+from protocol.record import Record, to_json
 from protocol.text import clean_name
 from protocol.views import RaceOptions
 
@@ -47,6 +53,22 @@ async def play_alone(options: RaceOptions, *, name: str | None, settings: UiSett
         return await _app(link, settings, start, keeper=bests.add)
 
 
+async def play_on(record: Record, *, seat: int, ply: int, name: str | None, settings: UiSettings) -> AppOutcome:
+    """Go on with a race that is over, from where a seat (from 0) had made so many moves, on a server of one's own.
+
+    Raises NoReplay where the record is not true, and LinkError, with the server's sentence, where there is nothing to go on with.
+    """
+    # A false record would keep the server from starting, with a sentence about its command line.
+    await replay_race(record)
+    identity = Identity(clean_name(name or "") or default_name())
+    with tempfile.TemporaryDirectory(prefix="carpet-") as folder:
+        path = Path(folder) / "race.json"
+        await trio.Path(path).write_text(to_json(record), encoding="utf-8")
+        async with open_server(options=["--with-record", str(path)]) as url, open_link(url, identity) as link:
+            await link.entered(PlayOn(race=record.id, seat=seat, ply=ply))
+            return await _app(link, settings, StartHome())
+
+
 @contextlib.asynccontextmanager
 async def identified(url: str, name: str | None, *, watches: bool = False) -> AsyncIterator[NetLink]:
     """A link to somebody's server as the player whom this machine knows there by this name, or as a new one, who is kept from then on.
@@ -71,9 +93,7 @@ async def identified(url: str, name: str | None, *, watches: bool = False) -> As
         raise not_kept[0]
 
 
-async def visit(
-    url: str, request: OpenRace | JoinRace | WatchRace | None, *, name: str | None, settings: UiSettings, start: StartMatch | None = None
-) -> AppOutcome:
+async def visit(url: str, request: Entry | None, *, name: str | None, settings: UiSettings, start: StartMatch | None = None) -> AppOutcome:
     """Go to somebody's server: into the race of `request`, or to watch it; without one to its home screen, or to look for an opponent."""
     # Somebody who watches may race by another terminal meanwhile.
     async with identified(url, name, watches=isinstance(request, WatchRace)) as link:
@@ -81,6 +101,8 @@ async def visit(
         # Who holds a seat already goes back to it, whatever he has asked for.
         if isinstance(request, OpenRace) and welcome.room is None:
             check_options(request.options, welcome)
+        if isinstance(request, RunDaily):
+            check_rules(request.rules, welcome.rules)
         if start is not None and start.rules is not None:
             check_rules(start.rules, welcome.rules)
         await link.entered(request)

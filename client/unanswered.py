@@ -34,16 +34,23 @@ from protocol.client_messages import (
     JoinRace,
     LeaveRace,
     LeaveTournament,
+    ListChallenges,
+    ListDailies,
+    ListRuns,
     Move,
+    OpenChallenge,
     OpenRace,
     PairRound,
     PauseTournament,
+    PlayOn,
     QuickMatch,
     Ready,
     Rematch,
     RemoveEntrant,
     Rename,
     Resign,
+    RunChallenge,
+    RunDaily,
     Say,
     StartTournament,
     Stop,
@@ -55,6 +62,7 @@ from protocol.server_messages import (
     Countdown,
     CurrentView,
     Dealt,
+    Ended,
     Error,
     Left,
     PlayerReady,
@@ -78,7 +86,9 @@ KEPT = 32
 FIRST_NUMBER: Final = 2**30
 """The numbers given here go up from this one: out of the way of those that apps choose, and far below the link's own."""
 
-Request: TypeAlias = OpenRace | JoinRace | QuickMatch | LeaveRace | Ready | Move | Stop | Resign | Rematch | Say
+Request: TypeAlias = (
+    OpenRace | JoinRace | QuickMatch | RunDaily | RunChallenge | PlayOn | LeaveRace | Ready | Move | Stop | Resign | Rematch | Say
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +119,7 @@ class Unanswered:
         match message:
             case Hello() | FollowLobby() | WatchRace() | Unwatch():
                 return  # each line begins with its own
-            case WhoAmI() | Rename():
+            case WhoAmI() | Rename() | ListDailies() | OpenChallenge() | ListChallenges() | ListRuns():
                 return  # asked for by commands, which would rather end than wait for another line
             case FollowTournaments() | FollowTournament():
                 return  # each line begins with its own
@@ -128,7 +138,21 @@ class Unanswered:
                 return  # a director looks at the log before he asks again
             case Say(code=code) if code is not None and code != self._code:
                 return  # to those who watch the same: nobody there waits for it
-            case OpenRace() | JoinRace() | QuickMatch() | LeaveRace() | Ready() | Move() | Stop() | Resign() | Rematch() | Say():
+            case (
+                OpenRace()
+                | JoinRace()
+                | QuickMatch()
+                | RunDaily()
+                | RunChallenge()
+                | PlayOn()
+                | LeaveRace()
+                | Ready()
+                | Move()
+                | Stop()
+                | Resign()
+                | Rematch()
+                | Say()
+            ):
                 self._sent = [*self._sent[1 - KEPT :], _Sent(message)]
             case _:
                 assert_never(message)
@@ -183,7 +207,7 @@ class Unanswered:
                 (Move() | Stop() | Resign()),
             ):
                 return seat == self._seat and _has_ended(state)
-            case Result(), Move() | Stop() | Resign():
+            case Result() | Ended(), Move() | Stop() | Resign():
                 return True
             case (PlayerReady(seat=seat), Ready()) | (RematchAsked(seat=seat), Rematch()):
                 return seat == self._seat
@@ -200,7 +224,7 @@ def _shows(room: Room, request: Request) -> bool:
     """Whether the snapshot shows that the request was heard, or that it means nothing any more."""
     own = next((info for info in room.seats if info.seat == room.seat), None)
     match request:
-        case OpenRace() | JoinRace() | QuickMatch():
+        case OpenRace() | JoinRace() | QuickMatch() | RunDaily() | RunChallenge() | PlayOn():
             return True
         case LeaveRace():
             return False

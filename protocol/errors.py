@@ -62,6 +62,11 @@ class ErrorCode(StrEnum):
     FUTURE_PLY = "race/future-ply"
     BAD_MOVE = "race/bad-move"
     ILLEGAL_MOVE = "race/illegal-move"
+    NO_SUCH_DEAL = "run/no-such-deal"
+    ALREADY_RUN = "run/already"
+    RUN_CLOSED = "run/closed"
+    TOO_MANY_CHALLENGES = "run/too-many-challenges"
+    NO_SUCH_POSITION = "run/no-such-position"
     OWN_RACE = "watch/own-race"
     NOT_SHOWN = "watch/not-shown"
     WATCHED_TOO_OFTEN = "watch/too-often"
@@ -126,6 +131,11 @@ ERRORS: dict[ErrorCode, ErrorKind] = {
     ErrorCode.FUTURE_PLY: ErrorKind(Fault.CLIENT, "That ply is ahead of the race; here is the current view."),
     ErrorCode.BAD_MOVE: ErrorKind(Fault.CLIENT, "That is not a move text."),
     ErrorCode.ILLEGAL_MOVE: ErrorKind(Fault.CLIENT, "That move is not legal in this position."),
+    ErrorCode.NO_SUCH_DEAL: ErrorKind(Fault.STATE, "There is no such deal to run."),
+    ErrorCode.ALREADY_RUN: ErrorKind(Fault.STATE, "You have had your run of that deal, and one counts."),
+    ErrorCode.RUN_CLOSED: ErrorKind(Fault.STATE, "It is too late to begin a run of that deal."),
+    ErrorCode.TOO_MANY_CHALLENGES: ErrorKind(Fault.STATE, "You have as many open challenges as you may have; wait until one closes."),
+    ErrorCode.NO_SUCH_POSITION: ErrorKind(Fault.STATE, "There is no such position to play on from."),
     ErrorCode.OWN_RACE: ErrorKind(Fault.STATE, "You have a part in that race, so its boards are not for you to see."),
     ErrorCode.NOT_SHOWN: ErrorKind(Fault.STATE, "That race is shown to nobody while others may yet play its deal."),
     ErrorCode.WATCHED_TOO_OFTEN: ErrorKind(Fault.STATE, "You ask for another race too often; wait a few seconds."),

@@ -25,12 +25,15 @@ from server.pages.ladder import ladder_route
 from server.pages.lobby import lobby_route
 from server.pages.races import race_routes
 from server.pages.readers import Readers
+from server.pages.runs import run_routes
 from server.pages.tournaments import tournament_routes
 from server.pages.web_page import web_routes
 from server.rooms.aborted import seats_readable
 from server.rooms.clock import Clock
 from server.rooms.dealing import DealFinder
 from server.rooms.registry import Rooms
+from server.runs.counter import Counter
+from server.runs.ghost_lines import RecordedGhosts
 from server.spectate.gallery import Gallery
 from server.store.errors import EntryRefused
 from server.store.journal import Journal
@@ -68,6 +71,7 @@ async def running(settings: Settings) -> AsyncIterator[str]:
             clock = Clock()
             journal = Journal(store)
             nursery.start_soon(journal.run)
+            records = {record.id: record for record in settings.records}
             rooms = Rooms(
                 nursery,
                 clock=clock,
@@ -76,6 +80,7 @@ async def running(settings: Settings) -> AsyncIterator[str]:
                 journal=journal,
                 keeps=store.waits,
                 rating_changes=partial(journal.ask, store.rating_changes),
+                ghost_lines=RecordedGhosts(store, journal, records),
                 find_deal=DealFinder(workers).find,
                 max_rooms=settings.max_rooms,
                 bots_wait=settings.bots_wait,
@@ -88,6 +93,8 @@ async def running(settings: Settings) -> AsyncIterator[str]:
             nursery.start_soon(matchmaker.run)
             gallery = Gallery(nursery, rooms, clock)
             nursery.start_soon(gallery.run)
+            counter = Counter(rooms, store=store, journal=journal, clock=clock, entropy=secrets.token_bytes, records=records)
+            nursery.start_soon(counter.run)
             tournaments = Tournaments(
                 TournamentPorts(
                     clock=clock,
@@ -105,6 +112,7 @@ async def running(settings: Settings) -> AsyncIterator[str]:
                 lobby=lobby,
                 matchmaker=matchmaker,
                 gallery=gallery,
+                counter=counter,
                 tournaments=tournaments,
                 clock=clock,
                 software=SOFTWARE,
@@ -115,7 +123,14 @@ async def running(settings: Settings) -> AsyncIterator[str]:
             await nursery.start(tournaments.run)
             readers = Readers(store, journal)
             site = Site(
-                [*race_routes(readers, clock), ladder_route(readers), lobby_route(lobby), *tournament_routes(tournaments), *web_routes()]
+                [
+                    *race_routes(readers, clock),
+                    ladder_route(readers),
+                    lobby_route(lobby),
+                    *run_routes(readers, counter),
+                    *tournament_routes(tournaments),
+                    *web_routes(),
+                ]
             )
             async with listening(
                 dispatch,

@@ -113,6 +113,10 @@ def serve(
     ] = None,
     bot_pace: Annotated[Pace, typer.Option(help="House bots play at the pace of a person, or as fast as they can.")] = Pace.HUMAN,
     workers: Annotated[int, typer.Option(help="Processes that look for winnable deals, at most.")] = DEFAULT_WORKERS,
+    with_record: Annotated[
+        list[str] | None,
+        typer.Option(metavar="FILE", help="The record of a race that can be played on here, as JSON; may be repeated."),
+    ] = None,
     exit_with_parent: Annotated[bool, typer.Option(help="Stop when standard input ends, as it does when its writer dies.")] = False,
     log_level: Annotated[LogLevel, typer.Option(help="How much to log to standard error.")] = LogLevel.INFO,
 ) -> None:
@@ -137,6 +141,7 @@ def serve(
             origins=tuple(origin or ()),
             bots_wait=bot_pace is Pace.HUMAN,
             workers=workers,
+            records=tuple(true_record(file) for file in with_record or ()),
         )
     except BadSettings as error:
         fail(str(error), 2)

@@ -129,7 +129,8 @@ class App:
             nursery.cancel_scope.cancel()
         room = self._controller.model.room
         held = room.code if room is not None and room.seat is not None and room.phase != "over" else None
-        return AppOutcome(self._reason, self._controller.desk.settings, held, tuple(self._records.values()))
+        records, wanted = tuple(self._records.values()), self._controller.play_on
+        return AppOutcome(self._reason, self._controller.desk.settings, held, records, play_on=wanted)
 
     async def _listen(self) -> None:
         async for event in self._link.events:

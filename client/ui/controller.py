@@ -44,9 +44,10 @@ from client.ui.home import home_items
 from client.ui.playing import DOWN, UP
 from client.ui.reel import jumped, jumped_to_tenth, reel_after, reel_of
 from client.ui.session import Session
+from client.ui.start import PlayOnWanted
 from client.ui.theme import next_palette
 from client.watching import watch_after
-from protocol.client_messages import JoinRace, LeaveRace, OpenRace, Resign, Say, Stop, Unwatch
+from protocol.client_messages import JoinRace, LeaveRace, OpenRace, Resign, RunDaily, Say, Stop, Unwatch
 from protocol.phrases import PHRASES
 from protocol.record import Record
 from protocol.server_messages import Error
@@ -97,6 +98,7 @@ class Controller(Attending):
         self._replayed: TimeLine | None = None
         self._own_server = own_server
         self._only_replay = replay is not None
+        self.play_on: PlayOnWanted | None = None
         if replay is not None:
             self.desk = replace(desk, reel=reel_of(replay))
 
@@ -220,6 +222,10 @@ class Controller(Attending):
                 self._mark("race", "No open race just now.")
             case Action.MATCH:
                 self._match()
+            case Action.DAILY:
+                self._said(self.session.send(RunDaily(rules=self.desk.rules)))
+            case Action.PLAY_ON:
+                self._play_on()
             case Action.OPEN if place is Place.TOURNAMENTS:
                 self.desk = replace(self.desk, founding=FoundingForm(), item=0)
             case Action.OPEN:
@@ -327,6 +333,20 @@ class Controller(Attending):
             self.desk = replace(self.desk, note="The lines of play do not part.")
         self.desk = replace(self.desk, reel=reel_after(reel, action, self._now_ms()))
 
+    def _play_on(self) -> None:
+        reel = self.desk.reel
+        if reel is None:
+            return
+        shown, record = reel.shown[0], reel.line.record
+        ply = reel.line.plies(reel.at(self._now_ms()).made)[shown.number]
+        if self._only_replay:
+            self.play_on = PlayOnWanted(record, shown.number, ply)
+            self.quitting = True
+        else:
+            # Here there is a race to go back to, and a server of one's own would take the line's place.
+            seat = f" --seat {shown.number + 1}" if shown.number != reel.own else ""
+            self.desk = replace(self.desk, note=f"To play on from here, when you have left: carpet play-on --from {ply}{seat}")
+
     def jump(self, t_ms: int) -> None:
         """Go to a moment of the replay."""
         if self.desk.reel is not None:
@@ -396,6 +416,8 @@ class Controller(Attending):
                 self._said(self.session.watch(item.value))
             case "match":
                 self.act(Action.MATCH)
+            case "daily":
+                self.act(Action.DAILY)
             case "open":
                 self.act(Action.OPEN)
             case "code":

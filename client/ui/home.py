@@ -25,7 +25,7 @@ from protocol.views import RunningRaceInfo
 class Item(NamedTuple):
     """A line that can be taken. value: a bot's name or a race's code."""
 
-    kind: Literal["bot", "match", "open", "code", "tournaments", "race", "running", "help", "quit"]
+    kind: Literal["bot", "match", "daily", "open", "code", "tournaments", "race", "running", "help", "quit"]
     value: str
     label: str
     detail: str = ""
@@ -38,6 +38,7 @@ def home_items(model: Model) -> tuple[Item, ...]:
         Item("open", "", "Open a race", "o"),
         Item("code", "", "Join by code", "c"),
         Item("match", "", "Quick match" if model.search is None else "Stop looking", "m"),
+        Item("daily", "", "Deal of the day", "d"),
         Item("tournaments", "", "Tournaments", "t"),
         Item("help", "", "Keys and help", "?"),
         Item("quit", "", "Quit", "q"),
@@ -78,7 +79,9 @@ def home_screen(scene: Scene, size: tuple[int, int]) -> urwid.Widget:
     card = cards.LARGE if height >= 36 and width >= 110 else cards.MEDIUM if height >= 30 and width >= 90 else _BANNER_CARD
     banner = _banner(scene, inner, card)
     items = home_items(model)
-    menu_items = [(at, item) for at, item in enumerate(items) if item.kind in ("open", "code", "match", "tournaments", "help", "quit")]
+    menu_items = [
+        (at, item) for at, item in enumerate(items) if item.kind in ("open", "code", "match", "daily", "tournaments", "help", "quit")
+    ]
     bots = [(at, item) for at, item in enumerate(items) if item.kind == "bot"]
     races = [(at, item) for at, item in enumerate(items) if item.kind == "race"]
     running = [(at, item) for at, item in enumerate(items) if item.kind == "running"]

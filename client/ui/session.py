@@ -22,6 +22,7 @@ from protocol.client_messages import (
     FollowLobby,
     JoinRace,
     LeaveRace,
+    ListRuns,
     Move,
     OpenRace,
     QuickMatch,
@@ -30,7 +31,7 @@ from protocol.client_messages import (
     Unwatch,
     WatchRace,
 )
-from protocol.server_messages import Called, Left, Room, Unwatched, Watched, Welcome
+from protocol.server_messages import Called, Ended, Left, Result, Room, Unwatched, Watched, Welcome
 from protocol.tournaments import TournamentOptions
 from protocol.views import RaceOptions, SeriesOptions
 
@@ -61,11 +62,15 @@ class Session:
                 self._attendance.line_is_new()
             case Welcome():
                 self._welcomed(event)
-            case Room():
+            case Room(phase=phase):
                 self._entered()
+                if phase == "over":
+                    self._ask_for_board()
             case Left():
                 self._follow()
                 self._go_to_table()
+            case Ended() | Result():
+                self._ask_for_board()
             case Called():
                 self._go_to_table()
             case Watched():
@@ -107,6 +112,13 @@ class Session:
         at_once, self._ready_at_once = self._ready_at_once, False
         if at_once:
             self.ready()
+
+    def _ask_for_board(self) -> None:
+        """Behind one's own run of a deal that others run too: how it stands to theirs."""
+        room = self.model.room
+        if room is None or room.shared is None or room.shared.kind == "round":
+            return
+        self.send(ListRuns(kind=room.shared.kind, id=room.shared.id, rules=room.options.rules))
 
     def _follow(self) -> None:
         if self.model.room is None and not self._watching and not self._following:

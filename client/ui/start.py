@@ -57,11 +57,21 @@ Start: TypeAlias = StartHome | StartBot | StartAlone | StartMatch | StartHall
 
 
 @dataclass(frozen=True, slots=True)
+class PlayOnWanted:
+    """A race that is over is to be gone on with: from where this seat (from 0) had made so many moves."""
+
+    record: Record
+    seat: int
+    ply: int
+
+
+@dataclass(frozen=True, slots=True)
 class AppOutcome:
     """How the app ended. reason: the player quit, a signal came, or the terminal went away.
 
     settings: as they are now, to be kept. code: the room in which a seat is still held, or None. records: of the races
     that were finished, in their order. kept: where the last one was kept, None where none was. not_kept: why one could not be.
+    play_on: what the player would do next.
     """
 
     reason: Literal["quit", "signal", "terminal"]
@@ -70,3 +80,4 @@ class AppOutcome:
     records: tuple[Record, ...] = ()
     kept: Path | None = None
     not_kept: str | None = None
+    play_on: PlayOnWanted | None = None

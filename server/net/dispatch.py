@@ -5,6 +5,7 @@ One `Visit` a connection holds what the server knows of it: nobody before the he
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -19,13 +20,20 @@ from protocol.client_messages import (
     Hello,
     JoinRace,
     LeaveRace,
+    ListChallenges,
+    ListDailies,
+    ListRuns,
     Move,
+    OpenChallenge,
     OpenRace,
+    PlayOn,
     QuickMatch,
     Ready,
     Rematch,
     Rename,
     Resign,
+    RunChallenge,
+    RunDaily,
     Say,
     Stop,
     TournamentMessage,
@@ -51,9 +59,13 @@ from server.rooms.registry import Rooms
 from server.rooms.requests import Ask, Enter, Exit, RoomMessage
 from server.rooms.room import Room
 from server.rules.catalogue import RULE_SETS, describe
+from server.runs.counter import Counter, Question, RunAsked
 from server.spectate.gallery import Gallery
+from server.store.errors import RunAlready, StoreError
 from server.tournaments.registry import Tournaments
 from server.tournaments.rulings import AboutOne, Asker
+
+logger = logging.getLogger("carpet.net")
 
 HELLO_S = 10.0
 """Seconds that a new connection has for its hello."""
@@ -91,6 +103,7 @@ class Dispatch:
         lobby: Lobby,
         matchmaker: Matchmaker,
         gallery: Gallery,
+        counter: Counter,
         tournaments: Tournaments,
         clock: Clock,
         software: str,
@@ -104,6 +117,7 @@ class Dispatch:
         self._lobby = lobby
         self._matchmaker = matchmaker
         self._gallery = gallery
+        self._counter = counter
         self._tournaments = tournaments
         self._clock = clock
         self._software = software
@@ -215,6 +229,8 @@ class Dispatch:
             self._hello(visit, message)
         elif isinstance(message, (WhoAmI, Rename)):
             self._ask_who(visit, message)
+        elif isinstance(message, (ListDailies, OpenChallenge, ListChallenges, ListRuns)):
+            self._ask_counter(visit, message)
         elif visit.watches_as is not None:
             self._serve_watcher(visit, visit.watches_as, message)
         elif visit.player is None:
@@ -235,7 +251,7 @@ class Dispatch:
         self,
         visit: Visit,
         player: PlayerName,
-        message: FollowLobby | OpenRace | JoinRace | QuickMatch | WatchRace | Unwatch | TournamentMessage | RoomMessage,
+        message: FollowLobby | OpenRace | JoinRace | QuickMatch | WatchRace | Unwatch | RunAsked | TournamentMessage | RoomMessage,
     ) -> None:
         match message:
             case FollowLobby(follow=follow):
@@ -251,6 +267,10 @@ class Dispatch:
                 if self._rooms.of(player.id) is not room:
                     self._check_free(player)
                 self._enter(visit, player, room, version=version, ref=ref)
+            case RunDaily() | RunChallenge() | PlayOn():
+                # As for hello: the store takes its time, and what is said meanwhile is heard after the answer.
+                visit.connection.hold()
+                visit.nursery.start_soon(self._enter_run, visit, player, message)
             case QuickMatch(cancel=True):
                 self._seek_no_more(visit, player)
             case QuickMatch(rules=rules, ref=ref):
@@ -305,6 +325,36 @@ class Dispatch:
             visit.connection.refuse(refusal, message.ref)
         else:
             visit.connection.post(Outgoing(YouAre(player=player.id, name=player.name, ref=message.ref)))
+        visit.connection.listen()
+
+    # ---- runs, challenges and their boards
+
+    def _ask_counter(self, visit: Visit, message: Question) -> None:
+        token = message.token if isinstance(message, (ListChallenges, ListRuns)) else None
+        if token is None:
+            if visit.player is None and visit.watches_as is None:
+                raise Refusal(ErrorCode.HELLO_FIRST)
+            if visit.player is None and isinstance(message, OpenChallenge):
+                raise Refusal(ErrorCode.WATCHES_ONLY)
+        visit.connection.hold()
+        visit.nursery.start_soon(self._answer_at_counter, visit, token, message)
+
+    async def _answer_at_counter(self, visit: Visit, token: str | None, message: Question) -> None:
+        try:
+            player = visit.player or visit.watches_as or NOBODY if token is None else await self._players.find(token)
+            visit.connection.post(Outgoing(await self._counter.answer(player.id, message)))
+        except (Refusal, StoreError) as error:
+            visit.connection.refuse(_as_refusal(error), message.ref)
+        visit.connection.listen()
+
+    async def _enter_run(self, visit: Visit, player: PlayerName, message: RunAsked) -> None:
+        try:
+            room = await self._counter.room(player.id, message)
+            if self._rooms.of(player.id) is not room:
+                self._check_free(player)
+            self._enter(visit, player, room, version=0, ref=message.ref)
+        except (Refusal, StoreError) as error:
+            visit.connection.refuse(_as_refusal(error), message.ref)
         visit.connection.listen()
 
     def _renamed(self, player: PlayerName, line: Line | None, *, by: Visit) -> None:
@@ -381,6 +431,13 @@ class Dispatch:
         if room is None:
             raise Refusal(ErrorCode.NOT_IN_ROOM)
         room.ask(Ask(player, visit.connection, message, self._clock.now_ms()))
+
+
+def _as_refusal(error: Refusal | StoreError) -> Refusal:
+    if isinstance(error, Refusal):
+        return error
+    logger.warning("what was asked for cannot be had of the store: %s", error)
+    return Refusal(ErrorCode.ALREADY_RUN) if isinstance(error, RunAlready) else Refusal(ErrorCode.NOT_KEPT)
 
 
 def _would_race(visit: Visit, hello: Hello) -> bool:

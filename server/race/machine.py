@@ -64,6 +64,7 @@ from server.race.events import (
     SeatTaken,
     StartSet,
 )
+from server.race.opening import Opening, first_of
 from server.race.report import Played, SeatReport, build_record
 from server.race.shuffles import SeriesPlace, seeds
 from server.race.timing import MAX_CREDIT_MS, counted_at, credit
@@ -137,11 +138,13 @@ class Race:
         software: str,
         place: SeriesPlace | None = None,
         shared: SharedDeal | None = None,
+        opening: Opening | None = None,
         shown_room: str | None = None,
     ) -> None:
         """Raises UnknownRules for a rule set that is not in the catalogue. secret: 32 random bytes, nobody else's to know yet; the second
         race of a swap has that of the first. place: in its series; None for the first race of one. shared: the deal, where other races are
-        dealt the same; then the secret is theirs too. shown_room: what its record calls the room, where that is not by its code.
+        dealt the same; then the secret is theirs too. opening: from where it begins, where that is not its own deal.
+        shown_room: what its record calls the room, where that is not by its code.
         """
         self.id = race_id
         self.room = room
@@ -156,6 +159,7 @@ class Race:
         self.place = place or SeriesPlace(id=race_id)
         self._shown_room = shown_room or room
         self.shared = shared
+        self._opening = opening
         self._secret = secret
         self._software = software
         self._k = shared.number - 1 if shared is not None else 0
@@ -338,6 +342,10 @@ class Race:
         return StartSet(self.starts_at, tuple(seat.start_round_trip_ms for seat in self.seats))
 
     def _deal(self) -> None:
+        if self._opening is not None:
+            self._seeds = (bytes.fromhex(self._opening.seed),) * len(self.seats)
+            self._firsts = (first_of(self._opening, self.rules),) * len(self.seats)
+            return
         self._seeds = seeds(self.options, self.place, secret=self._secret, nonces=self._dealt_by, k=self._k)
         # Each shuffle is dealt once, however many seats play it.
         positions = {seed: self.rules.deal(seed) for seed in dict.fromkeys(self._seeds)}
@@ -518,6 +526,7 @@ class Race:
             k=self._k,
             series=self.place.entry(self.options),
             shared=self.shared,
+            opening=self._opening,
             firsts=self._firsts,
             seats=tuple(seat.report for seat in self.seats),
         )

@@ -14,13 +14,14 @@ import trio
 from protocol.errors import ErrorCode, Refusal
 from protocol.record import Record
 from protocol.views import RaceOptions
+from server.race.opening import Opening
 from server.race.rating import Rating
 from server.rooms.bot_player import THOUGHTS
 from server.rooms.clock import Clock
 from server.rooms.codes import new_code, read_code
 from server.rooms.earlier import LeftRoom, earlier_room
 from server.rooms.owed import Owed
-from server.rooms.ports import FindDeal, Journal, Purpose, RatingChanges, RoomPorts
+from server.rooms.ports import FindDeal, GhostLines, Journal, Purpose, RatingChanges, RoomPorts, no_ghosts
 from server.rooms.requests import Close
 from server.rooms.room import Room
 from server.rules.position import IllegalMove
@@ -43,6 +44,7 @@ class Rooms:
         journal: Journal,
         find_deal: FindDeal,
         rating_changes: RatingChanges,
+        ghost_lines: GhostLines = no_ghosts,
         keeps: bool = False,
         max_rooms: int = 20_000,
         bots_wait: bool = True,
@@ -77,6 +79,7 @@ class Rooms:
             bots_wait=bots_wait,
             thoughts=trio.CapacityLimiter(THOUGHTS),
             software=software,
+            ghost_lines=ghost_lines,
         )
 
     def __iter__(self) -> Iterator[Room]:
@@ -85,8 +88,9 @@ class Rooms:
     def __len__(self) -> int:
         return len(self._rooms)
 
-    def open(self, options: RaceOptions, purpose: Purpose | None = None) -> Room:
-        """A new room, its task started. purpose: for what, other than its opener's wish. Raises Refusal when the server is full or
+    def open(self, options: RaceOptions, purpose: Purpose | None = None, *, opening: Opening | None = None) -> Room:
+        """A new room, its task started. purpose: for what, other than its opener's wish. opening: from where it begins, where not at a
+        deal. Raises Refusal when the server is full or
         stopping, or the options do not fit.
         """
         if self._stopping:
@@ -96,7 +100,7 @@ class Rooms:
         code = new_code(self._entropy)
         while code in self._rooms:
             code = new_code(self._entropy)
-        return self._start(Room(code=code, options=options, ports=self._ports, purpose=purpose))
+        return self._start(Room(code=code, options=options, ports=self._ports, purpose=purpose, opening=opening))
 
     def go_on(self, left: LeftRoom) -> None:
         """A room of an earlier server goes on. Those in which a race runs first: a player's seat there keeps him from any other.

@@ -26,14 +26,17 @@ from protocol.views import ChatLine, RaceOptions
 from server.race.commands import ChooseDeal, Command, GetReady, LeaveSeat, LoseLine, MeasureLine, RegainLine, TakeSeat
 from server.race.events import MovePlayed, RaceEnded, RaceEvent, SeatDealt, SeatFreed
 from server.race.machine import Race, Seat
+from server.race.occasion import Occasion
+from server.race.opening import Opening
 from server.rooms.aborted import seats_left
 from server.rooms.audience import Audience
 from server.rooms.bot_player import BotPlayer
-from server.rooms.broadcast import AgainAsked, Broadcast, LineSaid, OwnEvent, RecordRevealed, SeatsRated, SeriesScored
+from server.rooms.broadcast import AgainAsked, Broadcast, GhostMoved, LineSaid, OwnEvent, RecordRevealed, SeatsRated, SeriesScored
 from server.rooms.chat import words
 from server.rooms.codes import SHOWN_LENGTH, new_code
 from server.rooms.deal_search import DealSearch
 from server.rooms.earlier import EarlierRoom
+from server.rooms.haunting import Haunting
 from server.rooms.house_players import house_bots, house_player
 from server.rooms.inbox import Inbox
 from server.rooms.member import Member, PlayerName
@@ -41,7 +44,7 @@ from server.rooms.members import Members
 from server.rooms.options import check_options
 from server.rooms.outgoing import Outgoing, refused
 from server.rooms.patience import Patience
-from server.rooms.ports import Purpose, RoomPorts
+from server.rooms.ports import GhostWanted, Purpose, RoomPorts
 from server.rooms.rating_news import RatingNews
 from server.rooms.requests import Ask, CallOff, Close, DealFound, Enter, Exit, Reveal, RoomRequest, check_race, race_command
 from server.rooms.series_run import SeriesRun, seated
@@ -68,16 +71,26 @@ class Room:
     """Run `run` in a task; what changes anything goes through the inbox."""
 
     def __init__(
-        self, *, code: str, options: RaceOptions, ports: RoomPorts, earlier: EarlierRoom | None = None, purpose: Purpose | None = None
+        self,
+        *,
+        code: str,
+        options: RaceOptions,
+        ports: RoomPorts,
+        earlier: EarlierRoom | None = None,
+        purpose: Purpose | None = None,
+        opening: Opening | None = None,
     ) -> None:
         """Raises Refusal for options that do not fit: see `check_options` and `house_bots`.
 
-        purpose: for what it is opened, other than its opener's wish. earlier: what goes on here, of an earlier server.
+        purpose: for what it is opened, other than its opener's wish. opening: from where its races begin, where not at a deal.
+        earlier: what goes on here, of an earlier server.
         """
         check_options(options)
         occasion = earlier.opened.occasion if earlier is not None else purpose.occasion if purpose is not None else None
         self.occasion = occasion
         """For what the room was opened, other than its opener's wish; its one race is on a deal that other races share."""
+        self._opening = earlier.opened.opening if earlier is not None else opening
+        """From where its races begin, where that is not a deal of their own."""
         self._given_secret = purpose.secret if purpose is not None else None
         self.code = code
         self.options = options
@@ -107,6 +120,8 @@ class Room:
         self._broadcast = Broadcast(self._members, self._log, version=version, ratings=ratings)
         self._broadcast.series = self._series.info
         self._rating_news = RatingNews(ports.rating_changes, ports.owner)
+        self._haunting = Haunting(ports.ghost_lines, _ghosts(occasion, self._opening))
+        self._broadcast.ghosts = self._haunting.infos
         self._patience = Patience()
         self._inbox = Inbox()
         self._search = DealSearch(ports.find_deal, ports.clock, self._inbox.tell)
@@ -134,6 +149,7 @@ class Room:
             at_ms=self._now,
             series=self._series.so_far,
             occasion=self.occasion,
+            opening=self._opening,
         )
         self._series.opened(opened.race)
         self._log.open(opened)
@@ -199,6 +215,7 @@ class Room:
     async def run(self) -> None:
         """Serve the room until it is closed. One crash ends one room: its members are told, the others go on."""
         try:
+            await self._haunting.come()
             async with trio.open_nursery() as nursery:
                 if self._earlier is not None:
                     self._bring_back(self._earlier)
@@ -241,7 +258,7 @@ class Room:
 
     def _deadline(self) -> float:
         """The Trio time at which the room has something to do by itself."""
-        moments = (self.race.next_deadline(), self._abandoned_at, self._patience.due)
+        moments = (self.race.next_deadline(), self._abandoned_at, self._patience.due, self._haunting.due(self.race))
         due = min((moment for moment in moments if moment is not None), default=None)
         return self._ports.clock.deadline(due - self.ahead_ms) if due is not None else float("inf")
 
@@ -249,6 +266,7 @@ class Room:
         stamp_ms = self._ports.clock.now_ms() if request is None else request.at_ms
         self._now = max(self._now, stamp_ms + self.ahead_ms)
         self._publish(self.race.advance(self._now))
+        self._publish(GhostMoved(ghost) for ghost in self._haunting.advance(self.race, self._now))
         # What was asked for after the patience had ended came too late; what it leads to may begin a new wait.
         self._free_late_seats()
         if request is not None:
@@ -626,7 +644,7 @@ class Room:
                 self._note_over(record)
                 self._free_deserted_seats()
                 self._ports.owner.changed(self)
-            case AgainAsked() | LineSaid() | SeriesScored() | SeatsRated() | RecordRevealed() | MovePlayed() | SeatDealt():
+            case AgainAsked() | LineSaid() | SeriesScored() | SeatsRated() | RecordRevealed() | GhostMoved() | MovePlayed() | SeatDealt():
                 pass
             case _:
                 self._ports.owner.changed(self)
@@ -678,3 +696,9 @@ class Room:
     def _close(self, record: Record, *, players: tuple[str | None, ...]) -> None:
         here = [seat.number for player, seat in self._people() if self._members.claims(player)]
         self._log.close(record, players=players, here=here, at_ms=self._now)
+
+
+def _ghosts(occasion: Occasion | None, opening: Opening | None) -> tuple[GhostWanted, ...]:
+    if opening is not None:
+        return (GhostWanted(race=opening.past.race, seat=opening.past.seat, from_ply=opening.ply),)
+    return tuple(GhostWanted(race=race) for race in occasion.ghosts) if occasion is not None else ()

@@ -17,6 +17,7 @@ from protocol.views import RaceOptions, SeatState, SharedKind
 from server.match.series import Series
 from server.race.commands import Command
 from server.race.occasion import Occasion
+from server.race.opening import Opening
 from server.race.rating import Rating, RatingChange
 from server.store.errors import EntryRefused
 
@@ -99,8 +100,9 @@ class RaceOpened:
     """race: by `race_id`. secret: the deal's, told to nobody before the race is over.
 
     series: as it stood when one of its later races was opened; None for a first one. occasion: for what it was opened, other than
-    somebody's wish; its deal has to be known. Of a deal of the day and of a challenge a player has one run under one
-    rule set: a second is refused (`RunAlready`), unless the first was aborted before it had begun.
+    somebody's wish; its deal has to be known. Of a deal of the day and of a challenge a player has one run under one rule set: a second one
+    is refused (`RunAlready`), unless the first was aborted before it had begun. opening: from where it begins, where that is no deal of its
+    own.
     """
 
     race: str
@@ -112,6 +114,7 @@ class RaceOpened:
     at_ms: int
     series: Series | None = None
     occasion: Occasion | None = None
+    opening: Opening | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

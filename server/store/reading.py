@@ -121,6 +121,7 @@ def _read_opening(row: AnyRow) -> RaceOpened:
         at_ms=row.opened_at_ms,
         series=opening.series,
         occasion=opening.occasion,
+        opening=opening.opening,
     )
 
 

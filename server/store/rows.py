@@ -10,7 +10,7 @@ import msgspec
 from sqlalchemy import Connection, Executable, bindparam, delete, insert, update
 
 from server.race.rating import Rating, RatingChange
-from server.store.documents import Opening, encode_command, encode_opening, encode_options, encode_record
+from server.store.documents import Opened, encode_command, encode_opening, encode_options, encode_record
 from server.store.errors import EntryRefused
 from server.store.port import (
     CommandTaken,
@@ -241,7 +241,7 @@ def _race_row(entry: RaceOpened) -> Row:
         "id": entry.race,
         "room": entry.room,
         "number": entry.number,
-        "options": encode_opening(Opening(entry.options, entry.series, entry.occasion)),
+        "options": encode_opening(Opened(entry.options, entry.series, entry.occasion, entry.opening)),
         "secret": entry.secret,
         "software": entry.software,
         "opened_at_ms": entry.at_ms,

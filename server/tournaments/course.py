@@ -17,17 +17,34 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from math import ceil, log2
-from typing import Final, Literal, TypeAlias, assert_never
+from typing import Final, Literal, assert_never
 
 from msgspec.structs import replace as with_fields
 
 from protocol.fairness import chained, shared_nonce
 from protocol.tournaments import MAX_ROUNDS, TournamentOptions, TournamentPhase
 from protocol.views import SharedDeal
+from server.tournaments.choices import (
+    BrokenOff,
+    BrokenRace,
+    CheckedIn,
+    CheckInOpened,
+    Choice,
+    Chosen,
+    Corrected,
+    Entered,
+    Finished,
+    Left,
+    Paired,
+    Paused,
+    Raced,
+    Resumed,
+    Returned,
+)
 from server.tournaments.decisions import CorrectResult, Enter, EnterResult, PairRound, Return, Withdraw
 from server.tournaments.formats import format_of
 from server.tournaments.round_robin import RoundRobin
-from server.tournaments.rounds import Entrant, Pairing, Result, Round
+from server.tournaments.rounds import Entrant, Pairing, Round
 from server.tournaments.swiss import Swiss
 from server.tournaments.tournament import Race, Refused, RoundRefused, Table, Tournament
 
@@ -40,126 +57,6 @@ class NotNow(Refused):
 
 
 class PlacesTaken(Refused): ...
-
-
-# ---- what can be decided
-
-
-@dataclass(frozen=True, slots=True)
-class Entered:
-    """rating: when he entered. bot: the house bot's name, if it is one. Bots are checked in from the start."""
-
-    entrant: str
-    name: str
-    rating: int | None
-    bot: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class CheckInOpened: ...
-
-
-@dataclass(frozen=True, slots=True)
-class CheckedIn:
-    """nonce: 32 hexadecimal digits. What was put in once stays."""
-
-    entrant: str
-    nonce: str
-
-
-@dataclass(frozen=True, slots=True)
-class Left:
-    entrant: str
-    reason: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Returned:
-    entrant: str
-
-
-@dataclass(frozen=True, slots=True)
-class Paired:
-    """length: rounds of the whole tournament as settled with the first one; 0 where they follow from the field."""
-
-    round: Round
-    length: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Raced:
-    """A race at a table has come to this. race_id: of the one in the store; empty for one that was not run."""
-
-    round: int
-    table: int
-    race: int
-    result: Result
-    race_id: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class BrokenRace:
-    """A race was broken off after its start, by a fault of the server, and is run again on another shuffle."""
-
-    round: int
-    table: int
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class Corrected:
-    """The director's word on a race. result: None strikes it."""
-
-    round: int
-    table: int
-    race: int
-    result: Result | None
-    reason: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Paused: ...
-
-
-@dataclass(frozen=True, slots=True)
-class Resumed: ...
-
-
-@dataclass(frozen=True, slots=True)
-class Finished:
-    """Played to its end."""
-
-
-@dataclass(frozen=True, slots=True)
-class BrokenOff:
-    reason: str = ""
-
-
-Choice: TypeAlias = (
-    Entered
-    | CheckInOpened
-    | CheckedIn
-    | Left
-    | Returned
-    | Paired
-    | Raced
-    | BrokenRace
-    | Corrected
-    | Paused
-    | Resumed
-    | Finished
-    | BrokenOff
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Chosen:
-    """One entry of the log. number: from 1, without gaps. author: a player's id, None for the server."""
-
-    number: int
-    at_ms: int
-    author: str | None
-    choice: Choice
 
 
 # ---- the state

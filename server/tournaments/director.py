@@ -29,7 +29,8 @@ from server.rooms.requests import CallOff, Reveal
 from server.rooms.room import Room
 from server.store.errors import StoreError
 from server.store.port import Entry, SharedDealMade, SharedDealRevealed, TournamentDecided
-from server.tournaments.course import BrokenOff, BrokenRace, Choice, Course, Finished, Paired, Raced
+from server.tournaments.choices import BrokenOff, BrokenRace, Choice, Finished, Paired, Raced
+from server.tournaments.course import Course
 from server.tournaments.documents import encode_choice
 from server.tournaments.log import reduced
 from server.tournaments.ports import TournamentPorts

@@ -11,7 +11,7 @@ from typing import Final
 import msgspec
 
 from protocol.tournaments import TournamentOptions
-from server.tournaments.course import (
+from server.tournaments.choices import (
     BrokenOff,
     BrokenRace,
     CheckedIn,

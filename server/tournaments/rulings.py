@@ -26,21 +26,8 @@ from protocol.errors import ErrorCode, Refusal
 from protocol.text import clean_chat
 from protocol.tournaments import REASON_LENGTH, TableResult, TournamentOptions
 from server.bots.house import HOUSE_BOTS
-from server.tournaments.course import (
-    BrokenOff,
-    CheckedIn,
-    CheckInOpened,
-    Choice,
-    Corrected,
-    Course,
-    Entered,
-    Left,
-    NotNow,
-    Paused,
-    PlacesTaken,
-    Resumed,
-    Returned,
-)
+from server.tournaments.choices import BrokenOff, CheckedIn, CheckInOpened, Choice, Corrected, Entered, Left, Paused, Resumed, Returned
+from server.tournaments.course import Course, NotNow, PlacesTaken
 from server.tournaments.rounds import Result
 from server.tournaments.tournament import Refused, UnknownEntrant
 

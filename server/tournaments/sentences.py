@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import assert_never
 
 from protocol.tournaments import LoggedDecision
-from server.tournaments.course import (
+from server.tournaments.choices import (
     BrokenOff,
     BrokenRace,
     CheckedIn,
@@ -13,7 +13,6 @@ from server.tournaments.course import (
     Choice,
     Chosen,
     Corrected,
-    Course,
     Entered,
     Finished,
     Left,
@@ -23,6 +22,7 @@ from server.tournaments.course import (
     Resumed,
     Returned,
 )
+from server.tournaments.course import Course
 from server.tournaments.documents import KIND
 from server.tournaments.rounds import Pairing, Result
 

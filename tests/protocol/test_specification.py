@@ -25,7 +25,10 @@ from protocol.phrases import PHRASES
 from protocol.record import check_deal, digest
 from protocol.server_messages import (
     Board,
+    Challenge,
+    Challenges,
     CurrentView,
+    Dailies,
     Dealt,
     Error,
     Left,
@@ -34,6 +37,7 @@ from protocol.server_messages import (
     Result,
     Room,
     RoomEvent,
+    Runs,
     ServerMessage,
     TournamentMessage,
     WaitingMatch,
@@ -77,7 +81,7 @@ from server.spectate.hub import COUNT_S, LINES_A_SECOND, LINES_AT_ONCE, LINES_KE
 README = (Path(__file__).parents[2] / "protocol" / "README.md").read_text(encoding="utf-8")
 
 CLIENT = get_args(ClientMessage)
-TO_ONE = (Welcome, YouAre, Error, Lobby, WaitingMatch, WaitingOver, Left, CurrentView)
+TO_ONE = (Welcome, YouAre, Error, Lobby, WaitingMatch, WaitingOver, Left, CurrentView, Dailies, Challenge, Challenges, Runs)
 EVENTS = get_args(RoomEvent)
 TO_WATCHERS = get_args(WatchMessage)
 OF_TOURNAMENTS = get_args(TournamentMessage)
@@ -89,6 +93,7 @@ SETS: dict[str, tuple[str, ...]] = {
     "Fault": tuple(Fault),
     "SeriesFormat": get_args(views.SeriesFormat),
     "SharedKind": get_args(views.SharedKind),
+    "RunKind": get_args(views.RunKind),
     "Verdict": get_args(Verdict),
     "TournamentFormat": get_args(TournamentFormat),
     "TournamentPhase": get_args(TournamentPhase),

@@ -53,7 +53,7 @@ from protocol.server_messages import (
     Unseated,
 )
 from protocol.views import ChatLine, RaceOptions, RulesInfo, SeriesOptions, SharedDeal
-from tests.client import replays, scenes, tables, tournament_scenes, watched
+from tests.client import replays, runs, scenes, tables, tournament_scenes, watched
 from tests.client.test_model import EVENTS
 
 GOLDEN = Path(__file__).parents[2] / "data" / "screens"
@@ -310,6 +310,20 @@ WATCHED = {
     "watch-swap-second": watching(watched.in_series(scenes.standing((0, 0), 1, format="swap", races=2))),
 }
 
+RUNS = {
+    "run-waiting-daily": Shown(runs.waiting, now_ms=2000),
+    "run-waiting-challenge": Shown(lambda: runs.waiting("challenge", 3), now_ms=2000),
+    "run-alone": Shown(runs.racing),
+    "run-ghost": Shown(lambda: runs.racing("challenge", 1)),
+    "run-ghosts": Shown(lambda: runs.racing("challenge", 7)),
+    "run-ghosts-ascii": Shown(lambda: runs.racing("challenge", 3), replace(DESK, settings=UiSettings(ascii=True))),
+    "run-ghosts-mono": Shown(lambda: runs.racing("challenge", 3), colours=1),
+    "run-over": Shown(runs.over, now_ms=160_000),
+    "run-over-many": Shown(lambda: runs.over(runs=40), now_ms=160_000),
+    "run-over-challenge": Shown(lambda: runs.over("challenge", 2, 3), now_ms=160_000),
+    "run-over-no-board-yet": Shown(lambda: runs.over(runs=0), now_ms=160_000),
+}
+
 SCREENS = {
     "home": Shown(scenes.at_home, now_ms=2000),
     "home-looking": Shown(scenes.looking, now_ms=31_000),
@@ -346,6 +360,7 @@ SCREENS = {
     "result-rated": Shown(scenes.rated_over, now_ms=160_000),
     "result-rated-ascii": Shown(scenes.rated_over, replace(DESK, settings=UiSettings(ascii=True)), 160_000),
     "result-closed": Shown(closed, now_ms=160_000),
+    **RUNS,
     "result-rematch": Shown(over_with_rematch, now_ms=160_000),
     "result-details": Shown(scenes.over, replace(DESK, details=True), 160_000),
     "result-review": Shown(scenes.over, replace(DESK, review=REVIEW), 160_000),

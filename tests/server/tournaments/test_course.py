@@ -10,26 +10,23 @@ from hypothesis import given, settings
 
 from protocol.tournaments import TournamentOptions
 from server.store.port import TournamentDecided, TournamentMade
-from server.tournaments.course import (
+from server.tournaments.choices import (
     BrokenOff,
     BrokenRace,
     CheckedIn,
     CheckInOpened,
     Choice,
     Corrected,
-    Course,
     Entered,
     Finished,
     Left,
-    NotNow,
     Paired,
     Paused,
-    PlacesTaken,
     Raced,
     Resumed,
     Returned,
-    new_course,
 )
+from server.tournaments.course import Course, NotNow, PlacesTaken, new_course
 from server.tournaments.documents import TAGS, BadDocument, Making, decode_choice, encode_choice, encode_making
 from server.tournaments.log import course_of
 from server.tournaments.rounds import Result, seat
