@@ -22,7 +22,7 @@ from client.ui.scene import Scene, head, remarks
 from protocol.text import clean_chat, clean_name
 from protocol.tournaments import LoggedDecision, TournamentSide, TournamentTable
 
-WIDE = 140
+WIDE = 150
 """With so many columns tables and standings stand side by side."""
 PAGE_WORDS: dict[HallPage, str] = {"tables": "Tables", "standings": "Standings", "log": "Log"}
 _DIRECTING = frozenset({Action.START, Action.HOLD, Action.PAIR_ROUND, Action.CORRECT, Action.REMOVE, Action.ADD_BOT, Action.END})
@@ -43,7 +43,7 @@ def tournament_screen(scene: Scene, size: tuple[int, int], hall: Hall) -> urwid.
     told = lines_widget([_stands(scene, tournament, width), [("hint", clip(f" {own_sentence(scene, tournament)}", width))], []])
     rows = height - 1 - 3 - 1 - 2 - 1
     if width >= WIDE and page != "log":
-        right = 62
+        right = min(width - 80, 84)
         parts: urwid.Widget = row(
             (width - right - 1, _page(scene, tournament, hall, "tables", width - right - 1, rows, marks=page == "tables")),
             (1, lines_widget([[]])),

@@ -76,7 +76,7 @@ TOLD = st.builds(
     log=st.lists(st.builds(tournaments.decision, st.integers(1, 99), _texts, _texts, _texts, _texts), max_size=5).map(tuple),
 )
 _pages = st.sampled_from([None, "tables", "standings", "log"])
-_sizes = st.tuples(st.sampled_from([80, 99, 120, 139, 140, 200]), st.sampled_from([24, 30, 60]))
+_sizes = st.tuples(st.sampled_from([80, 99, 120, 149, 150, 200]), st.sampled_from([24, 30, 60]))
 
 
 class Hands:
