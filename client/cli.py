@@ -24,7 +24,19 @@ from client.cli_race import race_options, series_fields
 from client.cli_races import races_app
 from client.cli_records import records_app
 from client.cli_stats import stats_app
-from client.cli_words import FAILED, INTERRUPTED, MISUSED, Url, address_of, fail, print_json, print_text, prints, run
+from client.cli_tournament import tournament_app
+from client.cli_words import (
+    FAILED,
+    INTERRUPTED,
+    MISUSED,
+    Url,
+    address_of,
+    fail,
+    print_json,
+    print_text,
+    prints,
+    run,
+)
 from client.failure import Failure
 
 if TYPE_CHECKING:
@@ -49,6 +61,7 @@ app.add_typer(play_on_app)
 app.add_typer(races_app)
 app.add_typer(records_app)
 app.add_typer(stats_app)
+app.add_typer(tournament_app)
 
 Deal = Annotated[str | None, typer.Option(metavar="TEXT", help="A name for the shuffle: same name, same shuffle. [default: random]")]
 Rules = Annotated[

@@ -18,6 +18,7 @@ from msgspec.structs import replace as changed
 
 from client.link import Back, Connected, Connecting, LinkEvent, Lost, RoundTrip
 from client.resume import NO_RACE, NO_SEAT
+from client.tournaments import TournamentsModel, tournaments_after
 from protocol.errors import Fault
 from protocol.record import Record, SeatRecord
 from protocol.server_messages import (
@@ -233,11 +234,17 @@ class Model:
     last: RoomModel | None = None
     runs: Runs | None = None
     notice: Notice | None = None
+    tournaments: TournamentsModel = field(default_factory=TournamentsModel)
 
     @property
     def rules(self) -> tuple[RulesInfo, ...]:
         """The rule sets that the server has explained."""
         return self.welcome.rules if self.welcome is not None else ()
+
+    @property
+    def is_at_table(self) -> bool:
+        """Whether the room is a table of a tournament."""
+        return self.room is not None and self.room.shared is not None and self.room.shared.kind == "round"
 
     @property
     def finished(self) -> RoomModel | None:
@@ -251,6 +258,9 @@ class Model:
 def reduce(model: Model, event: Event, now_ms: int) -> Model:
     """The model after `event`, heard at the local time `now_ms`. Total: no sequence of events is an error."""
     after = _reduced(model, event, now_ms)
+    tournaments = tournaments_after(model.tournaments, event, now_ms)
+    if tournaments is not model.tournaments:
+        after = replace(after, tournaments=tournaments)
     if after.in_flight is not None and not _may_be_played(after, after.in_flight, before=model):
         return replace(after, in_flight=None)
     return after
@@ -299,7 +309,7 @@ def _reduced(model: Model, event: Event, now_ms: int) -> Model:
             # What is watched is no part of the room that one is in: `client.watching` has it.
             return model
         case Tournaments() | Tournament() | Called() | Decided():
-            # Nor are tournaments.
+            # Nor are tournaments: `client.tournaments` has them.
             return model
         case Room():
             # What was said at home, of a code that nobody had, is of no interest in the room.

@@ -30,6 +30,8 @@ from protocol import __version__
 from protocol.client_messages import (
     ClientMessage,
     FollowLobby,
+    FollowTournament,
+    FollowTournaments,
     Hello,
     JoinRace,
     OpenRace,
@@ -37,13 +39,14 @@ from protocol.client_messages import (
     RunChallenge,
     RunDaily,
     Say,
+    TournamentMessage,
     Unwatch,
     WatchRace,
     WhoAmI,
 )
 from protocol.codec import MSGPACK
 from protocol.errors import ErrorCode
-from protocol.server_messages import Error, Room, ServerMessage, Unwatched, Watched, Welcome, YouAre
+from protocol.server_messages import Decided, Error, Room, ServerMessage, Tournament, Unwatched, Watched, Welcome, YouAre
 from protocol.text import clean_chat, clean_name
 
 EVENTS = 256
@@ -58,6 +61,8 @@ JOIN_PAUSE = 1.0
 QUIET = 1.1
 """Seconds for which nothing is said to a server that has dropped requests as too many: by then it hears and answers again."""
 USUAL_TIMES = LineTimes()
+LOOKS_ON = FollowLobby | FollowTournaments | FollowTournament | WatchRace | Unwatch | Say
+"""What a player may send by a line beside the one that he has elsewhere."""
 
 Entry: TypeAlias = OpenRace | JoinRace | RunDaily | RunChallenge | PlayOn | WatchRace
 """What leads to a room, or to the sight of one."""
@@ -80,7 +85,8 @@ async def open_link(
     """A link to the server at `url` (any form `parse_address` takes), connected when the block begins and closed when it ends.
 
     identity: who to say hello as; None to say none and only ask what needs no hello. watches: come only to watch, for as long as nothing
-    else is sent: whatever line this player has elsewhere stays his.
+    else is sent: whatever line this player has elsewhere stays his. Without an identity that is as a
+    guest, of whom nothing is made and nothing kept, on every line.
     keep: called with the identity as the server has it, on the first welcome and whenever it changes. generator: for the pauses
     between tries.
     dial: opens the byte stream, in place of TCP to the address. Raises LinkError when the first connection fails.
@@ -135,6 +141,7 @@ class NetLink:
         self._address = address
         self._identity = identity
         self._watches = watches
+        self._is_guest = watches and identity is None
         self._is_second = False  # this line, beside one that the player may have elsewhere
         self._reconnect = reconnect
         self._subprotocol = subprotocol
@@ -148,7 +155,9 @@ class NetLink:
         self._line: Line | None = None
         self.welcome: Welcome | None = None
         # The answer to hello, where that is an error, or to the request of `entered`.
-        self._entry: Room | Watched | Unwatched | Error | None = None
+        self._entry: Room | Watched | Unwatched | Decided | Tournament | Error | None = None
+        # Of tournaments there is news all the time: only what is waited for is an answer, and only once.
+        self._wanted: type[Decided | Tournament] | None = None
         self._news = trio.Event()  # set, and replaced, when one of these two has changed or a line has ended
         self._tries = 0  # since the last welcome
         self._rejoining = False
@@ -171,8 +180,8 @@ class NetLink:
         # In its room the server would not hear it before the join, and what is said again has to be said first.
         if self._closing or self._resume.is_elsewhere or self._resume.hushed:
             return False
-        if self._watches and not isinstance(message, FollowLobby | WatchRace | Unwatch | Say):
-            self._watches = False
+        if self._watches and not isinstance(message, LOOKS_ON):
+            self._watches = self._is_guest
             if self._is_second and self._identity is not None:
                 self._say_hello(self._identity)
         message = self._unanswered.numbered(message)
@@ -205,6 +214,31 @@ class NetLink:
                 await self._next_news()
             return self.welcome
         raise Unreachable(f"The server at {self.url} does not answer.")
+
+    async def decided(self, request: TournamentMessage) -> Decided:
+        """Wait for the answer to what a tournament's player or director asks for. Takes nothing from `events`. Raises LinkError."""
+        answer = await self._answer(request, Decided)
+        assert isinstance(answer, Decided)
+        return answer
+
+    async def told(self, request: FollowTournament) -> Tournament:
+        """The same for how a tournament stands."""
+        answer = await self._answer(request, Tournament)
+        assert isinstance(answer, Tournament)
+        return answer
+
+    async def _answer(self, request: TournamentMessage, kind: type[Decided | Tournament]) -> Decided | Tournament:
+        with trio.move_on_after(self._times.open_s):
+            await self.entered()
+            self._entry, self._wanted = None, kind
+            self.send(replace(request, ref=ENTRY_REFERENCE))
+            while (answer := self._told_of_a_tournament()) is None:
+                await self._next_news()
+            return answer
+        raise Unreachable(f"The server at {self.url} does not answer.")
+
+    def _told_of_a_tournament(self) -> Decided | Tournament | None:
+        return self._entry if isinstance(self._entry, Decided | Tournament) else None
 
     def _is_answered(self, request: Entry) -> bool:
         # Back in a room, by the way, is no answer to who wants to watch.
@@ -287,6 +321,8 @@ class NetLink:
             self._line = line
             if self._identity is not None:
                 self._say_hello(self._identity)
+            elif self._is_guest:
+                self._say(Hello(name="", watch=True, software=f"carpet-race {__version__}", ref=HELLO_REFERENCE))
             started()
             try:
                 async with trio.open_nursery() as nursery:
@@ -353,9 +389,12 @@ class NetLink:
                 self._say(request)
         for passed in step.pass_on:
             await self._tell(passed)
-            if isinstance(passed, Room | Watched | Unwatched) or (
-                isinstance(passed, Error) and passed.ref in (HELLO_REFERENCE, ENTRY_REFERENCE)
+            if (
+                isinstance(passed, Room | Watched | Unwatched)
+                or (isinstance(passed, Decided | Tournament) and type(passed) is self._wanted)
+                or (isinstance(passed, Error) and passed.ref in (HELLO_REFERENCE, ENTRY_REFERENCE))
             ):
+                self._wanted = None
                 self._entry = passed
                 self._tell_news()
         if step.back and self._was_lost:

@@ -25,6 +25,7 @@ from protocol.pages import PAGE_RACES, History, HistoryRace, Ladder, LadderPlaye
 from protocol.record import LONGEST_RECORD, BadRecord, Record, digest, from_json
 from protocol.server_messages import Challenges, Dailies, Lobby, Runs
 from protocol.text import clean_chat
+from protocol.tournaments import TournamentDocument, TournamentListing, TournamentsDocument
 
 if TYPE_CHECKING:
     from http.client import HTTPResponse
@@ -115,6 +116,27 @@ def fetch_runs(address: Address, asked: ListRuns) -> Runs:
         deal = now.date().isoformat()
     steps = ["daily", deal or "", asked.rules] if asked.kind == "daily" else ["challenges", deal or ""]
     return _read_as(Runs, fetch(address, "/" + "/".join(urllib.parse.quote(step, safe="") for step in steps) + ".json"), address)
+
+
+def fetch_tournaments(address: Address) -> tuple[TournamentListing, ...]:
+    """The public tournaments, newest first. Raises PageRefused, NotAPage, LinkError."""
+    return _read_as(TournamentsDocument, fetch(address, "/tournaments.json"), address).tournaments
+
+
+def fetch_tournament(address: Address, tournament: str) -> TournamentDocument:
+    """All of a tournament. tournament: an id, by `is_tournament_id`. Raises PageRefused, NotAPage, LinkError."""
+    document = _read_as(TournamentDocument, fetch(address, f"/tournaments/{tournament}.json"), address)
+    if document.id != tournament:
+        raise NotAPage(f"What {address.place} sent is not tournament {tournament}.")
+    return document
+
+
+def fetch_standings_table(address: Address, tournament: str) -> str:
+    """The standings as CSV, as the server writes them. Raises PageRefused, NotAPage, LinkError."""
+    try:
+        return fetch(address, f"/tournaments/{tournament}.csv").decode()
+    except UnicodeDecodeError as error:
+        raise NotAPage(f"What {address.place} sent is no text.") from error
 
 
 def fetch(address: Address, path: str) -> bytes:

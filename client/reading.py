@@ -90,6 +90,12 @@ def is_found(before: Model, after: Model) -> bool:
     return before.search is not None and before.room is None and after.room is not None
 
 
+def is_called(before: Model, after: Model) -> bool:
+    """Another table of a tournament waits for this player."""
+    call, known = after.tournaments.call, before.tournaments.call
+    return call is not None and (known is None or known.code != call.code)
+
+
 def search_sentence(search: Search, rules: str, now_ms: int) -> str:
     """How the search for an opponent stands, in less than eighty columns where nothing special is wanted. rules: their name, or nothing."""
     rating = "with any rating" if search.window is None else f"within {search.window} points"

@@ -5,7 +5,9 @@ Owns what is asked before the first screen appears, so that what cannot be is sa
 
 from __future__ import annotations
 
+import contextlib
 import tempfile
+from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,8 +23,8 @@ from client.replaying import replay_race
 from client.server_process import open_server
 from client.ui.app import Keeper, run_app
 from client.ui.desk import UiSettings
-from client.ui.start import AppOutcome, Start, StartAlone, StartBot, StartHome, StartMatch
-from protocol.client_messages import OpenRace, PlayOn, RunDaily, WatchRace
+from client.ui.start import AppOutcome, Start, StartAlone, StartBot, StartHall, StartHome, StartMatch
+from protocol.client_messages import EnterTournament, FollowTournament, OpenRace, PlayOn, RunDaily, WatchRace
 from protocol.record import Record, to_json
 from protocol.text import clean_name
 from protocol.views import RaceOptions
@@ -67,8 +69,12 @@ async def play_on(record: Record, *, seat: int, ply: int, name: str | None, sett
             return await _app(link, settings, StartHome())
 
 
-async def visit(url: str, request: Entry | None, *, name: str | None, settings: UiSettings, start: StartMatch | None = None) -> AppOutcome:
-    """Go to somebody's server: into the race of `request`, or to watch it; without one to its home screen, or to look for an opponent."""
+@contextlib.asynccontextmanager
+async def identified(url: str, name: str | None, *, watches: bool = False) -> AsyncIterator[NetLink]:
+    """A link to somebody's server as the player whom this machine knows there by this name, or as a new one, who is kept from then on.
+
+    watches: as for `open_link`. Raises LinkError; at the end of the block IdentityError, where that could not be kept.
+    """
     store = IdentityStore(home_folder())
     url = parse_address(url).url
     mine = store.identity(url, name)
@@ -81,8 +87,16 @@ async def visit(url: str, request: Entry | None, *, name: str | None, settings: 
         except IdentityError as error:
             not_kept.append(error)  # said when the screen is free again
 
+    async with open_link(url, mine, keep=keep, watches=watches) as link:
+        yield link
+    if not_kept:
+        raise not_kept[0]
+
+
+async def visit(url: str, request: Entry | None, *, name: str | None, settings: UiSettings, start: StartMatch | None = None) -> AppOutcome:
+    """Go to somebody's server: into the race of `request`, or to watch it; without one to its home screen, or to look for an opponent."""
     # Somebody who watches may race by another terminal meanwhile.
-    async with open_link(url, mine, keep=keep, watches=isinstance(request, WatchRace)) as link:
+    async with identified(url, name, watches=isinstance(request, WatchRace)) as link:
         welcome = await link.entered()
         # Who holds a seat already goes back to it, whatever he has asked for.
         if isinstance(request, OpenRace) and welcome.room is None:
@@ -92,10 +106,25 @@ async def visit(url: str, request: Entry | None, *, name: str | None, settings: 
         if start is not None and start.rules is not None:
             check_rules(start.rules, welcome.rules)
         await link.entered(request)
-        outcome = await _app(link, settings, start or StartHome())
-    if not_kept:
-        raise not_kept[0]
-    return outcome
+        return await _app(link, settings, start or StartHome())
+
+
+async def attend(url: str, tournament: str | None, *, name: str | None, code: str | None, enters: bool, settings: UiSettings) -> AppOutcome:
+    """Go to a tournament's screen and, with `enters`, play in it; None for the list. Without `enters` one comes as a guest."""
+    if not enters:
+        async with open_link(url, None, watches=True) as link:
+            await link.entered()
+            if tournament is not None:
+                await link.told(FollowTournament(id=tournament))
+            return await run_app(link, settings=settings, start=StartHall(tournament))
+    async with identified(url, name) as link:
+        welcome = await link.entered()
+        assert tournament is not None
+        told = await link.told(FollowTournament(id=tournament))
+        # Who comes back need not enter again, and it would be refused.
+        if not any(entrant.id == welcome.player and not entrant.withdrawn for entrant in told.entrants):
+            await link.decided(EnterTournament(id=tournament, code=code))
+        return await _app(link, settings, StartHall(tournament))
 
 
 async def _app(link: NetLink, settings: UiSettings, start: Start, *, keeper: Keeper | None = None) -> AppOutcome:

@@ -18,15 +18,16 @@ from urwid.display.common import BaseScreen
 
 from client.bests import BestsError, Standing, counts, standing_sentence
 from client.link import Link, LinkEvent, NoLink
-from client.reading import bell_due, is_found
+from client.reading import bell_due, is_called, is_found
 from client.replay import TimeLine
 from client.replaying import NoReplay, replay_race
 from client.reviewing import review_game
 from client.ui.controller import Controller, ReplayWanted, ReviewWanted
 from client.ui.desk import Desk, UiSettings
+from client.ui.hall import Hall
 from client.ui.root import Root
 from client.ui.session import Session
-from client.ui.start import AppOutcome, Start, StartAlone, StartBot, StartHome
+from client.ui.start import AppOutcome, Start, StartAlone, StartBot, StartHall, StartHome
 from client.ui.theme import entries, theme_for
 from protocol.record import Record
 from protocol.server_messages import Scored, ServerMessage
@@ -105,6 +106,8 @@ class App:
         self._reason: Literal["quit", "signal", "terminal"] = "quit"
         self._records: dict[str, Record] = {}
         self._looks: UiSettings | None = None
+        if isinstance(start, StartHall):
+            self._controller.go_to_hall(Hall(start.id))
         self._root.after = self._settle
         self._settle()
 
@@ -143,7 +146,8 @@ class App:
             if record is not None:
                 self._keep(record)
         rules = after.rules
-        if self._controller.desk.settings.bell and (is_found(before, after) or bell_due(before.room, after.room, rules)):
+        due = is_found(before, after) or is_called(before, after) or bell_due(before.room, after.room, rules)
+        if self._controller.desk.settings.bell and due:
             self._bell()
         self._settle()
 

@@ -17,9 +17,11 @@ from client.keys import Action, Place
 from client.link import Back, Lost
 from client.model import Event
 from client.replay import TimeLine
+from client.ui.attending import Attending
 from client.ui.cursor import NAMED, moved, type_slot
 from client.ui.desk import (
     DEAL_LINE,
+    NUMBERED,
     OPEN_LINE,
     RULES_LINE,
     Desk,
@@ -35,8 +37,11 @@ from client.ui.desk import (
     with_deal,
     with_rules,
 )
+from client.ui.founding import RULES_LINE as FOUNDING_RULES_LINE
+from client.ui.founding import FoundingForm
+from client.ui.hall import Hall, lines_of
 from client.ui.home import home_items
-from client.ui.playing import DOWN, UP, Playing
+from client.ui.playing import DOWN, UP
 from client.ui.reel import jumped, jumped_to_tenth, reel_after, reel_of
 from client.ui.session import Session
 from client.ui.start import PlayOnWanted
@@ -75,7 +80,7 @@ class Reviewed:
     sentences: tuple[str, ...] = ()
 
 
-class Controller(Playing):
+class Controller(Attending):
     """The player's hands. now_ms: the local monotonic clock; own_server: the server is there for this player alone and ends with him.
 
     replay: a race to be looked at and nothing else: there is no server, and the end of the replay is the end.
@@ -117,6 +122,7 @@ class Controller(Playing):
                 self.desk = replace(self.desk, cursor="a1")
         if self.desk.held and (room is None or before is None or room.view != before.view):
             self.desk = replace(self.desk, held="")
+        self._attend(event)
         self.play_ahead()
 
     def _watch(self, event: Event) -> None:
@@ -134,7 +140,7 @@ class Controller(Playing):
 
     def _clear_desk(self) -> None:
         self._ahead = ()
-        self.desk = replace(self.desk, form=None, rules_page=None, question=None, held="", typed="", note="", item=0)
+        self.desk = replace(self.desk, form=None, founding=None, rules_page=None, question=None, held="", typed="", note="", item=0)
         self.desk = replace(self.desk, details=False, review=None, reel=None, standing="")
         if self.desk.prompt is not None and (self.desk.prompt != "chat" or self.model.room is None):
             self.cancel_prompt()
@@ -182,7 +188,7 @@ class Controller(Playing):
             case Action.CHAT:
                 self._talk(place)
             case Action.CODE:
-                self._ask_for("code")
+                self._ask_for("tournament" if place is Place.TOURNAMENTS else "code")
             case Action.KEEP:
                 self._confirm_end("keep", "Stop now and keep your cards home?", "Stop", "Go on racing")
             case Action.RESIGN:
@@ -191,6 +197,9 @@ class Controller(Playing):
                 self._leave()
             case Action.READY:
                 self._said(self.session.ready())
+            case Action.REMATCH if self.model.is_at_table:
+                # Nobody races anybody again there: the tournament goes on.
+                self._said(self.session.send(LeaveRace()))
             case Action.REMATCH:
                 self._said(self.session.rematch())
             case Action.DETAILS:
@@ -217,8 +226,16 @@ class Controller(Playing):
                 self._said(self.session.send(RunDaily(rules=self.desk.rules)))
             case Action.PLAY_ON:
                 self._play_on()
+            case Action.OPEN if place is Place.TOURNAMENTS:
+                self.desk = replace(self.desk, founding=FoundingForm(), item=0)
             case Action.OPEN:
                 self.desk = replace(self.desk, form=with_rules(OpenForm(), self.desk.rules, self.model.rules), item=OPEN_LINE)
+            case Action.TOURNAMENTS:
+                self.go_to_hall(Hall())
+            case Action.ENTER | Action.CHECK_IN | Action.WITHDRAW | Action.TURN | Action.TURN_BACK:
+                self._hall_action(action)
+            case Action.START | Action.HOLD | Action.PAIR_ROUND | Action.CORRECT | Action.REMOVE | Action.ADD_BOT | Action.END:
+                self._hall_action(action)
             case Action.BACK:
                 self._back()
             case Action.COLOURS:
@@ -247,8 +264,14 @@ class Controller(Playing):
                 self._answer(index)
             case Place.HOME:
                 self._take_item(index)
+            case Place.FORM if self.desk.founding is not None:
+                self._take_founding_line(index)
             case Place.FORM:
                 self._take_form_line(index)
+            case Place.TOURNAMENTS:
+                self._take_hall_line(index)
+            case Place.TOURNAMENT if index == before:
+                self._take_hall_line(index)
             case _:
                 pass
 
@@ -345,8 +368,14 @@ class Controller(Playing):
                 self.desk = replace(desk, help_from=max((desk.help_from or 0) + step, 0))
             case Place.HOME:
                 self.desk = replace(desk, item=(desk.item + step) % max(len(home_items(model)), 1))
+            case Place.TOURNAMENT if action in (Action.LEFT, Action.RIGHT):
+                self._other_round(step)
+            case Place.TOURNAMENTS | Place.TOURNAMENT if desk.hall is not None:
+                self.desk = replace(desk, item=(desk.item + step) % max(lines_of(model, desk.hall), 1))
             case Place.CHOICE if desk.question is not None:
                 self.desk = replace(desk, item=(desk.item + step) % len(desk.question.lines))
+            case Place.FORM if desk.founding is not None:
+                self._walk_founding(desk.founding, step, across=action in (Action.LEFT, Action.RIGHT))
             case Place.FORM if desk.form is not None:
                 rules, bots = self.model.rules, model.welcome.bots if model.welcome is not None else ()
                 if action in (Action.UP, Action.DOWN):
@@ -366,9 +395,9 @@ class Controller(Playing):
                 self.place("r" if redeals else self.desk.cursor)
             case Place.CHOICE if action is Action.PLAY:
                 self._answer(self.desk.item)
-            case Place.CHOICE if self.desk.question is not None and self.desk.question.kind != "phrase":
+            case Place.CHOICE if self.desk.question is not None and self.desk.question.kind not in NUMBERED:
                 self._answer(0 if action is Action.YES else 1)
-            case Place.HOME | Place.FORM | Place.RULES:
+            case Place.HOME | Place.FORM | Place.RULES | Place.TOURNAMENTS | Place.TOURNAMENT:
                 self.pick(self.desk.item)
             case _:
                 pass
@@ -393,6 +422,8 @@ class Controller(Playing):
                 self.act(Action.OPEN)
             case "code":
                 self.act(Action.CODE)
+            case "tournaments":
+                self.act(Action.TOURNAMENTS)
             case "help":
                 self.act(Action.HELP)
             case "quit":
@@ -424,6 +455,9 @@ class Controller(Playing):
             return
         chosen = infos[index].id
         self._close_rules(page)
+        if self.desk.founding is not None:
+            self._found_with_rules(chosen)
+            return
         self.desk = replace(self.desk, rules=chosen)
         if page.bot is not None:
             self._said(self.session.race_bot(page.bot, rules=chosen))
@@ -434,6 +468,9 @@ class Controller(Playing):
         """Back to where the list was asked for, on the line that asked."""
         lines = [(item.kind, item.value) for item in home_items(self.model)]
         asked = ("bot", page.bot or "")
+        if self.desk.founding is not None:
+            self.desk = replace(self.desk, rules_page=None, item=FOUNDING_RULES_LINE)
+            return
         item = RULES_LINE if page.bot is None else lines.index(asked) if asked in lines else 0
         self.desk = replace(self.desk, rules_page=None, item=item)
 
@@ -454,7 +491,7 @@ class Controller(Playing):
         question = self.desk.question
         if question is None:
             return
-        self.desk = replace(self.desk, question=None, item=0)
+        self.desk = replace(self.desk, question=None, item=self._item_behind)
         room = self.model.room
         if index >= len(question.values) or question.values[index] == "no":
             return
@@ -473,6 +510,8 @@ class Controller(Playing):
                 self._said(self.session.send(Say(text=PHRASES[phrase], phrase=phrase)))
             case "quit":
                 self.quitting = True
+            case "withdraw" | "remove" | "end" | "verdict" | "add-bot":
+                self._decide(question.kind, question.values[index])
             case _:
                 assert_never(question.kind)
 
@@ -481,7 +520,7 @@ class Controller(Playing):
         if desk.help_from is not None:
             self.desk = replace(desk, help_from=None)
         elif desk.question is not None:
-            self.desk = replace(desk, question=None, item=0)
+            self.desk = replace(desk, question=None, item=self._item_behind)
         elif desk.reel is not None:
             self.desk = replace(desk, reel=None)
             self.quitting = self._only_replay
@@ -489,6 +528,10 @@ class Controller(Playing):
             self._close_rules(desk.rules_page)
         elif desk.form is not None:
             self.desk = replace(desk, form=None, item=0)
+        elif desk.founding is not None:
+            self.desk = replace(desk, founding=None, item=0)
+        elif self.model.room is None and desk.hall is not None:
+            self._leave_hall(desk.hall)
         elif self.model.room is None and self.model.search is not None:
             self._said(self.session.seek_no_more())
         else:
@@ -544,8 +587,7 @@ class Controller(Playing):
     def _ask_for(self, kind: PromptKind) -> None:
         if scene_of(self.model, self.desk) in (Place.HOME, Place.FORM) and kind not in ("code", "deal"):
             return
-        self.desk = replace(self.desk, prompt=kind, typed="", note="")
-        self.edit = urwid.Edit(multiline=False)
+        self._prompt(kind)
 
     def cancel_prompt(self) -> None:
         """Forget what was being typed."""
@@ -565,5 +607,7 @@ class Controller(Playing):
                 self.desk = replace(self.desk, form=with_deal(self.desk.form, clean_chat(text)[:100] or None))
             case "move" if text:
                 self._typed_move(text)
+            case "title" | "tournament" | "entry" | "reason":
+                self._typed_at_hall(kind, text)
             case _:
                 pass

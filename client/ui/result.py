@@ -39,10 +39,8 @@ def result_screen(scene: Scene, size: tuple[int, int]) -> urwid.Widget:
     width, height = size
     room = scene.model.finished
     assert room is not None
-    feet = (
-        remarks(scene, width, 2),
-        foot(Place.RESULT, scene.hands, scene.theme, width, without=_meaningless(room), labels=_labels(scene)),
-    )
+    hidden = _meaningless(room) | (frozenset({Action.REMATCH}) if scene.model.is_at_table else frozenset[Action]())
+    feet = (remarks(scene, width, 2), foot(Place.RESULT, scene.hands, scene.theme, width, without=hidden, labels=_labels(scene)))
     rules = scene.model.rules
     total = deck_size(rules, room.options)
     inner = min(width - 4, 100)
@@ -62,6 +60,8 @@ def result_screen(scene: Scene, size: tuple[int, int]) -> urwid.Widget:
             lines_widget([[("faint", text)] for text in wrap_text(CLOSED, inner)]),
             lines_widget(_board(scene, room, inner, room_left)),
         ]
+        if scene.model.is_at_table:
+            closed.append(Spot(lines_widget([[], _rematch_line(scene, room)]), lambda: scene.hands.act(Action.REMATCH)))
         return Screen(head(scene, width), upper(urwid.Padding(stacked(*closed), left=margin, width=inner)), *feet)
     verdict_lines, rematch_line = _deal_lines(scene, room, record, inner, total), _rematch_line(scene, room)
     room_left = height - 1 - 3 - len(above) - len(verdict_lines) - 2
@@ -234,6 +234,8 @@ def _rematch_line(scene: Scene, room: RoomModel) -> Line:
     now = scene.model.room
     if now is not None and now.phase == "waiting":
         return _next_line(now)
+    if scene.model.is_at_table:
+        return [("strong", "enter: back to the tournament; to your next table you go by yourself")]
     asked = [info for info in room.seats if info.again]
     own = room.own
     if room.shared is not None:

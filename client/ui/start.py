@@ -46,7 +46,14 @@ class StartMatch:
     rules: str | None = None
 
 
-Start: TypeAlias = StartHome | StartBot | StartAlone | StartMatch
+@dataclass(frozen=True, slots=True)
+class StartHall:
+    """The screen of a tournament, or with None the list of them."""
+
+    id: str | None = None
+
+
+Start: TypeAlias = StartHome | StartBot | StartAlone | StartMatch | StartHall
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,6 +34,7 @@ COMMANDS = [
     "export",
     "ladder",
     "races",
+    "tournament",
 ]
 
 
