@@ -56,6 +56,7 @@ class Counter:
         self._dailies = Dailies(store=store, journal=journal, clock=clock, entropy=entropy)
         self._challenges = ChallengeBook(store=store, journal=journal, clock=clock, entropy=entropy)
         self._boards = Boards(store=store, journal=journal, clock=clock)
+        rooms.on_over(self._boards.note)
         self._entrance = Entrance(rooms, self._boards, store=store, journal=journal, clock=clock)
         self._closing = Closing(rooms, self._challenges, clock)
         self._rooms = rooms
