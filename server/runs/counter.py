@@ -32,6 +32,11 @@ from server.store.port import SharedDealMade, Store
 Question: TypeAlias = ListDailies | OpenChallenge | ListChallenges | ListRuns
 RunAsked: TypeAlias = RunDaily | RunChallenge | PlayOn
 
+ASKED_AT_ONCE: Final = 2
+"""Questions that are looked up in the store at once: players say hello and pages are read by it too."""
+
+ASKED_WAITING: Final = 64
+"""Questions that may wait for one of these; when there are more, the answer is `server/busy`."""
 
 PRACTICE_S: Final = 3600
 """The limit of a race that is played on: nobody is kept waiting by it."""
@@ -64,6 +69,7 @@ class Counter:
         self._store = store
         self._journal = journal
         self._clock = clock
+        self._asked = trio.CapacityLimiter(ASKED_AT_ONCE)
 
     async def run(self) -> None:
         """Do what is due with the days, until cancelled."""
@@ -72,7 +78,13 @@ class Counter:
             nursery.start_soon(self._closing.run)
 
     async def answer(self, player: str, asked: Question) -> RunMessage:
-        """What is told to this player, "" for nobody. Raises Refusal, StoreError."""
+        """What is told to this player, "" for nobody. Raises Refusal, `server/busy` too, and StoreError."""
+        if self._asked.statistics().tasks_waiting >= ASKED_WAITING:
+            raise Refusal(ErrorCode.SERVER_BUSY)
+        async with self._asked:
+            return await self._answer(player, asked)
+
+    async def _answer(self, player: str, asked: Question) -> RunMessage:
         match asked:
             case ListDailies(ref=ref):
                 return await self._dailies.told(ref=ref)

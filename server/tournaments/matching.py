@@ -29,8 +29,6 @@ from heapq import nsmallest
 from itertools import combinations
 from typing import Final, Literal
 
-import networkx as nx
-
 Float = Literal["down", "up"]
 Edge = tuple[int, int]
 """Two ranks, the better one first; or a rank and BYE."""
@@ -127,6 +125,9 @@ def _least_cost(costs: Mapping[Edge, int]) -> list[Edge]:
 
 def _match(costs: Mapping[Edge, int]) -> list[Edge]:
     """The most pairs, and of those the least cost."""
+    # With the first round that is paired: a server starts a good deal sooner without it.
+    import networkx as nx
+
     graph = nx.Graph()
     worst = max(costs.values(), default=0)
     # Ranks are whole numbers and come in their order, so equal fields are matched equally; names would be hashed anew in each process.
