@@ -8,15 +8,17 @@ from __future__ import annotations
 from client.address import parse_address
 from client.bests import BestsStore
 from client.identity import Identity, IdentityError, IdentityStore, default_name, home_folder
-from client.net import NetLink, open_link
+from client.net import open_link
 from client.offers import check_options, check_rules
 from client.server_process import open_server
 from client.ui.app import run_app
 from client.ui.desk import UiSettings
-from client.ui.start import AppOutcome, Start, StartAlone, StartBot, StartHome, StartMatch
+from client.ui.start import AppOutcome, StartAlone, StartBot, StartHome, StartMatch
 from protocol.client_messages import JoinRace, OpenRace, WatchRace
 from protocol.text import clean_name
 from protocol.views import RaceOptions
+
+SEAT_HELD = "You have a seat in this race already: leave it (L) before you begin another."
 
 
 async def play_bot(options: RaceOptions, *, name: str | None, settings: UiSettings) -> AppOutcome:
@@ -27,7 +29,7 @@ async def play_bot(options: RaceOptions, *, name: str | None, settings: UiSettin
         welcome = await link.entered()
         check_options(options, welcome)
         start = StartBot(options.bots[0], options.deal, options.rules, options.winnable, options.series)
-        return await _app(link, settings, start)
+        return await run_app(link, settings=settings, start=start)
 
 
 async def play_alone(options: RaceOptions, *, name: str | None, settings: UiSettings) -> AppOutcome:
@@ -60,18 +62,19 @@ async def visit(
 
     # Somebody who watches may race by another terminal meanwhile.
     async with open_link(url, mine, keep=keep, watches=isinstance(request, WatchRace)) as link:
-        welcome = await link.entered()
-        # Who holds a seat already goes back to it, whatever he has asked for.
+        welcome, remark = await link.entered(), ""
+        if start is not None or isinstance(request, OpenRace | JoinRace):
+            wanted = request.code.upper() if isinstance(request, JoinRace) else None
+            welcome = await link.leave_what_is_over(unless=wanted)
+            # Who holds a seat still goes back to it, whatever he has asked for.
+            if welcome.room is not None and welcome.room != wanted:
+                remark = SEAT_HELD
         if isinstance(request, OpenRace) and welcome.room is None:
             check_options(request.options, welcome)
         if start is not None and start.rules is not None:
             check_rules(start.rules, welcome.rules)
         await link.entered(request)
-        outcome = await _app(link, settings, start or StartHome())
+        outcome = await run_app(link, settings=settings, start=start or StartHome(), remark=remark)
     if not_kept:
         raise not_kept[0]
     return outcome
-
-
-async def _app(link: NetLink, settings: UiSettings, start: Start) -> AppOutcome:
-    return await run_app(link, settings=settings, start=start)

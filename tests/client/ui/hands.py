@@ -123,6 +123,7 @@ async def running(
     size: tuple[int, int] = (80, 24),
     reviewer: Reviewer = no_reviewer,
     replayer: Replayer = no_replayer,
+    remark: str = "",
 ) -> AsyncIterator[Run]:
     run = Run(FakeLink(), HandScreen(size))
 
@@ -134,6 +135,7 @@ async def running(
             screen=run.screen,
             reviewer=reviewer,
             replayer=replayer,
+            remark=remark,
         )
 
     async with trio.open_nursery() as nursery:
