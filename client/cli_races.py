@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from client.cli_words import Url, address_of, print_json, print_text
+from client.cli_words import Url, address_of, examples, print_json, print_text
 
 if TYPE_CHECKING:
     from protocol.server_messages import Lobby
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 races_app = typer.Typer()
 
 
-@races_app.command(epilog="Examples: carpet races carpet.example  |  carpet races carpet.example --json")
+@races_app.command(epilog=examples("carpet races carpet.example", "carpet races carpet.example --json"))
 def races(
     url: Url,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")] = False,
@@ -58,13 +58,13 @@ def lobby_lines(lobby: Lobby) -> list[str]:
 
 
 def _row(race: OpenRaceInfo, widest: int) -> str:
-    from client.reading import series_name, with_ratings
+    from client.reading import limit_text, series_name, with_ratings
 
-    seats, minutes = f"{len(race.names)}/{race.seats}", f"{race.time_limit_s // 60} min"
+    seats, limit = f"{len(race.names)}/{race.seats}", limit_text(race.time_limit_s)
     rated = "yes" if race.rated else "no"
     series = "" if race.series.format == "single" else f"  ({series_name(race.series.format, race.series.races)})"
     names = with_ratings(race.names, race.ratings) + series
-    return f"{_clean(race.code):<6}  {_clean(race.rules):<{widest}}  {seats:<5}  {minutes:<6}  {rated:<5}  {names}".rstrip()
+    return f"{_clean(race.code):<6}  {_clean(race.rules):<{widest}}  {seats:<5}  {limit:<6}  {rated:<5}  {names}".rstrip()
 
 
 def _running(race: RunningRaceInfo, widest: int) -> str:
