@@ -183,7 +183,7 @@ class NetLink:
         raise Unreachable(f"The server at {self.url} does not answer.")
 
     async def leave_what_is_over(self, unless: str | None = None) -> Welcome:
-        """Give up the seat that the welcome names where its race is over: it is kept for a rematch, and would stand in the way of another race.
+        """Give up the seat that the welcome names where its race is over: kept for a rematch, it would stand in the way of another race.
 
         unless: the code of the race that is wanted. Takes nothing from `events`. Returns the welcome, which names the room no more once it
         was left; a race that is open or being run is not. Raises LinkError.

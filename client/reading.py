@@ -19,8 +19,8 @@ UNRATED: Final[dict[Unrated, str]] = {
     "one-seat": "there is one seat",
     "house-bot": "a house bot takes part",
     "named-deal": "its deal has a name",
-    "two-shuffles": "its seats play different shuffles",
-    "early-boards": f"boards are shown after less than {RATED_DELAY_S} s",
+    "two-shuffles": "two different shuffles",
+    "early-boards": f"boards come within {RATED_DELAY_S} s",
 }
 
 SUIT_ORDER = "SHDC"
@@ -34,6 +34,11 @@ def clock_text(ms: int, *, tenths: bool = True) -> str:
     hours, minutes = divmod(minutes, 60)
     text = f"{hours}:{minutes:02}:{seconds:02}" if hours else f"{minutes}:{seconds:02}"
     return f"{text}.{tenth}" if tenths else text
+
+
+def limit_text(seconds: int) -> str:
+    """How long a race may take: `10 min`, and `90 s` where it is no whole number of minutes."""
+    return f"{seconds} s" if seconds % 60 else f"{seconds // 60} min"
 
 
 def race_clock_ms(started_at_ms: int | None, now_ms: int) -> int:

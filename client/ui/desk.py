@@ -13,7 +13,7 @@ from msgspec.structs import replace as changed
 from client.keys import Place
 from client.model import Model
 from client.offers import is_solvable
-from client.reading import rated_sentence, series_name
+from client.reading import limit_text, rated_sentence, series_name
 from client.ui.reel import Reel
 from client.watching import WatchModel
 from protocol.views import MAX_SEATS, BotInfo, RaceOptions, RulesInfo, SeriesOptions
@@ -154,7 +154,7 @@ def form_lines(form: OpenForm, rules: tuple[RulesInfo, ...]) -> tuple[tuple[str,
             "Without this it is joined by its code.",
         ),
         ("Deal", options.deal or _random_deal(options), "Left and right: any deal, or one that can be won; enter: a name for it."),
-        ("Time limit", f"{options.time_limit_s // 60} min", "After it every seat is out of time."),
+        ("Time limit", limit_text(options.time_limit_s), "After it every seat is out of time."),
         ("Countdown", f"{options.countdown_s} s", "From all ready to the start."),
         ("Series", series_name(options.series.format, options.series.races), _SERIES_WORDS[options.series.format]),
         (

@@ -11,7 +11,7 @@ import urwid
 
 from client.keys import Place
 from client.model import Model
-from client.reading import clock_text, home_counts, series_name, with_ratings
+from client.reading import clock_text, home_counts, limit_text, series_name, with_ratings
 from client.ui import cards
 from client.ui.desk import OpenForm, form_lines
 from client.ui.frame import Line, Screen, Spot, clip, fit, foot, lines_widget, row, stacked, text_width, upper, wrap_text
@@ -47,7 +47,7 @@ def home_items(model: Model) -> tuple[Item, ...]:
         seats = f"{len(race.names)}/{race.seats}"
         unrated = "" if race.rated else ", not rated"
         series = "" if race.series.format == "single" else f", {series_name(race.series.format, race.series.races)}"
-        detail = f"{seats}  {rules_name(model, race.rules)}{series}, {race.time_limit_s // 60} min{unrated}: {names}"
+        detail = f"{seats}  {rules_name(model, race.rules)}{series}, {limit_text(race.time_limit_s)}{unrated}: {names}"
         items.append(Item("race", race.code, clean_name(race.code), detail))
     for running in lobby.running if lobby is not None else ():
         items.append(Item("running", running.code, clean_name(running.code), _running_detail(model, running)))

@@ -7,7 +7,7 @@ import urwid
 from client.keys import Action, Place
 from client.model import RoomModel
 from client.offers import rules_of
-from client.reading import race_clock_ms, rated_sentence, series_sentence
+from client.reading import limit_text, race_clock_ms, rated_sentence, series_sentence
 from client.ui.bars import seat_name
 from client.ui.frame import Line, Screen, Spot, clip, fit, foot, lines_widget, row, stacked, upper, wrap_text
 from client.ui.scene import Scene, chat_lines, clean_long, head, remarks, rules_name
@@ -149,7 +149,7 @@ def _paragraph(texts: list[str]) -> list[Line]:
 def _facts(room: RoomModel, width: int) -> list[Line]:
     """Times, who may come, whether it counts, and what is known of the deal: five rows at most."""
     options = room.options
-    times = f"{options.time_limit_s // 60} min, {options.countdown_s} s countdown, {options.grace_s} s of grace"
+    times = f"{limit_text(options.time_limit_s)}, {options.countdown_s} s countdown, {options.grace_s} s of grace"
     wish = ", only a deal that can be won" if options.winnable else " for everybody" if options.public else " only"
     lines: list[Line] = [
         [("faint", times)],

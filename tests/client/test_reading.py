@@ -87,12 +87,17 @@ def test_of_two_decks_the_last_ten_cards_begin_at_94() -> None:
         ({"seats": 1}, "Not rated: there is one seat"),
         ({"seats": 3, "bots": ("Steady",)}, "Not rated: a house bot takes part"),
         ({"deal": "tuesday"}, "Not rated: its deal has a name"),
-        ({"series": SeriesOptions(format="swap")}, "Not rated: its seats play different shuffles"),
-        ({"delay_s": 9}, "Not rated: boards are shown after less than 10 s"),
+        ({"series": SeriesOptions(format="swap")}, "Not rated: two different shuffles"),
+        ({"delay_s": 9}, "Not rated: boards come within 10 s"),
     ],
 )
 def test_whether_a_race_counts_and_why_not(options: dict[str, Any], sentence: str) -> None:
     assert reading.rated_sentence(RaceOptions(**options)) == sentence
+
+
+@pytest.mark.parametrize(("seconds", "text"), [(600, "10 min"), (60, "1 min"), (3600, "60 min"), (40, "40 s"), (90, "90 s")])
+def test_a_time_limit_is_said_in_minutes_where_they_are_whole(seconds: int, text: str) -> None:
+    assert reading.limit_text(seconds) == text
 
 
 def test_every_reason_for_which_a_race_does_not_count_has_words() -> None:
