@@ -17,9 +17,9 @@ from msgspec import Meta, Struct
 
 from client.failure import Failure
 from client.file_lock import LockHeld, wait_for_lock
-from client.identity import HOME_VARIABLE
 from client.reading import clock_text
 from client.whole_file import replace_file
+from protocol import HOME_VARIABLE
 from protocol.record import Record
 
 FORMAT = 1

@@ -170,6 +170,8 @@ class _Player:
     def _refusal(self, error: Error) -> None:
         if error.ref == _READY_REFERENCE and error.code == ErrorCode.NOT_WAITING:
             return  # it had been heard the first time
+        if error.ref == 0 and error.code == ErrorCode.TOO_FAST:
+            return  # what was dropped the link says again
         if error.ref != _MOVE_REFERENCE:
             raise BotFailed(clean_chat(error.message) or error.code)
         if error.code in (ErrorCode.RACE_OVER, ErrorCode.SEAT_ENDED):

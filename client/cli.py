@@ -6,7 +6,6 @@ Only what the help needs is imported at the top: screens, Trio and WebSockets co
 from __future__ import annotations
 
 import os
-import shlex
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
@@ -15,19 +14,35 @@ import typer
 
 import protocol
 from client.cli_best import best_app
+from client.cli_challenge import challenge_app
+from client.cli_daily import daily_app
 from client.cli_identity import identity_app
 from client.cli_ladder import ladder_app
+from client.cli_looks import Ascii, ColourBlind, FourColour, Name, NoBell, code_of, finish, need_terminal, settings_of
+from client.cli_play_on import play_on_app
 from client.cli_race import race_options, series_fields
 from client.cli_races import races_app
 from client.cli_records import records_app
 from client.cli_stats import stats_app
-from client.cli_words import FAILED, INTERRUPTED, MISUSED, Url, address_of, examples, fail, print_json, print_text, prints, run
+from client.cli_tournament import tournament_app
+from client.cli_words import (
+    FAILED,
+    INTERRUPTED,
+    MISUSED,
+    Url,
+    address_of,
+    examples,
+    fail,
+    print_json,
+    print_text,
+    prints,
+    run,
+)
 from client.failure import Failure
 
 if TYPE_CHECKING:
     from client.ui.desk import UiSettings
-    from client.ui.start import AppOutcome, StartMatch
-    from protocol.record import Record
+    from client.ui.start import StartMatch
 
 app = typer.Typer(
     name="carpet",
@@ -40,14 +55,15 @@ app = typer.Typer(
 )
 app.add_typer(identity_app)
 app.add_typer(best_app)
+app.add_typer(challenge_app)
+app.add_typer(daily_app)
 app.add_typer(ladder_app)
+app.add_typer(play_on_app)
 app.add_typer(races_app)
 app.add_typer(records_app)
 app.add_typer(stats_app)
+app.add_typer(tournament_app)
 
-Name = Annotated[
-    str | None, typer.Option(metavar="NAME", help="Your name; another name is another player. [default: as last time, or your login name]")
-]
 Deal = Annotated[str | None, typer.Option(metavar="TEXT", help="A name for the shuffle: same name, same shuffle. [default: random]")]
 Rules = Annotated[
     str, typer.Option(metavar="ID", help="The rule set, such as carpet-free or crazy-quilt; `carpet-server rules list` shows all.")
@@ -60,10 +76,6 @@ Session = Annotated[
     int | None, typer.Option("--session", metavar="N", help="N attempts: a patience won is a point, cards home break ties.")
 ]
 Swap = Annotated[bool, typer.Option("--swap", help="Two shuffles: each player plays one, and then the other's.")]
-FourColour = Annotated[bool, typer.Option("--four-colour", "--four-color", help="A deck with a colour for each suit.")]
-ColourBlind = Annotated[bool, typer.Option("--colour-blind", "--color-blind", help="Colours that are told apart without red and green.")]
-Ascii = Annotated[bool, typer.Option("--ascii", help="Letters in place of suit signs and frames.")]
-NoBell = Annotated[bool, typer.Option("--no-bell", help="Do not ring at the start and near the end.")]
 
 
 def _print_version(wanted: bool) -> None:
@@ -112,14 +124,14 @@ def play(
     options = race_options(
         rules=rules, bots=[] if alone else [bot or "greedy"], seats=1 if alone else 2, deal=deal, winnable=winnable, series=series
     )
-    settings = _settings(four_colour, colour_blind, ascii_only, no_bell)
-    _need_terminal("play")
+    settings = settings_of(four_colour, colour_blind, ascii_only, no_bell)
+    need_terminal("play")
     from client.sessions import play_alone, play_bot
 
     if alone:
-        _finish(run(lambda: play_alone(options, name=name, settings=settings)))
+        finish(run(lambda: play_alone(options, name=name, settings=settings)))
         return
-    _finish(run(lambda: play_bot(options, name=name, settings=settings)))
+    finish(run(lambda: play_bot(options, name=name, settings=settings)))
 
 
 @app.command(epilog=examples("carpet host carpet.example --rules carpet-redeal --seats 3 --private"))
@@ -181,7 +193,7 @@ def host(
         grace_s=grace,
         delay_s=delay,
     )
-    settings = _settings(four_colour, colour_blind, ascii_only, no_bell)
+    settings = settings_of(four_colour, colour_blind, ascii_only, no_bell)
     from protocol.client_messages import OpenRace
 
     _visit("host", url, OpenRace(options=options), name, settings)
@@ -198,8 +210,8 @@ def join(
     no_bell: NoBell = False,
 ) -> None:
     """Join a race by its code, or come back to a seat in it."""
-    code = _code(code)
-    settings = _settings(four_colour, colour_blind, ascii_only, no_bell)
+    code = code_of(code)
+    settings = settings_of(four_colour, colour_blind, ascii_only, no_bell)
     from protocol.client_messages import JoinRace
 
     _visit("join", url, JoinRace(code=code), name, settings)
@@ -220,8 +232,8 @@ def watch(
 
     How far they are is shown as it happens, their boards some seconds later.
     """
-    code = None if code is None else _code(code)
-    settings = _settings(four_colour, colour_blind, ascii_only, no_bell=True)
+    code = None if code is None else code_of(code)
+    settings = settings_of(four_colour, colour_blind, ascii_only, no_bell=True)
     from protocol.client_messages import WatchRace
 
     _visit("watch", url, WatchRace(code=code), name, settings)
@@ -243,7 +255,7 @@ def match(
     """
     if rules is not None:
         race_options(rules=rules)
-    settings = _settings(four_colour, colour_blind, ascii_only, no_bell)
+    settings = settings_of(four_colour, colour_blind, ascii_only, no_bell)
     from client.ui.start import StartMatch
 
     _visit("match", url, None, name, settings, StartMatch(rules))
@@ -262,7 +274,7 @@ def home(
 
     It shows who is there, the open races and the house bots.
     """
-    _visit("home", url, None, name, _settings(four_colour, colour_blind, ascii_only, no_bell))
+    _visit("home", url, None, name, settings_of(four_colour, colour_blind, ascii_only, no_bell))
 
 
 @app.command(epilog=examples("carpet demo --rules colorado", "carpet demo --json --fast > race.json"))
@@ -331,23 +343,22 @@ def replay(
 
     Both boards stand side by side on one time line: play, pause, step, jump.
     """
-    settings = _settings(four_colour, colour_blind, ascii_only, no_bell=True)
-    _need_terminal("replay", keys=file != "-")
+    settings = settings_of(four_colour, colour_blind, ascii_only, no_bell=True)
+    need_terminal("replay", keys=file != "-")
     address = address_of(server) if server is not None else None
     from client.cli_replay import show_replay
 
-    _finish(run(lambda: show_replay(file, server=address, settings=settings)))
+    outcome = run(lambda: show_replay(file, server=address, settings=settings))
+    wanted = outcome.play_on
+    if wanted is None:
+        finish(outcome)
+        return
+    from client.sessions import play_on
+
+    finish(run(lambda: play_on(wanted.record, seat=wanted.seat, ply=wanted.ply, name=None, settings=outcome.settings)))
 
 
 # ---- what the commands share
-
-
-def _code(typed: str) -> str:
-    """The code of a race, as it is read out: with spaces or hyphens between the letters, maybe."""
-    code = "".join(typed.replace("-", " ").split())
-    if not (code.isascii() and code.isalpha() and len(code) <= 16):
-        fail(f"{code!r} is not the code of a race: it is six letters, as the host's screen shows them.", MISUSED)
-    return code
 
 
 def _ask_server(arguments: list[str]) -> NoReturn:
@@ -363,52 +374,13 @@ def _ask_server(arguments: list[str]) -> NoReturn:
 
 def _visit(command: str, url: str, request: Any, name: str | None, settings: UiSettings, start: StartMatch | None = None) -> None:
     address = address_of(url)
-    _need_terminal(command)
+    need_terminal(command)
     from client.sessions import visit
 
     outcome = run(lambda: visit(url, request, name=name, settings=settings, start=start))
     if outcome.code is not None:
         print_text(f"You still have a seat in race {outcome.code}; to go on with it: carpet join {address.url} {outcome.code}")
-    _finish(outcome)
-
-
-def _finish(outcome: AppOutcome) -> None:
-    if outcome.records:
-        _keep(outcome.records)
-    match outcome.reason:
-        case "signal":
-            raise typer.Exit(INTERRUPTED)
-        case "terminal":
-            raise typer.Exit(FAILED)
-        case "quit":
-            pass
-
-
-def _keep(records: tuple[Record, ...]) -> None:
-    from client.identity import home_folder
-    from client.keepsake import keep_record
-
-    try:
-        paths = [keep_record(home_folder(), record) for record in records]
-    except OSError as error:
-        typer.echo(f"carpet: the record of your race could not be kept: {error}", err=True)
-    else:
-        print_text(f"The record of your race is {paths[-1]}; to check it: carpet verify {shlex.quote(str(paths[-1]))}")
-
-
-def _settings(four_colour: bool, colour_blind: bool, ascii_only: bool, no_bell: bool) -> UiSettings:
-    if four_colour and colour_blind:
-        fail("--four-colour and --colour-blind are two palettes: choose one.", MISUSED)
-    from client.ui.desk import UiSettings
-
-    palette = "four" if four_colour else "safe" if colour_blind else "classic"
-    return UiSettings(palette=palette, ascii=ascii_only or not prints("♠│█"), bell=not no_bell)
-
-
-def _need_terminal(command: str, *, keys: bool = True) -> None:
-    """keys: whether they come through standard input too."""
-    if not (sys.stdout.isatty() and (sys.stdin.isatty() or not keys)):
-        fail(f"carpet {command} draws on a terminal, and there is none here; carpet demo shows a race in plain text.", MISUSED)
+    finish(outcome)
 
 
 def _silence(text: str) -> None:

@@ -11,6 +11,7 @@ def race_options(**fields: object) -> Any:
     """RaceOptions of these fields, by the limits that the wire has for them."""
     import msgspec
 
+    from protocol.text import clean_chat
     from protocol.views import RATED_DELAY_S, RaceOptions
 
     if fields.get("winnable") and fields.get("deal") is not None:
@@ -22,6 +23,9 @@ def race_options(**fields: object) -> Any:
         what, _, where = str(error).replace("`str`", "a text").partition(" - at `$.")
         option = {"bots": "bot"}.get(name := where.rstrip("`").split("[")[0], name).removesuffix("_s").replace("_", "-")
         fail(f"--{option} does not fit: {what[0].lower()}{what[1:]}.", MISUSED)
+    if options.deal is not None and clean_chat(options.deal) != options.deal:
+        # Not cleaned but refused, as servers do: another name would be another deal.
+        fail("--deal does not fit: a deal's name is one line of printable text.", MISUSED)
     if options.swaps and options.seats != 2:
         fail("--swap is for two players: --seats does not go with it.", MISUSED)
     if options.swaps and (options.deal is not None or options.winnable):

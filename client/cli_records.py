@@ -12,6 +12,7 @@ from typing import Annotated
 
 import typer
 
+from client.cli_files import there_already, write_new
 from client.cli_past import MaybeUrl, Player, cleaned, kept_races, player_at, told_races
 from client.cli_words import MISUSED, Url, address_of, examples, fail, print_json, print_text
 
@@ -66,7 +67,7 @@ def export(
     address = address_of(url)
     target = file or f"{race}.json"
     if target != "-" and not force and os.path.lexists(target):
-        _there_already(target)
+        there_already(target)
     from client.pages import fetch_record
     from protocol.record import to_json
 
@@ -74,28 +75,5 @@ def export(
     if target == "-":
         print_json(record)
         return
-    try:
-        _write(Path(target), to_json(record) + "\n", force=force)
-    except FileExistsError:
-        _there_already(target)
-    except (OSError, ValueError) as error:
-        fail(f"{target} cannot be written: {getattr(error, 'strerror', None) or error}.")
+    write_new(Path(target), to_json(record) + "\n", force=force)
     print_text(f"The record of race {race} is in {target}.")
-
-
-def _there_already(target: str) -> None:
-    fail(f"{target} is there already: name another file, or say --force to write over it.")
-
-
-def _write(path: Path, text: str, *, force: bool) -> None:
-    """In one piece or not at all, and over nothing unless forced. Raises OSError, ValueError."""
-    from client.whole_file import USUAL, make_file, replace_file
-
-    try:
-        make_file(path, text.encode(), mode=USUAL)
-    except FileExistsError:
-        if not force:
-            raise
-        if not path.is_file():
-            fail(f"{path} is no file that could be written over; name another.")
-        replace_file(path, text.encode(), copy_mode=True)

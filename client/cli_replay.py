@@ -36,7 +36,7 @@ async def show_replay(source: str | None, *, server: Address | None, settings: U
     server: who is asked for a race by its id; with None it must be one of those kept here. Raises NoRecord, NoReplay, NoKeyboard, and what
     `fetch_record` raises.
     """
-    replay = await replay_race(await _record(source, server))
+    replay = await replay_race(await read_record(source, server))
     if source != "-":
         return await run_replay(replay, settings=settings, keys=sys.stdin)
     with _terminal() as keys:
@@ -51,7 +51,8 @@ def _terminal() -> TextIO:
         raise NoKeyboard(f"There is no terminal to read keys from ({error.strerror}); give the record as a file.") from error
 
 
-async def _record(source: str | None, server: Address | None) -> Record:
+async def read_record(source: str | None, server: Address | None) -> Record:
+    """The record that a command names, as `show_replay` takes it. Raises NoRecord, and what `fetch_record` raises."""
     # A file of such a name is named with its folder, ./ID.
     if source is None or not is_race_id(source):
         if server is not None:

@@ -19,9 +19,10 @@ MOST_COUNTED: Final = 3000
 """Races, the last ones: 30 pages, which a server gives out at once."""
 
 
-@stats_app.command(epilog=examples("carpet stats", "carpet stats carpet.example --player Anna", "carpet stats carpet.example --json"))
+@stats_app.command(epilog=examples("carpet stats", "carpet stats carpet.example Anna", "carpet stats carpet.example --json"))
 def stats(
     url: MaybeUrl = None,
+    whose: Annotated[str | None, typer.Argument(metavar="NAME", help="Whose races, as --player.", show_default=False)] = None,
     player: Player = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")] = False,
 ) -> None:
@@ -29,6 +30,7 @@ def stats(
 
     Races, wins, cards home and times, by rule set and by opponent; the rating and the cards home as curves.
     """
+    player = player if player is not None else whose
     if url is None:
         name, place = None if player is None else cleaned(player), None
         races = kept_races(name, MOST_COUNTED)

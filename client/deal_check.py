@@ -13,6 +13,7 @@ from client.model import Evidence
 from protocol.cards import RANKS, card_text, fresh_deck
 from protocol.record import BadRecord, Record, check_deal, check_nonces, digest, seed_of
 from protocol.shuffle import DEAL_LABEL, shuffle
+from protocol.text import clean_chat
 from protocol.views import View
 
 
@@ -66,8 +67,12 @@ def _derivation(record: Record, evidence: Evidence | None) -> Check:
     if evidence is not None and record.deal.winnable != evidence.winnable:
         other = "Only a deal that can be won was asked for" if evidence.winnable else "Just any deal was asked for"
         return Check("seed", False, f"{other}, and the record says otherwise.")
+    if record.deal.past is not None:
+        return Check("seed", None, f"The deal is that of race {clean_chat(record.deal.past.race)}, whose record tells where it came from.")
     if record.deal.name is not None:
         return Check("seed", True, "The seed is the one of the deal's name.")
+    if record.deal.shared is not None:
+        return Check("seed", True, "The seed follows from the secret and the nonces of the deal.")
     return Check("seed", True, "The seed follows from the secret and everybody's nonces.")
 
 
@@ -85,6 +90,10 @@ def _nonce(record: Record, evidence: Evidence | None, seat: int | None) -> Check
         return Check("nonce", None, "No nonce was sent from here.")
     nonces = record.deal.nonces
     ok = 0 <= seat < len(nonces) and nonces[seat] == evidence.nonce
+    if ok and record.deal.past is not None:
+        return Check("nonce", True, "Your nonce is in the record; a race that is played on does not use it.")
+    if ok and record.deal.shared is not None:
+        return Check("nonce", True, "Your nonce is in the record; a deal that others have too was settled before it.")
     if ok and record.deal.name is not None:
         return Check("nonce", True, "Your nonce is in the record; a named deal does not use it.")
     return Check("nonce", ok, "Your nonce took part in the shuffle." if ok else "The nonce at your seat is not the one you sent.")
@@ -97,6 +106,8 @@ def _dealt(record: Record, evidence: Evidence | None, seat: int | None, decks: i
         order = [card_text(card) for card in shuffle(fresh_deck(decks), seed_of(record, seat), DEAL_LABEL)]
     except ValueError as error:
         return Check("cards", False, f"The seed cannot be dealt from: {error}.")
+    if record.deal.past is not None:
+        return Check("cards", None, "The race began behind its first moves, and not with the deal.")
     ok = _begins_with(order, evidence.first_view)
     return Check("cards", ok, "Your cards lay as the seed shuffles them." if ok else "Your cards did not lie as the seed shuffles them.")
 

@@ -21,9 +21,9 @@ from msgspec import Struct
 from client.failure import Failure
 from client.file_lock import PATIENCE_S, LockHeld, wait_for_lock
 from client.whole_file import replace_file
+from protocol import HOME_VARIABLE
 from protocol.text import clean_name
 
-HOME_VARIABLE = "CARPET_HOME"
 FALLBACK_NAME = "player"
 FORMAT = 1
 LOCK_PATIENCE_S = PATIENCE_S

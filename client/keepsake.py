@@ -34,6 +34,24 @@ def keep_record(folder: Path, record: Record) -> Path:
     return path
 
 
+class Keepsakes:
+    """Keeps each record of a sitting when it comes, so that none is lost with the program. Says nothing while the screen is not free."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self.last: Path | None = None
+        """Where the last one is, under its id."""
+        self.error: OSError | None = None
+        """Why one could not be kept; the last such."""
+
+    def keep(self, record: Record) -> None:
+        """Write it now, if that can be."""
+        try:
+            self.last = keep_record(self._folder, record)
+        except OSError as error:
+            self.error = error
+
+
 def kept_records(folder: Path) -> Iterator[Record]:
     """The records that are kept, newest first. Files that cannot be read are passed over."""
     for path in _by_age(folder / FOLDER):

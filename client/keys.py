@@ -27,6 +27,8 @@ class Place(StrEnum):
     RESULT = "result"
     REPLAY = "replay"
     WATCH = "watch"
+    TOURNAMENTS = "tournaments"
+    TOURNAMENT = "tournament"
     HELP = "help"
     CHOICE = "choice"
 
@@ -54,6 +56,7 @@ class Action(StrEnum):
     DETAILS = "details"
     REVIEW = "review"
     REPLAY = "replay"
+    PLAY_ON = "play-on"
     PAUSE = "pause"
     LEFT_BACK = "left-back"
     LEFT_ON = "left-on"
@@ -74,6 +77,20 @@ class Action(StrEnum):
     RACES = "races"
     RUNNING = "running"
     MATCH = "match"
+    DAILY = "daily"
+    TOURNAMENTS = "tournaments"
+    ENTER = "enter"
+    CHECK_IN = "check-in"
+    WITHDRAW = "withdraw"
+    TURN = "turn"
+    TURN_BACK = "turn-back"
+    START = "start"
+    HOLD = "hold"
+    PAIR_ROUND = "pair-round"
+    CORRECT = "correct"
+    REMOVE = "remove"
+    ADD_BOT = "add-bot"
+    END = "end"
     BACK = "back"
     YES = "yes"
     NO = "no"
@@ -121,8 +138,8 @@ TABLE: Final[tuple[Binding, ...]] = (
     # Moving about
     Binding(Action.UP, ("up", "k"), _CURSOR, "up", "Cursor up; in a replay, faster.", shown=False),
     Binding(Action.DOWN, ("down", "j"), _CURSOR, "down", "Cursor down; in a replay, slower.", shown=False),
-    Binding(Action.LEFT, ("left", "h"), _CURSOR, "left", "Cursor left; a form's value before; a replay's move before.", shown=False),
-    Binding(Action.RIGHT, ("right", "l"), _CURSOR, "right", "Cursor right; a form's next value; a replay's next move.", shown=False),
+    Binding(Action.LEFT, ("left", "h"), _CURSOR, "left", "Left; the value, replay's move or round's tables before.", shown=False),
+    Binding(Action.RIGHT, ("right", "l"), _CURSOR, "right", "Right; the next value, replay's move or round's tables.", shown=False),
     # Home
     Binding(Action.PLAY, ("enter", " "), _on(Place.HOME, Place.FORM, Place.RULES, Place.CHOICE), "choose", "Take the marked line."),
     Binding(Action.BOT, ("b",), _on(Place.HOME), "bot", "Race a house bot.", shown=False),
@@ -131,6 +148,8 @@ TABLE: Final[tuple[Binding, ...]] = (
     Binding(Action.RACES, ("r",), _on(Place.HOME), "races", "Go to the open races.", shown=False),
     Binding(Action.RUNNING, ("w",), _on(Place.HOME), "watch", "Go to the races that are being run; enter watches one.", shown=False),
     Binding(Action.MATCH, ("m",), _on(Place.HOME), "match", "Quick match: look for an opponent of your rating, or stop.", shown=False),
+    Binding(Action.DAILY, ("d",), _on(Place.HOME), "daily", "Run today's deal, which everybody runs once.", shown=False),
+    Binding(Action.TOURNAMENTS, ("t",), _on(Place.HOME), "tournaments", "Go to the tournaments.", shown=False),
     Binding(Action.BACK, ("esc",), _on(Place.HOME), "stop", "Look for no opponent any more.", shown=False),
     Binding(Action.BACK, ("esc",), _on(Place.FORM, Place.RULES, Place.HELP, Place.CHOICE), "back", "Back."),
     # In a room
@@ -153,6 +172,7 @@ TABLE: Final[tuple[Binding, ...]] = (
     Binding(Action.FIRST, ("g", "home"), _on(Place.REPLAY), "start", "To the start."),
     Binding(Action.LAST, ("G", "end"), _on(Place.REPLAY), "end", "To the end."),
     Binding(Action.TENTH, tuple("0123456789"), _on(Place.REPLAY), "jump", "To so many tenths of the race.", shown=False),
+    Binding(Action.PLAY_ON, ("o",), _on(Place.REPLAY), "play on", "Play on from the board on the left, beside what came.", shown=False),
     Binding(Action.PAIR, ("tab",), _on(Place.REPLAY), "pair", "The next two seats, where there are more than two."),
     Binding(Action.PAIR_BACK, ("shift tab",), _on(Place.REPLAY), "pair", "The two seats before.", shown=False),
     Binding(Action.BACK, ("esc",), _on(Place.REPLAY), "back", "Close the replay.", shown=False),
@@ -162,6 +182,24 @@ TABLE: Final[tuple[Binding, ...]] = (
     Binding(Action.PAIR_BACK, ("shift tab",), _on(Place.WATCH), "seats", "The boards of the seats before.", shown=False),
     Binding(Action.CHAT, ("t",), _on(Place.WATCH), "talk", "Say a line to all who watch; players hear it after the race."),
     Binding(Action.LEAVE, ("L", "esc"), _on(Place.WATCH), "leave", "Watch this race no more."),
+    # Tournaments
+    Binding(Action.PLAY, ("enter", " "), _on(Place.TOURNAMENTS), "go there", "Go to the marked tournament."),
+    Binding(Action.OPEN, ("o",), _on(Place.TOURNAMENTS), "make one", "Make a tournament and direct it."),
+    Binding(Action.CODE, ("c",), _on(Place.TOURNAMENTS), "by id", "Go to a tournament by its id, six letters."),
+    Binding(Action.ENTER, ("i",), _on(Place.TOURNAMENT), "play", "Play in it: enter, or come back."),
+    Binding(Action.CHECK_IN, ("c",), _on(Place.TOURNAMENT), "check in", "Check in: you are here and ready to play."),
+    Binding(Action.PLAY, ("enter", "w"), _on(Place.TOURNAMENT), "go, watch", "To your own table if it waits, else watch the marked one."),
+    Binding(Action.TURN, ("tab",), _on(Place.TOURNAMENT), "page", "The next page: tables, standings, log."),
+    Binding(Action.TURN_BACK, ("shift tab",), _on(Place.TOURNAMENT), "page", "The page before.", shown=False),
+    Binding(Action.WITHDRAW, ("L",), _on(Place.TOURNAMENT), "withdraw", "Play in it no more (asks first)."),
+    Binding(Action.START, ("S",), _on(Place.TOURNAMENT), "start", "Director: open the check-in; then pair the first round."),
+    Binding(Action.HOLD, ("P",), _on(Place.TOURNAMENT), "pause", "Director: pause, or go on."),
+    Binding(Action.PAIR_ROUND, ("N",), _on(Place.TOURNAMENT), "next round", "Director: pair the next round now."),
+    Binding(Action.CORRECT, ("E",), _on(Place.TOURNAMENT), "result", "Director: enter, correct or strike the marked result."),
+    Binding(Action.REMOVE, ("X",), _on(Place.TOURNAMENT), "remove", "Director: take the marked entrant out (asks first)."),
+    Binding(Action.ADD_BOT, ("b",), _on(Place.TOURNAMENT), "bot", "Director: let a house bot enter."),
+    Binding(Action.END, ("Z",), _on(Place.TOURNAMENT), "end", "Director: break the tournament off (asks first)."),
+    Binding(Action.BACK, ("esc",), _on(Place.TOURNAMENTS, Place.TOURNAMENT), "back", "Back to the tournaments; from there home."),
     # Answers
     Binding(Action.YES, ("y",), _on(Place.CHOICE), "yes", "Yes."),
     Binding(Action.NO, ("n",), _on(Place.CHOICE), "no", "No."),
@@ -181,6 +219,7 @@ GROUPS: Final[tuple[tuple[str, frozenset[Place]], ...]] = (
     ("Before and after a race", _on(Place.WAITING, Place.RESULT)),
     ("In a replay", _on(Place.REPLAY)),
     ("Watching", _on(Place.WATCH)),
+    ("At a tournament", _on(Place.TOURNAMENTS, Place.TOURNAMENT)),
     ("At home", _on(Place.HOME, Place.FORM, Place.RULES)),
 )
 

@@ -18,15 +18,22 @@ from msgspec.structs import replace as changed
 
 from client.link import Back, Connected, Connecting, LinkEvent, Lost, RoundTrip
 from client.resume import NO_RACE, NO_SEAT
+from client.tournaments import TournamentsModel, tournaments_after
 from protocol.errors import Fault
 from protocol.record import Record, SeatRecord
 from protocol.server_messages import (
     Board,
+    Called,
+    Challenge,
+    Challenges,
     Countdown,
     CurrentView,
+    Dailies,
     Dealt,
+    Decided,
     Ended,
     Error,
+    Ghost,
     Hidden,
     Left,
     Lobby,
@@ -39,12 +46,15 @@ from protocol.server_messages import (
     Result,
     Room,
     RoomEvent,
+    Runs,
     Said,
     Scored,
     Seated,
     ServerMessage,
     Started,
     Talk,
+    Tournament,
+    Tournaments,
     Unseated,
     Unwatched,
     WaitingMatch,
@@ -58,6 +68,7 @@ from protocol.server_messages import (
 from protocol.text import clean_chat, clean_name
 from protocol.views import (
     ChatLine,
+    GhostInfo,
     Phase,
     RaceOptions,
     RulesInfo,
@@ -129,7 +140,8 @@ class RoomModel:
 
     ratings: what the race that is over did to them, by seat; empty for one that does not count, and until it is known.
     series: of which the race is one, None for a single race. shared: the deal, where other races are dealt the same. told: the seats of
-    such a race that is over, which are known while its record is closed still.
+    such a race that is over, which are known while its record is closed still. ghosts: those who ran the deal before, as far as they were
+    by now.
     """
 
     version: int
@@ -148,6 +160,7 @@ class RoomModel:
     series: SeriesInfo | None = None
     shared: SharedDeal | None = None
     told: tuple[SeatRecord, ...] = ()
+    ghosts: tuple[GhostInfo, ...] = ()
     away_until_ms: tuple[tuple[int, int], ...] = ()
     watchers: int = 0
 
@@ -208,7 +221,7 @@ class Model:
     """Everything the screens are drawn from. lobby: None while it is not known. in_flight: the move that was sent and not answered yet.
 
     last: the room as it was when the race before was over, since the next race of a series opens at once; None where there was none.
-    search: None while no opponent is looked for.
+    search: None while no opponent is looked for. runs: the board of a deal that was asked for last.
     """
 
     link: LinkModel = field(default_factory=LinkModel)
@@ -219,12 +232,19 @@ class Model:
     in_flight: MoveSent | None = None
     evidence: Evidence | None = None
     last: RoomModel | None = None
+    runs: Runs | None = None
     notice: Notice | None = None
+    tournaments: TournamentsModel = field(default_factory=TournamentsModel)
 
     @property
     def rules(self) -> tuple[RulesInfo, ...]:
         """The rule sets that the server has explained."""
         return self.welcome.rules if self.welcome is not None else ()
+
+    @property
+    def is_at_table(self) -> bool:
+        """Whether the room is a table of a tournament."""
+        return self.room is not None and self.room.shared is not None and self.room.shared.kind == "round"
 
     @property
     def finished(self) -> RoomModel | None:
@@ -238,6 +258,9 @@ class Model:
 def reduce(model: Model, event: Event, now_ms: int) -> Model:
     """The model after `event`, heard at the local time `now_ms`. Total: no sequence of events is an error."""
     after = _reduced(model, event, now_ms)
+    tournaments = tournaments_after(model.tournaments, event, now_ms)
+    if tournaments is not model.tournaments:
+        after = replace(after, tournaments=tournaments)
     if after.in_flight is not None and not _may_be_played(after, after.in_flight, before=model):
         return replace(after, in_flight=None)
     return after
@@ -278,8 +301,15 @@ def _reduced(model: Model, event: Event, now_ms: int) -> Model:
             return _unwatched(model, event, now_ms)
         case Watchers() | Talk():
             return model if model.room is None else replace(model, room=room_heard(model.room, event))
+        case Runs():
+            return replace(model, runs=event)
+        case Dailies() | Challenge() | Challenges():
+            return model
         case Watched() | WatchedEvent() | Board():
             # What is watched is no part of the room that one is in: `client.watching` has it.
+            return model
+        case Tournaments() | Tournament() | Called() | Decided():
+            # Nor are tournaments: `client.tournaments` has them.
             return model
         case Room():
             # What was said at home, of a code that nobody had, is of no interest in the room.
@@ -407,6 +437,7 @@ def _snapshot(room: Room, now_ms: int) -> RoomModel:
         series=room.series,
         shared=room.shared,
         told=room.ended,
+        ghosts=room.ghosts,
     )
 
 
@@ -526,6 +557,8 @@ def _apply(room: RoomModel, event: RoomEvent, now_ms: int) -> RoomModel:
             return replace(room, seats=_with_seat(room.seats, event.seat, again=True))
         case Said():
             return replace(room, chat=(*room.chat, event.line)[-CHAT_KEPT:])
+        case Ghost(ghost=ghost):
+            return replace(room, ghosts=tuple(ghost if known.ghost == ghost.ghost else known for known in room.ghosts))
         case Hidden():
             return room
         case _:

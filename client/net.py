@@ -14,6 +14,7 @@ import random
 import ssl as tls
 from collections.abc import AsyncIterator, Callable
 from functools import partial
+from typing import TypeAlias
 
 import trio
 from msgspec.structs import replace
@@ -26,10 +27,27 @@ from client.link import Back, Connected, Connecting, LinkEvent, Lost, RoundTrip
 from client.resume import Resume, Step
 from client.unanswered import Unanswered
 from protocol import __version__
-from protocol.client_messages import ClientMessage, FollowLobby, Hello, JoinRace, LeaveRace, OpenRace, Say, Unwatch, WatchRace, WhoAmI
+from protocol.client_messages import (
+    ClientMessage,
+    FollowLobby,
+    FollowTournament,
+    FollowTournaments,
+    Hello,
+    JoinRace,
+    LeaveRace,
+    OpenRace,
+    PlayOn,
+    RunChallenge,
+    RunDaily,
+    Say,
+    TournamentMessage,
+    Unwatch,
+    WatchRace,
+    WhoAmI,
+)
 from protocol.codec import MSGPACK
 from protocol.errors import ErrorCode
-from protocol.server_messages import Error, Left, Room, ServerMessage, Unwatched, Watched, Welcome, YouAre
+from protocol.server_messages import Decided, Error, Left, Room, ServerMessage, Tournament, Unwatched, Watched, Welcome, YouAre
 from protocol.text import clean_chat, clean_name
 
 EVENTS = 256
@@ -41,7 +59,14 @@ FIRST_PAUSE = 0.5
 LONGEST_PAUSE = 10.0
 JOIN_PAUSE = 1.0
 """Seconds after which a join that was not answered is asked for again; then twice as long, up to LONGEST_PAUSE."""
+QUIET = 1.1
+"""Seconds for which nothing is said to a server that has dropped requests as too many: by then it hears and answers again."""
 USUAL_TIMES = LineTimes()
+LOOKS_ON = FollowLobby | FollowTournaments | FollowTournament | WatchRace | Unwatch | Say
+"""What a player may send by a line beside the one that he has elsewhere."""
+
+Entry: TypeAlias = OpenRace | JoinRace | RunDaily | RunChallenge | PlayOn | WatchRace
+"""What leads to a room, or to the sight of one."""
 
 
 @contextlib.asynccontextmanager
@@ -61,7 +86,8 @@ async def open_link(
     """A link to the server at `url` (any form `parse_address` takes), connected when the block begins and closed when it ends.
 
     identity: who to say hello as; None to say none and only ask what needs no hello. watches: come only to watch, for as long as nothing
-    else is sent: whatever line this player has elsewhere stays his.
+    else is sent: whatever line this player has elsewhere stays his. Without an identity that is as a
+    guest, of whom nothing is made and nothing kept, on every line.
     keep: called with the identity as the server has it, on the first welcome and whenever it changes. generator: for the pauses
     between tries.
     dial: opens the byte stream, in place of TCP to the address. Raises LinkError when the first connection fails.
@@ -116,6 +142,7 @@ class NetLink:
         self._address = address
         self._identity = identity
         self._watches = watches
+        self._is_guest = watches and identity is None
         self._is_second = False  # this line, beside one that the player may have elsewhere
         self._reconnect = reconnect
         self._subprotocol = subprotocol
@@ -128,11 +155,16 @@ class NetLink:
         self._told, self._events = trio.open_memory_channel[ServerMessage | LinkEvent](EVENTS)
         self._line: Line | None = None
         self.welcome: Welcome | None = None
-        # The answer to hello, where that is an error, to the request of `entered`, or to the link's own going back to a seat.
-        self._entry: Room | Left | Watched | Unwatched | Error | None = None
+        # The answer to hello, where that is an error, to the request of `entered`, or to the link's own going back.
+        self._entry: Room | Left | Watched | Unwatched | Decided | Tournament | Error | None = None
+        # Of tournaments there is news all the time: only what is waited for is an answer, and only once.
+        self._wanted: type[Decided | Tournament] | None = None
         self._news = trio.Event()  # set, and replaced, when one of these two has changed or a line has ended
         self._tries = 0  # since the last welcome
         self._rejoining = False
+        self._quiet_until: float | None = None
+        self._follow: FollowLobby | None = None  # the last one, by the line that stands
+        self._was_lost = False  # and nobody was told yet that it is back
         self._closing = False
         self._ended = trio.Event()
 
@@ -147,15 +179,17 @@ class NetLink:
     def send(self, message: ClientMessage) -> bool:
         """Also False for what no server would take, or one message more than a line holds; see `client.line`."""
         # In its room the server would not hear it before the join, and what is said again has to be said first.
-        if self._closing or self._resume.is_elsewhere:
+        if self._closing or self._resume.is_elsewhere or self._resume.hushed:
             return False
-        if self._watches and not isinstance(message, FollowLobby | WatchRace | Unwatch | Say):
-            self._watches = False
+        if self._watches and not isinstance(message, LOOKS_ON):
+            self._watches = self._is_guest
             if self._is_second and self._identity is not None:
                 self._say_hello(self._identity)
         message = self._unanswered.numbered(message)
         if not self._say(message):
             return False
+        if isinstance(message, FollowLobby):
+            self._follow = message
         self._resume.sent(message)
         self._unanswered.sent(message)
         return True
@@ -163,7 +197,7 @@ class NetLink:
     def _say(self, message: ClientMessage) -> bool:
         return self._line is not None and self._line.send(message)
 
-    async def entered(self, request: OpenRace | JoinRace | WatchRace | None = None) -> Welcome:
+    async def entered(self, request: Entry | None = None) -> Welcome:
         """Wait until hello was answered, and `request` too, for a command that would rather end than begin with an error on the screen.
 
         Takes nothing from `events`. A request for a seat is kept back when the welcome names a race in which this player has one: that is
@@ -204,7 +238,32 @@ class NetLink:
             return self.welcome
         raise Unreachable(f"The server at {self.url} does not answer.")
 
-    def _is_answered(self, request: OpenRace | JoinRace | WatchRace) -> bool:
+    async def decided(self, request: TournamentMessage) -> Decided:
+        """Wait for the answer to what a tournament's player or director asks for. Takes nothing from `events`. Raises LinkError."""
+        answer = await self._answer(request, Decided)
+        assert isinstance(answer, Decided)
+        return answer
+
+    async def told(self, request: FollowTournament) -> Tournament:
+        """The same for how a tournament stands."""
+        answer = await self._answer(request, Tournament)
+        assert isinstance(answer, Tournament)
+        return answer
+
+    async def _answer(self, request: TournamentMessage, kind: type[Decided | Tournament]) -> Decided | Tournament:
+        with trio.move_on_after(self._times.open_s):
+            await self.entered()
+            self._entry, self._wanted = None, kind
+            self.send(replace(request, ref=ENTRY_REFERENCE))
+            while (answer := self._told_of_a_tournament()) is None:
+                await self._next_news()
+            return answer
+        raise Unreachable(f"The server at {self.url} does not answer.")
+
+    def _told_of_a_tournament(self) -> Decided | Tournament | None:
+        return self._entry if isinstance(self._entry, Decided | Tournament) else None
+
+    def _is_answered(self, request: Entry) -> bool:
         # Back in a room, by the way, is no answer to who wants to watch.
         return isinstance(self._entry, Watched | Unwatched if isinstance(request, WatchRace) else Room)
 
@@ -285,6 +344,8 @@ class NetLink:
             self._line = line
             if self._identity is not None:
                 self._say_hello(self._identity)
+            elif self._is_guest:
+                self._say(Hello(name="", watch=True, software=f"carpet-race {__version__}", ref=HELLO_REFERENCE))
             started()
             try:
                 async with trio.open_nursery() as nursery:
@@ -293,6 +354,8 @@ class NetLink:
                 return ending
             finally:
                 self._line = None
+                self._quiet_until = self._follow = None
+                self._was_lost = True
                 self._resume.lost()
                 self._unanswered.lost()
                 self._tell_news()
@@ -329,6 +392,8 @@ class NetLink:
             self._unanswered.forget()
             self._say_hello(self._identity)
             return
+        elif isinstance(message, Error) and message.code == ErrorCode.TOO_FAST and message.ref == 0:
+            self._hush(nursery)
         await self._take(self._resume.take(message), nursery)
 
     async def _take(self, step: Step, nursery: trio.Nursery) -> None:
@@ -347,12 +412,16 @@ class NetLink:
                 self._say(request)
         for passed in step.pass_on:
             await self._tell(passed)
-            if isinstance(passed, Room | Left | Watched | Unwatched) or (
-                isinstance(passed, Error) and passed.ref in (HELLO_REFERENCE, ENTRY_REFERENCE)
+            if (
+                isinstance(passed, Room | Left | Watched | Unwatched)
+                or (isinstance(passed, Decided | Tournament) and type(passed) is self._wanted)
+                or (isinstance(passed, Error) and passed.ref in (HELLO_REFERENCE, ENTRY_REFERENCE))
             ):
+                self._wanted = None
                 self._entry = passed
                 self._tell_news()
-        if step.back:
+        if step.back and self._was_lost:
+            self._was_lost = False
             await self._tell(Back())
 
     def _welcomed(self, welcome: Welcome) -> None:
@@ -377,6 +446,23 @@ class NetLink:
         if first or identity != self._identity:
             self._identity = identity
             self._keep(identity)
+
+    def _hush(self, nursery: trio.Nursery) -> None:
+        """Say nothing for a while, and then again what is unanswered."""
+        self._resume.hush()
+        self._unanswered.lost()
+        keeps_quiet = self._quiet_until is not None
+        self._quiet_until = trio.current_time() + QUIET
+        if not keeps_quiet:
+            nursery.start_soon(self._keep_quiet, nursery)
+
+    async def _keep_quiet(self, nursery: trio.Nursery) -> None:
+        while self._quiet_until is not None and self._quiet_until > trio.current_time():  # noqa: ASYNC110  (it may have been put off)
+            await trio.sleep_until(self._quiet_until)
+        self._quiet_until = None
+        if self._follow is not None:
+            self._say(self._follow)
+        await self._take(self._resume.speak(), nursery)
 
     async def _ask_until_answered(self) -> None:
         """Nothing more comes of the room until a join was heard, and one may be refused for the moment or dropped as too many."""

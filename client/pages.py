@@ -11,6 +11,7 @@ import time
 import urllib.error
 import urllib.parse
 import urllib.request
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, TypeVar
 
 import msgspec
@@ -19,10 +20,12 @@ import protocol
 from client.address import Address
 from client.endings import unreachable
 from client.failure import Failure
+from protocol.client_messages import ListRuns
 from protocol.pages import PAGE_RACES, History, HistoryRace, Ladder, LadderPlayer, Problem, is_race_id
 from protocol.record import LONGEST_RECORD, BadRecord, Record, digest, from_json
-from protocol.server_messages import Lobby
+from protocol.server_messages import Challenges, Dailies, Lobby, Runs
 from protocol.text import clean_chat
+from protocol.tournaments import TournamentDocument, TournamentListing, TournamentsDocument
 
 if TYPE_CHECKING:
     from http.client import HTTPResponse
@@ -93,6 +96,47 @@ def fetch_lobby(address: Address) -> Lobby:
 def fetch_ladder(address: Address, *, limit: int) -> tuple[LadderPlayer, ...]:
     """The best players, at most `limit`, best first. Raises PageRefused, NotAPage, LinkError."""
     return _read_as(Ladder, fetch(address, f"/ladder.json?limit={limit}"), address).players[:limit]
+
+
+def fetch_dailies(address: Address) -> Dailies:
+    """What a server has committed to. Raises PageRefused, NotAPage, LinkError."""
+    return _read_as(Dailies, fetch(address, "/daily.json"), address)
+
+
+def fetch_challenges(address: Address) -> Challenges:
+    """The challenges that anybody may run. Raises PageRefused, NotAPage, LinkError."""
+    return _read_as(Challenges, fetch(address, "/challenges.json"), address)
+
+
+def fetch_runs(address: Address, asked: ListRuns) -> Runs:
+    """A board as it is shown to everybody. Raises PageRefused, NotAPage, LinkError."""
+    deal = asked.id
+    if asked.kind == "daily" and deal is None:
+        now = datetime.fromtimestamp(fetch_dailies(address).now_ms / 1000, UTC)
+        deal = now.date().isoformat()
+    steps = ["daily", deal or "", asked.rules] if asked.kind == "daily" else ["challenges", deal or ""]
+    return _read_as(Runs, fetch(address, "/" + "/".join(urllib.parse.quote(step, safe="") for step in steps) + ".json"), address)
+
+
+def fetch_tournaments(address: Address) -> tuple[TournamentListing, ...]:
+    """The public tournaments, newest first. Raises PageRefused, NotAPage, LinkError."""
+    return _read_as(TournamentsDocument, fetch(address, "/tournaments.json"), address).tournaments
+
+
+def fetch_tournament(address: Address, tournament: str) -> TournamentDocument:
+    """All of a tournament. tournament: an id, by `is_tournament_id`. Raises PageRefused, NotAPage, LinkError."""
+    document = _read_as(TournamentDocument, fetch(address, f"/tournaments/{tournament}.json"), address)
+    if document.id != tournament:
+        raise NotAPage(f"What {address.place} sent is not tournament {tournament}.")
+    return document
+
+
+def fetch_standings_table(address: Address, tournament: str) -> str:
+    """The standings as CSV, as the server writes them. Raises PageRefused, NotAPage, LinkError."""
+    try:
+        return fetch(address, f"/tournaments/{tournament}.csv").decode()
+    except UnicodeDecodeError as error:
+        raise NotAPage(f"What {address.place} sent is no text.") from error
 
 
 def fetch(address: Address, path: str) -> bytes:

@@ -37,8 +37,9 @@ def clock_text(ms: int, *, tenths: bool = True) -> str:
 
 
 def limit_text(seconds: int) -> str:
-    """How long a race may take: `10 min`, and `90 s` where it is no whole number of minutes."""
-    return f"{seconds} s" if seconds % 60 else f"{seconds // 60} min"
+    """A time that is set, not one that runs: `10 min`, `45 s`, `1 min 30 s`."""
+    minutes, rest = divmod(seconds, 60)
+    return " ".join(f"{count} {unit}" for count, unit in ((minutes, "min"), (rest, "s")) if count) or "0 s"
 
 
 def race_clock_ms(started_at_ms: int | None, now_ms: int) -> int:
@@ -87,6 +88,12 @@ def home_counts(race: RunningRaceInfo) -> str:
 def is_found(before: Model, after: Model) -> bool:
     """Somebody was found for a quick match: there is a room, where an opponent was looked for."""
     return before.search is not None and before.room is None and after.room is not None
+
+
+def is_called(before: Model, after: Model) -> bool:
+    """Another table of a tournament waits for this player."""
+    call, known = after.tournaments.call, before.tournaments.call
+    return call is not None and (known is None or known.code != call.code)
 
 
 def search_sentence(search: Search, rules: str, now_ms: int) -> str:
@@ -172,3 +179,8 @@ def curves(record: Record) -> tuple[tuple[tuple[int, int], ...], ...]:
             line.append((0, min([*known, seat.home])))
         line.append((max(seat.ended_at_ms, line[-1][0]), seat.home))
     return tuple(tuple(line) for line in points)
+
+
+def is_run(room: RoomModel) -> bool:
+    """Whether it is a run of a deal that each player runs once, alone."""
+    return room.shared is not None and room.shared.kind != "round"

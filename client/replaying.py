@@ -39,5 +39,4 @@ async def replay_race(record: Record, *, command: Sequence[str] | None = None, l
         raise NoReplay(f"The replay could not be started: {error}.") from error
     except (ServerFailed, BadReplay) as error:
         # What the process says can quote the record.
-        said = clean_chat(str(error).removeprefix("carpet-server: "))
-        raise NoReplay(f"There is no replay of that race: {said}.") from error
+        raise NoReplay(f"There is no replay of that race: {clean_chat(str(error))}.") from error

@@ -16,6 +16,11 @@ for again behind a welcome, until a room or a WaitingOver has ended it.
 Back is where the answer to the join has ended, so that nothing which a lost line still carried can come after it. A snapshot is all of the
 answer; events end with a CurrentView, but only where cards were dealt. Where they were not, a snapshot is asked for in any case.
 
+A server that was told too much at once has dropped some of it unread, and is to be left alone for a moment. It is as after a loss, but for
+the line: what this client has asked for may never have been heard.
+
+    any --hushed, then `speak`--> behind (join sent) --Room or CurrentView--> in step; without a room: at once
+
 Watching is not resumed by version: after a loss, and where an event is missing, the race is asked for again, and a snapshot is the answer.
 
     watching nothing --asked--> (nothing) --Watched--> watching --event n+1--> watching
@@ -67,7 +72,7 @@ _PASSING = frozenset({ErrorCode.TOO_FAST, ErrorCode.SERVER_BUSY, ErrorCode.INTER
 class Step:
     """What is to be done about one message. send: now, and then whatever `wanted` says, again and again until that is nothing.
 
-    ask: now, once. back: a line was lost, and from here on all is as if it had not been.
+    ask: now, once. back: a line was lost, or requests dropped, and from here on all is as if that had not been.
     """
 
     pass_on: tuple[ServerMessage, ...] = ()
@@ -79,23 +84,24 @@ class Step:
 class Resume:
     """code: the room's, None in no room. version: the last one that was passed on. behind: the answer to a join is awaited.
 
-    away: a line was lost, and what this client knows of its room, or of the race it watches, may be old.
+    away: a line was lost, or requests were dropped, and it is not settled yet what the server knows. hushed: nothing may be said now.
     """
 
-    __slots__ = ("_dealt", "_sought", "_watch", "away", "behind", "code", "version")
+    __slots__ = ("_dealt", "_sought", "_watch", "away", "behind", "code", "hushed", "version")
 
     def __init__(self) -> None:
         self.code: str | None = None
         self.version = 0
         self.behind = False
         self.away = False
+        self.hushed = False
         self._dealt = False
         self._sought: QuickMatch | None = None
         self._watch = Watching()
 
     @property
     def is_elsewhere(self) -> bool:
-        """There was a line before this one, and by this one the room or the watched race cannot be reached yet."""
+        """The room or the watched race cannot be reached yet, or not now."""
         return self.away and (self.code is not None or self._watch.request is not None)
 
     def lost(self) -> None:
@@ -103,6 +109,18 @@ class Resume:
         self.behind = False
         self._watch.behind = False
         self.away = True
+        self.hushed = False
+
+    def hush(self) -> None:
+        """The server has dropped requests, and nobody knows which: nothing may be said until `speak`."""
+        self.lost()
+        self.hushed = True
+
+    def speak(self) -> Step:
+        """The server hears again: ask how things stand."""
+        self.hushed = False
+        again = tuple(request for request in (self.rejoin(), self._watch.again()) if request is not None)
+        return Step(send=again, back=not again and self._come_back())
 
     def sent(self, message: object) -> None:
         """A request of the app's own is on its way."""
@@ -151,7 +169,8 @@ class Resume:
                 return self._refused(self.code, message)
             case Watched() | WatchedEvent() | Unwatched() | Error() if self._watch.concerns(message):
                 step = self._watch.take(message)
-                return Step(step.pass_on, step.send, back=step.back and self.code is None and self._come_back())
+                send = () if self.hushed else step.send
+                return Step(step.pass_on, send, back=step.back and self.code is None and self._come_back())
             case _ if isinstance(message, RoomEvent) and self.code is not None:
                 return self._event(message, message.version)
         return Step((message,))
@@ -181,7 +200,7 @@ class Resume:
             self._dealt = self._dealt or isinstance(message, Dealt | PlayerView)
             return Step((message,))
         # One join for one gap: until it is answered, all that comes is behind the same gap.
-        join = None if self.behind else self.rejoin()
+        join = None if self.behind or self.hushed else self.rejoin()
         return Step(send=(join,) if join is not None else ())
 
     def _refused(self, code: str, error: Error) -> Step:
@@ -191,6 +210,8 @@ class Resume:
         return Step((error, Left(code=code, reason=NO_SEAT)), back=self._come_back())
 
     def _come_back(self) -> bool:
+        if self.hushed:
+            return False
         was_away, self.away = self.away, False
         return was_away
 

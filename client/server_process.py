@@ -98,7 +98,7 @@ async def ask_server(arguments: Sequence[str], document: str, *, command: Sequen
             capture_stdout=True,
             capture_stderr=True,
             check=False,
-            env=server_environment(),
+            env=server_environment() | {protocol.PROGRAM_VARIABLE: protocol.SERVER_PROGRAM},
             # Ctrl+C in the terminal is for the client, which then ends this process.
             start_new_session=True,
         )
@@ -111,7 +111,8 @@ async def ask_server(arguments: Sequence[str], document: str, *, command: Sequen
 
 def _last_line(output: bytes) -> str:
     lines = output.decode(errors="replace").split("\n")
-    return next((line.strip().rstrip(".") for line in reversed(lines) if line.strip()), "")
+    last = next((line.strip().rstrip(".") for line in reversed(lines) if line.strip()), "")
+    return last.removeprefix(f"{protocol.SERVER_PROGRAM}: ")
 
 
 def server_command(arguments: Sequence[str]) -> list[str]:

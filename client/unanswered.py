@@ -1,4 +1,5 @@
-"""The requests that were sent and not answered yet: what has to be said again by another line when one was lost.
+"""The requests that were sent and not answered yet: what has to be said again by another line when one was lost, or by the same one when
+some were dropped unread.
 
 Pure: it watches what goes out and what is passed on to the app. By the time the answer to a join is here, all that the server took from the
 lost line has been told, and it takes nothing from there any more; so what is unanswered then was never heard, and is said again once.
@@ -19,19 +20,39 @@ from typing import Final, TypeAlias, assert_never
 from msgspec.structs import replace as with_fields
 
 from protocol.client_messages import (
+    AddBot,
+    CheckIn,
     ClientMessage,
+    CorrectResult,
+    CreateTournament,
+    EndTournament,
+    EnterTournament,
     FollowLobby,
+    FollowTournament,
+    FollowTournaments,
     Hello,
     JoinRace,
     LeaveRace,
+    LeaveTournament,
+    ListChallenges,
+    ListDailies,
+    ListRuns,
     Move,
+    OpenChallenge,
     OpenRace,
+    PairRound,
+    PauseTournament,
+    PlayOn,
     QuickMatch,
     Ready,
     Rematch,
+    RemoveEntrant,
     Rename,
     Resign,
+    RunChallenge,
+    RunDaily,
     Say,
+    StartTournament,
     Stop,
     Unwatch,
     WatchRace,
@@ -41,6 +62,7 @@ from protocol.server_messages import (
     Countdown,
     CurrentView,
     Dealt,
+    Ended,
     Error,
     Left,
     PlayerReady,
@@ -64,7 +86,9 @@ KEPT = 32
 FIRST_NUMBER: Final = 2**30
 """The numbers given here go up from this one: out of the way of those that apps choose, and far below the link's own."""
 
-Request: TypeAlias = OpenRace | JoinRace | QuickMatch | LeaveRace | Ready | Move | Stop | Resign | Rematch | Say
+Request: TypeAlias = (
+    OpenRace | JoinRace | QuickMatch | RunDaily | RunChallenge | PlayOn | LeaveRace | Ready | Move | Stop | Resign | Rematch | Say
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,17 +119,46 @@ class Unanswered:
         match message:
             case Hello() | FollowLobby() | WatchRace() | Unwatch():
                 return  # each line begins with its own
-            case WhoAmI() | Rename():
+            case WhoAmI() | Rename() | ListDailies() | OpenChallenge() | ListChallenges() | ListRuns():
                 return  # asked for by commands, which would rather end than wait for another line
+            case FollowTournaments() | FollowTournament():
+                return  # each line begins with its own
+            case EnterTournament() | LeaveTournament() | CheckIn():
+                return  # a tournament says who is in it
+            case (
+                CreateTournament()
+                | StartTournament()
+                | PauseTournament()
+                | PairRound()
+                | CorrectResult()
+                | RemoveEntrant()
+                | AddBot()
+                | EndTournament()
+            ):
+                return  # a director looks at the log before he asks again
             case Say(code=code) if code is not None and code != self._code:
                 return  # to those who watch the same: nobody there waits for it
-            case OpenRace() | JoinRace() | QuickMatch() | LeaveRace() | Ready() | Move() | Stop() | Resign() | Rematch() | Say():
+            case (
+                OpenRace()
+                | JoinRace()
+                | QuickMatch()
+                | RunDaily()
+                | RunChallenge()
+                | PlayOn()
+                | LeaveRace()
+                | Ready()
+                | Move()
+                | Stop()
+                | Resign()
+                | Rematch()
+                | Say()
+            ):
                 self._sent = [*self._sent[1 - KEPT :], _Sent(message)]
             case _:
                 assert_never(message)
 
     def lost(self) -> None:
-        """The line is no more."""
+        """The line is no more, or has swallowed some of them."""
         self._sent = [replace(sent, line_lost=True) for sent in self._sent]
 
     def again(self) -> tuple[Request, ...]:
@@ -154,7 +207,7 @@ class Unanswered:
                 (Move() | Stop() | Resign()),
             ):
                 return seat == self._seat and _has_ended(state)
-            case Result(), Move() | Stop() | Resign():
+            case Result() | Ended(), Move() | Stop() | Resign():
                 return True
             case (PlayerReady(seat=seat), Ready()) | (RematchAsked(seat=seat), Rematch()):
                 return seat == self._seat
@@ -171,7 +224,7 @@ def _shows(room: Room, request: Request) -> bool:
     """Whether the snapshot shows that the request was heard, or that it means nothing any more."""
     own = next((info for info in room.seats if info.seat == room.seat), None)
     match request:
-        case OpenRace() | JoinRace() | QuickMatch():
+        case OpenRace() | JoinRace() | QuickMatch() | RunDaily() | RunChallenge() | PlayOn():
             return True
         case LeaveRace():
             return False

@@ -12,3 +12,9 @@ DEFAULT_PORT = 7777
 
 PROGRAM_VARIABLE = "CARPET_PROGRAM"
 """The environment variable by which a command that was typed as another one knows whose name stands before its sentences."""
+
+SERVER_PROGRAM = "carpet-server"
+"""The server's command, when it was typed as itself."""
+
+HOME_VARIABLE = "CARPET_HOME"
+"""The environment variable that names another folder than the user's usual one for all that is kept, on either side."""

@@ -62,10 +62,24 @@ class ErrorCode(StrEnum):
     FUTURE_PLY = "race/future-ply"
     BAD_MOVE = "race/bad-move"
     ILLEGAL_MOVE = "race/illegal-move"
+    NO_SUCH_DEAL = "run/no-such-deal"
+    ALREADY_RUN = "run/already"
+    RUN_CLOSED = "run/closed"
+    TOO_MANY_CHALLENGES = "run/too-many-challenges"
+    NO_SUCH_POSITION = "run/no-such-position"
     OWN_RACE = "watch/own-race"
     NOT_SHOWN = "watch/not-shown"
     WATCHED_TOO_OFTEN = "watch/too-often"
     TALKED_TOO_MUCH = "watch/too-much-talk"
+    NO_SUCH_TOURNAMENT = "tournament/no-such-id"
+    NOT_THE_DIRECTOR = "tournament/not-the-director"
+    WRONG_ENTRY_CODE = "tournament/wrong-code"
+    TOURNAMENT_FULL = "tournament/full"
+    NOT_ENTERED = "tournament/not-entered"
+    NOT_NOW = "tournament/not-now"
+    DECISION_REFUSED = "tournament/refused"
+    BAD_TOURNAMENT = "tournament/bad-options"
+    TOO_MANY_TOURNAMENTS = "tournament/too-many"
 
 
 class ErrorKind(NamedTuple):
@@ -117,10 +131,24 @@ ERRORS: dict[ErrorCode, ErrorKind] = {
     ErrorCode.FUTURE_PLY: ErrorKind(Fault.CLIENT, "That ply is ahead of the race; here is the current view."),
     ErrorCode.BAD_MOVE: ErrorKind(Fault.CLIENT, "That is not a move text."),
     ErrorCode.ILLEGAL_MOVE: ErrorKind(Fault.CLIENT, "That move is not legal in this position."),
+    ErrorCode.NO_SUCH_DEAL: ErrorKind(Fault.STATE, "There is no such deal to run."),
+    ErrorCode.ALREADY_RUN: ErrorKind(Fault.STATE, "You have had your run of that deal, and one counts."),
+    ErrorCode.RUN_CLOSED: ErrorKind(Fault.STATE, "It is too late to begin a run of that deal."),
+    ErrorCode.TOO_MANY_CHALLENGES: ErrorKind(Fault.STATE, "You have as many open challenges as you may have; wait until one closes."),
+    ErrorCode.NO_SUCH_POSITION: ErrorKind(Fault.STATE, "There is no such position to play on from."),
     ErrorCode.OWN_RACE: ErrorKind(Fault.STATE, "You have a part in that race, so its boards are not for you to see."),
     ErrorCode.NOT_SHOWN: ErrorKind(Fault.STATE, "That race is shown to nobody while others may yet play its deal."),
     ErrorCode.WATCHED_TOO_OFTEN: ErrorKind(Fault.STATE, "You ask for another race too often; wait a few seconds."),
     ErrorCode.TALKED_TOO_MUCH: ErrorKind(Fault.STATE, "Too much is being said there; say it again in a few seconds."),
+    ErrorCode.NO_SUCH_TOURNAMENT: ErrorKind(Fault.STATE, "There is no tournament of that id; ask for the list."),
+    ErrorCode.NOT_THE_DIRECTOR: ErrorKind(Fault.CLIENT, "Only the director of a tournament may do that."),
+    ErrorCode.WRONG_ENTRY_CODE: ErrorKind(Fault.CLIENT, "Entering that tournament asks for a code, and this is not it."),
+    ErrorCode.TOURNAMENT_FULL: ErrorKind(Fault.STATE, "Every place of that tournament is taken."),
+    ErrorCode.NOT_ENTERED: ErrorKind(Fault.STATE, "That entrant does not play in that tournament."),
+    ErrorCode.NOT_NOW: ErrorKind(Fault.STATE, "That cannot be done at this stage of the tournament."),
+    ErrorCode.DECISION_REFUSED: ErrorKind(Fault.STATE, "The rules of that tournament do not allow this."),
+    ErrorCode.BAD_TOURNAMENT: ErrorKind(Fault.CLIENT, "Those options make no tournament."),
+    ErrorCode.TOO_MANY_TOURNAMENTS: ErrorKind(Fault.STATE, "There are as many tournaments as there may be; end one first."),
 }
 
 

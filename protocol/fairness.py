@@ -8,7 +8,7 @@ secret and on every nonce: the server cannot change it after seeing the nonces, 
 revealed with the record, and anyone can derive the seed again.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from hashlib import sha256
 from typing import Final
 
@@ -59,6 +59,27 @@ def named_seed(text: str) -> bytes:
     The text is taken as it is, neither trimmed nor normalised; ValueError where it has no UTF-8 form.
     """
     return sha256(_NAMED_PREFIX + text.encode("utf-8")).digest()
+
+
+def chained(root: bytes, links: int) -> bytes:
+    """SHA-256 applied `links` times to 32 bytes (else ValueError).
+
+    With a chain the secrets of many rounds are committed to at once: the first to be told is the last link, each is the commitment of the
+    one that is told after it, and from those told no later one follows.
+    """
+    _check_length("secret", root, SECRET_BYTES)
+    for _ in range(links):
+        root = sha256(root).digest()
+    return root
+
+
+def shared_nonce(nonces: Iterable[bytes]) -> bytes:
+    """What many put into one shuffle, as one nonce: the first 16 bytes of SHA-256 of the nonces in ascending order (16 bytes each, else
+    ValueError)."""
+    ordered = sorted(nonces)
+    for nonce in ordered:
+        _check_length("nonce", nonce, NONCE_BYTES)
+    return sha256(b"".join(ordered)).digest()[:NONCE_BYTES]
 
 
 def _check_length(what: str, value: bytes, length: int) -> None:

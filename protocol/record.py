@@ -24,6 +24,18 @@ that there is more.
 """
 
 
+class PastPosition(Struct, frozen=True, kw_only=True):
+    """From where a race was played on: where a seat of an earlier one stood. moves: that were made by then, from the deal on.
+
+    race, digest: of the record of that one, by which the deal can be checked.
+    """
+
+    race: str
+    digest: Hex32
+    seat: SeatNumber
+    moves: tuple[str, ...]
+
+
 class DealRecord(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Where the shuffle came from.
 
@@ -31,6 +43,7 @@ class DealRecord(Struct, frozen=True, kw_only=True, omit_defaults=True):
     winnable: only a deal that can be won was wanted, and k is the first number that gives one; otherwise k is 0.
     For a named deal: `name`, and `seed` = SHA-256("carpet deal " + name); the secret took no part in it.
     For one that several races share: `shared`, whose nonces stand in the derivation where the seats' own would, and k its number less 1.
+    For one that is played on: `past`, and `seed` is the one of that race's record; the secret took no part in it.
     """
 
     name: str | None
@@ -41,6 +54,7 @@ class DealRecord(Struct, frozen=True, kw_only=True, omit_defaults=True):
     k: Annotated[int, Meta(ge=0, lt=2**32)]
     seed: Hex32
     shared: SharedDeal | None = None
+    past: PastPosition | None = None
 
 
 class SeatRecord(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -194,6 +208,10 @@ def check_deal(deal: DealRecord) -> None:
     secret = bytes.fromhex(deal.secret)
     if commitment(secret).hex() != deal.commitment:
         raise BadRecord("the secret is not the one the server committed to: SHA-256(secret) differs from commitment")
+    if deal.past is not None:
+        if deal.name is not None or deal.shared is not None or deal.winnable or deal.k != 0:
+            raise BadRecord("a race that is played on has the deal of an earlier one, and no other")
+        return
     if deal.shared is not None:
         _check_shared(deal, deal.shared)
     elif deal.k != 0 and not deal.winnable:

@@ -12,16 +12,31 @@ from msgspec import Struct
 
 from protocol.errors import Fault
 from protocol.record import Record, SeatRecord
+from protocol.tournaments import (
+    LoggedDecision,
+    StandingsRow,
+    TournamentEntrant,
+    TournamentListing,
+    TournamentOptions,
+    TournamentPhase,
+    TournamentRound,
+    TournamentTable,
+)
 from protocol.views import (
     BotInfo,
+    ChallengeInfo,
     ChatLine,
     Curve,
+    DailyDeal,
+    GhostInfo,
     LateBoard,
     OpenRaceInfo,
     Phase,
     RaceOptions,
     RulesInfo,
+    RunKind,
     RunningRaceInfo,
+    RunRow,
     SeatInfo,
     SeatRating,
     SeatState,
@@ -138,6 +153,122 @@ class CurrentView(Struct, frozen=True, kw_only=True, tag_field="type", tag="curr
     view: View
 
 
+class Dailies(Struct, frozen=True, kw_only=True, tag_field="type", tag="dailies"):
+    """The deals of the day, the newest first: those of the next days, committed to already, today's, and the last ones before.
+
+    now_ms: the server's time, Unix.
+    """
+
+    now_ms: int
+    days: tuple[DailyDeal, ...]
+    ref: int = 0
+
+
+class Challenge(Struct, frozen=True, kw_only=True, tag_field="type", tag="challenge"):
+    """The answer to `open-challenge`: give its id to whoever is to run it, or run it first."""
+
+    challenge: ChallengeInfo
+    ref: int = 0
+
+
+class Challenges(Struct, frozen=True, kw_only=True, tag_field="type", tag="challenges"):
+    """The challenges that can be run, and those of the asker's that are closed, the newest first: 50 at most. now_ms: as in `dailies`."""
+
+    now_ms: int
+    challenges: tuple[ChallengeInfo, ...]
+    ref: int = 0
+
+
+class Runs(Struct, frozen=True, kw_only=True, tag_field="type", tag="runs"):
+    """The board of a deal: the answer to `list-runs`.
+
+    runs: how many have ended. shown: whether the asker may see them: he has had his run, or it is revealed. rows: the best 100, best first;
+    none where it is not shown. own: the asker's line. commitment, reveals_at_ms, secret: as of the deal.
+    """
+
+    kind: RunKind
+    id: str
+    rules: str
+    runs: int
+    shown: bool
+    rows: tuple[RunRow, ...]
+    own: RunRow | None
+    commitment: str
+    reveals_at_ms: int
+    secret: str | None
+    ref: int = 0
+
+
+# ---- of tournaments, to one connection
+
+
+class Tournaments(Struct, frozen=True, kw_only=True, tag_field="type", tag="tournaments"):
+    """The public tournaments, newest first: those that are not over, then the latest of the others, at most 100 in all.
+
+    running: how many are not over, exactly, those that are not public too.
+    """
+
+    tournaments: tuple[TournamentListing, ...]
+    running: int
+
+
+class Tournament(Struct, frozen=True, kw_only=True, tag_field="type", tag="tournament"):
+    """One tournament as it stands; it replaces all that was known of it.
+
+    director, director_name: the public id of the player who directs it, and his name. phase_ms: what is left of the check-in or of the
+    pause before the next round; null where nothing runs out. commitment: of all its secrets, from before anybody put anything in.
+    rounds: all that are paired; a client knows by `open` whether one is over. round: the one whose tables are told, 0 before the first.
+    tie_breaks: names of the standings' columns. log: the last 50 decisions, oldest first. decisions: how many there are.
+    """
+
+    id: str
+    options: TournamentOptions
+    by_code: bool
+    director: str
+    director_name: str
+    phase: TournamentPhase
+    phase_ms: int | None
+    made_at_ms: int
+    commitment: str
+    entrants: tuple[TournamentEntrant, ...]
+    rounds: tuple[TournamentRound, ...]
+    round: int
+    tables: tuple[TournamentTable, ...]
+    tie_breaks: tuple[str, ...]
+    standings: tuple[StandingsRow, ...]
+    log: tuple[LoggedDecision, ...]
+    decisions: int
+
+
+class Called(Struct, frozen=True, kw_only=True, tag_field="type", tag="called"):
+    """To an entrant whose table waits for him: leave whatever room that is over, and send `join-race` with `code`. After a hello again.
+
+    id, name: of the tournament. opponent: a name; empty for the house. bot: the opponent's house bot, if it is one.
+    until_ms: what is left until he forfeits; null when nothing runs out.
+    """
+
+    id: str
+    name: str
+    round: int
+    table: int
+    race: int
+    code: str
+    opponent: str
+    bot: str | None
+    until_ms: int | None
+
+
+class Decided(Struct, frozen=True, kw_only=True, tag_field="type", tag="decided"):
+    """What was asked of a tournament is decided and kept. id: of the tournament. number: in its log, 0 for its making. ref: of what it
+    answers."""
+
+    id: str
+    number: int
+    ref: int
+
+
+TournamentMessage: TypeAlias = Tournaments | Tournament | Called | Decided
+
 # ---- room events, versioned
 
 
@@ -150,6 +281,7 @@ class Room(Struct, frozen=True, kw_only=True, tag_field="type", tag="room"):
     ratings: what the race that is over did to them, one for each seat; empty for one that does not count, or not yet.
     series: of which the race is one; null for a single race. shared: the deal, where other races are dealt the same. ended: the seats of
     such a race that is over, as its record has them; the record itself is null while it is closed.
+    ghosts: those who ran the deal before, as far as they had come when their clocks showed what the race's shows now.
     """
 
     version: int
@@ -169,6 +301,7 @@ class Room(Struct, frozen=True, kw_only=True, tag_field="type", tag="room"):
     series: SeriesInfo | None = None
     shared: SharedDeal | None = None
     ended: tuple[SeatRecord, ...] = ()
+    ghosts: tuple[GhostInfo, ...] = ()
 
 
 class Seated(Struct, frozen=True, kw_only=True, tag_field="type", tag="seated"):
@@ -250,6 +383,13 @@ class Progress(Struct, frozen=True, kw_only=True, tag_field="type", tag="progres
     elapsed_ms: int
 
 
+class Ghost(Struct, frozen=True, kw_only=True, tag_field="type", tag="ghost"):
+    """A ghost has come so far, at the moment of its own run that the clock of this one shows now."""
+
+    version: int
+    ghost: GhostInfo
+
+
 class Result(Struct, frozen=True, kw_only=True, tag_field="type", tag="result"):
     """The race is over. The record reveals secret, nonces and seed; the places are in it."""
 
@@ -316,6 +456,7 @@ RoomEvent: TypeAlias = (
     | Started
     | PlayerView
     | Progress
+    | Ghost
     | Result
     | Ended
     | Scored
@@ -385,4 +526,18 @@ class Unwatched(Struct, frozen=True, kw_only=True, tag_field="type", tag="unwatc
 
 
 WatchMessage: TypeAlias = Watched | WatchedEvent | Board | Watchers | Talk | Unwatched
-ServerMessage: TypeAlias = Welcome | YouAre | Error | Lobby | WaitingMatch | WaitingOver | Left | CurrentView | RoomEvent | WatchMessage
+RunMessage: TypeAlias = Dailies | Challenge | Challenges | Runs
+ServerMessage: TypeAlias = (
+    Welcome
+    | YouAre
+    | Error
+    | Lobby
+    | WaitingMatch
+    | WaitingOver
+    | Left
+    | CurrentView
+    | RunMessage
+    | TournamentMessage
+    | RoomEvent
+    | WatchMessage
+)

@@ -25,20 +25,31 @@ from server.pages.ladder import ladder_route
 from server.pages.lobby import lobby_route
 from server.pages.races import race_routes
 from server.pages.readers import Readers
+from server.pages.runs import run_routes
+from server.pages.tournaments import tournament_routes
 from server.pages.web_page import web_routes
 from server.rooms.aborted import seats_readable
 from server.rooms.clock import Clock
 from server.rooms.dealing import DealFinder
 from server.rooms.registry import Rooms
+from server.runs.counter import Counter
+from server.runs.ghost_lines import RecordedGhosts
 from server.spectate.gallery import Gallery
 from server.store.errors import EntryRefused
 from server.store.journal import Journal
 from server.store.opening import open_store
-from server.store.port import RaceAborted, Store
+from server.store.port import PlayersLeft, RaceAborted, Store
 from server.store.replay import by_room
+from server.tournaments.pairing_work import Pairer
+from server.tournaments.ports import TournamentPorts
+from server.tournaments.registry import Tournaments
 from server.workers import open_workers
 
 SOFTWARE = f"carpet-race {protocol.__version__}"
+
+STANDS_S = 900
+"""How long ago the last race of a room may have ended for it to be brought back. Who was there meant to see the result and maybe to race
+again; after a longer while he does not expect to be led back there."""
 
 
 logger = logging.getLogger("carpet.app")
@@ -60,6 +71,7 @@ async def running(settings: Settings) -> AsyncIterator[str]:
             clock = Clock()
             journal = Journal(store)
             nursery.start_soon(journal.run)
+            records = {record.id: record for record in settings.records}
             rooms = Rooms(
                 nursery,
                 clock=clock,
@@ -68,6 +80,7 @@ async def running(settings: Settings) -> AsyncIterator[str]:
                 journal=journal,
                 keeps=store.waits,
                 rating_changes=partial(journal.ask, store.rating_changes),
+                ghost_lines=RecordedGhosts(store, journal, records),
                 find_deal=DealFinder(workers).find,
                 max_rooms=settings.max_rooms,
                 bots_wait=settings.bots_wait,
@@ -80,20 +93,45 @@ async def running(settings: Settings) -> AsyncIterator[str]:
             nursery.start_soon(matchmaker.run)
             gallery = Gallery(nursery, rooms, clock)
             nursery.start_soon(gallery.run)
+            counter = Counter(rooms, store=store, journal=journal, clock=clock, entropy=secrets.token_bytes, records=records)
+            nursery.start_soon(counter.run)
+            tournaments = Tournaments(
+                TournamentPorts(
+                    clock=clock,
+                    entropy=secrets.token_bytes,
+                    rooms=rooms,
+                    players=players,
+                    journal=journal,
+                    store=store,
+                    pair_next=Pairer(workers).pair_next,
+                )
+            )
             dispatch = Dispatch(
                 rooms=rooms,
                 players=players,
                 lobby=lobby,
                 matchmaker=matchmaker,
                 gallery=gallery,
+                counter=counter,
+                tournaments=tournaments,
                 clock=clock,
                 software=SOFTWARE,
                 rate=settings.rate,
                 burst=settings.burst,
             )
             await _go_on(rooms, store, journal, clock)
+            await nursery.start(tournaments.run)
             readers = Readers(store, journal)
-            site = Site([*race_routes(readers, clock), ladder_route(readers), lobby_route(lobby), *web_routes()])
+            site = Site(
+                [
+                    *race_routes(readers, clock),
+                    ladder_route(readers),
+                    lobby_route(lobby),
+                    *run_routes(readers, counter),
+                    *tournament_routes(tournaments),
+                    *web_routes(),
+                ]
+            )
             async with listening(
                 dispatch,
                 host=settings.host,
@@ -104,6 +142,7 @@ async def running(settings: Settings) -> AsyncIterator[str]:
                 admission=_admission(settings),
             ) as port:
                 yield _url(settings.host, port, secure=tls is not None)
+                tournaments.stop()
                 await rooms.stop()
             journal.close()
             await journal.ended()
@@ -139,6 +178,26 @@ async def _go_on(rooms: Rooms, store: Store, journal: Journal, clock: Clock) -> 
             await journal.write(replace(aborted, seats=()))
     if left.races or lost:
         logger.info("%d races of an earlier server go on, %d cannot", len(rooms), len(lost))
+    await _stand_on(rooms, store, journal, clock)
+
+
+async def _stand_on(rooms: Rooms, store: Store, journal: Journal, clock: Clock) -> None:
+    """Bring back the rooms in which somebody was when their last race was over; the newest first, since a player has one seat."""
+    over = await journal.ask(store.standing)
+    before = len(rooms)
+    gone: list[PlayersLeft] = []
+    for standing in reversed(over):
+        try:
+            if standing.ended_at_ms < clock.now_ms() - STANDS_S * 1000:
+                raise ValueError(f"it was over more than {STANDS_S // 60} minutes ago")
+            rooms.go_on(standing)
+        except ValueError as error:
+            logger.debug("the room of race %s is gone: %s", standing.opened.race, error)
+            gone.append(PlayersLeft(race=standing.opened.race, seats=tuple(standing.here)))
+    if gone:
+        await journal.write(*gone)
+    if over:
+        logger.info("%d rooms of an earlier server stand, whose races are over", len(rooms) - before)
 
 
 def _url(host: str, port: int, *, secure: bool) -> str:

@@ -22,6 +22,7 @@ from server.cli_frames import frames_app
 from server.cli_words import FileArgument, RulesArgument, SeedOption, examples, fail, program, rules_of, seed_of, true_record
 from server.config import DEFAULT_CONNECTIONS, DEFAULT_WORKERS, BadSettings, Settings
 from server.db_cli import db_app
+from server.garbage import seldom_collected
 
 if TYPE_CHECKING:
     import trio
@@ -116,6 +117,10 @@ def serve(
     ] = None,
     bot_pace: Annotated[Pace, typer.Option(help="House bots play at the pace of a person, or as fast as they can.")] = Pace.HUMAN,
     workers: Annotated[int, typer.Option(metavar="N", help="Processes that look for winnable deals, at most.")] = DEFAULT_WORKERS,
+    with_record: Annotated[
+        list[str] | None,
+        typer.Option(metavar="FILE", help="The record of a race that can be played on here, as JSON; may be repeated."),
+    ] = None,
     exit_with_parent: Annotated[
         bool, typer.Option("--exit-with-parent", help="Stop when standard input ends, as it does when its writer dies.")
     ] = False,
@@ -142,6 +147,7 @@ def serve(
             origins=tuple(origin or ()),
             bots_wait=bot_pace is Pace.HUMAN,
             workers=workers,
+            records=tuple(true_record(file) for file in with_record or ()),
         )
     except BadSettings as error:
         fail(str(error), 2)
@@ -183,9 +189,10 @@ async def _serve(settings: Settings, exit_with_parent: bool) -> None:
             sys.stdout.flush()
             if exit_with_parent:
                 nursery.start_soon(_wait_for_end_of_input, nursery.cancel_scope)
-            async for number in signals:
-                logging.getLogger("carpet").info("%s: stopping", signal.Signals(number).name)
-                break
+            with seldom_collected():
+                async for number in signals:
+                    logging.getLogger("carpet").info("%s: stopping", signal.Signals(number).name)
+                    break
             nursery.cancel_scope.cancel()
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
-from protocol import PROGRAM_VARIABLE
+from protocol import PROGRAM_VARIABLE, SERVER_PROGRAM
 from protocol.shuffle import SEED_BYTES
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ FileArgument = Annotated[str, typer.Argument(metavar="FILE", help="A record as J
 
 def program() -> str:
     """The command that was typed: `carpet` leaves some of its own to this one."""
-    return os.environ.get(PROGRAM_VARIABLE) or "carpet-server"
+    return os.environ.get(PROGRAM_VARIABLE) or SERVER_PROGRAM
 
 
 def examples(*commands: str) -> str:

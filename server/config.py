@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from protocol import DEFAULT_PORT
+
+if TYPE_CHECKING:
+    from protocol.record import Record
 
 DEFAULT_CONNECTIONS = 50_000
 DEFAULT_WORKERS = 1
@@ -25,6 +29,7 @@ class Settings:
     max_connections: at once; None for DEFAULT_CONNECTIONS or as many as there are file descriptors for.
     max_connections_per_address: at once; 0 for no limit.
     workers: processes that look for winnable deals, at most; they are started when they are needed.
+    records: of races that can be played on here beside those in the database; they have passed the audit.
     """
 
     host: str = "127.0.0.1"
@@ -40,6 +45,7 @@ class Settings:
     origins: tuple[str, ...] = ()
     bots_wait: bool = True
     workers: int = DEFAULT_WORKERS
+    records: tuple[Record, ...] = ()
 
     def __post_init__(self) -> None:
         if not 0 <= self.port <= 65535:

@@ -5,9 +5,10 @@ Takes a record that has passed the audit. What a player sees of a position is de
 
 from __future__ import annotations
 
-from protocol.record import Record, seed_of
+from protocol.record import Record
 from protocol.replay import Frame, Replay
 from server.race.machine import state_after
+from server.race.opening import first_positions
 from server.race.view import see
 from server.rules.catalogue import describe, rule_set
 
@@ -15,7 +16,7 @@ from server.rules.catalogue import describe, rule_set
 def frames(record: Record) -> Replay:
     """The replay of a true record."""
     row = rule_set(record.rules)
-    firsts = [row.deal(seed_of(record, seat)) for seat in range(len(record.seats))]
+    firsts = first_positions(record)
     made: list[Frame] = []
     for seat, position in enumerate(firsts):
         for ply, move in enumerate((move for move in record.moves if move.seat == seat), 1):

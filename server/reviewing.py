@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from protocol.cards import Card, rank, suit
-from protocol.record import Record, seed_of
-from server.rules.catalogue import rule_set
+from protocol.record import Record
+from server.race.opening import first_positions
 from server.rules.moves import REDEAL, STOCK, WASTE, parse_move
 from server.rules.position import Position
 from server.solver.review import Review, review
@@ -38,7 +38,7 @@ class Judgement:
 
 def judge_seat(record: Record, seat: int, *, budget: int | None = None) -> Judgement:
     """Judge the game of a seat (from 0) of a record that has passed the audit."""
-    first = rule_set(record.rules).deal(seed_of(record, seat))
+    first = first_positions(record)[seat]
     return judge(first, [move.move for move in record.moves if move.seat == seat], budget=budget)
 
 

@@ -18,15 +18,16 @@ from urwid.display.common import BaseScreen
 
 from client.bests import BestsError, Standing, counts, standing_sentence
 from client.link import Link, LinkEvent, NoLink
-from client.reading import bell_due, is_found
+from client.reading import bell_due, is_called, is_found
 from client.replay import TimeLine
 from client.replaying import NoReplay, replay_race
 from client.reviewing import review_game
 from client.ui.controller import Controller, ReplayWanted, ReviewWanted
 from client.ui.desk import Desk, UiSettings
+from client.ui.hall import Hall
 from client.ui.root import Root
 from client.ui.session import Session
-from client.ui.start import AppOutcome, Start, StartAlone, StartBot, StartHome
+from client.ui.start import AppOutcome, Start, StartAlone, StartBot, StartHall, StartHome
 from client.ui.theme import entries, theme_for
 from protocol.record import Record
 from protocol.server_messages import Scored, ServerMessage
@@ -39,6 +40,7 @@ IDLE_TICK_S = 0.5
 Reviewer: TypeAlias = Callable[[Record, int], Awaitable[tuple[str, ...]]]
 Replayer: TypeAlias = Callable[[Record], Awaitable[TimeLine]]
 Keeper: TypeAlias = Callable[[Record], Standing]
+Recorder: TypeAlias = Callable[[Record], None]
 
 
 async def run_app(
@@ -50,16 +52,27 @@ async def run_app(
     reviewer: Reviewer = review_game,
     replayer: Replayer = replay_race,
     keeper: Keeper | None = None,
+    recorder: Recorder | None = None,
     remark: str = "",
 ) -> AppOutcome:
     """Run the screens over `link` until the player quits or the process is told to end; returns how it ended.
 
     screen: an urwid display, for tests; by default the terminal. reviewer: says what was possible in the game of a record's seat.
     replayer: plays the race of a record over again. keeper: keeps one's best times against the clock, and may raise BestsError; None where
-    races are not against it. remark: said in the room that one finds oneself in,
-    until a key is pressed. The link is the caller's: it is not closed here.
+    races are not against it. recorder: is given each record once, when it comes. remark: said in the room that one finds
+    oneself in, until a key is pressed. The link is the caller's: it is not closed here.
     """
-    app = App(link, settings=settings, start=start, screen=screen, reviewer=reviewer, replayer=replayer, keeper=keeper, remark=remark)
+    app = App(
+        link,
+        settings=settings,
+        start=start,
+        screen=screen,
+        reviewer=reviewer,
+        replayer=replayer,
+        keeper=keeper,
+        recorder=recorder,
+        remark=remark,
+    )
     return await app.run()
 
 
@@ -83,11 +96,13 @@ class App:
         reviewer: Reviewer = review_game,
         replayer: Replayer = replay_race,
         keeper: Keeper | None = None,
+        recorder: Recorder | None = None,
         replay: TimeLine | None = None,
         remark: str = "",
     ) -> None:
         self._link = link
         self._keeper = keeper
+        self._recorder = recorder
         self._reviewer = reviewer
         self._replayer = replayer
         self._screen = screen if screen is not None else urwid.display.raw.Screen()
@@ -106,6 +121,8 @@ class App:
         self._reason: Literal["quit", "signal", "terminal"] = "quit"
         self._records: dict[str, Record] = {}
         self._looks: UiSettings | None = None
+        if isinstance(start, StartHall):
+            self._controller.go_to_hall(Hall(start.id))
         self._root.after = self._settle
         self._settle()
 
@@ -127,7 +144,8 @@ class App:
             nursery.cancel_scope.cancel()
         room = self._controller.model.room
         held = room.code if room is not None and room.seat is not None and room.phase != "over" else None
-        return AppOutcome(self._reason, self._controller.desk.settings, held, tuple(self._records.values()))
+        records, wanted = tuple(self._records.values()), self._controller.play_on
+        return AppOutcome(self._reason, self._controller.desk.settings, held, records, play_on=wanted)
 
     async def _listen(self) -> None:
         async for event in self._link.events:
@@ -143,7 +161,8 @@ class App:
             if record is not None:
                 self._keep(record)
         rules = after.rules
-        if self._controller.desk.settings.bell and (is_found(before, after) or bell_due(before.room, after.room, rules)):
+        due = is_found(before, after) or is_called(before, after) or bell_due(before.room, after.room, rules)
+        if self._controller.desk.settings.bell and due:
             self._bell()
         self._settle()
 
@@ -152,6 +171,8 @@ class App:
         if record.digest in self._records:
             return
         self._records[record.digest] = record
+        if self._recorder is not None:
+            self._recorder(record)
         if self._keeper is not None and counts(record):
             try:
                 standing = standing_sentence(self._keeper(record))

@@ -17,9 +17,11 @@ from client.keys import Action, Place
 from client.link import Back, Lost
 from client.model import Event
 from client.replay import TimeLine
+from client.ui.attending import Attending
 from client.ui.cursor import NAMED, moved, type_slot
 from client.ui.desk import (
     DEAL_LINE,
+    NUMBERED,
     OPEN_LINE,
     RULES_LINE,
     Desk,
@@ -35,13 +37,17 @@ from client.ui.desk import (
     with_deal,
     with_rules,
 )
+from client.ui.founding import RULES_LINE as FOUNDING_RULES_LINE
+from client.ui.founding import FoundingForm
+from client.ui.hall import Hall, lines_of
 from client.ui.home import home_items
-from client.ui.playing import DOWN, UP, Playing
+from client.ui.playing import DOWN, UP
 from client.ui.reel import jumped, jumped_to_tenth, reel_after, reel_of
 from client.ui.session import Session
+from client.ui.start import PlayOnWanted
 from client.ui.theme import next_palette
 from client.watching import watch_after
-from protocol.client_messages import JoinRace, LeaveRace, OpenRace, Resign, Say, Stop, Unwatch
+from protocol.client_messages import JoinRace, LeaveRace, OpenRace, Resign, RunDaily, Say, Stop, Unwatch
 from protocol.phrases import PHRASES
 from protocol.record import Record
 from protocol.server_messages import Error
@@ -74,7 +80,7 @@ class Reviewed:
     sentences: tuple[str, ...] = ()
 
 
-class Controller(Playing):
+class Controller(Attending):
     """The player's hands. now_ms: the local monotonic clock; own_server: the server is there for this player alone and ends with him.
 
     replay: a race to be looked at and nothing else: there is no server, and the end of the replay is the end.
@@ -101,6 +107,7 @@ class Controller(Playing):
         self._own_server = own_server
         self._remark = remark
         self._only_replay = replay is not None
+        self.play_on: PlayOnWanted | None = None
         if replay is not None:
             self.desk = replace(desk, reel=reel_of(replay))
 
@@ -125,6 +132,7 @@ class Controller(Playing):
                 self._remark = ""
         if self.desk.held and (room is None or before is None or room.view != before.view):
             self.desk = replace(self.desk, held="")
+        self._attend(event)
         self.play_ahead()
 
     def _watch(self, event: Event) -> None:
@@ -142,7 +150,7 @@ class Controller(Playing):
 
     def _clear_desk(self) -> None:
         self._ahead = ()
-        self.desk = replace(self.desk, form=None, rules_page=None, question=None, held="", typed="", note="", item=0)
+        self.desk = replace(self.desk, form=None, founding=None, rules_page=None, question=None, held="", typed="", note="", item=0)
         self.desk = replace(self.desk, details=False, review=None, reel=None, standing="")
         if self.desk.prompt is not None and (self.desk.prompt != "chat" or self.model.room is None):
             self.cancel_prompt()
@@ -190,7 +198,7 @@ class Controller(Playing):
             case Action.CHAT:
                 self._talk(place)
             case Action.CODE:
-                self._ask_for("code")
+                self._ask_for("tournament" if place is Place.TOURNAMENTS else "code")
             case Action.KEEP:
                 self._confirm_end("keep", "Stop now and keep your cards home?", "Stop", "Go on racing")
             case Action.RESIGN:
@@ -199,6 +207,9 @@ class Controller(Playing):
                 self._leave()
             case Action.READY:
                 self._said(self.session.ready())
+            case Action.REMATCH if self.model.is_at_table:
+                # Nobody races anybody again there: the tournament goes on.
+                self._said(self.session.send(LeaveRace()))
             case Action.REMATCH:
                 self._said(self.session.rematch())
             case Action.DETAILS:
@@ -221,8 +232,20 @@ class Controller(Playing):
                 self._mark("race", "No open race just now.")
             case Action.MATCH:
                 self._match()
+            case Action.DAILY:
+                self._said(self.session.send(RunDaily(rules=self.desk.rules)))
+            case Action.PLAY_ON:
+                self._play_on()
+            case Action.OPEN if place is Place.TOURNAMENTS:
+                self.desk = replace(self.desk, founding=FoundingForm(), item=0)
             case Action.OPEN:
                 self.desk = replace(self.desk, form=with_rules(OpenForm(), self.desk.rules, self.model.rules), item=OPEN_LINE)
+            case Action.TOURNAMENTS:
+                self.go_to_hall(Hall())
+            case Action.ENTER | Action.CHECK_IN | Action.WITHDRAW | Action.TURN | Action.TURN_BACK:
+                self._hall_action(action)
+            case Action.START | Action.HOLD | Action.PAIR_ROUND | Action.CORRECT | Action.REMOVE | Action.ADD_BOT | Action.END:
+                self._hall_action(action)
             case Action.BACK:
                 self._back()
             case Action.COLOURS:
@@ -251,8 +274,14 @@ class Controller(Playing):
                 self._answer(index)
             case Place.HOME:
                 self._take_item(index)
+            case Place.FORM if self.desk.founding is not None:
+                self._take_founding_line(index)
             case Place.FORM:
                 self._take_form_line(index)
+            case Place.TOURNAMENTS:
+                self._take_hall_line(index)
+            case Place.TOURNAMENT if index == before:
+                self._take_hall_line(index)
             case _:
                 pass
 
@@ -314,6 +343,20 @@ class Controller(Playing):
             self.desk = replace(self.desk, note="The lines of play do not part.")
         self.desk = replace(self.desk, reel=reel_after(reel, action, self._now_ms()))
 
+    def _play_on(self) -> None:
+        reel = self.desk.reel
+        if reel is None:
+            return
+        shown, record = reel.shown[0], reel.line.record
+        ply = reel.line.plies(reel.at(self._now_ms()).made)[shown.number]
+        if self._only_replay:
+            self.play_on = PlayOnWanted(record, shown.number, ply)
+            self.quitting = True
+        else:
+            # Here there is a race to go back to, and a server of one's own would take the line's place.
+            seat = f" --seat {shown.number + 1}" if shown.number != reel.own else ""
+            self.desk = replace(self.desk, note=f"To play on from here, when you have left: carpet play-on --from {ply}{seat}")
+
     def jump(self, t_ms: int) -> None:
         """Go to a moment of the replay."""
         if self.desk.reel is not None:
@@ -335,8 +378,14 @@ class Controller(Playing):
                 self.desk = replace(desk, help_from=max((desk.help_from or 0) + step, 0))
             case Place.HOME:
                 self.desk = replace(desk, item=(desk.item + step) % max(len(home_items(model)), 1))
+            case Place.TOURNAMENT if action in (Action.LEFT, Action.RIGHT):
+                self._other_round(step)
+            case Place.TOURNAMENTS | Place.TOURNAMENT if desk.hall is not None:
+                self.desk = replace(desk, item=(desk.item + step) % max(lines_of(model, desk.hall), 1))
             case Place.CHOICE if desk.question is not None:
                 self.desk = replace(desk, item=(desk.item + step) % len(desk.question.lines))
+            case Place.FORM if desk.founding is not None:
+                self._walk_founding(desk.founding, step, across=action in (Action.LEFT, Action.RIGHT))
             case Place.FORM if desk.form is not None:
                 rules, bots = self.model.rules, model.welcome.bots if model.welcome is not None else ()
                 if action in (Action.UP, Action.DOWN):
@@ -356,9 +405,9 @@ class Controller(Playing):
                 self.place("r" if redeals else self.desk.cursor)
             case Place.CHOICE if action is Action.PLAY:
                 self._answer(self.desk.item)
-            case Place.CHOICE if self.desk.question is not None and self.desk.question.kind != "phrase":
+            case Place.CHOICE if self.desk.question is not None and self.desk.question.kind not in NUMBERED:
                 self._answer(0 if action is Action.YES else 1)
-            case Place.HOME | Place.FORM | Place.RULES:
+            case Place.HOME | Place.FORM | Place.RULES | Place.TOURNAMENTS | Place.TOURNAMENT:
                 self.pick(self.desk.item)
             case _:
                 pass
@@ -377,10 +426,14 @@ class Controller(Playing):
                 self._said(self.session.watch(item.value))
             case "match":
                 self.act(Action.MATCH)
+            case "daily":
+                self.act(Action.DAILY)
             case "open":
                 self.act(Action.OPEN)
             case "code":
                 self.act(Action.CODE)
+            case "tournaments":
+                self.act(Action.TOURNAMENTS)
             case "help":
                 self.act(Action.HELP)
             case "quit":
@@ -412,6 +465,9 @@ class Controller(Playing):
             return
         chosen = infos[index].id
         self._close_rules(page)
+        if self.desk.founding is not None:
+            self._found_with_rules(chosen)
+            return
         self.desk = replace(self.desk, rules=chosen)
         if page.bot is not None:
             self._said(self.session.race_bot(page.bot, rules=chosen))
@@ -422,6 +478,9 @@ class Controller(Playing):
         """Back to where the list was asked for, on the line that asked."""
         lines = [(item.kind, item.value) for item in home_items(self.model)]
         asked = ("bot", page.bot or "")
+        if self.desk.founding is not None:
+            self.desk = replace(self.desk, rules_page=None, item=FOUNDING_RULES_LINE)
+            return
         item = RULES_LINE if page.bot is None else lines.index(asked) if asked in lines else 0
         self.desk = replace(self.desk, rules_page=None, item=item)
 
@@ -442,7 +501,7 @@ class Controller(Playing):
         question = self.desk.question
         if question is None:
             return
-        self.desk = replace(self.desk, question=None, item=0)
+        self.desk = replace(self.desk, question=None, item=self._item_behind)
         room = self.model.room
         if index >= len(question.values) or question.values[index] == "no":
             return
@@ -461,6 +520,8 @@ class Controller(Playing):
                 self._said(self.session.send(Say(text=PHRASES[phrase], phrase=phrase)))
             case "quit":
                 self.quitting = True
+            case "withdraw" | "remove" | "end" | "verdict" | "add-bot":
+                self._decide(question.kind, question.values[index])
             case _:
                 assert_never(question.kind)
 
@@ -469,7 +530,7 @@ class Controller(Playing):
         if desk.help_from is not None:
             self.desk = replace(desk, help_from=None)
         elif desk.question is not None:
-            self.desk = replace(desk, question=None, item=0)
+            self.desk = replace(desk, question=None, item=self._item_behind)
         elif desk.reel is not None:
             self.desk = replace(desk, reel=None)
             self.quitting = self._only_replay
@@ -477,6 +538,10 @@ class Controller(Playing):
             self._close_rules(desk.rules_page)
         elif desk.form is not None:
             self.desk = replace(desk, form=None, item=0)
+        elif desk.founding is not None:
+            self.desk = replace(desk, founding=None, item=0)
+        elif self.model.room is None and desk.hall is not None:
+            self._leave_hall(desk.hall)
         elif self.model.room is None and self.model.search is not None:
             self._said(self.session.seek_no_more())
         else:
@@ -532,8 +597,7 @@ class Controller(Playing):
     def _ask_for(self, kind: PromptKind) -> None:
         if scene_of(self.model, self.desk) in (Place.HOME, Place.FORM) and kind not in ("code", "deal"):
             return
-        self.desk = replace(self.desk, prompt=kind, typed="", note="")
-        self.edit = urwid.Edit(multiline=False)
+        self._prompt(kind)
 
     def cancel_prompt(self) -> None:
         """Forget what was being typed."""
@@ -553,5 +617,7 @@ class Controller(Playing):
                 self.desk = replace(self.desk, form=with_deal(self.desk.form, clean_chat(text)[:100] or None))
             case "move" if text:
                 self._typed_move(text)
+            case "title" | "tournament" | "entry" | "reason":
+                self._typed_at_hall(kind, text)
             case _:
                 pass

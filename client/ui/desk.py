@@ -14,12 +14,17 @@ from client.keys import Place
 from client.model import Model
 from client.offers import is_solvable
 from client.reading import limit_text, rated_sentence, series_name
+from client.ui.choices import TIME_LIMITS_S, next_of
+from client.ui.founding import FoundingForm
+from client.ui.hall import Hall
 from client.ui.reel import Reel
 from client.watching import WatchModel
 from protocol.views import MAX_SEATS, BotInfo, RaceOptions, RulesInfo, SeriesOptions
 
-QuestionKind = Literal["keep", "resign", "leave", "quit", "phrase"]
-PromptKind = Literal["code", "chat", "move", "deal"]
+QuestionKind = Literal["keep", "resign", "leave", "quit", "phrase", "withdraw", "remove", "end", "verdict", "add-bot"]
+NUMBERED: frozenset[QuestionKind] = frozenset({"phrase", "verdict", "add-bot"})
+"""Those with more to choose from than yes and no."""
+PromptKind = Literal["code", "chat", "move", "deal", "title", "tournament", "entry", "reason"]
 SERIES = (
     SeriesOptions(),
     *(SeriesOptions(format="best-of", races=races) for races in (3, 5, 7)),
@@ -33,7 +38,6 @@ _SERIES_WORDS = {
     "session": "So many attempts: a patience won is a point, and cards home break ties.",
     "swap": "Two shuffles: each of two players plays one, and then the other's. A point for who does better on each.",
 }
-TIME_LIMITS_S = (60, 120, 180, 300, 600, 900, 1200, 1800, 3600)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +62,7 @@ class Question:
     @property
     def keys(self) -> tuple[str, ...]:
         """The key of each line: yes and no, or where more than two are to choose from, its number."""
-        return ("y", "n") if self.kind != "phrase" else tuple(str(number) for number in range(1, len(self.lines) + 1))
+        return ("y", "n") if self.kind not in NUMBERED else tuple(str(number) for number in range(1, len(self.lines) + 1))
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +88,7 @@ class Desk:
     review: the sentences about one's own game, none yet while they are thought of, None where they are not shown.
     reel: the replay that is being looked at. standing: how a race against the clock stands among one's own.
     watch: the race that is being watched; first_seat: whose board is the one on the left.
+    hall: where one looks at tournaments, None where one does not. founding: the form for a new one.
     """
 
     settings: UiSettings = field(default_factory=UiSettings)
@@ -104,6 +109,8 @@ class Desk:
     standing: str = ""
     watch: WatchModel | None = None
     first_seat: int = 0
+    hall: Hall | None = None
+    founding: FoundingForm | None = None
 
 
 def place_of(model: Model, desk: Desk) -> Place:
@@ -124,8 +131,12 @@ def scene_of(model: Model, desk: Desk) -> Place:
         return Place.WATCH
     if room is None and desk.rules_page is not None:
         return Place.RULES
+    if room is None and (desk.form is not None or desk.founding is not None):
+        return Place.FORM
+    if room is None and desk.hall is not None:
+        return Place.TOURNAMENTS if desk.hall.id is None else Place.TOURNAMENT
     if room is None:
-        return Place.FORM if desk.form is not None else Place.HOME
+        return Place.HOME
     match room.phase:
         case "waiting" if model.finished is not None:
             return Place.RESULT
@@ -178,21 +189,21 @@ def form_changed(form: OpenForm, line: int, step: int, rules: tuple[RulesInfo, .
     values = {name: getattr(options, name) for name in options.__struct_fields__}
     match line:
         case 0:
-            values["rules"] = _next(tuple(info.id for info in rules), options.rules, step)
+            values["rules"] = next_of(tuple(info.id for info in rules), options.rules, step)
         case 1:
             values["seats"] = (options.seats - 1 + step) % MAX_SEATS + 1
         case 2:
-            values["bots"] = _next(_bot_choices(options.seats, bots), options.bots, step)
+            values["bots"] = next_of(_bot_choices(options.seats, bots), options.bots, step)
         case 3:
             values["public"] = not options.public
         case 4:
             values |= {"deal": None, "winnable": options.deal is None and not options.winnable}
         case 5:
-            values["time_limit_s"] = _next(TIME_LIMITS_S, options.time_limit_s, step)
+            values["time_limit_s"] = next_of(TIME_LIMITS_S, options.time_limit_s, step)
         case 6:
             values["countdown_s"] = (options.countdown_s - 1 + step) % 10 + 1
         case 7:
-            values["series"] = _next(SERIES, options.series, step)
+            values["series"] = next_of(SERIES, options.series, step)
             if values["series"].format == "swap":
                 values |= {"seats": 2, "deal": None, "winnable": False}
             elif values["series"].format == "best-of":
@@ -231,10 +242,3 @@ def _random_deal(options: RaceOptions) -> str:
 def _bot_choices(seats: int, bots: tuple[BotInfo, ...]) -> tuple[tuple[str, ...], ...]:
     counts = range(1, max(seats, 1))
     return ((), *[(bot.name,) * count for count in counts for bot in bots])
-
-
-def _next(choices: tuple[object, ...], value: object, step: int) -> object:
-    if not choices:
-        return value
-    at = choices.index(value) if value in choices else 0
-    return choices[(at + step) % len(choices)]

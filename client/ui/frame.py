@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Protocol, TypeAlias
+from typing import Protocol, TypeAlias, TypeVar
 
 import urwid
 
 from client.keys import Action, Place, key_text, shown_at
 from client.ui.theme import Markup, Theme
+
+Shown = TypeVar("Shown")
 
 Line: TypeAlias = list[Markup]
 """One row of a screen, in pieces of one role each."""
@@ -177,6 +179,12 @@ def top(widget: urwid.Widget) -> urwid.Widget:
 def upper(widget: urwid.Widget) -> urwid.Widget:
     """A flow widget in a box, a little above its middle: where the eye looks for it on a large terminal."""
     return urwid.Filler(widget, valign=(urwid.RELATIVE, 30))
+
+
+def window(items: Sequence[Shown], marked: int, rows: int) -> list[tuple[int, Shown]]:
+    """As many as fit, each with its number, the marked one among them."""
+    first = max(0, min(max(marked, 0) - rows + 1 + rows // 3, len(items) - rows))
+    return list(enumerate(items))[first : first + max(rows, 0)]
 
 
 def wrap_text(text: str, width: int) -> list[str]:

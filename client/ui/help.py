@@ -6,10 +6,13 @@ import urwid
 
 from client.keys import Place, help_rows
 from client.offers import rules_of
-from client.ui.desk import Question
+from client.ui.desk import Question, scene_of
 from client.ui.frame import Line, Screen, Spot, fit, foot, lines_widget, stacked, top, wrap_text
 from client.ui.rules import rules_lines
 from client.ui.scene import Scene, clock_line, head, shown_room
+
+_FIRST = {Place.WATCH: "Watching", Place.TOURNAMENTS: "At a tournament", Place.TOURNAMENT: "At a tournament"}
+"""The group of keys that comes first, by screen."""
 
 SMALLEST = (80, 24)
 """Columns and rows that every screen needs."""
@@ -44,7 +47,7 @@ def help_lines(scene: Scene, width: int) -> list[Line]:
         lines += [[("title", "This race")], *rules_lines(ours, width - 2), []]
     signs = {"up": glyphs.playable, "down": glyphs.down, "both": glyphs.both, "moves": glyphs.moves}
     lines += [[("title", "How to move")], *_told(" ".join(HOW_TO_MOVE).format(**signs), width), []]
-    lines += _keys(scene, first="Watching" if scene.desk.watch is not None and scene.model.room is None else "In a race")
+    lines += _keys(scene, first=_FIRST.get(scene_of(scene.model, scene.desk), "In a race"))
     for info in infos:
         lines += [*rules_lines(info, width - 2), []]
     return lines

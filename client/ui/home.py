@@ -14,6 +14,7 @@ from client.model import Model
 from client.reading import clock_text, home_counts, limit_text, series_name, with_ratings
 from client.ui import cards
 from client.ui.desk import OpenForm, form_lines
+from client.ui.founding import FoundingForm, founding_lines
 from client.ui.frame import Line, Screen, Spot, clip, fit, foot, lines_widget, row, stacked, text_width, upper, wrap_text
 from client.ui.scene import Scene, clean_long, head, remarks, rules_name
 from protocol.server_messages import Welcome
@@ -24,7 +25,7 @@ from protocol.views import RunningRaceInfo
 class Item(NamedTuple):
     """A line that can be taken. value: a bot's name or a race's code."""
 
-    kind: Literal["bot", "match", "open", "code", "race", "running", "help", "quit"]
+    kind: Literal["bot", "match", "daily", "open", "code", "tournaments", "race", "running", "help", "quit"]
     value: str
     label: str
     detail: str = ""
@@ -37,6 +38,8 @@ def home_items(model: Model) -> tuple[Item, ...]:
         Item("open", "", "Open a race", "o"),
         Item("code", "", "Join by code", "c"),
         Item("match", "", "Quick match" if model.search is None else "Stop looking", "m"),
+        Item("daily", "", "Deal of the day", "d"),
+        Item("tournaments", "", "Tournaments", "t"),
         Item("help", "", "Keys and help", "?"),
         Item("quit", "", "Quit", "q"),
     ]
@@ -76,7 +79,9 @@ def home_screen(scene: Scene, size: tuple[int, int]) -> urwid.Widget:
     card = cards.LARGE if height >= 36 and width >= 110 else cards.MEDIUM if height >= 30 and width >= 90 else _BANNER_CARD
     banner = _banner(scene, inner, card)
     items = home_items(model)
-    menu_items = [(at, item) for at, item in enumerate(items) if item.kind in ("open", "code", "match", "help", "quit")]
+    menu_items = [
+        (at, item) for at, item in enumerate(items) if item.kind in ("open", "code", "match", "daily", "tournaments", "help", "quit")
+    ]
     bots = [(at, item) for at, item in enumerate(items) if item.kind == "bot"]
     races = [(at, item) for at, item in enumerate(items) if item.kind == "race"]
     running = [(at, item) for at, item in enumerate(items) if item.kind == "running"]
@@ -183,11 +188,22 @@ def _people(scene: Scene, width: int) -> urwid.Widget:
 
 def form_screen(scene: Scene, size: tuple[int, int], form: OpenForm) -> urwid.Widget:
     """The form for a new race."""
+    hint = "Up and down choose a line, left and right change it, enter opens the race."
+    return form_page(scene, size, "Open a race", form_lines(form, scene.model.rules), hint)
+
+
+def founding_screen(scene: Scene, size: tuple[int, int], form: FoundingForm) -> urwid.Widget:
+    """The form for a new tournament."""
+    hint = "Up and down choose a line, left and right change it; the last one makes it."
+    return form_page(scene, size, "Make a tournament", founding_lines(form, scene.model.rules), hint)
+
+
+def form_page(scene: Scene, size: tuple[int, int], title: str, lines: tuple[tuple[str, str, str], ...], hint: str) -> urwid.Widget:
+    """Lines of (what, value, explanation), of which the last one does it."""
     width, height = size
-    lines = form_lines(form, scene.model.rules)
     inner = min(width - 4, 90)
     margin = (width - inner) // 2
-    parts: list[urwid.Widget] = [lines_widget([[], [("title", "Open a race")], []])]
+    parts: list[urwid.Widget] = [lines_widget([[], [("title", title)], []])]
     pointer = scene.theme.glyphs.pointer
     for at, (what, value, _) in enumerate(lines):
         marked = at == scene.desk.item
@@ -198,8 +214,8 @@ def form_screen(scene: Scene, size: tuple[int, int], form: OpenForm) -> urwid.Wi
             parts.append(lines_widget([[]]))
         parts.append(Spot(lines_widget([line]), lambda at=at: scene.hands.pick(at)))  # type: ignore[misc]
     explanation = clean_long(lines[min(scene.desk.item, len(lines) - 1)][2])
-    room = max(height - 19, 1)
+    room = max(height - len(lines) - 9, 1)
     parts.append(lines_widget([[], *[[("faint", text)] for text in wrap_text(explanation, inner)[:room]]]))
-    parts.append(lines_widget([[], [("faint", "Up and down choose a line, left and right change it, enter opens the race.")]]))
+    parts.append(lines_widget([[], [("faint", hint)]]))
     body = upper(urwid.Padding(stacked(*parts), left=margin, width=inner))
     return Screen(head(scene, width), body, remarks(scene, width, 1), foot(Place.FORM, scene.hands, scene.theme, width))

@@ -122,7 +122,7 @@ def _side_by_side(scene: Scene, room: RoomModel, marks: Marks, width: int, heigh
 
 def _panel(scene: Scene, room: RoomModel, marks: Marks, width: int, height: int, card: Size) -> tuple[urwid.Widget, bool]:
     """Foundations, stock and waste or reserves, bars; and whether the chat has found room below them."""
-    seats = sum(info.name is not None for info in room.seats)
+    seats = sum(info.name is not None for info in room.seats) + len(room.ghosts)
     parts = [foundations(scene, marks, width, card, tall=height >= TALL)]
     piles = stock_and_waste(scene, marks, width, card)
     parts += [piles] if piles is not None else []
@@ -146,7 +146,7 @@ def _panel(scene: Scene, room: RoomModel, marks: Marks, width: int, height: int,
 def _bars(scene: Scene, room: RoomModel, width: int, height: int) -> list[Line]:
     away = {seat: until_ms - scene.now_ms for seat, until_ms in room.away_until_ms}
     total = deck_size(scene.model.rules, room.options)
-    return all_bars(room.seats, room.seat, width, height, scene.theme, cards=total, away_ms=away)
+    return all_bars(room.seats, room.seat, width, height, scene.theme, cards=total, away_ms=away, ghosts=room.ghosts)
 
 
 def _below_each_other(scene: Scene, room: RoomModel, marks: Marks, width: int, height: int) -> tuple[urwid.Widget, bool]:

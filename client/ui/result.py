@@ -8,7 +8,8 @@ from client.deal_check import check, verdict
 from client.keys import Action, Place
 from client.model import Evidence, RoomModel
 from client.reading import clock_text, curves, deck_size, series_sentence
-from client.ui.frame import Line, Screen, Spot, fit, foot, lines_widget, stacked, upper, wrap_text
+from client.runs_text import board_lines, board_title
+from client.ui.frame import Line, Screen, Spot, clip, fit, foot, lines_widget, stacked, upper, wrap_text
 from client.ui.plot import plot, scale
 from client.ui.review import review_lines
 from client.ui.scene import Scene, head, remarks
@@ -38,7 +39,8 @@ def result_screen(scene: Scene, size: tuple[int, int]) -> urwid.Widget:
     width, height = size
     room = scene.model.finished
     assert room is not None
-    feet = (remarks(scene, width, 2), foot(Place.RESULT, scene.hands, scene.theme, width, labels=_labels(scene)))
+    hidden = _meaningless(room) | (frozenset({Action.REMATCH}) if scene.model.is_at_table else frozenset[Action]())
+    feet = (remarks(scene, width, 2), foot(Place.RESULT, scene.hands, scene.theme, width, without=hidden, labels=_labels(scene)))
     rules = scene.model.rules
     total = deck_size(rules, room.options)
     inner = min(width - 4, 100)
@@ -52,7 +54,14 @@ def result_screen(scene: Scene, size: tuple[int, int]) -> urwid.Widget:
     above.append([])
     record = room.record
     if record is None:
-        closed = [lines_widget(above), lines_widget([[("faint", text)] for text in wrap_text(CLOSED, inner)])]
+        room_left = height - 1 - 3 - len(above) - 3
+        closed = [
+            lines_widget(above),
+            lines_widget([[("faint", text)] for text in wrap_text(CLOSED, inner)]),
+            lines_widget(_board(scene, room, inner, room_left)),
+        ]
+        if scene.model.is_at_table:
+            closed.append(Spot(lines_widget([[], _rematch_line(scene, room)]), lambda: scene.hands.act(Action.REMATCH)))
         return Screen(head(scene, width), upper(urwid.Padding(stacked(*closed), left=margin, width=inner)), *feet)
     verdict_lines, rematch_line = _deal_lines(scene, room, record, inner, total), _rematch_line(scene, room)
     room_left = height - 1 - 3 - len(above) - len(verdict_lines) - 2
@@ -70,6 +79,21 @@ def result_screen(scene: Scene, size: tuple[int, int]) -> urwid.Widget:
         Spot(lines_widget([rematch_line]), lambda: scene.hands.act(Action.REMATCH)),
     ]
     return Screen(head(scene, width), upper(urwid.Padding(stacked(*parts), left=margin, width=inner)), *feet)
+
+
+def _meaningless(room: RoomModel) -> frozenset[Action]:
+    """What cannot be done behind a race that is run once, and while its record is closed."""
+    closed = {Action.DETAILS, Action.REVIEW, Action.REPLAY} if room.record is None else set()
+    return frozenset({Action.REMATCH, *closed} if room.shared is not None else closed)
+
+
+def _board(scene: Scene, room: RoomModel, width: int, height: int) -> list[Line]:
+    """How others have run the same deal, as far as it is known by now."""
+    runs, shared = scene.model.runs, room.shared
+    if runs is None or shared is None or (runs.kind, runs.id, runs.rules) != (shared.kind, shared.id, room.options.rules):
+        return []
+    lines = [("own" if own else "felt", fit(text, width)) for own, text in board_lines(runs, rows=max(height - 2, 2))]
+    return [[], [("title", clip(board_title(runs), width))], *[[line] for line in lines]]
 
 
 def _labels(scene: Scene) -> dict[Action, str]:
@@ -210,8 +234,12 @@ def _rematch_line(scene: Scene, room: RoomModel) -> Line:
     now = scene.model.room
     if now is not None and now.phase == "waiting":
         return _next_line(now)
+    if scene.model.is_at_table:
+        return [("strong", "enter: back to the tournament; to your next table you go by yourself")]
     asked = [info for info in room.seats if info.again]
     own = room.own
+    if room.shared is not None:
+        return [("faint", "esc: back to the home screen; a deal of this kind is run once.")]
     if own is not None and len(room.seats) == 1:
         return [("strong", "Another shuffle is on its way." if own.again else "r: race the clock again")]
     if own is not None and own.again:

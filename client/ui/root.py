@@ -15,13 +15,15 @@ from client.ui.controller import Controller
 from client.ui.desk import place_of, scene_of
 from client.ui.frame import Screen
 from client.ui.help import SMALLEST, help_screen, last_help_line, over, too_small
-from client.ui.home import form_screen, home_screen
+from client.ui.home import form_screen, founding_screen, home_screen
 from client.ui.race import race_screen
 from client.ui.replaying import replay_screen
 from client.ui.result import result_screen
 from client.ui.rules import rules_screen
 from client.ui.scene import NOTICE_MS, Scene, head
 from client.ui.theme import theme_for
+from client.ui.tournament import hall_times, tournament_screen
+from client.ui.tournaments import tournaments_screen
 from client.ui.waiting import waiting_screen
 from client.ui.watching import watch_screen
 
@@ -46,6 +48,12 @@ def draw(scene: Scene, size: tuple[int, int]) -> urwid.Widget:
             drawn = watch_screen(scene, size, desk.watch)
         case Place.RULES if desk.rules_page is not None:
             drawn = rules_screen(scene, size, desk.rules_page)
+        case Place.FORM if desk.founding is not None:
+            drawn = founding_screen(scene, size, desk.founding)
+        case Place.TOURNAMENTS:
+            drawn = tournaments_screen(scene, size)
+        case Place.TOURNAMENT if desk.hall is not None:
+            drawn = tournament_screen(scene, size, desk.hall)
         case Place.FORM if desk.form is not None:
             drawn = form_screen(scene, size, desk.form)
         case _:
@@ -101,10 +109,15 @@ class Root(urwid.Widget):
         reel = self._controller.desk.reel
         if reel is not None:
             body.append(clock_text(reel.at(now_ms).t_ms))
+        call = model.tournaments.call
+        if room is not None and room.phase == "waiting" and call is not None and call.until_ms is not None:
+            body.append(str((call.until_ms - now_ms) // 1000))
         if room is not None:
             body += [str((until_ms - now_ms) // 1000) for _, until_ms in room.away_until_ms]
         if self._controller.model.search is not None:
             body.append(str((now_ms - self._controller.model.search.since_ms) // 1000))
+        if scene_of(model, self._controller.desk) is Place.TOURNAMENT:
+            body += hall_times(model, self._controller.desk, now_ms)
         if notice is not None:
             body.append("fresh" if now_ms - notice.at_ms < NOTICE_MS else "stale")
         return head_text, "|".join(body)
@@ -167,4 +180,10 @@ class Root(urwid.Widget):
         return True
 
     def _scrolls(self) -> bool:
-        return place_of(self._controller.model, self._controller.desk) in (Place.HELP, Place.HOME, Place.RULES)
+        return place_of(self._controller.model, self._controller.desk) in (
+            Place.HELP,
+            Place.HOME,
+            Place.RULES,
+            Place.TOURNAMENTS,
+            Place.TOURNAMENT,
+        )

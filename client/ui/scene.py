@@ -10,8 +10,10 @@ import urwid
 from client.model import Model, RoomModel
 from client.reading import clock_text, race_clock_ms, search_sentence
 from client.replay import SPEEDS
+from client.tournament_text import format_text, title_text
 from client.ui.desk import Desk
 from client.ui.frame import Hands, Line, clip, line_width, lines_widget, spread, wrap_text
+from client.ui.hall import Hall
 from client.ui.reel import Reel
 from client.ui.theme import Theme
 from protocol.text import CHAT_LENGTH, clean_chat, clean_name
@@ -20,7 +22,16 @@ from protocol.views import WatcherLine
 NOTICE_MS = 8000
 """How long a notice stands."""
 
-PROMPT_LABELS = {"code": "Code of the race", "chat": "Say", "move": "Move", "deal": "Name of the deal (empty: random)"}
+PROMPT_LABELS = {
+    "code": "Code of the race",
+    "chat": "Say",
+    "move": "Move",
+    "deal": "Name of the deal (empty: random)",
+    "title": "Name of the tournament",
+    "tournament": "Id of the tournament",
+    "entry": "Code for entering",
+    "reason": "Reason, for the log (may be empty)",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +107,8 @@ def head(scene: Scene, width: int) -> urwid.Widget:
     room = scene.model.finished or shown_room(scene)
     dot = f" {scene.theme.glyphs.middle} "
     left: Line = [("head strong", " Watching" if scene.model.room is None and scene.desk.watch is not None else " Carpet Race")]
+    if room is None and scene.desk.hall is not None:
+        left = hall_head(scene, scene.desk.hall)
     clock = clock_line(scene)
     right = [*clock, ("head", "  "), *line_state(scene)] if clock else line_state(scene)
     if room is not None:
@@ -108,6 +121,19 @@ def head(scene: Scene, width: int) -> urwid.Widget:
             if line_width([*left, piece]) + 1 <= width - line_width(right):
                 left.append(piece)
     return lines_widget([spread(left, right, width, "head")], "head")
+
+
+def hall_head(scene: Scene, hall: Hall) -> Line:
+    """Which tournament one looks at."""
+    dot = f" {scene.theme.glyphs.middle} "
+    tournament = scene.model.tournaments.tournament(hall.id)
+    if hall.id is None:
+        return [("head strong", " Tournaments")]
+    if tournament is None:
+        return [("head strong", " Tournament"), ("head", f"{dot}{clip(clean_name(hall.id), 8)}")]
+    told = tournament.told
+    facts = [told.id, format_text(told.options), rules_name(scene.model, told.options.rules)]
+    return [("head strong", f" {title_text(told.options.name)}"), ("head", "".join(f"{dot}{clean_name(fact)}" for fact in facts))]
 
 
 def replay_head(scene: Scene, reel: Reel, width: int) -> urwid.Widget:
@@ -142,6 +168,11 @@ def notice_lines(scene: Scene, width: int) -> list[Line]:
         rules = scene.model.search.rules
         sentence = search_sentence(scene.model.search, rules_name(scene.model, rules) if rules is not None else "", scene.now_ms)
         lines += [[("title", f" {text}")] for text in wrap_text(sentence, width - 1)]
+    call, room = scene.model.tournaments.call, scene.model.room
+    if call is not None and room is not None and room.code != call.code and room.phase != "over":
+        # He is in the middle of something else, and it is for him to say which of the two he gives up.
+        text = f"Table {call.table} of {title_text(call.name)} waits for you: leave this race (L) to go there."
+        lines += [[("title", f" {line}")] for line in wrap_text(text, width - 1)]
     if link.state != "connected":
         lines += [[("bad", f" {text}")] for text in wrap_text(link.reason, width - 1)]
     return lines

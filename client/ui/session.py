@@ -12,10 +12,31 @@ from typing import assert_never
 from client.link import Connected, Link
 from client.model import Event, Model, MoveSent, ReadySent, reduce
 from client.resume import WATCH_REFERENCE
-from client.ui.start import Start, StartAlone, StartBot, StartHome, StartMatch
-from protocol.client_messages import ClientMessage, FollowLobby, Move, OpenRace, QuickMatch, Ready, Rematch, Unwatch, WatchRace
-from protocol.server_messages import Left, Room, Unwatched, Watched, Welcome
+from client.ui.attendance import Attendance
+from client.ui.hall import Hall
+from client.ui.start import Start, StartAlone, StartBot, StartHall, StartHome, StartMatch
+from protocol.client_messages import (
+    CheckIn,
+    ClientMessage,
+    CreateTournament,
+    FollowLobby,
+    JoinRace,
+    LeaveRace,
+    ListRuns,
+    Move,
+    OpenRace,
+    QuickMatch,
+    Ready,
+    Rematch,
+    Unwatch,
+    WatchRace,
+)
+from protocol.server_messages import Called, Ended, Left, Result, Room, Unwatched, Watched, Welcome
+from protocol.tournaments import TournamentOptions
 from protocol.views import RaceOptions, SeriesOptions
+
+FOUNDING_REFERENCE = 2**31 - 6
+"""`ref` of the request for a new tournament, by which its answer is known."""
 
 
 class Session:
@@ -30,6 +51,7 @@ class Session:
         self._following = False
         self._watching = False
         self._ready_at_once = False
+        self._attendance = Attendance(self.send)
 
     def hear(self, event: Event) -> None:
         """Reduce one event and answer it where it wants an answer."""
@@ -37,19 +59,28 @@ class Session:
         match event:
             case Connected():
                 self._following = False
+                self._attendance.line_is_new()
             case Welcome():
                 self._welcomed(event)
             case Room(phase=phase):
                 if phase != "over":
                     self._start = None  # there is a race to go on with, whatever was asked for
                 self._entered()
+                if phase == "over":
+                    self._ask_for_board()
             case Left():
                 self._begin_at_home()
                 self._follow()
+                self._go_to_table()
+            case Ended() | Result():
+                self._ask_for_board()
+            case Called():
+                self._go_to_table()
             case Watched():
                 self._watching = True
                 if self._following:
                     self._following = not self.send(FollowLobby(follow=False))
+                self._attend()
             case Unwatched(reason=reason):
                 self._watching = reason == "none"
                 self._follow()
@@ -74,7 +105,7 @@ class Session:
                 return self.seek(rules)
             case StartAlone(deal=deal, rules=rules, winnable=winnable):
                 return self.race_alone(deal, rules=rules, winnable=winnable)
-            case StartHome() | None:
+            case StartHome() | StartHall() | None:
                 return True
             case _:
                 assert_never(start)
@@ -85,13 +116,36 @@ class Session:
         if self._watching:
             # Who has a seat looks at his own race.
             self._watching = not self.send(Unwatch())
+        self._attend()
         at_once, self._ready_at_once = self._ready_at_once, False
         if at_once:
             self.ready()
 
+    def _ask_for_board(self) -> None:
+        """Behind one's own run of a deal that others run too: how it stands to theirs."""
+        room = self.model.room
+        if room is None or room.shared is None or room.shared.kind == "round":
+            return
+        self.send(ListRuns(kind=room.shared.kind, id=room.shared.id, rules=room.options.rules))
+
     def _follow(self) -> None:
         if self.model.room is None and not self._watching and not self._following:
             self._following = self.send(FollowLobby())
+        self._attend()
+
+    def _attend(self) -> None:
+        self._attendance.settle(looks=self.model.room is None and not self._watching and self.model.welcome is not None)
+
+    def _go_to_table(self) -> None:
+        """To the table that one is called to, by way out of a race that is over."""
+        call, room = self.model.tournaments.call, self.model.room
+        if call is None:
+            return
+        if room is None:
+            self.send(JoinRace(code=call.code))
+        elif room.code != call.code and room.phase == "over":
+            # When it is left this is asked once more.
+            self.send(LeaveRace())
 
     # ---- requests; each says whether it went out
 
@@ -118,6 +172,20 @@ class Session:
     def watch(self, code: str | None) -> bool:
         """Watch the race of a code, or the closest one and then the next."""
         return self.send(WatchRace(code=code, ref=WATCH_REFERENCE))
+
+    def look_at(self, hall: Hall | None) -> None:
+        """From here on the player looks at the list of tournaments, at one of them, or at neither."""
+        self._attendance.look(hall)
+        if self.model.link.state == "connected":
+            self._attend()
+
+    def found(self, options: TournamentOptions) -> bool:
+        """Make a tournament; the answer has `FOUNDING_REFERENCE`."""
+        return self.send(CreateTournament(options=options, ref=FOUNDING_REFERENCE))
+
+    def check_in(self, tournament: str) -> bool:
+        """Here and ready to play in it, with a fresh nonce for its shuffles."""
+        return self.send(CheckIn(id=tournament, nonce=self._nonce()))
 
     def seek(self, rules: str | None = None) -> bool:
         """Look for an opponent. rules: the id of a rule set, None for any."""

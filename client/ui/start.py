@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Literal, TypeAlias
 
 from client.ui.desk import UiSettings
@@ -45,7 +46,23 @@ class StartMatch:
     rules: str | None = None
 
 
-Start: TypeAlias = StartHome | StartBot | StartAlone | StartMatch
+@dataclass(frozen=True, slots=True)
+class StartHall:
+    """The screen of a tournament, or with None the list of them."""
+
+    id: str | None = None
+
+
+Start: TypeAlias = StartHome | StartBot | StartAlone | StartMatch | StartHall
+
+
+@dataclass(frozen=True, slots=True)
+class PlayOnWanted:
+    """A race that is over is to be gone on with: from where this seat (from 0) had made so many moves."""
+
+    record: Record
+    seat: int
+    ply: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,10 +70,14 @@ class AppOutcome:
     """How the app ended. reason: the player quit, a signal came, or the terminal went away.
 
     settings: as they are now, to be kept. code: the room in which a seat is still held, or None. records: of the races
-    that were finished, in their order.
+    that were finished, in their order. kept: where the last one was kept, None where none was. not_kept: why one could not be.
+    play_on: what the player would do next.
     """
 
     reason: Literal["quit", "signal", "terminal"]
     settings: UiSettings
     code: str | None = None
     records: tuple[Record, ...] = ()
+    kept: Path | None = None
+    not_kept: str | None = None
+    play_on: PlayOnWanted | None = None

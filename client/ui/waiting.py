@@ -7,7 +7,7 @@ import urwid
 from client.keys import Action, Place
 from client.model import RoomModel
 from client.offers import rules_of
-from client.reading import limit_text, race_clock_ms, rated_sentence, series_sentence
+from client.reading import clock_text, is_run, limit_text, race_clock_ms, rated_sentence, series_sentence
 from client.ui.bars import seat_name
 from client.ui.frame import Line, Screen, Spot, clip, fit, foot, lines_widget, row, stacked, upper, wrap_text
 from client.ui.scene import Scene, chat_lines, clean_long, head, remarks, rules_name
@@ -78,8 +78,13 @@ def _banner(scene: Scene, room: RoomModel, width: int, *, spaced: bool) -> tuple
 
 def _code(scene: Scene, room: RoomModel) -> tuple[str, str]:
     free = sum(1 for info in room.seats if info.name is None)
+    if scene.model.is_at_table:
+        return _at_table(scene, room)
     if free:
         words = f"Give this code to {'the other player' if len(room.seats) == 2 else f'{free} more'}:"
+    elif room.own is not None and not room.own.ready and is_run(room):
+        # Nobody is waited for, and nobody can come.
+        words = "The clock waits for you. Press r when you are ready: this run counts."
     elif room.own is not None and not room.own.ready:
         words = "Everybody is here. Press r when you are ready."
     elif room.options.winnable and all(info.ready for info in room.seats):
@@ -89,6 +94,17 @@ def _code(scene: Scene, room: RoomModel) -> tuple[str, str]:
     # Spaced out: it is read aloud letter by letter, and some of the large letters touch.
     code = clean_name(room.code)
     return words, code if scene.theme.is_ascii else " ".join(code)
+
+
+def _at_table(scene: Scene, room: RoomModel) -> tuple[str, str]:
+    """Which table it is; nobody else is to be let in, so the code is of no use to anybody."""
+    call = scene.model.tournaments.call
+    table = f"table {call.table}" if call is not None and call.code == room.code else clean_name(room.code)
+    if room.own is None or room.own.ready:
+        return "You are ready. Who does not come in time forfeits.", table
+    left_ms = call.until_ms - scene.now_ms if call is not None and call.until_ms is not None else None
+    within = "" if left_ms is None else f" within {clock_text(left_ms, tenths=False)}, or you forfeit"
+    return f"Your table. Press r{within}.", table
 
 
 def _countdown(scene: Scene, room: RoomModel) -> tuple[str, str]:
@@ -151,6 +167,11 @@ def _facts(room: RoomModel, width: int) -> list[Line]:
     options = room.options
     times = f"{limit_text(options.time_limit_s)}, {options.countdown_s} s countdown, {options.grace_s} s of grace"
     wish = ", only a deal that can be won" if options.winnable else " for everybody" if options.public else " only"
+    if room.shared is not None and is_run(room):
+        what = f"{'Deal of the day,' if room.shared.kind == 'daily' else 'Challenge'} {clean_chat(room.shared.id)}"
+        names = ", ".join(clean_name(ghost.name) for ghost in room.ghosts)
+        seen = f"Beside you: {names}" if names else "Nobody sees your cards"
+        return [[("strong", what)], [("faint", times)], [("faint", clip(seen, width))], *_promise(room)]
     lines: list[Line] = [
         [("faint", times)],
         [("strong" if options.winnable else "faint", f"{'listed' if options.public else 'by code'}{wish}")],
@@ -159,6 +180,12 @@ def _facts(room: RoomModel, width: int) -> list[Line]:
     if options.deal is not None:
         lines.append([("strong", fit(f"Deal by name: {clean_chat(options.deal)}", width).rstrip())])
     else:
-        lines.append([("faint", "The shuffle's secret is fixed:")])
-        lines.append([("faint", f"SHA-256 {room.commitment[:8]} {room.commitment[8:16]} {room.commitment[16:24]}")])
+        lines += _promise(room)
     return lines
+
+
+def _promise(room: RoomModel) -> list[Line]:
+    return [
+        [("faint", "The shuffle's secret is fixed:")],
+        [("faint", f"SHA-256 {room.commitment[:8]} {room.commitment[8:16]} {room.commitment[16:24]}")],
+    ]

@@ -130,6 +130,11 @@ class Players:
         """Those who are here, in the order in which they came."""
         return (here.player for here in self._here.values())
 
+    def line(self, player: str) -> Line | None:
+        """By which this player is here, if he is."""
+        here = self._here.get(player)
+        return here.line if here is not None else None
+
     def rating(self, player: str) -> int | None:
         """In points, of a player who is here; None for who has none."""
         here = self._here.get(player)

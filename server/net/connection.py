@@ -15,12 +15,13 @@ from __future__ import annotations
 import logging
 from collections import deque
 from contextlib import suppress
+from http import HTTPStatus
 from typing import Any, Protocol
 
 import trio
 from websockets.exceptions import ConnectionClosed
 from websockets.frames import BINARY, CLOSE, CONT, DATA_OPCODES, PONG, TEXT, Frame
-from websockets.protocol import CONNECTING, OPEN, Event
+from websockets.protocol import CLOSED, CONNECTING, OPEN, Event
 from websockets.server import ServerProtocol
 from websockets.trio.server import Server, ServerConnection
 
@@ -44,6 +45,9 @@ STALL_S = 20.0
 
 BAD_MESSAGES = 20
 """Messages that could not be understood, in one connection, before it is closed: a program that sends them has a bug or a purpose."""
+
+WATCHER_PING_S = 20.0
+"""Seconds between two pings to who only watches: no move of his is timed, and a crowd's pings cost more than what it is told."""
 
 CLOSING_S = 2.0
 """Seconds that a peer which is being shut has to answer the close frame."""
@@ -93,6 +97,7 @@ class PeerConnection(ServerConnection):
         self._missed = False
         self._shut = False
         super().__init__(nursery, stream, protocol, server, **options)
+        self._player_ping_s = self.ping_interval
 
     # ---- in
 
@@ -263,6 +268,7 @@ class PeerConnection(ServerConnection):
                     del writes[0]
             except (trio.BrokenResourceError, trio.ClosedResourceError):
                 # The reading task sees the same and ends the connection.
+                self._forget_unsent()
                 return
         if writes:
             self._draining = True
@@ -275,8 +281,20 @@ class PeerConnection(ServerConnection):
         if self.protocol.state is OPEN:
             self._flush()
             await trio.lowlevel.checkpoint()
-        else:
-            await super().send_data()
+            return
+        if self.protocol.state is CLOSED and self._has_shaken_hands:
+            # The peer has gone, and the library believes that nothing but the end is left to be sent.
+            self._forget_unsent()
+        await super().send_data()
+
+    @property
+    def _has_shaken_hands(self) -> bool:
+        return self.response is not None and self.response.status_code == HTTPStatus.SWITCHING_PROTOCOLS
+
+    def _forget_unsent(self) -> None:
+        """Nobody will read what waits. (What is empty stands for the end of the stream.)"""
+        self.protocol.writes[:] = [data for data in self.protocol.writes if not data]
+        self._waiting_bytes = 0
 
     def _frame(self, outgoing: Outgoing) -> bytes:
         subprotocol = self.subprotocol
@@ -314,6 +332,7 @@ class PeerConnection(ServerConnection):
                 self._dispatch.resynchronise(self)
         except (trio.BrokenResourceError, trio.ClosedResourceError):
             # The reading task sees the same and ends the connection.
+            self._forget_unsent()
             self._draining = False
         except Exception:
             logger.exception("sending to %s failed", self.remote_address)
@@ -340,6 +359,11 @@ class PeerConnection(ServerConnection):
             except Exception:
                 logger.exception("closing the line to %s failed", self.remote_address)
         await trio.aclose_forcefully(self.stream)
+
+    def serve_watcher(self, *, alone: bool) -> None:
+        """Whether this line only watches: then it is pinged to see that somebody is there, and no more often."""
+        if self._player_ping_s is not None:
+            self.ping_interval = WATCHER_PING_S if alone else self._player_ping_s
 
     async def measure(self) -> None:
         """Send one ping now; its answer is the first measured round trip."""

@@ -5,27 +5,38 @@ One `Visit` a connection holds what the server knows of it: nobody before the he
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass, field
 from functools import partial
-from typing import assert_never
 
 import trio
 
 from protocol.client_messages import (
     ClientMessage,
+    CreateTournament,
     FollowLobby,
+    FollowTournament,
+    FollowTournaments,
     Hello,
     JoinRace,
     LeaveRace,
+    ListChallenges,
+    ListDailies,
+    ListRuns,
     Move,
+    OpenChallenge,
     OpenRace,
+    PlayOn,
     QuickMatch,
     Ready,
     Rematch,
     Rename,
     Resign,
+    RunChallenge,
+    RunDaily,
     Say,
     Stop,
+    TournamentMessage,
     Unwatch,
     WatchRace,
     WhoAmI,
@@ -48,7 +59,13 @@ from server.rooms.registry import Rooms
 from server.rooms.requests import Ask, Enter, Exit, RoomMessage
 from server.rooms.room import Room
 from server.rules.catalogue import RULE_SETS, describe
+from server.runs.counter import Counter, Question, RunAsked
 from server.spectate.gallery import Gallery
+from server.store.errors import RunAlready, StoreError
+from server.tournaments.registry import Tournaments
+from server.tournaments.rulings import AboutOne, Asker
+
+logger = logging.getLogger("carpet.net")
 
 HELLO_S = 10.0
 """Seconds that a new connection has for its hello."""
@@ -86,6 +103,8 @@ class Dispatch:
         lobby: Lobby,
         matchmaker: Matchmaker,
         gallery: Gallery,
+        counter: Counter,
+        tournaments: Tournaments,
         clock: Clock,
         software: str,
         rate: float,
@@ -98,6 +117,8 @@ class Dispatch:
         self._lobby = lobby
         self._matchmaker = matchmaker
         self._gallery = gallery
+        self._counter = counter
+        self._tournaments = tournaments
         self._clock = clock
         self._software = software
         self._visits: dict[PeerConnection, Visit] = {}
@@ -143,9 +164,11 @@ class Dispatch:
             else:
                 visit.player, token = await self._players.arrive(name=hello.name, token=hello.token, line=connection)
                 visit.watches_as = None
+                connection.serve_watcher(alone=False)
                 # Whatever his older connection has asked for: by this one he is told of no room now, so there must be none in a moment.
                 self._matchmaker.leave(visit.player.id)
                 connection.post(Outgoing(self._welcome(visit.player, token)))
+                self._tournaments.greet(visit.player.id, connection)
         except Refusal as refusal:
             connection.refuse(refusal, hello.ref)
         connection.listen()
@@ -161,12 +184,14 @@ class Dispatch:
                 if refusal.code is not ErrorCode.UNKNOWN_TOKEN:
                     raise
         visit.watches_as = watching
+        visit.connection.serve_watcher(alone=True)
         visit.connection.post(Outgoing(self._welcome(watching, token, watches=True)))
 
     async def _gone(self, visit: Visit) -> None:
         del self._visits[visit.connection]
         self._lobby.unfollow(visit.connection)
         self._gallery.gone(visit.connection)
+        self._tournaments.followers.gone(visit.connection)
         if visit.player is None:
             return
         self._players.depart(visit.player, visit.connection)
@@ -179,12 +204,14 @@ class Dispatch:
         if visit is None:
             return
         self._lobby.remind(connection)
+        self._tournaments.followers.remind(connection)
         if visit.player is not None:
             self._remind_player(visit, visit.player)
         self._gallery.catch_up(connection)
 
     def _remind_player(self, visit: Visit, player: PlayerName) -> None:
         connection, room = visit.connection, visit.room
+        self._tournaments.greet(player.id, connection)
         if self._matchmaker.seeks(player.id):
             self._matchmaker.remind(player.id)
         elif visit.has_sought:
@@ -202,6 +229,8 @@ class Dispatch:
             self._hello(visit, message)
         elif isinstance(message, (WhoAmI, Rename)):
             self._ask_who(visit, message)
+        elif isinstance(message, (ListDailies, OpenChallenge, ListChallenges, ListRuns)):
+            self._ask_counter(visit, message)
         elif visit.watches_as is not None:
             self._serve_watcher(visit, visit.watches_as, message)
         elif visit.player is None:
@@ -211,7 +240,7 @@ class Dispatch:
 
     def _serve_watcher(self, visit: Visit, player: PlayerName, message: ClientMessage) -> None:
         match message:
-            case FollowLobby() | WatchRace() | Unwatch():
+            case FollowLobby() | FollowTournaments() | FollowTournament() | WatchRace() | Unwatch():
                 self._serve(visit, player, message)
             case Say() if player is not NOBODY:
                 self._say_watching(visit, message)
@@ -222,7 +251,7 @@ class Dispatch:
         self,
         visit: Visit,
         player: PlayerName,
-        message: FollowLobby | OpenRace | JoinRace | QuickMatch | WatchRace | Unwatch | RoomMessage,
+        message: FollowLobby | OpenRace | JoinRace | QuickMatch | WatchRace | Unwatch | RunAsked | TournamentMessage | RoomMessage,
     ) -> None:
         match message:
             case FollowLobby(follow=follow):
@@ -238,6 +267,10 @@ class Dispatch:
                 if self._rooms.of(player.id) is not room:
                     self._check_free(player)
                 self._enter(visit, player, room, version=version, ref=ref)
+            case RunDaily() | RunChallenge() | PlayOn():
+                # As for hello: the store takes its time, and what is said meanwhile is heard after the answer.
+                visit.connection.hold()
+                visit.nursery.start_soon(self._enter_run, visit, player, message)
             case QuickMatch(cancel=True):
                 self._seek_no_more(visit, player)
             case QuickMatch(rules=rules, ref=ref):
@@ -253,8 +286,19 @@ class Dispatch:
                 self._gallery.watch(visit.connection, player, code)
             case Unwatch():
                 self._gallery.unwatch(visit.connection)
+            case FollowTournaments(follow=follow):
+                if follow:
+                    self._tournaments.followers.follow_list(visit.connection)
+                else:
+                    self._tournaments.followers.unfollow_list(visit.connection)
+            case FollowTournament():
+                self._tournaments.follow(visit.connection, message, visit.nursery)
             case _:
-                assert_never(message)
+                self._ask_tournament(visit, player, message)
+
+    def _ask_tournament(self, visit: Visit, player: PlayerName, message: CreateTournament | AboutOne) -> None:
+        asker = Asker(player.id, player.name, self._players.rating(player.id))
+        self._tournaments.ask(visit.connection, asker, message)
 
     def _hello(self, visit: Visit, message: Hello) -> None:
         if visit.player is not None or (visit.watches_as is not None and not _would_race(visit, message)):
@@ -281,6 +325,36 @@ class Dispatch:
             visit.connection.refuse(refusal, message.ref)
         else:
             visit.connection.post(Outgoing(YouAre(player=player.id, name=player.name, ref=message.ref)))
+        visit.connection.listen()
+
+    # ---- runs, challenges and their boards
+
+    def _ask_counter(self, visit: Visit, message: Question) -> None:
+        token = message.token if isinstance(message, (ListChallenges, ListRuns)) else None
+        if token is None:
+            if visit.player is None and visit.watches_as is None:
+                raise Refusal(ErrorCode.HELLO_FIRST)
+            if visit.player is None and isinstance(message, OpenChallenge):
+                raise Refusal(ErrorCode.WATCHES_ONLY)
+        visit.connection.hold()
+        visit.nursery.start_soon(self._answer_at_counter, visit, token, message)
+
+    async def _answer_at_counter(self, visit: Visit, token: str | None, message: Question) -> None:
+        try:
+            player = visit.player or visit.watches_as or NOBODY if token is None else await self._players.find(token)
+            visit.connection.post(Outgoing(await self._counter.answer(player.id, message)))
+        except (Refusal, StoreError) as error:
+            visit.connection.refuse(_as_refusal(error), message.ref)
+        visit.connection.listen()
+
+    async def _enter_run(self, visit: Visit, player: PlayerName, message: RunAsked) -> None:
+        try:
+            room = await self._counter.room(player.id, message)
+            if self._rooms.of(player.id) is not room:
+                self._check_free(player)
+            self._enter(visit, player, room, version=0, ref=message.ref)
+        except (Refusal, StoreError) as error:
+            visit.connection.refuse(_as_refusal(error), message.ref)
         visit.connection.listen()
 
     def _renamed(self, player: PlayerName, line: Line | None, *, by: Visit) -> None:
@@ -357,6 +431,13 @@ class Dispatch:
         if room is None:
             raise Refusal(ErrorCode.NOT_IN_ROOM)
         room.ask(Ask(player, visit.connection, message, self._clock.now_ms()))
+
+
+def _as_refusal(error: Refusal | StoreError) -> Refusal:
+    if isinstance(error, Refusal):
+        return error
+    logger.warning("what was asked for cannot be had of the store: %s", error)
+    return Refusal(ErrorCode.ALREADY_RUN) if isinstance(error, RunAlready) else Refusal(ErrorCode.NOT_KEPT)
 
 
 def _would_race(visit: Visit, hello: Hello) -> bool:

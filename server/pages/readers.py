@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from http import HTTPStatus
 from typing import Final, TypeVar
 
@@ -33,12 +33,16 @@ class Readers:
 
     async def ask(self, read: Callable[[Store], Answer]) -> Answer:
         """What `read` makes of the store, which it reads in a thread. Raises NoPage, also where the store fails."""
+        return await self.wait(lambda: self._journal.ask(read, self._store))
+
+    async def wait(self, answer: Callable[[], Awaitable[Answer]]) -> Answer:
+        """The same for an answer that is made of several looks at the store, when it is its turn."""
         if self._reading.statistics().tasks_waiting >= WAITING:
             sentence = "The server is looking up as much as it can; ask again in a moment."
             raise NoPage(HTTPStatus.SERVICE_UNAVAILABLE, sentence, retry_after_s=1)
         try:
             async with self._reading:
-                return await self._journal.ask(read, self._store)
+                return await answer()
         except StoreCorrupt as error:
             logger.error("%s", error)
             sentence = "What is kept of that is damaged; the host has to look into it."

@@ -1,4 +1,4 @@
-"""The page for browsers, at `/` and `/watch/CODE`: its files, read once, and what a browser is told to let it do.
+"""The page for browsers, at `/`, `/watch/CODE` and `/tournament/ID`: its files, read once, and what a browser is told to let it do.
 
 One document serves every address; its scripts read the address and speak `carpet.v1.json` with this server.
 """
@@ -25,6 +25,8 @@ FILES: Final = {
     "plot.js": "text/javascript; charset=utf-8",
     "race.js": "text/javascript; charset=utf-8",
     "series.js": "text/javascript; charset=utf-8",
+    "tournament.js": "text/javascript; charset=utf-8",
+    "tournaments.js": "text/javascript; charset=utf-8",
     "style.css": "text/css; charset=utf-8",
 }
 """What the document asks for beside itself, at `/web/NAME`, with its type."""
@@ -46,7 +48,7 @@ _GUARDED: Final = (
 def web_routes() -> tuple[Route, ...]:
     document = _page("index.html", "text/html; charset=utf-8", (*_GUARDED, *VARIES))
     parts = (_route(f"/web/{name}", _page(name, kind, _GUARDED)) for name, kind in FILES.items())
-    return _route("/", document), _route("/watch/{code}", document), *parts
+    return _route("/", document), _route("/watch/{code}", document), _route("/tournament/{id}", document), *parts
 
 
 def _page(name: str, kind: str, headers: tuple[tuple[str, str], ...]) -> Page:

@@ -7,11 +7,13 @@ is the first number that gives a winnable deal takes a solver (`server.solver.wi
 from __future__ import annotations
 
 from protocol.fairness import daily_nonce
-from protocol.record import BadRecord, MoveRecord, Record, SeatRecord, check_deal, check_nonces, digest, seed_of
+from protocol.record import BadRecord, MoveRecord, Record, SeatRecord, check_deal, check_nonces, digest
 from protocol.views import unfit_for_rating
+from server.race.opening import first_positions
 from server.race.report import Played, SeatReport, seat_records
 from server.race.timing import MAX_CREDIT_MS
 from server.rules.catalogue import UnknownRules, rule_set
+from server.rules.moves import NotAMove
 from server.rules.position import IllegalMove, Position
 
 _ENDS_BY_MOVE = ("won", "stalled")
@@ -34,7 +36,7 @@ def audit(record: Record) -> None:
     _check_series(record)
     _check_shared(record)
     _check_arrivals(record)
-    firsts = tuple(rules.deal(seed_of(record, number)) for number in range(len(record.seats)))
+    firsts = _firsts(record)
     seats = tuple(_replay(record, number, seat, firsts[number]) for number, seat in enumerate(record.seats))
     _check_close(record)
     for number, (written, follows) in enumerate(zip(record.seats, seat_records(seats, firsts), strict=True), 1):
@@ -48,10 +50,19 @@ def audit(record: Record) -> None:
         raise BadRecord("the digest is not that of the document: something that the game does not determine was altered")
 
 
+def _firsts(record: Record) -> tuple[Position, ...]:
+    try:
+        return first_positions(record)
+    except (NotAMove, IllegalMove) as error:
+        raise BadRecord(f"the moves before the start cannot have been made: {error}") from error
+
+
 def _check_rated(record: Record) -> None:
     if not record.rated:
         return
     bots = any(seat.bot is not None for seat in record.seats)
+    if record.deal.past is not None:
+        raise BadRecord("rated is no race that is played on from a position of an earlier one")
     unfit = unfit_for_rating(seats=len(record.seats), bots=bots, named=record.deal.name is not None, swaps=record.swaps)
     if unfit == "two-shuffles":
         raise BadRecord("rated is only a race in which all play the same shuffle")

@@ -30,7 +30,7 @@ clock: what is due by `now` is done first, then the command.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import assert_never
 
@@ -64,6 +64,7 @@ from server.race.events import (
     SeatTaken,
     StartSet,
 )
+from server.race.opening import Opening, first_of
 from server.race.report import Played, SeatReport, build_record
 from server.race.shuffles import SeriesPlace, seeds
 from server.race.timing import MAX_CREDIT_MS, counted_at, credit
@@ -137,11 +138,13 @@ class Race:
         software: str,
         place: SeriesPlace | None = None,
         shared: SharedDeal | None = None,
+        opening: Opening | None = None,
         shown_room: str | None = None,
     ) -> None:
         """Raises UnknownRules for a rule set that is not in the catalogue. secret: 32 random bytes, nobody else's to know yet; the second
         race of a swap has that of the first. place: in its series; None for the first race of one. shared: the deal, where other races are
-        dealt the same; then the secret is theirs too. shown_room: what its record calls the room, where that is not by its code.
+        dealt the same; then the secret is theirs too. opening: from where it begins, where that is not its own deal.
+        shown_room: what its record calls the room, where that is not by its code.
         """
         self.id = race_id
         self.room = room
@@ -156,7 +159,7 @@ class Race:
         self.place = place or SeriesPlace(id=race_id)
         self._shown_room = shown_room or room
         self.shared = shared
-        self._closed = shared is not None
+        self._opening = opening
         self._secret = secret
         self._software = software
         self._k = shared.number - 1 if shared is not None else 0
@@ -164,6 +167,7 @@ class Race:
         self._firsts: tuple[Position, ...] = ()
         self._closes_at = options.time_limit_s * 1000
         self._closed_by_limit = True
+        self._revealed = False
 
     # ---- what the driver asks
 
@@ -178,11 +182,11 @@ class Race:
     @property
     def withheld(self) -> bool:
         """Whether it is played on a shuffle that somebody else has yet to play."""
-        return self._closed or (self.options.swaps and self.place.number == 1)
+        return not self._revealed and (self.shared is not None or (self.options.swaps and self.place.number == 1))
 
     def reveal(self) -> None:
-        """Nobody has to play the shuffle any more that other races share."""
-        self._closed = False
+        """Nobody has to play any more what it is withheld for: the shuffle that other races share, or the other one of a swap."""
+        self._revealed = True
 
     @property
     def deal_wanted(self) -> DealWanted | None:
@@ -216,6 +220,43 @@ class Race:
         events = list(self.advance(now))
         events.extend(self._apply(command, now))
         return tuple(events)
+
+    def conclude(self, record: Record, players: Sequence[str | None]) -> None:
+        """Be over at once, as the record of this very race has it, which is kept. For a race to which nothing has happened yet.
+
+        players: who sits on each seat now, house bots too; None where he has left since. People are away. Raises LookupError, ValueError or
+        IllegalMove for a record of another race.
+        """
+        self._k = record.deal.k
+        nonces = tuple(bytes.fromhex(nonce) for nonce in record.deal.nonces)
+        for seat, nonce in zip(self.seats, nonces, strict=True):
+            seat.nonce = nonce
+        self._deal()
+        for seat, told, player, nonce, first in zip(self.seats, record.seats, players, nonces, self._firsts, strict=True):
+            self.seats[seat.number] = Seat(
+                seat.number,
+                player=player,
+                name=told.name,
+                bot=told.bot,
+                nonce=nonce,
+                connected=told.bot is not None,
+                round_trip_ms=told.round_trip_ms,
+                start_round_trip_ms=told.round_trip_ms,
+                dealt=True,
+                state=told.state,
+                position=first,
+                ended_at=told.ended_at_ms,
+            )
+        for move in record.moves:
+            seat = self.seats[move.seat]
+            assert seat.position is not None
+            seat.position = seat.position.play(move.move)
+            seat.played.append(Played(move.move, move.at_ms, move.received_ms, move.credit_ms, move.home))
+        self.starts_at = record.started_at_ms
+        self.phase = "over"
+        self.record = record
+        # A swap goes on at once, or never. Whether the others have played a shared deal is for those to say who know them.
+        self._revealed = self.shared is None
 
     # ---- commands
 
@@ -291,10 +332,7 @@ class Race:
         return iter((self._set_start(now),))
 
     def _set_start(self, now: int) -> StartSet:
-        self._seeds = seeds(self.options, self.place, secret=self._secret, nonces=self._dealt_by, k=self._k)
-        # Each shuffle is dealt once, however many seats play it.
-        positions = {seed: self.rules.deal(seed) for seed in dict.fromkeys(self._seeds)}
-        self._firsts = tuple(positions[seed] for seed in self._seeds)
+        self._deal()
         self.phase = "countdown"
         self.starts_at = now + self.options.countdown_s * 1000
         for seat in self.seats:
@@ -302,6 +340,16 @@ class Race:
             seat.start_round_trip_ms = seat.round_trip_ms or 0
             seat.deal_at = self.starts_at - credit(seat.start_round_trip_ms)
         return StartSet(self.starts_at, tuple(seat.start_round_trip_ms for seat in self.seats))
+
+    def _deal(self) -> None:
+        if self._opening is not None:
+            self._seeds = (bytes.fromhex(self._opening.seed),) * len(self.seats)
+            self._firsts = (first_of(self._opening, self.rules),) * len(self.seats)
+            return
+        self._seeds = seeds(self.options, self.place, secret=self._secret, nonces=self._dealt_by, k=self._k)
+        # Each shuffle is dealt once, however many seats play it.
+        positions = {seed: self.rules.deal(seed) for seed in dict.fromkeys(self._seeds)}
+        self._firsts = tuple(positions[seed] for seed in self._seeds)
 
     def _play(self, seat: Seat, ply: int, text: str, now: int) -> Iterator[RaceEvent]:
         if self.phase == "over":
@@ -478,6 +526,7 @@ class Race:
             k=self._k,
             series=self.place.entry(self.options),
             shared=self.shared,
+            opening=self._opening,
             firsts=self._firsts,
             seats=tuple(seat.report for seat in self.seats),
         )

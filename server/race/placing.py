@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -23,4 +24,6 @@ class Standing(NamedTuple):
 def places(standings: Sequence[Standing]) -> tuple[int, ...]:
     """The place of each standing, in the order given, from 1."""
     keys = [(standing.forfeited, -standing.home, standing.home_at_ms) for standing in standings]
-    return tuple(1 + sum(other < key for other in keys) for key in keys)
+    # Boards of a deal of the day have as many lines as there were players.
+    ordered = sorted(keys)
+    return tuple(1 + bisect_left(ordered, key) for key in keys)

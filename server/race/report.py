@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from protocol.fairness import commitment, derive_seed, named_seed
 from protocol.record import FORMAT, DealRecord, MoveRecord, Record, SeatRecord, SeriesRecord, sealed
 from protocol.views import RaceOptions, SeatState, SharedDeal
+from server.race.opening import Opening
 from server.race.placing import Standing, places
 from server.rules.position import Position
 
@@ -76,11 +77,17 @@ def build_record(
     k: int,
     series: SeriesRecord | None,
     shared: SharedDeal | None,
+    opening: Opening | None,
     firsts: tuple[Position, ...],
     seats: tuple[SeatReport, ...],
 ) -> Record:
-    """The sealed record of a settled race. nonces, firsts: a seat. shared: the deal, where other races are dealt the same."""
-    if options.deal is not None:
+    """The sealed record of a settled race. nonces, firsts: a seat. shared: the deal, where other races are dealt the same.
+
+    opening: from where it began, where not at a deal.
+    """
+    if opening is not None:
+        seed = bytes.fromhex(opening.seed)
+    elif options.deal is not None:
         seed = named_seed(options.deal)
     else:
         seed = derive_seed(secret, [bytes.fromhex(nonce) for nonce in shared.nonces] if shared is not None else nonces, k)
@@ -122,6 +129,7 @@ def build_record(
                 k=k,
                 seed=seed.hex(),
                 shared=shared,
+                past=opening.past if opening is not None else None,
             ),
             seats=seat_records(seats, firsts),
             moves=tuple(moves),

@@ -27,7 +27,7 @@ from protocol.server_messages import (
     Started,
     Unseated,
 )
-from protocol.views import ChatLine, Curve, SeatInfo, SeatRating, SeriesInfo, View
+from protocol.views import ChatLine, Curve, GhostInfo, SeatInfo, SeatRating, SeriesInfo, View
 from server.race.events import (
     LineChanged,
     MovePlayed,
@@ -136,10 +136,11 @@ def snapshot(
     chat: tuple[ChatLine, ...],
     ratings: tuple[SeatRating, ...] = (),
     series: SeriesInfo | None = None,
+    ghosts: tuple[GhostInfo, ...] = (),
 ) -> Room:
     """All that `viewer` may know of the room. again: seats that have asked for a rematch. ratings: what the race did to them, by seat.
 
-    series: how the race's one stands.
+    series: how the race's one stands. ghosts: as they have been told of.
     """
     own = race.seats[viewer] if viewer is not None else None
     return Room(
@@ -160,6 +161,7 @@ def snapshot(
         chat=chat,
         ratings=ratings,
         series=series,
+        ghosts=ghosts,
     )
 
 

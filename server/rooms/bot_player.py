@@ -72,10 +72,12 @@ class BotPlayer:
 
     def post(self, outgoing: Outgoing) -> None:
         match outgoing.message:
-            case Room(race=race):
+            case Room(race=race, phase=phase):
                 self._race = race
                 self._view = None
-                self._done = self._again = False
+                self._done = False
+                # Only at a server that has brought the room back is it over already.
+                self._again = phase == "over"
                 self._strategy = self._bot.make(self._rules, self._random.getrandbits(32))
             case Dealt(seat=seat, view=view, starts_in_ms=starts_in_ms):
                 self._seat, self._ply, self._view = seat, 0, view

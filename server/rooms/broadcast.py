@@ -5,13 +5,14 @@ What an event looks like to a viewer is `race.view`'s to say, and when a message
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
 from protocol.record import Record
-from protocol.server_messages import Ratings, RematchAsked, Result, RoomEvent, Said, Scored
+from protocol.server_messages import Ghost, Ratings, RematchAsked, Result, RoomEvent, Said, Scored
 from protocol.server_messages import Room as RoomMessage
-from protocol.views import ChatLine, SeatRating, SeriesInfo
+from protocol.views import ChatLine, GhostInfo, SeatRating, SeriesInfo
 from server.race.events import MovePlayed, RaceEnded, RaceEvent, SeatDealt, StartSet
 from server.race.machine import Race
 from server.race.view import Viewer, current_view, snapshot, tell, tells_all_the_same
@@ -62,22 +63,31 @@ class RecordRevealed:
     record: Record
 
 
-OwnEvent: TypeAlias = AgainAsked | LineSaid | SeriesScored | SeatsRated | RecordRevealed
+@dataclass(frozen=True, slots=True)
+class GhostMoved:
+    """A room's own event: somebody who ran the deal before had come so far at this moment of his run."""
+
+    ghost: GhostInfo
+
+
+OwnEvent: TypeAlias = AgainAsked | LineSaid | SeriesScored | SeatsRated | RecordRevealed | GhostMoved
 
 
 class Broadcast:
     """Has each message held back by the log until it may go out. `now`: the room's, in milliseconds; it turns moments into time left."""
 
-    def __init__(self, members: Members, log: WriteAhead, *, version: int) -> None:
-        """version: that of the last event of all times, 0 before the first."""
+    def __init__(self, members: Members, log: WriteAhead, *, version: int, ratings: tuple[SeatRating, ...] = ()) -> None:
+        """version: that of the last event of all times, 0 before the first. ratings: what the race, if it is over, did to them."""
         self.audience: Audience | None = None
         """Those who watch, once anybody has."""
         self.again: set[int] = set()
         """The seats that have asked for a rematch of the current race."""
         self.series: SeriesInfo | None = None
         """How the series of the current race stands."""
+        self.ghosts: Callable[[Race], tuple[GhostInfo, ...]] = lambda race: ()
+        """Those beside a race, as they have been told of."""
         self._chat: list[ChatLine] = []
-        self._ratings: tuple[SeatRating, ...] = ()
+        self._ratings = ratings
         self._history: History[RaceEvent | OwnEvent] = History()
         self._history.version = version
         self._members = members
@@ -101,7 +111,7 @@ class Broadcast:
             case StartSet():
                 # In a series those of the race before came when this one was open already.
                 self._ratings = ()
-            case RecordRevealed():
+            case RecordRevealed() | GhostMoved():
                 pass
             case _ if not tells_all_the_same(event):
                 self._publish_apart(event, version, race, now)
@@ -182,6 +192,7 @@ class Broadcast:
             chat=tuple(self._chat),
             ratings=self._ratings,
             series=self.series,
+            ghosts=self.ghosts(race),
         )
 
     def _greet(self, member: Member, race: Race) -> None:
@@ -212,6 +223,8 @@ def _message(event: RaceEvent | OwnEvent, race: Race, *, version: int, viewer: V
             return Scored(version=version, series=series, record=record)
         case SeatsRated(seats=seats):
             return Ratings(version=version, seats=seats)
+        case GhostMoved(ghost=ghost):
+            return Ghost(version=version, ghost=ghost)
         case RecordRevealed(record=record):
             return Result(version=version, record=record)
         case _:

@@ -15,8 +15,9 @@ class Clock:
 
     __slots__ = ("_offset",)
 
-    def __init__(self) -> None:
-        self._offset = time.time() - trio.current_time()
+    def __init__(self, wall_s: float | None = None) -> None:
+        """wall_s: what the wall shows now, in Unix time; by default the machine's."""
+        self._offset = (time.time() if wall_s is None else wall_s) - trio.current_time()
 
     def now_ms(self) -> int:
         return round((trio.current_time() + self._offset) * 1000)

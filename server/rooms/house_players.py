@@ -22,9 +22,9 @@ def house_bots(options: RaceOptions, *, alone: bool = False) -> dict[int, HouseB
 
 
 def house_player(seat: int, bot: HouseBot, *, rules: str, ports: RoomPorts, ask: Asking) -> BotPlayer:
-    """The bot as a member of a room under these rules, for one seat. Its id is the same in every server that the race goes through."""
+    """The bot as a member of a room under these rules, for one seat."""
     return BotPlayer(
-        player=PlayerName(f"bot:{seat}", bot.name),
+        player=PlayerName(house_id(seat), bot.name),
         bot=bot,
         rules=rules,
         seed=int.from_bytes(ports.entropy(8), "big"),
@@ -32,3 +32,8 @@ def house_player(seat: int, bot: HouseBot, *, rules: str, ports: RoomPorts, ask:
         thoughts=ports.thoughts,
         ask=ask,
     )
+
+
+def house_id(seat: int) -> str:
+    """Of the bot on this seat: the same in every server that the race goes through."""
+    return f"bot:{seat}"

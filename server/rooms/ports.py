@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 import trio
 
 from protocol.record import Record
+from server.race.ghosts import GhostLine
 from server.race.machine import DealWanted
 from server.race.occasion import Occasion
 from server.race.rating import Rating, RatingChange
@@ -25,12 +26,32 @@ RatingChanges: TypeAlias = Callable[[str], Awaitable[tuple[RatingChange, ...]]]
 """What the race of this id, which is kept and counts, did to the ratings of its players, by seat. May raise StoreError."""
 
 
+GhostLines: TypeAlias = Callable[["tuple[GhostWanted, ...]"], Awaitable[tuple[GhostLine, ...]]]
+"""These lines, as far as their records can be had. May raise StoreError."""
+
+
+async def no_ghosts(races: tuple[GhostWanted, ...]) -> tuple[GhostLine, ...]:
+    """Of a server that keeps no records to make them of."""
+    del races
+    await trio.lowlevel.checkpoint()
+    return ()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Purpose:
     """With what a room is opened that is not its opener's wish. secret: the shared deal's, which is known to be kept."""
 
     occasion: Occasion
     secret: bytes = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GhostWanted:
+    """Whose line is shown beside a race: a seat of the race of this id, from so many moves on."""
+
+    race: str
+    seat: int = 0
+    from_ply: int = 0
 
 
 class RoomOwner(Protocol):
@@ -63,7 +84,7 @@ class Journal(Protocol):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RoomPorts:
     """What a room is given by the outside: time, randomness, owner, journal, ratings, how winnable deals are found, how bots play and
-    think, and the program's name for records.
+    think, the program's name for records, and the ghosts of earlier runs.
 
     keeps: what the journal has outlives this process, so that a race goes on when the next server has started.
     """
@@ -78,3 +99,4 @@ class RoomPorts:
     bots_wait: bool
     thoughts: trio.CapacityLimiter
     software: str
+    ghost_lines: GhostLines

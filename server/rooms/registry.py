@@ -14,14 +14,17 @@ import trio
 from protocol.errors import ErrorCode, Refusal
 from protocol.record import Record
 from protocol.views import RaceOptions
+from server.race.opening import Opening
 from server.race.rating import Rating
 from server.rooms.bot_player import THOUGHTS
 from server.rooms.clock import Clock
 from server.rooms.codes import new_code, read_code
+from server.rooms.earlier import LeftRoom, earlier_room
 from server.rooms.owed import Owed
-from server.rooms.ports import FindDeal, Journal, Purpose, RatingChanges, RoomPorts
+from server.rooms.ports import FindDeal, GhostLines, Journal, Purpose, RatingChanges, RoomPorts, no_ghosts
 from server.rooms.requests import Close
 from server.rooms.room import Room
+from server.rules.position import IllegalMove
 from server.store.port import Entry
 from server.store.replay import RunningRoom
 
@@ -41,6 +44,7 @@ class Rooms:
         journal: Journal,
         find_deal: FindDeal,
         rating_changes: RatingChanges,
+        ghost_lines: GhostLines = no_ghosts,
         keeps: bool = False,
         max_rooms: int = 20_000,
         bots_wait: bool = True,
@@ -75,6 +79,7 @@ class Rooms:
             bots_wait=bots_wait,
             thoughts=trio.CapacityLimiter(THOUGHTS),
             software=software,
+            ghost_lines=ghost_lines,
         )
 
     def __iter__(self) -> Iterator[Room]:
@@ -83,8 +88,9 @@ class Rooms:
     def __len__(self) -> int:
         return len(self._rooms)
 
-    def open(self, options: RaceOptions, purpose: Purpose | None = None) -> Room:
-        """A new room, its task started. purpose: for what, other than its opener's wish. Raises Refusal when the server is full or
+    def open(self, options: RaceOptions, purpose: Purpose | None = None, *, opening: Opening | None = None) -> Room:
+        """A new room, its task started. purpose: for what, other than its opener's wish. opening: from where it begins, where not at a
+        deal. Raises Refusal when the server is full or
         stopping, or the options do not fit.
         """
         if self._stopping:
@@ -94,18 +100,24 @@ class Rooms:
         code = new_code(self._entropy)
         while code in self._rooms:
             code = new_code(self._entropy)
-        return self._start(Room(code=code, options=options, ports=self._ports, purpose=purpose))
+        return self._start(Room(code=code, options=options, ports=self._ports, purpose=purpose, opening=opening))
 
-    def go_on(self, left: RunningRoom) -> None:
-        """A room in which a race of an earlier server goes on. Raises ValueError, with a sentence, for one that cannot."""
-        opened = left.running.opened
+    def go_on(self, left: LeftRoom) -> None:
+        """A room of an earlier server goes on. Those in which a race runs first: a player's seat there keeps him from any other.
+
+        Raises ValueError, with a sentence, for one that cannot.
+        """
+        opened = left.running.opened if isinstance(left, RunningRoom) else left.opened
         if opened.room in self._rooms:
             raise ValueError(f"there is another race in room {opened.room}")
         try:
-            room = Room(code=opened.room, options=opened.options, ports=self._ports, left=left)
-        except (Refusal, LookupError, ValueError) as error:
+            earlier = earlier_room(left, is_elsewhere=self._seated.__contains__)
+            room = Room(code=opened.room, options=opened.options, ports=self._ports, earlier=earlier)
+        except (Refusal, LookupError, ValueError, IllegalMove) as error:
             raise ValueError(f"its commands cannot be taken again: {error}") from error
         self._start(room)
+        for player in earlier.people.values():
+            self.seat_taken(room, player)
 
     def _start(self, room: Room) -> Room:
         self._rooms[room.code] = room

@@ -26,13 +26,17 @@ from protocol.views import ChatLine, RaceOptions
 from server.race.commands import ChooseDeal, Command, GetReady, LeaveSeat, LoseLine, MeasureLine, RegainLine, TakeSeat
 from server.race.events import MovePlayed, RaceEnded, RaceEvent, SeatDealt, SeatFreed
 from server.race.machine import Race, Seat
+from server.race.occasion import Occasion
+from server.race.opening import Opening
 from server.rooms.aborted import seats_left
 from server.rooms.audience import Audience
 from server.rooms.bot_player import BotPlayer
-from server.rooms.broadcast import AgainAsked, Broadcast, LineSaid, OwnEvent, RecordRevealed, SeatsRated, SeriesScored
+from server.rooms.broadcast import AgainAsked, Broadcast, GhostMoved, LineSaid, OwnEvent, RecordRevealed, SeatsRated, SeriesScored
 from server.rooms.chat import words
 from server.rooms.codes import SHOWN_LENGTH, new_code
 from server.rooms.deal_search import DealSearch
+from server.rooms.earlier import EarlierRoom
+from server.rooms.haunting import Haunting
 from server.rooms.house_players import house_bots, house_player
 from server.rooms.inbox import Inbox
 from server.rooms.member import Member, PlayerName
@@ -40,14 +44,14 @@ from server.rooms.members import Members
 from server.rooms.options import check_options
 from server.rooms.outgoing import Outgoing, refused
 from server.rooms.patience import Patience
-from server.rooms.ports import Purpose, RoomPorts
+from server.rooms.ports import GhostWanted, Purpose, RoomPorts
 from server.rooms.rating_news import RatingNews
 from server.rooms.requests import Ask, CallOff, Close, DealFound, Enter, Exit, Reveal, RoomRequest, check_race, race_command
 from server.rooms.series_run import SeriesRun, seated
 from server.rooms.write_ahead import WriteAhead
 from server.store.errors import RunAlready, StoreError
 from server.store.port import RaceOpened, room_shown
-from server.store.replay import RunningRoom, as_opened, replay, seats_deserted
+from server.store.replay import as_opened
 
 logger = logging.getLogger("carpet.rooms")
 
@@ -67,48 +71,57 @@ class Room:
     """Run `run` in a task; what changes anything goes through the inbox."""
 
     def __init__(
-        self, *, code: str, options: RaceOptions, ports: RoomPorts, left: RunningRoom | None = None, purpose: Purpose | None = None
+        self,
+        *,
+        code: str,
+        options: RaceOptions,
+        ports: RoomPorts,
+        earlier: EarlierRoom | None = None,
+        purpose: Purpose | None = None,
+        opening: Opening | None = None,
     ) -> None:
         """Raises Refusal for options that do not fit: see `check_options` and `house_bots`.
 
-        purpose: for what it is opened, other than its opener's wish. left: by an earlier server, what goes on here, as the store has it;
-        its commands must have been taken once (`replay` raises otherwise).
+        purpose: for what it is opened, other than its opener's wish. opening: from where its races begin, where not at a deal.
+        earlier: what goes on here, of an earlier server.
         """
         check_options(options)
-        occasion = left.running.opened.occasion if left is not None else purpose.occasion if purpose is not None else None
+        occasion = earlier.opened.occasion if earlier is not None else purpose.occasion if purpose is not None else None
         self.occasion = occasion
         """For what the room was opened, other than its opener's wish; its one race is on a deal that other races share."""
+        self._opening = earlier.opened.opening if earlier is not None else opening
+        """From where its races begin, where that is not a deal of their own."""
         self._given_secret = purpose.secret if purpose is not None else None
         self.code = code
         self.options = options
         self._house_bots = house_bots(options, alone=occasion is not None)
         self._bots: list[BotPlayer] = []
         self._ports = ports
-        self._restored = left is not None
-        # Resigning is not leaving: who has resigned may watch the others to the end.
-        self._left_before = seats_deserted(left.running) if left is not None else frozenset()
+        self._earlier = earlier
         self._now = ports.clock.now_ms()
         self.ahead_ms = 0
         """How far the times of this room's race are ahead of the server's clock, for good."""
         self._log = WriteAhead(ports.journal, ports.entropy)
-        commands = left.running.commands if left is not None else ()
-        self._shown_as = self._name_for_all(room_shown(left.running.opened.race) if left is not None else None)
-        self._sat_here = {taken.command.player for taken in commands if isinstance(taken.command, TakeSeat)}
-        self._series = SeriesRun(options, left)
-        if left is None:
+        self._shown_as = self._name_for_all(room_shown(earlier.opened.race) if earlier is not None else None)
+        self._sat_here = set(earlier.sat_here) if earlier is not None else set()
+        self._series = earlier.series if earlier is not None else SeriesRun(options, None)
+        if earlier is None:
             self.race = self._open_race(1)
         else:
-            self.race = replay(left.running)
-            self._log.go_on(left.running)
+            self.race = earlier.race
+            earlier.take_up(self._log)
             # The wall may have been set back between two servers. The race's time must not, nor stand still until the wall has caught up:
             # this room's is ahead of the server's clock.
-            self.ahead_ms = max(commands[-1].at_ms - self._now, 0) if commands else 0
+            self.ahead_ms = max(earlier.last_at_ms - self._now, 0)
             self._now += self.ahead_ms
-        self._members = Members(self._now, visited=self._restored)
+        self._members = Members(self._now, visited=earlier is not None)
         # No version of an earlier server may be taken for one of this room's: whoever has one is sent a snapshot.
-        self._broadcast = Broadcast(self._members, self._log, version=self._now if self._restored else 0)
+        version, ratings = (self._now, earlier.ratings) if earlier is not None else (0, ())
+        self._broadcast = Broadcast(self._members, self._log, version=version, ratings=ratings)
         self._broadcast.series = self._series.info
         self._rating_news = RatingNews(ports.rating_changes, ports.owner)
+        self._haunting = Haunting(ports.ghost_lines, _ghosts(occasion, self._opening))
+        self._broadcast.ghosts = self._haunting.infos
         self._patience = Patience()
         self._inbox = Inbox()
         self._search = DealSearch(ports.find_deal, ports.clock, self._inbox.tell)
@@ -136,6 +149,7 @@ class Room:
             at_ms=self._now,
             series=self._series.so_far,
             occasion=self.occasion,
+            opening=self._opening,
         )
         self._series.opened(opened.race)
         self._log.open(opened)
@@ -201,9 +215,10 @@ class Room:
     async def run(self) -> None:
         """Serve the room until it is closed. One crash ends one room: its members are told, the others go on."""
         try:
+            await self._haunting.come()
             async with trio.open_nursery() as nursery:
-                if self._restored:
-                    self._bring_back()
+                if self._earlier is not None:
+                    self._bring_back(self._earlier)
                 self._seat_bots(nursery)
                 self._go_on()
                 await self._commit()
@@ -219,12 +234,10 @@ class Room:
             with trio.CancelScope(shield=True):
                 await self._give_up()
 
-    def _bring_back(self) -> None:
+    def _bring_back(self, earlier: EarlierRoom) -> None:
         """Go on with the race of an earlier server: its clocks kept running, and everybody's line is lost until he comes back."""
-        for player, seat in self._people():
-            if seat.state != "forfeited" or seat.number not in self._left_before:
-                self._members.expect(player)
-                self._ports.owner.seat_taken(self, player)
+        for player in earlier.people.values():
+            self._members.expect(player)
         self._publish(self.race.advance(self._now))
         for _, seat in self._people():
             if seat.connected:
@@ -245,7 +258,7 @@ class Room:
 
     def _deadline(self) -> float:
         """The Trio time at which the room has something to do by itself."""
-        moments = (self.race.next_deadline(), self._abandoned_at, self._patience.due)
+        moments = (self.race.next_deadline(), self._abandoned_at, self._patience.due, self._haunting.due(self.race))
         due = min((moment for moment in moments if moment is not None), default=None)
         return self._ports.clock.deadline(due - self.ahead_ms) if due is not None else float("inf")
 
@@ -253,6 +266,7 @@ class Room:
         stamp_ms = self._ports.clock.now_ms() if request is None else request.at_ms
         self._now = max(self._now, stamp_ms + self.ahead_ms)
         self._publish(self.race.advance(self._now))
+        self._publish(GhostMoved(ghost) for ghost in self._haunting.advance(self.race, self._now))
         # What was asked for after the patience had ended came too late; what it leads to may begin a new wait.
         self._free_late_seats()
         if request is not None:
@@ -366,8 +380,11 @@ class Room:
                 pass
 
     async def _give_up(self) -> None:
-        """Say in the journal that a race which has no result will never have one, unless the next server is to go on with it."""
-        if self.race.phase == "over" or self._goes_on or not self._is_kept:
+        """Say in the journal that the room is gone, and its race without a result, unless the next server goes on with it."""
+        if self._goes_on or not self._is_kept:
+            return
+        if self.race.phase == "over":
+            await self._close_for_good()
             return
         self._reveal()
         self._log.give_up(_ABORTED_BECAUSE[self._reason], seats=seats_left(self.race), at_ms=self._now)
@@ -376,6 +393,14 @@ class Room:
         except StoreError as error:
             logger.error("room %s: that its race was aborted could not be kept: %s", self.code, error)
             self._ports.owner.owe(self._log.unkept)
+
+    async def _close_for_good(self) -> None:
+        self._log.desert()
+        try:
+            await self._log.end()
+        except StoreError as error:
+            # Nothing is lost: the next server brings it back, for a while, and nobody comes.
+            logger.warning("room %s: that it is closed could not be kept: %s", self.code, error)
 
     # ---- comings and goings
 
@@ -575,6 +600,9 @@ class Room:
             if not self.holds(bot.player.id):
                 self._do(TakeSeat(bot.player.id, house.name, house.name, number))
             self._ready_bot(bot)
+            if self.race.phase == "over":
+                # It has not heard the result by which it would have asked for a rematch.
+                self._broadcast.snapshot(bot.player.id, bot, self.race, self._now)
             self._broadcast.current_view(bot.player.id, bot, self.race)
             nursery.start_soon(bot.run)
 
@@ -616,7 +644,7 @@ class Room:
                 self._note_over(record)
                 self._free_deserted_seats()
                 self._ports.owner.changed(self)
-            case AgainAsked() | LineSaid() | SeriesScored() | SeatsRated() | RecordRevealed() | MovePlayed() | SeatDealt():
+            case AgainAsked() | LineSaid() | SeriesScored() | SeatsRated() | RecordRevealed() | GhostMoved() | MovePlayed() | SeatDealt():
                 pass
             case _:
                 self._ports.owner.changed(self)
@@ -626,7 +654,7 @@ class Room:
         logger.info("room %s race %d over: %s", self.code, record.race, places)
         self._series.raced(self.race, record)
         if self.occasion is not None or not self.race.withheld:
-            self._log.close(record, players=seated(self.race), at_ms=self._now)
+            self._close(record, players=seated(self.race))
         if self.occasion is not None:
             self._log.hold(self._tell_owner, record)
         self._rating_news.expect(record)
@@ -660,5 +688,17 @@ class Room:
         withheld = self._series.reveal()
         if withheld is None:
             return None
-        self._log.close(withheld.record, players=withheld.players, at_ms=self._now)
+        if withheld.record.id == self.race.id:
+            self.race.reveal()
+        self._close(withheld.record, players=withheld.players)
         return withheld.record
+
+    def _close(self, record: Record, *, players: tuple[str | None, ...]) -> None:
+        here = [seat.number for player, seat in self._people() if self._members.claims(player)]
+        self._log.close(record, players=players, here=here, at_ms=self._now)
+
+
+def _ghosts(occasion: Occasion | None, opening: Opening | None) -> tuple[GhostWanted, ...]:
+    if opening is not None:
+        return (GhostWanted(race=opening.past.race, seat=opening.past.seat, from_ply=opening.ply),)
+    return tuple(GhostWanted(race=race) for race in occasion.ghosts) if occasion is not None else ()

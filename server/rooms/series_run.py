@@ -12,6 +12,7 @@ from protocol.record import Record
 from protocol.views import RaceOptions, SeriesInfo
 from server.match.series import Series
 from server.race.machine import Race
+from server.store.port import StandingRace
 from server.store.replay import RunningRoom, replay
 
 
@@ -42,6 +43,14 @@ class SeriesRun:
                 if earlier.record is None:
                     raise ValueError(f"race {earlier.id} is not over, and the next one of its series runs")
                 self._withheld = Withheld(earlier.record, seated(earlier))
+
+    @classmethod
+    def after(cls, standing: StandingRace) -> SeriesRun:
+        """That of a room whose last race an earlier server has brought to its end. Raises ValueError where they do not belong together."""
+        opened = standing.opened
+        run = cls(opened.options, None)
+        run._series = (opened.series or replace(run._fresh, id=opened.race)).raced(standing.record)
+        return run
 
     # ---- how it stands
 

@@ -6,7 +6,8 @@ they tell of. Must not know who sits where, what was asked, or what a message sa
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from collections.abc import Set as AbstractSet
 from typing import Any, TypeVar
 
 from protocol.record import Record
@@ -16,7 +17,7 @@ from server.race.machine import Race
 from server.rooms.member import Member
 from server.rooms.outgoing import Outgoing
 from server.rooms.ports import Journal
-from server.store.port import CommandTaken, Entry, PlayedSeat, RaceAborted, RaceOpened, RaceOver, RunningRace, race_id
+from server.store.port import CommandTaken, Entry, PlayedSeat, PlayersLeft, RaceAborted, RaceOpened, RaceOver, RunningRace, race_id
 
 Told = TypeVar("Told")
 
@@ -32,6 +33,8 @@ class WriteAhead:
         self._entropy = entropy
         self._race = ""
         self._sequence = 0
+        # Once the race is over and kept as such: the seats of those who are in the room still.
+        self._here: set[int] = set()
         self._entries: list[Entry] = []
         self._held: list[tuple[Callable[[Any], None], Any]] = []
         self._writing = False
@@ -43,7 +46,8 @@ class WriteAhead:
         return race_id(room=room, number=number, unique=self._entropy(UNIQUE_BYTES))
 
     def open(self, opened: RaceOpened) -> None:
-        """From now on it is this new race's log."""
+        """From now on it is this new race's log: the room of the one before, if there was one, is gone."""
+        self.desert()
         self._race = opened.race
         self._sequence = 0
         self._entries.append(opened)
@@ -53,20 +57,45 @@ class WriteAhead:
         self._race = running.opened.race
         self._sequence = len(running.commands)
 
+    def stand(self, race: str, *, here: frozenset[int], gone: frozenset[int]) -> None:
+        """It is the log of a race that is over, with these seats' players in the room. gone: the journal has these still in it too."""
+        self._race = race
+        self._here = set(here | gone)
+        self._part(gone)
+
     def take(self, race: Race, command: Command, at_ms: int) -> tuple[RaceEvent, ...]:
         """Give the race a command and note it, if it changed anything; what came of it. Raises Refusal, with nothing changed or noted."""
         was_over = race.phase == "over"
         events = race.apply(command, at_ms)
-        # Once there is a record it stands for the race, and who comes and goes afterwards is the room's affair alone.
+        # Once there is a record it stands for the race. Afterwards it only matters who is to be brought back with the room.
+        if was_over and isinstance(command, LeaveSeat):
+            self._part({command.seat})
         # Who leaves a seat that had ended changes nothing in the race, but the next server has to know that he is gone.
         if not was_over and (events or isinstance(command, MeasureLine | LeaveSeat)):
             self._sequence += 1
             self._entries.append(CommandTaken(race=self._race, sequence=self._sequence, at_ms=at_ms, command=command))
         return events
 
-    def close(self, record: Record, *, players: tuple[str | None, ...], at_ms: int) -> None:
-        """Note that a race is over: the current one, or one before it. players: the id of each seat's player, None for a house bot."""
-        self._entries.append(RaceOver(race=record.id, record=record, players=players, at_ms=at_ms))
+    def close(self, record: Record, *, players: tuple[str | None, ...], here: Iterable[int], at_ms: int) -> None:
+        """Note that a race is over: the current one, or one before it. players: the id of each seat's player, None for a house bot.
+
+        here: the seats whose players are in the room; of the current race.
+        """
+        is_current = record.id == self._race
+        if is_current:
+            self._here = set(here)
+        standing = tuple(sorted(self._here)) if is_current else ()
+        self._entries.append(RaceOver(race=record.id, record=record, players=players, at_ms=at_ms, here=standing))
+
+    def desert(self) -> None:
+        """Note that nobody is in the room of the current race any more, if that is over."""
+        self._part(set(self._here))
+
+    def _part(self, seats: AbstractSet[int]) -> None:
+        left = tuple(sorted(seats & self._here))
+        self._here -= seats
+        if left:
+            self._entries.append(PlayersLeft(race=self._race, seats=left))
 
     def give_up(self, reason: str, *, seats: tuple[PlayedSeat, ...], at_ms: int) -> None:
         """Note that the current race will never have a record."""
@@ -117,5 +146,7 @@ class WriteAhead:
 
     def discard(self) -> None:
         """Neither keep nor tell what has not been."""
+        # Whether the race is over for the store too is not known any more.
+        self._here.clear()
         self._entries.clear()
         self._held.clear()

@@ -16,12 +16,13 @@ from protocol.errors import Refusal
 from protocol.record import BadRecord, Record
 from server.race.audit import audit
 from server.store import schema
-from server.store.database import open_database, running_races
+from server.store.database import open_database
 from server.store.documents import BadDocument, decode_record
 from server.store.engines import brief_reading_engine, translated
 from server.store.errors import StoreCorrupt, StoreError, StoreUnavailable
 from server.store.locations import Location, existing
 from server.store.port import RunningRace, room_shown
+from server.store.reading import running_races
 from server.store.replay import replay
 from server.store.schema import Upgraded
 from server.store.tables import commands, players, races, records, seats

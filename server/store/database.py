@@ -7,34 +7,32 @@ transaction; so nothing but the database itself can keep a judged batch from bei
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Final, TypeAlias, TypeVar
+from typing import Any, Final
 
 import msgspec
-from sqlalchemy import Column, Connection, Row, Select, case, func, select, tuple_
+from sqlalchemy import Connection, Select, case, func, select, tuple_
 
 from protocol.record import Record
 from protocol.views import SharedKind
-from server.race.rating import Rating, RatingChange
+from server.race.rating import RatingChange
 from server.store import schema
-from server.store.documents import BadDocument, decode_command, decode_opening, decode_options, decode_record
+from server.store.documents import BadDocument, decode_record
 from server.store.engines import FileLock, lock_with_connection, reading_engine, translated, writing_engine
 from server.store.errors import EntryRefused, StoreCorrupt
 from server.store.ledger import Ledger
 from server.store.locations import Location, locate
 from server.store.port import (
     NEVER_MS,
-    CommandTaken,
-    DamagedRace,
     Mark,
     PlayedRace,
-    PlayedSeat,
     Player,
     PlayerMade,
     PlayerRenamed,
     PlayerSeen,
+    PlayersLeft,
     RaceAborted,
     RaceOpened,
     RaceOver,
@@ -42,29 +40,38 @@ from server.store.port import (
     Request,
     Run,
     Running,
-    RunningRace,
     SharedDealMade,
     SharedDealRevealed,
+    StandingRace,
+    TournamentDecided,
+    TournamentMade,
     deal_key,
     name_key,
     played_seats,
     runs_once,
 )
+from server.store.reading import (
+    change_of,
+    played_race,
+    player_of,
+    rating_of,
+    run_of,
+    running_races,
+    seats_of,
+    shared_deal_of,
+    standing_races,
+    tournament_of,
+    where_in,
+)
 from server.store.rows import Rows, Written, rows_of
 from server.store.schema import Upgraded
 from server.store.sweep import Sweep
-from server.store.tables import commands, players, races, records, runs, seats, shared_deals
-
-ASKED_AT_ONCE: Final = 10_000
-"""Values in one IN (…); databases take some 30,000."""
+from server.store.tables import commands, decisions, players, races, records, runs, seats, shared_deals, tournaments
 
 _SEALED_UNTIL: Final = case(
     (races.c.deal.is_(None), 0),
     else_=func.coalesce(shared_deals.c.reveals_at_ms, NEVER_MS),
 ).label("sealed_until_ms")
-
-Value = TypeVar("Value", str, bytes)
-AnyRow: TypeAlias = Row[*tuple[Any, ...]]
 
 
 class DatabaseStore:
@@ -124,6 +131,10 @@ class DatabaseStore:
         with self._reading() as connection:
             return running_races(connection)
 
+    def standing(self) -> tuple[StandingRace, ...]:
+        with self._reading() as connection:
+            return standing_races(connection)
+
     def player(self, player: str) -> Player | None:
         return self._one_player(select(players).where(players.c.id == player))
 
@@ -175,16 +186,16 @@ class DatabaseStore:
             .join_from(seats, races, races.c.id == seats.c.race)
             .join(shared_deals, races.c.deal == shared_deals.c.key, isouter=True)
             .where(seats.c.player == player)
-            .order_by(seats.c.finished_at_ms.desc(), seats.c.race.desc())
+            .order_by(seats.c.finished_at_ms.desc(), seats.c.race.desc(), seats.c.seat)
             .limit(limit)
         )
         if before is not None:
             own = own.where(tuple_(seats.c.finished_at_ms, seats.c.race) < (before.finished_at_ms, before.race))
         with self._reading() as connection:
             rows = connection.execute(own).all()
-            seated = _seats_of(connection, [row.race for row in rows])
+            seated = seats_of(connection, [row.race for row in rows])
         try:
-            return tuple(_played_race(row, tuple(seated[row.race])) for row in rows)
+            return tuple(played_race(row, tuple(seated[row.race])) for row in rows)
         except BadDocument as error:
             raise StoreCorrupt(f"{self._location}: the history of player {player} cannot be read: {error}") from error
 
@@ -200,7 +211,7 @@ class DatabaseStore:
         with self._reading() as connection:
             rows = connection.execute(query).all()
         try:
-            return tuple(_shared_deal(row) for row in rows)
+            return tuple(shared_deal_of(row) for row in rows)
         except (BadDocument, msgspec.DecodeError) as error:
             raise StoreCorrupt(f"{self._location}: a shared deal cannot be read: {error}") from error
 
@@ -208,22 +219,48 @@ class DatabaseStore:
         query = select(races).where(races.c.deal == deal_key(kind, deal)).order_by(races.c.opened_at_ms, races.c.id)
         with self._reading() as connection:
             rows = connection.execute(query).all()
-            seated = _seats_of(connection, [row.id for row in rows])
+            seated = seats_of(connection, [row.id for row in rows])
         try:
-            return tuple(_run(row, tuple(seated.get(row.id, ()))) for row in rows)
+            return tuple(run_of(row, tuple(seated.get(row.id, ()))) for row in rows)
         except BadDocument as error:
             raise StoreCorrupt(f"{self._location}: the runs of deal {deal} cannot be read: {error}") from error
+
+    def tournaments(self, *, closed: bool, limit: int) -> tuple[TournamentMade, ...]:
+        is_closed = tournaments.c.closed_at_ms.is_not(None) if closed else tournaments.c.closed_at_ms.is_(None)
+        query = select(tournaments).where(is_closed).order_by(tournaments.c.made_at_ms.desc(), tournaments.c.id).limit(limit)
+        with self._reading() as connection:
+            return tuple(tournament_of(row) for row in connection.execute(query))
+
+    def tournament(self, tournament: str) -> TournamentMade | None:
+        with self._reading() as connection:
+            row = connection.execute(select(tournaments).where(tournaments.c.id == tournament)).one_or_none()
+        return tournament_of(row) if row is not None else None
+
+    def tournament_log(self, tournament: str) -> tuple[TournamentDecided, ...]:
+        query = select(decisions).where(decisions.c.tournament == tournament).order_by(decisions.c.sequence)
+        with self._reading() as connection:
+            rows = connection.execute(query).all()
+        return tuple(
+            TournamentDecided(
+                tournament=row.tournament,
+                sequence=row.sequence,
+                at_ms=row.at_ms,
+                author=row.author,
+                decision=row.decision,
+            )
+            for row in rows
+        )
 
     def ladder(self, limit: int) -> tuple[Player, ...]:
         rated = select(players).where(players.c.mu.is_not(None))
         best_first = rated.order_by((players.c.mu - 3 * players.c.sigma).desc(), players.c.name_key).limit(limit)
         with self._reading() as connection:
-            return tuple(_player(row) for row in connection.execute(best_first))
+            return tuple(player_of(row) for row in connection.execute(best_first))
 
     def _one_player(self, query: Select[Any]) -> Player | None:
         with self._reading() as connection:
             row = connection.execute(query).one_or_none()
-        return _player(row) if row is not None else None
+        return player_of(row) if row is not None else None
 
     @contextmanager
     def _reading(self) -> Iterator[Connection]:
@@ -271,6 +308,7 @@ class _State:
             mapping.clear()
         ledger.deals.clear()
         ledger.runs.clear()
+        ledger.tournaments.clear()
         for column, values in ((players.c.id, wanted.players), (players.c.name_key, wanted.names)):
             for row in where_in(connection, select(players), column, values):
                 ledger.names[row.id] = row.name_key
@@ -284,6 +322,12 @@ class _State:
             ledger.ended[row.id] = None
         for row in where_in(connection, select(shared_deals.c.key), shared_deals.c.key, wanted.deals):
             ledger.deals[row.key] = None
+        for row in where_in(connection, select(tournaments.c.id), tournaments.c.id, wanted.tournaments):
+            ledger.tournaments[row.id] = 0
+        # None, where nothing is decided yet, has no row here.
+        last = select(decisions.c.tournament, func.max(decisions.c.sequence).label("last")).group_by(decisions.c.tournament)
+        for row in where_in(connection, last, decisions.c.tournament, wanted.tournaments):
+            ledger.tournaments[row.tournament] = row.last
         for column, values in ((runs.c.player, wanted.runners), (runs.c.race, wanted.aborted)):
             for row in where_in(connection, select(runs), column, values):
                 ledger.runs[row.deal, row.rules, row.player] = row.race
@@ -297,6 +341,7 @@ class _Wanted:
         self.races: set[str] = set()
         self.deals: set[str] = set()
         self.runners: set[str] = set()
+        self.tournaments: set[str] = set()
         self.aborted: set[str] = set()
         for request in requests:
             for entry in request:
@@ -314,6 +359,8 @@ class _Wanted:
                         self.players.update(seat.player for seat in played_seats(entry) if seat.player is not None)
                         if isinstance(entry, RaceAborted) and not entry.seats:
                             self.aborted.add(entry.race)
+                    case PlayersLeft(race=race):
+                        self.races.add(race)
                     case RaceOpened(race=race, occasion=occasion):
                         self.races.add(race)
                         if occasion is not None:
@@ -327,6 +374,13 @@ class _Wanted:
                             self.players.add(owner)
                     case SharedDealRevealed(kind=kind, id=deal):
                         self.deals.add(deal_key(kind, deal))
+                    case TournamentMade(tournament=tournament, director=director):
+                        self.tournaments.add(tournament)
+                        self.players.add(director)
+                    case TournamentDecided(tournament=tournament, author=author):
+                        self.tournaments.add(tournament)
+                        if author is not None:
+                            self.players.add(author)
                     case _:
                         pass
 
@@ -347,148 +401,3 @@ def _rows_or_refusal(request: Request) -> list[Written] | EntryRefused:
         return rows_of(request)
     except EntryRefused as refused:
         return refused
-
-
-def where_in(connection: Connection, query: Select[Any], column: Column[Any], values: Iterable[Value]) -> Iterator[AnyRow]:
-    """The rows of a query whose column has one of the values, however many those are."""
-    left = sorted(values)
-    while left:
-        now, left = left[:ASKED_AT_ONCE], left[ASKED_AT_ONCE:]
-        yield from connection.execute(query.where(column.in_(now)))
-
-
-def running_races(connection: Connection) -> Running:
-    """All races that run, read within the connection's transaction."""
-    opened = connection.execute(select(races).where(races.c.phase == "running").order_by(races.c.opened_at_ms, races.c.id)).all()
-    logged: dict[str, list[AnyRow]] = {row.id: [] for row in opened}
-    # From one end to the other, as it lies there: the log has no index by race.
-    for row in connection.execute(select(commands).order_by(commands.c.number), execution_options={"yield_per": ASKED_AT_ONCE}):
-        if row.race in logged:
-            logged[row.race].append(row)
-    whole: list[RunningRace] = []
-    damaged: list[DamagedRace] = []
-    for row in opened:
-        race = _read_race(row, logged[row.id])
-        if isinstance(race, RunningRace):
-            whole.append(race)
-        else:
-            damaged.append(race)
-    return Running(tuple(whole), tuple(damaged))
-
-
-def _read_race(row: AnyRow, logged: Iterable[AnyRow]) -> RunningRace | DamagedRace:
-    """A race from its row and its commands, in order."""
-    try:
-        opened = _read_opening(row)
-    except BadDocument as error:
-        return _damaged(row, error, None)
-    taken: list[CommandTaken] = []
-    try:
-        for sequence, logged_row in enumerate(logged, 1):
-            taken.append(_read_command(sequence, logged_row))
-    except BadDocument as error:
-        return _damaged(row, error, RunningRace(opened, tuple(taken)))
-    return RunningRace(opened, tuple(taken))
-
-
-def _damaged(row: AnyRow, error: BadDocument, readable: RunningRace | None) -> DamagedRace:
-    return DamagedRace(row.id, f"race {row.id} cannot be brought back: {error}", readable)
-
-
-def _read_opening(row: AnyRow) -> RaceOpened:
-    """Raises BadDocument."""
-    opening = decode_opening(row.options)
-    return RaceOpened(
-        race=row.id,
-        room=row.room,
-        number=row.number,
-        options=opening.options,
-        secret=row.secret,
-        software=row.software,
-        at_ms=row.opened_at_ms,
-        series=opening.series,
-        occasion=opening.occasion,
-    )
-
-
-def _read_command(sequence: int, row: AnyRow) -> CommandTaken:
-    """Raises BadDocument."""
-    if row.sequence != sequence:
-        raise BadDocument(f"command {sequence} is missing: command {row.sequence} is in its place")
-    try:
-        command = decode_command(row.command)
-    except BadDocument as error:
-        raise BadDocument(f"command {sequence}: {error}") from error
-    return CommandTaken(race=row.race, sequence=sequence, at_ms=row.at_ms, command=command)
-
-
-def _player(row: AnyRow) -> Player:
-    return Player(id=row.id, name=row.name, created_at_ms=row.created_at_ms, seen_at_ms=row.seen_at_ms, rating=rating_of(row))
-
-
-def rating_of(row: AnyRow) -> Rating | None:
-    """From a row of `players`; None before the first rated race."""
-    return Rating(row.mu, row.sigma, row.races) if None not in (row.mu, row.sigma) else None
-
-
-def change_of(row: AnyRow) -> RatingChange | None:
-    """From a row of `seats`; None where its race did not count."""
-    if None in (row.mu_before, row.sigma_before, row.mu_after, row.sigma_after, row.rated_races):
-        return None
-    return RatingChange(
-        before=Rating(row.mu_before, row.sigma_before, row.rated_races - 1), after=Rating(row.mu_after, row.sigma_after, row.rated_races)
-    )
-
-
-def _seats_of(connection: Connection, wanted: Iterable[str]) -> dict[str, list[PlayedSeat]]:
-    query = select(seats).order_by(seats.c.race, seats.c.seat)
-    found: dict[str, list[PlayedSeat]] = {}
-    for row in where_in(connection, query, seats.c.race, wanted):
-        seat = PlayedSeat(row.player, row.name, row.bot, row.state, row.place, row.home, row.ended_at_ms, change_of(row))
-        found.setdefault(row.race, []).append(seat)
-    return found
-
-
-def _played_race(row: AnyRow, seated: tuple[PlayedSeat, ...]) -> PlayedRace:
-    return PlayedRace(
-        race=row.race,
-        room=row.room,
-        number=row.number,
-        rules=decode_options(row.options).rules,
-        finished_at_ms=row.finished_at_ms,
-        aborted=row.reason,
-        seat=row.seat,
-        seats=seated,
-        sealed_until_ms=row.sealed_until_ms,
-    )
-
-
-def _run(row: AnyRow, seated: tuple[PlayedSeat, ...]) -> Run:
-    """Raises BadDocument."""
-    opening = decode_opening(row.options)
-    if opening.occasion is None:
-        raise BadDocument(f"race {row.id} has a shared deal and no occasion")
-    return Run(
-        race=row.id,
-        room=row.room,
-        rules=opening.options.rules,
-        occasion=opening.occasion,
-        phase=row.phase,
-        opened_at_ms=row.opened_at_ms,
-        finished_at_ms=row.ended_at_ms,
-        seats=seated,
-    )
-
-
-def _shared_deal(row: AnyRow) -> SharedDealMade:
-    """Raises BadDocument, or DecodeError."""
-    return SharedDealMade(
-        kind=row.kind,
-        id=row.id,
-        secret=row.secret,
-        at_ms=row.made_at_ms,
-        nonces=msgspec.json.decode(row.nonces, type=tuple[str, ...]),
-        options=decode_options(row.options) if row.options is not None else None,
-        owner=row.owner,
-        reveals_at_ms=row.reveals_at_ms,
-    )

@@ -27,6 +27,7 @@ from server.race.commands import (
     TakeSeat,
 )
 from server.race.occasion import Occasion
+from server.race.opening import Opening
 
 VERSION: Final = 1
 
@@ -48,12 +49,13 @@ class BadDocument(ValueError):
     """Stored text that is not what it should be. Says what it is instead."""
 
 
-class Opening(NamedTuple):
+class Opened(NamedTuple):
     """With what a race was opened."""
 
     options: RaceOptions
     series: Series | None
     occasion: Occasion | None
+    opening: Opening | None = None
 
 
 class _Beside(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -61,6 +63,7 @@ class _Beside(msgspec.Struct, frozen=True, omit_defaults=True):
 
     series_so_far: Series | None = None
     occasion: Occasion | None = None
+    played_on_from: Opening | None = None
 
 
 _TAG_OF: Final[dict[type[Command], str]] = {command: tag for tag, command in TAGS.items()}
@@ -95,17 +98,17 @@ def encode_options(options: RaceOptions) -> str:
     return _ENCODER.encode(options).decode()
 
 
-def encode_opening(opening: Opening) -> str:
-    """The options, and beside them how the race's series stood, where it was not the first race of one, and its occasion."""
-    beside = msgspec.to_builtins(_Beside(opening.series, opening.occasion))
+def encode_opening(opening: Opened) -> str:
+    """The options, and beside them how the race's series stood, where it was no first race, its occasion, and from where it began."""
+    beside = msgspec.to_builtins(_Beside(opening.series, opening.occasion, opening.opening))
     return _ENCODER.encode(msgspec.to_builtins(opening.options) | beside).decode()
 
 
-def decode_opening(text: str) -> Opening:
+def decode_opening(text: str) -> Opened:
     """Raises BadDocument."""
     try:
         beside = msgspec.json.decode(text, type=_Beside)
-        return Opening(msgspec.json.decode(text, type=RaceOptions), beside.series_so_far, beside.occasion)
+        return Opened(msgspec.json.decode(text, type=RaceOptions), beside.series_so_far, beside.occasion, beside.played_on_from)
     except (msgspec.DecodeError, UnicodeError) as error:
         raise BadDocument(f"not the options of a race: {error}") from error
 

@@ -20,12 +20,15 @@ from server.store.port import (
     PlayerMade,
     PlayerRenamed,
     PlayerSeen,
+    PlayersLeft,
     RaceAborted,
     RaceOpened,
     RaceOver,
     Request,
     SharedDealMade,
     SharedDealRevealed,
+    TournamentDecided,
+    TournamentMade,
     deal_key,
     name_key,
     runs_once,
@@ -43,11 +46,13 @@ _ABSENT = object()
 class Ledger:
     """running: race to its last sequence. names: player to the key of his name. holders: the other way round.
 
-    tokens: token hash to player. ended: races that are known to be over or aborted; it need only hold those that a batch opens.
+    tokens: token hash to player. ended: races that are known to be over or aborted; it need only hold those that a batch opens, or says
+    that players have left. (One that runs may be in it.)
+    tournaments: tournament to its last decision.
     deals: the keys of shared deals. runs: the race of each deal, rule set and player where he has one run alone.
     ratings: of players who have one. changes: what the rated races of a batch have done to them, by race and seat.
-    All players that a batch names, who hold the names and tokens it wants, and the deals and runs that it is about, have to be in there
-    before it is judged.
+    All players that a batch names, who hold the names and tokens it wants, and the tournaments, deals and runs that it is about, have to be
+    in there before it is judged.
     """
 
     def __init__(self) -> None:
@@ -56,6 +61,7 @@ class Ledger:
         self.holders: dict[str, str] = {}
         self.tokens: dict[bytes, str] = {}
         self.ended: dict[str, None] = {}
+        self.tournaments: dict[str, int] = {}
         self.deals: dict[str, None] = {}
         self.runs: dict[RunKey, str] = {}
         self.ratings: dict[str, Rating] = {}
@@ -68,6 +74,10 @@ class Ledger:
         for request in requests:
             self._undo.clear()
             try:
+                # What has no form is refused for that, whatever else is wrong: a database finds it before it asks here.
+                for entry in request:
+                    if isinstance(entry, PlayerMade | PlayerRenamed):
+                        _check_name(entry.name)
                 for entry in request:
                     self._take(entry)
             except EntryRefused as refused:
@@ -99,6 +109,9 @@ class Ledger:
                 if record.rated:
                     self._rate(race, record, players)
                 self._end(race)
+            case PlayersLeft(race=race):
+                if race in self.running or race not in self.ended:
+                    raise EntryRefused(f"race {race} is not over: it is left by a command")
             case RaceAborted(race=race, seats=seats):
                 self._last(race)
                 for seat in seats:
@@ -117,6 +130,20 @@ class Ledger:
                 self._set(self.deals, key, None)
             case SharedDealRevealed(kind=kind, id=deal):
                 self._check_deal(deal_key(kind, deal))
+            case TournamentMade(tournament=tournament, director=director):
+                if tournament in self.tournaments:
+                    raise EntryRefused(f"tournament {tournament} is known already")
+                self._check_player(director)
+                self._set(self.tournaments, tournament, 0)
+            case TournamentDecided(tournament=tournament, sequence=sequence, author=author):
+                decided = self.tournaments.get(tournament)
+                if decided is None:
+                    raise EntryRefused(f"there is no tournament {tournament}")
+                if sequence != decided + 1:
+                    raise EntryRefused(f"tournament {tournament}: decision {sequence} cannot follow decision {decided}")
+                if author is not None:
+                    self._check_player(author)
+                self._set(self.tournaments, tournament, sequence)
             case PlayerMade(player=player, name=name, token_hash=token_hash):
                 if player in self.names or token_hash in self.tokens:
                     raise EntryRefused(f"player {player} or his token is known already")
@@ -175,8 +202,6 @@ class Ledger:
             raise EntryRefused(f"there is no player {player}")
 
     def _name(self, player: str, name: str) -> None:
-        if not name or clean_name(name) != name:
-            raise EntryRefused(f"{name!r} is not a name as it is kept: printable, one line, at most 24 characters")
         key = name_key(name)
         if self.holders.get(key, player) != player:
             raise NameTaken(name)
@@ -199,3 +224,8 @@ class Ledger:
                 del mapping[key]
             else:
                 mapping[key] = value
+
+
+def _check_name(name: str) -> None:
+    if not name or clean_name(name) != name:
+        raise EntryRefused(f"{name!r} is not a name as it is kept: printable, one line, at most 24 characters")

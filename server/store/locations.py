@@ -10,9 +10,9 @@ from platformdirs import user_data_path
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError
 
+from protocol import HOME_VARIABLE
 from server.store.errors import StoreUnavailable
 
-HOME_VARIABLE = "CARPET_HOME"
 FILE_NAME = "carpet.sqlite3"
 
 

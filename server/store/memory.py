@@ -21,6 +21,7 @@ from server.store.port import (
     PlayerMade,
     PlayerRenamed,
     PlayerSeen,
+    PlayersLeft,
     RaceAborted,
     RaceOpened,
     RaceOver,
@@ -31,6 +32,9 @@ from server.store.port import (
     RunningRace,
     SharedDealMade,
     SharedDealRevealed,
+    StandingRace,
+    TournamentDecided,
+    TournamentMade,
     deal_key,
     name_key,
     played_seats,
@@ -53,7 +57,11 @@ class MemoryStore:
         self._players: dict[str, Player] = {}
         self._open: dict[str, _Open] = {}
         self._ended: dict[str, tuple[RaceOpened, RaceOver | RaceAborted]] = {}
+        self._here: dict[str, frozenset[int]] = {}
         self._deals: dict[str, SharedDealMade] = {}
+        self._tournaments: dict[str, TournamentMade] = {}
+        self._decisions: dict[str, list[TournamentDecided]] = {}
+        self._closed: set[str] = set()
 
     def write(self, requests: Sequence[Request]) -> tuple[EntryRefused | None, ...]:
         outcomes = self._ledger.judge(requests)
@@ -71,8 +79,11 @@ class MemoryStore:
                 self._open[race] = _Open(entry, [])
             case RaceOver(race=race, record=record):
                 self._ended[race] = (self._open.pop(race).opened, entry)
+                self._here[race] = frozenset(entry.here)
                 for seat, change in zip(record.seats, self.rating_changes(race), strict=False):
                     self._players[seat.player] = replace(self._players[seat.player], rating=change.after)
+            case PlayersLeft(race=race, seats=seats):
+                self._here[race] = self._here.get(race, frozenset()) - frozenset(seats)
             case RaceAborted(race=race):
                 self._ended[race] = (self._open.pop(race).opened, entry)
             case PlayerMade(player=player, name=name, at_ms=at_ms):
@@ -85,6 +96,13 @@ class MemoryStore:
                 self._deals[key] = entry
             case SharedDealRevealed(kind=kind, id=deal, at_ms=at_ms):
                 self._deals[deal_key(kind, deal)] = replace(self._deals[deal_key(kind, deal)], reveals_at_ms=at_ms)
+            case TournamentMade(tournament=tournament):
+                self._tournaments[tournament] = entry
+                self._decisions[tournament] = []
+            case TournamentDecided(tournament=tournament):
+                self._decisions[tournament].append(replace(entry, closes=False))
+                if entry.closes:
+                    self._closed.add(tournament)
             case _:
                 assert_never(entry)
 
@@ -92,6 +110,21 @@ class MemoryStore:
         races = [RunningRace(race.opened, tuple(race.commands)) for race in self._open.values()]
         races.sort(key=lambda race: (race.opened.at_ms, race.opened.race))
         return Running(tuple(races), ())
+
+    def standing(self) -> tuple[StandingRace, ...]:
+        races = [
+            StandingRace(
+                opened=opened,
+                record=ended.record,
+                players=ended.players,
+                here=self._here[race],
+                changes=self.rating_changes(race),
+                ended_at_ms=ended.at_ms,
+            )
+            for race, (opened, ended) in self._ended.items()
+            if isinstance(ended, RaceOver) and self._here[race]
+        ]
+        return tuple(sorted(races, key=lambda race: (race.ended_at_ms, race.opened.race)))
 
     def player(self, player: str) -> Player | None:
         return self._players.get(player)
@@ -156,6 +189,16 @@ class MemoryStore:
             return 0
         deal = self._deals[deal_key(opened.occasion.deal.kind, opened.occasion.deal.id)]
         return deal.reveals_at_ms if deal.reveals_at_ms is not None else NEVER_MS
+
+    def tournaments(self, *, closed: bool, limit: int) -> tuple[TournamentMade, ...]:
+        found = [made for made in self._tournaments.values() if closed == (made.tournament in self._closed)]
+        return tuple(sorted(found, key=lambda made: (-made.at_ms, made.tournament))[:limit])
+
+    def tournament(self, tournament: str) -> TournamentMade | None:
+        return self._tournaments.get(tournament)
+
+    def tournament_log(self, tournament: str) -> tuple[TournamentDecided, ...]:
+        return tuple(self._decisions.get(tournament, ()))
 
     def ladder(self, limit: int) -> tuple[Player, ...]:
         rated = [(player.rating, player) for player in self._players.values() if player.rating is not None]

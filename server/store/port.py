@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import repeat
 from typing import Final, Literal, Protocol, TypeAlias
 
@@ -17,6 +17,7 @@ from protocol.views import RaceOptions, SeatState, SharedKind
 from server.match.series import Series
 from server.race.commands import Command
 from server.race.occasion import Occasion
+from server.race.opening import Opening
 from server.race.rating import Rating, RatingChange
 from server.store.errors import EntryRefused
 
@@ -99,8 +100,9 @@ class RaceOpened:
     """race: by `race_id`. secret: the deal's, told to nobody before the race is over.
 
     series: as it stood when one of its later races was opened; None for a first one. occasion: for what it was opened, other than
-    somebody's wish; its deal has to be known. Of a deal of the day and of a challenge a player has one run under one
-    rule set: a second is refused (`RunAlready`), unless the first was aborted before it had begun.
+    somebody's wish; its deal has to be known. Of a deal of the day and of a challenge a player has one run under one rule set: a second one
+    is refused (`RunAlready`), unless the first was aborted before it had begun. opening: from where it begins, where that is no deal of its
+    own.
     """
 
     race: str
@@ -112,6 +114,7 @@ class RaceOpened:
     at_ms: int
     series: Series | None = None
     occasion: Occasion | None = None
+    opening: Opening | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,6 +131,8 @@ class CommandTaken:
 class RaceOver:
     """The race has its record, which replaces its commands. players: the id of each seat's player, None for a house bot.
 
+    here: the seats whose players are in its room still; none where the room has gone on to another race.
+
     Write the command that ended the race and this in one request: a race is then either running or has its record. Where the record is
     rated, the store rates its players as it is written, each from the rating he has at that moment; it is refused when its seats are not
     those of `players`, or cannot be rated.
@@ -137,6 +142,15 @@ class RaceOver:
     record: Record
     players: tuple[str | None, ...]
     at_ms: int
+    here: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlayersLeft:
+    """The players of these seats are not any more in the room of a race that is over: they left it, it was closed, or has gone on."""
+
+    race: str
+    seats: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -187,6 +201,36 @@ class SharedDealRevealed:
     at_ms: int
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TournamentMade:
+    """Refused where the id is known, or the player who directs it is not. secret: from which all of its shuffles follow, told to nobody.
+
+    document: what it is made with, in the words of the tournaments, which alone can read it.
+    """
+
+    tournament: str
+    director: str
+    secret: bytes = field(repr=False)
+    document: str
+    at_ms: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TournamentDecided:
+    """One entry of a tournament's log. sequence: 1 for the first, then without gaps; refused otherwise. author: None for the server.
+
+    decision: in the words of the tournaments, which alone can read it. closes: nothing goes on by itself after it; False in what comes
+    out, see `tournaments`.
+    """
+
+    tournament: str
+    sequence: int
+    at_ms: int
+    author: str | None
+    decision: str
+    closes: bool = False
+
+
 def deal_key(kind: SharedKind, deal: str) -> str:
     """What a shared deal is found by."""
     return f"{kind}:{deal}"
@@ -209,7 +253,18 @@ def played_seats(ended: RaceOver | RaceAborted, changes: Sequence[RatingChange] 
 
 
 Entry: TypeAlias = (
-    PlayerMade | PlayerRenamed | PlayerSeen | RaceOpened | CommandTaken | RaceOver | RaceAborted | SharedDealMade | SharedDealRevealed
+    PlayerMade
+    | PlayerRenamed
+    | PlayerSeen
+    | RaceOpened
+    | CommandTaken
+    | RaceOver
+    | PlayersLeft
+    | RaceAborted
+    | SharedDealMade
+    | SharedDealRevealed
+    | TournamentMade
+    | TournamentDecided
 )
 Request: TypeAlias = Sequence[Entry]
 """Entries that are written together or not at all."""
@@ -255,6 +310,22 @@ class Running:
 
     races: tuple[RunningRace, ...]
     damaged: tuple[DamagedRace, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StandingRace:
+    """A race that is over, and in whose room somebody was still.
+
+    players: the id of each seat's player, None for a house bot. here: the seats of those who were in the room. changes: what the race did
+    to ratings, by seat; none where it did not count.
+    """
+
+    opened: RaceOpened
+    record: Record
+    players: tuple[str | None, ...]
+    here: frozenset[int]
+    changes: tuple[RatingChange, ...]
+    ended_at_ms: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -332,6 +403,10 @@ class Store(Protocol):
         """What a server that starts has to bring back."""
         ...
 
+    def standing(self) -> tuple[StandingRace, ...]:
+        """Races that are over, and in whose rooms somebody is, by the time of their end. One that cannot be read is left out."""
+        ...
+
     def player(self, player: str) -> Player | None: ...
 
     def player_by_token_hash(self, token_hash: bytes) -> Player | None: ...
@@ -370,6 +445,16 @@ class Store(Protocol):
 
     def runs(self, kind: SharedKind, deal: str) -> tuple[Run, ...]:
         """All races on a shared deal, by the time of their opening."""
+        ...
+
+    def tournaments(self, *, closed: bool, limit: int) -> tuple[TournamentMade, ...]:
+        """Those that are closed, or those that are not; the newest first."""
+        ...
+
+    def tournament(self, tournament: str) -> TournamentMade | None: ...
+
+    def tournament_log(self, tournament: str) -> tuple[TournamentDecided, ...]:
+        """All of it, in order."""
         ...
 
     def ladder(self, limit: int) -> tuple[Player, ...]:

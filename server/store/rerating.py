@@ -15,11 +15,12 @@ from sqlalchemy import Connection, bindparam, select, update
 from protocol.record import Record
 from server.race.rating import Rating, RatingChange, Unratable, rate_record
 from server.store import schema
-from server.store.database import AnyRow, change_of, open_database, rating_of, where_in
+from server.store.database import open_database
 from server.store.documents import BadDocument, decode_record
 from server.store.engines import brief_reading_engine, translated
 from server.store.errors import StoreCorrupt
 from server.store.locations import Location, existing
+from server.store.reading import AnyRow, change_of, rating_of, where_in
 from server.store.rows import RATE, Row, change_row, rating_row
 from server.store.tables import players, records, seats
 

@@ -10,7 +10,7 @@ import msgspec
 from sqlalchemy import Connection, Executable, bindparam, delete, insert, update
 
 from server.race.rating import Rating, RatingChange
-from server.store.documents import Opening, encode_command, encode_opening, encode_options, encode_record
+from server.store.documents import Opened, encode_command, encode_opening, encode_options, encode_record
 from server.store.errors import EntryRefused
 from server.store.port import (
     CommandTaken,
@@ -18,18 +18,21 @@ from server.store.port import (
     PlayerMade,
     PlayerRenamed,
     PlayerSeen,
+    PlayersLeft,
     RaceAborted,
     RaceOpened,
     RaceOver,
     Request,
     SharedDealMade,
     SharedDealRevealed,
+    TournamentDecided,
+    TournamentMade,
     deal_key,
     name_key,
     played_seats,
     runs_once,
 )
-from server.store.tables import commands, players, races, records, runs, seats, shared_deals
+from server.store.tables import commands, decisions, players, races, records, runs, seats, shared_deals, tournaments
 
 Row: TypeAlias = dict[str, Any]
 Written: TypeAlias = tuple[Executable, Row]
@@ -47,10 +50,14 @@ _TAKE_COMMAND = insert(commands)
 _END_RACE = _this_race.values(phase=bindparam("to_phase"), ended_at_ms=bindparam("to_end"), reason=bindparam("to_reason"))
 _WRITE_RECORD = insert(records)
 _SEAT = insert(seats)
+_LEAVE = update(seats).where(seats.c.race == bindparam("of"), seats.c.seat == bindparam("number")).values(here=False)
 _MAKE_DEAL = insert(shared_deals)
 _REVEAL = update(shared_deals).where(shared_deals.c.key == bindparam("of")).values(reveals_at_ms=bindparam("to"))
 _RUN = insert(runs)
 _FORGET_RUN = delete(runs).where(runs.c.race == bindparam("of"))
+_MAKE_TOURNAMENT = insert(tournaments)
+_DECIDE = insert(decisions)
+_CLOSE_TOURNAMENT = update(tournaments).where(tournaments.c.id == bindparam("of")).values(closed_at_ms=bindparam("to"))
 
 
 class Rows:
@@ -62,10 +69,14 @@ class Rows:
         self._races: list[Row] = []
         self.records: list[Row] = []
         self._seats: list[Row] = []
+        self._leavers: list[Row] = []
         self._ends: list[Row] = []
         self._deals: list[Row] = []
         self._runs: list[Written] = []
         self._reveals: list[Row] = []
+        self._tournaments: list[Row] = []
+        self._decisions: list[Row] = []
+        self._closings: list[Row] = []
 
     def add(self, written: Iterable[Written], changes: Mapping[str, tuple[RatingChange, ...]]) -> None:
         """changes: what rated races have done to ratings, by race."""
@@ -81,12 +92,20 @@ class Rows:
                 self._seats.append({**row, **change_row(change)})
                 if change is not None:
                     self._players.append((RATE, rating_row(row["player"], change.after)))
+            elif statement is _LEAVE:
+                self._leavers.append(row)
             elif statement is _END_RACE:
                 self._ends.append(row)
             elif statement is _MAKE_DEAL:
                 self._deals.append(row)
             elif statement is _REVEAL:
                 self._reveals.append(row)
+            elif statement is _MAKE_TOURNAMENT:
+                self._tournaments.append(row)
+            elif statement is _DECIDE:
+                self._decisions.append(row)
+            elif statement is _CLOSE_TOURNAMENT:
+                self._closings.append(row)
             elif statement in (_RUN, _FORGET_RUN):
                 self._runs.append((statement, row))
             else:
@@ -106,8 +125,12 @@ class Rows:
             (_TAKE_COMMAND, self.commands),
             (_WRITE_RECORD, self.records),
             (_SEAT, self._seats),
+            (_LEAVE, self._leavers),
             (_END_RACE, self._ends),
             (_REVEAL, self._reveals),
+            (_MAKE_TOURNAMENT, self._tournaments),
+            (_DECIDE, self._decisions),
+            (_CLOSE_TOURNAMENT, self._closings),
         ):
             if many:
                 connection.execute(statement, many)
@@ -168,6 +191,8 @@ def _rows(entry: Entry) -> Iterator[Written]:
             yield from _run_rows(entry)
         case RaceOver():
             yield from _over_rows(entry)
+        case PlayersLeft(race=race, seats=left):
+            yield from ((_LEAVE, {"of": race, "number": number}) for number in left)
         case RaceAborted():
             yield from _seat_rows(entry)
             if not entry.seats:
@@ -183,6 +208,30 @@ def _rows(entry: Entry) -> Iterator[Written]:
             yield _MAKE_DEAL, _deal_row(entry)
         case SharedDealRevealed():
             yield _REVEAL, {"of": deal_key(entry.kind, entry.id), "to": entry.at_ms}
+        case TournamentMade():
+            yield (
+                _MAKE_TOURNAMENT,
+                {
+                    "id": entry.tournament,
+                    "director": entry.director,
+                    "secret": entry.secret,
+                    "document": entry.document,
+                    "made_at_ms": entry.at_ms,
+                },
+            )
+        case TournamentDecided():
+            yield (
+                _DECIDE,
+                {
+                    "tournament": entry.tournament,
+                    "sequence": entry.sequence,
+                    "at_ms": entry.at_ms,
+                    "author": entry.author,
+                    "decision": entry.decision,
+                },
+            )
+            if entry.closes:
+                yield _CLOSE_TOURNAMENT, {"of": entry.tournament, "to": entry.at_ms}
         case _:
             assert_never(entry)
 
@@ -192,7 +241,7 @@ def _race_row(entry: RaceOpened) -> Row:
         "id": entry.race,
         "room": entry.room,
         "number": entry.number,
-        "options": encode_opening(Opening(entry.options, entry.series, entry.occasion)),
+        "options": encode_opening(Opened(entry.options, entry.series, entry.occasion, entry.opening)),
         "secret": entry.secret,
         "software": entry.software,
         "opened_at_ms": entry.at_ms,
@@ -245,6 +294,7 @@ def _over_rows(entry: RaceOver) -> Iterator[Written]:
 
 
 def _seat_rows(entry: RaceOver | RaceAborted) -> Iterator[Written]:
+    here = entry.here if isinstance(entry, RaceOver) else ()
     for number, seat in enumerate(played_seats(entry)):
         yield (
             _SEAT,
@@ -259,5 +309,6 @@ def _seat_rows(entry: RaceOver | RaceAborted) -> Iterator[Written]:
                 "home": seat.home,
                 "ended_at_ms": seat.ended_at_ms,
                 "finished_at_ms": entry.at_ms,
+                "here": number in here,
             },
         )

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from sqlalchemy import (
     BigInteger,
+    Boolean,
     CheckConstraint,
     Column,
     Double,
@@ -21,6 +22,7 @@ from sqlalchemy import (
     SmallInteger,
     Table,
     Text,
+    false,
     text,
 )
 
@@ -108,6 +110,31 @@ runs = Table(
 )
 """Who has had his run of a deal that each player runs once."""
 
+tournaments = Table(
+    "tournaments",
+    metadata,
+    Column("id", Key, primary_key=True),
+    Column("director", Key, ForeignKey("players.id"), nullable=False),
+    Column("secret", LargeBinary, nullable=False),
+    Column("document", Text, nullable=False),
+    Column("made_at_ms", BigInteger, nullable=False),
+    Column("closed_at_ms", BigInteger, nullable=True),
+)
+"""closed_at_ms: NULL while something may go on by itself."""
+
+Index("tournaments_made", tournaments.c.made_at_ms, tournaments.c.id)
+
+decisions = Table(
+    "decisions",
+    metadata,
+    Column("tournament", Key, ForeignKey("tournaments.id"), primary_key=True),
+    Column("sequence", Integer, primary_key=True, autoincrement=False),
+    Column("at_ms", BigInteger, nullable=False),
+    Column("author", Key, ForeignKey("players.id"), nullable=True),
+    Column("decision", Text, nullable=False),
+)
+"""The logs of tournaments. author: NULL for the server."""
+
 commands = Table(
     "commands",
     metadata,
@@ -148,9 +175,12 @@ seats = Table(
     Column("mu_after", Double, nullable=True),
     Column("sigma_after", Double, nullable=True),
     Column("rated_races", Integer, nullable=True),
+    Column("here", Boolean, nullable=False, server_default=false()),
 )
 """Who sat where and what came of it, to look up by player: of races that are over, as their records have it, and of those that had begun
 and were aborted, which have no places. finished_at_ms: of the race, Unix time. ended_at_ms: of the seat, from the start. mu_before and the
-others: what a race that counts did to the player's rating. rated_races: his, this one included."""
+others: what a race that counts did to the player's rating. rated_races: his, this one included. here: he is in the room of the race still,
+which is over."""
 
 Index("seats_of_player", seats.c.player, seats.c.finished_at_ms, seats.c.race)
+Index("seats_here", seats.c.race, sqlite_where=seats.c.here.is_(True), postgresql_where=seats.c.here.is_(True))

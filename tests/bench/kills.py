@@ -25,12 +25,12 @@ def main() -> None:
         run = partial(kill_and_count, Path(folder), kills=arguments.kills, races_at_once=arguments.races, seed=arguments.seed)
         count = trio.run(run)
     print(f"kills               {count.kills} in {time.monotonic() - started:.0f} s")
-    print(f"races               {count.races}, {count.untold} players not told a result that was kept")
+    print(f"races               {count.races}, {count.untold} players never told their result")
     print(f"acknowledged moves  {count.acknowledged}")
     print(f"lost or changed     {len(count.lost)}")
     for line in count.lost:
         print(f"  {line}")
-    sys.exit(bool(count.lost))
+    sys.exit(bool(count.lost or count.untold))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """What a crowd costs the players: `python -m tests.bench.watchers [WATCHERS] [--races N] [--database PLACE]` from the top of the tree.
 
-A server in one process, PAIRS pairs of players in another, and in a third WATCHERS lines (1,000 by default) that watch the first pair, all
+A server in one process, PAIRS pairs of players in another, and in a third WATCHERS guests (1,000 by default) who watch the first pair, all
 over real sockets. Paced: N races of every pair with a move every PACE_S seconds, without watchers and with them. Hurried: HURRIED times as
 many races of the watched pair alone, in which each player moves as soon as he is answered, to see what the hub can deliver. Boards are not
 late here, so that each move is two messages to every watcher. All of it takes about a minute and a half.
@@ -41,6 +41,7 @@ from protocol.server_messages import Dealt, Error, PlayerView, Result, Room, Ser
 from protocol.views import RaceOptions
 from server.app import running
 from server.config import Settings
+from server.garbage import seldom_collected
 
 PACE_S: Final = 0.2
 PAIRS: Final = 4
@@ -149,14 +150,14 @@ def head(url: str) -> bytes:
 class Line:
     """One watcher, by a plain socket: a whole client for each would cost more than the server does."""
 
-    def __init__(self, url: str, code: str, number: int) -> None:
+    def __init__(self, url: str, code: str) -> None:
         parts = urlsplit(url)
         self.socket = socket.create_connection((parts.hostname, parts.port))
         self.socket.sendall(head(url))
         data = b""
         while b"\r\n\r\n" not in data:
             data += self.socket.recv(4096)
-        for message in (Hello(name=f"Eve {number}"), WatchRace(code=code)):
+        for message in (Hello(name="", watch=True), WatchRace(code=code)):
             self.socket.sendall(Frame(Opcode.BINARY, encode(message, MSGPACK)).serialize(mask=True))
         self.socket.setblocking(False)
         self.data = data.partition(b"\r\n\r\n")[2]
@@ -195,7 +196,7 @@ class Crowd:
     def __init__(self, url: str, code: str, size: int) -> None:
         self._lines: list[Line] = []
         for number in range(size):
-            self._lines.append(Line(url, code, number))
+            self._lines.append(Line(url, code))
             # Pings are answered meanwhile.
             if number % 100 == 0:
                 self._find_watching()
@@ -360,7 +361,8 @@ async def serve(database: str) -> None:
     logging.disable()
     async with running(Settings(port=0, rate=1e6, burst=1_000_000, database=database)) as url:
         print(url, flush=True)
-        await trio.to_thread.run_sync(sys.stdin.readline)
+        with seldom_collected():
+            await trio.to_thread.run_sync(sys.stdin.readline)
 
 
 def main() -> None:

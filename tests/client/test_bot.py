@@ -8,6 +8,7 @@ from trio.testing import MockClock
 
 from client.bot import BotFailed, run_bot
 from client.policies import POLICIES
+from client.resume import REJOIN_REFERENCE
 from client.unanswered import FIRST_NUMBER
 from protocol import server_messages as said
 from protocol.client_messages import JoinRace, LeaveRace, Move, OpenRace, Ready, Stop
@@ -168,6 +169,22 @@ async def test_told_to_slow_down_it_waits_and_plays_the_same_move(autojump_clock
         await line.say(refusal(ErrorCode.TOO_FAST, 3))
         assert await line.heard() == first
         assert trio.current_time() - told >= 0.5
+        await line.say(Result(version=4, record=RECORD))
+
+    async with FakeServer.running() as server:
+        nursery.start_soon(serve)
+        await run_bot(URL, "anna", GREEDY, open_options=OPTIONS, pace=0, dial=server.dial)
+
+
+async def test_a_move_that_was_dropped_as_too_many_is_made_all_the_same(autojump_clock: MockClock, nursery: trio.Nursery) -> None:
+    async def serve() -> None:
+        line = await server.line()
+        await dealt(line)
+        first = await line.heard()
+        await line.say(refusal(ErrorCode.TOO_FAST, 0))
+        assert await line.heard() == JoinRace(code="ABCDEF", version=3, ref=REJOIN_REFERENCE)
+        await line.say(CurrentView(race=1, seat=0, ply=0, state="racing", elapsed_ms=5, view=FIRST))
+        assert await line.heard() == first
         await line.say(Result(version=4, record=RECORD))
 
     async with FakeServer.running() as server:

@@ -34,6 +34,7 @@ COMMANDS = [
     "export",
     "ladder",
     "races",
+    "tournament",
 ]
 
 
@@ -121,6 +122,9 @@ def test_help_shows_defaults(capsys: pytest.CaptureFixture[str], option: str, de
         (["host", "carpet.example", "--seats", "9"], "--seats"),
         (["host", "carpet.example", "--seats", "two"], "--seats"),
         (["host", "carpet.example", "--deal", ""], "--deal does not fit"),
+        (["play", "--deal", "red\x1b[31m"], "--deal does not fit"),
+        (["play", "--deal", "two\nlines"], "--deal does not fit"),
+        (["demo", "--deal", "  spaced  "], "--deal does not fit"),
         (["host", "carpet.example", "--rules", "x" * 40], "--rules does not fit"),
         (["host", "carpet.example", "--bot", ""], "--bot does not fit"),
         (["host", "carpet.example", "--best-of", "4"], "--best-of takes an odd number from 3 to 25, not 4"),

@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from client import keepsake
-from client.keepsake import keep_record, kept_records
+from client.keepsake import Keepsakes, keep_record, kept_records
 from protocol.record import Record, from_json, sealed, to_json
 from tests.client.scenes import record
 
@@ -77,3 +77,18 @@ def test_where_nothing_can_be_written_nothing_is_left_behind(tmp_path: Path) -> 
     with pytest.raises(OSError, match=r"last-race\.json"):
         keep_record(tmp_path, record())
     assert sorted(file.name for file in tmp_path.rglob("*")) == ["last-race.json", "races"]
+
+
+def test_a_sitting_keeps_each_record_at_once_and_remembers_what_could_not_be(tmp_path: Path) -> None:
+    keepsakes = Keepsakes(tmp_path / "home")
+    assert (keepsakes.last, keepsakes.error) == (None, None)
+    keepsakes.keep(numbered(1))
+    keepsakes.keep(numbered(2))
+    assert [record.race for record in kept_records(tmp_path / "home")] == [2, 1]
+    assert keepsakes.last == tmp_path / "home" / "races" / f"{numbered(2).id}.json"
+    assert keepsakes.error is None
+    (tmp_path / "file").write_text("")
+    nowhere = Keepsakes(tmp_path / "file")
+    nowhere.keep(numbered(1))
+    assert nowhere.last is None
+    assert isinstance(nowhere.error, OSError)

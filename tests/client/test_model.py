@@ -38,7 +38,7 @@ from protocol.server_messages import (
     YouAre,
 )
 from protocol.views import ChatLine, SeatRating, WatcherLine
-from tests.client import scenes
+from tests.client import scenes, tournament_scenes
 from tests.client.fake_server import welcome
 from tests.client.scenes import reduced
 
@@ -342,6 +342,7 @@ EVENTS = st.one_of(
     st.builds(RematchAsked, version=_versions, seat=_numbers),
     st.builds(Said, version=_versions, line=st.builds(ChatLine, seat=st.integers(0, 7), name=_texts, text=_texts)),
     st.builds(Hidden, version=_versions),
+    st.sampled_from([tournament_scenes.listed(), tournament_scenes.running(), tournament_scenes.told(), tournament_scenes.called()]),
     st.builds(Watchers, code=st.sampled_from([scenes.CODE, "OTHERS"]), count=st.integers(-1, 9)),
     st.builds(
         Talk,

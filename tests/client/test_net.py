@@ -19,7 +19,7 @@ from client.endings import EntryRefused, LinkError, NotCarpetServer, NotTrusted,
 from client.identity import Identity
 from client.line import FRAMES, OUTBOX, LineTimes
 from client.link import Back, Connected, Connecting, Link, Lost, RoundTrip
-from client.net import ENTRY_REFERENCE, EVENTS, LONGEST_PAUSE, open_link
+from client.net import ENTRY_REFERENCE, EVENTS, LONGEST_PAUSE, QUIET, open_link
 from client.resume import NO_SEAT, REJOIN_REFERENCE, WATCH_REFERENCE
 from client.unanswered import FIRST_NUMBER, Request
 from protocol import server_messages as said
@@ -655,6 +655,71 @@ async def test_where_something_was_dropped_unread_all_that_is_unanswered_is_said
         line = await back_in_line(server, link, line, asked=AGAIN)
         await line.say(CURRENT)
         assert [await line.heard(), await line.heard()] == [numbered(MOVE), numbered(Say(text="dropped"), 2)]
+
+
+async def test_after_too_much_at_once_the_link_is_quiet_and_then_says_again_by_the_same_line_what_is_unanswered(
+    autojump_clock: MockClock, server: FakeServer
+) -> None:
+    async with open_link(URL, ANNA, dial=server.dial) as link:
+        line = await in_room(server, link)
+        for message in (MOVE, Say(text="heard"), Say(text="dropped")):
+            link.send(message)
+            await line.heard()
+        told_at = trio.current_time()
+        heard = Said(version=4, line=ChatLine(seat=0, name="anna", text="heard"))
+        await line.say(refusal(ErrorCode.TOO_FAST, 0), CURRENT, heard, Hidden(version=6), refusal(ErrorCode.TOO_FAST, 0))
+        assert [await next_of(link, said.Error) for _ in range(2)] == [refusal(ErrorCode.TOO_FAST, 0)] * 2
+        assert not link.send(Say(text="one more"))
+        assert await line.heard() == JoinRace(code="ABCDEF", version=4, ref=REJOIN_REFERENCE)
+        assert trio.current_time() - told_at == pytest.approx(QUIET)
+        assert not link.send(MOVE)
+        await line.say(Hidden(version=5), Hidden(version=6), CURRENT)
+        assert [await line.heard(), await line.heard()] == [numbered(MOVE), numbered(Say(text="dropped"), 3)]
+        assert [await next_of(link, Hidden, Back) for _ in range(2)] == [Hidden(version=5), Hidden(version=6)]
+        link.send(Say(text="here I am"))
+        assert await line.heard() == numbered(Say(text="here I am"), 4)
+
+
+async def test_without_a_room_what_was_dropped_is_said_again_after_the_silence(autojump_clock: MockClock, server: FakeServer) -> None:
+    opening = OpenRace(options=RaceOptions())
+    async with open_link(URL, ANNA, dial=server.dial) as link:
+        line = await server.line()
+        await line.greet()
+        await next_of(link, Welcome)
+        for message in (FollowLobby(), opening):
+            link.send(message)
+            await line.heard()
+        await line.say(refusal(ErrorCode.TOO_FAST, 0))
+        await next_of(link, said.Error)
+        assert not link.send(opening)
+        assert [await line.heard(), await line.heard()] == [FollowLobby(), numbered(opening)]
+        await line.say(room())
+        assert await next_of(link, Room, Back) == room()
+
+
+async def test_a_watcher_who_asked_too_much_asks_for_the_race_again(autojump_clock: MockClock, server: FakeServer) -> None:
+    async with open_link(URL, ANNA, dial=server.dial) as link:
+        line = await server.line()
+        await line.greet()
+        await next_of(link, Welcome)
+        link.send(WatchRace(code="ABCDEF", ref=7))
+        await line.heard()
+        await line.say(refusal(ErrorCode.TOO_FAST, 0))
+        assert await line.heard() == WatchRace(code="ABCDEF", ref=WATCH_REFERENCE)
+
+
+async def test_a_line_that_is_lost_in_the_silence_is_come_back_from_as_ever(autojump_clock: MockClock, server: FakeServer) -> None:
+    async with open_link(URL, ANNA, dial=server.dial) as link:
+        line = await in_room(server, link)
+        link.send(MOVE)
+        await line.say(refusal(ErrorCode.TOO_FAST, 0))
+        await next_of(link, said.Error)
+        line = await back_in_line(server, link, line, asked=AGAIN)
+        await line.say(CURRENT)
+        assert await line.heard() == numbered(MOVE)
+        await next_of(link, Back)
+        with trio.move_on_after(0.9):
+            raise AssertionError(await line.heard())
 
 
 async def test_until_the_room_is_reached_again_nothing_is_taken_for_it(autojump_clock: MockClock, server: FakeServer) -> None:

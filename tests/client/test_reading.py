@@ -20,6 +20,11 @@ def test_clock_text(ms: int, text: str) -> None:
     assert reading.clock_text(ms, tenths=False) == text[:-2]
 
 
+@pytest.mark.parametrize(("seconds", "text"), [(600, "10 min"), (45, "45 s"), (90, "1 min 30 s"), (3600, "60 min"), (0, "0 s")])
+def test_limit_text(seconds: int, text: str) -> None:
+    assert reading.limit_text(seconds) == text
+
+
 def test_curves_begin_with_what_lay_home_at_the_start_and_end_with_the_result() -> None:
     record = scenes.record()
     lines = reading.curves(record)
@@ -93,11 +98,6 @@ def test_of_two_decks_the_last_ten_cards_begin_at_94() -> None:
 )
 def test_whether_a_race_counts_and_why_not(options: dict[str, Any], sentence: str) -> None:
     assert reading.rated_sentence(RaceOptions(**options)) == sentence
-
-
-@pytest.mark.parametrize(("seconds", "text"), [(600, "10 min"), (60, "1 min"), (3600, "60 min"), (40, "40 s"), (90, "90 s")])
-def test_a_time_limit_is_said_in_minutes_where_they_are_whole(seconds: int, text: str) -> None:
-    assert reading.limit_text(seconds) == text
 
 
 def test_every_reason_for_which_a_race_does_not_count_has_words() -> None:

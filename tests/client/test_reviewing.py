@@ -82,4 +82,4 @@ async def test_the_real_command_reviews_a_real_race() -> None:
         assert any("would have kept it" in sentence for sentence in sentences)
         # Its moves are made up: no true record.
         (refused,) = await review_game(RECORD, 0)
-    assert refused.startswith("There is no review: carpet-server: not a true record: ")
+    assert refused.startswith("There is no review: not a true record: ")

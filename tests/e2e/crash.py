@@ -42,7 +42,7 @@ class Count:
     acknowledged: int = 0
     lost: list[str] = field(default_factory=list)
     untold: int = 0
-    """Races whose result was kept but told to nobody, because the server was killed in between."""
+    """Players who never heard the result of their race."""
 
 
 @dataclass(slots=True)
@@ -144,7 +144,7 @@ async def _play(url: str, pair: _Pair, ground: _Ground, race: partial[object]) -
             # No server just now, and there was none yet: the very first try is not made again by the link.
             await trio.sleep(0.2)
         except BotFailed:
-            # The result was kept, the server killed before it was told, and the next one knows of no race that runs.
+            # The seat was gone when he came back.
             ground.count.untold += 1
             return
         else:

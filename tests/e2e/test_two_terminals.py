@@ -261,6 +261,18 @@ def test_a_player_whose_client_dies_comes_back_to_his_cards(table: Table) -> Non
     bert.terminal.wait_until(lambda lines: any(f"{moves + 1} moves" in line for line in lines[15:]), what="anna's next move")
 
 
+def test_the_record_is_kept_when_the_result_is_there_however_the_client_ends(table: Table) -> None:
+    anna, bert, code = table.pair()
+    bert.type("R")
+    bert.sees("Give this race up?")
+    bert.type("y")
+    anna.sees("You won!")
+    anna.terminal.process.kill()
+    checked = carpet(table.home("anna"), "verify", str(table.home("anna") / "last-race.json"))
+    assert (checked.status, checked.err) == (0, "")
+    assert checked.out.startswith(f"verified: race 1 of {code}")
+
+
 def test_a_server_that_is_ended_is_told_to_both_and_lets_them_go(table: Table) -> None:
     anna, bert, _ = table.pair()
     anna.play()

@@ -94,7 +94,7 @@ documents = st.recursive(
     scalars,
     lambda inner: st.one_of(st.lists(inner, max_size=4), st.dictionaries(st.one_of(field_names, scalars), inner, max_size=6)),
     # What comes out larger is thrown away and thought of again: twice as many leaves take six times as long, for half as many more.
-    max_leaves=16,
+    max_leaves=30,
 )
 maps = st.dictionaries(st.one_of(field_names, st.text(max_size=4)), documents, max_size=6)
 

@@ -15,7 +15,7 @@ def test_every_code_has_a_row_in_the_order_of_the_codes() -> None:
 
 @pytest.mark.parametrize("code", ErrorCode)
 def test_a_code_is_an_area_and_a_condition(code: ErrorCode) -> None:
-    assert re.fullmatch(r"(wire|hello|server|room|race|watch)/[a-z]+(-[a-z]+)*", code)
+    assert re.fullmatch(r"(wire|hello|server|room|race|run|watch|tournament)/[a-z]+(-[a-z]+)*", code)
 
 
 @pytest.mark.parametrize("code", ErrorCode)

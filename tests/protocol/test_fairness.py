@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from protocol.fairness import NONCE_BYTES, SECRET_BYTES, commitment, derive_seed, named_seed
+from protocol.fairness import NONCE_BYTES, SECRET_BYTES, chained, commitment, derive_seed, named_seed, shared_nonce
 
 SECRET = bytes(range(32))
 NONCES = (b"a" * 16, b"b" * 16)
@@ -77,3 +77,20 @@ def test_names_are_taken_as_they_are() -> None:
 def test_a_name_without_a_utf8_form_is_refused() -> None:
     with pytest.raises(ValueError, match="surrogates"):
         named_seed("\ud800")
+
+
+def test_a_chain_is_committed_to_by_its_end_and_each_secret_by_the_one_told_before_it() -> None:
+    root = bytes(range(32))
+    secrets = [chained(root, 3 - number) for number in (1, 2, 3)]
+    assert [commitment(secret) for secret in secrets] == [chained(root, 3), *secrets[:-1]]
+    assert secrets[-1] == root
+    with pytest.raises(ValueError, match="32 bytes"):
+        chained(bytes(31), 1)
+
+
+def test_what_many_put_in_does_not_depend_on_their_order_but_on_each_of_them() -> None:
+    nonces = [bytes([number]) * 16 for number in range(3)]
+    assert shared_nonce(nonces) == shared_nonce(reversed(nonces)) == sha256(b"".join(nonces)).digest()[:16]
+    assert len({shared_nonce(nonces), shared_nonce(nonces[:2]), shared_nonce([])}) == 3
+    with pytest.raises(ValueError, match="16 bytes"):
+        shared_nonce([bytes(15)])

@@ -12,7 +12,20 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from msgspec import inspect
 
-from protocol.client_messages import ClientMessage, Hello, JoinRace, Move, OpenRace, QuickMatch, Ready, Rename, Say, WhoAmI
+from protocol.client_messages import (
+    ClientMessage,
+    CreateTournament,
+    Hello,
+    JoinRace,
+    Move,
+    OpenRace,
+    QuickMatch,
+    Ready,
+    RemoveEntrant,
+    Rename,
+    Say,
+    WhoAmI,
+)
 from protocol.codec import (
     JSON,
     MAX_CLIENT_MESSAGE,
@@ -27,12 +40,13 @@ from protocol.codec import (
 from protocol.errors import ErrorCode, Fault, Refusal
 from protocol.record import FORMAT, DealRecord, MoveRecord, Record, SeatRecord, sealed
 from protocol.server_messages import Error, Result, RoomEvent, ServerMessage
+from protocol.tournaments import TournamentOptions
 from protocol.views import RaceOptions
 
 EXACT = 2**53 - 1
 """Integers beyond this are not exact in every JSON library, and are in no message."""
 
-# There are thirty kinds of messages, some of them large: fewer values each than Hypothesis would take.
+# There are fifty kinds of messages, some of them large: fewer values each than Hypothesis would take.
 MODEST = settings(max_examples=20, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 
 CLIENT = get_args(ClientMessage)
@@ -169,6 +183,8 @@ def test_the_longest_message_of_a_client_fits_the_limit(subprotocol: str) -> Non
         Ready(race=2**31 - 1, nonce="f" * 32, ref=2**31 - 1),
         Move(race=2**31 - 1, seat=7, ply=2**31 - 1, move=longest * 8, ref=2**31 - 1),
         Say(text=longest * 1000, ref=2**31 - 1),
+        CreateTournament(options=TournamentOptions(name=longest * 200, rules=longest * 32, bot=longest * 24), code=longest * 32),
+        RemoveEntrant(id=longest * 16, entrant=longest * 64, reason=longest * 400),
     ]
     for message in messages:
         assert len(encode(message, subprotocol)) <= MAX_CLIENT_MESSAGE

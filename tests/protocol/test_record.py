@@ -23,6 +23,7 @@ from protocol.record import (
     FORMAT,
     BadRecord,
     DealRecord,
+    PastPosition,
     Record,
     SeriesRecord,
     canonical_bytes,
@@ -39,13 +40,15 @@ RECORDS = Path(__file__).parents[1] / "data" / "records"
 SAVED = (RECORDS / "format-1.json").read_text(encoding="utf-8")
 CANONICAL = (RECORDS / "format-1.canonical.json").read_bytes()
 RECORD = from_json(SAVED)
+PAST = PastPosition(race="HKTRWM-1-0a1b2c3d4e5f", digest="5e" * 32, seat=1, moves=("a1", "s:a1"))
+
 FULL = sealed(
     replace(
         RECORD,
         id="HKTRWM-1-0a1b2c3d4e5f",
         rated=True,
         series=SeriesRecord(id="HKTRWM-1-0a1b2c3d4e5f", format="best-of", races=3, race=2),
-        deal=replace(RECORD.deal, shared=SharedDeal(kind="round", id="spring-open/1", nonces=("1b" * 16,), number=3)),
+        deal=replace(RECORD.deal, shared=SharedDeal(kind="round", id="spring-open/1", nonces=("1b" * 16,), number=3), past=PAST),
         seats=tuple(replace(seat, player="8f3a5c7e9b1d2f40") for seat in RECORD.seats),
     )
 )
@@ -134,7 +137,7 @@ LEAVES = [
     for path, value in leaves(json.loads(to_json(FULL)))
     if path not in (("digest",), ("format",)) and not isinstance(value, list)
 ]
-LISTS = [("seats",), ("moves",), ("deal", "nonces")]
+LISTS = [("seats",), ("moves",), ("deal", "nonces"), ("deal", "past", "moves")]
 
 
 @pytest.mark.parametrize(("path", "value"), LEAVES, ids=lambda part: ".".join(map(str, part)) if isinstance(part, tuple) else "")
@@ -159,7 +162,8 @@ def test_every_field_of_the_record_was_walked() -> None:
     fields = {(name,) for name in Record.__struct_fields__} | {("deal", name) for name in DealRecord.__struct_fields__}
     fields |= {("series", name) for name in SeriesRecord.__struct_fields__}
     fields |= {("deal", "shared", name) for name in SharedDeal.__struct_fields__}
-    assert {("digest",), ("format",), ("deal",), ("deal", "shared"), ("series",)} == fields - walked - {("seats",)}
+    fields |= {("deal", "past", name) for name in PastPosition.__struct_fields__}
+    assert {("digest",), ("format",), ("deal",), ("deal", "shared"), ("deal", "past"), ("series",)} == fields - walked - {("seats",)}
 
 
 # ---- saving and reading

@@ -25,7 +25,10 @@ from protocol.phrases import PHRASES
 from protocol.record import check_deal, digest
 from protocol.server_messages import (
     Board,
+    Challenge,
+    Challenges,
     CurrentView,
+    Dailies,
     Dealt,
     Error,
     Left,
@@ -34,7 +37,9 @@ from protocol.server_messages import (
     Result,
     Room,
     RoomEvent,
+    Runs,
     ServerMessage,
+    TournamentMessage,
     WaitingMatch,
     WaitingOver,
     Watched,
@@ -43,6 +48,22 @@ from protocol.server_messages import (
     YouAre,
 )
 from protocol.shuffle import DEAL_LABEL, shuffle
+from protocol.tournaments import (
+    LISTED_DECISIONS,
+    LISTED_TOURNAMENTS,
+    MAX_ENTRANTS,
+    MAX_ROUNDS,
+    REASON_LENGTH,
+    TITLE_LENGTH,
+    EntrantDocument,
+    RoundDocument,
+    TableDocument,
+    TournamentDocument,
+    TournamentFormat,
+    TournamentPhase,
+    TournamentsDocument,
+    Verdict,
+)
 from server.config import Settings
 from server.net.connection import BAD_MESSAGES
 from server.net.http import PAGES_A_SECOND, PAGES_AT_ONCE, TARGET_CHARACTERS
@@ -60,9 +81,10 @@ from server.spectate.hub import COUNT_S, LINES_A_SECOND, LINES_AT_ONCE, LINES_KE
 README = (Path(__file__).parents[2] / "protocol" / "README.md").read_text(encoding="utf-8")
 
 CLIENT = get_args(ClientMessage)
-TO_ONE = (Welcome, YouAre, Error, Lobby, WaitingMatch, WaitingOver, Left, CurrentView)
+TO_ONE = (Welcome, YouAre, Error, Lobby, WaitingMatch, WaitingOver, Left, CurrentView, Dailies, Challenge, Challenges, Runs)
 EVENTS = get_args(RoomEvent)
 TO_WATCHERS = get_args(WatchMessage)
+OF_TOURNAMENTS = get_args(TournamentMessage)
 
 SETS: dict[str, tuple[str, ...]] = {
     "Phase": get_args(views.Phase),
@@ -71,6 +93,10 @@ SETS: dict[str, tuple[str, ...]] = {
     "Fault": tuple(Fault),
     "SeriesFormat": get_args(views.SeriesFormat),
     "SharedKind": get_args(views.SharedKind),
+    "RunKind": get_args(views.RunKind),
+    "Verdict": get_args(Verdict),
+    "TournamentFormat": get_args(TournamentFormat),
+    "TournamentPhase": get_args(TournamentPhase),
 }
 
 
@@ -201,12 +227,13 @@ def structs_within(kind: inspect.Type) -> Iterator[type]:
             yield from structs_within(value)
 
 
-MESSAGES = (*CLIENT, *TO_ONE, *EVENTS, *TO_WATCHERS)
+MESSAGES = (*CLIENT, *TO_ONE, *OF_TOURNAMENTS, *EVENTS, *TO_WATCHERS)
 FROM_CLIENT = {struct for message in CLIENT for struct in structs_within(info(message))}
 SHARED = {struct for message in MESSAGES for struct in structs_within(info(message))} - set(MESSAGES)
 CHAPTERS = {
     "Messages from the client": CLIENT,
     "Messages to one connection": TO_ONE,
+    "Messages of tournaments": OF_TOURNAMENTS,
     "Room events": EVENTS,
     "Messages to watchers": TO_WATCHERS,
 }
@@ -226,7 +253,7 @@ def check_table(struct: type, section: Section) -> None:
 
 
 def test_the_chapters_hold_every_message_and_no_other() -> None:
-    assert set(get_args(ServerMessage)) == {*TO_ONE, *EVENTS, *TO_WATCHERS}
+    assert set(get_args(ServerMessage)) == {*TO_ONE, *OF_TOURNAMENTS, *EVENTS, *TO_WATCHERS}
     for title, messages in CHAPTERS.items():
         assert list(sections(title)) == [tag(message) for message in messages], title
 
@@ -332,6 +359,9 @@ def test_the_close_codes_are_those_of_the_code() -> None:
         ("messages a second from a client", f"{Settings().rate:g}"),
         ("messages in a burst", Settings().burst),
         ("messages that are none, before the connection is closed", BAD_MESSAGES),
+        ("characters in the cleaned name of a tournament", TITLE_LENGTH),
+        ("characters in a cleaned reason", REASON_LENGTH),
+        ("entrants of a tournament", MAX_ENTRANTS),
         ("milliseconds of credit for half a round trip", MAX_CREDIT_MS),
     ],
 )
@@ -372,6 +402,14 @@ def test_the_figures_of_watching_are_those_of_the_code() -> None:
     assert "can be sent five times in a row and then once a second" in watching
 
 
+def test_the_figures_of_tournaments_are_those_of_the_code() -> None:
+    text = " ".join(chapter("Tournaments, round by round").split())
+    assert f"SHA-256 applied {MAX_ROUNDS} times" in text
+    assert f"round r is SHA-256 applied {MAX_ROUNDS} − r times" in text
+    assert f"at most {LISTED_TOURNAMENTS} in all" in " ".join(chapter("Messages of tournaments").split())
+    assert f"the last {LISTED_DECISIONS}, oldest first" in " ".join(chapter("Messages of tournaments").split())
+
+
 def test_the_subprotocols_are_in_the_order_of_the_code() -> None:
     _, rows = table(chapter("Transport"))
     assert [row[0].strip("`") for row in rows] == list(SUBPROTOCOLS)
@@ -387,7 +425,19 @@ def test_links_lead_somewhere() -> None:
 
 # ---- over HTTP
 
-PAGES = (History, HistoryRace, HistorySeat, Ladder, LadderPlayer, Problem)
+PAGES = (
+    History,
+    HistoryRace,
+    HistorySeat,
+    Ladder,
+    LadderPlayer,
+    TournamentsDocument,
+    TournamentDocument,
+    EntrantDocument,
+    RoundDocument,
+    TableDocument,
+    Problem,
+)
 PAGE_SECTIONS = sections("Over HTTP")
 
 
@@ -397,7 +447,7 @@ def test_the_documents_over_http_are_those_of_the_code() -> None:
         check_table(page, PAGE_SECTIONS[page.__name__])
 
 
-@pytest.mark.parametrize("page", [History, Ladder, Problem], ids=lambda page: page.__name__)
+@pytest.mark.parametrize("page", [History, Ladder, TournamentsDocument, TournamentDocument, Problem], ids=lambda page: page.__name__)
 def test_an_example_of_a_document_is_the_whole_of_it(page: type) -> None:
     example = PAGE_SECTIONS[page.__name__].example
     assert example is not None

@@ -13,10 +13,10 @@ from websockets.trio.client import connect
 from websockets.typing import Subprotocol
 
 from client.server_process import server_environment
-from protocol.client_messages import FollowLobby, Resign
+from protocol.client_messages import FollowLobby, LeaveRace, Resign
 from protocol.codec import MSGPACK
 from protocol.record import check_deal, digest
-from protocol.server_messages import Lobby, Ratings, Result, Started
+from protocol.server_messages import Left, Lobby, Ratings, Result, Started
 from protocol.views import SeatRating
 from server.app import SOFTWARE, running
 from server.config import BadSettings, Settings
@@ -25,7 +25,7 @@ from server.race.audit import audit
 from server.race.commands import GetReady, PlayMove, TakeSeat
 from server.store.database import open_database
 from tests.server.net.wire import Client
-from tests.server.store.keeping import made, opened, taken, write
+from tests.server.store.keeping import made, opened, over, taken, write
 
 
 @pytest.mark.e2e
@@ -113,6 +113,43 @@ async def test_a_race_that_cannot_go_on_is_in_its_players_history_and_keeps_no_s
     else:
         # Who sat there is not known to the store: the line is given up, not the start.
         assert history == ()
+    store.close()
+
+
+@pytest.mark.e2e
+async def test_after_the_end_a_room_is_there_at_the_next_server_too(tmp_path: Path) -> None:
+    settings = Settings(port=0, bots_wait=False, database=str(tmp_path / "carpet.sqlite3"))
+    async with running(settings) as url, connect(url, subprotocols=[Subprotocol(MSGPACK)]) as line:
+        ann = Client(line)
+        token = (await ann.hello("Ann")).token
+        code = (await ann.open(seats=2, bots=("greedy",), countdown_s=1)).code
+        await ann.ready()
+        await ann.hear_of(Started)
+        await ann.say(Resign(race=1, seat=0))
+        record = (await ann.hear_of(Result)).record
+    async with running(settings) as url, connect(url, subprotocols=[Subprotocol(MSGPACK)]) as line:
+        again = Client(line)
+        assert (await again.hello("Ann", token)).room == code
+        shown = await again.join(code)
+        assert (shown.phase, shown.seat, shown.record) == ("over", 0, record)
+        await again.say(LeaveRace())
+        await again.hear_of(Left)
+    async with running(settings) as url, connect(url, subprotocols=[Subprotocol(MSGPACK)]) as line:
+        assert (await Client(line).hello("Ann", token)).room is None
+
+
+@pytest.mark.e2e
+async def test_a_room_is_not_brought_back_after_hours(tmp_path: Path) -> None:
+    where = str(tmp_path / "carpet.sqlite3")
+    store = open_database(where)
+    # Its race ended years ago.
+    write(store, made("ann"), opened("ABCDEF-1-00ff00ff00ff"), over("ABCDEF-1-00ff00ff00ff", "ann", None, here=(0,)))
+    assert len(store.standing()) == 1
+    store.close()
+    async with running(Settings(port=0, database=where)):
+        pass
+    store = open_database(where)
+    assert store.standing() == ()
     store.close()
 
 

@@ -149,11 +149,16 @@ def test_on_a_terminal_a_bar_says_how_far_it_is() -> None:
 def test_an_interrupt_stops_it_with_one_sentence_and_no_worker_is_left() -> None:
     command = [sys.executable, "-m", "server.cli", "winrate", "twenty", "--deals", "100000", "--bots", "none", "--processes", "1"]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True) as process:
-        while not (workers := list(filter(_is_worker, _children(process.pid)))):
-            assert process.poll() is None
-        # To all of them, as a terminal does.
-        os.killpg(process.pid, signal.SIGINT)
-        stdout, stderr = process.communicate(timeout=30)
+        try:
+            while not (workers := list(filter(_is_worker, _children(process.pid)))):
+                assert process.poll() is None
+            # To all of them, as a terminal does.
+            os.killpg(process.pid, signal.SIGINT)
+            stdout, stderr = process.communicate(timeout=120)
+        finally:
+            # It would look at its deals for hours, and be waited for.
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
     assert (process.returncode, stdout) == (130, "")
     assert stderr == "carpet-server: stopped before all deals were looked at\n"
     assert not any(worker.exists() for worker in workers)

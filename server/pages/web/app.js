@@ -4,6 +4,7 @@ import { announce, element, setText } from "./dom.js";
 import { Line, serverAddress } from "./line.js";
 import { LobbyPage } from "./lobby.js";
 import { RacePage } from "./race.js";
+import { TournamentPage } from "./tournament.js";
 
 const state = document.getElementById("line");
 const again = element("button", { type: "button" }, "Try now");
@@ -33,8 +34,10 @@ const line = new Line({
 again.addEventListener("click", () => line.tryNow());
 
 const step = location.pathname.match(/^\/watch\/([^/]+)$/)?.[1];
-const page = step === undefined ? new LobbyPage(line) : new RacePage(line, codeOf(step));
-const here = { undefined: "lobby", closest: "closest" }[step];
+const tournament = location.pathname.match(/^\/tournament\/([^/]+)$/)?.[1];
+const page = tournament !== undefined ? new TournamentPage(line, codeOf(tournament) ?? tournament)
+  : step === undefined ? new LobbyPage(line) : new RacePage(line, codeOf(step));
+const here = tournament === undefined ? { undefined: "lobby", closest: "closest" }[step] : undefined;
 if (here) document.querySelector(`[data-page="${here}"]`).setAttribute("aria-current", "page");
 document.getElementById("address").textContent = serverAddress();
 document.getElementById("main").replaceChildren(page.node);

@@ -5,6 +5,7 @@ import { against, announce, arrange, clean, clockText, counted, element, ratedNa
 import { serverAddress } from "./line.js";
 import { STATE_WORDS } from "./model.js";
 import { seriesName } from "./series.js";
+import { TournamentList } from "./tournaments.js";
 
 export class LobbyPage {
   #rules = new Map();
@@ -23,10 +24,12 @@ export class LobbyPage {
     this.noneOpen = element("p", { class: "none", hidden: true }, "No race waits for somebody. ",
       "Open one: ", element("code", {}, `carpet host ${serverAddress()}`));
     this.here = element("p", { class: "here" });
+    this.tournaments = new TournamentList();
     this.node = element("div", { class: "lobby" },
       element("h1", {}, "Races"), this.summary,
       element("section", { "aria-labelledby": "running" }, element("h2", { id: "running" }, "Being run"), this.noneRunning, this.runningList),
       element("section", { "aria-labelledby": "open" }, element("h2", { id: "open" }, "Open to join"), this.noneOpen, this.openList),
+      this.tournaments.node,
       element("section", { "aria-labelledby": "here" }, element("h2", { id: "here" }, "Here now"), this.here));
     setInterval(() => this.#tick(), 1000);
   }
@@ -34,9 +37,11 @@ export class LobbyPage {
   up(welcome) {
     this.#rules = new Map(welcome.rules.map((rules) => [rules.id, rules]));
     this.line.send({ type: "follow-lobby" });
+    this.line.send({ type: "follow-tournaments" });
   }
 
   hear(message) {
+    if (message.type === "tournaments") this.tournaments.show(message.tournaments, this.#rules);
     if (message.type !== "lobby") return;
     this.#heardAt = performance.now();
     const counts = `${counted(message.races_running, "race")} being run, ${message.races_open} open, ${counted(message.players_here, "player")} here.`;

@@ -12,7 +12,7 @@ from urwid.testing import ScriptedScreen
 
 from client.link import Connected, LinkEvent
 from client.replay import TimeLine
-from client.ui.app import Replayer, Reviewer, run_app
+from client.ui.app import Recorder, Replayer, Reviewer, run_app
 from client.ui.desk import UiSettings
 from client.ui.start import AppOutcome, Start, StartHome
 from protocol.client_messages import ClientMessage
@@ -123,6 +123,7 @@ async def running(
     size: tuple[int, int] = (80, 24),
     reviewer: Reviewer = no_reviewer,
     replayer: Replayer = no_replayer,
+    recorder: Recorder | None = None,
     remark: str = "",
 ) -> AsyncIterator[Run]:
     run = Run(FakeLink(), HandScreen(size))
@@ -135,6 +136,7 @@ async def running(
             screen=run.screen,
             reviewer=reviewer,
             replayer=replayer,
+            recorder=recorder,
             remark=remark,
         )
 

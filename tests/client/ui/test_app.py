@@ -25,6 +25,7 @@ from protocol.server_messages import (
     Left,
     PlayerReady,
     PlayerView,
+    Presence,
     Result,
     Scored,
     Seated,
@@ -730,6 +731,17 @@ async def test_the_record_of_the_first_race_of_a_swap_is_kept_when_it_is_told() 
         await run.give("q")
     assert run.outcome is not None
     assert [record.digest for record in run.outcome.records] == [scenes.record().digest, first.digest]
+
+
+async def test_a_record_is_handed_over_when_it_comes_and_once() -> None:
+    records: list[Record] = []
+    async with running(recorder=records.append) as run:
+        await into_race(run)
+        assert records == []
+        await run.say(Result(version=8, record=scenes.record()))
+        assert records == [scenes.record()]
+        await run.say(Presence(version=9, seat=1, connected=True, away_ms=None))
+        assert records == [scenes.record()]
 
 
 async def test_the_second_race_of_a_swap_is_entered_with_the_nonce_of_the_first() -> None:

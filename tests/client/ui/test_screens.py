@@ -22,7 +22,9 @@ from client.keys import Action, help_rows
 from client.link import Back, Connected, Connecting, Lost
 from client.model import Model, MoveSent
 from client.ui.desk import Desk, OpenForm, Question, RulesPage, UiSettings
+from client.ui.founding import FoundingForm
 from client.ui.frame import line_width
+from client.ui.hall import Hall
 from client.ui.help import KEYS_WIDTH, help_lines
 from client.ui.reel import jumped_to_tenth, reel_of
 from client.ui.root import draw
@@ -34,6 +36,7 @@ from protocol.fairness import derive_seed
 from protocol.phrases import PHRASES
 from protocol.record import sealed
 from protocol.server_messages import (
+    Called,
     Ended,
     Hidden,
     PlayerReady,
@@ -45,10 +48,12 @@ from protocol.server_messages import (
     Said,
     Scored,
     Seated,
+    Tournament,
+    Tournaments,
     Unseated,
 )
 from protocol.views import ChatLine, RaceOptions, RulesInfo, SeriesOptions, SharedDeal
-from tests.client import replays, scenes, tables, watched
+from tests.client import replays, runs, scenes, tables, tournament_scenes, watched
 from tests.client.test_model import EVENTS
 
 GOLDEN = Path(__file__).parents[2] / "data" / "screens"
@@ -305,12 +310,26 @@ WATCHED = {
     "watch-swap-second": watching(watched.in_series(scenes.standing((0, 0), 1, format="swap", races=2))),
 }
 
+RUNS = {
+    "run-waiting-daily": Shown(runs.waiting, now_ms=2000),
+    "run-waiting-challenge": Shown(lambda: runs.waiting("challenge", 3), now_ms=2000),
+    "run-alone": Shown(runs.racing),
+    "run-ghost": Shown(lambda: runs.racing("challenge", 1)),
+    "run-ghosts": Shown(lambda: runs.racing("challenge", 7)),
+    "run-ghosts-ascii": Shown(lambda: runs.racing("challenge", 3), replace(DESK, settings=UiSettings(ascii=True))),
+    "run-ghosts-mono": Shown(lambda: runs.racing("challenge", 3), colours=1),
+    "run-over": Shown(runs.over, now_ms=160_000),
+    "run-over-many": Shown(lambda: runs.over(runs=40), now_ms=160_000),
+    "run-over-challenge": Shown(lambda: runs.over("challenge", 2, 3), now_ms=160_000),
+    "run-over-no-board-yet": Shown(lambda: runs.over(runs=0), now_ms=160_000),
+}
+
 SCREENS = {
     "home": Shown(scenes.at_home, now_ms=2000),
     "home-looking": Shown(scenes.looking, now_ms=31_000),
     "home-looking-rules": Shown(lambda: scenes.looking("crazy-quilt"), now_ms=31_000),
     "home-typing-code": Shown(scenes.at_home, replace(DESK, prompt="code"), 2000, edit="kxq"),
-    "home-bot-marked": Shown(scenes.at_home, replace(DESK, item=6), 10_000),
+    "home-bot-marked": Shown(scenes.at_home, replace(DESK, item=7), 10_000),
     "home-connecting": Shown(Model, now_ms=0),
     "form": Shown(
         scenes.at_home, replace(DESK, form=OpenForm(RaceOptions(seats=4, bots=("Steady", "Steady"), deal="garden")), item=2), 2000
@@ -341,6 +360,7 @@ SCREENS = {
     "result-rated": Shown(scenes.rated_over, now_ms=160_000),
     "result-rated-ascii": Shown(scenes.rated_over, replace(DESK, settings=UiSettings(ascii=True)), 160_000),
     "result-closed": Shown(closed, now_ms=160_000),
+    **RUNS,
     "result-rematch": Shown(over_with_rematch, now_ms=160_000),
     "result-details": Shown(scenes.over, replace(DESK, details=True), 160_000),
     "result-review": Shown(scenes.over, replace(DESK, review=REVIEW), 160_000),
@@ -359,13 +379,69 @@ SCREENS = {
     "help-end": Shown(scenes.at_home, replace(DESK, help_from=999), 2000),
     **REPLAYS,
     **WATCHED,
-    "home-series-open": Shown(lambda: replace(scenes.at_home(), lobby=scenes.lobby_with_series()), replace(DESK, item=8), 10_000),
-    "home-watch-marked": Shown(scenes.at_home, replace(DESK, item=11), 10_000),
+    "home-series-open": Shown(lambda: replace(scenes.at_home(), lobby=scenes.lobby_with_series()), replace(DESK, item=9), 10_000),
+    "home-watch-marked": Shown(scenes.at_home, replace(DESK, item=12), 10_000),
     "result-alone": Shown(alone, replace(DESK, standing="Your best is 3:12.4. 12 tries, 3 won."), 160_000),
     "result-alone-best": Shown(alone, replace(DESK, standing="Best 3:12.4, new best! Before it 3:20.1. 12 tries, 3 won."), 160_000),
     "help-watch": Shown(scenes.at_home, replace(WATCHED["watch-carpet"].desk, help_from=0), 0),
     "help-replay": Shown(scenes.over, replace(REPLAYS["replay-carpet"].desk, help_from=0), 0),
 }
+
+
+HALL = replace(DESK, hall=Hall(tournament_scenes.ID), item=0)
+
+
+def at_hall(told: Tournament | Called | Tournaments, desk: Desk = HALL, *more: Any, directs: bool = False, colours: int = 256) -> Shown:
+    """Anna before a tournament, five seconds after she was told how it stands."""
+    if directs and isinstance(told, Tournament):
+        told = structs.replace(told, director=tournament_scenes.ANNA, director_name="Anna")
+    return Shown(lambda: scenes.reduced(scenes.at_home(), told, *more, now_ms=45_000), desk, now_ms=50_000, colours=colours)
+
+
+def at_table(*events: Any) -> Model:
+    """Anna called to her table, and what happens there."""
+    deal = SharedDeal(kind="round", id=f"{tournament_scenes.ID}/2", nonces=("00" * 16,))
+    called = scenes.reduced(scenes.at_home(), tournament_scenes.running(), tournament_scenes.called())
+    return scenes.reduced(called, scenes.room(shared=deal, options=RaceOptions(public=False)), *events)
+
+
+TOLD = tournament_scenes
+NOBODY_IN = tuple(structs.replace(each, checked_in=False) for each in TOLD.ENTRANTS)
+VERDICT = Question("verdict", "Round 2, table 1: Benedikt against Anna", ("Benedikt wins", "Anna wins"), ("first", "second"))
+HALLS = {
+    "tournaments": at_hall(TOLD.listed(), replace(HALL, hall=Hall())),
+    "tournaments-none": at_hall(structs.replace(TOLD.listed(), tournaments=(), running=0), replace(HALL, hall=Hall())),
+    "tournament-form": at_hall(TOLD.listed(), replace(HALL, hall=Hall(), founding=FoundingForm(), item=1)),
+    "tournament-form-typing": at_hall(TOLD.listed(), replace(HALL, hall=Hall(), founding=FoundingForm(), prompt="title"))._replace(
+        edit="Club evening"
+    ),
+    "tournament-unknown": at_hall(TOLD.listed()),
+    "tournament-registration": at_hall(TOLD.told()),
+    "tournament-registration-director": at_hall(TOLD.told(entrants=TOLD.ENTRANTS[:1]), directs=True),
+    "tournament-check-in": at_hall(TOLD.told("check-in", phase_ms=95_000, entrants=NOBODY_IN)),
+    "tournament-running": at_hall(TOLD.running()),
+    "tournament-running-ascii": at_hall(TOLD.running(), replace(HALL, settings=UiSettings(ascii=True))),
+    "tournament-running-mono": at_hall(TOLD.running(), colours=1),
+    "tournament-standings": at_hall(TOLD.running(), replace(HALL, hall=Hall(TOLD.ID, "standings"), item=1)),
+    "tournament-standings-ascii": at_hall(
+        TOLD.running(), replace(HALL, hall=Hall(TOLD.ID, "standings"), item=1, settings=UiSettings(ascii=True))
+    ),
+    "tournament-log": at_hall(TOLD.running(), replace(HALL, hall=Hall(TOLD.ID, "log"))),
+    "tournament-between": at_hall(TOLD.running(phase="between", phase_ms=None, tables=TOLD.TABLES[1:2]), directs=True),
+    "tournament-verdict": at_hall(
+        TOLD.running(),
+        replace(HALL, question=VERDICT),
+        directs=True,
+    ),
+    "tournament-reason": at_hall(TOLD.running(), replace(HALL, prompt="reason"), directs=True)._replace(edit="The line was down"),
+    "tournament-over": at_hall(TOLD.running(phase="over")),
+    "tournament-guest": at_hall(TOLD.running(), HALL, structs.replace(scenes.welcome(), player="", name="", token="")),
+    "tournament-large": at_hall(TOLD.large(), replace(HALL, item=20)),
+    "tournament-large-standings": at_hall(TOLD.large(), replace(HALL, hall=Hall(TOLD.ID, "standings"), item=63)),
+    "tournament-table": Shown(lambda: at_table(), replace(DESK, hall=Hall(TOLD.ID)), now_ms=20_000),
+    "help-tournament": at_hall(TOLD.running(), replace(HALL, help_from=12)),
+}
+SCREENS |= HALLS
 
 
 def widget_of(shown: Shown, size: tuple[int, int]) -> urwid.Widget:

@@ -11,15 +11,16 @@ import trio.testing
 from trio.testing import MockClock
 from websockets.frames import Opcode
 
-from protocol.client_messages import FollowLobby, LeaveRace, Say
+from protocol.client_messages import FollowLobby, Hello, LeaveRace, Say
 from protocol.codec import JSON, MSGPACK, encode
 from protocol.errors import CloseCode
 from protocol.server_messages import Left, Lobby, Presence, Progress, Room, Said, ServerMessage
 from protocol.views import ChatLine
 from server.net.connection import CLOSING_S, OUTBOX_BYTES, STALL_S, PeerConnection
 from server.net.listener import PING_INTERVAL_S
+from server.net.stream import SocketStream
 from server.rooms.outgoing import Bundle, Outgoing
-from tests.server.net.wire import Client, House, frame_bytes
+from tests.server.net.wire import Client, House, frame_bytes, request_bytes
 
 SMALL = 4096
 LINE = "x" * 200
@@ -100,6 +101,49 @@ async def test_nobody_waits_for_one_that_never_reads_and_his_line_is_cut(
         assert told == ["None does not read: closed"]
         assert len(house.players) == 2
         assert ann.gaps == 0
+
+
+async def by_hand(house: House, name: str, *, buffer: int | None = None) -> tuple[SocketStream, PeerConnection]:
+    """A peer that has said hello and reads no more, and the server's end of its line."""
+    stream = house.listener.dial(buffer=buffer)
+    await stream.send_all(request_bytes())
+    await stream.receive_some()
+    await stream.send_all(frame_bytes(Opcode.BINARY, encode(Hello(name=name), MSGPACK)))
+    await trio.testing.wait_all_tasks_blocked()
+    return stream, house.connections[-1]
+
+
+async def test_who_vanishes_while_there_is_much_to_tell_him_is_no_error_of_the_server(
+    autojump_clock: MockClock, house: House, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("WARNING")
+    for name, lines in (("Ann", 0), ("Bob", 3), ("Cyd", 1000)):
+        stream, end = await by_hand(house, name, buffer=SMALL)
+        for number in range(lines):
+            end.post(said(number))
+        for _ in range(5):
+            await stream.send_all(frame_bytes(Opcode.BINARY, encode(Say(text="is anybody there?"), MSGPACK)))
+        await stream.aclose()
+        await trio.testing.wait_all_tasks_blocked()
+        assert end.protocol.state.name == "CLOSED"
+        assert not end.protocol.writes
+    assert house.connections == []
+    assert caplog.records == []
+
+
+async def test_who_ends_his_side_of_the_line_is_not_waited_for_with_what_he_has_not_read(
+    autojump_clock: MockClock, house: House, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("WARNING")
+    stream, end = await by_hand(house, "Ann", buffer=SMALL)
+    for number in range(1000):
+        end.post(said(number))
+    assert waiting(end) > SMALL
+    await stream.send_eof()
+    await trio.sleep(STALL_S + CLOSING_S + 1)
+    assert house.connections == []
+    assert caplog.records == []
+    await stream.aclose()
 
 
 async def test_a_racer_who_never_reads_is_away_for_the_other_who_plays_on(autojump_clock: MockClock, house: House) -> None:

@@ -36,13 +36,23 @@ from server.pages.ladder import ladder_route
 from server.pages.lobby import lobby_route
 from server.pages.races import race_routes
 from server.pages.readers import Readers
+from server.pages.runs import run_routes
+from server.pages.tournaments import tournament_routes
 from server.pages.web_page import web_routes
 from server.rooms.clock import Clock
 from server.rooms.registry import Rooms
 from server.rooms.room import Room as ServedRoom
+from server.runs.counter import Counter
+from server.runs.ghost_lines import RecordedGhosts
 from server.spectate.gallery import Gallery
 from server.store.journal import Journal
 from server.store.memory import MemoryStore
+from server.store.port import Store
+from server.store.replay import by_room
+from server.tournaments.ports import TournamentPorts
+from server.tournaments.registry import Tournaments
+from server.tournaments.rounds import Round
+from server.tournaments.tournament import Tournament
 from tests.server.rooms.playing import first_seed
 
 Kind = TypeVar("Kind")
@@ -219,13 +229,22 @@ class Answered:
         return self.status, document["error"]
 
 
+async def paired_here(tournament: Tournament) -> Round | None:
+    """In place of a worker."""
+    await trio.lowlevel.checkpoint()
+    return tournament.next_round()
+
+
 class House:
     """A server with everything but a port."""
 
-    def __init__(self, nursery: trio.Nursery, *, rate: float, burst: int, max_rooms: int) -> None:
-        self.clock = Clock()
-        entropy = random.Random(5).randbytes
-        self.store = MemoryStore()
+    def __init__(
+        self, nursery: trio.Nursery, *, rate: float, burst: int, max_rooms: int, wall_s: float | None, store: Store | None
+    ) -> None:
+        self.clock = Clock(wall_s)
+        # Another server on the same store must not draw the same again.
+        entropy = random.Random(5 if store is None else repr(self.clock.now_ms())).randbytes
+        self.store = store or MemoryStore()
         self.journal = Journal(self.store)
         nursery.start_soon(self.journal.run)
         self.rooms = Rooms(
@@ -236,8 +255,10 @@ class House:
             journal=self.journal,
             find_deal=first_seed,
             rating_changes=partial(self.journal.ask, self.store.rating_changes),
+            ghost_lines=RecordedGhosts(self.store, self.journal),
             max_rooms=max_rooms,
             bots_wait=False,
+            keeps=store is not None,
         )
         self.players = Players(entropy=entropy, store=self.store, journal=self.journal, clock=self.clock)
         self.rooms.on_rated(self.players.rated)
@@ -245,19 +266,43 @@ class House:
         self.gallery = Gallery(nursery, self.rooms, self.clock)
         nursery.start_soon(self.gallery.run)
         self.matchmaker = QuickMatch(self.rooms, clock=self.clock, rating=self.players.rating)
+        self.counter = Counter(self.rooms, store=self.store, journal=self.journal, clock=self.clock, entropy=entropy)
+        self.tournaments = Tournaments(
+            TournamentPorts(
+                clock=self.clock,
+                entropy=entropy,
+                rooms=self.rooms,
+                players=self.players,
+                journal=self.journal,
+                store=self.store,
+                pair_next=paired_here,
+            )
+        )
+        nursery.start_soon(self.tournaments.run)
         self.dispatch = Dispatch(
             rooms=self.rooms,
             players=self.players,
             lobby=self.lobby,
             matchmaker=self.matchmaker,
             gallery=self.gallery,
+            counter=self.counter,
+            tournaments=self.tournaments,
             clock=self.clock,
             software="test",
             rate=rate,
             burst=burst,
         )
         readers = Readers(self.store, self.journal)
-        self.site = Site([*race_routes(readers, self.clock), ladder_route(readers), lobby_route(self.lobby), *web_routes()])
+        self.site = Site(
+            [
+                *race_routes(readers, self.clock),
+                ladder_route(readers),
+                lobby_route(self.lobby),
+                *run_routes(readers, self.counter),
+                *tournament_routes(self.tournaments),
+                *web_routes(),
+            ]
+        )
         self.listener = PairListener()
         self._nursery = nursery
 
@@ -325,12 +370,20 @@ class House:
 
 
 @asynccontextmanager
-async def open_house(*, rate: float = 1e6, burst: int = 1_000_000, max_rooms: int = 100) -> AsyncIterator[House]:
-    """A server that runs inside the block, and is stopped as a real one is."""
+async def open_house(
+    *, rate: float = 1e6, burst: int = 1_000_000, max_rooms: int = 100, wall_s: float | None = None, store: Store | None = None
+) -> AsyncIterator[House]:
+    """A server that runs inside the block, and is stopped as a real one is. wall_s: what the wall shows, in Unix time.
+
+    store: one that outlives it. Races that were left running there go on.
+    """
     async with trio.open_nursery() as nursery:
-        house = House(nursery, rate=rate, burst=burst, max_rooms=max_rooms)
+        house = House(nursery, rate=rate, burst=burst, max_rooms=max_rooms, wall_s=wall_s, store=store)
+        for left in by_room(house.store.running().races):
+            house.rooms.go_on(left)
         nursery.start_soon(house.lobby.run)
         nursery.start_soon(house.matchmaker.run)
+        nursery.start_soon(house.counter.run)
         async with serving(house.dispatch, [house.listener], site=house.site):
             yield house
             await house.rooms.stop()

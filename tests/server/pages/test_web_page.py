@@ -36,7 +36,7 @@ async def test_who_asks_for_no_html_is_told_in_plain_text_what_this_is(autojump_
         assert answered.headers["vary"] == "Accept"
 
 
-@pytest.mark.parametrize("target", ["/", "/watch/HKTRWM", *(f"/web/{name}" for name in FILES)])
+@pytest.mark.parametrize("target", ["/", "/watch/HKTRWM", "/tournament/KWPRTM", *(f"/web/{name}" for name in FILES)])
 async def test_everything_is_guarded(autojump_clock: MockClock, house: House, target: str) -> None:
     headers = (await house.ask(target, headers=BROWSER)).headers
     policy = dict(part.partition(" ")[::2] for part in headers["content-security-policy"].split("; "))

@@ -20,6 +20,7 @@ from protocol.views import RaceOptions, SeatState, View
 from server.race.machine import DealWanted, Seat
 from server.race.rating import Rating, RatingChange, rate_record
 from server.rooms.clock import Clock
+from server.rooms.earlier import LeftRoom
 from server.rooms.member import PlayerName
 from server.rooms.outgoing import Outgoing
 from server.rooms.ports import FindDeal
@@ -27,8 +28,8 @@ from server.rooms.registry import Rooms
 from server.rooms.requests import Ask, Enter, Exit, RoomMessage
 from server.rooms.room import Room as ServedRoom
 from server.store.errors import StoreError
-from server.store.port import CommandTaken, Entry, RaceAborted, RaceOpened, RaceOver, RunningRace
-from server.store.replay import RunningRoom, by_room
+from server.store.port import CommandTaken, Entry, PlayersLeft, RaceAborted, RaceOpened, RaceOver, RunningRace, StandingRace
+from server.store.replay import by_room
 
 NONCE = "0f" * 16
 SOFTWARE = "carpet-race test"
@@ -168,12 +169,37 @@ class Notebook:
         """The last race of a room, as a store would give it back."""
         return self._running([entry for entry in self.entries if isinstance(entry, RaceOpened) and entry.room == room][-1])
 
-    def left(self, room: str) -> RunningRoom:
+    def left(self, room: str) -> LeftRoom:
         """What a room has left to go on with."""
+        if standing := self.standing(room):
+            (stands,) = standing
+            return stands
         ended = {entry.race for entry in self.entries if isinstance(entry, (RaceOver, RaceAborted))}
         opened = [entry for entry in self.entries if isinstance(entry, RaceOpened) and entry.room == room and entry.race not in ended]
         (only,) = by_room(map(self._running, opened))
         return only
+
+    def standing(self, room: str) -> list[StandingRace]:
+        """The races of a room that are over, with somebody in the room still, as a store would give them back."""
+        opened = {entry.race: entry for entry in self.entries if isinstance(entry, RaceOpened) and entry.room == room}
+        found: list[StandingRace] = []
+        for over in self.entries:
+            if isinstance(over, RaceOver) and over.race in opened:
+                gone = {
+                    seat for entry in self.entries if isinstance(entry, PlayersLeft) and entry.race == over.race for seat in entry.seats
+                }
+                if here := frozenset(over.here) - gone:
+                    found.append(
+                        StandingRace(
+                            opened=opened[over.race],
+                            record=over.record,
+                            players=over.players,
+                            here=here,
+                            changes=self.changes(over.race),
+                            ended_at_ms=over.at_ms,
+                        )
+                    )
+        return found
 
     def _running(self, opened: RaceOpened) -> RunningRace:
         taken = [entry for entry in self.entries if isinstance(entry, CommandTaken) and entry.race == opened.race]
@@ -181,8 +207,12 @@ class Notebook:
         return RunningRace(opened, tuple(taken))
 
     async def rating_changes(self, race: str) -> tuple[RatingChange, ...]:
-        """As a store makes them: of the races that are over, in the order in which they were written."""
+        """What this race did to ratings, as a room asks for it."""
         await trio.lowlevel.checkpoint()
+        return self.changes(race)
+
+    def changes(self, race: str) -> tuple[RatingChange, ...]:
+        """The same as a store makes them: of the races that are over, in the order in which they were written."""
         known: dict[str, Rating] = {}
         for entry in self.entries:
             if isinstance(entry, RaceOver):

@@ -52,8 +52,8 @@ def won() -> Record:
     return driven().record
 
 
-def over(race: str, *players: str | None, at: int = 0) -> RaceOver:
-    return RaceOver(race=race, record=won(), players=players or (None, None), at_ms=NOW + at)
+def over(race: str, *players: str | None, at: int = 0, here: tuple[int, ...] = ()) -> RaceOver:
+    return RaceOver(race=race, record=won(), players=players or (None, None), at_ms=NOW + at, here=here)
 
 
 def worth(points: int, *, races: int = 1) -> Rating:
@@ -67,8 +67,8 @@ def rated(race: str, **places: int) -> Record:
     return sealed(replace(won(), id=race, rated=True, seats=seats))
 
 
-def rated_over(race: str, *, at: int = 0, **places: int) -> RaceOver:
-    return RaceOver(race=race, record=rated(race, **places), players=tuple(places), at_ms=NOW + at)
+def rated_over(race: str, *, at: int = 0, here: tuple[int, ...] = (), **places: int) -> RaceOver:
+    return RaceOver(race=race, record=rated(race, **places), players=tuple(places), at_ms=NOW + at, here=here)
 
 
 def seat(player: str | None, *, bot: str | None = None) -> PlayedSeat:

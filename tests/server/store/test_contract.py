@@ -19,6 +19,7 @@ from server.store.port import (
     Mark,
     PlayerRenamed,
     PlayerSeen,
+    PlayersLeft,
     RaceAborted,
     RaceOpened,
     RaceStatus,
@@ -26,12 +27,13 @@ from server.store.port import (
     RunningRace,
     SharedDealMade,
     SharedDealRevealed,
+    StandingRace,
     Store,
     name_key,
     race_id,
 )
 from tests.server.race.racing import SECRET
-from tests.server.store.keeping import NOW, driven, logged, made, opened, over, seat, taken, won, write
+from tests.server.store.keeping import NOW, driven, logged, made, opened, over, rated_over, seat, taken, won, write
 
 
 def names(store: Store, *players: str) -> list[str | None]:
@@ -40,6 +42,7 @@ def names(store: Store, *players: str) -> list[str | None]:
 
 def test_an_empty_store_has_nothing(store: Store) -> None:
     assert store.running() == Running((), ())
+    assert store.standing() == ()
     assert store.player("anna") is None
     assert store.player_by_token_hash(b"?") is None
     assert not store.name_taken("Anna")
@@ -214,6 +217,38 @@ def test_an_aborted_race_of_somebody_who_is_not_known_is_refused(store: Store) -
     with pytest.raises(EntryRefused, match="no player anna"):
         write(store, RaceAborted(race="r", reason="no", at_ms=NOW, seats=(seat("anna"),)))
     assert store.race_status("r") == RaceStatus("running", None)
+
+
+def test_a_race_that_is_over_stands_while_somebody_is_in_its_room(store: Store) -> None:
+    write(store, made("anna"), made("ben"), opened("late"), opened("r"), opened("rated"), opened("empty"))
+    write(store, over("late", "anna", "ben", at=30, here=(0, 1)), over("empty", "anna", "ben", at=5))
+    write(store, over("r", "anna", None, at=10, here=(0,)), rated_over("rated", anna=1, ben=2, at=20, here=(1,)))
+    first, second, third = store.standing()
+    assert first == StandingRace(
+        opened=opened("r"), record=won(), players=("anna", None), here=frozenset({0}), changes=(), ended_at_ms=NOW + 10
+    )
+    assert (second.opened.race, second.here, second.changes) == ("rated", {1}, store.rating_changes("rated"))
+    assert len(second.changes) == 2
+    assert (third.opened.race, third.here) == ("late", {0, 1})
+    write(store, PlayersLeft(race="late", seats=(1,)), PlayersLeft(race="r", seats=(0,)))
+    write(store, PlayersLeft(race="rated", seats=(1, 1, 0)))
+    assert [(race.opened.race, race.here) for race in store.standing()] == [("late", {0})]
+    assert [seat.player for seat in store.history("ben", limit=1)[0].seats] == ["anna", "ben"]
+
+
+def test_a_room_is_left_in_the_request_in_which_its_race_ends(store: Store) -> None:
+    write(store, made("anna"), opened("r"))
+    write(store, over("r", "anna", None, here=(0,)), PlayersLeft(race="r", seats=(0,)))
+    assert store.standing() == ()
+
+
+def test_the_room_of_a_race_that_is_not_over_is_not_left_so(store: Store) -> None:
+    write(store, opened("r"), opened("aborted"), RaceAborted(race="aborted", reason="no", at_ms=NOW))
+    for race in ("r", "nowhere"):
+        with pytest.raises(EntryRefused, match=f"race {race} is not over"):
+            write(store, PlayersLeft(race=race, seats=(0,)))
+    write(store, PlayersLeft(race="aborted", seats=(0,)))
+    assert store.standing() == ()
 
 
 @pytest.mark.parametrize("players", [("anna",), ("anna", None, None), ("anna", "nobody")])

@@ -9,13 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from protocol.record import PastPosition
 from protocol.views import RaceOptions, SeriesOptions
 from server.match.series import SeatResult, Series
 from server.race.commands import Command, GetReady, PlayMove, TakeSeat
+from server.race.opening import Opening
 from server.store.documents import (
     TAGS,
     BadDocument,
-    Opening,
+    Opened,
     decode_command,
     decode_opening,
     decode_options,
@@ -78,7 +80,7 @@ def test_what_is_not_a_command_is_named(text: str, what: str) -> None:
 
 @given(st.builds(RaceOptions, deal=st.none() | st.text(min_size=1, max_size=100)))
 def test_options_come_back_as_they_were(options: RaceOptions) -> None:
-    assert decode_options(encode_opening(Opening(options, None, None))) == options
+    assert decode_options(encode_opening(Opened(options, None, None))) == options
 
 
 @given(
@@ -91,13 +93,19 @@ def test_options_come_back_as_they_were(options: RaceOptions) -> None:
     )
 )
 def test_how_a_series_stood_comes_back_beside_the_options(series: Series) -> None:
-    text = encode_opening(Opening(RaceOptions(), series, None))
-    assert decode_opening(text) == (RaceOptions(), series, None)
+    text = encode_opening(Opened(RaceOptions(), series, None))
+    assert decode_opening(text) == Opened(RaceOptions(), series, None)
     assert decode_options(text) == RaceOptions()
 
 
+def test_from_where_a_race_began_comes_back_beside_the_options() -> None:
+    past = PastPosition(race="HKTRWM-1-0a1b2c3d4e5f", digest="5e" * 32, seat=1, moves=("a1", "s:a1"))
+    opened = Opened(RaceOptions(), None, None, Opening(past=past, ply=2, seed="7c" * 32))
+    assert decode_opening(encode_opening(opened)) == opened
+
+
 def test_options_of_before_there_were_series_are_of_a_single_race() -> None:
-    assert decode_opening('{"seats": 3}') == (RaceOptions(seats=3), None, None)
+    assert decode_opening('{"seats": 3}') == Opened(RaceOptions(seats=3), None, None)
 
 
 def test_options_that_are_none_are_named() -> None:

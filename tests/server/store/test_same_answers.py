@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from server.store.database import open_database
 from server.store.memory import MemoryStore
-from server.store.port import Entry, PlayerRenamed, PlayerSeen, RaceAborted, Request, Store
+from server.store.port import Entry, PlayerRenamed, PlayerSeen, PlayersLeft, RaceAborted, Request, Store
 from tests.server.store.keeping import made, opened, over, rated_over, seat, taken
 
 PLAYERS = ("a", "b", "c")
@@ -22,6 +22,7 @@ player = st.sampled_from(PLAYERS)
 race = st.sampled_from(RACES)
 name = st.sampled_from(NAMES)
 at = st.integers(0, 3)
+here = st.sampled_from([(), (0,), (1,), (0, 1)])
 
 entries: st.SearchStrategy[Entry] = st.one_of(
     st.builds(made, player, name, at=at),
@@ -29,7 +30,8 @@ entries: st.SearchStrategy[Entry] = st.one_of(
     st.builds(PlayerSeen, player=player, at_ms=at),
     st.builds(opened, race, at=at),
     st.builds(taken, race, st.integers(1, 3), at=at),
-    st.builds(over, race, st.none() | player, st.none() | player, at=at),
+    st.builds(over, race, st.none() | player, st.none() | player, at=at, here=here),
+    st.builds(PlayersLeft, race=race, seats=here),
     st.builds(lambda race, places, at: rated_over(race, at=at, **places), race, st.dictionaries(player, st.integers(1, 3), max_size=3), at),
     st.builds(
         RaceAborted, race=race, reason=st.just("no"), at_ms=at, seats=st.lists(st.builds(seat, st.none() | player), max_size=2).map(tuple)
@@ -42,6 +44,7 @@ def all_of(store: Store) -> list[Any]:
     """Everything that can be asked of a store."""
     return [
         store.running(),
+        store.standing(),
         store.ladder(10),
         *(store.player(player) for player in PLAYERS),
         *(store.player_by_token_hash(made(player).token_hash) for player in PLAYERS),

@@ -25,8 +25,8 @@ LATER = '''"""Give players a motto."""
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0005"
-down_revision = "0004"
+revision = "0007"
+down_revision = "0006"
 
 
 def upgrade() -> None:
@@ -40,7 +40,7 @@ def later(tmp_path: Path) -> Path:
     """The migrations of a later program, in a folder whose name needs care."""
     folder = tmp_path / "100% later"
     shutil.copytree(schema.MIGRATIONS, folder, ignore=shutil.ignore_patterns("__pycache__"))
-    (folder / "versions" / "v0005_mottos.py").write_text(LATER)
+    (folder / "versions" / "v0007_mottos.py").write_text(LATER)
     return folder
 
 
@@ -80,8 +80,10 @@ def test_a_new_database_gets_all_tables_and_an_up_to_date_one_is_left_alone(wher
         "Keep the seats of aborted races, without places, and when each seat ended.",
         "Number the records in the order of their writing; keep what a race did to ratings with its seats.",
         "Keep shuffles that several races share, and who has had his run of them.",
+        "Keep who is still in the room of a race that is over.",
+        "Keep tournaments, and the logs of what was decided about them.",
     )
-    for expected in (f"schema none → 0004: {' '.join(steps)}", "schema 0004: nothing to do"):
+    for expected in (f"schema none → 0006: {' '.join(steps)}", "schema 0006: nothing to do"):
         store = open_database(where)
         store.close()
         assert str(store.upgraded) == expected
@@ -98,7 +100,7 @@ def test_an_older_database_is_upgraded_and_keeps_what_it_has(where: str, later: 
     kept = (store.player("anna"), store.running())
     store.close()
     store = DatabaseStore(locate(where), migrations=later)
-    assert str(store.upgraded) == "schema 0004 → 0005: Give players a motto."
+    assert str(store.upgraded) == "schema 0006 → 0007: Give players a motto."
     assert (store.player("anna"), store.running()) == kept
     store.close()
 
@@ -111,7 +113,7 @@ def test_a_database_of_the_first_tables_keeps_its_histories_and_learns_when_each
             old_race(connection, race, record)
     store.close()
     store = open_database(where)
-    assert str(store.upgraded).startswith("schema 0001 → 0004: Keep the seats of aborted races")
+    assert str(store.upgraded).startswith("schema 0001 → 0006: Keep the seats of aborted races")
     assert store.record("r") == won()
     ends = [seat.ended_at_ms for seat in won().seats]
     (played,) = store.history("ben", limit=1)
@@ -141,13 +143,13 @@ def test_more_records_than_are_read_at_once_are_all_seen_to(sqlite: str, first: 
 
 def test_a_newer_database_is_refused_by_name(where: str, later: Path) -> None:
     DatabaseStore(locate(where), migrations=later).close()
-    with pytest.raises(StoreTooNew, match="schema 0005, made by a newer carpet-race; this one works with 0004: update it"):
+    with pytest.raises(StoreTooNew, match="schema 0007, made by a newer carpet-race; this one works with 0006: update it"):
         open_database(where)
 
 
 def test_an_upgrade_that_fails_changes_nothing(where: str, later: Path) -> None:
     open_database(where).close()
-    (later / "versions" / "v0005_mottos.py").write_text(BROKEN)
+    (later / "versions" / "v0007_mottos.py").write_text(BROKEN)
     with pytest.raises(Exception, match="nowhere"):
         DatabaseStore(locate(where), migrations=later)
     store = open_database(where)
@@ -160,8 +162,8 @@ def test_an_upgrade_that_fails_changes_nothing(where: str, later: Path) -> None:
 
 def test_looking_at_an_old_database_does_not_upgrade_it(database: DatabaseStore, later: Path) -> None:
     with database._reader.connect() as connection:
-        assert schema.check(connection) == "0004"
-        with pytest.raises(StoreTooOld, match="has schema 0004, this program works with 0005: run carpet-server db upgrade"):
+        assert schema.check(connection) == "0006"
+        with pytest.raises(StoreTooOld, match="has schema 0006, this program works with 0007: run carpet-server db upgrade"):
             schema.check(connection, later)
 
 
@@ -177,5 +179,7 @@ def test_the_migrations_are_shipped_with_the_package() -> None:
         "v0002_seats_of_aborted_races.py",
         "v0003_ratings.py",
         "v0004_shared_deals.py",
+        "v0005_rooms_that_stand.py",
+        "v0006_tournaments.py",
     }
     assert (schema.MIGRATIONS / "env.py").is_file()

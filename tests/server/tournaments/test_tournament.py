@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from random import Random
+from typing import get_args
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from protocol.tournaments import TournamentFormat, TournamentOptions
 from server.tournaments.decisions import CorrectResult, Decision, Enter, EnterResult, PairRound, Return, Withdraw
 from server.tournaments.elimination import Elimination
-from server.tournaments.formats import FORMATS
+from server.tournaments.formats import format_of
 from server.tournaments.round_robin import RoundRobin
 from server.tournaments.rounds import Entrant, Pairing, Result, Round
 from server.tournaments.session import Session
@@ -44,7 +46,8 @@ PLAYED: list[Format] = [Swiss(4), RoundRobin(), RoundRobin(double=True), Elimina
 
 
 def test_every_format_is_played_here() -> None:
-    assert {type(played) for played in PLAYED} == set(FORMATS.values())
+    offered = [TournamentOptions(name="Open", format=name) for name in get_args(TournamentFormat)]
+    assert {type(played) for played in PLAYED} == {type(format_of(options, 1)) for options in offered}
 
 
 def test_seeds_are_by_rating_then_by_entry_and_those_without_one_last() -> None:

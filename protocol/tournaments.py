@@ -1,0 +1,281 @@
+"""The values of tournaments: how one is run, who plays, its rounds, tables and standings; and the document that is given out over HTTP.
+
+Entrants are named by their id: a player's public one, or `bot:NAME:NUMBER` for a house bot that fills a seat. There are no fractions on the
+wire: points are counted in halves, tie-breaks in quarters.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Literal
+
+from msgspec import Meta, Struct
+
+from protocol.views import RATED_DELAY_S, Hex16, SeatState
+
+MAX_ENTRANTS = 256
+MAX_ROUNDS = 512
+"""A double round robin of all entrants has 510."""
+TITLE_LENGTH = 60
+"""Characters of a tournament's name, at most."""
+REASON_LENGTH = 200
+LISTED_TOURNAMENTS = 100
+"""Tournaments in one list, at most."""
+LISTED_DECISIONS = 50
+"""The last decisions that a `tournament` tells. All of them are in the document over HTTP."""
+
+TournamentFormat = Literal["swiss", "round-robin", "elimination", "session"]
+"""swiss: a fixed number of rounds, equals against equals. round-robin: everybody meets everybody. elimination: the winner goes on. session:
+everybody plays the same deals alone, a deal won is a point."""
+
+TournamentPhase = Literal["registration", "check-in", "running", "between", "paused", "over", "ended"]
+"""check-in: who has entered says that he is here. running: a round is being run. between: the next round is not paired yet. paused: nothing
+new starts. over: played to its end. ended: broken off by the director."""
+
+Verdict = Literal["first", "second", "draw", "neither"]
+"""What came of a table, by its sides. neither: both have forfeited."""
+
+Title = Annotated[str, Meta(min_length=1, max_length=200)]
+Reason = Annotated[str, Meta(max_length=400)]
+EntrantId = Annotated[str, Meta(min_length=1, max_length=64)]
+TournamentId = Annotated[str, Meta(min_length=1, max_length=16)]
+"""Six letters, as somebody typed them."""
+RoundNumber = Annotated[int, Meta(ge=1, le=MAX_ROUNDS)]
+TableNumber = Annotated[int, Meta(ge=1, le=MAX_ENTRANTS)]
+HomeCount = Annotated[int, Meta(ge=0, le=104)]
+
+_TOURNAMENT_ID = re.compile(r"[A-Z]{6}")
+
+
+def is_tournament_id(text: str) -> bool:
+    """Whether it has the form of a tournament's id, so that it can stand in a path and name a file."""
+    return _TOURNAMENT_ID.fullmatch(text) is not None
+
+
+class TournamentOptions(Struct, frozen=True, kw_only=True):
+    """What the maker of a tournament chooses.
+
+    name: cleaned by the server to at most 60 printable characters. format: with its own fields. rounds: of a Swiss, or attempts of a
+    session; 0 for as many as the field asks for (Swiss: until one at most is without a loss; session: 5), settled when the first round is
+    paired. double: everybody meets everybody twice; in an elimination who has lost once plays on. replays: how many drawn races of one
+    knock-out match are run again.
+    rules, time_limit_s, countdown_s, grace_s, delay_s, rated: of its races, as in `RaceOptions`.
+    places: entrants at most, bots included. fill: bots take seats until there are so many entrants, when the first round is paired.
+    bot: the house bot that fills seats, and that is raced by who has a bye.
+    public: whether it is listed.
+    check_in_s: seconds for checking in; 0: who has entered plays. no_show_s: seconds after being called until who is missing at his table
+    forfeits. pause_s: seconds between two rounds; null: the director says when the next one is paired.
+    """
+
+    name: Title
+    format: TournamentFormat = "swiss"
+    rounds: Annotated[int, Meta(ge=0, le=100)] = 0
+    double: bool = False
+    replays: Annotated[int, Meta(ge=0, le=10)] = 2
+    rules: Annotated[str, Meta(min_length=1, max_length=32)] = "carpet"
+    time_limit_s: Annotated[int, Meta(ge=10, le=3600)] = 600
+    countdown_s: Annotated[int, Meta(ge=1, le=10)] = 3
+    grace_s: Annotated[int, Meta(ge=5, le=600)] = 60
+    delay_s: Annotated[int, Meta(ge=0, le=600)] = RATED_DELAY_S
+    rated: bool = True
+    places: Annotated[int, Meta(ge=2, le=MAX_ENTRANTS)] = MAX_ENTRANTS
+    fill: Annotated[int, Meta(ge=0, le=MAX_ENTRANTS)] = 0
+    bot: Annotated[str, Meta(min_length=1, max_length=24)] = "random"
+    public: bool = True
+    check_in_s: Annotated[int, Meta(ge=0, le=3600)] = 120
+    no_show_s: Annotated[int, Meta(ge=5, le=3600)] = 120
+    pause_s: Annotated[int, Meta(ge=0, le=3600)] | None = 20
+
+
+class TournamentListing(Struct, frozen=True, kw_only=True):
+    """One tournament of a list. director: his name. entrants: who has entered and not withdrawn. by_code: entering asks for a code.
+
+    round: the last one that is paired, 0 before the first.
+    """
+
+    id: str
+    name: str
+    director: str
+    format: TournamentFormat
+    rules: str
+    phase: TournamentPhase
+    entrants: int
+    places: int
+    by_code: bool
+    round: int
+    made_at_ms: int
+
+
+class TableResult(Struct, frozen=True, kw_only=True):
+    """What came of one race at a table. first_home, second_home: cards home. forfeit: it was not run, or not to its end."""
+
+    verdict: Verdict
+    first_home: HomeCount = 0
+    second_home: HomeCount = 0
+    forfeit: bool = False
+
+
+class TournamentEntrant(Struct, frozen=True, kw_only=True):
+    """Somebody who plays. seed: from 1, the best rated first. rating: when he entered; null for who had none. bot: the house bot's name.
+
+    checked_in: has said that he is here. withdrawn: plays no more. here: connected now; bots always are.
+    first_round: above 1 for a late entry.
+    """
+
+    id: str
+    name: str
+    seed: int
+    rating: int | None
+    bot: str | None
+    checked_in: bool
+    withdrawn: bool
+    here: bool
+    first_round: int
+
+
+class TournamentRound(Struct, frozen=True, kw_only=True):
+    """One round. commitment: SHA-256 of the secret of its shuffle. nonce: what its entrants put in together. secret: null until it is over.
+
+    tables: how many there are; open: how many have no result yet.
+    """
+
+    number: int
+    commitment: str
+    nonce: str
+    secret: str | None
+    tables: int
+    open: int
+    paired_at_ms: int
+
+
+class TournamentSide(Struct, frozen=True, kw_only=True):
+    """How one side of a table that is being raced at stands. present: sits at the table. home: cards home."""
+
+    entrant: str | None
+    name: str
+    present: bool
+    state: SeatState
+    home: int
+
+
+class TournamentTable(Struct, frozen=True, kw_only=True):
+    """One table of a round.
+
+    first, second: entrants; second is null for the house, which is raced by who has a bye and by everybody in a session. counted: false
+    for a bye that counts for nothing. match: its name in a bracket, as W1-3; else empty. result: of the table; null while it is open.
+    races: results of its races, one each. race: the number of the one that is being run or was last. race_ids: of its races that are kept,
+    under which their records are found once the round is over.
+    code: of the room where it is raced, null when there is none. sides: as they stand in that room. elapsed_ms: since its start.
+    no_show_ms: what is left until who is missing forfeits; null when nobody is waited for.
+    """
+
+    table: int
+    first: str
+    second: str | None
+    counted: bool
+    match: str
+    result: TableResult | None
+    races: tuple[TableResult, ...]
+    race: int
+    race_ids: tuple[str, ...]
+    code: str | None
+    sides: tuple[TournamentSide, ...]
+    elapsed_ms: int
+    no_show_ms: int | None
+
+
+class StandingsRow(Struct, frozen=True, kw_only=True):
+    """One entrant in the standings.
+
+    place: from 1; equals share it. half_points: points, in halves. tie_breaks: in the order of the tournament's `tie_breaks`, in quarters
+    (`direct-encounter` is a place: less is better; of all others more is). won, drawn, lost: tables. home: cards home in them.
+    """
+
+    place: int
+    entrant: str
+    half_points: int
+    tie_breaks: tuple[int, ...]
+    won: int
+    drawn: int
+    lost: int
+    home: int
+    withdrawn: bool
+
+
+class LoggedDecision(Struct, frozen=True, kw_only=True):
+    """One entry of the log. number: from 1, without gaps. at_ms: Unix time. author: who decided, a name; empty for the server.
+
+    kind: one word, such as enter, withdraw, pair, result, correct. text: a sentence. reason: the director's, perhaps empty.
+    """
+
+    number: int
+    at_ms: int
+    author: str
+    kind: str
+    text: str
+    reason: str
+
+
+# ---- over HTTP
+
+
+class EntrantDocument(Struct, frozen=True, kw_only=True):
+    """An entrant as he is kept. nonce: what he has put into the shuffles, null while he has not. rating: when he entered."""
+
+    id: str
+    name: str
+    seed: int
+    rating: int | None
+    bot: str | None
+    nonce: Hex16 | None
+    withdrawn: bool
+    first_round: int
+
+
+class TableDocument(Struct, frozen=True, kw_only=True):
+    """A table with all its results; see `TournamentTable`."""
+
+    table: int
+    first: str
+    second: str | None
+    counted: bool
+    match: str
+    result: TableResult | None
+    races: tuple[TableResult, ...]
+    race_ids: tuple[str, ...]
+
+
+class RoundDocument(Struct, frozen=True, kw_only=True):
+    """A round with all its tables; see `TournamentRound`. nonces: those that `nonce` was made of, in their order."""
+
+    number: int
+    commitment: str
+    nonces: tuple[str, ...]
+    nonce: str
+    secret: str | None
+    paired_at_ms: int
+    tables: tuple[TableDocument, ...]
+
+
+class TournamentDocument(Struct, frozen=True, kw_only=True):
+    """All of a tournament but who is connected now. format: of this document, 1. commitment: of all rounds' secrets."""
+
+    format: int
+    id: str
+    options: TournamentOptions
+    by_code: bool
+    director: str
+    phase: TournamentPhase
+    made_at_ms: int
+    commitment: str
+    entrants: tuple[EntrantDocument, ...]
+    rounds: tuple[RoundDocument, ...]
+    tie_breaks: tuple[str, ...]
+    standings: tuple[StandingsRow, ...]
+    log: tuple[LoggedDecision, ...]
+
+
+class TournamentsDocument(Struct, frozen=True, kw_only=True):
+    """The public tournaments, newest first: those that are not over, then the latest of the others, at most 100 in all."""
+
+    tournaments: tuple[TournamentListing, ...]

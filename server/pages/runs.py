@@ -1,0 +1,55 @@
+"""What anybody may know of deals of the day and challenges: the commitments, and the boards of deals that are revealed.
+
+No request says who asks, so before the reveal a board tells how many have run, and no more. The documents are the messages of the wire.
+"""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+
+import msgspec
+
+from protocol.client_messages import ListChallenges, ListDailies, ListRuns
+from protocol.errors import Refusal
+from protocol.views import RunKind
+from server.net.http import Asked, NoPage, Page, Route
+from server.pages.readers import Readers
+from server.runs.counter import Counter, Question
+
+NOBODY = ""
+
+
+def run_routes(readers: Readers, counter: Counter) -> tuple[Route, ...]:
+    async def show_days(asked: Asked) -> Page:
+        del asked
+        return await _page(readers, counter, ListDailies())
+
+    async def show_day(asked: Asked) -> Page:
+        return await _page(readers, counter, _runs("daily", asked.values["date"], asked.values["rules"]))
+
+    async def show_challenges(asked: Asked) -> Page:
+        del asked
+        return await _page(readers, counter, ListChallenges())
+
+    async def show_challenge(asked: Asked) -> Page:
+        return await _page(readers, counter, _runs("challenge", asked.values["id"]))
+
+    return (
+        Route("/daily.json", show_days),
+        Route("/daily/{date}/{rules}.json", show_day),
+        Route("/challenges.json", show_challenges),
+        Route("/challenges/{id}.json", show_challenge),
+    )
+
+
+def _runs(kind: RunKind, deal: str, rules: str = "carpet") -> ListRuns:
+    return ListRuns(kind=kind, id=deal, rules=rules)
+
+
+async def _page(readers: Readers, counter: Counter, question: Question) -> Page:
+    try:
+        told = await readers.wait(lambda: counter.answer(NOBODY, question))
+    except Refusal as refusal:
+        # Whoever asks by an address can be wrong in its steps alone.
+        raise NoPage(HTTPStatus.NOT_FOUND, str(refusal)) from refusal
+    return Page(msgspec.json.encode(told) + b"\n", cache="max-age=1")

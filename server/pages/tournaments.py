@@ -1,0 +1,84 @@
+"""Tournaments for whoever reads them over HTTP: the list, the whole of one, and its standings for a spreadsheet."""
+
+from __future__ import annotations
+
+import csv
+import io
+from http import HTTPStatus
+from typing import Final
+
+import msgspec
+
+from protocol.tournaments import TournamentDocument, TournamentsDocument, is_tournament_id
+from server.net.http import Asked, NoPage, Page, Route
+from server.store.errors import StoreError
+from server.tournaments.registry import Tournaments
+
+CSV_TYPE: Final = "text/csv; charset=utf-8"
+
+_FORMULA: Final = tuple("=+-@\t\r")
+"""With these a spreadsheet takes a text for a formula (OWASP, CSV Injection)."""
+
+
+def tournament_routes(tournaments: Tournaments) -> list[Route]:
+    async def show_list(asked: Asked) -> Page:
+        del asked
+        return Page(msgspec.json.encode(TournamentsDocument(tournaments=tournaments.listings())) + b"\n", cache="max-age=1")
+
+    async def show(asked: Asked) -> Page:
+        return Page(msgspec.json.encode(await _find(tournaments, asked)) + b"\n", cache="max-age=1")
+
+    async def show_csv(asked: Asked) -> Page:
+        return Page(standings_csv(await _find(tournaments, asked)).encode(), content_type=CSV_TYPE, cache="max-age=1")
+
+    return [
+        Route("/tournaments.json", show_list),
+        Route("/tournaments/{id}.json", show),
+        Route("/tournaments/{id}.csv", show_csv),
+    ]
+
+
+async def _find(tournaments: Tournaments, asked: Asked) -> TournamentDocument:
+    identity = asked.values["id"].upper()
+    try:
+        found = await tournaments.document(identity) if is_tournament_id(identity) else None
+    except StoreError as error:
+        raise NoPage(HTTPStatus.SERVICE_UNAVAILABLE, "The store cannot be read now; try again later.", retry_after_s=10) from error
+    if found is None:
+        raise NoPage(HTTPStatus.NOT_FOUND, "There is no tournament of that id.")
+    return found
+
+
+def standings_csv(found: TournamentDocument) -> str:
+    """One row an entrant, best first, with a header; points and tie-breaks as decimal numbers."""
+    entrants = {entrant.id: entrant for entrant in found.entrants}
+    text = io.StringIO()
+    rows = csv.writer(text)
+    rows.writerow(
+        ("place", "name", "bot", "seed", "rating", "points", *found.tie_breaks, "won", "drawn", "lost", "home", "withdrawn", "id")
+    )
+    for row in found.standings:
+        entrant = entrants[row.entrant]
+        rows.writerow(
+            (
+                row.place,
+                harmless(entrant.name),
+                harmless(entrant.bot or ""),
+                entrant.seed,
+                "" if entrant.rating is None else entrant.rating,
+                f"{row.half_points / 2:g}",
+                *(f"{value / 4:g}" for value in row.tie_breaks),
+                row.won,
+                row.drawn,
+                row.lost,
+                row.home,
+                "yes" if row.withdrawn else "no",
+                harmless(entrant.id),
+            )
+        )
+    return text.getvalue()
+
+
+def harmless(text: str) -> str:
+    """A text as a cell that no spreadsheet takes for a formula."""
+    return f"'{text}" if text.startswith(_FORMULA) else text

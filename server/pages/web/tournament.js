@@ -1,0 +1,237 @@
+// The page at `/tournament/ID`: how it stands, the tables of a round as they are raced at, the standings with their tie-breaks, the log.
+
+import { bar } from "./bars.js";
+import { announce, arrange, clean, clockText, element, nameOf, setText } from "./dom.js";
+import { serverAddress } from "./line.js";
+import { STATE_WORDS } from "./model.js";
+import { formatWord, phaseSentence, quarters } from "./tournaments.js";
+
+const TIE_BREAKS = {
+  buchholz: ["Buchholz", "points of those he has met"],
+  "sonneborn-berger": ["Sonneborn-Berger", "points of those he has beaten, and half of those he drew with"],
+  "direct-encounter": ["Among equals", "place among those who are still equal, by their races against each other"],
+  "cards-home": ["Cards home", ""],
+};
+const VERDICTS = { first: "1 : 0", second: "0 : 1", draw: "½ : ½", neither: "0 : 0" };
+const REFUSED = "tournament/no-such-id";
+
+export class TournamentPage {
+  #told = null;
+  #heardAt = 0;
+  #round = null;
+  #rules = new Map();
+  #tables = new Map();
+  #rows = new Map();
+  #stage = "";
+
+  constructor(line, id) {
+    this.line = line;
+    this.id = id.toUpperCase();
+    document.title = "Tournament";
+    this.heading = element("h1", {}, "Tournament");
+    this.facts = element("p", { class: "facts" });
+    this.stands = element("p", { class: "summary" }, "Looking …");
+    this.command = element("code", {}, `carpet tournament join ${serverAddress()} ${clean(this.id)}`);
+    this.play = element("p", { class: "command", hidden: true }, "Play in it: ", this.command);
+    this.picker = element("select", { id: "round" });
+    this.picker.addEventListener("change", () => this.#pick());
+    this.pick = element("p", { hidden: true }, element("label", { for: "round" }, "Round "), this.picker);
+    this.tableList = element("ol", { class: "tables", "aria-labelledby": "tables" });
+    this.noTables = element("p", { class: "none" }, "No round is paired yet.");
+    this.head = element("tr", {});
+    this.body = element("tbody", {});
+    this.standings = element("div", { class: "wide", tabindex: "0", role: "region", "aria-labelledby": "standings" },
+      element("table", { class: "standings" }, element("caption", { class: "unseen" }, "Standings, best first"), element("thead", {}, this.head), this.body));
+    this.log = element("ol", { class: "log", reversed: true });
+    this.parts = element("div", { hidden: true },
+      element("div", { class: "columns" },
+        element("section", { "aria-labelledby": "standings" }, element("h2", { id: "standings" }, "Standings"), this.standings),
+        element("section", { "aria-labelledby": "tables" }, element("h2", { id: "tables" }, "Tables"), this.pick, this.noTables, this.tableList)),
+      element("section", {}, element("details", {}, element("summary", {}, "What was decided"), this.log)),
+      element("p", { class: "facts" }, "All of it ", element("a", { href: this.#path("json") }, "as JSON"), ", the standings ",
+        element("a", { href: this.#path("csv") }, "as CSV"), "."));
+    this.node = element("div", { class: "tournament" },
+      element("div", { class: "title" }, this.heading), this.facts, this.stands, this.play, this.parts);
+    setInterval(() => this.#tick(), 1000);
+  }
+
+  #path(kind) {
+    return `/tournaments/${encodeURIComponent(this.id)}.${kind}`;
+  }
+
+  up(welcome) {
+    this.#rules = new Map(welcome.rules.map((rules) => [rules.id, rules]));
+    this.#ask();
+  }
+
+  #ask() {
+    this.line.send({ type: "follow-tournament", id: this.id.slice(0, 16), round: this.#round });
+  }
+
+  #pick() {
+    const last = this.#told?.rounds.at(-1)?.number;
+    const chosen = Number(this.picker.value);
+    // The last one is whichever is the last.
+    this.#round = chosen === last ? null : chosen;
+    this.#ask();
+  }
+
+  hear(message) {
+    if (message.type === "error" && message.code === REFUSED) {
+      setText(this.stands, "There is no tournament of that id.");
+      return;
+    }
+    if (message.type !== "tournament") return;
+    this.#told = message;
+    this.#heardAt = performance.now();
+    document.title = clean(message.options.name);
+    this.heading.replaceChildren(nameOf(message.options.name));
+    const rules = this.#rules.get(message.options.rules);
+    setText(this.facts, `${formatWord(message.options)} · ${clean(rules?.name ?? message.options.rules)} · director ${clean(message.director_name)}`);
+    this.play.hidden = !["registration", "check-in"].includes(message.phase);
+    this.parts.hidden = false;
+    this.#showRounds(message);
+    this.#showTables(message, (rules?.decks ?? 1) * 52);
+    this.#showStandings(message);
+    this.#showLog(message);
+    this.#tick();
+  }
+
+  #left() {
+    return this.#told.phase_ms === null ? null : this.#told.phase_ms - (performance.now() - this.#heardAt);
+  }
+
+  #tick() {
+    if (this.#told === null) return;
+    const sentence = phaseSentence(this.#told, this.#left());
+    setText(this.stands, sentence);
+    // Read out when something has happened, and not every second.
+    const { phase, rounds, entrants } = this.#told;
+    const stage = JSON.stringify([phase, rounds.length, rounds.at(-1)?.open, entrants.filter((each) => each.checked_in).length]);
+    if (this.#stage && stage !== this.#stage) announce(sentence, { isCount: phase === "running" || phase === "check-in" });
+    this.#stage = stage;
+    const since = performance.now() - this.#heardAt;
+    for (const table of this.#tables.values()) table.tick(since);
+  }
+
+  #showRounds(told) {
+    this.pick.hidden = told.rounds.length < 2;
+    const numbers = told.rounds.map((round) => String(round.number));
+    if ([...this.picker.options].map((option) => option.value).join() !== numbers.join()) {
+      this.picker.replaceChildren(...numbers.map((number) => element("option", { value: number }, number)));
+    }
+    if (document.activeElement !== this.picker || this.picker.value === "") this.picker.value = String(told.round);
+  }
+
+  #showTables(told, cards) {
+    this.noTables.hidden = told.tables.length > 0;
+    const entrants = new Map(told.entrants.map((entrant) => [entrant.id, entrant]));
+    const keys = told.tables.map((table) => `${told.round}/${table.table}`);
+    told.tables.forEach((table, at) => {
+      if (!this.#tables.has(keys[at])) this.#tables.set(keys[at], new Table());
+      this.#tables.get(keys[at]).show(table, entrants, cards);
+    });
+    for (const key of [...this.#tables.keys()]) if (!keys.includes(key)) this.#tables.delete(key);
+    arrange(this.tableList, keys.map((key) => this.#tables.get(key).node));
+  }
+
+  #showStandings(told) {
+    const columns = told.tie_breaks.map((kind) => TIE_BREAKS[kind] ?? [clean(kind), ""]);
+    const heads = [["Place", ""], ["Player", ""], ["Points", ""], ...columns, ["Won, drawn, lost", ""]];
+    if (this.head.childElementCount !== heads.length) {
+      this.head.replaceChildren(...heads.map(([name, title]) => element("th", { scope: "col", title: title || null }, name)));
+    }
+    const entrants = new Map(told.entrants.map((entrant) => [entrant.id, entrant]));
+    const seen = told.standings.length ? told.standings : told.entrants.map((entrant) => ({ entrant: entrant.id }));
+    for (const row of seen) {
+      if (!this.#rows.has(row.entrant)) this.#rows.set(row.entrant, new Row());
+      this.#rows.get(row.entrant).show(row, entrants.get(row.entrant), heads.length, told.phase);
+    }
+    arrange(this.body, seen.map((row) => this.#rows.get(row.entrant).node));
+  }
+
+  #showLog(told) {
+    this.log.setAttribute("start", String(told.decisions));
+    const lines = [...told.log].reverse();
+    const known = this.log.firstElementChild?.dataset.number;
+    if (known === String(lines[0]?.number)) return;
+    this.log.replaceChildren(...lines.map((entry) => element("li", { "data-number": String(entry.number) },
+      `${clean(entry.text)}${entry.author ? ` (${clean(entry.author)})` : ""}${entry.reason ? ` Reason: ${clean(entry.reason)}` : ""}`)));
+  }
+}
+
+class Table {
+  #shown = "";
+  #elapsed = null;
+
+  constructor() {
+    this.number = element("span", { class: "number" });
+    this.link = element("a", {});
+    this.word = element("span", { class: "facts" });
+    this.bars = [bar(0), bar(1)];
+    this.bodies = element("div", { class: "bars" });
+    this.score = element("p", { class: "score" });
+    this.node = element("li", {}, element("article", {},
+      element("p", { class: "bar-head" }, this.number, this.word), this.score, this.bodies, element("p", { class: "watch" }, this.link)));
+  }
+
+  show(table, entrants, cards) {
+    const key = JSON.stringify(table);
+    this.#elapsed = table.result === null && table.sides.some((side) => side.state === "racing") ? table.elapsed_ms : null;
+    if (key === this.#shown) return;
+    this.#shown = key;
+    const names = [table.first, table.second].map((side) => (side === null ? "the house" : entrants.get(side)?.name ?? side));
+    setText(this.number, `Table ${table.table}${table.match ? ` · ${clean(table.match)}` : ""}`);
+    this.score.hidden = table.result === null && table.counted;
+    if (!table.counted) this.score.replaceChildren(nameOf(names[0]), " has the bye.");
+    else if (table.result !== null) {
+      const { verdict, first_home: one, second_home: other, forfeit } = table.result;
+      this.score.replaceChildren(nameOf(names[0]), ` ${VERDICTS[verdict] ?? ""} `, nameOf(names[1]), forfeit ? ", by forfeit" : ` (${one} : ${other} cards)`);
+    }
+    const isRaced = table.result === null && table.sides.length > 0;
+    this.bodies.hidden = !isRaced;
+    if (isRaced) {
+      table.sides.forEach((side, at) => this.bars[at]?.show({
+        name: side.name, bot: side.entrant === null || (entrants.get(side.entrant)?.bot ?? null), home: side.home, cards,
+        word: STATE_WORDS[side.state] || (side.present ? "" : "not there yet"),
+      }));
+      arrange(this.bodies, this.bars.slice(0, table.sides.length).map((each) => each.node));
+    } else if (table.result === null && table.counted) {
+      this.score.hidden = false;
+      this.score.replaceChildren(nameOf(names[0]), " against ", nameOf(names[1]));
+    }
+    const canWatch = isRaced && table.code !== null;
+    this.link.parentElement.hidden = !canWatch;
+    if (canWatch) {
+      setText(this.link, "Watch this table");
+      this.link.setAttribute("href", `/watch/${encodeURIComponent(table.code)}`);
+      this.link.setAttribute("aria-label", `Watch table ${table.table}: ${names.map(clean).join(" against ")}`);
+    }
+  }
+
+  tick(since) {
+    setText(this.word, this.#elapsed === null ? "" : clockText(this.#elapsed + since));
+  }
+}
+
+class Row {
+  #shown = "";
+
+  constructor() {
+    this.node = element("tr", {});
+  }
+
+  show(row, entrant, columns, phase) {
+    const key = JSON.stringify([row, entrant, phase]);
+    if (key === this.#shown) return;
+    this.#shown = key;
+    const marks = `${entrant?.bot ? " (bot)" : ""}${entrant?.withdrawn ? " (withdrawn)" : ""}${phase === "check-in" && entrant?.checked_in ? " (checked in)" : ""}`;
+    const name = element("th", { scope: "row" }, nameOf(entrant?.name ?? row.entrant), marks);
+    if (row.place === undefined) {
+      this.node.replaceChildren(element("td", {}), name, ...Array.from({ length: columns - 2 }, () => element("td", {})));
+      return;
+    }
+    const cells = [quarters(2 * row.half_points), ...row.tie_breaks.map(quarters), `${row.won} ${row.drawn} ${row.lost}`];
+    this.node.replaceChildren(element("td", {}, String(row.place)), name, ...cells.map((text) => element("td", {}, text)));
+  }
+}

@@ -1,0 +1,109 @@
+// Tournaments in words, and the list of them on the first page.
+
+import { arrange, clean, clockText, counted, element, nameOf, setText } from "./dom.js";
+
+export const FORMATS = { swiss: "Swiss", "round-robin": "Round robin", elimination: "Elimination", session: "Session" };
+
+const PHASES = {
+  registration: "open to enter",
+  "check-in": "checking in",
+  running: "being played",
+  between: "between two rounds",
+  paused: "paused",
+  over: "over",
+  ended: "broken off",
+};
+
+export function phaseWord(phase) {
+  return PHASES[phase] ?? clean(phase);
+}
+
+/** Points and tie-breaks: "3½". */
+export function quarters(number) {
+  const whole = Math.floor(number / 4);
+  const rest = ["", "¼", "½", "¾"][number % 4];
+  return whole || !rest ? `${whole}${rest}` : rest;
+}
+
+/** "Swiss, 9 rounds". */
+export function formatWord({ format, rounds, double }) {
+  const name = FORMATS[format] ?? clean(format);
+  if (format === "swiss" && rounds) return `${name}, ${counted(rounds, "round")}`;
+  if (format === "session" && rounds) return `${name}, ${counted(rounds, "deal")}`;
+  return double ? `${name}, double` : name;
+}
+
+/** How a tournament stands, in a sentence. left: milliseconds of the check-in or the pause, or null. */
+export function phaseSentence(told, left) {
+  const playing = told.entrants.filter((entrant) => !entrant.withdrawn);
+  const last = told.rounds.at(-1);
+  const number = last ? `Round ${last.number}${["swiss", "session"].includes(told.options.format) && told.options.rounds ? ` of ${told.options.rounds}` : ""}` : "";
+  const rest = left === null ? "" : ` ${clockText(Math.max(left, 0))} left.`;
+  switch (told.phase) {
+    case "registration":
+      return `Open to enter: ${counted(playing.length, "player")} so far.`;
+    case "check-in":
+      return `Check-in: ${playing.filter((entrant) => entrant.checked_in).length} of ${playing.length} are here.${rest}`;
+    case "running":
+      return last ? `${number} is being played: ${last.tables - last.open} of ${counted(last.tables, "table")} done.` : "The first round is being paired.";
+    case "between":
+      return left === null ? `${number} is over. The director pairs the next one.` : `${number} is over. The next one is paired in ${clockText(Math.max(left, 0))}.`;
+    case "paused":
+      return "Paused: races that are being run go on, and nothing new starts.";
+    case "over": {
+      const names = new Map(told.entrants.map((entrant) => [entrant.id, entrant.name]));
+      const first = told.standings.filter((row) => row.place === 1).map((row) => clean(names.get(row.entrant) ?? row.entrant));
+      return first.length ? `It is over: ${first.join(" and ")} won.` : "It is over.";
+    }
+    case "ended":
+      return "Broken off by its director.";
+    default:
+      return phaseWord(told.phase);
+  }
+}
+
+/** The list: known by id, so that a line that stays is not touched. */
+export class TournamentList {
+  #known = new Map();
+
+  constructor() {
+    this.list = element("ul", { class: "races", "aria-labelledby": "tournaments" });
+    // Nobody who never has one is told of it.
+    this.node = element("section", { "aria-labelledby": "tournaments", hidden: true },
+      element("h2", { id: "tournaments" }, "Tournaments"), this.list);
+  }
+
+  /** rules: by id. */
+  show(listed, rules) {
+    this.node.hidden = listed.length === 0;
+    for (const info of listed) {
+      if (!this.#known.has(info.id)) this.#known.set(info.id, new Listed());
+      this.#known.get(info.id).show(info, rules.get(info.rules));
+    }
+    const ids = new Set(listed.map((info) => info.id));
+    for (const id of [...this.#known.keys()]) if (!ids.has(id)) this.#known.delete(id);
+    arrange(this.list, listed.map((info) => this.#known.get(info.id).node));
+  }
+}
+
+class Listed {
+  #name = null;
+
+  constructor() {
+    this.link = element("a", {});
+    this.facts = element("p", { class: "facts" });
+    this.stands = element("p", {});
+    this.node = element("li", {}, element("article", {}, element("h3", {}, this.link), this.facts, this.stands));
+  }
+
+  show(info, rules) {
+    if (info.name !== this.#name) {
+      this.#name = info.name;
+      this.link.replaceChildren(nameOf(info.name));
+      this.link.setAttribute("href", `/tournament/${encodeURIComponent(info.id)}`);
+    }
+    setText(this.facts, `${FORMATS[info.format] ?? clean(info.format)} · ${clean(rules?.name ?? info.rules)} · director ${clean(info.director)}`);
+    const round = info.round ? `, round ${info.round}` : "";
+    setText(this.stands, `${counted(info.entrants, "player")}, ${phaseWord(info.phase)}${round}${info.by_code && info.phase === "registration" ? ", by code" : ""}`);
+  }
+}

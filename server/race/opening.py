@@ -1,0 +1,58 @@
+"""From where a race begins that is not begun at its deal: a position of an earlier race, played on from there. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from protocol.record import PastPosition, Record, seed_of
+from server.rules.catalogue import rule_set
+from server.rules.position import Position, RuleSet
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Opening:
+    """past: the position. ply: the moves that the seat had made in that race by then. seed: of the deal, in hexadecimal digits."""
+
+    past: PastPosition
+    ply: int
+    seed: str
+
+
+class NoSuchPosition(ValueError):
+    """The record has no such position, or none that can be played on. Says why."""
+
+
+def opening_of(record: Record, *, seat: int, ply: int) -> Opening:
+    """The position of a seat (from 0) after so many moves, of a record that has passed the audit. Raises NoSuchPosition."""
+    if seat >= len(record.seats):
+        raise NoSuchPosition(f"the race had {len(record.seats)} seats")
+    made = [move.move for move in record.moves if move.seat == seat]
+    if ply > len(made):
+        raise NoSuchPosition(f"that seat made {len(made)} moves")
+    # Where it was played on itself, what was made before belongs to it.
+    moves = (*(record.deal.past.moves if record.deal.past is not None else ()), *made[:ply])
+    opening = Opening(
+        ply=ply, past=PastPosition(race=record.id, digest=record.digest, seat=seat, moves=moves), seed=seed_of(record, seat).hex()
+    )
+    if first_of(opening, rule_set(record.rules)).is_over:
+        raise NoSuchPosition("no move is legal there")
+    return opening
+
+
+def first_of(opening: Opening, rules: RuleSet) -> Position:
+    """The position itself. Raises IllegalMove."""
+    return played_on(rules.deal(bytes.fromhex(opening.seed)), opening.past.moves)
+
+
+def played_on(position: Position, moves: tuple[str, ...]) -> Position:
+    """What these moves lead to. Raises IllegalMove."""
+    for move in moves:
+        position = position.play(move)
+    return position
+
+
+def first_positions(record: Record) -> tuple[Position, ...]:
+    """From where each seat of a race began. Raises UnknownRules, IllegalMove."""
+    rules = rule_set(record.rules)
+    past = record.deal.past
+    return tuple(played_on(rules.deal(seed_of(record, seat)), past.moves if past is not None else ()) for seat in range(len(record.seats)))

@@ -1,0 +1,120 @@
+"""Challenges: deals that players open for others to run, until a moment that they choose."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from msgspec.structs import replace
+
+from protocol.client_messages import OpenChallenge
+from protocol.errors import ErrorCode, Refusal
+from protocol.fairness import SECRET_BYTES, commitment
+from protocol.views import ChallengeInfo, RaceOptions, SharedDeal
+from server.rooms.clock import Clock
+from server.rooms.codes import new_code
+from server.rooms.options import check_options
+from server.store.journal import Journal
+from server.store.port import SharedDealMade, Store
+
+OPEN_AT_ONCE: Final = 10
+"""Challenges that one player may have open."""
+
+LISTED: Final = 50
+
+LOOKED_AT: Final = 500
+"""The newest challenges, among which those to be listed are looked for."""
+
+MARGIN_MS: Final = 60_000
+"""Between the last moment at which a run can end and the reveal."""
+
+
+class Challenges:
+    """entropy(n): n random bytes fit for secrets."""
+
+    def __init__(self, *, store: Store, journal: Journal, clock: Clock, entropy: Callable[[int], bytes]) -> None:
+        self._store = store
+        self._journal = journal
+        self._clock = clock
+        self._entropy = entropy
+
+    async def open(self, player: str, asked: OpenChallenge) -> SharedDealMade:
+        """A new one of this player's. Raises Refusal, StoreError."""
+        options = RaceOptions(rules=asked.rules, seats=1, public=asked.public, rated=False, time_limit_s=asked.time_limit_s)
+        check_options(options)
+        now = self._clock.now_ms()
+        if sum(made.owner == player and closes_at_ms(made) > now for made in await self.newest()) >= OPEN_AT_ONCE:
+            raise Refusal(ErrorCode.TOO_MANY_CHALLENGES)
+        code = new_code(self._entropy)
+        while await self.deal(code) is not None:
+            code = new_code(self._entropy)
+        made = SharedDealMade(
+            kind="challenge",
+            id=code,
+            secret=self._entropy(SECRET_BYTES),
+            nonces=(asked.nonce,),
+            options=options,
+            owner=player,
+            at_ms=now,
+            reveals_at_ms=now + asked.closes_in_s * 1000 + _longest_ms(options),
+        )
+        await self._journal.write(made)
+        return made
+
+    async def deal(self, code: str) -> SharedDealMade | None:
+        """The challenge of this id. Raises StoreError."""
+        return await self._journal.ask(self._store.shared_deal, "challenge", code)
+
+    async def newest(self) -> tuple[SharedDealMade, ...]:
+        """The newest first. Raises StoreError."""
+        return await self._journal.ask(_newest, self._store)
+
+
+def _newest(store: Store) -> tuple[SharedDealMade, ...]:
+    return store.shared_deals("challenge", limit=LOOKED_AT)
+
+
+def _longest_ms(options: RaceOptions) -> int:
+    """From the last moment at which a run can begin to the reveal: no run is under way any more by then."""
+    return (options.countdown_s + options.time_limit_s) * 1000 + MARGIN_MS
+
+
+def options_of(made: SharedDealMade) -> RaceOptions:
+    """Of a run of it, which is nobody's to see, whether or not the challenge is listed."""
+    assert made.options is not None
+    return replace(made.options, public=False)
+
+
+def is_public(made: SharedDealMade) -> bool:
+    """Whether it is listed for everybody."""
+    return made.options is not None and made.options.public
+
+
+def closes_at_ms(made: SharedDealMade) -> int:
+    """Until when a run may begin."""
+    assert made.reveals_at_ms is not None
+    return made.reveals_at_ms - _longest_ms(options_of(made))
+
+
+def shared_deal(made: SharedDealMade) -> SharedDeal:
+    """What its runs are dealt."""
+    return SharedDeal(kind="challenge", id=made.id, nonces=made.nonces)
+
+
+def told(made: SharedDealMade, *, owner: str, runs: int, ran: bool) -> ChallengeInfo:
+    """What anybody may know of it. owner: the name of whose it is. runs: that have ended. ran: whether the asker has had his."""
+    options = options_of(made)
+    assert made.reveals_at_ms is not None
+    return ChallengeInfo(
+        id=made.id,
+        owner=owner,
+        rules=options.rules,
+        time_limit_s=options.time_limit_s,
+        public=is_public(made),
+        commitment=commitment(made.secret).hex(),
+        made_at_ms=made.at_ms,
+        closes_at_ms=closes_at_ms(made),
+        reveals_at_ms=made.reveals_at_ms,
+        runs=runs,
+        ran=ran,
+    )

@@ -1,0 +1,84 @@
+"""What time does to the rooms of runs: one that has not begun is called off when it may not begin any more, and one whose deal is revealed
+is told so. The deals themselves need nothing of this: they are sealed until a moment that is kept with them.
+"""
+
+from __future__ import annotations
+
+import logging
+
+import trio
+
+from server.race.occasion import Occasion
+from server.rooms.clock import Clock
+from server.rooms.registry import Rooms
+from server.rooms.requests import CallOff, Reveal
+from server.rooms.room import Room
+from server.runs import days
+from server.runs.challenges import Challenges, closes_at_ms
+from server.runs.dailies import READY_MARGIN_MS
+from server.store.errors import StoreError
+
+logger = logging.getLogger("carpet.runs")
+
+AGAIN_MS = 60_000
+"""Until the store is asked again for a challenge that could not be read."""
+
+
+class Closing:
+    """`run` is its one task."""
+
+    def __init__(self, rooms: Rooms, challenges: Challenges, clock: Clock) -> None:
+        self._rooms = rooms
+        self._challenges = challenges
+        self._clock = clock
+        self._moments: dict[tuple[str, str], tuple[int, int]] = {}
+        self._told: set[tuple[Room, bool]] = set()
+        self._changed = trio.Event()
+        rooms.on_change(self._mark)
+
+    def _mark(self) -> None:
+        self._changed.set()
+
+    async def run(self) -> None:
+        """Until cancelled."""
+        while True:
+            self._changed = trio.Event()
+            due = await self._look()
+            with trio.move_on_at(self._clock.deadline(due) if due is not None else float("inf")):
+                await self._changed.wait()
+
+    async def _look(self) -> int | None:
+        """Do what is due in any room; when there is something to do next."""
+        runs = [(room, room.occasion) for room in self._rooms if room.occasion is not None and room.occasion.deal.kind != "round"]
+        self._told = {told for told in self._told if not told[0].is_closed}
+        due: list[int] = []
+        for room, occasion in runs:
+            try:
+                ready_by_ms, reveals_at_ms = await self._moments_of(occasion)
+            except StoreError as error:
+                logger.warning("when the %s %s closes cannot be read: %s", occasion.deal.kind, occasion.deal.id, error)
+                due.append(self._clock.now_ms() + AGAIN_MS)
+                continue
+            now = self._clock.now_ms()
+            for moment, is_reveal in ((ready_by_ms, False), (reveals_at_ms, True)):
+                if moment > now:
+                    due.append(moment)
+                elif (room, is_reveal) not in self._told:
+                    self._told.add((room, is_reveal))
+                    await room.tell(Reveal(now) if is_reveal else CallOff(now))
+        if not runs:
+            self._moments.clear()
+        return min(due, default=None)
+
+    async def _moments_of(self, occasion: Occasion) -> tuple[int, int]:
+        """By when a run has to have begun, and when its deal is revealed."""
+        kind, deal = occasion.deal.kind, occasion.deal.id
+        if kind == "daily":
+            return days.ends_at_ms(deal) - READY_MARGIN_MS, days.reveals_at_ms(deal)
+        known = self._moments.get((kind, deal))
+        if known is None:
+            made = await self._challenges.deal(deal)
+            if made is None or made.reveals_at_ms is None:
+                raise StoreError(f"there is no challenge {deal}")
+            known = self._moments[kind, deal] = closes_at_ms(made), made.reveals_at_ms
+        return known

@@ -1,0 +1,38 @@
+"""Whose earlier runs are shown beside a run: the best, and those nearest to the runner. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from server.race.ghosts import MOST_GHOSTS
+from server.runs.results import Result
+
+BEST: Final = 4
+"""Of the ghosts, so many at most for what they brought home; the others for being near to the runner."""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """rating: of who ran it, in points, None for who has none. ended_at_ms: Unix time."""
+
+    result: Result
+    rating: int | None
+    ended_at_ms: int
+
+
+def choose(candidates: Sequence[Candidate], rating: int | None) -> tuple[str, ...]:
+    """The race ids, at most MOST_GHOSTS, by when they ended: their order says nothing of how they went. rating: the runner's.
+
+    Nearest is who is rated most like the runner; where one of them has no rating, whose run ended last.
+    """
+    by_worth = sorted(candidates, key=lambda one: (one.result.standing.forfeited, -one.result.home, one.result.home_at_ms, one.ended_at_ms))
+    best, others = by_worth[:BEST], by_worth[BEST:]
+
+    def distance(one: Candidate) -> tuple[bool, int, int]:
+        known = rating is not None and one.rating is not None
+        return not known, abs(one.rating - rating) if one.rating is not None and rating is not None else 0, -one.ended_at_ms
+
+    nearest = sorted(others, key=distance)[: MOST_GHOSTS - len(best)]
+    return tuple(one.result.race for one in sorted((*best, *nearest), key=lambda one: (one.ended_at_ms, one.result.race)))

@@ -1,0 +1,27 @@
+"""The lines of earlier runs, read out of their records."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from protocol.record import Record
+from server.race.ghosts import GhostLine, ghost_line
+from server.rooms.ports import GhostWanted
+from server.store.journal import Journal
+from server.store.port import Store
+
+
+class RecordedGhosts:
+    """Satisfies `server.rooms.ports.GhostLines`. records: by race id, those that are had beside the store's."""
+
+    def __init__(self, store: Store, journal: Journal, records: Mapping[str, Record] | None = None) -> None:
+        self._store = store
+        self._journal = journal
+        self._records = records or {}
+
+    async def __call__(self, wanted: tuple[GhostWanted, ...]) -> tuple[GhostLine, ...]:
+        return await self._journal.ask(self._lines, wanted)
+
+    def _lines(self, wanted: tuple[GhostWanted, ...]) -> tuple[GhostLine, ...]:
+        found = [(self._records.get(ghost.race) or self._store.record(ghost.race), ghost) for ghost in wanted]
+        return tuple(ghost_line(record, seat=ghost.seat, from_ply=ghost.from_ply) for record, ghost in found if record is not None)

@@ -1,0 +1,102 @@
+"""How the runs of one deal stand to each other: places, how many one beats, days in a row. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+
+from protocol.record import Record
+from protocol.views import RunRow, SeatState
+from server.race.placing import Standing, places
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """A run that has ended. race: its id. home_at_ms, ended_at_ms: from its start."""
+
+    race: str
+    player: str
+    name: str
+    state: SeatState
+    home: int
+    plies: int
+    home_at_ms: int
+    ended_at_ms: int
+
+    @property
+    def standing(self) -> Standing:
+        return Standing(self.state == "forfeited", self.home, self.home_at_ms)
+
+
+@dataclass(frozen=True, slots=True)
+class Streak:
+    """Days in a row, the last one included. runs: with a run. wins: with a run in which every card came home."""
+
+    runs: int = 0
+    wins: int = 0
+
+
+NO_STREAK = Streak()
+
+
+def result_of(record: Record) -> Result:
+    """Of a run, which has one seat."""
+    (seat,) = record.seats
+    return Result(
+        race=record.id,
+        player=seat.player,
+        name=seat.name,
+        state=seat.state,
+        home=seat.home,
+        plies=seat.plies,
+        home_at_ms=seat.home_at_ms,
+        ended_at_ms=seat.ended_at_ms,
+    )
+
+
+def rows(results: Sequence[Result], streak: Callable[[str], Streak] = lambda player: NO_STREAK) -> tuple[RunRow, ...]:
+    """The board, best first; of those that share a place, who came first in `results`. streak: a player's, of the day of these runs."""
+    placed = sorted(zip(places([result.standing for result in results]), results, strict=True), key=lambda pair: pair[0])
+    sharing = Counter(place for place, _ in placed)
+    board = []
+    for place, result in placed:
+        days = streak(result.player)
+        board.append(
+            RunRow(
+                place=place,
+                race=result.race,
+                player=result.player,
+                name=result.name,
+                state=result.state,
+                home=result.home,
+                plies=result.plies,
+                home_at_ms=result.home_at_ms,
+                ended_at_ms=result.ended_at_ms,
+                beats=percentile(len(results), place, sharing[place]),
+                days=days.runs,
+                days_won=days.wins,
+            )
+        )
+    return tuple(board)
+
+
+def percentile(runs: int, place: int, as_good: int) -> int | None:
+    """Of a hundred other runs, how many one at this place beats, rounded down; None where there is no other. as_good: that share it."""
+    worse = runs - (place - 1) - as_good
+    return 100 * worse // (runs - 1) if runs > 1 else None
+
+
+@dataclass(frozen=True, slots=True)
+class Day:
+    """Who has run the deal of a day under one rule set, and who has brought every card home, by id."""
+
+    ran: Collection[str]
+    won: Collection[str]
+
+
+def streak(player: str, days: Sequence[Day]) -> Streak:
+    """A player's days in a row. days: from the one that counts backwards, without gaps."""
+    runs = next((number for number, day in enumerate(days) if player not in day.ran), len(days))
+    wins = next((number for number, day in enumerate(days) if player not in day.won), len(days))
+    return Streak(runs, wins)

@@ -1,0 +1,42 @@
+"""What a tournament is given by the outside. Ports alone: nothing here does anything."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Protocol, TypeAlias, TypeVar
+
+from server.lobby.players import Players
+from server.rooms.clock import Clock
+from server.rooms.registry import Rooms
+from server.store.port import Entry, Store
+from server.tournaments.rounds import Round
+from server.tournaments.tournament import Tournament
+
+Answer = TypeVar("Answer")
+
+PairNext: TypeAlias = Callable[[Tournament], Awaitable[Round | None]]
+"""The next round, which may take a second in a large field; None when there is none. Pairing the same again gives the same."""
+
+
+class Journal(Protocol):
+    """The part of `server.store.journal.Journal` that tournaments need."""
+
+    async def ask(self, call: Callable[..., Answer], *arguments: object) -> Answer:
+        """A reading call of the store, in a thread where it waits."""
+
+    async def write(self, *entries: Entry) -> None:
+        """Returns when the entries are safe, all of them. Raises StoreError when none is."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TournamentPorts:
+    """store: asked through the journal."""
+
+    clock: Clock
+    entropy: Callable[[int], bytes]
+    rooms: Rooms
+    players: Players
+    journal: Journal
+    store: Store
+    pair_next: PairNext

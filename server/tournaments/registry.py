@@ -1,0 +1,297 @@
+"""All tournaments of the server by id: makes them, brings them back, finds old ones in the store, and hands on what is asked of them.
+
+Owns the nursery of their tasks. Knows nothing of what is decided in one.
+"""
+
+from __future__ import annotations
+
+import logging
+from functools import partial
+from typing import Final
+
+import trio
+from msgspec.structs import replace
+
+from protocol.client_messages import CreateTournament, FollowTournament
+from protocol.errors import ErrorCode, Refusal
+from protocol.fairness import SECRET_BYTES
+from protocol.record import Record
+from protocol.server_messages import Decided
+from protocol.server_messages import Tournaments as TournamentsMessage
+from protocol.text import clean_chat
+from protocol.tournaments import LISTED_TOURNAMENTS, TITLE_LENGTH, TournamentDocument, TournamentListing, is_tournament_id
+from server.rooms.codes import new_code, read_code
+from server.rooms.house_players import house_bots
+from server.rooms.member import Member
+from server.rooms.options import check_options
+from server.rooms.outgoing import Outgoing, refused
+from server.rooms.room import Room
+from server.store.errors import StoreError
+from server.store.port import TournamentMade
+from server.tournaments.course import Course
+from server.tournaments.director import Asked, Director
+from server.tournaments.documents import BadDocument, Making, encode_making
+from server.tournaments.followers import Followers
+from server.tournaments.log import course_of
+from server.tournaments.ports import TournamentPorts
+from server.tournaments.rulings import AboutOne, Asker, check_made
+from server.tournaments.showing import document, listing
+from server.tournaments.tables import race_options
+
+logger = logging.getLogger("carpet.tournaments")
+
+MOST_RUNNING: Final = 100
+"""Tournaments that are not over, at once."""
+
+MOST_OF_ONE: Final = 5
+"""Of those, that one player directs."""
+
+OLD_LISTED: Final = 20
+"""Tournaments of earlier servers, long over, that are listed."""
+
+OLD_KEPT: Final = 50
+"""Tournaments that are over and were looked up, kept in memory while nobody follows them."""
+
+LOOKED_UP_AT_ONCE: Final = 2
+LOOKED_UP_WAITING: Final = 32
+"""Ids that may wait to be looked up in the store. When there are more, who asks is refused with `server/busy`."""
+
+LOOK_S: Final = 0.2
+"""Seconds between two looks at rooms that may have been closed."""
+
+
+class Tournaments:
+    """`run` is its one task, and the owner of all the others."""
+
+    def __init__(self, ports: TournamentPorts) -> None:
+        self._ports = ports
+        self._running: dict[str, Director] = {}  # with a task of their own
+        self._old: dict[str, Director] = {}  # over before they were looked up, without a task
+        self._listed_old: tuple[TournamentListing, ...] = ()
+        self._making: dict[str, int] = {}  # how many each player is making now
+        self._rooms_changed = trio.Event()
+        self._looking_up = trio.CapacityLimiter(LOOKED_UP_AT_ONCE)
+        self._stopping = False
+        self._scope = trio.CancelScope()
+        self._nursery: trio.Nursery
+        self.followers = Followers(listed=self._listed, players=ports.players, clock=ports.clock)
+        ports.rooms.on_over(self._race_over)
+        ports.rooms.on_change(self._note_rooms)
+
+    async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
+        """Started when those of an earlier server are back; until cancelled or `stop`. Raises StoreError when they cannot be read."""
+        with self._scope:
+            async with trio.open_nursery() as self._nursery:
+                await self._come_back()
+                self._nursery.start_soon(self.followers.run)
+                self._nursery.start_soon(self._watch_rooms)
+                task_status.started()
+                await trio.sleep_forever()
+
+    def stop(self) -> None:
+        """Decide nothing any more: what happens from now on is the next server's to enter."""
+        self._stopping = True
+        self._scope.cancel()
+
+    async def _come_back(self) -> None:
+        store, ask = self._ports.store, self._ports.journal.ask
+        for made in await ask(partial(store.tournaments, closed=False, limit=10 * MOST_RUNNING)):
+            course = await self._read(made)
+            if course is not None:
+                self._start(course)
+        old = [await self._read(made) for made in await ask(partial(store.tournaments, closed=True, limit=OLD_LISTED))]
+        self._listed_old = tuple(listing(course) for course in old if course is not None and course.options.public)
+
+    async def _read(self, made: TournamentMade) -> Course | None:
+        log = await self._ports.journal.ask(self._ports.store.tournament_log, made.tournament)
+        try:
+            return course_of(made, log)
+        except BadDocument as error:
+            logger.error("tournament %s cannot go on: %s", made.tournament, error)
+            return None
+
+    def _start(self, course: Course) -> Director:
+        director = self._running[course.id] = Director(course, self._ports, self.followers.changed)
+        self._nursery.start_soon(director.run, name=f"tournament {course.id}")
+        return director
+
+    # ---- what is asked
+
+    def ask(self, member: Member, asker: Asker, message: AboutOne | CreateTournament) -> None:
+        """Have it decided and answered by `member`. Raises Refusal."""
+        if self._stopping:
+            raise Refusal(ErrorCode.SERVER_STOPPING)
+        if isinstance(message, CreateTournament):
+            self._create(member, asker, message)
+            return
+        identity = read_code(message.id)
+        director = self._running.get(identity)
+        if director is not None:
+            director.ask(Asked(member, asker, message))
+        else:
+            self._check_lookup(identity)
+            self._nursery.start_soon(self._ask_old, identity, Asked(member, asker, message))
+
+    def follow(self, member: Member, message: FollowTournament, nursery: trio.Nursery) -> None:
+        """Or no longer. nursery: it ends with the member's line, and looking the tournament up with it. Raises Refusal."""
+        if not message.follow:
+            self.followers.unfollow(member)
+            return
+        identity = read_code(message.id)
+        director = self._running.get(identity) or self._old.get(identity)
+        if director is not None:
+            self.followers.follow(member, director, message.round)
+        else:
+            self._check_lookup(identity)
+            nursery.start_soon(self._follow_old, member, identity, message)
+
+    def greet(self, player: str, member: Member) -> None:
+        """A player is here by this line: tell him where he is waited for."""
+        for director in self._running.values():
+            for call in director.calls_of(player):
+                member.post(Outgoing(call))
+
+    async def document(self, identity: str) -> TournamentDocument | None:
+        """All of a tournament; None when there is none. Raises StoreError."""
+        director = await self._find(identity)
+        return document(director.course) if director is not None else None
+
+    def listings(self) -> tuple[TournamentListing, ...]:
+        """The public ones: those that are not over, then the latest of the others."""
+        here = [listing(director.course) for director in self._running.values() if director.course.options.public]
+        here += [old for old in self._listed_old if old.id not in self._running]
+        here.sort(key=lambda found: (found.phase in ("over", "ended"), -found.made_at_ms, found.id))
+        return tuple(here[:LISTED_TOURNAMENTS])
+
+    def _listed(self) -> TournamentsMessage:
+        return TournamentsMessage(tournaments=self.listings(), running=self._unfinished())
+
+    def _unfinished(self) -> int:
+        return sum(not director.course.is_closed for director in self._running.values())
+
+    # ---- making one
+
+    def _create(self, member: Member, asker: Asker, message: CreateTournament) -> None:
+        name = clean_chat(message.options.name)[:TITLE_LENGTH].rstrip()
+        if not name:
+            raise Refusal(ErrorCode.BAD_TOURNAMENT, "nothing printable is left of its name", path="$.options.name")
+        options = replace(message.options, name=name)
+        check_made(options)
+        races = race_options(options, bots=(options.bot,))
+        check_options(races)
+        house_bots(races)
+        own = sum(director.course.director == asker.id and not director.course.is_closed for director in self._running.values())
+        making = self._making.get(asker.id, 0)
+        if own + making >= MOST_OF_ONE or self._unfinished() + sum(self._making.values()) >= MOST_RUNNING:
+            raise Refusal(ErrorCode.TOO_MANY_TOURNAMENTS)
+        self._making[asker.id] = making + 1
+        self._nursery.start_soon(self._make, member, asker, replace(message, options=options))
+
+    async def _make(self, member: Member, asker: Asker, message: CreateTournament) -> None:
+        made = TournamentMade(
+            tournament=await self._free_id(),
+            director=asker.id,
+            secret=self._ports.entropy(SECRET_BYTES),
+            document=encode_making(Making(message.options, message.code, asker.name)),
+            at_ms=self._ports.clock.now_ms(),
+        )
+        try:
+            await self._ports.journal.write(made)
+        except StoreError as error:
+            logger.error("a tournament cannot be kept: %s", error)
+            member.post(refused(Refusal(ErrorCode.NOT_KEPT), message.ref))
+        else:
+            director = self._start(course_of(made, ()))
+            self.followers.changed(director)
+            member.post(Outgoing(Decided(id=made.tournament, number=0, ref=message.ref)))
+        finally:
+            self._making[asker.id] -= 1
+            if not self._making[asker.id]:
+                del self._making[asker.id]
+
+    async def _free_id(self) -> str:
+        # Twenty letters to the power of six are 64 million; the store refuses the one that was drawn at the same moment.
+        while True:
+            identity = new_code(self._ports.entropy)
+            if await self._ports.journal.ask(self._ports.store.tournament, identity) is None:
+                return identity
+
+    # ---- those that were over before this server began
+
+    def _check_lookup(self, identity: str) -> None:
+        if not is_tournament_id(identity):
+            raise Refusal(ErrorCode.NO_SUCH_TOURNAMENT, path="$.id")
+        if self._looking_up.statistics().tasks_waiting >= LOOKED_UP_WAITING:
+            raise Refusal(ErrorCode.SERVER_BUSY)
+
+    async def _find(self, identity: str) -> Director | None:
+        """Raises StoreError."""
+        async with self._looking_up:
+            director = self._running.get(identity) or self._old.get(identity)
+            if director is not None or not is_tournament_id(identity):
+                return director
+            made = await self._ports.journal.ask(self._ports.store.tournament, identity)
+            course = await self._read(made) if made is not None else None
+            if course is None:
+                return None
+            self._forget_old()
+            director = self._old[identity] = Director(course, self._ports, self.followers.changed)
+            return director
+
+    def _forget_old(self) -> None:
+        for identity, director in list(self._old.items()):
+            if len(self._old) < OLD_KEPT:
+                return
+            if not self.followers.is_followed(director):
+                del self._old[identity]
+
+    async def _look_up(self, identity: str, member: Member, ref: int) -> Director | None:
+        try:
+            director = await self._find(identity)
+            if director is None:
+                raise Refusal(ErrorCode.NO_SUCH_TOURNAMENT, path="$.id")
+        except Refusal as refusal:
+            member.post(refused(refusal, ref))
+            return None
+        except StoreError as error:
+            logger.error("tournament %s cannot be read: %s", identity, error)
+            member.post(refused(Refusal(ErrorCode.SERVER_BUSY), ref))
+            return None
+        return director
+
+    async def _ask_old(self, identity: str, asked: Asked) -> None:
+        director = await self._look_up(identity, asked.member, asked.message.ref)
+        if director is None:
+            return
+        if identity not in self._running:
+            # Its director may still correct a result.
+            self._running[identity] = self._old.pop(identity)
+            self._nursery.start_soon(director.run, name=f"tournament {identity}")
+        try:
+            director.ask(asked)
+        except Refusal as refusal:
+            asked.member.post(refused(refusal, asked.message.ref))
+
+    async def _follow_old(self, member: Member, identity: str, message: FollowTournament) -> None:
+        director = await self._look_up(identity, member, message.ref)
+        if director is not None:
+            self.followers.follow(member, director, message.round)
+
+    # ---- what rooms tell
+
+    def _race_over(self, room: Room, record: Record) -> None:
+        deal = room.occasion.deal if room.occasion is not None else None
+        if deal is not None and deal.kind == "round" and (director := self._running.get(deal.id.partition("/")[0])) is not None:
+            director.race_over(room, record)
+
+    def _note_rooms(self) -> None:
+        self._rooms_changed.set()
+
+    async def _watch_rooms(self) -> None:
+        # Ten thousand races change all the time, and few of them are of a tournament.
+        while True:
+            await self._rooms_changed.wait()
+            self._rooms_changed = trio.Event()
+            for director in self._running.values():
+                director.rooms_changed()
+            await trio.sleep(LOOK_S)

@@ -1,0 +1,86 @@
+"""A table of a round as a race in a room: who sits where, by which options it is opened, and what its record comes to. Pure.
+
+People have the first seats of a room and house bots the last ones, whatever the sides of the table are: `Seating` says which seat is whose.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from protocol.record import Record, SeatRecord
+from protocol.tournaments import TournamentOptions
+from protocol.views import RaceOptions
+from server.race.occasion import Occasion
+from server.tournaments.course import Course
+from server.tournaments.rounds import Pairing, Result, Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Seating:
+    """invited: ids of people, by seat. bots: names of house bots, on the seats after them. sides: the seat of the first and of the second
+    side of the table; only one where everybody plays alone. entrants: by seat, None for the house."""
+
+    invited: tuple[str, ...]
+    bots: tuple[str, ...]
+    sides: tuple[int, ...]
+    entrants: tuple[str | None, ...]
+
+
+def seating(course: Course, pairing: Pairing) -> Seating:
+    sides: list[tuple[str | None, str | None]] = [(entrant, course.people[entrant].bot) for entrant in pairing.entrants]
+    if pairing.second is None and course.options.format != "session":
+        sides.append((None, course.options.bot))
+    order = sorted(range(len(sides)), key=lambda side: sides[side][1] is not None)
+    return Seating(
+        invited=tuple(entrant for entrant, bot in sides if bot is None and entrant is not None),
+        bots=tuple(sides[side][1] or "" for side in order if sides[side][1] is not None),
+        sides=tuple(order.index(side) for side in range(len(sides))),
+        entrants=tuple(sides[side][0] for side in order),
+    )
+
+
+def race_options(options: TournamentOptions, *, seats: int = 2, bots: tuple[str, ...] = ()) -> RaceOptions:
+    """Of any race of a tournament. Not listed in the lobby: nobody else can sit there."""
+    return RaceOptions(
+        rules=options.rules,
+        seats=seats,
+        public=False,
+        countdown_s=options.countdown_s,
+        time_limit_s=options.time_limit_s,
+        grace_s=options.grace_s,
+        bots=bots,
+        delay_s=options.delay_s,
+        rated=options.rated,
+    )
+
+
+def occasion(course: Course, number: int, pairing: Pairing) -> Occasion:
+    """For what the room of a table in round `number` is opened."""
+    return Occasion(deal=course.deal(number, pairing.table), invited=seating(course, pairing).invited, table=pairing.table)
+
+
+def result_of(course: Course, pairing: Pairing, record: Record) -> Result:
+    """What the race at a table has come to."""
+    seats = [record.seats[seat] for seat in seating(course, pairing).sides]
+    if len(seats) == 1:
+        return Result("first" if seats[0].state == "won" else "second", (seats[0].home, 0))
+    first, second = seats
+    home = first.home, second.home
+    if first.state == second.state == "forfeited":
+        return Result("neither", home, forfeit=True)
+    return Result(_verdict(first, second), home)
+
+
+def _verdict(first: SeatRecord, second: SeatRecord) -> Verdict:
+    if first.place == second.place:
+        return "draw"
+    return "first" if first.place < second.place else "second"
+
+
+def no_show(seated: Seating, absent: set[int]) -> Result | None:
+    """What a table comes to where the players of these seats are not there and ready; None where nobody is missing."""
+    first, *rest = (seat in absent for seat in seated.sides)
+    second = rest[0] if rest else False
+    if not first and not second:
+        return None
+    return Result("neither" if first and second else "second" if first else "first", forfeit=True)

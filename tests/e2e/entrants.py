@@ -1,0 +1,208 @@
+"""Scripted entrants of a tournament over real sockets, each with a connection of its own that comes back by itself; and its director.
+
+An entrant knows nothing but what he is told: he enters, checks in, goes wherever he is called, plays the first legal move so often as he is
+strong, and stops.
+"""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass, field
+
+import trio
+
+from client.identity import Identity
+from client.link import Connected, Link
+from client.net import open_link
+from protocol.client_messages import (
+    CheckIn,
+    CreateTournament,
+    EnterTournament,
+    FollowTournament,
+    JoinRace,
+    LeaveRace,
+    Move,
+    Ready,
+    StartTournament,
+    Stop,
+)
+from protocol.server_messages import (
+    Called,
+    CurrentView,
+    Dealt,
+    Decided,
+    Ended,
+    Error,
+    Left,
+    PlayerView,
+    Room,
+    Started,
+    Tournament,
+    Welcome,
+)
+from protocol.tournaments import LoggedDecision, TournamentOptions
+from protocol.views import View
+
+STATE_ERRORS = {
+    "race/over",
+    "race/seat-ended",
+    "race/not-waiting",
+    "race/not-started",
+    "race/stale-ply",
+    "race/future-ply",
+    "room/closed",
+    "room/no-such-code",
+    "room/not-in-one",
+}
+"""What a late message may meet in a server that was killed and came back, and in a race that somebody else has just ended."""
+
+
+@dataclass(slots=True)
+class Entrant:
+    """strength: moves that he plays. called: the races he was called to."""
+
+    name: str
+    strength: int
+    player: str = ""
+    called: set[tuple[int, int, int]] = field(default_factory=set)
+    entered: trio.Event = field(default_factory=trio.Event)
+    checked_in: trio.Event = field(default_factory=trio.Event)
+    unexpected: list[Error] = field(default_factory=list)
+    _wanted: str | None = None  # code of the room he was called to
+    _room: str | None = None
+    _race: int = 1
+    _seat: int | None = None
+
+    async def play(self, url: str, identity: str, start: trio.Event) -> None:
+        """Until cancelled. start: when to check in."""
+        async with open_link(url, Identity(self.name)) as link, trio.open_nursery() as nursery:
+            link.send(EnterTournament(id=identity, ref=1))
+            nursery.start_soon(self._check_in, link, identity, start)
+            async for event in link.events:
+                self._hear(link, event)
+
+    async def _check_in(self, link: Link, identity: str, start: trio.Event) -> None:
+        await start.wait()
+        link.send(CheckIn(id=identity, nonce=secrets.token_hex(16), ref=2))
+
+    def _hear(self, link: Link, event: object) -> None:
+        match event:
+            case Welcome(player=player):
+                self.player = player
+            case Decided(ref=1):
+                self.entered.set()
+            case Decided(ref=2):
+                self.checked_in.set()
+            case Called(round=number, table=table, race=race, code=code):
+                self.called.add((number, table, race))
+                self._go(link, code)
+            case Left():
+                self._room = None
+                if self._wanted is not None:
+                    link.send(JoinRace(code=self._wanted))
+            case Room(code=code, race=race, seat=seat, phase=phase, view=view, seats=seats):
+                self._room, self._race, self._seat = code, race, seat
+                if phase == "over" and self._wanted != code:
+                    # Back at a race that ended while his line was lost.
+                    link.send(LeaveRace())
+                elif phase == "waiting":
+                    link.send(Ready(race=race, nonce=secrets.token_hex(16)))
+                elif phase == "racing" and seat is not None and view is not None and seats[seat].state == "racing":
+                    self._move(link, seats[seat].ply, view)
+            case Dealt(view=view):
+                self._first = view
+            case Started():
+                self._move(link, 0, self._first)
+            case PlayerView(ply=ply, view=view, state="racing") | CurrentView(ply=ply, view=view, state="racing"):
+                self._move(link, ply, view)
+            case Ended():
+                if self._wanted == self._room:
+                    self._wanted = None
+                link.send(LeaveRace())
+            case Error(code="room/already-in-one"):
+                # Of a race that he had left, and the server that was killed had not kept that.
+                link.send(LeaveRace())
+            case Error(code="room/not-in-one") if self._wanted is not None and self._room != self._wanted:
+                # He had left, and the answer was lost with the line.
+                self._room = None
+                link.send(JoinRace(code=self._wanted))
+            case Error(code=code) if code not in STATE_ERRORS and not code.startswith("wire/"):
+                self.unexpected.append(event)
+            case _:
+                pass
+
+    _first: View | None = None
+
+    def _go(self, link: Link, code: str) -> None:
+        self._wanted = code
+        if self._room is not None and self._room != code:
+            link.send(LeaveRace())
+        elif self._room is None:
+            link.send(JoinRace(code=code))
+
+    def _move(self, link: Link, ply: int, view: View | None) -> None:
+        assert self._seat is not None
+        assert view is not None
+        if ply < self.strength and view.moves:
+            link.send(Move(race=self._race, seat=self._seat, ply=ply, move=view.moves[0]))
+        else:
+            link.send(Stop(race=self._race, seat=self._seat))
+
+
+@dataclass(slots=True)
+class Referee:
+    """The director: makes the tournament, starts it, and follows it. log: all that he was told of it, by number."""
+
+    made: trio.Event = field(default_factory=trio.Event)
+    identity: str = ""
+    seen: Tournament | None = None
+    log: dict[int, LoggedDecision] = field(default_factory=dict)
+    went_back: list[str] = field(default_factory=list)
+    _changed: trio.Event = field(default_factory=trio.Event)
+    _link: Link | None = None
+
+    async def direct(self, url: str, options: TournamentOptions) -> None:
+        """Until cancelled."""
+        async with open_link(url, Identity("Referee")) as link:
+            self._link = link
+            link.send(CreateTournament(options=options, ref=1))
+            async for event in link.events:
+                match event:
+                    case Decided(ref=1, id=identity):
+                        self.identity = identity
+                        link.send(FollowTournament(id=identity))
+                        self.made.set()
+                    case Connected() if self.identity:
+                        pass
+                    case Welcome() if self.identity:
+                        # Each line begins with nothing that is followed.
+                        link.send(FollowTournament(id=self.identity))
+                    case Tournament():
+                        self._note(event)
+                    case _:
+                        pass
+
+    def start(self) -> None:
+        assert self._link is not None
+        self._link.send(StartTournament(id=self.identity, ref=2))
+
+    def _note(self, told: Tournament) -> None:
+        if self.seen is not None and told.decisions < self.seen.decisions:
+            self.went_back.append(f"{self.seen.decisions} decisions were told, then {told.decisions}")
+        for entry in told.log:
+            known = self.log.setdefault(entry.number, entry)
+            if known != entry:
+                self.went_back.append(f"{known} was told, then {entry}")
+        self.seen = told
+        self._changed.set()
+        self._changed = trio.Event()
+
+    async def until(self, phase: str | None = None, *, round: int = 0, results: int = 0) -> Tournament:  # noqa: A002  (as the wire calls it)
+        """Wait until it is told so. results: at least so many in that round, which must not be over."""
+        while True:
+            seen = self.seen
+            if seen is not None and (phase is None or seen.phase == phase) and seen.round >= round:
+                shown = seen.rounds[round - 1] if round else None
+                if shown is None or (shown.secret is None and shown.tables - shown.open >= results > 0) or not results:
+                    return seen
+            await self._changed.wait()

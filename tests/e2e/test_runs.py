@@ -1,0 +1,166 @@
+"""A deal of the day and a challenge as people run them: by keys in pseudo-terminals and by commands, on a real server."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.commands import carpet, environment, running_server
+from tests.e2e.terminal import Terminal, terminal_environment
+
+pytestmark = pytest.mark.e2e
+
+HINT = re.compile(r" ▸ (?:\d+ cards?|One card|Nothing fits)")
+
+
+class Table:
+    """A server, and people who come to it with terminals of their own."""
+
+    def __init__(self, stack: contextlib.ExitStack, home: Path) -> None:
+        self.url, _ = stack.enter_context(running_server("--database", str(home / "carpet.sqlite3")))
+        self._stack = stack
+        self._home = home
+
+    def sit(self, name: str, *arguments: str) -> Terminal:
+        command = [sys.executable, "-m", "client.cli", *arguments, "--name", name]
+        return self._stack.enter_context(Terminal(command, environment=environment(self._home / name, terminal_environment())))
+
+    def ask(self, name: str, *arguments: str) -> str:
+        ran = carpet(self._home / name, *arguments)
+        assert (ran.status, ran.err) == (0, "")
+        return ran.out
+
+
+def play(player: Terminal, moves: int, *, first: int = 1) -> None:
+    """So many moves: what can go home goes home, else the stock is turned. first: the number of the first."""
+    player.wait_until(lambda lines: HINT.match(lines[20]), what="the start")
+    for made in range(first, first + moves):
+        found = re.search(r"can go home: (\w\d?)", player.lines()[20])
+        before = player.lines()[1:20]
+        player.type(found[1] if found else "s")
+        # The screen is drawn in parts; the count of moves stands below all that a move changes.
+        counted = f"{made} move{'' if made == 1 else 's'}"
+        player.wait_until(
+            lambda lines, before=before, counted=counted: lines[1:20] != before and any(counted in line for line in lines),  # type: ignore[misc]
+            what="the move",
+        )
+
+
+def stop(player: Terminal) -> None:
+    player.type("K")
+    player.wait_for("Stop now and keep your cards home?")
+    player.type("y")
+
+
+def test_the_deal_of_the_day_is_run_by_keys_once(tmp_path: Path) -> None:
+    with contextlib.ExitStack() as stack:
+        table = Table(stack, tmp_path)
+        anna = table.sit("anna", "daily", table.url)
+        anna.wait_for("The clock waits for you. Press r when you are ready: this run counts.")
+        anna.wait_for("Deal of the day, ")
+        anna.type("r")
+        play(anna, 4)
+        stop(anna)
+        anna.wait_for("Others have yet to play this deal.")
+        anna.wait_for("1 run so far.")
+        anna.wait_until(lambda lines: next((line for line in lines if re.match(r"\s+1  anna ", line)), None), what="the board")
+        anna.type("L")
+        anna.wait_for("Race a house bot")
+        anna.type("q")
+        anna.wait_for_end()
+        assert anna.given_back()
+        again = table.sit("anna", "daily", table.url)
+        assert "You have had your run of that deal, and one counts." in again.wait_for_end()
+        # Bert has not run it, and is told how many have; he goes to it from the home screen.
+        assert "1 run so far.\nWho has run it" in table.ask("bert", "daily", "board", table.url)
+        bert = table.sit("bert", "home", table.url)
+        bert.wait_for("Deal of the day")
+        bert.type("d")
+        bert.wait_for("Deal of the day, ")
+        bert.type("r")
+        play(bert, 1)
+        stop(bert)
+        bert.wait_for("2 runs so far.")
+        bert.type("q")
+        bert.wait_for_end()
+        board = json.loads(table.ask("bert", "daily", "board", table.url, "--json"))
+        assert {row["name"] for row in board["rows"]} == {"anna", "bert"}
+        assert board["own"]["name"] == "bert"
+        lines = table.ask("anna", "daily", "verify", table.url).splitlines()
+        assert len(lines) == 8
+        assert all("committed to, and revealed" in line for line in lines)
+
+
+def test_a_challenge_is_run_by_keys_beside_a_ghost(tmp_path: Path) -> None:
+    with contextlib.ExitStack() as stack:
+        table = Table(stack, tmp_path)
+        opened = table.ask("anna", "challenge", "create", table.url, "--name", "anna")
+        challenge = re.match(r"Challenge ([A-Z]{6}) is open until ", opened)
+        assert challenge is not None
+        anna = table.sit("anna", "challenge", "run", table.url, challenge[1])
+        anna.wait_for(f"Challenge {challenge[1]}")
+        anna.type("r")
+        play(anna, 3)
+        stop(anna)
+        anna.wait_for("1 run so far.")
+        anna.type("q")
+        anna.wait_for_end()
+        assert f"{challenge[1]}  carpet" in table.ask("bert", "challenge", "list", table.url)
+        bert = table.sit("bert", "challenge", "run", table.url, challenge[1].lower())
+        bert.wait_for("Beside you: anna")
+        bert.type("r")
+        bert.wait_for("anna (ghost)")
+        # The ghost moves by itself, and comes to where anna has stopped.
+        bert.wait_until(lambda lines: any("anna (ghost)" in line and "stopped" in line for line in lines), what="the end of the ghost")
+        play(bert, 1)
+        stop(bert)
+        bert.wait_for("2 runs so far.")
+        bert.type("q")
+        bert.wait_for_end()
+        board = table.ask("anna", "challenge", "board", table.url, challenge[1])
+        assert {line.split()[1] for line in board.splitlines()[2:]} == {"anna", "bert"}
+
+
+def test_a_race_is_played_on_by_keys_against_ones_past_self(tmp_path: Path) -> None:
+    with contextlib.ExitStack() as stack:
+        table = Table(stack, tmp_path)
+        anna = table.sit("anna", "play", "--alone")
+        play(anna, 5)
+        view = anna.lines()[1:12]
+        play(anna, 2, first=6)
+        stop(anna)
+        anna.wait_for("r: race the clock again")
+        anna.type("q")
+        anna.wait_for_end()
+        again = table.sit("anna", "play-on", "--from", "5")
+        again.wait_for("Press r when you are ready")
+        again.type("r")
+        again.wait_until(lambda lines: HINT.match(lines[20]), what="the start")
+        assert cards(again.lines()[1:12]) == cards(view)
+        again.wait_for("anna (ghost)")
+        play(again, 1)
+        stop(again)
+        again.wait_for("r: race the clock again")
+        again.type("q")
+        said = again.wait_for_end()
+        path = re.search(r"carpet verify (\S+)", said)
+        assert path is not None
+        assert "verified" in table.ask("anna", "verify", path[1])
+        # And from a replay, where it stands.
+        replay = stack.enter_context(
+            Terminal([sys.executable, "-m", "client.cli", "replay"], environment=environment(tmp_path / "anna", terminal_environment()))
+        )
+        replay.wait_for("paused")
+        replay.type("o")
+        replay.wait_for("Press r when you are ready")
+        replay.type("q")
+        replay.wait_for_end()
+
+
+def cards(lines: list[str]) -> list[str]:
+    return re.findall(r"(?:10|[2-9AJQK])[♠♥♦♣]", "\n".join(line[:48] for line in lines))

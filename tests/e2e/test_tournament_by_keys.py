@@ -1,0 +1,173 @@
+"""One person's way through a tournament by keys, in a pseudo-terminal, against a real server: from home to the last standings."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from protocol.tournaments import TournamentDocument
+from tests.e2e.commands import carpet, environment, running_server
+from tests.e2e.terminal import ROOT, Terminal, terminal_environment
+
+pytestmark = pytest.mark.e2e
+
+DOWN, RIGHT, LEFT, TAB, BACK_TAB, ESCAPE = "\x1b[B", "\x1b[C", "\x1b[D", "\t", "\x1b[Z", "\x1b"
+NAMES = ("anna", "random 1", "random 2", "random 3")
+
+
+def client(home: Path, *arguments: str) -> Terminal:
+    return Terminal([sys.executable, "-m", "client.cli", *arguments], environment=environment(home, terminal_environment()))
+
+
+def block_under(heading: str) -> list[str]:
+    """The commands of the README's first block under a heading, a line each."""
+    _, _, section = (ROOT / "README.md").read_text(encoding="utf-8").partition(f"## {heading}\n")
+    return section.split("```sh\n")[1].split("```")[0].splitlines()
+
+
+def found_at(terminal: Terminal, text: str) -> str:
+    """The line that shows it."""
+    return terminal.wait_until(lambda lines: next((line for line in lines if text in line), None), what=repr(text))
+
+
+def play(terminal: Terminal) -> None:
+    """Some moves at one's own table, and home with it."""
+    terminal.wait_for("Your table. Press r")
+    terminal.type("r")
+    terminal.wait_for("K stop")
+    terminal.type("ss")
+    terminal.wait_for("2 moves")
+    terminal.type("K")
+    terminal.wait_for("Stop now and keep your cards home?")
+    terminal.type("y")
+    terminal.wait_for("enter: back to the tournament")
+
+
+def test_a_tournament_is_made_entered_played_and_looked_at_by_keys(tmp_path: Path) -> None:
+    with running_server("--bot-pace", "full") as (url, _), client(tmp_path / "anna", "home", url, "--name", "anna") as anna:
+        anna.wait_for("Quick match")
+        anna.type("t")
+        anna.wait_for("There is none yet: o makes one.")
+        # Two rounds of four, no waiting: what is typed there is seen before the next key.
+        anna.type("o")
+        for keys, seen in (
+            ("\r", "Name of the tournament"),
+            ("Club\r", "Club"),
+            (DOWN * 2 + RIGHT * 2, "Rounds       2"),
+            # No bot has ever won at it: so a race ends when the player says so.
+            (DOWN + RIGHT * 7, "Rules        Twenty"),
+            (DOWN * 2 + RIGHT * 3, "Bots fill    up to 4"),
+            (DOWN * 2 + RIGHT * 1, "Check-in     5:00 min"),
+            (DOWN * 2 + RIGHT * 6, "when you say so"),
+            (DOWN * 2, "You direct it"),
+        ):
+            anna.type(keys)
+            anna.wait_for(seen)
+        anna.type("\r")
+        anna.wait_for("Open to enter: 0 entered.")
+        anna.type("i")
+        anna.wait_for("You have entered: press S")
+        assert "here" in found_at(anna, "anna (you)")
+        anna.type("S")
+        anna.wait_for("Check-in: 0 of 1 are here.")
+        anna.wait_for("press c to check in")
+        anna.type("c")
+        play(anna)
+        anna.type("\r")
+        anna.wait_for("Round 1 of 2 is over")
+        anna.wait_for("N pairs the next round")
+        anna.type(TAB)
+        assert found_at(anna, "anna (you)").startswith("▸")
+        anna.type("N")
+        play(anna)
+        anna.type("\r")
+        anna.wait_for("It is over:")
+        # On the page of standings that he had turned to.
+        shown = {name: found_at(anna, f" {name} (").replace("▸", " ").split()[0] for name in NAMES}
+        anna.wait_for(f"You are number {shown['anna']} of 4.")
+        anna.type(BACK_TAB + LEFT)
+        anna.wait_for("Tables of round 1")
+        anna.type(BACK_TAB)
+        anna.wait_for("Round 1, table")
+        anna.type("q")
+        anna.wait_for_end()
+        assert anna.given_back()
+        listed = carpet(tmp_path / "grace", "tournament", "list", url)
+        (line,) = (line for line in listed.out.splitlines() if "Club" in line)
+        tournament = line.split()[0]
+        printed = carpet(tmp_path / "grace", "tournament", "standings", url, tournament).out.splitlines()
+        assert printed[0] == "Club: Swiss, over, round 2."
+        assert {name: next(line for line in printed if line.endswith((name, f"{name} (bot)"))).split()[0] for name in NAMES} == shown
+
+
+def test_whoever_looks_on_sees_tables_and_watches_one_and_a_director_directs_by_commands(tmp_path: Path) -> None:
+    with running_server("--bot-pace", "human") as (url, _):
+        made = carpet(tmp_path / "grace", "tournament", "create", url, "Rugs", "--rounds", "2", "--check-in", "0", "--by-hand")
+        assert made.status == 0, made.err
+        tournament = made.out.split()[1]
+        for bot in ("greedy", "deep"):
+            assert carpet(tmp_path / "grace", "tournament", "add-bot", url, tournament, bot).status == 0
+        with client(tmp_path / "zoe", "tournament", "watch", url, tournament) as zoe:
+            zoe.wait_for("Open to enter: 2 entered.")
+            assert carpet(tmp_path / "grace", "tournament", "start", url, tournament).status == 0
+            zoe.wait_for("is being raced: 0 of 1 table is done")
+            zoe.wait_until(lambda lines: any("█" in line for line in lines), what="bars")
+            zoe.type("\r")
+            zoe.wait_for("Watching")
+            zoe.type("L")
+            zoe.wait_for("is being raced")
+            assert carpet(tmp_path / "grace", "tournament", "pause", url, tournament).status == 0
+            zoe.wait_for("Paused:")
+            assert carpet(tmp_path / "grace", "tournament", "resume", url, tournament).status == 0
+            corrected = carpet(
+                tmp_path / "grace", "tournament", "correct", url, tournament, "1", "1", "1-0", "--cards", "31:28", "--reason", "by eye"
+            )
+            assert (corrected.status, corrected.out) == (0, "Table 1 of round 1 has its result.\n")
+            zoe.wait_for("1 : 0 (31 : 28 cards)")
+            ended = carpet(tmp_path / "grace", "tournament", "end", url, tournament, "--reason", "no light")
+            assert ended.status == 0
+            zoe.wait_for("Broken off by its director")
+            zoe.type(ESCAPE)
+            zoe.wait_for("newest first")
+            zoe.type("q")
+            zoe.wait_for_end()
+        refused = carpet(tmp_path / "dan", "tournament", "pause", url, tournament, "--name", "dan")
+        assert (refused.status, refused.sentence) == (1, "carpet: Only the director of a tournament may do that.")
+        exported = carpet(tmp_path / "dan", "tournament", "export", url, tournament, "-", "--csv")
+        assert "greedy" in exported.out
+
+
+def test_the_commands_of_the_readme_run_as_they_are_written(tmp_path: Path) -> None:
+    """Of two people: who directs, and who plays."""
+    grace, anna = tmp_path / "grace", tmp_path / "anna"
+    create, join, start, watch, standings, export = block_under("Run a tournament")
+
+    with running_server("--bot-pace", "full") as (url, _):
+
+        def words(command: str, tournament: str = "ID") -> list[str]:
+            return [url if word == "SERVER" else tournament if word == "ID" else word for word in shlex.split(command, comments=True)[1:]]
+
+        made = carpet(grace, *words(create))
+        assert made.status == 0, made.err
+        tournament = made.out.split()[1]
+        with client(anna, *words(join, tournament)) as player, client(anna, *words(watch, tournament)) as looker:
+            player.wait_for("You have entered")
+            looker.wait_for("Open to enter: 1 entered.")
+            assert carpet(grace, *words(start, tournament)).status == 0
+            player.wait_for("press c to check in")
+            player.type("c")
+            play(player)
+            # The pause over, to the next table by himself, out of the result.
+            play(player)
+            player.wait_for("enter: back to the tournament")
+            looker.wait_for("It is over: ")
+        printed = carpet(grace, *words(standings, tournament))
+        assert "Twenty Open: Swiss, over, round 2." in printed.out
+        exported = carpet(grace, *words(export, tournament), str(tmp_path / "open.json"))
+        assert exported.status == 0
+        document = msgspec.json.decode((tmp_path / "open.json").read_bytes(), type=TournamentDocument)
+        assert [round_.secret is not None for round_ in document.rounds] == [True, True]

@@ -1,0 +1,169 @@
+"""The page of a tournament in a real Chromium: live tables and standings, for everybody, and nothing that a name could do to it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+import pytest
+
+from tests.e2e.attendee import Attendee
+from tests.e2e.browser import Browser, open_browser
+from tests.e2e.commands import running_server
+from tests.e2e.page_checks import CONTRAST, OVERFLOW, UNNAMED
+
+pytestmark = pytest.mark.e2e
+
+HOSTILE = "<img src=x onerror=alert(1)>"
+LONG = "W" * 24
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Browser]:
+    with open_browser() as browser:
+        yield browser
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[str]:
+    with running_server("--rate", "1000", "--burst", "1000", "--bot-pace", "full") as (url, _):
+        yield url
+
+
+@pytest.fixture
+def browser(chromium: Browser) -> Iterator[Browser]:
+    """With an ordinary window; nothing may have gone wrong in it by the end."""
+    chromium.look()
+    yield chromium
+    complaints = chromium.complaints()
+    chromium.open("about:blank")
+    assert complaints == []
+
+
+def page(url: str, path: str) -> str:
+    return url.replace("ws://", "http://", 1) + path
+
+
+def meters(browser: Browser) -> dict[str, str]:
+    """What is said of each bar, by its label."""
+    script = "return [...document.querySelectorAll('main .meter')].map((bar) => [bar.ariaLabel, bar.ariaValueText])"
+    return dict(browser.run(script))
+
+
+def rows(browser: Browser) -> list[list[str]]:
+    return browser.run(  # type: ignore[no-any-return]
+        "return [...document.querySelectorAll('.standings tbody tr')].map((row) => [...row.children].map((cell) => cell.textContent))"
+    )
+
+
+def test_a_tournament_is_followed_from_registration_to_its_end(browser: Browser, server: str) -> None:
+    with Attendee(server, "Grace") as grace, Attendee(server, "Ada") as ada, Attendee(server, "Zoë") as zoe:
+        tournament = grace.create("Carpet Open", format="round-robin", check_in_s=60, pause_s=None, no_show_s=600)
+        browser.open(page(server, "/"))
+        browser.wait_for_text("#tournaments + .races", "Carpet Open")
+        assert browser.text("#tournaments + .races .facts") == "Round robin · Carpet · director Grace"
+        browser.all("#tournaments + .races a")[0].click()
+        browser.wait_for_text(".summary", "Open to enter: 0 players so far.")
+        assert browser.driver.current_url == page(server, f"/tournament/{tournament}")
+        assert browser.text(".command code") == f"carpet tournament join {server} {tournament}"
+        for player in (ada, zoe):
+            player.enter(tournament)
+        browser.wait_for_text(".summary", "2 players so far")
+        grace.decide("start-tournament", id=tournament)
+        browser.wait_for_text(".summary", "Check-in: 0 of 2 are here.")
+        for player in (ada, zoe):
+            player.check_in(tournament)
+        browser.wait_for_text(".summary", "Round 1 is being played: 0 of 1 table done.")
+        assert not browser.all(".command")[0].is_displayed()
+        codes = {player.go_to_table()["code"] for player in (ada, zoe)}
+        for player in (ada, zoe):
+            player.start()
+        browser.wait(lambda: browser.all(".tables .watch a"), "the way to the table")
+        links = [each.get_attribute("href") for each in browser.all(".tables .watch a")]
+        assert links == [page(server, f"/watch/{code}") for code in codes]
+        ada.play(9)
+        browser.wait(lambda: meters(browser).get("Ada") == f"{ada.view['home']} of 52 cards home", "Ada's cards")
+        zoe.play(1)
+        zoe.stop_alone()
+        ada.stop()
+        browser.wait_for_text(".summary", "It is over: ")
+        winner = "Ada" if ada.view["home"] > zoe.view["home"] else "Zoë"
+        browser.wait(lambda: rows(browser)[0][:3] == ["1", winner, "1"], "the standings")
+        assert [row[0] for row in rows(browser)] == ["1", "2"]
+        homes = f"({ada.view['home']} : {zoe.view['home']} cards)", f"({zoe.view['home']} : {ada.view['home']} cards)"
+        assert any(browser.text(".tables .score").endswith(each) for each in homes)
+        browser.all("details summary")[0].click()
+        assert browser.text(".log li:last-child") == "Ada enters. (Ada)"
+        assert browser.all(".log li")[0].is_displayed()
+
+
+@pytest.fixture(scope="module")
+def running(server: str) -> Iterator[str]:
+    """The path of a tournament of the longest and worst names, in its second round."""
+    with Attendee(server, LONG) as director, Attendee(server, HOSTILE[:24]) as hostile:
+        tournament = director.create(f"{HOSTILE} {'W' * 30}", rounds=2, fill=9, check_in_s=0, pause_s=0, no_show_s=600)
+        for player in (director, hostile):
+            player.enter(tournament)
+            player.check_in(tournament)
+        director.decide("start-tournament", id=tournament)
+        both = director, hostile
+        for player in both:
+            player.go_to_table()
+        for player in both:
+            player.start()
+        for player in both:
+            player.stop()
+        for player in both:
+            player.go_to_table()
+        for player in both:
+            player.start()
+        director.stands(tournament, lambda told: told["round"] == 2 and told["rounds"][1]["open"] <= 2)
+        yield f"/tournament/{tournament}"
+
+
+def wait_for_it(browser: Browser) -> None:
+    browser.wait(lambda: len(rows(browser)) == 9 and len(browser.all(".tables li")) == 5, f"it, not {browser.text('main')}")
+
+
+def test_it_fits_every_width_and_is_readable_in_light_and_dark(browser: Browser, server: str, running: str) -> None:
+    browser.open(page(server, running))
+    wait_for_it(browser)
+    browser.all("details summary")[0].click()
+    for width in (320, 390, 768, 1024, 1280, 1600):
+        browser.look(width=width)
+        assert browser.run(OVERFLOW) == [0, []], width
+    for scheme in ("light", "dark"):
+        browser.look(scheme=scheme)
+        seen, poor = browser.run(CONTRAST)
+        assert seen >= 60
+        assert poor == [], scheme
+
+
+def test_whoever_listens_is_told_all_of_it_and_markup_is_text(browser: Browser, server: str, running: str) -> None:
+    browser.open(page(server, running))
+    wait_for_it(browser)
+    nodes = browser.nodes()
+    roles = [node["role"] for node in nodes]
+    assert [roles.count(role) for role in ("banner", "main", "contentinfo", "navigation", "table")] == [1, 1, 1, 1, 1]
+    assert [node for node in nodes if node["role"] in (*UNNAMED, "region", "combobox") and not node["name"].strip()] == []
+    assert roles.count("columnheader") == 8
+    levels = [node["level"] for node in nodes if node["role"] == "heading"]
+    assert levels.count(1) == 1
+    assert all(later - earlier <= 1 for earlier, later in pairwise(levels))
+    identities = browser.run("return [...document.querySelectorAll('[id]')].map((each) => each.id)")
+    assert len(identities) == len(set(identities))
+    assert browser.all("main img, main b, main script") == []
+    assert browser.text("h1").startswith(HOSTILE)
+
+
+def test_a_round_before_can_be_looked_at_by_keys(browser: Browser, server: str, running: str) -> None:
+    browser.open(page(server, running))
+    wait_for_it(browser)
+    browser.all("#round")[0].send_keys("1")
+    browser.wait(lambda: len(browser.all(".tables .score")) == 5 and "cards)" in browser.text(".tables li:first-child .score"), "round 1")
+    assert browser.run("return document.getElementById('round').value") == "1"
+
+
+def test_one_that_is_not_there_is_said(browser: Browser, server: str) -> None:
+    browser.open(page(server, "/tournament/qqqqqq"))
+    browser.wait_for_text(".summary", "There is no tournament of that id.")

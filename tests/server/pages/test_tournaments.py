@@ -1,0 +1,95 @@
+"""The pages of tournaments of a whole server in memory."""
+
+from __future__ import annotations
+
+import csv
+import io
+
+import msgspec
+import pytest
+from trio.testing import MockClock
+
+from protocol.client_messages import AddBot, CreateTournament, EnterTournament, FollowTournament, FollowTournaments, Hello, StartTournament
+from protocol.server_messages import Decided, Error, Tournament, Tournaments
+from protocol.tournaments import TournamentDocument, TournamentOptions, TournamentsDocument
+from server.pages.tournaments import harmless
+from tests.server.net.wire import Client, House
+
+OPTIONS = TournamentOptions(name="=SUM(A1)", check_in_s=0, pause_s=0, rounds=1, countdown_s=1)
+
+
+async def made(client: Client, options: TournamentOptions = OPTIONS, code: str | None = None) -> str:
+    await client.say(CreateTournament(options=options, code=code, ref=5))
+    answer = await client.hear_of(Decided)
+    assert (answer.ref, answer.number) == (5, 0)
+    return answer.id
+
+
+async def test_a_tournament_is_given_out_whole_and_as_a_table(autojump_clock: MockClock, house: House) -> None:
+    async with house.guest("@Ada") as ada:
+        identity = await made(ada)
+        await ada.say(FollowTournament(id=identity))
+        await ada.say(EnterTournament(id=identity, ref=6))
+        assert (await ada.hear_of(Decided)).number == 1
+        await ada.say(AddBot(id=identity, ref=7))
+        assert (await ada.hear_of(Decided)).number == 2
+        answered = await house.ask(f"/tournaments/{identity}.json")
+        assert answered.status == 200
+        document = msgspec.json.decode(answered.body, type=TournamentDocument)
+        assert [(entrant.name, entrant.bot) for entrant in document.entrants] == [("@Ada", None), ("random 1", "random")]
+        assert [entry.text for entry in document.log] == ["@Ada enters.", "random 1 enters, a house bot."]
+        assert (document.phase, document.director, document.rounds) == ("registration", "@Ada", ())
+        answered = await house.ask(f"/tournaments/{identity.lower()}.csv")
+        assert answered.headers["content-type"] == "text/csv; charset=utf-8"
+        rows = list(csv.DictReader(io.StringIO(answered.body.decode())))
+        assert [(row["place"], row["name"], row["bot"]) for row in rows] == [("1", "'@Ada", ""), ("1", "random 1", "random")]
+        assert {row["points"] for row in rows} == {"0"}
+        listed = msgspec.json.decode((await house.ask("/tournaments.json")).body, type=TournamentsDocument)
+        assert [(found.id, found.name, found.entrants) for found in listed.tournaments] == [(identity, "=SUM(A1)", 2)]
+
+
+@pytest.mark.parametrize("path", ["/tournaments/NOSUCH.json", "/tournaments/x.json", "/tournaments/NOSUCH.csv"])
+async def test_there_is_no_page_of_a_tournament_that_is_not_there(autojump_clock: MockClock, house: House, path: str) -> None:
+    assert (await house.ask(path)).problem == (404, "There is no tournament of that id.")
+
+
+@pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@x", "\t=1", "\r=1"])
+def test_no_cell_is_a_formula(text: str) -> None:
+    assert harmless(text) == f"'{text}"
+    assert harmless("Ada -1") == "Ada -1"
+
+
+async def test_guests_follow_and_do_not_enter(autojump_clock: MockClock, house: House) -> None:
+    async with house.guest("Ada") as ada, house.client() as guest:
+        identity = await made(ada)
+        hidden = await made(ada, msgspec.structs.replace(OPTIONS, public=False, name="Hidden"))
+        await guest.say(Hello(name="", watch=True))
+        await guest.say(FollowTournaments())
+        told = await guest.hear_of(Tournaments)
+        assert [(found.id, found.phase) for found in told.tournaments] == [(identity, "registration")]
+        assert told.running == 2
+        await guest.say(FollowTournament(id=hidden))
+        assert (await guest.hear_of(Tournament)).options.name == "Hidden"
+        await guest.say(EnterTournament(id=identity))
+        assert (await guest.hear_of(Error)).code == "hello/watches-only"
+        await guest.say(FollowTournament(id="NOSUCH", ref=3))
+        error = await guest.hear_of(Error)
+        assert (error.code, error.ref) == ("tournament/no-such-id", 3)
+
+
+async def test_followers_are_told_of_every_stage_and_of_how_far_the_races_are(autojump_clock: MockClock, house: House) -> None:
+    async with house.guest("Ada") as ada:
+        identity = await made(ada, msgspec.structs.replace(OPTIONS, fill=4))
+        await ada.say(FollowTournament(id=identity))
+        await ada.say(StartTournament(id=identity))
+        phases = []
+        while not phases or phases[-1].phase != "over":
+            phases.append(await ada.hear_of(Tournament))
+        assert phases[0].phase == "registration"
+        running = [told for told in phases if told.phase == "running"]
+        assert running
+        assert all(table.code is not None and len(table.sides) == 2 for table in running[0].tables)
+        last = phases[-1]
+        assert [found.open for found in last.rounds] == [0]
+        assert all(table.result is not None and table.race_ids for table in last.tables)
+        assert [told.decisions for told in phases] == sorted(told.decisions for told in phases)

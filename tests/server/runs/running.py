@@ -1,0 +1,70 @@
+"""Running a deal over the wire: open, get ready, play some moves, stop."""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+import trio
+import trio.testing
+from trio.testing import MockClock
+
+from protocol.client_messages import ClientMessage, ListRuns, Move, Ready, RunChallenge, RunDaily, Stop
+from protocol.server_messages import Dealt, Ended, PlayerView, Room, Runs, Started
+from tests.server.net.wire import Client, House
+
+NOON = 1_795_262_400_000
+"""2026-11-21, 12:00 UTC."""
+DAY = "2026-11-21"
+DAY_MS = 24 * 3600 * 1000
+
+Kind = TypeVar("Kind")
+
+
+async def asked(client: Client, message: ClientMessage, kind: type[Kind]) -> Kind:
+    """The answer to a message."""
+    await client.say(message)
+    return await client.hear_of(kind)
+
+
+async def enter(client: Client, message: RunDaily | RunChallenge | None = None) -> Room:
+    return await asked(client, message or RunDaily(), Room)
+
+
+async def begin(client: Client) -> None:
+    """Get ready, and wait for the start."""
+    await client.say(Ready(race=1, nonce="ab" * 16))
+    await client.hear_of(Dealt)
+    await client.hear_of(Started)
+
+
+async def play(client: Client, moves: int, *, pause_s: float = 1.0, choose: int = 0) -> None:
+    """The legal move with this number again and again, as far as there is one."""
+    for _ in range(moves):
+        assert client.view is not None
+        if not client.view.moves:
+            return
+        await trio.sleep(pause_s)
+        await client.say(Move(race=1, seat=0, ply=client.ply, move=client.view.moves[choose % len(client.view.moves)]))
+        await client.hear_of(PlayerView)
+
+
+async def run(client: Client, message: RunDaily | RunChallenge | None = None, *, moves: int = 5, pause_s: float = 1.0) -> Ended:
+    """A whole run: so many moves, and then no more."""
+    await enter(client, message)
+    await begin(client)
+    await play(client, moves, pause_s=pause_s)
+    await client.say(Stop(race=1, seat=0))
+    return await client.hear_of(Ended)
+
+
+async def board(client: Client, kind: str = "daily", deal: str | None = None, rules: str = "carpet") -> Runs:
+    return await asked(client, ListRuns(kind=kind, id=deal, rules=rules), Runs)  # type: ignore[arg-type]
+
+
+async def until(house: House, moment_ms: int) -> None:
+    """Let time pass up to a moment of the house's clock, and a little longer: at one jump, since half a day has some thousand pings."""
+    clock, moment = trio.lowlevel.current_clock(), house.clock.deadline(moment_ms)
+    assert isinstance(clock, MockClock)
+    await trio.testing.wait_all_tasks_blocked()
+    clock.jump(max(moment - 10 - trio.current_time(), 0))
+    await trio.sleep_until(moment + 0.01)

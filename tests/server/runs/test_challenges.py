@@ -1,0 +1,173 @@
+"""Challenges over the wire: opened by one, run by others later, each once, beside those who were there before."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+
+import trio
+from trio.testing import MockClock
+
+from protocol.client_messages import JoinRace, LeaveRace, ListChallenges, OpenChallenge, RunChallenge
+from protocol.errors import ErrorCode
+from protocol.fairness import derive_seed
+from protocol.server_messages import Challenge, Challenges, Dealt, Ghost, Left, Result, Room
+from protocol.views import ChallengeInfo, GhostInfo
+from server.race.audit import audit
+from server.runs.challenges import OPEN_AT_ONCE
+from server.store.memory import MemoryStore
+from tests.server.net.wire import Client, House, open_house
+from tests.server.runs.running import NOON, asked, begin, board, enter, play, run, until
+
+HOUR_S = 3600
+NONCE = "5e" * 16
+
+
+async def opened(client: Client, **fields: object) -> ChallengeInfo:
+    return (await asked(client, OpenChallenge(nonce=NONCE, **fields), Challenge)).challenge  # type: ignore[arg-type]
+
+
+async def test_a_challenge_is_dealt_by_the_servers_secret_and_its_openers_nonce(autojump_clock: MockClock, house: House) -> None:
+    async with house.guest("Anna") as anna, house.guest("Bert") as bert:
+        challenge = await opened(anna, rules="carpet-free", time_limit_s=300, closes_in_s=HOUR_S)
+        assert (challenge.owner, challenge.rules, challenge.runs, challenge.ran) == ("Anna", "carpet-free", 0, False)
+        assert challenge.closes_at_ms == challenge.made_at_ms + HOUR_S * 1000
+        await run(bert, RunChallenge(id=challenge.id.lower()), moves=3)
+        await until(house, challenge.reveals_at_ms)
+        record = (await bert.hear_of(Result)).record
+    assert sha256(bytes.fromhex(record.deal.secret)).hexdigest() == challenge.commitment
+    assert record.deal.seed == derive_seed(bytes.fromhex(record.deal.secret), [bytes.fromhex(NONCE)], 0).hex()
+    audit(record)
+
+
+async def test_it_is_listed_while_it_can_be_run_and_to_its_opener_for_good(autojump_clock: MockClock, house: House) -> None:
+    async with house.guest("Anna") as anna, house.guest("Bert") as bert:
+        public = await opened(anna, closes_in_s=HOUR_S)
+        private = await opened(anna, public=False)
+        await run(bert, RunChallenge(id=public.id))
+        assert [(each.id, each.runs, each.ran) for each in (await asked(bert, ListChallenges(), Challenges)).challenges] == [
+            (public.id, 1, True)
+        ]
+        assert {each.id for each in (await asked(anna, ListChallenges(), Challenges)).challenges} == {public.id, private.id}
+        await until(house, public.closes_at_ms)
+        assert (await asked(bert, ListChallenges(), Challenges)).challenges == ()
+        assert {each.id for each in (await asked(anna, ListChallenges(), Challenges)).challenges} == {public.id, private.id}
+
+
+async def test_each_runs_it_once_and_nobody_after_it_has_closed(autojump_clock: MockClock, house: House) -> None:
+    async with house.guest("Anna") as anna, house.guest("Bert") as bert:
+        challenge = await opened(anna, closes_in_s=HOUR_S)
+        await run(anna, RunChallenge(id=challenge.id))
+        await asked(anna, LeaveRace(), Left)
+        await anna.say(RunChallenge(id=challenge.id))
+        assert (await anna.error()).code == ErrorCode.ALREADY_RUN
+        await until(house, challenge.closes_at_ms)
+        await bert.say(RunChallenge(id=challenge.id))
+        assert (await bert.error()).code == ErrorCode.RUN_CLOSED
+
+
+async def test_what_there_is_not_cannot_be_run(autojump_clock: MockClock, house: House) -> None:
+    async with house.guest("Anna") as anna:
+        await anna.say(RunChallenge(id="ABCDEF"))
+        assert (await anna.error()).code == ErrorCode.NO_SUCH_DEAL
+
+
+async def test_one_player_has_so_many_open_and_no_more(autojump_clock: MockClock, house: House) -> None:
+    async with house.guest("Anna") as anna:
+        for _ in range(OPEN_AT_ONCE - 1):
+            await opened(anna)
+        await opened(anna, closes_in_s=HOUR_S)
+        await anna.say(OpenChallenge(nonce=NONCE))
+        assert (await anna.error()).code == ErrorCode.TOO_MANY_CHALLENGES
+        await trio.sleep(HOUR_S + 1)
+        await opened(anna)
+
+
+async def test_a_board_is_for_who_has_run_its_opener_included(autojump_clock: MockClock, house: House) -> None:
+    async with house.guest("Anna") as anna, house.guest("Bert") as bert:
+        challenge = await opened(anna)
+        await run(bert, RunChallenge(id=challenge.id))
+        assert not (await board(anna, "challenge", challenge.id)).shown
+        assert [row.name for row in (await board(bert, "challenge", challenge.id)).rows] == ["Bert"]
+        await run(anna, RunChallenge(id=challenge.id))
+        assert {row.name for row in (await board(anna, "challenge", challenge.id)).rows} == {"Anna", "Bert"}
+
+
+async def test_a_ghost_has_come_as_far_as_it_had_when_its_own_clock_showed_that(autojump_clock: MockClock, house: House) -> None:
+    async with house.guest("Anna") as anna, house.guest("Bert") as bert:
+        challenge = await opened(anna)
+        ended = await run(anna, RunChallenge(id=challenge.id), moves=12, pause_s=2)
+        room = await enter(bert, RunChallenge(id=challenge.id))
+        assert room.ghosts == (GhostInfo(ghost=0, name="Anna", state="waiting", ply=0, home=0, elapsed_ms=0),)
+        await begin(bert)
+        started = trio.current_time()
+        for ply in range(1, 12):
+            ghost = (await bert.hear_of(Ghost)).ghost
+            elapsed_ms = (trio.current_time() - started) * 1000
+            assert (ghost.ply, ghost.state) == (ply, "racing")
+            assert ghost.elapsed_ms == 2000 * ply
+            assert 0 <= elapsed_ms - ghost.elapsed_ms < 100
+        # It stopped at once behind its last move.
+        last = (await bert.hear_of(Ghost)).ghost
+        assert (last.state, last.home, last.ply, last.elapsed_ms) == ("stopped", ended.seats[0].home, 12, ended.seats[0].ended_at_ms)
+        assert bert.gaps == 0
+
+
+async def test_ghosts_are_in_the_snapshot_as_far_as_they_are_by_then(autojump_clock: MockClock, house: House) -> None:
+    async with house.guest("Anna") as anna, house.guest("Bert") as bert:
+        assert bert.welcome is not None
+        challenge = await opened(anna)
+        await run(anna, RunChallenge(id=challenge.id), moves=12, pause_s=2)
+        code = (await enter(bert, RunChallenge(id=challenge.id))).code
+        await begin(bert)
+        first = bert.view
+        await trio.sleep(9.5)
+        async with house.client() as again:
+            await again.hello("Bert", bert.welcome.token)
+            room = await asked(again, JoinRace(code=code), Room)
+            (ghost,) = room.ghosts
+            assert (ghost.ply, ghost.elapsed_ms, ghost.state) == (4, 8000, "racing")
+            assert first is not None
+            assert ghost.home >= first.home
+            assert (await again.hear_of(Ghost)).ghost.ply == 5
+
+
+async def test_a_ghost_is_there_again_behind_a_restart_of_the_server(autojump_clock: MockClock) -> None:
+    store = MemoryStore()
+    async with open_house(wall_s=NOON / 1000, store=store) as house, house.guest("Anna") as anna, house.guest("Bert") as bert:
+        assert bert.welcome is not None
+        token = bert.welcome.token
+        challenge = await opened(anna)
+        await run(anna, RunChallenge(id=challenge.id), moves=12, pause_s=2)
+        await enter(bert, RunChallenge(id=challenge.id))
+        await begin(bert)
+        began_ms = house.clock.now_ms()
+        await trio.sleep(3)
+    async with open_house(wall_s=began_ms / 1000 + 11, store=store) as house, house.client() as bert:
+        await bert.hello("Bert", token)
+        (ghost,) = (await enter(bert, RunChallenge(id=challenge.id))).ghosts
+        assert (ghost.name, ghost.ply) == ("Anna", 5)
+
+
+async def test_no_more_than_seven_ghosts_and_only_of_runs_that_are_over(autojump_clock: MockClock, house: House) -> None:
+    async with house.guest("Opener") as opener:
+        challenge = await opened(opener)
+        for number in range(9):
+            async with house.guest(f"Runner {number}") as runner:
+                await run(runner, RunChallenge(id=challenge.id), moves=number)
+                await asked(runner, LeaveRace(), Left)
+        async with house.guest("Anna") as anna, house.guest("Bert") as bert:
+            await enter(anna, RunChallenge(id=challenge.id))
+            await begin(anna)
+            await play(anna, 2)
+            ghosts = (await enter(bert, RunChallenge(id=challenge.id))).ghosts
+    assert len(ghosts) == 7
+    assert "Anna" not in {ghost.name for ghost in ghosts}
+
+
+async def test_a_run_that_has_not_begun_when_the_challenge_closes_is_called_off(autojump_clock: MockClock, house: House) -> None:
+    async with house.guest("Anna") as anna:
+        challenge = await opened(anna, closes_in_s=HOUR_S)
+        await until(house, challenge.closes_at_ms - 5000)
+        await enter(anna, RunChallenge(id=challenge.id))
+        assert (await anna.hear_of(Left)).reason == "called-off"
+        assert not [message for message in anna.heard if isinstance(message, Dealt)]

@@ -1,0 +1,112 @@
+"""Playing on from a position of a race that is over, beside what was done from there then."""
+
+from __future__ import annotations
+
+import pytest
+from msgspec.structs import replace
+from trio.testing import MockClock
+
+from protocol.client_messages import LeaveRace, PlayOn, RunDaily, Stop
+from protocol.errors import ErrorCode
+from protocol.record import BadRecord, sealed
+from protocol.server_messages import Ghost, Left, Result, Room
+from server.frames import frames
+from server.race.audit import audit
+from server.race.opening import first_positions
+from server.race.view import see
+from server.rules.catalogue import RULE_SETS
+from tests.server.net.wire import Client, House
+from tests.server.runs.running import asked, begin, enter, play, run
+
+
+async def raced(client: Client, rules: str = "carpet", moves: int = 20, **options: object) -> Result:
+    """A race against the clock, to its end."""
+    await client.open(seats=1, rules=rules, **options)
+    await begin(client)
+    await play(client, moves, pause_s=2)
+    if client.view is not None and client.view.moves:
+        await client.say(Stop(race=1, seat=0))
+    return await client.hear_of(Result)
+
+
+@pytest.mark.parametrize("rules", RULE_SETS)
+async def test_one_plays_on_from_after_any_move_beside_ones_past_self(autojump_clock: MockClock, house: House, rules: str) -> None:
+    async with house.guest("Anna") as anna:
+        record = (await raced(anna, rules)).record
+        await asked(anna, LeaveRace(), Left)
+        replay = frames(record)
+        ply = len(record.moves) // 2
+        room = await asked(anna, PlayOn(race=record.id, seat=0, ply=ply), Room)
+        assert (room.options.rated, room.options.public, [ghost.name for ghost in room.ghosts]) == (False, False, ["Anna"])
+        await begin(anna)
+        assert anna.view == replay.frames[ply - 1].view
+        (ghost_home,) = {room.ghosts[0].home}
+        assert ghost_home == 0
+        if len(record.moves) > ply + 1:
+            ghost = (await anna.hear_of(Ghost)).ghost
+            following = record.moves[ply]
+            assert (ghost.ply, ghost.home, ghost.elapsed_ms) == (1, following.home, following.at_ms - record.moves[ply - 1].at_ms)
+        anna.ply = 0
+        await play(anna, 3)
+        if anna.view is not None and anna.view.moves:
+            await anna.say(Stop(race=1, seat=0))
+        again = (await anna.hear_of(Result)).record
+    audit(again)
+    assert again.deal.past is not None
+    assert (again.deal.past.race, again.deal.past.digest, len(again.deal.past.moves)) == (record.id, record.digest, ply)
+    assert again.deal.seed == record.deal.seed
+    assert not again.rated
+    assert frames(again).first == replay.frames[ply - 1].view
+
+
+async def test_what_was_played_on_can_be_played_on_in_its_turn(autojump_clock: MockClock, house: House) -> None:
+    async with house.guest("Anna") as anna:
+        record = (await raced(anna)).record
+        for ply in (4, 3):
+            await asked(anna, LeaveRace(), Left)
+            await asked(anna, PlayOn(race=record.id, seat=0, ply=ply), Room)
+            await begin(anna)
+            await play(anna, 5)
+            await anna.say(Stop(race=1, seat=0))
+            record = (await anna.hear_of(Result)).record
+            audit(record)
+    assert record.deal.past is not None
+    assert len(record.deal.past.moves) == 7
+
+
+async def test_there_is_no_playing_on_from_what_is_not_open_to_all(autojump_clock: MockClock, house: House) -> None:
+    async with house.guest("Anna") as anna, house.guest("Bert") as bert:
+        await run(anna, RunDaily(), moves=5)
+        (kept,) = house.store.runs("daily", "2026-11-21")
+        running = await enter(bert, RunDaily(rules="twenty"))
+        await asked(anna, LeaveRace(), Left)
+        for race in (kept.race, f"{running.code}-1-00", "nothing of the kind"):
+            await anna.say(PlayOn(race=race, seat=0, ply=2))
+            assert (await anna.error()).code == ErrorCode.NO_SUCH_POSITION
+
+
+async def test_there_is_no_playing_on_from_a_position_that_there_was_not(autojump_clock: MockClock, house: House) -> None:
+    async with house.guest("Anna") as anna:
+        record = (await raced(anna, moves=80)).record
+        await asked(anna, LeaveRace(), Left)
+        assert record.seats[0].state == "stalled"
+        for seat, ply in ((1, 0), (0, len(record.moves) + 1), (0, len(record.moves))):
+            await anna.say(PlayOn(race=record.id, seat=seat, ply=ply))
+            assert (await anna.error()).code == ErrorCode.NO_SUCH_POSITION
+
+
+async def test_the_moves_before_the_start_are_checked_with_the_record(autojump_clock: MockClock, house: House) -> None:
+    async with house.guest("Anna") as anna:
+        record = (await raced(anna)).record
+        await asked(anna, LeaveRace(), Left)
+        await asked(anna, PlayOn(race=record.id, seat=0, ply=3), Room)
+        await begin(anna)
+        first = anna.view
+        await anna.say(Stop(race=1, seat=0))
+        again = (await anna.hear_of(Result)).record
+    assert see(first_positions(again)[0]) == first
+    assert again.deal.past is not None
+    for moves in ((*again.deal.past.moves[:2], "z9"), (*again.deal.past.moves, "r")):
+        false = sealed(replace(again, deal=replace(again.deal, past=replace(again.deal.past, moves=moves))))
+        with pytest.raises(BadRecord, match="before the start"):
+            audit(false)

@@ -1,0 +1,482 @@
+"""Tournaments from registration to the end: what the director does by itself, and what he is told to do."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+
+import pytest
+import trio
+from msgspec.structs import replace
+from trio.testing import MockClock, wait_all_tasks_blocked
+
+from protocol.client_messages import (
+    AddBot,
+    CheckIn,
+    CorrectResult,
+    CreateTournament,
+    EndTournament,
+    EnterTournament,
+    LeaveTournament,
+    PairRound,
+    PauseTournament,
+    RemoveEntrant,
+    StartTournament,
+)
+from protocol.fairness import derive_seed, shared_nonce
+from protocol.record import Record, check_deal
+from protocol.server_messages import Called, Decided, Ended, Error, Result, Tournament
+from protocol.tournaments import TableResult, TournamentOptions
+from server.race.audit import audit
+from server.store.errors import StoreError
+from server.store.port import NEVER_MS
+from tests.server.tournaments.hall import FAST, Hall, Person
+
+FORMATS = {
+    "swiss": (replace(FAST, fill=8, rounds=3), 3),
+    "swiss of an odd field": (replace(FAST, fill=5), 3),
+    "round-robin": (replace(FAST, format="round-robin", fill=5), 5),
+    "double round-robin": (replace(FAST, format="round-robin", fill=4, double=True), 6),
+    "knock-out": (replace(FAST, format="elimination", fill=6), 3),
+    "session": (replace(FAST, format="session", fill=3, rounds=2), 2),
+}
+
+
+async def started(hall: Hall, options: TournamentOptions, *people: Person, director: Person | None = None) -> tuple[Person, str]:
+    """A tournament that these have entered, running. Its director need not play."""
+    director = director or await hall.person("Director")
+    identity = await director.make(options)
+    for person in people:
+        await person.enter(identity)
+    answer = await director.ask(StartTournament(id=identity))
+    assert isinstance(answer, Decided), answer
+    return director, identity
+
+
+def kinds(hall: Hall, identity: str) -> list[str]:
+    """Of the log."""
+    return [type(chosen.choice).__name__ for chosen in hall.course(identity).log]
+
+
+def records(hall: Hall, identity: str, number: int) -> list[Record]:
+    """Of a round, as kept, each checked as anybody could."""
+    found = [hall.store.record(run.race) for run in hall.store.runs("round", f"{identity}/{number}")]
+    return [record for record in found if record is not None]
+
+
+def refused(answer: Decided | Error) -> str:
+    assert isinstance(answer, Error), answer
+    return answer.code
+
+
+# ---- to the end
+
+
+@pytest.mark.parametrize("name", FORMATS)
+async def test_every_format_is_played_to_its_end_by_bots(autojump_clock: MockClock, hall: Hall, name: str) -> None:
+    options, rounds = FORMATS[name]
+    _, identity = await started(hall, options)
+    course = await hall.over(identity)
+    assert (course.phase, course.round) == ("over", rounds)
+    assert {person.bot for person in course.people.values()} == {"random"}
+    for paired in course.tournament.rounds:
+        for pairing in paired.pairings:
+            if pairing.counted:
+                assert course.tournament.result(paired.number, pairing.table) is not None
+                assert course.race_ids[paired.number, pairing.table]
+    assert all(shuffle.over_at_ms is not None for shuffle in course.shuffles)
+
+
+async def test_a_double_knock_out_with_drawn_races_is_decided(autojump_clock: MockClock, hall: Hall) -> None:
+    people = await hall.people("Ann", "Ben", "Cleo", "Dan")
+    _, identity = await started(hall, replace(FAST, format="elimination", double=True, replays=1), *people)
+    course = await hall.over(identity)
+    # All stop at once: every race is drawn, is run again on the next number of the shuffle, and the higher seed goes on.
+    assert {len(races) for races in course.tournament.races.values()} == {2}
+    assert [row.place for row in course.tournament.standings()] == [1, 2, 3, 4]
+    numbers = {run.occasion.table: set[int]() for run in hall.store.runs("round", f"{identity}/1")}
+    for run in hall.store.runs("round", f"{identity}/1"):
+        numbers[run.occasion.table].add(run.occasion.deal.number)
+    assert numbers == {1: {1, 2}, 2: {1, 2}}
+
+
+async def test_people_play_a_swiss_and_are_called_to_every_table(autojump_clock: MockClock, hall: Hall) -> None:
+    people = await hall.people("Ann", "Ben", "Cleo", habit="keen")
+    _, identity = await started(hall, replace(FAST, rounds=3), *people)
+    course = await hall.over(identity)
+    assert [len(person.all(Called)) for person in people] == [3, 3, 3]
+    assert {call.bot for person in people for call in person.all(Called) if not call.opponent} == {"random"}, (
+        "who has a bye races the house"
+    )
+    assert [len(paired.byes) for paired in course.tournament.rounds] == [1, 1, 1]
+    assert all(not result.forfeit for races in course.tournament.races.values() for result in races)
+
+
+async def test_in_a_session_everybody_plays_alone_and_a_deal_won_is_a_point(autojump_clock: MockClock, hall: Hall) -> None:
+    people = await hall.people("Ann", "Ben")
+    _, identity = await started(hall, replace(FAST, format="session", rounds=3), *people)
+    course = await hall.over(identity)
+    assert [[len(record.seats) for record in records(hall, identity, number)] for number in (1, 2, 3)] == [[1, 1]] * 3
+    assert [(row.points, row.home) for row in course.tournament.standings()] == [(0.0, 12), (0.0, 12)]
+
+
+# ---- fair and secret
+
+
+async def test_all_tables_of_a_round_have_one_shuffle_that_can_be_checked(autojump_clock: MockClock, hall: Hall) -> None:
+    people = await hall.people("Ann", "Ben", "Cleo", "Dan", "Eve")
+    director = await hall.person("Director")
+    identity = await director.make(replace(FAST, rounds=2, check_in_s=60))
+    for person in people:
+        await person.enter(identity)
+    await director.ask(StartTournament(id=identity))
+    for person in people:
+        await person.check_in(identity)
+    course = await hall.over(identity)
+    link = course.commitment
+    for number in (1, 2):
+        found = records(hall, identity, number)
+        assert len(found) == 3
+        assert len({record.deal.seed for record in found}) == 1
+        secret = bytes.fromhex(found[0].deal.secret)
+        assert sha256(secret).digest() == link, "each secret is committed to by the one before it, the first by the tournament"
+        link = secret
+        nonces = [bytes.fromhex(person.nonce) for person in course.people.values() if person.nonce is not None]
+        assert len(nonces) == 5
+        assert derive_seed(secret, [shared_nonce(nonces)], 0).hex() == found[0].deal.seed
+        for record in found:
+            check_deal(record.deal)
+            audit(record)
+    assert records(hall, identity, 1)[0].deal.seed != records(hall, identity, 2)[0].deal.seed
+
+
+async def test_no_record_and_no_board_is_told_before_the_round_is_over(autojump_clock: MockClock, hall: Hall) -> None:
+    quick, slow = await hall.people("Ann", "Ben"), await hall.people("Cleo", "Dan", habit="absent")
+    people = [quick[0], slow[0], quick[1], slow[1]]  # of four, the first meets the third
+    _, identity = await started(hall, replace(FAST, rounds=1, no_show_s=1000), *people)
+    await hall.until(lambda: len(hall.course(identity).tournament.races) == 1)
+    await trio.sleep(60)
+    (race,) = [run for run in hall.store.runs("round", f"{identity}/1") if run.phase == "over"]
+    status = hall.store.race_status(race.race)
+    assert status is not None
+    assert (status.phase, status.sealed_until_ms) == ("over", NEVER_MS)
+    assert all(person.all(Ended) and not person.all(Result) for person in quick)
+    quick[0].follow(identity)
+    await wait_all_tasks_blocked()
+    assert [found.secret for found in quick[0].last(Tournament).rounds] == [None]
+    document = await hall.tournaments.document(identity)
+    assert document is not None
+    assert [found.secret for found in document.rounds] == [None]
+    for person in slow:
+        person.habit = "quick"
+        person.post_again(Called)
+    course = await hall.over(identity)
+    await wait_all_tasks_blocked()
+    assert all(person.all(Result) for person in people)
+    status = hall.store.race_status(race.race)
+    assert status is not None
+    assert status.sealed_until_ms == course.shuffles[0].over_at_ms
+
+
+async def test_nothing_is_told_or_done_before_it_is_kept(autojump_clock: MockClock, hall: Hall) -> None:
+    people = await hall.people("Ann", "Ben")
+    director = await hall.person("Director")
+    identity = await director.make(replace(FAST, rounds=1))
+    for person in people:
+        await person.enter(identity)
+    people[0].follow(identity)
+    await trio.sleep(2)
+    hall.journal.gate = trio.Event()
+    heard = [len(person.heard) for person in (*people, director)]
+    hall.tournaments.ask(director, director.asker, StartTournament(id=identity, ref=77))
+    await trio.sleep(5)
+    assert [len(person.heard) for person in (*people, director)] == heard
+    assert (len(hall.rooms), hall.course(identity).round) == (0, 0)
+    hall.journal.gate.set()
+    hall.journal.gate = None
+    await hall.over(identity)
+    assert len(people[0].all(Called)) == 1
+
+
+async def test_what_cannot_be_kept_is_refused_and_has_not_happened(
+    autojump_clock: MockClock, hall: Hall, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ann, ben = await hall.people("Ann", "Ben")
+    identity = await ann.make(replace(FAST, rounds=1, fill=2))
+    await ann.enter(identity)
+    with monkeypatch.context() as broken:
+
+        async def fail(*entries: object) -> None:
+            await trio.lowlevel.checkpoint()
+            raise StoreError("the disk is full")
+
+        broken.setattr(hall.journal, "write", fail)
+        assert refused(await ben.ask(EnterTournament(id=identity))) == "server/not-kept"
+        assert refused(await ann.ask(StartTournament(id=identity))) == "server/not-kept"
+    assert kinds(hall, identity) == ["Entered"]
+    await ben.enter(identity)
+    await ann.ask(StartTournament(id=identity))
+    assert (await hall.over(identity)).round == 1
+
+
+# ---- registration and check-in
+
+
+async def test_who_does_not_check_in_in_time_does_not_play_and_bots_take_the_seats(autojump_clock: MockClock, hall: Hall) -> None:
+    ann, ben, cleo = await hall.people("Ann", "Ben", "Cleo")
+    director = await hall.person("Director")
+    identity = await director.make(replace(FAST, rounds=1, check_in_s=60, fill=4))
+    for person in (ann, ben, cleo):
+        await person.enter(identity)
+    assert refused(await ann.ask(CheckIn(id=identity, nonce="ab" * 16))) == "tournament/not-now"
+    await director.ask(StartTournament(id=identity))
+    assert hall.course(identity).phase == "check-in"
+    await ann.check_in(identity)
+    await ben.check_in(identity)
+    await trio.sleep(59)
+    assert hall.course(identity).phase == "check-in"
+    course = await hall.over(identity)
+    assert [entrant for entrant in course.people if not course.plays(entrant)] == [cleo.player.id]
+    assert course.tournament.active[-2:] == ("bot:random:1", "bot:random:2")
+    assert not cleo.all(Called)
+
+
+async def test_when_all_are_here_nobody_waits_for_the_time(autojump_clock: MockClock, hall: Hall) -> None:
+    ann, ben = await hall.people("Ann", "Ben")
+    identity = await ann.make(replace(FAST, rounds=1, check_in_s=3600))
+    for person in (ann, ben):
+        await person.enter(identity)
+    await ann.ask(StartTournament(id=identity))
+    began = trio.current_time()
+    await ann.check_in(identity)
+    await ben.check_in(identity)
+    await hall.over(identity)
+    assert trio.current_time() - began < 60
+
+
+async def test_too_few_end_it_and_it_cannot_be_started_with_nobody(autojump_clock: MockClock, hall: Hall) -> None:
+    ann, ben = await hall.people("Ann", "Ben")
+    identity = await ann.make(replace(FAST, check_in_s=10))
+    assert refused(await ann.ask(StartTournament(id=identity))) == "tournament/not-now"
+    await ann.enter(identity)
+    await ben.enter(identity)
+    await ann.ask(StartTournament(id=identity))
+    await ann.check_in(identity)
+    course = await hall.over(identity)
+    assert (course.phase, course.round) == ("ended", 0)
+
+
+async def test_entering_asks_for_the_code_and_a_free_place(autojump_clock: MockClock, hall: Hall) -> None:
+    ann, ben, cleo = await hall.people("Ann", "Ben", "Cleo")
+    identity = await ann.make(replace(FAST, places=2), code="sesame")
+    assert refused(await ben.ask(EnterTournament(id=identity))) == "tournament/wrong-code"
+    assert refused(await ben.ask(EnterTournament(id=identity, code="Sesame"))) == "tournament/wrong-code"
+    for person in (ann, ben):
+        assert isinstance(await person.ask(EnterTournament(id=identity.lower(), code="sesame")), Decided)
+    assert refused(await cleo.ask(EnterTournament(id=identity, code="sesame"))) == "tournament/full"
+    await ben.ask(LeaveTournament(id=identity))
+    assert isinstance(await cleo.ask(EnterTournament(id=identity, code="sesame")), Decided)
+    assert refused(await ben.ask(EnterTournament(id=identity))) == "tournament/full"
+    ben.follow(identity)
+    await wait_all_tasks_blocked()
+    assert "sesame" not in repr(ben.heard)
+
+
+async def test_only_the_director_directs(autojump_clock: MockClock, hall: Hall) -> None:
+    ann, ben = await hall.people("Ann", "Ben")
+    identity = await ann.make(FAST)
+    for message in (
+        StartTournament(id=identity),
+        PauseTournament(id=identity),
+        PairRound(id=identity, round=1),
+        CorrectResult(id=identity, round=1, table=1, result=None),
+        RemoveEntrant(id=identity, entrant=ann.player.id),
+        AddBot(id=identity),
+        EndTournament(id=identity),
+    ):
+        assert refused(await ben.ask(message)) == "tournament/not-the-director"
+    assert refused(await ben.ask(EnterTournament(id="NOSUCH"))) == "tournament/no-such-id"
+    assert refused(await ben.ask(EnterTournament(id="../etc"))) == "tournament/no-such-id"
+    assert kinds(hall, identity) == []
+
+
+@pytest.mark.parametrize(
+    ("options", "code"),
+    [
+        (replace(FAST, name="\u200b"), "tournament/bad-options"),
+        (replace(FAST, rules="bridge"), "room/unknown-rules"),
+        (replace(FAST, bot="nobody"), "room/unknown-bot"),
+        (replace(FAST, places=4, fill=5), "tournament/bad-options"),
+    ],
+)
+async def test_options_that_make_no_tournament_are_refused(
+    autojump_clock: MockClock, hall: Hall, options: TournamentOptions, code: str
+) -> None:
+    ann = await hall.person("Ann")
+    assert refused(await ann.ask(CreateTournament(options=options))) == code
+
+
+# ---- while it is played
+
+
+@pytest.mark.parametrize("absent", [("Ben",), ("Ann", "Ben")], ids=["one", "both"])
+async def test_who_does_not_come_to_his_table_forfeits(autojump_clock: MockClock, hall: Hall, absent: tuple[str, ...]) -> None:
+    people = [await hall.person(name, "absent" if name in absent else "quick") for name in ("Ann", "Ben")]
+    _, identity = await started(hall, replace(FAST, rounds=1, no_show_s=30), *people)
+    began = trio.current_time()
+    course = await hall.over(identity)
+    assert 29 < trio.current_time() - began < 40
+    result = course.tournament.result(1, 1)
+    assert result is not None
+    assert (result.verdict, result.forfeit) == ("first" if len(absent) == 1 else "neither", True)
+    await trio.sleep(1)
+    assert [room for room in hall.rooms if room.occasion is not None and room.race.phase == "waiting"] == []
+
+
+async def test_a_late_entrant_of_a_swiss_plays_from_the_next_round(autojump_clock: MockClock, hall: Hall) -> None:
+    ann, ben, cleo, dan = await hall.people("Ann", "Ben", "Cleo", "Dan")
+    director, identity = await started(hall, replace(FAST, rounds=3, pause_s=None), ann, ben)
+    await hall.until(lambda: hall.course(identity).phase == "between")
+    for late in (cleo, dan):
+        await late.enter(identity)
+        await late.check_in(identity)
+    assert isinstance(await director.ask(PairRound(id=identity, round=2)), Decided)
+    await hall.until(lambda: hall.course(identity).phase == "between")
+    await director.ask(PairRound(id=identity, round=3))
+    course = await hall.over(identity)
+    assert course.tournament.entries[cleo.player.id].first_round == 2
+    assert [len(paired.pairings) for paired in course.tournament.rounds] == [1, 2, 2]
+    assert len(course.shuffles[1].nonces) == 2, "those who have put one in"
+
+
+async def test_a_knock_out_takes_nobody_late(autojump_clock: MockClock, hall: Hall) -> None:
+    ann, ben, cleo = await hall.people("Ann", "Ben", "Cleo")
+    _, identity = await started(hall, replace(FAST, format="elimination"), ann, ben)
+    assert refused(await cleo.ask(EnterTournament(id=identity))) == "tournament/refused"
+    await hall.over(identity)
+
+
+async def test_who_withdraws_forfeits_his_table_and_may_come_back_to_a_swiss(autojump_clock: MockClock, hall: Hall) -> None:
+    ann = await hall.person("Ann", "absent")
+    ben, cleo, dan = await hall.people("Ben", "Cleo", "Dan")
+    director, identity = await started(hall, replace(FAST, rounds=3, pause_s=None, no_show_s=3600), ann, ben, cleo, dan)
+    await ann.ask(LeaveTournament(id=identity))
+    await hall.until(lambda: hall.course(identity).phase == "between")
+    pairing = hall.course(identity).tournament.rounds[0].of(ann.player.id)
+    assert pairing is not None
+    result = hall.course(identity).tournament.result(1, pairing.table)
+    assert result is not None
+    assert (result.verdict, result.forfeit) == ("second" if pairing.first == ann.player.id else "first", True)
+    await director.ask(PairRound(id=identity, round=2))
+    assert hall.course(identity).tournament.rounds[1].of(ann.player.id) is None
+    await hall.until(lambda: hall.course(identity).phase == "between")
+    ann.habit = "quick"
+    await ann.enter(identity)
+    await director.ask(RemoveEntrant(id=identity, entrant=ben.player.id, reason="\x1b[31mgone home"))
+    await director.ask(PairRound(id=identity, round=3))
+    course = await hall.over(identity)
+    assert course.tournament.rounds[2].of(ann.player.id) is not None
+    assert course.tournament.rounds[2].of(ben.player.id) is None
+    document = await hall.tournaments.document(identity)
+    assert document is not None
+    assert [(entry.author, entry.text, entry.reason) for entry in document.log if entry.kind == "withdraw"] == [
+        ("Ann", "Ann is out.", ""),
+        ("Director", "Ben is out.", "gone home"),
+    ]
+
+
+async def test_a_pause_lets_races_end_and_starts_nothing(autojump_clock: MockClock, hall: Hall) -> None:
+    quick, late = await hall.people("Ann", "Ben"), await hall.people("Cleo", "Dan", habit="absent")
+    people = [quick[0], late[0], quick[1], late[1]]
+    director, identity = await started(hall, replace(FAST, rounds=2, no_show_s=60), *people)
+    assert isinstance(await director.ask(PauseTournament(id=identity)), Decided)
+    assert refused(await director.ask(PauseTournament(id=identity))) == "tournament/not-now"
+    await trio.sleep(500)
+    course = hall.course(identity)
+    assert (course.phase, course.round) == ("paused", 1)
+    assert all(not result.forfeit for races in course.tournament.races.values() for result in races), "nobody is missed while it is paused"
+    assert [room for room in hall.rooms if room.race.phase == "waiting"] == []
+    for person in late:
+        person.habit = "quick"
+    await director.ask(PauseTournament(id=identity, pause=False))
+    course = await hall.over(identity)
+    assert course.round == 2
+    assert all(not result.forfeit for races in course.tournament.races.values() for result in races)
+    assert len({record.deal.seed for record in records(hall, identity, 1)}) == 1
+
+
+async def test_a_result_is_corrected_with_a_reason_as_long_as_nothing_rests_on_it(autojump_clock: MockClock, hall: Hall) -> None:
+    ann, ben = await hall.person("Ann"), await hall.person("Ben", "resigns")
+    director, identity = await started(hall, replace(FAST, rounds=2, pause_s=None), ann, ben)
+    await hall.until(lambda: hall.course(identity).phase == "between")
+    before = hall.course(identity).tournament.result(1, 1)
+    assert before is not None
+    assert before.verdict == "first"
+    drawn = TableResult(verdict="draw", first_home=4, second_home=4)
+    correction = CorrectResult(id=identity, round=1, table=1, result=drawn, reason="a dog on the keys")
+    assert isinstance(await director.ask(correction), Decided)
+    assert [row.points for row in hall.course(identity).tournament.standings()] == [0.5, 0.5]
+    # The shuffle is told by now: nothing can be raced on it again.
+    assert refused(await director.ask(replace(correction, result=None))) == "tournament/refused"
+    assert refused(await director.ask(replace(correction, table=9))) == "tournament/refused"
+    assert refused(await director.ask(replace(correction, result=TableResult(verdict="neither")))) == "tournament/refused"
+    await director.ask(PairRound(id=identity, round=2))
+    await hall.over(identity)
+    assert isinstance(await director.ask(replace(correction, round=2)), Decided), "also when it is over"
+    assert hall.course(identity).log[-1].choice.reason == "a dog on the keys"  # type: ignore[union-attr]
+
+
+async def test_a_struck_result_is_raced_again_on_another_number_of_the_shuffle(autojump_clock: MockClock, hall: Hall) -> None:
+    quick, late = await hall.people("Ann", "Ben"), await hall.people("Cleo", "Dan", habit="absent")
+    people = [quick[0], late[0], quick[1], late[1]]
+    director, identity = await started(hall, replace(FAST, rounds=1, no_show_s=3600), *people)
+    await hall.until(lambda: len(hall.course(identity).tournament.races) == 1)
+    ((_, table),) = hall.course(identity).tournament.races
+    assert isinstance(await director.ask(CorrectResult(id=identity, round=1, table=table, result=None)), Decided)
+    await hall.until(lambda: len(hall.course(identity).tournament.races) == 1)
+    runs = [run for run in hall.store.runs("round", f"{identity}/1") if run.occasion.table == table]
+    assert [run.occasion.deal.number for run in runs] == [1, 2]
+    other = 3 - table
+    win = TableResult(verdict="second", second_home=30)
+    assert isinstance(await director.ask(CorrectResult(id=identity, round=1, table=other, result=win, reason="agreed")), Decided)
+    await hall.over(identity)
+    assert len({record.deal.seed for record in records(hall, identity, 1)}) == 2
+
+
+async def test_the_director_breaks_it_off(autojump_clock: MockClock, hall: Hall) -> None:
+    ann, ben = await hall.people("Ann", "Ben", habit="absent")
+    director, identity = await started(hall, replace(FAST, rounds=3), ann, ben)
+    assert isinstance(await director.ask(EndTournament(id=identity, reason="rain")), Decided)
+    assert hall.course(identity).phase == "ended"
+    assert refused(await director.ask(PairRound(id=identity, round=2))) == "tournament/not-now"
+    assert refused(await ann.ask(EnterTournament(id=identity))) in ("tournament/not-now", "tournament/refused")
+    await trio.sleep(1)
+    assert len(hall.rooms) == 0
+    assert [made.tournament for made in hall.store.tournaments(closed=True, limit=5)] == [identity]
+
+
+async def test_nobody_else_gets_a_seat_at_a_table(autojump_clock: MockClock, hall: Hall) -> None:
+    ann, ben = await hall.people("Ann", "Ben", habit="absent")
+    stranger = await hall.person("Mallory", "absent")
+    _, identity = await started(hall, replace(FAST, rounds=1), ann, ben)
+    await wait_all_tasks_blocked()
+    stranger._join(ann.last(Called).code)
+    await wait_all_tasks_blocked()
+    assert stranger.codes == ["room/not-invited"]
+    await hall.over(identity)
+
+
+async def test_who_comes_back_is_called_again(autojump_clock: MockClock, hall: Hall) -> None:
+    ann, ben = await hall.people("Ann", "Ben", habit="absent")
+    _, identity = await started(hall, replace(FAST, rounds=1), ann, ben)
+    await trio.sleep(10)
+    hall.tournaments.greet(ann.player.id, ann)
+    await wait_all_tasks_blocked()
+    first, second = ann.all(Called)
+    assert first.code == second.code
+    assert first.until_ms == 30_000
+    assert second.until_ms is not None
+    assert 19_900 <= second.until_ms <= 20_000
+    await hall.over(identity)
+    hall.tournaments.greet(ann.player.id, ann)
+    await wait_all_tasks_blocked()
+    assert len(ann.all(Called)) == 2

@@ -1,0 +1,163 @@
+"""A server that dies in the middle of a round, and the next one on the same store."""
+
+from __future__ import annotations
+
+import pytest
+import trio
+from msgspec.structs import replace
+from trio.testing import MockClock
+
+from protocol.client_messages import CheckIn, PauseTournament, StartTournament
+from protocol.server_messages import Called, Decided
+from server.store.memory import MemoryStore
+from tests.server.tournaments.hall import FAST, Hall, Person
+
+
+async def killed(store: MemoryStore, play: object, *, seed: int) -> None:
+    """A server in which `play(hall)` happens; then it is gone at once, with nothing said to anybody."""
+    async with trio.open_nursery() as nursery:
+        hall = Hall(nursery, store=store, seed=seed)
+        await hall.open()
+        await play(hall)  # type: ignore[operator]
+        # What comes from now on reaches the store no more.
+        hall.journal.gate = trio.Event()
+        nursery.cancel_scope.cancel()
+
+
+@pytest.mark.parametrize("kind", ["swiss", "elimination", "round-robin", "session"])
+async def test_a_round_that_was_being_run_goes_on_with_the_next_server(autojump_clock: MockClock, nursery: trio.Nursery, kind: str) -> None:
+    store = MemoryStore()
+    found: list[str] = []
+
+    async def play(hall: Hall) -> None:
+        quick, late = await hall.people("Ann", "Ben"), await hall.people("Cleo", "Dan", habit="absent")
+        identity = await quick[0].make(replace(FAST, format=kind, rounds=2, no_show_s=60))  # type: ignore[arg-type]
+        for person in (quick[0], late[0], quick[1], late[1]):
+            await person.enter(identity)
+        await quick[0].ask(StartTournament(id=identity))
+        await hall.until(lambda: bool(hall.course(identity).tournament.races))
+        found.append(identity)
+
+    await killed(store, play, seed=1)
+    (identity,) = found
+    before = store.tournament_log(identity)
+    hall = Hall(nursery, store=store, seed=2)
+    await hall.open()
+    await trio.sleep(1)
+    assert hall.course(identity).phase == "running"
+    assert {room.occasion.table for room in hall.rooms if room.occasion is not None} == set(hall.director(identity).tables)
+    course = await hall.over(identity)
+    assert store.tournament_log(identity)[: len(before)] == before
+    assert all(course.tournament.result(1, pairing.table) is not None for pairing in course.tournament.rounds[0].pairings)
+
+
+async def test_a_result_that_was_kept_and_not_entered_is_entered_by_the_next_server(
+    autojump_clock: MockClock, nursery: trio.Nursery
+) -> None:
+    store = MemoryStore()
+    found: list[str] = []
+
+    async def play(hall: Hall) -> None:
+        people = await hall.people("Ann", "Ben")
+        identity = await people[0].make(replace(FAST, rounds=1))
+        for person in people:
+            await person.enter(identity)
+        # The rooms keep what comes of them, but the tournament hears nothing of it.
+        hall.rooms._over_listeners.clear()
+        await people[0].ask(StartTournament(id=identity))
+        await hall.until(lambda: any(run.phase == "over" for run in store.runs("round", f"{identity}/1")))
+        assert not hall.course(identity).tournament.races
+        found.append(identity)
+
+    await killed(store, play, seed=1)
+    hall = Hall(nursery, store=store, seed=2)
+    await hall.open()
+    course = await hall.over(found[0])
+    (run,) = store.runs("round", f"{found[0]}/1")
+    assert course.race_ids[1, 1] == (run.race,)
+    assert len(hall.rooms) == 0, "nothing was raced twice"
+
+
+async def test_a_table_whose_room_never_was_gets_one_of_the_next_server(autojump_clock: MockClock, nursery: trio.Nursery) -> None:
+    store = MemoryStore()
+    found: list[tuple[str, Person, Person]] = []
+
+    async def play(hall: Hall) -> None:
+        ann, ben = await hall.people("Ann", "Ben")
+        identity = await ann.make(replace(FAST, rounds=1))
+        for person in (ann, ben):
+            await person.enter(identity)
+        hall.rooms._stopping = True  # no room can be opened
+        await ann.ask(StartTournament(id=identity))
+        assert hall.course(identity).round == 1
+        assert len(hall.rooms) == 0
+        found.append((identity, ann, ben))
+
+    await killed(store, play, seed=1)
+    identity, ann, ben = found[0]
+    assert not store.running().races
+    hall = Hall(nursery, store=store, seed=2)
+    await hall.open()
+    await trio.sleep(1)
+    (room,) = hall.rooms
+    assert room.occasion is not None
+    assert set(room.occasion.invited) == {ann.player.id, ben.player.id}
+    course = await hall.over(identity)
+    result = course.tournament.result(1, 1)
+    assert result is not None
+    assert result.verdict == "neither", "nobody came back"
+
+
+async def test_check_in_and_pauses_outlive_the_server_and_their_time_runs_on(autojump_clock: MockClock, nursery: trio.Nursery) -> None:
+    store = MemoryStore()
+    found: list[str] = []
+
+    async def play(hall: Hall) -> None:
+        ann = await hall.person("Ann")
+        identity = await ann.make(replace(FAST, rounds=1, check_in_s=600, fill=2))
+        await ann.enter(identity)
+        paused = await ann.make(replace(FAST, rounds=2, fill=2, pause_s=50))
+        await ann.ask(StartTournament(id=paused))
+        await hall.until(lambda: hall.course(paused).phase == "between")
+        assert isinstance(await ann.ask(PauseTournament(id=paused)), Decided)
+        await ann.ask(StartTournament(id=identity))
+        await trio.sleep(100)
+        found.extend((identity, paused))
+
+    await killed(store, play, seed=1)
+    identity, paused = found
+    hall = Hall(nursery, store=store, seed=2)
+    await hall.open()
+    assert (hall.course(identity).phase, hall.course(paused).phase) == ("check-in", "paused")
+    await trio.sleep(490)
+    assert hall.course(identity).phase == "check-in"
+    await hall.over(identity)
+    assert hall.course(paused).phase == "paused"
+    assert not hall.course(paused).is_closed
+
+
+async def test_who_was_at_a_table_is_called_when_he_comes_back_to_the_next_server(autojump_clock: MockClock, nursery: trio.Nursery) -> None:
+    store = MemoryStore()
+    found: list[tuple[str, Person]] = []
+
+    async def play(hall: Hall) -> None:
+        ann, ben = await hall.people("Ann", "Ben", habit="absent")
+        identity = await ann.make(replace(FAST, rounds=1, check_in_s=60))
+        for person in (ann, ben):
+            await person.enter(identity)
+        await ann.ask(StartTournament(id=identity))
+        for person in (ann, ben):
+            assert isinstance(await person.ask(CheckIn(id=identity, nonce="ab" * 16)), Decided)
+        await hall.until(lambda: bool(ann.all(Called)))
+        found.append((identity, ann))
+
+    await killed(store, play, seed=1)
+    identity, ann = found[0]
+    code = ann.last(Called).code
+    hall = Hall(nursery, store=store, seed=2)
+    await hall.open()
+    back = Person(hall, "Ann", "absent")
+    await trio.sleep(1)
+    hall.tournaments.greet(ann.player.id, back)
+    assert [call.code for call in back.all(Called)] == [code]
+    await hall.over(identity)
