@@ -31,6 +31,7 @@ from client.cli_words import (
     MISUSED,
     Url,
     address_of,
+    examples,
     fail,
     print_json,
     print_text,
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
 app = typer.Typer(
     name="carpet",
     help="Race at the patience game Carpet: two people, the same shuffle, two terminals.",
-    epilog="Examples: carpet play  |  carpet host carpet.example  |  carpet join carpet.example ABCDEF  |  carpet demo",
+    epilog=examples("carpet play", "carpet host carpet.example", "carpet join carpet.example ABCDEF", "carpet demo"),
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
@@ -93,7 +94,7 @@ def _root(
         typer.echo(context.get_help())
 
 
-@app.command(epilog="Examples: carpet play --bot random --rules crazy-quilt --deal tuesday  |  carpet play --alone")
+@app.command(epilog=examples("carpet play --bot random --rules crazy-quilt --deal tuesday", "carpet play --alone"))
 def play(
     bot: Annotated[
         str | None, typer.Option(metavar="NAME", help="The house bot to race: random, greedy or deep, weakest first. [default: greedy]")
@@ -133,7 +134,7 @@ def play(
     finish(run(lambda: play_bot(options, name=name, settings=settings)))
 
 
-@app.command(epilog="Example: carpet host carpet.example --rules carpet-redeal --seats 3 --private")
+@app.command(epilog=examples("carpet host carpet.example --rules carpet-redeal --seats 3 --private"))
 def host(
     url: Url,
     rules: Rules = "carpet",
@@ -159,7 +160,15 @@ def host(
             help="Seconds that he may be away between two races before he gives the series up. [default: 300]",
         ),
     ] = None,
-    delay: Annotated[int, typer.Option(metavar="S", min=0, max=600, help="Seconds by which watchers see boards later than players.")] = 10,
+    delay: Annotated[
+        int,
+        typer.Option(
+            metavar="S",
+            min=0,
+            max=600,
+            help="Seconds by which watchers see boards later than players; at least 10 where the race is rated.",
+        ),
+    ] = 10,
     name: Name = None,
     four_colour: FourColour = False,
     colour_blind: ColourBlind = False,
@@ -208,11 +217,11 @@ def join(
     _visit("join", url, JoinRace(code=code), name, settings)
 
 
-@app.command(epilog="Examples: carpet watch carpet.example  |  carpet watch carpet.example ABCDEF")
+@app.command(epilog=examples("carpet watch carpet.example", "carpet watch carpet.example ABCDEF"))
 def watch(
     url: Url,
     code: Annotated[
-        str | None, typer.Argument(metavar="[CODE]", help="The six letters of the race. [default: the closest one, then the next]")
+        str | None, typer.Argument(metavar="CODE", help="The six letters of the race. [default: the closest one, then the next]")
     ] = None,
     name: Name = None,
     four_colour: FourColour = False,
@@ -230,7 +239,7 @@ def watch(
     _visit("watch", url, WatchRace(code=code), name, settings)
 
 
-@app.command(epilog="Examples: carpet match carpet.example  |  carpet match carpet.example --rules crazy-quilt")
+@app.command(epilog=examples("carpet match carpet.example", "carpet match carpet.example --rules crazy-quilt"))
 def match(
     url: Url,
     rules: Annotated[str | None, typer.Option(metavar="ID", help="The rule set to race at. [default: what the other one wants]")] = None,
@@ -268,7 +277,7 @@ def home(
     _visit("home", url, None, name, settings_of(four_colour, colour_blind, ascii_only, no_bell))
 
 
-@app.command(epilog="Examples: carpet demo --rules colorado  |  carpet demo --json --fast > race.json")
+@app.command(epilog=examples("carpet demo --rules colorado", "carpet demo --json --fast > race.json"))
 def demo(
     rules: Rules = "carpet",
     deal: Deal = None,
@@ -302,7 +311,7 @@ def verify(
     _ask_server(["verify", "--", file])
 
 
-@app.command(epilog="Examples: carpet review race.json --seat 1  |  carpet demo --fast --json | carpet review -")
+@app.command(epilog=examples("carpet review race.json --seat 1", "carpet demo --fast --json | carpet review -"))
 def review(
     file: Annotated[str, typer.Argument(metavar="FILE", help="A record as JSON; - reads standard input.")],
     seat: Annotated[int | None, typer.Option(metavar="N", min=1, help="This seat only, from 1 as verify counts.")] = None,
@@ -314,12 +323,12 @@ def review(
     _ask_server(["review", *(["--seat", str(seat)] if seat is not None else []), "--", file])
 
 
-@app.command(epilog="Examples: carpet replay  |  carpet replay race.json  |  carpet demo --fast --json | carpet replay -")
+@app.command(epilog=examples("carpet replay", "carpet replay race.json", "carpet demo --fast --json | carpet replay -"))
 def replay(
     file: Annotated[
         str | None,
         typer.Argument(
-            metavar="[FILE|ID]",
+            metavar="FILE|ID",
             help="A record as JSON, - for standard input, or the id of a race, as carpet history shows it. [default: your last race]",
         ),
     ] = None,

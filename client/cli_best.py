@@ -6,12 +6,12 @@ from typing import Annotated
 
 import typer
 
-from client.cli_words import print_json
+from client.cli_words import examples, print_json
 
 best_app = typer.Typer()
 
 
-@best_app.command(epilog="Examples: carpet best  |  carpet best --json")
+@best_app.command(epilog=examples("carpet best", "carpet best --json"))
 def best(as_json: Annotated[bool, typer.Option("--json", help="Print them as JSON.")] = False) -> None:
     """Show your best times against the clock.
 

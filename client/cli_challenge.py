@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from client.cli_looks import Ascii, ColourBlind, FourColour, Name, NoBell, code_of, finish, need_terminal, settings_of
-from client.cli_words import MISUSED, Url, address_of, fail, print_json, print_text, run
+from client.cli_words import MISUSED, Url, address_of, examples, fail, print_json, print_text, run
 
 if TYPE_CHECKING:
     from client.address import Address
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 challenge_app = typer.Typer(
     name="challenge",
     help="Have others run the same deal as you, each when he likes, against the ghosts of those before him.",
-    epilog="Examples: carpet challenge create carpet.example  |  carpet challenge run carpet.example ABCDEF",
+    epilog=examples("carpet challenge create carpet.example", "carpet challenge run carpet.example ABCDEF"),
     rich_markup_mode=None,
 )
 

@@ -8,7 +8,7 @@ import typer
 from typer.core import TyperGroup
 
 from client.cli_looks import Ascii, ColourBlind, FourColour, Name, NoBell, finish, need_terminal, settings_of
-from client.cli_words import FAILED, MISUSED, URL_HELP, Url, address_of, fail, print_json, print_text, run
+from client.cli_words import FAILED, MISUSED, URL_HELP, Url, address_of, examples, fail, print_json, print_text, run
 
 if TYPE_CHECKING:
     from client.address import Address
@@ -31,14 +31,14 @@ daily_app = typer.Typer(
     name="daily",
     cls=RunUnlessNamed,
     help="Run the deal of the day: carpet daily [URL] [RULES]. All have the same shuffle, once, and see the others' results afterwards.",
-    epilog="Examples: carpet daily carpet.example  |  carpet daily carpet.example crazy-quilt  |  carpet daily board carpet.example",
+    epilog=examples("carpet daily carpet.example", "carpet daily carpet.example crazy-quilt", "carpet daily board carpet.example"),
     rich_markup_mode=None,
 )
 
 MaybeUrl = Annotated[
-    str | None, typer.Argument(metavar="[URL]", help=f"{URL_HELP} [default: the only one that you have been at]", show_default=False)
+    str | None, typer.Argument(metavar="URL", help=f"{URL_HELP} [default: the only one that you have been at]", show_default=False)
 ]
-Rules = Annotated[str, typer.Argument(metavar="[RULES]", help="The rule set, such as carpet-free.")]
+Rules = Annotated[str, typer.Argument(metavar="RULES", help="The rule set, such as carpet-free.")]
 
 
 @daily_app.command(_RUN, epilog="Example: carpet daily carpet.example carpet-free")
@@ -62,7 +62,7 @@ def run_daily(
     finish(run(lambda: visit(address.url, RunDaily(rules=rules), name=name, settings=settings)))
 
 
-@daily_app.command(epilog="Examples: carpet daily board carpet.example  |  carpet daily board carpet.example carpet --date 2026-11-20")
+@daily_app.command(epilog=examples("carpet daily board carpet.example", "carpet daily board carpet.example carpet --date 2026-11-20"))
 def board(
     url: Url,
     rules: Rules = "carpet",

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from client.cli_words import FAILED, MISUSED, URL_HELP, Url, address_of, fail, print_text, run
+from client.cli_words import FAILED, MISUSED, URL_HELP, Url, address_of, examples, fail, print_text, run
 
 if TYPE_CHECKING:
     from client.identity import Document, Identity, IdentityStore
@@ -28,11 +28,11 @@ def _root(context: typer.Context) -> None:
         typer.echo(context.get_help())
 
 
-MaybeUrl = Annotated[str | None, typer.Argument(metavar="[URL]", help=f"{URL_HELP} Without it: what this machine knows, nobody asked.")]
+MaybeUrl = Annotated[str | None, typer.Argument(metavar="URL", help=f"{URL_HELP} Without it: what this machine knows, nobody asked.")]
 OwnName = Annotated[str | None, typer.Option(metavar="NAME", help="Which of your players there. [default: the one used last]")]
 
 
-@identity_app.command(epilog="Examples: carpet whoami  |  carpet whoami carpet.example --json")
+@identity_app.command(epilog=examples("carpet whoami", "carpet whoami carpet.example --json"))
 def whoami(
     url: MaybeUrl = None,
     name: OwnName = None,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from client.cli_words import Url, address_of, print_json, print_text
+from client.cli_words import Url, address_of, examples, print_json, print_text
 
 if TYPE_CHECKING:
     from protocol.pages import LadderPlayer
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 ladder_app = typer.Typer()
 
 
-@ladder_app.command(epilog="Examples: carpet ladder carpet.example  |  carpet ladder carpet.example --limit 100 --json")
+@ladder_app.command(epilog=examples("carpet ladder carpet.example", "carpet ladder carpet.example --limit 100 --json"))
 def ladder(
     url: Url,
     limit: Annotated[int, typer.Option(metavar="N", min=1, max=200, help="So many players at most.")] = 20,

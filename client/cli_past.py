@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from client.past_races import PastRace
 
 MaybeUrl = Annotated[
-    str | None, typer.Argument(metavar="[URL]", help=f"{URL_HELP} Without it: the races that this machine has kept, nobody asked.")
+    str | None, typer.Argument(metavar="URL", help=f"{URL_HELP} Without it: the races that this machine has kept, nobody asked.")
 ]
 Player = Annotated[str | None, typer.Option("--player", metavar="NAME", help="Whose races. [default: yours]")]
 

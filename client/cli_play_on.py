@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from client.cli_looks import Ascii, ColourBlind, FourColour, Name, NoBell, finish, need_terminal, settings_of
-from client.cli_words import MISUSED, address_of, fail, run
+from client.cli_words import MISUSED, address_of, examples, fail, run
 
 if TYPE_CHECKING:
     from protocol.record import Record
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 play_on_app = typer.Typer()
 
 
-@play_on_app.command("play-on", epilog="Examples: carpet play-on --from 24  |  carpet play-on race.json --from 24 --seat 2")
+@play_on_app.command("play-on", epilog=examples("carpet play-on --from 24", "carpet play-on race.json --from 24 --seat 2"))
 def play_on(
     file: Annotated[
         str | None,
-        typer.Argument(metavar="[FILE|ID]", help="A record as JSON, or the id of a race. [default: your last race]"),
+        typer.Argument(metavar="FILE|ID", help="A record as JSON, or the id of a race. [default: your last race]"),
     ] = None,
     ply: Annotated[int, typer.Option("--from", metavar="K", min=0, help="From where so many moves of the seat were made.")] = 0,
     seat: Annotated[int | None, typer.Option(metavar="N", min=1, help="Of this seat, from 1 as verify counts. [default: yours]")] = None,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from client.cli_words import Url, address_of, print_json, print_text
+from client.cli_words import Url, address_of, examples, print_json, print_text
 
 if TYPE_CHECKING:
     from protocol.server_messages import Lobby
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 races_app = typer.Typer()
 
 
-@races_app.command(epilog="Examples: carpet races carpet.example  |  carpet races carpet.example --json")
+@races_app.command(epilog=examples("carpet races carpet.example", "carpet races carpet.example --json"))
 def races(
     url: Url,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")] = False,

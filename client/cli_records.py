@@ -14,14 +14,14 @@ import typer
 
 from client.cli_files import there_already, write_new
 from client.cli_past import MaybeUrl, Player, cleaned, kept_races, player_at, told_races
-from client.cli_words import MISUSED, Url, address_of, fail, print_json, print_text
+from client.cli_words import MISUSED, Url, address_of, examples, fail, print_json, print_text
 
 records_app = typer.Typer()
 
 MOST_LISTED = 1000
 
 
-@records_app.command(epilog="Examples: carpet history  |  carpet history carpet.example --player Anna --limit 50")
+@records_app.command(epilog=examples("carpet history", "carpet history carpet.example --player Anna --limit 50"))
 def history(
     url: MaybeUrl = None,
     player: Player = None,
@@ -53,7 +53,7 @@ def history(
 def export(
     url: Url,
     race: Annotated[str, typer.Argument(metavar="ID", help="The race's id, as carpet history shows it.")],
-    file: Annotated[str | None, typer.Argument(metavar="[FILE]", help="A new file; - for standard output. [default: ID.json]")] = None,
+    file: Annotated[str | None, typer.Argument(metavar="FILE", help="A new file; - for standard output. [default: ID.json]")] = None,
     force: Annotated[bool, typer.Option("--force", help="Write over a file that is there.")] = False,
 ) -> None:
     """Save the record of a race that is over.

@@ -11,7 +11,7 @@ from typing import Annotated, Final
 import typer
 
 from client.cli_past import MaybeUrl, Player, cleaned, kept_races, player_at, told_races
-from client.cli_words import address_of, print_json, print_text, prints
+from client.cli_words import address_of, examples, print_json, print_text, prints
 
 stats_app = typer.Typer()
 
@@ -19,10 +19,10 @@ MOST_COUNTED: Final = 3000
 """Races, the last ones: 30 pages, which a server gives out at once."""
 
 
-@stats_app.command(epilog="Examples: carpet stats  |  carpet stats carpet.example Anna  |  carpet stats carpet.example --json")
+@stats_app.command(epilog=examples("carpet stats", "carpet stats carpet.example Anna", "carpet stats carpet.example --json"))
 def stats(
     url: MaybeUrl = None,
-    whose: Annotated[str | None, typer.Argument(metavar="[NAME]", help="Whose races, as --player.", show_default=False)] = None,
+    whose: Annotated[str | None, typer.Argument(metavar="NAME", help="Whose races, as --player.", show_default=False)] = None,
     player: Player = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")] = False,
 ) -> None:

@@ -11,7 +11,7 @@ import typer
 
 from client.cli_looks import Ascii, ColourBlind, FourColour, need_terminal, settings_of
 from client.cli_tournament_pages import Id, Json, tournament_id, tournament_pages_app
-from client.cli_words import MISUSED, Url, address_of, fail, print_json, print_text, run
+from client.cli_words import MISUSED, Url, address_of, examples, fail, print_json, print_text, run
 
 if TYPE_CHECKING:
     from protocol.client_messages import TournamentMessage
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 tournament_app = typer.Typer(
     name="tournament",
     help="Make, direct, play in and look at tournaments.",
-    epilog="Examples: carpet tournament create carpet.example 'Carpet Open' --fill 8  |  carpet tournament join carpet.example KWPRTM",
+    epilog=examples("carpet tournament create carpet.example 'Carpet Open' --fill 8", "carpet tournament join carpet.example KWPRTM"),
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -36,7 +36,7 @@ OTHER_SCREEN = "It comes as you: a screen of yours that is open at that server i
 
 
 @tournament_app.command(
-    epilog="Example: carpet tournament create carpet.example 'Carpet Open' --rounds 5 --fill 8",
+    epilog=examples("carpet tournament create carpet.example 'Carpet Open' --rounds 5 --fill 8"),
     help=f"Make a tournament and direct it.\n\n{OTHER_SCREEN}",
 )
 def create(
@@ -204,7 +204,7 @@ def pair(url: Url, tournament: Id, name: Name = None) -> None:
 
 
 @tournament_app.command(
-    epilog="Example: carpet tournament correct carpet.example KWPRTM 2 5 1-0 --cards 31:28 --reason 'the line was down'",
+    epilog=examples("carpet tournament correct carpet.example KWPRTM 2 5 1-0 --cards 31:28 --reason 'the line was down'"),
     help=f"Enter, correct or strike the result of a table.\n\n{OTHER_SCREEN}",
 )
 def correct(
@@ -236,7 +236,7 @@ def correct(
 
 
 @tournament_app.command(
-    epilog="Example: carpet tournament remove carpet.example KWPRTM bert --reason 'asked me to'",
+    epilog=examples("carpet tournament remove carpet.example KWPRTM bert --reason 'asked me to'"),
     help=f"Take an entrant out.\n\n{OTHER_SCREEN}",
 )
 def remove(
@@ -260,7 +260,7 @@ def remove(
 def add_bot(
     url: Url,
     tournament: Id,
-    bot: Annotated[str | None, typer.Argument(metavar="[BOT]", help="Which one. [default: the one that fills seats]")] = None,
+    bot: Annotated[str | None, typer.Argument(metavar="BOT", help="Which one. [default: the one that fills seats]")] = None,
     name: Name = None,
 ) -> None:
     from protocol.client_messages import AddBot
@@ -287,10 +287,10 @@ def end(url: Url, tournament: Id, reason: Reason = "", name: Name = None) -> Non
 # ---- to look at
 
 
-@tournament_app.command(epilog="Examples: carpet tournament watch carpet.example KWPRTM  |  carpet tournament watch carpet.example")
+@tournament_app.command(epilog=examples("carpet tournament watch carpet.example KWPRTM", "carpet tournament watch carpet.example"))
 def watch(
     url: Url,
-    tournament: Annotated[str | None, typer.Argument(metavar="[ID]", help="The tournament's six letters. [default: the list]")] = None,
+    tournament: Annotated[str | None, typer.Argument(metavar="ID", help="The tournament's six letters. [default: the list]")] = None,
     four_colour: FourColour = False,
     colour_blind: ColourBlind = False,
     ascii_only: Ascii = False,

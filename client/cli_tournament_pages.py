@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from client.cli_words import MISUSED, Url, address_of, fail, print_json, print_text, prints
+from client.cli_words import MISUSED, Url, address_of, examples, fail, print_json, print_text, prints
 
 if TYPE_CHECKING:
     from protocol.tournaments import TournamentDocument, TournamentListing
@@ -21,7 +21,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.
 
 
 @tournament_pages_app.command(
-    "list", epilog="Examples: carpet tournament list carpet.example  |  carpet tournament list carpet.example --json"
+    "list", epilog=examples("carpet tournament list carpet.example", "carpet tournament list carpet.example --json")
 )
 def list_(url: Url, as_json: Json = False) -> None:
     """List a server's tournaments, newest first."""
@@ -48,12 +48,14 @@ def standings(url: Url, tournament: Id, as_json: Json = False) -> None:
         print_text("\n".join(standings_lines(document, plain=not prints("½"))))
 
 
-@tournament_pages_app.command(epilog="Examples: carpet tournament export carpet.example KWPRTM  |  … export carpet.example KWPRTM - --csv")
+@tournament_pages_app.command(
+    epilog=examples("carpet tournament export carpet.example KWPRTM", "carpet tournament export carpet.example KWPRTM - --csv")
+)
 def export(
     url: Url,
     tournament: Id,
     file: Annotated[
-        str | None, typer.Argument(metavar="[FILE]", help="A new file; - for standard output. [default: ID.json or ID.csv]")
+        str | None, typer.Argument(metavar="FILE", help="A new file; - for standard output. [default: ID.json or ID.csv]")
     ] = None,
     csv: Annotated[bool, typer.Option("--csv", help="The standings, for a spreadsheet. [default: all of it, as JSON]")] = False,
     force: Annotated[bool, typer.Option("--force", help="Write over a file that is there.")] = False,

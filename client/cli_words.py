@@ -31,6 +31,12 @@ def address_of(url: str) -> Address:
         fail(str(error), MISUSED)
 
 
+def examples(*commands: str) -> str:
+    """What stands below a command's help: a line for each example, whole however narrow the terminal, to be copied."""
+    # By a backspace the formatter knows lines that are not to be filled.
+    return "\b\n" + (f"Example: {commands[0]}" if len(commands) == 1 else "\n".join(["Examples:", *(f"  {each}" for each in commands)]))
+
+
 def fail(sentence: str, status: int = FAILED) -> NoReturn:
     typer.echo(f"carpet: {sentence}", err=True)
     raise typer.Exit(status)

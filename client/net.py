@@ -34,6 +34,7 @@ from protocol.client_messages import (
     FollowTournaments,
     Hello,
     JoinRace,
+    LeaveRace,
     OpenRace,
     PlayOn,
     RunChallenge,
@@ -46,7 +47,7 @@ from protocol.client_messages import (
 )
 from protocol.codec import MSGPACK
 from protocol.errors import ErrorCode
-from protocol.server_messages import Decided, Error, Room, ServerMessage, Tournament, Unwatched, Watched, Welcome, YouAre
+from protocol.server_messages import Decided, Error, Left, Room, ServerMessage, Tournament, Unwatched, Watched, Welcome, YouAre
 from protocol.text import clean_chat, clean_name
 
 EVENTS = 256
@@ -154,8 +155,8 @@ class NetLink:
         self._told, self._events = trio.open_memory_channel[ServerMessage | LinkEvent](EVENTS)
         self._line: Line | None = None
         self.welcome: Welcome | None = None
-        # The answer to hello, where that is an error, or to the request of `entered`.
-        self._entry: Room | Watched | Unwatched | Decided | Tournament | Error | None = None
+        # The answer to hello, where that is an error, to the request of `entered`, or to the link's own going back.
+        self._entry: Room | Left | Watched | Unwatched | Decided | Tournament | Error | None = None
         # Of tournaments there is news all the time: only what is waited for is an answer, and only once.
         self._wanted: type[Decided | Tournament] | None = None
         self._news = trio.Event()  # set, and replaced, when one of these two has changed or a line has ended
@@ -212,6 +213,28 @@ class NetLink:
             self.send(replace(request, ref=ENTRY_REFERENCE))
             while not self._is_answered(request):
                 await self._next_news()
+            return self.welcome
+        raise Unreachable(f"The server at {self.url} does not answer.")
+
+    async def leave_what_is_over(self, unless: str | None = None) -> Welcome:
+        """Give up the seat that the welcome names where its race is over: kept for a rematch, it would stand in the way of another race.
+
+        unless: the code of the race that is wanted. Takes nothing from `events`. Returns the welcome, which names the room no more once it
+        was left; a race that is open or being run is not. Raises LinkError.
+        """
+        assert self.welcome is not None
+        if self.welcome.room is None or self.welcome.room == unless:
+            return self.welcome
+        with trio.move_on_after(self._times.open_s):
+            # The link goes back to its seat by itself; only the answer says how the race stands.
+            while not isinstance(self._entry, Room | Left):
+                await self._next_news()
+            if isinstance(self._entry, Room) and self._entry.phase == "over":
+                self.send(LeaveRace())
+                while not isinstance(self._entry, Left):
+                    await self._next_news()
+            if isinstance(self._entry, Left):
+                self.welcome = replace(self.welcome, room=None)
             return self.welcome
         raise Unreachable(f"The server at {self.url} does not answer.")
 
@@ -390,7 +413,7 @@ class NetLink:
         for passed in step.pass_on:
             await self._tell(passed)
             if (
-                isinstance(passed, Room | Watched | Unwatched)
+                isinstance(passed, Room | Left | Watched | Unwatched)
                 or (isinstance(passed, Decided | Tournament) and type(passed) is self._wanted)
                 or (isinstance(passed, Error) and passed.ref in (HELLO_REFERENCE, ENTRY_REFERENCE))
             ):

@@ -19,8 +19,8 @@ UNRATED: Final[dict[Unrated, str]] = {
     "one-seat": "there is one seat",
     "house-bot": "a house bot takes part",
     "named-deal": "its deal has a name",
-    "two-shuffles": "its seats play different shuffles",
-    "early-boards": f"boards are shown after less than {RATED_DELAY_S} s",
+    "two-shuffles": "two different shuffles",
+    "early-boards": f"boards come within {RATED_DELAY_S} s",
 }
 
 SUIT_ORDER = "SHDC"

@@ -24,10 +24,12 @@ from client.server_process import open_server
 from client.ui.app import Keeper, run_app
 from client.ui.desk import UiSettings
 from client.ui.start import AppOutcome, Start, StartAlone, StartBot, StartHall, StartHome, StartMatch
-from protocol.client_messages import EnterTournament, FollowTournament, OpenRace, PlayOn, RunDaily, WatchRace
+from protocol.client_messages import EnterTournament, FollowTournament, JoinRace, OpenRace, PlayOn, RunDaily, WatchRace
 from protocol.record import Record, to_json
 from protocol.text import clean_name
 from protocol.views import RaceOptions
+
+SEAT_HELD = "You have a seat in this race already: leave it (L) before you begin another."
 
 
 async def play_bot(options: RaceOptions, *, name: str | None, settings: UiSettings) -> AppOutcome:
@@ -97,8 +99,13 @@ async def visit(url: str, request: Entry | None, *, name: str | None, settings: 
     """Go to somebody's server: into the race of `request`, or to watch it; without one to its home screen, or to look for an opponent."""
     # Somebody who watches may race by another terminal meanwhile.
     async with identified(url, name, watches=isinstance(request, WatchRace)) as link:
-        welcome = await link.entered()
-        # Who holds a seat already goes back to it, whatever he has asked for.
+        welcome, remark = await link.entered(), ""
+        if start is not None or (request is not None and not isinstance(request, WatchRace)):
+            wanted = request.code.upper() if isinstance(request, JoinRace) else None
+            welcome = await link.leave_what_is_over(unless=wanted)
+            # Who holds a seat still goes back to it, whatever he has asked for.
+            if welcome.room is not None and welcome.room != wanted:
+                remark = SEAT_HELD
         if isinstance(request, OpenRace) and welcome.room is None:
             check_options(request.options, welcome)
         if isinstance(request, RunDaily):
@@ -106,7 +113,7 @@ async def visit(url: str, request: Entry | None, *, name: str | None, settings: 
         if start is not None and start.rules is not None:
             check_rules(start.rules, welcome.rules)
         await link.entered(request)
-        return await _app(link, settings, start or StartHome())
+        return await _app(link, settings, start or StartHome(), remark=remark)
 
 
 async def attend(url: str, tournament: str | None, *, name: str | None, code: str | None, enters: bool, settings: UiSettings) -> AppOutcome:
@@ -127,7 +134,7 @@ async def attend(url: str, tournament: str | None, *, name: str | None, code: st
         return await _app(link, settings, StartHall(tournament))
 
 
-async def _app(link: NetLink, settings: UiSettings, start: Start, *, keeper: Keeper | None = None) -> AppOutcome:
+async def _app(link: NetLink, settings: UiSettings, start: Start, *, keeper: Keeper | None = None, remark: str = "") -> AppOutcome:
     keepsakes = Keepsakes(home_folder())
-    outcome = await run_app(link, settings=settings, start=start, keeper=keeper, recorder=keepsakes.keep)
+    outcome = await run_app(link, settings=settings, start=start, keeper=keeper, recorder=keepsakes.keep, remark=remark)
     return replace(outcome, kept=keepsakes.last, not_kept=str(keepsakes.error) if keepsakes.error is not None else None)

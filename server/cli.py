@@ -19,7 +19,7 @@ import typer
 import protocol
 from server.cli_deals import deals_app
 from server.cli_frames import frames_app
-from server.cli_words import FileArgument, RulesArgument, SeedOption, fail, program, rules_of, seed_of, true_record
+from server.cli_words import FileArgument, RulesArgument, SeedOption, examples, fail, program, rules_of, seed_of, true_record
 from server.config import DEFAULT_CONNECTIONS, DEFAULT_WORKERS, BadSettings, Settings
 from server.db_cli import db_app
 from server.garbage import seldom_collected
@@ -81,43 +81,49 @@ def _show_help(context: typer.Context) -> None:
         typer.echo(context.get_help())
 
 
-@app.command(epilog="Example: carpet-server serve --host 0.0.0.0 --tls-cert cert.pem --tls-key key.pem")
+@app.command(epilog=examples("carpet-server serve --host 0.0.0.0 --tls-cert cert.pem --tls-key key.pem"))
 def serve(
-    host: Annotated[str, typer.Option(help="Address or name to listen on; 0.0.0.0 for everybody.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="Port to listen on; 0 takes any free one.")] = protocol.DEFAULT_PORT,
-    tls_cert: Annotated[str | None, typer.Option(help="PEM file with the certificate chain: serve wss:// instead of ws://.")] = None,
-    tls_key: Annotated[str | None, typer.Option(help="PEM file with the certificate's private key.")] = None,
-    rate: Annotated[float, typer.Option(help="Messages a second that one client may send.")] = 20.0,
-    burst: Annotated[int, typer.Option(help="Messages that one client may send at once.")] = 40,
-    max_rooms: Annotated[int, typer.Option(help="Races held at once, at most.")] = 20_000,
+    host: Annotated[str, typer.Option(metavar="HOST", help="Address or name to listen on; 0.0.0.0 for everybody.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(metavar="PORT", help="Port to listen on; 0 takes any free one.")] = protocol.DEFAULT_PORT,
+    tls_cert: Annotated[
+        str | None, typer.Option(metavar="FILE", help="PEM file with the certificate chain: serve wss:// instead of ws://.")
+    ] = None,
+    tls_key: Annotated[str | None, typer.Option(metavar="FILE", help="PEM file with the certificate's private key.")] = None,
+    rate: Annotated[float, typer.Option(metavar="N", help="Messages a second that one client may send.")] = 20.0,
+    burst: Annotated[int, typer.Option(metavar="N", help="Messages that one client may send at once.")] = 40,
+    max_rooms: Annotated[int, typer.Option(metavar="N", help="Races held at once, at most.")] = 20_000,
     max_connections: Annotated[
         int | None,
         typer.Option(
-            help="Connections at once, at most.", show_default=f"{DEFAULT_CONNECTIONS}, or as many as the system lets it open files"
+            metavar="N", help=f"Connections at once, at most. [default: {DEFAULT_CONNECTIONS}, or as many as the system lets it open files]"
         ),
     ] = None,
     max_connections_per_address: Annotated[
         int,
-        typer.Option(help="Connections at once from one IPv4 address or IPv6 /64 network other than this machine's own; 0 for no limit."),
+        typer.Option(
+            metavar="N", help="Connections at once from one IPv4 address or IPv6 /64 network other than this machine's own; 0 for no limit."
+        ),
     ] = 100,
     database: Annotated[
         str | None,
         typer.Option(
+            metavar="WHERE",
             help="Where races and players are kept: a SQLite file, a postgresql:// URL, or `memory`, which holds every race until the"
-            " server ends, and nothing after.",
-            show_default="a file in your data folder",
+            " server ends, and nothing after. [default: a file in your data folder]",
         ),
     ] = None,
     origin: Annotated[
-        list[str] | None, typer.Option(help="Web origin whose pages may connect, as https://example.org; may be repeated.")
+        list[str] | None, typer.Option(metavar="URL", help="Web origin whose pages may connect, as https://example.org; may be repeated.")
     ] = None,
     bot_pace: Annotated[Pace, typer.Option(help="House bots play at the pace of a person, or as fast as they can.")] = Pace.HUMAN,
-    workers: Annotated[int, typer.Option(help="Processes that look for winnable deals, at most.")] = DEFAULT_WORKERS,
+    workers: Annotated[int, typer.Option(metavar="N", help="Processes that look for winnable deals, at most.")] = DEFAULT_WORKERS,
     with_record: Annotated[
         list[str] | None,
         typer.Option(metavar="FILE", help="The record of a race that can be played on here, as JSON; may be repeated."),
     ] = None,
-    exit_with_parent: Annotated[bool, typer.Option(help="Stop when standard input ends, as it does when its writer dies.")] = False,
+    exit_with_parent: Annotated[
+        bool, typer.Option("--exit-with-parent", help="Stop when standard input ends, as it does when its writer dies.")
+    ] = False,
     log_level: Annotated[LogLevel, typer.Option(help="How much to log to standard error.")] = LogLevel.INFO,
 ) -> None:
     """Serve races until SIGINT or SIGTERM. Prints `listening on ws://HOST:PORT` once it accepts connections."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from protocol.shuffle import SEED_BYTES
-from server.cli_words import FileArgument, RulesArgument, fail, rules_of, seed_of, true_record
+from server.cli_words import FileArgument, RulesArgument, examples, fail, rules_of, seed_of, true_record
 
 if TYPE_CHECKING:
     from protocol.record import Record
@@ -31,7 +31,7 @@ BAR_WIDTH = 30
 NO_PROOF = "Not every line of play is looked at with two decks: `unknown` means that no win was found, not that there is none."
 
 
-@deals_app.command(epilog="Examples: carpet-server solve carpet --deal tuesday  |  carpet-server solve twenty --deal 7 --json")
+@deals_app.command(epilog=examples("carpet-server solve carpet --deal tuesday", "carpet-server solve twenty --deal 7 --json"))
 def solve(
     rules: RulesArgument,
     seed: Annotated[str | None, typer.Option(metavar="HEX", help="Seed of the deal, 64 hexadecimal digits.")] = None,
@@ -48,7 +48,7 @@ def solve(
 
     row = rules_of(rules)
     if (seed is None) == (deal is None):
-        fail("give the deal by --seed or by --deal, and not by both", 2)
+        fail("say which deal: by --seed or by --deal, one of the two, as in --deal tuesday", 2)
     try:
         chosen = seed_of(seed) if seed is not None else named_seed(deal or "")
     except ValueError:
@@ -114,7 +114,7 @@ def _judgement(record: Record, number: int, judgement: Judgement) -> dict[str, o
     }
 
 
-@deals_app.command(epilog="Example: carpet-server winrate carpet --deals 1000 --bots random,greedy,deep --bot-deals 100")
+@deals_app.command(epilog=examples("carpet-server winrate carpet --deals 1000 --bots random,greedy,deep --bot-deals 100"))
 def winrate(
     rules: RulesArgument,
     deals: Annotated[int, typer.Option(metavar="N", min=1, max=2**32, help="Deals to look at.")],

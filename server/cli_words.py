@@ -26,6 +26,12 @@ def program() -> str:
     return os.environ.get(PROGRAM_VARIABLE) or SERVER_PROGRAM
 
 
+def examples(*commands: str) -> str:
+    """What stands below a command's help: a line for each example, whole however narrow the terminal, to be copied."""
+    # By a backspace the formatter knows lines that are not to be filled.
+    return "\b\n" + (f"Example: {commands[0]}" if len(commands) == 1 else "\n".join(["Examples:", *(f"  {each}" for each in commands)]))
+
+
 def fail(sentence: str, status: int = 1) -> NoReturn:
     """Say what is wrong on standard error, and end."""
     typer.echo(f"{program()}: {sentence}", err=True)

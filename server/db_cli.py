@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from server.cli_words import fail
+from server.cli_words import examples, fail
 
 db_app = typer.Typer(help="What the server keeps: check it, copy it, bring it up to date.", rich_markup_mode=None)
 
@@ -73,7 +73,7 @@ def db_backup(
     typer.echo(f"{done.where} copied to {done.target}, {done.size} bytes")
 
 
-@db_app.command("upgrade", epilog="Example: carpet-server db upgrade --database postgresql://carpet@db.example/carpet")
+@db_app.command("upgrade", epilog=examples("carpet-server db upgrade --database postgresql://carpet@db.example/carpet"))
 def db_upgrade(database: DatabaseOption = None) -> None:
     """Bring the tables to this program's version.
 

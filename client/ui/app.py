@@ -53,14 +53,26 @@ async def run_app(
     replayer: Replayer = replay_race,
     keeper: Keeper | None = None,
     recorder: Recorder | None = None,
+    remark: str = "",
 ) -> AppOutcome:
     """Run the screens over `link` until the player quits or the process is told to end; returns how it ended.
 
     screen: an urwid display, for tests; by default the terminal. reviewer: says what was possible in the game of a record's seat.
     replayer: plays the race of a record over again. keeper: keeps one's best times against the clock, and may raise BestsError; None where
-    races are not against it. recorder: is given each record once, when it comes. The link is the caller's: it is not closed here.
+    races are not against it. recorder: is given each record once, when it comes. remark: said in the room that one finds
+    oneself in, until a key is pressed. The link is the caller's: it is not closed here.
     """
-    app = App(link, settings=settings, start=start, screen=screen, reviewer=reviewer, replayer=replayer, keeper=keeper, recorder=recorder)
+    app = App(
+        link,
+        settings=settings,
+        start=start,
+        screen=screen,
+        reviewer=reviewer,
+        replayer=replayer,
+        keeper=keeper,
+        recorder=recorder,
+        remark=remark,
+    )
     return await app.run()
 
 
@@ -86,6 +98,7 @@ class App:
         keeper: Keeper | None = None,
         recorder: Recorder | None = None,
         replay: TimeLine | None = None,
+        remark: str = "",
     ) -> None:
         self._link = link
         self._keeper = keeper
@@ -99,7 +112,9 @@ class App:
         self._session = Session(link, start=start, nonce=_nonce, now_ms=_now_ms)
         # A race at once is what `carpet play` begins with, on a server that it has started.
         own_server = isinstance(start, StartBot | StartAlone)
-        self._controller = Controller(self._session, desk=Desk(settings=settings), now_ms=_now_ms, own_server=own_server, replay=replay)
+        self._controller = Controller(
+            self._session, desk=Desk(settings=settings), now_ms=_now_ms, own_server=own_server, replay=replay, remark=remark
+        )
         self._root = Root(self._controller, colours=self._colours, now_ms=_now_ms)
         self._event_loop = urwid.TrioEventLoop()
         self._loop = urwid.MainLoop(self._root, screen=self._screen, event_loop=self._event_loop)

@@ -50,6 +50,11 @@ def status_word(info: SeatInfo, away_ms: int | None) -> str:
     return ""
 
 
+def is_known(info: SeatInfo) -> bool:
+    """Whether anything was heard of how far a seat is: in a swap nothing is before its first move, since its shuffle is another one."""
+    return bool(info.foundations or info.home or info.ply)
+
+
 def seat_lines(
     info: SeatInfo,
     width: int,
@@ -71,15 +76,17 @@ def seat_lines(
     name, word = seat_name(info), status_word(info, away_ms)
     if rows <= 1:
         # Of two decks the tops say little: which of a suit's two foundations?
+        home = str(info.home) if is_ghost or is_known(info) else theme.glyphs.dash
         tail: Line = [
-            ("strong", f" {info.home:>{len(str(cards))}} "),
+            ("strong", f" {home:>{len(str(cards))}} "),
             *(_tops(info, theme) if cards <= DECK_SIZE and tops and not is_ghost else []),
         ]
         room = max(width - line_width(tail) - 10, 1)
         middle: Line = [("good" if info.state == "won" else "bad", fit(word, room))] if word else bar(info.home, cards, room, theme, role)
         return [[(role, fit(name, 9) + " "), *middle, *tail]]
     count_role = "good" if on_last_cards(info, cards) else "strong"
-    count: Line = [(count_role, f"{info.home}"), ("faint", f"/{cards}")]
+    home = str(info.home) if is_ghost or is_known(info) else theme.glyphs.dash
+    count: Line = [(count_role, home), ("faint", f"/{cards}")]
     if word:
         count = [("good" if info.state == "won" else "bad", f"{word}  "), *count]
     kind = " (you)" if own else " (ghost)" if is_ghost else " (bot)" if info.bot is not None else ""
@@ -88,7 +95,8 @@ def seat_lines(
     if rows == 2:
         return lines
     suits: Line = []
-    for suit, number in foundation_counts(info.foundations) if not is_ghost else ():
+    # Those of the others are not told in a swap, nor a ghost's.
+    for suit, number in foundation_counts(info.foundations) if info.foundations and not is_ghost else ():
         suits += [(f"suit {suit}", theme.glyphs.suits[suit]), ("faint", fit(str(number), 3))]
     moves = f"{info.ply} move{'' if info.ply == 1 else 's'}"
     lines.append(spread(suits, [("faint", moves)], width, "felt"))
@@ -98,7 +106,7 @@ def seat_lines(
 def _tops(info: SeatInfo, theme: Theme) -> Line:
     """The top cards of the four foundations: as short as it gets."""
     line: Line = []
-    for suit, number in foundation_counts(info.foundations):
+    for suit, number in foundation_counts(info.foundations) if info.foundations else ():
         top = RANKS[number - 1] if 0 < number <= len(RANKS) else str(number)
         line += [(f"suit {suit}", theme.glyphs.suits[suit]), ("faint", top)]
     return line

@@ -87,8 +87,16 @@ class Controller(Attending):
     """
 
     def __init__(
-        self, session: Session, *, desk: Desk, now_ms: Callable[[], int], own_server: bool = False, replay: TimeLine | None = None
+        self,
+        session: Session,
+        *,
+        desk: Desk,
+        now_ms: Callable[[], int],
+        own_server: bool = False,
+        replay: TimeLine | None = None,
+        remark: str = "",
     ) -> None:
+        """remark: to be said in the first room."""
         super().__init__(session, desk=desk, now_ms=now_ms)
         self.edit: urwid.Edit | None = None
         self.quitting = False
@@ -97,6 +105,7 @@ class Controller(Attending):
         self.replay_wanted: ReplayWanted | None = None
         self._replayed: TimeLine | None = None
         self._own_server = own_server
+        self._remark = remark
         self._only_replay = replay is not None
         self.play_on: PlayOnWanted | None = None
         if replay is not None:
@@ -119,7 +128,8 @@ class Controller(Attending):
             # A question about a phase that has ended means nothing any more; the cursor begins a new table at its first slot.
             self._clear_desk()
             if before is None or (before.code, before.race) != (room.code, room.race):
-                self.desk = replace(self.desk, cursor="a1")
+                self.desk = replace(self.desk, cursor="a1", note=self._remark)
+                self._remark = ""
         if self.desk.held and (room is None or before is None or room.view != before.view):
             self.desk = replace(self.desk, held="")
         self._attend(event)

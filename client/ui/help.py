@@ -72,15 +72,22 @@ def help_screen(scene: Scene, size: tuple[int, int]) -> urwid.Widget:
     width, height = size
     inner = min(width - 4, 92)
     lines = help_lines(scene, inner)
-    room = height - 2
+    room = height - 3
     first = max(0, min(scene.desk.help_from or 0, len(lines) - room))
     body = top(urwid.Padding(lines_widget(lines[first : first + room]), left=(width - inner) // 2, width=inner))
-    return Screen(head(scene, width), body, foot(Place.HELP, scene.hands, scene.theme, width))
+    below = len(lines) - first - room
+    more = lines_widget([[("title", fit(f"{below} more line{'' if below == 1 else 's'}: j or page down", inner))] if below > 0 else []])
+    return Screen(
+        head(scene, width),
+        body,
+        urwid.Padding(more, left=(width - inner) // 2, width=inner),
+        foot(Place.HELP, scene.hands, scene.theme, width),
+    )
 
 
 def last_help_line(scene: Scene, size: tuple[int, int]) -> int:
     """How far the page can be scrolled."""
-    return max(len(help_lines(scene, min(size[0] - 4, 92))) - (size[1] - 2), 0)
+    return max(len(help_lines(scene, min(size[0] - 4, 92))) - (size[1] - 3), 0)
 
 
 def over(scene: Scene, below: urwid.Widget, question: Question, size: tuple[int, int]) -> urwid.Widget:

@@ -143,7 +143,7 @@ class Root(urwid.Widget):
         if controller.edit is not None:
             self._typed(controller.edit, size, key)
         elif place_of(controller.model, controller.desk) is Place.HELP and key in ("page up", "page down", " "):
-            for _ in range(size[1] - 3):
+            for _ in range(size[1] - 4):
                 controller.act(Action.UP if key == "page up" else Action.DOWN)
         else:
             controller.key(key)

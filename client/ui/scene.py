@@ -12,7 +12,7 @@ from client.reading import clock_text, race_clock_ms, search_sentence
 from client.replay import SPEEDS
 from client.tournament_text import format_text, title_text
 from client.ui.desk import Desk
-from client.ui.frame import Hands, Line, clip, lines_widget, spread, wrap_text
+from client.ui.frame import Hands, Line, clip, line_width, lines_widget, spread, wrap_text
 from client.ui.hall import Hall
 from client.ui.reel import Reel
 from client.ui.theme import Theme
@@ -109,14 +109,17 @@ def head(scene: Scene, width: int) -> urwid.Widget:
     left: Line = [("head strong", " Watching" if scene.model.room is None and scene.desk.watch is not None else " Carpet Race")]
     if room is None and scene.desk.hall is not None:
         left = hall_head(scene, scene.desk.hall)
-    if room is not None:
-        left.append(("head", f"{dot}{rules_name(scene.model, room.options.rules)}{dot}{clip(clean_name(room.code), 8)}"))
-        if room.race > 1:
-            left.append(("head", f"{dot}race {room.race}"))
-        if room.watchers:
-            left.append(("head", f"{dot}{room.watchers} watching"))
     clock = clock_line(scene)
     right = [*clock, ("head", "  "), *line_state(scene)] if clock else line_state(scene)
+    if room is not None:
+        left.append(("head", f"{dot}{rules_name(scene.model, room.options.rules)}{dot}{clip(clean_name(room.code), 8)}"))
+        more = [f"race {room.race}"] if room.race > 1 else []
+        more += [f"{room.watchers} watching"] if room.watchers else []
+        for part in more:
+            # Said whole or not at all, and never up against the clock.
+            piece = ("head", f"{dot}{part}")
+            if line_width([*left, piece]) + 1 <= width - line_width(right):
+                left.append(piece)
     return lines_widget([spread(left, right, width, "head")], "head")
 
 

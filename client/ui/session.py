@@ -63,10 +63,13 @@ class Session:
             case Welcome():
                 self._welcomed(event)
             case Room(phase=phase):
+                if phase != "over":
+                    self._start = None  # there is a race to go on with, whatever was asked for
                 self._entered()
                 if phase == "over":
                     self._ask_for_board()
             case Left():
+                self._begin_at_home()
                 self._follow()
                 self._go_to_table()
             case Ended() | Result():
@@ -85,9 +88,14 @@ class Session:
                 pass
 
     def _welcomed(self, welcome: Welcome) -> None:
-        if welcome.room is not None or self._begin(self._start):
-            self._start = None  # where a seat is held already the link goes back to it, whatever was asked for
+        # Where a seat is held already the link goes back to it; if that race is over, the seat is left and the start comes after.
+        if welcome.room is None:
+            self._begin_at_home()
         self._follow()
+
+    def _begin_at_home(self) -> None:
+        if self._begin(self._start):
+            self._start = None
 
     def _begin(self, start: Start | None) -> bool:
         match start:

@@ -83,6 +83,18 @@ def test_every_command_has_help_with_an_example(capsys: pytest.CaptureFixture[st
     assert f"carpet {command}" in ran.out
 
 
+def test_examples_stand_each_on_a_line_of_its_own_to_be_copied(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "50")
+    assert run(capsys, "replay", "-h").out.splitlines()[-4:] == [
+        "  Examples:",
+        "    carpet replay",
+        "    carpet replay race.json",
+        "    carpet demo --fast --json | carpet replay -",
+    ]
+    one = "  Example: carpet host carpet.example --rules carpet-redeal --seats 3 --private"
+    assert run(capsys, "host", "-h").out.splitlines()[-1] == one
+
+
 @pytest.mark.parametrize(
     ("option", "default"),
     [("--rules", "carpet"), ("--seats", "2"), ("--time-limit", "600"), ("--countdown", "3"), ("--grace", "60")],

@@ -245,6 +245,73 @@ async def test_a_seat_held_already_goes_before_a_new_race(autojump_clock: MockCl
         assert (await link.entered(JoinRace(code="abcdef"))).room == "OTHERS"
 
 
+async def test_a_seat_in_a_race_that_is_over_is_given_up_for_another_race(
+    autojump_clock: MockClock, server: FakeServer, nursery: trio.Nursery
+) -> None:
+    async def serve() -> None:
+        line = await server.line()
+        await line.greet(room="OTHERS")
+        assert await line.heard() == JoinRace(code="OTHERS", version=0, ref=REJOIN_REFERENCE)
+        await line.say(race(code="OTHERS", phase="over"))
+        assert await line.heard() == numbered(LeaveRace())
+        await line.say(Left(code="OTHERS", reason="left"))
+        assert await line.heard() == JoinRace(code="abcdef", ref=ENTRY_REFERENCE)
+        await line.say(room())
+
+    nursery.start_soon(serve)
+    async with open_link(URL, ANNA, dial=server.dial) as link:
+        assert (await link.entered()).room == "OTHERS"
+        assert (await link.leave_what_is_over(unless="ABCDEF")).room is None
+        assert (await link.entered(JoinRace(code="abcdef"))).room is None
+        assert [await next_of(link, Room, Left) for _ in range(3)] == [
+            race(code="OTHERS", phase="over"),
+            Left(code="OTHERS", reason="left"),
+            room(),
+        ]
+
+
+@pytest.mark.parametrize("phase", ["waiting", "racing"])
+async def test_a_seat_in_a_race_that_is_open_or_being_run_is_kept(
+    autojump_clock: MockClock, server: FakeServer, nursery: trio.Nursery, phase: str
+) -> None:
+    held = race(code="OTHERS", phase=phase)
+
+    async def serve() -> None:
+        line = await server.line()
+        await line.greet(room="OTHERS")
+        await line.heard()
+        await line.say(held)
+
+    nursery.start_soon(serve)
+    async with open_link(URL, ANNA, dial=server.dial) as link:
+        await link.entered()
+        assert (await link.leave_what_is_over()).room == "OTHERS"
+        assert await next_of(link, Room, Left) == held
+
+
+async def test_a_race_that_is_over_is_not_left_by_who_wants_to_see_it(autojump_clock: MockClock, server: FakeServer) -> None:
+    async with open_link(URL, ANNA, dial=server.dial) as link:
+        line = await server.line()
+        await line.greet(room="OTHERS")
+        await link.entered()
+        assert (await link.leave_what_is_over(unless="OTHERS")).room == "OTHERS"
+
+
+async def test_a_seat_that_was_lost_meanwhile_stands_in_nobodys_way(
+    autojump_clock: MockClock, server: FakeServer, nursery: trio.Nursery
+) -> None:
+    async def serve() -> None:
+        line = await server.line()
+        await line.greet(room="OTHERS")
+        await line.heard()
+        await line.say(refusal(ErrorCode.NO_SUCH_ROOM, REJOIN_REFERENCE))
+
+    nursery.start_soon(serve)
+    async with open_link(URL, ANNA, dial=server.dial) as link:
+        await link.entered()
+        assert (await link.leave_what_is_over()).room is None
+
+
 @pytest.mark.parametrize("closing", [True, False])
 async def test_a_server_that_never_greets_is_one_sentence(autojump_clock: MockClock, server: FakeServer, closing: bool) -> None:
     async with open_link(URL, ANNA, dial=server.dial) as link:

@@ -92,8 +92,8 @@ def test_of_two_decks_the_last_ten_cards_begin_at_94() -> None:
         ({"seats": 1}, "Not rated: there is one seat"),
         ({"seats": 3, "bots": ("Steady",)}, "Not rated: a house bot takes part"),
         ({"deal": "tuesday"}, "Not rated: its deal has a name"),
-        ({"series": SeriesOptions(format="swap")}, "Not rated: its seats play different shuffles"),
-        ({"delay_s": 9}, "Not rated: boards are shown after less than 10 s"),
+        ({"series": SeriesOptions(format="swap")}, "Not rated: two different shuffles"),
+        ({"delay_s": 9}, "Not rated: boards come within 10 s"),
     ],
 )
 def test_whether_a_race_counts_and_why_not(options: dict[str, Any], sentence: str) -> None:

@@ -144,7 +144,12 @@ export class WatchedRace {
   #takeRecord(record) {
     this.curves = new Map(this.seats.map((seat) => [seat.seat, []]));
     for (const [seat, , at, , , home] of record.moves) this.curves.get(seat).push([at, home]);
-    record.seats.forEach((seat, number) => this.curves.get(number).push([seat.ended_at_ms, seat.home]));
+    record.seats.forEach((seat, number) => {
+      const curve = this.curves.get(number);
+      // Who played nothing had at the start what he had at the end: one point alone would draw no line.
+      if (!curve.length) curve.push([0, seat.home]);
+      curve.push([seat.ended_at_ms, seat.home]);
+    });
   }
 
   takeBoard(message) {

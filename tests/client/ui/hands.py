@@ -124,6 +124,7 @@ async def running(
     reviewer: Reviewer = no_reviewer,
     replayer: Replayer = no_replayer,
     recorder: Recorder | None = None,
+    remark: str = "",
 ) -> AsyncIterator[Run]:
     run = Run(FakeLink(), HandScreen(size))
 
@@ -136,6 +137,7 @@ async def running(
             reviewer=reviewer,
             replayer=replayer,
             recorder=recorder,
+            remark=remark,
         )
 
     async with trio.open_nursery() as nursery:

@@ -83,6 +83,30 @@ async def test_a_room_entered_before_the_first_screen_is_shown_and_not_asked_for
         assert run.link.taken() == []
 
 
+async def test_a_seat_in_a_race_to_go_on_with_is_said_where_another_was_asked_for() -> None:
+    async with running(remark="You have a seat in this race already.") as run:
+        await run.say(UP, scenes.welcome(room=scenes.CODE))
+        assert not run.screen.shows("You have a seat in this race already.")
+        await run.say(scenes.room())
+        assert run.screen.shows("You have a seat in this race already.")
+        await run.give("j")
+        assert not run.screen.shows("You have a seat in this race already.")
+
+
+async def test_an_opponent_is_looked_for_once_the_race_that_is_over_is_left() -> None:
+    async with running(StartMatch("colorado")) as run:
+        await run.say(UP, scenes.welcome(room=scenes.CODE), changed(scenes.room(), phase="over"))
+        assert QuickMatch(rules="colorado") not in run.link.taken()
+        await run.say(Left(code=scenes.CODE, reason="left"))
+        assert run.link.taken() == [QuickMatch(rules="colorado"), FollowLobby()]
+
+
+async def test_no_opponent_is_looked_for_where_there_is_a_race_to_go_on_with() -> None:
+    async with running(StartMatch()) as run:
+        await run.say(UP, scenes.welcome(room=scenes.CODE), scenes.room(), Left(code=scenes.CODE, reason="left"))
+        assert [each for each in run.link.taken() if isinstance(each, QuickMatch)] == []
+
+
 WAITING = WaitingMatch(rules=None, waited_ms=0, window=100, waiting=1)
 
 
@@ -509,6 +533,10 @@ async def test_help_is_scrolled_by_keys_and_wheel_and_closed() -> None:
         await run.say(UP, scenes.welcome())
         await run.give("?")
         assert run.screen.shows("How to play")
+        assert run.screen.shows("more lines: j or page down")
+        await run.give(*["page down"] * 20)
+        assert not run.screen.shows("more lines")
+        await run.give(*["page up"] * 20)
         await run.give(("mouse press", 5, 3, 3), "down", "page down")
         assert not run.screen.shows("How to play")
         await run.give("page up", "page up", "page up")
