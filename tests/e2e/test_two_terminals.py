@@ -273,6 +273,24 @@ def test_the_record_is_kept_when_the_result_is_there_however_the_client_ends(tab
     assert checked.out.startswith(f"verified: race 1 of {code}")
 
 
+def test_who_quits_at_the_result_and_hosts_again_gets_the_race_that_he_asked_for(table: Table) -> None:
+    _, bert, code = table.pair()
+    again = table.sit("anna", "host", table.url, "--rules", "twenty")
+    again.races()
+    again.sees(code, "You have a seat in this race already: leave it (L) before you begin another.")
+    bert.type("R")
+    bert.sees("Give this race up?")
+    bert.type("y")
+    again.sees("You won!")
+    again.type("q")
+    again.terminal.wait_for_end()
+
+    another = table.sit("anna", "host", table.url, "--rules", "twenty")
+    another.sees("Give this code to the other player:", "Twenty")
+    assert code not in another.terminal.lines()[0]
+    bert.sees("The others have left.")
+
+
 def test_a_server_that_is_ended_is_told_to_both_and_lets_them_go(table: Table) -> None:
     anna, bert, _ = table.pair()
     anna.play()
