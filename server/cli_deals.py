@@ -31,7 +31,7 @@ BAR_WIDTH = 30
 NO_PROOF = "Not every line of play is looked at with two decks: `unknown` means that no win was found, not that there is none."
 
 
-@deals_app.command(epilog=examples("carpet-server solve carpet --deal tuesday", "carpet-server solve twenty --deal 7 --json"))
+@deals_app.command(epilog=examples("carpet-server solve carpet --deal monday", "carpet-server solve twenty --deal 7 --json"))
 def solve(
     rules: RulesArgument,
     seed: Annotated[str | None, typer.Option(metavar="HEX", help="Seed of the deal, 64 hexadecimal digits.")] = None,
@@ -48,7 +48,7 @@ def solve(
 
     row = rules_of(rules)
     if (seed is None) == (deal is None):
-        fail("say which deal: by --seed or by --deal, one of the two, as in --deal tuesday", 2)
+        fail("say which deal: by --seed or by --deal, one of the two, as in --deal monday", 2)
     try:
         chosen = seed_of(seed) if seed is not None else named_seed(deal or "")
     except ValueError:
