@@ -349,6 +349,9 @@ class Dispatch:
 
     async def _enter_run(self, visit: Visit, player: PlayerName, message: RunAsked) -> None:
         try:
+            # A room of its own is opened for each: not before it is known that he can go there.
+            if isinstance(message, PlayOn):
+                self._check_free(player)
             room = await self._counter.room(player.id, message)
             if self._rooms.of(player.id) is not room:
                 self._check_free(player)

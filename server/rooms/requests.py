@@ -60,9 +60,12 @@ class Close:
 
 @dataclass(frozen=True, slots=True)
 class CallOff:
-    """The race, opened for an occasion, is not to be run; one that has begun is run to its end."""
+    """The race, opened for an occasion, is not to be run. One that has begun is run to its end, unless `also_running`: then it ends here,
+    without a result, because its deal may be told at any moment.
+    """
 
     at_ms: int
+    also_running: bool = False
 
 
 @dataclass(frozen=True, slots=True)

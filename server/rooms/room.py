@@ -303,7 +303,7 @@ class Room:
                 self._closed = True
                 self._stopping = True
             case CallOff():
-                self._call_off()
+                self._call_off(request)
             case Reveal():
                 self._reveal_shared()
             case DealFound():
@@ -663,8 +663,8 @@ class Room:
     def _tell_owner(self, record: Record) -> None:
         self._ports.owner.over(self, record)
 
-    def _call_off(self) -> None:
-        if self.race.phase == "waiting":
+    def _call_off(self, request: CallOff) -> None:
+        if self.race.phase == "waiting" or (request.also_running and self.race.phase != "over"):
             self._closed = True
             self._reason = "called-off"
 

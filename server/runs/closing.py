@@ -5,6 +5,7 @@ is told so. The deals themselves need nothing of this: they are sealed until a m
 from __future__ import annotations
 
 import logging
+from typing import Final
 
 import trio
 
@@ -22,6 +23,9 @@ logger = logging.getLogger("carpet.runs")
 
 AGAIN_MS = 60_000
 """Until the store is asked again for a challenge that could not be read."""
+
+LOOK_S: Final = 0.2
+"""Seconds between two looks at the rooms, at least."""
 
 
 class Closing:
@@ -46,6 +50,8 @@ class Closing:
             due = await self._look()
             with trio.move_on_at(self._clock.deadline(due) if due is not None else float("inf")):
                 await self._changed.wait()
+            # Ten thousand races change all the time, and few of them are runs.
+            await trio.sleep(LOOK_S)
 
     async def _look(self) -> int | None:
         """Do what is due in any room; when there is something to do next."""

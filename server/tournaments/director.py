@@ -45,6 +45,9 @@ ASKED_AT_ONCE: Final = 512
 """Requests that may wait for a tournament's task: all entrants may check in at one moment. Past it a request is refused with
 `server/busy`, and its sender asks again."""
 
+LONGEST_LOG: Final = 20_000
+"""Decisions after which entrants come and go no more: some hundred times what a tournament of 256 takes."""
+
 RETRY_S: Final = 5.0
 """Seconds until something is tried again that the store or the list of rooms has refused, or a fault has broken."""
 
@@ -138,15 +141,20 @@ class Director:
         number = self.course.round
         wanted = {race.pairing.table: race for race in self.course.wanted()}
         choices: list[Choice] = []
+        found: set[int] = set()
         for run in await self._ports.journal.ask(self._ports.store.runs, "round", self.course.deal_id(number)) if wanted else ():
             place = run.occasion.table
             race = wanted.get(place)
+            if place in found:
+                continue
             if race is None or run.occasion.deal.number != self.course.numbers.get((number, place), 1):
                 continue
             record = await self._ports.journal.ask(self._ports.store.record, run.race) if run.phase == "over" else None
             if record is not None:
+                found.add(place)
                 choices += self._raced(race, record)
             elif run.phase == "aborted" and run.seats:
+                found.add(place)
                 choices.append(BrokenRace(number, place, "the server could not go on with it"))
         for room in self._ports.rooms:
             self._take_back(room, wanted)
@@ -255,12 +263,16 @@ class Director:
             except StoreError as error:
                 logger.error("tournament %s: what was asked cannot be kept: %s", self.course.id, error)
                 asked.member.post(refused(Refusal(ErrorCode.NOT_KEPT), asked.message.ref))
+                # It may be kept all the same: `run` looks.
+                raise
             else:
                 asked.member.post(Outgoing(Decided(id=self.course.id, number=number, ref=asked.message.ref)))
 
     async def _answer(self, asked: Asked) -> int:
         """The number of the decision that was asked for."""
         number = len(self.course.log) + 1
+        if number > LONGEST_LOG and asked.asker.id != self.course.director:
+            raise Refusal(ErrorCode.NOT_NOW, "too much has been decided about it already; its director can still do so")
         try:
             ruling = rule(self.course, asked.asker, asked.message)
             await self._decide(ruling.choices, author=asked.asker.id, pairs=ruling.pairs)
@@ -281,7 +293,8 @@ class Director:
                 del rooms[table.room]
                 if not self.course.paused:
                     self._rest()
-                if table.room.race.phase in ("countdown", "racing"):
+                # Over, but not kept: its cards are known to who has played them.
+                if table.room.race.phase in ("countdown", "racing", "over"):
                     choices.append(BrokenRace(table.race.round, table.race.pairing.table, "its room was closed"))
         self._over.clear()
         self.tables = {table.race.pairing.table: table for table in rooms.values()}
@@ -334,7 +347,8 @@ class Director:
             number = self.course.numbers.get((table.race.round, place), 1)
             if wanted.get(place) != table.race or table.number != number:
                 del self.tables[place]
-                self._post(table.room, CallOff(self._ports.clock.now_ms()))
+                # Nobody races on where the round may be over, and its secret told to anybody.
+                self._post(table.room, CallOff(self._ports.clock.now_ms(), also_running=True))
             elif self.course.paused and table.room.race.phase == "waiting":
                 # It stays until it is closed: the race may be about to begin, and then it is run.
                 self._post(table.room, CallOff(self._ports.clock.now_ms()))

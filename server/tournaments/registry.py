@@ -20,6 +20,7 @@ from protocol.server_messages import Decided
 from protocol.server_messages import Tournaments as TournamentsMessage
 from protocol.text import clean_chat
 from protocol.tournaments import LISTED_TOURNAMENTS, TITLE_LENGTH, TournamentDocument, TournamentListing, is_tournament_id
+from server.bucket import Bucket
 from server.rooms.codes import new_code, read_code
 from server.rooms.house_players import house_bots
 from server.rooms.member import Member
@@ -42,6 +43,12 @@ logger = logging.getLogger("carpet.tournaments")
 
 MOST_RUNNING: Final = 100
 """Tournaments that are not over, at once."""
+
+MADE_A_SECOND: Final = 1 / 60
+"""Tournaments that may be made, by whomever: each stays in memory until the server ends."""
+
+MADE_AT_ONCE: Final = 200
+"""And so many in one go."""
 
 MOST_OF_ONE: Final = 5
 """Of those, that one player directs."""
@@ -70,6 +77,7 @@ class Tournaments:
         self._listed_old: tuple[TournamentListing, ...] = ()
         self._making: dict[str, int] = {}  # how many each player is making now
         self._rooms_changed = trio.Event()
+        self._made_lately = Bucket(rate=MADE_A_SECOND, burst=MADE_AT_ONCE)
         self._looking_up = trio.CapacityLimiter(LOOKED_UP_AT_ONCE)
         self._stopping = False
         self._scope = trio.CancelScope()
@@ -184,18 +192,20 @@ class Tournaments:
         making = self._making.get(asker.id, 0)
         if own + making >= MOST_OF_ONE or self._unfinished() + sum(self._making.values()) >= MOST_RUNNING:
             raise Refusal(ErrorCode.TOO_MANY_TOURNAMENTS)
+        if not self._made_lately.take(trio.current_time()):
+            raise Refusal(ErrorCode.SERVER_BUSY, "many tournaments have been made just now")
         self._making[asker.id] = making + 1
         self._nursery.start_soon(self._make, member, asker, replace(message, options=options))
 
     async def _make(self, member: Member, asker: Asker, message: CreateTournament) -> None:
-        made = TournamentMade(
-            tournament=await self._free_id(),
-            director=asker.id,
-            secret=self._ports.entropy(SECRET_BYTES),
-            document=encode_making(Making(message.options, message.code, asker.name)),
-            at_ms=self._ports.clock.now_ms(),
-        )
         try:
+            made = TournamentMade(
+                tournament=await self._free_id(),
+                director=asker.id,
+                secret=self._ports.entropy(SECRET_BYTES),
+                document=encode_making(Making(message.options, message.code, asker.name)),
+                at_ms=self._ports.clock.now_ms(),
+            )
             await self._ports.journal.write(made)
         except StoreError as error:
             logger.error("a tournament cannot be kept: %s", error)
@@ -234,6 +244,10 @@ class Tournaments:
             course = await self._read(made) if made is not None else None
             if course is None:
                 return None
+            # Meanwhile somebody else may have looked it up.
+            director = self._running.get(identity) or self._old.get(identity)
+            if director is not None:
+                return director
             self._forget_old()
             director = self._old[identity] = Director(course, self._ports, self.followers.changed)
             return director

@@ -174,6 +174,7 @@ def _entrant(course: Course, entrant: str) -> str:
 
 def _entrance(course: Course, asker: Asker, code: str | None) -> Choice:
     if asker.id in course.people:
+        _check_not_removed(course, asker.id)
         return Returned(asker.id)
     if course.code is not None and not hmac.compare_digest((code or "").encode("utf-8", "surrogatepass"), course.code.encode()):
         raise Refusal(ErrorCode.WRONG_ENTRY_CODE, path="$.code")
@@ -183,15 +184,25 @@ def _entrance(course: Course, asker: Asker, code: str | None) -> Choice:
 def _checked_in(course: Course, entrant: str, nonce: str) -> Ruling:
     checked_in = CheckedIn(entrant, nonce)
     if not course.plays(entrant):
+        _check_not_removed(course, entrant)
         return Ruling((Returned(entrant), checked_in))
     if course.stage != "check-in":
         return Ruling((checked_in,))
     # The last one to come: nobody is waited for any more.
     here = course.after(checked_in, at_ms=course.since_ms)
+    if not here.all_checked_in:
+        return Ruling((checked_in,))
     settling = field_settled(here)
-    if not here.all_checked_in or not taken(here, settling, at_ms=here.since_ms).can_be_paired:
+    if not taken(here, settling, at_ms=here.since_ms).can_be_paired:
         return Ruling((checked_in,))
     return Ruling((checked_in, *settling), pairs=True)
+
+
+def _check_not_removed(course: Course, entrant: str) -> None:
+    """Raises Refusal: whom the director has removed he alone could let in again."""
+    left = next((entry for entry in reversed(course.log) if isinstance(entry.choice, Left) and entry.choice.entrant == entrant), None)
+    if left is not None and left.author not in (None, entrant):
+        raise Refusal(ErrorCode.NOT_NOW, "the director has removed you")
 
 
 def _result(said: TableResult) -> Result:

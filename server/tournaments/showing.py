@@ -5,6 +5,7 @@ The rule of the file: of a round's secret nothing is told before the round is ov
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
@@ -31,6 +32,11 @@ from server.tournaments.sentences import logged
 from server.tournaments.tournament import Tournament
 
 DOCUMENT_FORMAT: Final = 1
+
+RECKONED_KEPT: Final = 128
+"""Tournaments whose standings are not reckoned again while nothing is decided about them."""
+
+_reckoned: OrderedDict[int, tuple[Tournament, tuple[StandingsRow, ...]]] = OrderedDict()
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +112,13 @@ def document(course: Course) -> TournamentDocument:
 
 
 def standings(tournament: Tournament) -> tuple[StandingsRow, ...]:
-    return tuple(_row(row) for row in tournament.standings())
+    """Of the same state the same rows: reckoning them anew takes a twentieth of a second where many have played many rounds."""
+    known = _reckoned.get(id(tournament))
+    if known is None or known[0] is not tournament:
+        known = _reckoned[id(tournament)] = tournament, tuple(_row(row) for row in tournament.standings())
+        if len(_reckoned) > RECKONED_KEPT:
+            _reckoned.popitem(last=False)
+    return known[1]
 
 
 def _row(row: Row) -> StandingsRow:

@@ -119,6 +119,24 @@ async def test_a_race_that_has_begun_is_not_called_off(autojump_clock: MockClock
     assert (room.is_closed, room.race.phase) == (False, "racing")
 
 
+async def test_a_race_whose_deal_may_be_told_ends_where_it_is_and_has_no_result(autojump_clock: MockClock, table: Table) -> None:
+    ann, bob = table.guest("Ann"), table.guest("Bob")
+    room = opened(table, ann, bob)
+    for guest in (ann, bob):
+        guest.enter(room)
+    await table.settle()
+    await table.begin(room, ann, bob)
+    ann.move(room)
+    await table.settle()
+    await room.tell(CallOff(table.clock.now_ms(), also_running=True))
+    await table.settle()
+    assert room.is_closed
+    assert [guest.last(Left).reason for guest in (ann, bob)] == ["called-off", "called-off"]
+    (aborted,) = [entry for entry in table.journal.entries if isinstance(entry, RaceAborted)]
+    assert [seat.state for seat in aborted.seats] == ["racing", "racing"]
+    assert not [entry for entry in table.journal.entries if isinstance(entry, RaceOver)]
+
+
 async def test_after_a_crash_the_room_is_for_the_same_people_on_the_same_deal(autojump_clock: MockClock, table: Table) -> None:
     ann, bob, eve = table.guest("Ann"), table.guest("Bob"), table.guest("Eve")
     room = opened(table, ann, bob)

@@ -85,6 +85,17 @@ async def test_there_is_no_playing_on_from_what_is_not_open_to_all(autojump_cloc
             assert (await anna.error()).code == ErrorCode.NO_SUCH_POSITION
 
 
+async def test_who_sits_in_a_race_opens_no_other_by_playing_on(autojump_clock: MockClock, house: House) -> None:
+    async with house.guest("Anna") as anna:
+        record = (await raced(anna)).record
+        await asked(anna, LeaveRace(), Left)
+        await asked(anna, PlayOn(race=record.id, seat=0, ply=2), Room)
+        rooms = len(house.rooms)
+        await anna.say(PlayOn(race=record.id, seat=0, ply=2))
+        assert (await anna.error()).code == ErrorCode.ALREADY_IN_ROOM
+        assert len(house.rooms) == rooms
+
+
 async def test_there_is_no_playing_on_from_a_position_that_there_was_not(autojump_clock: MockClock, house: House) -> None:
     async with house.guest("Anna") as anna:
         record = (await raced(anna, moves=80)).record

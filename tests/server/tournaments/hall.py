@@ -39,7 +39,7 @@ from server.tournaments.tournament import Tournament as Paired
 from tests.server.rooms.playing import first_seed
 
 Kind = TypeVar("Kind")
-Habit = Literal["quick", "keen", "resigns", "absent"]
+Habit = Literal["quick", "keen", "resigns", "waits", "absent"]
 
 _DECODER = server_message_decoder(MSGPACK)
 

@@ -22,12 +22,13 @@ from protocol.client_messages import (
     RemoveEntrant,
     StartTournament,
 )
+from protocol.errors import ErrorCode
 from protocol.fairness import derive_seed, shared_nonce
 from protocol.record import Record, check_deal
 from protocol.server_messages import Called, Decided, Ended, Error, Result, Tournament
 from protocol.tournaments import TableResult, TournamentOptions
 from server.race.audit import audit
-from server.store.errors import StoreError
+from server.store.errors import StoreBusy, StoreError
 from server.store.port import NEVER_MS
 from tests.server.tournaments.hall import FAST, Hall, Person
 
@@ -480,3 +481,52 @@ async def test_who_comes_back_is_called_again(autojump_clock: MockClock, hall: H
     hall.tournaments.greet(ann.player.id, ann)
     await wait_all_tasks_blocked()
     assert len(ann.all(Called)) == 2
+
+
+async def test_nobody_races_on_when_the_round_is_over_and_its_secret_may_be_told(autojump_clock: MockClock, hall: Hall) -> None:
+    ann, ben = await hall.people("Ann", "Ben", habit="waits")
+    _, identity = await started(hall, replace(FAST, rounds=1), ann, ben)
+    await hall.until(lambda: all(room.race.phase == "racing" for room in hall.rooms))
+    (room,) = hall.rooms
+    await ann.ask(LeaveTournament(id=identity))
+    await hall.over(identity)
+    await hall.until(lambda: room.is_closed)
+    assert room.race.record is None
+    (run,) = hall.store.runs("round", f"{identity}/1")
+    assert run.phase == "aborted"
+    document = await hall.tournaments.document(identity)
+    assert document is not None
+    assert document.rounds[0].secret is not None
+
+
+async def test_whom_the_director_has_removed_does_not_come_back_by_himself(autojump_clock: MockClock, hall: Hall) -> None:
+    ann, ben = await hall.people("Ann", "Ben")
+    director = await hall.person("Director")
+    identity = await director.make(replace(FAST, check_in_s=600))
+    for person in (ann, ben):
+        await person.enter(identity)
+    await director.ask(RemoveEntrant(id=identity, entrant=ann.player.id, reason="has two accounts"))
+    assert isinstance(await ann.ask(EnterTournament(id=identity)), Error)
+    await director.ask(StartTournament(id=identity))
+    assert isinstance(await ann.ask(CheckIn(id=identity, nonce="0f" * 16)), Error)
+    assert hall.course(identity).tournament.active == (ben.player.id,)
+    # Who left by himself may.
+    await ben.ask(LeaveTournament(id=identity))
+    assert isinstance(await ben.ask(EnterTournament(id=identity)), Decided)
+
+
+async def test_a_store_that_cannot_be_read_costs_whoever_makes_a_tournament_an_answer_and_nobody_else_anything(
+    autojump_clock: MockClock, hall: Hall
+) -> None:
+    director = await hall.person("Director")
+    read = hall.store.tournament
+
+    def busy(tournament: str) -> None:
+        raise StoreBusy("busy")
+
+    hall.store.tournament = busy  # type: ignore[method-assign, assignment]
+    answer = await director.ask(CreateTournament(options=FAST))
+    assert isinstance(answer, Error)
+    assert answer.code == ErrorCode.NOT_KEPT
+    hall.store.tournament = read  # type: ignore[method-assign]
+    await director.make(FAST)
