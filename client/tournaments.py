@@ -43,11 +43,6 @@ class TournamentModel:
         """The last one that is paired."""
         return self.told.rounds[-1] if self.told.rounds else None
 
-    @property
-    def shown_round(self) -> TournamentRound | None:
-        """The one whose tables are told."""
-        return next((each for each in self.told.rounds if each.number == self.told.round), None)
-
     def entrant(self, player: str) -> TournamentEntrant | None:
         return self.entrants.get(player)
 
