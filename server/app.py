@@ -16,7 +16,7 @@ from server.config import DEFAULT_CONNECTIONS, Settings
 from server.lobby.lobby import Lobby
 from server.lobby.players import Players
 from server.lobby.quick_match import QuickMatch
-from server.net.admission import Admission
+from server.net.connection_limits import Admission
 from server.net.descriptors import connections_for
 from server.net.dispatch import Dispatch
 from server.net.http import Site
@@ -28,22 +28,22 @@ from server.pages.readers import Readers
 from server.pages.runs import run_routes
 from server.pages.tournaments import tournament_routes
 from server.pages.web_page import web_routes
-from server.rooms.aborted import seats_readable
+from server.rooms.abort_summary import seats_readable
 from server.rooms.clock import Clock
-from server.rooms.dealing import DealFinder
+from server.rooms.deal_finder import DealFinder
 from server.rooms.registry import Rooms
-from server.runs.counter import Counter
 from server.runs.ghost_lines import RecordedGhosts
-from server.spectate.gallery import Gallery
+from server.runs.service import Counter
+from server.runtime.workers import open_workers
+from server.spectate.spectator_registry import Gallery
 from server.store.errors import EntryRefused
 from server.store.journal import Journal
 from server.store.opening import open_store
 from server.store.port import PlayersLeft, RaceAborted, Store
 from server.store.replay import by_room
-from server.tournaments.pairing_work import Pairer
+from server.tournaments.pairing_worker import Pairer
 from server.tournaments.ports import TournamentPorts
 from server.tournaments.registry import Tournaments
-from server.workers import open_workers
 
 SOFTWARE = f"carpet-race {protocol.__version__}"
 

@@ -11,7 +11,7 @@ from collections import OrderedDict
 from itertools import islice
 from typing import Final, TypeAlias
 
-from server.race.closeness import Closeness, closeness
+from server.race.lead_ranking import Closeness, closeness
 from server.rooms.room import Room
 
 RANKED: Final = 500

@@ -28,7 +28,7 @@ from websockets.trio.server import Server, ServerConnection
 from protocol.client_messages import ClientMessage
 from protocol.codec import SUBPROTOCOLS, Decoder, client_message_decoder, reference
 from protocol.errors import CloseCode, ErrorCode, Refusal
-from server.net.admission import Entry
+from server.net.connection_limits import Entry
 from server.net.limits import RateLimit, Verdict
 from server.net.stream import SocketStream
 from server.race.timing import RoundTrips

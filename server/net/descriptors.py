@@ -5,7 +5,7 @@ from __future__ import annotations
 import resource
 from contextlib import suppress
 
-from server.net.admission import REFUSED_AT_ONCE
+from server.net.connection_limits import REFUSED_AT_ONCE
 
 RESERVED = REFUSED_AT_ONCE + 64
 """Those that are not for connections: the store, listeners, workers, and who is being refused."""

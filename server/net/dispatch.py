@@ -59,11 +59,11 @@ from server.rooms.registry import Rooms
 from server.rooms.requests import Ask, Enter, Exit, RoomMessage
 from server.rooms.room import Room
 from server.rules.catalogue import RULE_SETS, describe
-from server.runs.counter import Counter, Question, RunAsked
-from server.spectate.gallery import Gallery
+from server.runs.service import Counter, Question, RunAsked
+from server.spectate.spectator_registry import Gallery
 from server.store.errors import RunAlready, StoreError
+from server.tournaments.commands import AboutOne, Asker
 from server.tournaments.registry import Tournaments
-from server.tournaments.rulings import AboutOne, Asker
 
 logger = logging.getLogger("carpet.net")
 

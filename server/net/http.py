@@ -22,8 +22,8 @@ from websockets.datastructures import Headers
 from websockets.http11 import Request, Response
 
 from protocol.pages import Problem
-from server.net.admission import Entry
 from server.net.connection import PeerConnection
+from server.net.connection_limits import Entry
 from server.net.limits import AddressRates
 
 logger = logging.getLogger("carpet.net")

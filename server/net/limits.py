@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import OrderedDict
 from enum import Enum, auto
 
-from server.bucket import Bucket
-from server.net.admission import place_of
+from server.net.connection_limits import place_of
+from server.runtime.token_bucket import Bucket
 
 
 class Verdict(Enum):

@@ -17,8 +17,8 @@ from websockets.trio.server import serve
 from websockets.typing import Subprotocol
 
 from protocol.codec import MAX_CLIENT_MESSAGE, SUBPROTOCOLS
-from server.net.admission import Admission
 from server.net.connection import PeerConnection
+from server.net.connection_limits import Admission
 from server.net.dispatch import Dispatch
 from server.net.http import Site
 from server.net.origins import Origins

@@ -13,7 +13,7 @@ from typing import Any
 
 import trio
 
-from server.net.admission import Admission, Entry, Ticket
+from server.net.connection_limits import Admission, Entry, Ticket
 from server.net.limits import Seldom
 
 logger = logging.getLogger("carpet.net")

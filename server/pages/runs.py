@@ -14,7 +14,7 @@ from protocol.errors import Refusal
 from protocol.views import RunKind
 from server.net.http import Asked, NoPage, Page, Route
 from server.pages.readers import Readers
-from server.runs.counter import Counter, Question
+from server.runs.service import Counter, Question
 
 NOBODY = ""
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from protocol.fairness import daily_nonce
 from protocol.record import BadRecord, MoveRecord, Record, SeatRecord, check_deal, check_nonces, digest
 from protocol.views import unfit_for_rating
-from server.race.opening import first_positions
 from server.race.report import Played, SeatReport, seat_records
+from server.race.start_position import first_positions
 from server.race.timing import MAX_CREDIT_MS
 from server.rules.catalogue import UnknownRules, rule_set
 from server.rules.moves import NotAMove

@@ -64,9 +64,9 @@ from server.race.events import (
     SeatTaken,
     StartSet,
 )
-from server.race.opening import Opening, first_of
 from server.race.report import Played, SeatReport, build_record
 from server.race.shuffles import SeriesPlace, seeds
+from server.race.start_position import Opening, first_of
 from server.race.timing import MAX_CREDIT_MS, counted_at, credit
 from server.rules.catalogue import rule_set
 from server.rules.moves import NotAMove, parse_move

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from protocol.fairness import commitment, derive_seed, named_seed
 from protocol.record import FORMAT, DealRecord, MoveRecord, Record, SeatRecord, SeriesRecord, sealed
 from protocol.views import RaceOptions, SeatState, SharedDeal
-from server.race.opening import Opening
 from server.race.placing import Standing, places
+from server.race.start_position import Opening
 from server.rules.position import Position
 
 

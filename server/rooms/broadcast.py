@@ -16,12 +16,12 @@ from protocol.views import ChatLine, GhostInfo, SeatRating, SeriesInfo
 from server.race.events import MovePlayed, RaceEnded, RaceEvent, SeatDealt, StartSet
 from server.race.machine import Race
 from server.race.view import Viewer, current_view, snapshot, tell, tells_all_the_same
-from server.rooms.audience import Audience, Happened
+from server.rooms.commit_gate import WriteAhead
 from server.rooms.history import History
 from server.rooms.member import Member
 from server.rooms.members import Members
 from server.rooms.outgoing import Outgoing
-from server.rooms.write_ahead import WriteAhead
+from server.rooms.spectator_port import Audience, Happened
 
 CHAT_KEPT = 50
 """Lines of chat in a snapshot; older ones are gone for who comes later."""

@@ -11,8 +11,8 @@ import trio
 from protocol.record import Record
 from server.race.ghosts import GhostLine
 from server.race.machine import DealWanted
-from server.race.occasion import Occasion
 from server.race.rating import Rating, RatingChange
+from server.race.shared_deal_spec import Occasion
 from server.rooms.clock import Clock
 from server.store.port import Entry
 

@@ -14,14 +14,14 @@ import trio
 from protocol.errors import ErrorCode, Refusal
 from protocol.record import Record
 from protocol.views import RaceOptions
-from server.race.opening import Opening
 from server.race.rating import Rating
+from server.race.start_position import Opening
+from server.rooms.abort_retry_queue import Owed
 from server.rooms.bot_player import THOUGHTS
 from server.rooms.clock import Clock
 from server.rooms.codes import new_code, read_code
-from server.rooms.earlier import LeftRoom, earlier_room
-from server.rooms.owed import Owed
 from server.rooms.ports import FindDeal, GhostLines, Journal, Purpose, RatingChanges, RoomPorts, no_ghosts
+from server.rooms.recovery import LeftRoom, earlier_room
 from server.rooms.requests import Close
 from server.rooms.room import Room
 from server.rules.position import IllegalMove

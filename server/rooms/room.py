@@ -26,29 +26,29 @@ from protocol.views import ChatLine, RaceOptions
 from server.race.commands import ChooseDeal, Command, GetReady, LeaveSeat, LoseLine, MeasureLine, RegainLine, TakeSeat
 from server.race.events import MovePlayed, RaceEnded, RaceEvent, SeatDealt, SeatFreed
 from server.race.machine import Race, Seat
-from server.race.occasion import Occasion
-from server.race.opening import Opening
-from server.rooms.aborted import seats_left
-from server.rooms.audience import Audience
+from server.race.shared_deal_spec import Occasion
+from server.race.start_position import Opening
+from server.rooms.abort_summary import seats_left
 from server.rooms.bot_player import BotPlayer
+from server.rooms.bots import house_bots, house_player
 from server.rooms.broadcast import AgainAsked, Broadcast, GhostMoved, LineSaid, OwnEvent, RecordRevealed, SeatsRated, SeriesScored
 from server.rooms.chat import words
 from server.rooms.codes import SHOWN_LENGTH, new_code
+from server.rooms.commit_gate import WriteAhead
 from server.rooms.deal_search import DealSearch
-from server.rooms.earlier import EarlierRoom
-from server.rooms.haunting import Haunting
-from server.rooms.house_players import house_bots, house_player
+from server.rooms.ghosts import Haunting
 from server.rooms.inbox import Inbox
 from server.rooms.member import Member, PlayerName
 from server.rooms.members import Members
 from server.rooms.options import check_options
 from server.rooms.outgoing import Outgoing, refused
-from server.rooms.patience import Patience
 from server.rooms.ports import GhostWanted, Purpose, RoomPorts
-from server.rooms.rating_news import RatingNews
+from server.rooms.rating_updates import RatingNews
+from server.rooms.ready_timeout import Patience
+from server.rooms.recovery import EarlierRoom
 from server.rooms.requests import Ask, CallOff, Close, DealFound, Enter, Exit, Reveal, RoomRequest, check_race, race_command
-from server.rooms.series_run import SeriesRun, seated
-from server.rooms.write_ahead import WriteAhead
+from server.rooms.series_state import SeriesRun, seated
+from server.rooms.spectator_port import Audience
 from server.store.errors import RunAlready, StoreError
 from server.store.port import RaceOpened, room_shown
 from server.store.replay import as_opened

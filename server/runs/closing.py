@@ -9,7 +9,7 @@ from typing import Final
 
 import trio
 
-from server.race.occasion import Occasion
+from server.race.shared_deal_spec import Occasion
 from server.rooms.clock import Clock
 from server.rooms.registry import Rooms
 from server.rooms.requests import CallOff, Reveal

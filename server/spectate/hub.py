@@ -27,15 +27,15 @@ from protocol.errors import ErrorCode, Refusal
 from protocol.server_messages import Board, Talk, Unwatched, Watched, WatchedEvent, Watchers, WatchMessage
 from protocol.server_messages import Room as RoomMessage
 from protocol.views import Curve, LateBoard, WatcherLine
-from server.bucket import Bucket
 from server.race.events import RaceEnded, StartSet
 from server.race.view import progress_curves, see
-from server.rooms.audience import Happened
 from server.rooms.clock import Clock
 from server.rooms.outgoing import Bundle, Outgoing
 from server.rooms.room import Room
+from server.rooms.spectator_port import Happened
+from server.runtime.token_bucket import Bucket
 from server.spectate.delay import Course, DelayedBoards, DueBoard, course
-from server.spectate.turns import Turns
+from server.spectate.fanout_scheduler import Turns
 from server.spectate.watcher import Watcher
 
 logger = logging.getLogger("carpet.spectate")
@@ -75,7 +75,7 @@ _Item: TypeAlias = Happened | _Shown | _StartsOver | WatcherLine
 
 
 class Hub:
-    """Satisfies `server.rooms.audience.Audience`. Once anybody has watched, it stays until the room is closed; `run` is its task."""
+    """Satisfies `server.rooms.spectator_port.Audience`. Once anybody has watched, it stays until the room is closed; `run` is its task."""
 
     def __init__(self, room: Room, *, clock: Clock, turns: Turns, on_close: Callable[[Hub], None]) -> None:
         """turns: of all hubs together."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Protocol
 
-from server.bucket import Bucket
 from server.rooms.member import Line, PlayerName
 from server.rooms.outgoing import Bundle
+from server.runtime.token_bucket import Bucket
 
 if TYPE_CHECKING:
     from server.spectate.hub import Hub

@@ -19,6 +19,7 @@ from protocol.record import Record
 from protocol.views import SharedKind
 from server.race.rating import RatingChange
 from server.store import schema
+from server.store.compaction import Sweep
 from server.store.documents import BadDocument, decode_record
 from server.store.engines import FileLock, lock_with_connection, reading_engine, translated, writing_engine
 from server.store.errors import EntryRefused, StoreCorrupt
@@ -65,7 +66,6 @@ from server.store.reading import (
 )
 from server.store.rows import Rows, Written, rows_of
 from server.store.schema import Upgraded
-from server.store.sweep import Sweep
 from server.store.tables import commands, decisions, players, races, records, runs, seats, shared_deals, tournaments
 
 _SEALED_UNTIL: Final = case(

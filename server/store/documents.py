@@ -26,8 +26,8 @@ from server.race.commands import (
     StopSeat,
     TakeSeat,
 )
-from server.race.occasion import Occasion
-from server.race.opening import Opening
+from server.race.shared_deal_spec import Occasion
+from server.race.start_position import Opening
 
 VERSION: Final = 1
 

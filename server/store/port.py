@@ -16,9 +16,9 @@ from protocol.record import Record
 from protocol.views import RaceOptions, SeatState, SharedKind
 from server.match.series import Series
 from server.race.commands import Command
-from server.race.occasion import Occasion
-from server.race.opening import Opening
 from server.race.rating import Rating, RatingChange
+from server.race.shared_deal_spec import Occasion
+from server.race.start_position import Opening
 from server.store.errors import EntryRefused
 
 RacePhase = Literal["running", "over", "aborted"]

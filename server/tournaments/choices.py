@@ -7,7 +7,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from server.tournaments.rounds import Result, Round
+from server.tournaments.pairing.rounds import Result, Round
 
 
 @dataclass(frozen=True, slots=True)

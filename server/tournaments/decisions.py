@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from server.tournaments.rounds import Entrant, Result, Round
+from server.tournaments.pairing.rounds import Entrant, Result, Round
 
 
 @dataclass(frozen=True, slots=True)

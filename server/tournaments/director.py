@@ -30,12 +30,12 @@ from server.rooms.room import Room
 from server.store.errors import StoreError
 from server.store.port import Entry, SharedDealMade, SharedDealRevealed, TournamentDecided
 from server.tournaments.choices import BrokenOff, BrokenRace, Choice, Finished, Paired, Raced
-from server.tournaments.course import Course
+from server.tournaments.commands import AboutOne, Asker, Ruling, as_refusal, rule, taken, time_is_up
 from server.tournaments.documents import encode_choice
 from server.tournaments.log import reduced
+from server.tournaments.log_text import name_of
 from server.tournaments.ports import TournamentPorts
-from server.tournaments.rulings import AboutOne, Asker, Ruling, as_refusal, rule, taken, time_is_up
-from server.tournaments.sentences import name_of
+from server.tournaments.state import Course
 from server.tournaments.tables import Seating, no_show, occasion, race_options, result_of, seating
 from server.tournaments.tournament import Race, Refused
 

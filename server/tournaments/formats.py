@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import assert_never
 
 from protocol.tournaments import TournamentOptions
-from server.tournaments.elimination import Elimination
-from server.tournaments.round_robin import RoundRobin
-from server.tournaments.session import Session
-from server.tournaments.swiss import Swiss
+from server.tournaments.pairing.elimination import Elimination
+from server.tournaments.pairing.round_robin import RoundRobin
+from server.tournaments.pairing.session import Session
+from server.tournaments.pairing.swiss import Swiss
 from server.tournaments.tournament import Format
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from server.store.port import TournamentDecided, TournamentMade
-from server.tournaments.course import Course, new_course
 from server.tournaments.documents import BadDocument, decode_choice, decode_making
+from server.tournaments.state import Course, new_course
 from server.tournaments.tournament import Refused
 
 

@@ -10,7 +10,7 @@ from server.lobby.players import Players
 from server.rooms.clock import Clock
 from server.rooms.registry import Rooms
 from server.store.port import Entry, Store
-from server.tournaments.rounds import Round
+from server.tournaments.pairing.rounds import Round
 from server.tournaments.tournament import Tournament
 
 Answer = TypeVar("Answer")

@@ -20,24 +20,24 @@ from protocol.server_messages import Decided
 from protocol.server_messages import Tournaments as TournamentsMessage
 from protocol.text import clean_chat
 from protocol.tournaments import LISTED_TOURNAMENTS, TITLE_LENGTH, TournamentDocument, TournamentListing, is_tournament_id
-from server.bucket import Bucket
+from server.rooms.bots import house_bots
 from server.rooms.codes import new_code, read_code
-from server.rooms.house_players import house_bots
 from server.rooms.member import Member
 from server.rooms.options import check_options
 from server.rooms.outgoing import Outgoing, refused
 from server.rooms.room import Room
+from server.runtime.token_bucket import Bucket
 from server.store.errors import StoreError
 from server.store.port import TournamentMade
-from server.tournaments.course import Course
+from server.tournaments.commands import AboutOne, Asker, check_made
 from server.tournaments.director import Asked, Director
 from server.tournaments.documents import BadDocument, Making, encode_making
-from server.tournaments.followers import Followers
 from server.tournaments.log import course_of
 from server.tournaments.ports import TournamentPorts
-from server.tournaments.rulings import AboutOne, Asker, check_made
-from server.tournaments.showing import document, listing
+from server.tournaments.state import Course
+from server.tournaments.subscriptions import Followers
 from server.tournaments.tables import race_options
+from server.tournaments.views import document, listing
 
 logger = logging.getLogger("carpet.tournaments")
 

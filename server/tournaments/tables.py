@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from protocol.record import Record, SeatRecord
 from protocol.tournaments import TournamentOptions
 from protocol.views import RaceOptions
-from server.race.occasion import Occasion
-from server.tournaments.course import Course
-from server.tournaments.rounds import Pairing, Result, Verdict
+from server.race.shared_deal_spec import Occasion
+from server.tournaments.pairing.rounds import Pairing, Result, Verdict
+from server.tournaments.state import Course
 
 
 @dataclass(frozen=True, slots=True)

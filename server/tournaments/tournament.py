@@ -20,7 +20,7 @@ from functools import reduce
 from typing import ClassVar, Protocol, assert_never
 
 from server.tournaments.decisions import CorrectResult, Decision, Enter, EnterResult, PairRound, Return, Withdraw
-from server.tournaments.rounds import Entrant, Pairing, Result, Round, Row, TieBreak, Verdict
+from server.tournaments.pairing.rounds import Entrant, Pairing, Result, Round, Row, TieBreak, Verdict
 
 Table = tuple[int, int]
 """Number of the round, number of the table."""

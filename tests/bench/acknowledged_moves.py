@@ -141,7 +141,7 @@ async def measure(url: str, races: int, pace_s: float | None) -> tuple[float, fl
 @contextmanager
 def a_server(place: str) -> Iterator[str]:
     """The URL of a server process that keeps things at `place`."""
-    command = [sys.executable, "-m", "server.cli", "serve", "--port", "0", "--database", place]
+    command = [sys.executable, "-m", "server.cli.main", "serve", "--port", "0", "--database", place]
     command += ["--rate", "100000", "--burst", "100000", "--log-level", "error"]
     with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE) as process:
         try:

@@ -12,8 +12,8 @@ from time import process_time
 from typing import Final
 
 from server.tournaments.decisions import Enter, EnterResult, PairRound
-from server.tournaments.rounds import Entrant, Result
-from server.tournaments.swiss import Swiss
+from server.tournaments.pairing.rounds import Entrant, Result
+from server.tournaments.pairing.swiss import Swiss
 from server.tournaments.tournament import Tournament
 
 ROUNDS: Final = 9

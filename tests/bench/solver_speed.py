@@ -16,7 +16,7 @@ from time import process_time
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from server.odds import Share
+from server.analysis.winrate import Share
 from server.rules.carpet import CarpetRules
 from server.solver.solution import Solution
 from server.solver.solve import solve

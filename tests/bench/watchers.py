@@ -41,7 +41,7 @@ from protocol.server_messages import Dealt, Error, PlayerView, Result, Room, Ser
 from protocol.views import RaceOptions
 from server.app import running
 from server.config import Settings
-from server.garbage import seldom_collected
+from server.runtime.gc_tuning import seldom_collected
 
 PACE_S: Final = 0.2
 PAIRS: Final = 4

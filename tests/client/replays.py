@@ -5,11 +5,11 @@ from __future__ import annotations
 import random
 from functools import lru_cache
 
-from client.moves import goes_home
-from client.replay import TimeLine, time_line
+from client.game.moves import goes_home
+from client.replay.timeline import TimeLine, time_line
 from protocol.record import Record
 from protocol.views import RaceOptions
-from server.frames import frames
+from server.analysis.frames import frames
 from server.race.commands import PlayMove, StopSeat
 from tests.server.race.racing import Driven, started
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from client.model import Model, ReadySent
+from client.state.store import Model, ReadySent
 from protocol.fairness import commitment
 from protocol.record import SeatRecord
 from protocol.server_messages import Countdown, Dealt, Ended, Ghost, PlayerReady, PlayerView, Room, Runs, Started

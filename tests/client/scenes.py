@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from msgspec.structs import replace as changed
 
-from client.link import Connected, RoundTrip
-from client.model import Event, Model, ReadySent, reduce
+from client.connection.events import Connected, RoundTrip
+from client.state.store import Event, Model, ReadySent, reduce
 from protocol.cards import card_text, fresh_deck
 from protocol.fairness import commitment, derive_seed
 from protocol.record import DealRecord, MoveRecord, Record, SeatRecord, sealed

@@ -5,10 +5,10 @@ from __future__ import annotations
 import random
 from functools import lru_cache
 
-from client.board import Board, board_of
-from client.model import Model
-from client.moves import goes_home
-from client.offers import check_rules
+from client.game.board import Board, board_of
+from client.game.moves import goes_home
+from client.state.capabilities import check_rules
+from client.state.store import Model
 from protocol.views import RaceOptions, View
 from server.race.view import see
 from server.rules.catalogue import RULE_SETS

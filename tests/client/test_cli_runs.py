@@ -10,14 +10,14 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from client.commitments import CommitmentStore
-from client.identity import Identity, IdentityStore
+from client.storage.commitments import CommitmentStore
+from client.storage.identity import Identity, IdentityStore
 from protocol.server_messages import Challenges, Dailies
 from protocol.views import DailyDeal
 from tests.client import runs
+from tests.client.cli.test_main import run
 from tests.client.page_server import PageServer, page, problem, serving_pages
-from tests.client.test_cli import run
-from tests.client.test_runs_text import challenge
+from tests.client.text.test_runs import challenge
 
 NOW = 1_795_262_400_000
 SECRETS = {date: sha256(date.encode()).hexdigest() for date in ("2026-11-19", "2026-11-20", "2026-11-21", "2026-11-22")}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from client.model import Model
+from client.state.store import Model
 from protocol.server_messages import Called, Tournament, Tournaments
 from protocol.tournaments import (
     LoggedDecision,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from client.watching import WatchModel, watch_after
+from client.state.watching import WatchModel, watch_after
 from protocol.server_messages import Board, PlayerReady, Progress, Result, Scored, Watched, WatchedEvent
 from protocol.views import LateBoard, RaceOptions, SeatInfo, SeriesInfo, SeriesOptions, WatcherLine
 from tests.client import scenes, tables

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from client.server_process import server_command, server_environment
+from client.local.server_process import server_command, server_environment
 from tests.e2e.terminal import Terminal, terminal_environment
 
 TIMEOUT = 60
@@ -43,7 +43,7 @@ def environment(home: Path, basis: Mapping[str, str] = os.environ) -> dict[str, 
 def carpet(home: Path, *arguments: str, text: str = "") -> Ran:
     """Run `carpet` without a terminal."""
     ran = subprocess.run(
-        [sys.executable, "-m", "client.cli", *arguments],
+        [sys.executable, "-m", "client.cli.main", *arguments],
         input=text,
         env=environment(home),
         capture_output=True,
@@ -59,7 +59,7 @@ def carpet_on_terminal(home: Path, *arguments: str, interrupt_at: str | None = N
 
     interrupt_at: once the screen shows this, the command gets a SIGINT. The terminal must be as it was in the end.
     """
-    command = [sys.executable, "-m", "client.cli", *arguments]
+    command = [sys.executable, "-m", "client.cli.main", *arguments]
     with (
         tempfile.TemporaryFile("w+", encoding="utf-8") as errors,
         Terminal(command, environment=environment(home, terminal_environment()), errors=errors) as terminal,

@@ -18,11 +18,11 @@ from pathlib import Path
 
 import trio
 
-from client.bot import BotFailed, run_bot
-from client.endings import LinkError
-from client.link import LinkEvent
-from client.model import Model
-from client.policies import POLICIES
+from client.connection.errors import LinkError
+from client.connection.events import LinkEvent
+from client.local.policies import POLICIES
+from client.local.scripted_player import BotFailed, run_bot
+from client.state.store import Model
 from protocol.record import Record, from_json
 from protocol.server_messages import PlayerView, ServerMessage
 from protocol.views import RaceOptions
@@ -107,7 +107,7 @@ async def _kill_repeatedly(ground: _Ground, task_status: trio.TaskStatus[int]) -
 @asynccontextmanager
 async def _server(database: Path, port: int) -> AsyncIterator[tuple[subprocess.Popen[bytes], int]]:
     """A server process that listens, and its port; killed at the latest on leaving."""
-    command = [sys.executable, "-m", "server.cli", "serve", "--port", str(port), "--database", str(database)]
+    command = [sys.executable, "-m", "server.cli.main", "serve", "--port", str(port), "--database", str(database)]
     command += ["--rate", "1000", "--burst", "1000", "--log-level", "error"]
     with subprocess.Popen(  # noqa: ASYNC220  (killing it is the point; starting it takes no time)
         command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE

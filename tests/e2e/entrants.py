@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 
 import trio
 
-from client.identity import Identity
-from client.link import Connected, Link
-from client.net import open_link
+from client.connection.client import open_link
+from client.connection.events import Connected, Link
+from client.storage.identity import Identity
 from protocol.client_messages import (
     CheckIn,
     CreateTournament,

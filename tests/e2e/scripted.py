@@ -13,15 +13,15 @@ from dataclasses import dataclass, field
 
 import trio
 
-from client.endings import Unreachable
-from client.identity import Identity
-from client.line import LineTimes
-from client.link import Back, LinkEvent, Lost
-from client.model import Model
-from client.net import NetLink, open_link
-from client.policies import POLICIES
-from client.ui.session import Session
-from client.ui.start import StartHome
+from client.connection.client import NetLink, open_link
+from client.connection.errors import Unreachable
+from client.connection.events import Back, LinkEvent, Lost
+from client.connection.websocket import LineTimes
+from client.local.policies import POLICIES
+from client.state.store import Model
+from client.storage.identity import Identity
+from client.tui.session import Session
+from client.tui.start import StartHome
 from protocol.client_messages import JoinRace, OpenRace, Say
 from protocol.phrases import PHRASES
 from protocol.record import Record, to_json

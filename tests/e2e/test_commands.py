@@ -11,8 +11,8 @@ import pytest
 import trio
 from websockets.trio.server import serve
 
-from client.identity import Identity
-from client.net import open_link
+from client.connection.client import open_link
+from client.storage.identity import Identity
 from protocol.client_messages import OpenRace
 from protocol.views import RaceOptions
 from tests.e2e.commands import carpet, carpet_on_terminal, running_server

@@ -18,12 +18,12 @@ from pathlib import Path
 import pytest
 import trio
 
-from client.endings import closed_by_server
-from client.identity import Identity
-from client.net import USUAL_TIMES, NetLink, open_link
-from client.ui.app import run_app
-from client.ui.desk import UiSettings
-from client.ui.start import StartHome
+from client.connection.client import USUAL_TIMES, NetLink, open_link
+from client.connection.errors import closed_by_server
+from client.storage.identity import Identity
+from client.tui.app import run_app
+from client.tui.start import StartHome
+from client.tui.ui_state import UiSettings
 from protocol.client_messages import JoinRace, OpenRace
 from protocol.errors import CloseCode
 from protocol.record import Record, from_json
@@ -31,7 +31,7 @@ from protocol.views import RaceOptions
 from server.app import running
 from server.config import Settings
 from server.race.audit import audit
-from tests.client.ui.hands import HandScreen, no_reviewer
+from tests.client.tui.hands import HandScreen, no_reviewer
 from tests.e2e.crash import ROOT, kept_records
 from tests.e2e.faulty_proxy import FaultyProxy
 from tests.e2e.scripted import QUICK, ScriptedPlayer

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 import trio
 
-from client.endings import EntryRefused
-from client.identity import Identity, IdentityStore
-from client.link import LinkEvent, Lost
-from client.net import NetLink, open_link
+from client.connection.client import NetLink, open_link
+from client.connection.errors import EntryRefused
+from client.connection.events import LinkEvent, Lost
+from client.storage.identity import Identity, IdentityStore
 from protocol.client_messages import OpenRace, Say, WatchRace
 from protocol.server_messages import Room, Said, ServerMessage, Talk, Welcome, YouAre
 from protocol.views import RaceOptions

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from client.keys import Action, key_of
+from client.tui.keymap import Action, key_of
 from tests.e2e.terminal import ROOT, Terminal, terminal_environment
 
 pytestmark = pytest.mark.e2e

@@ -13,8 +13,8 @@ import trustme
 from websockets.trio.client import connect
 from websockets.typing import Subprotocol
 
-from client.address import parse_address
-from client.pages import fetch_history, fetch_record
+from client.connection.address import parse_address
+from client.connection.http import fetch_history, fetch_record
 from protocol.client_messages import Stop
 from protocol.codec import MSGPACK
 from protocol.record import Record, from_json

@@ -30,7 +30,7 @@ def test_two_players_race_it_over_real_sockets_and_the_record_holds(rules: str, 
 
 @pytest.mark.parametrize("rules", ["carpet-strategy", "colorado", "twenty", "crazy-quilt", "persian-rug"])
 def test_it_is_raced_by_keys_in_a_terminal(rules: str, tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "client.cli", "play", "--rules", rules, "--bot", "random", "--deal", "tuesday"]
+    command = [sys.executable, "-m", "client.cli.main", "play", "--rules", rules, "--bot", "random", "--deal", "tuesday"]
     with Terminal(command, environment=environment(tmp_path, terminal_environment())) as player:
         # The cards are there before the clock runs, and a move is not taken then.
         hint = player.wait_until(

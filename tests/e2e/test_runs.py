@@ -27,7 +27,7 @@ class Table:
         self._home = home
 
     def sit(self, name: str, *arguments: str) -> Terminal:
-        command = [sys.executable, "-m", "client.cli", *arguments, "--name", name]
+        command = [sys.executable, "-m", "client.cli.main", *arguments, "--name", name]
         return self._stack.enter_context(Terminal(command, environment=environment(self._home / name, terminal_environment())))
 
     def ask(self, name: str, *arguments: str) -> str:
@@ -153,7 +153,9 @@ def test_a_race_is_played_on_by_keys_against_ones_past_self(tmp_path: Path) -> N
         assert "verified" in table.ask("anna", "verify", path[1])
         # And from a replay, where it stands.
         replay = stack.enter_context(
-            Terminal([sys.executable, "-m", "client.cli", "replay"], environment=environment(tmp_path / "anna", terminal_environment()))
+            Terminal(
+                [sys.executable, "-m", "client.cli.main", "replay"], environment=environment(tmp_path / "anna", terminal_environment())
+            )
         )
         replay.wait_for("paused")
         replay.type("o")

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 import trio
 
-from client.bot import run_bot
-from client.model import Event, Model
-from client.policies import POLICIES
+from client.local.policies import POLICIES
+from client.local.scripted_player import run_bot
+from client.state.store import Event, Model
 from protocol.record import Record
 from protocol.server_messages import Result, Room, Scored
 from protocol.views import RaceOptions, SeriesFormat, SeriesInfo, SeriesOptions
@@ -101,7 +101,7 @@ def test_best_of_three_is_raced_by_keys_in_two_terminals(tmp_path: Path) -> None
         url, _ = stack.enter_context(running_server())
 
         def sit(name: str, *arguments: str) -> Terminal:
-            command = [sys.executable, "-m", "client.cli", *arguments, "--name", name]
+            command = [sys.executable, "-m", "client.cli.main", *arguments, "--name", name]
             return stack.enter_context(Terminal(command, environment=environment(tmp_path / name, terminal_environment())))
 
         anna = sit("anna", "host", url, "--best-of", "3", "--countdown", "1", "--private")

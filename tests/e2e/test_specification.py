@@ -104,7 +104,7 @@ def names(record: Map) -> list[str]:
 def verify(record: Map, tmp_path: Path) -> None:
     path = tmp_path / "record.json"
     path.write_text(json.dumps(record), encoding="utf-8")
-    command = [sys.executable, "-m", "server.cli", "verify", str(path)]
+    command = [sys.executable, "-m", "server.cli.main", "verify", str(path)]
     ran = subprocess.run(command, cwd=ROOT, env=ENVIRONMENT, capture_output=True, text=True, check=False, timeout=TIMEOUT)
     assert ran.returncode == 0, ran.stdout + ran.stderr
 

@@ -11,7 +11,7 @@ import trio
 from websockets.trio.client import connect
 from websockets.typing import Subprotocol
 
-from client.keepsake import keep_record
+from client.storage.saved_records import keep_record
 from protocol.client_messages import Ready, Rematch, Resign, Stop
 from protocol.codec import MSGPACK
 from protocol.record import Record

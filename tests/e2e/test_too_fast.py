@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 import trio
 
-from client.identity import Identity
-from client.link import Back
-from client.net import open_link
+from client.connection.client import open_link
+from client.connection.events import Back
+from client.storage.identity import Identity
 from protocol.client_messages import OpenRace, Say
 from protocol.errors import ErrorCode
 from protocol.server_messages import Error, Room, Said, Welcome

@@ -20,7 +20,7 @@ NAMES = ("anna", "random 1", "random 2", "random 3")
 
 
 def client(home: Path, *arguments: str) -> Terminal:
-    return Terminal([sys.executable, "-m", "client.cli", *arguments], environment=environment(home, terminal_environment()))
+    return Terminal([sys.executable, "-m", "client.cli.main", *arguments], environment=environment(home, terminal_environment()))
 
 
 def block_under(heading: str) -> list[str]:

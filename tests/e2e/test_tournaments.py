@@ -46,7 +46,7 @@ class Ground:
         self.process: subprocess.Popen[bytes] | None = None
 
     async def start(self) -> None:
-        command = [sys.executable, "-m", "server.cli", "serve", "--port", str(self.port), "--database", str(self._database)]
+        command = [sys.executable, "-m", "server.cli.main", "serve", "--port", str(self.port), "--database", str(self._database)]
         command += ["--bot-pace", "full", "--rate", "1000", "--burst", "1000", "--log-level", "warning"]
         process = subprocess.Popen(  # noqa: ASYNC220  (killing it is the point; starting it takes no time)
             command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE

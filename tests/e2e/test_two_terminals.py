@@ -145,7 +145,7 @@ class Table:
 
     def sit(self, name: str, *arguments: str) -> Player:
         """Somebody runs `carpet` in a terminal. The folder is the same for the same name."""
-        command = [sys.executable, "-m", "client.cli", *arguments, "--name", name]
+        command = [sys.executable, "-m", "client.cli.main", *arguments, "--name", name]
         terminal = Terminal(command, environment=environment(self.home(name), terminal_environment()))
         return Player(self._open_ones.enter_context(terminal), name)
 

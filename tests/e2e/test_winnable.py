@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 import trio
 
-from client.identity import Identity
-from client.net import open_link
+from client.connection.client import open_link
+from client.storage.identity import Identity
 from protocol.client_messages import OpenRace, Ready, Stop
 from protocol.record import Record, to_json
 from protocol.server_messages import Error, Result, Started

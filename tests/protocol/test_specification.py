@@ -70,13 +70,13 @@ from server.net.http import PAGES_A_SECOND, PAGES_AT_ONCE, TARGET_CHARACTERS
 from server.pages.ladder import USUAL_PLAYERS
 from server.pages.races import USUAL_RACES
 from server.race.timing import KEPT_ROUND_TRIPS, MAX_CREDIT_MS
-from server.rooms.dealing import STEP_S
-from server.rooms.patience import READY_S
+from server.rooms.deal_finder import STEP_S
+from server.rooms.ready_timeout import READY_S
 from server.rules.position import Family
 from server.solver.winnable import BUDGET, MAX_SEEDS
 from server.spectate import watcher
-from server.spectate.gallery import FORGIVEN_S, RESULT_S
 from server.spectate.hub import COUNT_S, LINES_A_SECOND, LINES_AT_ONCE, LINES_KEPT
+from server.spectate.spectator_registry import FORGIVEN_S, RESULT_S
 
 README = (Path(__file__).parents[2] / "protocol" / "README.md").read_text(encoding="utf-8")
 

@@ -12,7 +12,7 @@ import trio
 from websockets.trio.client import connect
 from websockets.typing import Subprotocol
 
-from client.server_process import server_environment
+from client.local.server_process import server_environment
 from protocol.client_messages import FollowLobby, LeaveRace, Resign
 from protocol.codec import MSGPACK
 from protocol.record import check_deal, digest
@@ -82,7 +82,9 @@ async def test_two_players_race_for_ratings_over_real_sockets_and_see_them_every
         assert bob.welcome is not None
         async with connect(url, subprotocols=[Subprotocol(MSGPACK)]) as again:
             assert (await Client(again).hello("Bob", bob.welcome.token)).rating == 927
-            ran = await trio.run_process([sys.executable, "-m", "client.cli", "ladder", url], capture_stdout=True, env=server_environment())
+            ran = await trio.run_process(
+                [sys.executable, "-m", "client.cli.main", "ladder", url], capture_stdout=True, env=server_environment()
+            )
             assert ran.stdout.decode().splitlines() == [
                 "place  rating  races  player",
                 "    1    1138      1  Ann",

@@ -10,7 +10,7 @@ from trio.testing import MockClock
 
 from server.lobby import listing as listing_module
 from server.lobby.listing import Listing
-from server.race.closeness import Closeness, closeness
+from server.race.lead_ranking import Closeness, closeness
 from server.race.machine import Race
 from server.rooms.room import Room
 from tests.server.rooms.playing import Guest, Table

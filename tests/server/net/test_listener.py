@@ -163,7 +163,7 @@ async def test_one_too_many_is_refused_with_503_and_a_place_that_is_free_again_t
 
 
 async def test_too_many_from_one_address_are_refused_with_429(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("server.net.admission.place_of", lambda host: host)
+    monkeypatch.setattr("server.net.connection_limits.place_of", lambda host: host)
     async with served(max_connections_per_address=1) as url, connect(url, subprotocols=[Subprotocol(MSGPACK)]):
         with pytest.raises(InvalidStatus) as refused:
             async with connect(url, subprotocols=[Subprotocol(MSGPACK)]):

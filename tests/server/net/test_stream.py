@@ -10,7 +10,7 @@ import pytest
 import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
-from server.net.admission import Admission, Entry
+from server.net.connection_limits import Admission, Entry
 from server.net.stream import SocketListener, SocketStream
 
 
@@ -217,7 +217,7 @@ async def test_a_stream_hands_its_ticket_back_once_however_it_is_closed() -> Non
 async def test_who_is_turned_away_is_closed_and_the_next_accepted(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("server.net.admission.REFUSED_AT_ONCE", 1)
+    monkeypatch.setattr("server.net.connection_limits.REFUSED_AT_ONCE", 1)
     admission = Admission(most=1, most_per_address=0)
     (listening,) = await trio.open_tcp_listeners(0, host="127.0.0.1")
     address = listening.socket.getsockname()

@@ -42,16 +42,16 @@ from server.pages.web_page import web_routes
 from server.rooms.clock import Clock
 from server.rooms.registry import Rooms
 from server.rooms.room import Room as ServedRoom
-from server.runs.counter import Counter
 from server.runs.ghost_lines import RecordedGhosts
-from server.spectate.gallery import Gallery
+from server.runs.service import Counter
+from server.spectate.spectator_registry import Gallery
 from server.store.journal import Journal
 from server.store.memory import MemoryStore
 from server.store.port import Store
 from server.store.replay import by_room
+from server.tournaments.pairing.rounds import Round
 from server.tournaments.ports import TournamentPorts
 from server.tournaments.registry import Tournaments
-from server.tournaments.rounds import Round
 from server.tournaments.tournament import Tournament
 from tests.server.rooms.playing import first_seed
 

@@ -23,7 +23,7 @@ from server.net.http import Asked, NoPage
 from server.pages.races import race_routes
 from server.pages.readers import READING, WAITING, Readers
 from server.race.audit import audit
-from server.race.occasion import Occasion
+from server.race.shared_deal_spec import Occasion
 from server.rooms.clock import Clock
 from server.store.database import open_database
 from server.store.errors import StoreBusy, StoreCorrupt

@@ -12,7 +12,7 @@ from protocol.fairness import commitment, daily_nonce, derive_seed
 from protocol.record import BadRecord, sealed
 from protocol.server_messages import Ended, Hidden, Progress, Result
 from protocol.views import SharedDeal
-from server.frames import frames
+from server.analysis.frames import frames
 from server.race.audit import audit
 from server.race.commands import StopSeat
 from server.race.events import MovePlayed, RaceEnded

@@ -15,7 +15,7 @@ from protocol.errors import Refusal
 from protocol.fairness import derive_seed
 from protocol.record import BadRecord, Record, SeriesRecord, check_deal, sealed, seed_of
 from protocol.views import RaceOptions, SeriesOptions
-from server.frames import frames
+from server.analysis.frames import frames
 from server.race.audit import audit
 from server.race.commands import GetReady, LoseLine, ResignSeat, StopSeat, TakeSeat
 from server.race.events import SeatFreed

@@ -20,10 +20,10 @@ from protocol.views import RaceOptions, SeatState, View
 from server.race.machine import DealWanted, Seat
 from server.race.rating import Rating, RatingChange, rate_record
 from server.rooms.clock import Clock
-from server.rooms.earlier import LeftRoom
 from server.rooms.member import PlayerName
 from server.rooms.outgoing import Outgoing
 from server.rooms.ports import FindDeal
+from server.rooms.recovery import LeftRoom
 from server.rooms.registry import Rooms
 from server.rooms.requests import Ask, Enter, Exit, RoomMessage
 from server.rooms.room import Room as ServedRoom

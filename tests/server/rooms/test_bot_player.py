@@ -79,7 +79,7 @@ async def test_a_bot_that_thinks_holds_up_neither_its_room_nor_another(
 
     house = dict(HOUSE_BOTS)
     make: Callable[[str, int], Ponderous] = lambda rules, seed: Ponderous()  # noqa: E731
-    monkeypatch.setattr("server.rooms.house_players.house_bot", lambda name: type(house["deep"])(name, "", True, make))
+    monkeypatch.setattr("server.rooms.bots.house_bot", lambda name: type(house["deep"])(name, "", True, make))
     ann, bob = table.guest("Ann"), table.guest("Bob")
     room = await table.racing(ann, bots=("slow",))
     other = await table.racing(bob, bots=("slow",))

@@ -13,7 +13,7 @@ from protocol.server_messages import CurrentView, Error, Left, PlayerView, Prese
 from protocol.views import RaceOptions
 from server.race.audit import audit
 from server.race.commands import PlayMove
-from server.rooms.aborted import seats_left, seats_readable
+from server.rooms.abort_summary import seats_left, seats_readable
 from server.rooms.clock import Clock
 from server.rooms.room import Room as ServedRoom
 from server.store.errors import StoreFull

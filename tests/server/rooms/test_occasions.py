@@ -10,7 +10,7 @@ from protocol.record import Record
 from protocol.server_messages import Ended, Left, Result, Room
 from protocol.views import RaceOptions, SharedDeal, SharedKind
 from server.race.audit import audit
-from server.race.occasion import Occasion
+from server.race.shared_deal_spec import Occasion
 from server.rooms.ports import Purpose
 from server.rooms.requests import CallOff, Reveal
 from server.rooms.room import IDLE_S

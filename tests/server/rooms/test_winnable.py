@@ -11,9 +11,9 @@ from protocol.server_messages import Countdown, Error, Left, Result, Unseated
 from protocol.views import RaceOptions
 from server.race.audit import audit
 from server.race.machine import DealWanted
-from server.rooms.dealing import STEP_S, DealFinder
+from server.rooms.deal_finder import STEP_S, DealFinder
+from server.runtime.workers import WorkerDied, open_workers
 from server.solver.winnable import NoneWinnable, check_first_winnable
-from server.workers import WorkerDied, open_workers
 from tests.server.rooms.playing import Table
 
 WANTED = {"winnable": True, "rules": "carpet-whist"}

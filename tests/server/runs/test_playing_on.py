@@ -10,9 +10,9 @@ from protocol.client_messages import LeaveRace, PlayOn, RunDaily, Stop
 from protocol.errors import ErrorCode
 from protocol.record import BadRecord, sealed
 from protocol.server_messages import Ghost, Left, Result, Room
-from server.frames import frames
+from server.analysis.frames import frames
 from server.race.audit import audit
-from server.race.opening import first_positions
+from server.race.start_position import first_positions
 from server.race.view import see
 from server.rules.catalogue import RULE_SETS
 from tests.server.net.wire import Client, House

@@ -13,9 +13,9 @@ from protocol.views import LateBoard
 from server.rooms.member import PlayerName
 from server.rooms.outgoing import Bundle, Outgoing
 from server.rooms.room import Room as ServedRoom
-from server.spectate.gallery import Gallery
+from server.spectate.fanout_scheduler import Turns
 from server.spectate.hub import Hub
-from server.spectate.turns import Turns
+from server.spectate.spectator_registry import Gallery
 from tests.server.rooms.playing import Table
 
 Kind = TypeVar("Kind")

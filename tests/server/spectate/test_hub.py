@@ -33,8 +33,8 @@ from protocol.views import SeriesFormat, SeriesOptions
 from server.race.view import see
 from server.rooms.outgoing import Outgoing
 from server.spectate import hub as hub_module
+from server.spectate.fanout_scheduler import PATIENCE_S, SLICE_S, Turns
 from server.spectate.hub import BACKLOG, LINES_AT_ONCE, LINES_KEPT
-from server.spectate.turns import PATIENCE_S, SLICE_S, Turns
 from server.spectate.watcher import LINES_AT_ONCE as LINES_OF_ONE
 from tests.server.rooms.playing import Table
 from tests.server.spectate.onlookers import Box, Onlooker

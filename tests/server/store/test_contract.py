@@ -10,7 +10,7 @@ from protocol.text import NAME_LENGTH
 from protocol.views import RaceOptions, SeriesOptions, SharedDeal
 from server.match.series import Series
 from server.race.commands import TakeSeat
-from server.race.occasion import Occasion
+from server.race.shared_deal_spec import Occasion
 from server.store.database import DatabaseStore
 from server.store.errors import EntryRefused, NameTaken, RunAlready
 from server.store.port import (

@@ -13,7 +13,7 @@ from protocol.record import PastPosition
 from protocol.views import RaceOptions, SeriesOptions
 from server.match.series import SeatResult, Series
 from server.race.commands import Command, GetReady, PlayMove, TakeSeat
-from server.race.opening import Opening
+from server.race.start_position import Opening
 from server.store.documents import (
     TAGS,
     BadDocument,

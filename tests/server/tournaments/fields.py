@@ -9,7 +9,7 @@ from random import Random
 from hypothesis import strategies as st
 
 from server.tournaments.decisions import Enter, EnterResult, PairRound
-from server.tournaments.rounds import Entrant, Pairing, Result, Round, Verdict
+from server.tournaments.pairing.rounds import Entrant, Pairing, Result, Round, Verdict
 from server.tournaments.tournament import Format, Race, Tournament
 
 randoms = st.integers(0, 2**32 - 1).map(Random)

@@ -29,12 +29,12 @@ from server.store.journal import Journal
 from server.store.memory import MemoryStore
 from server.store.port import Entry, TournamentDecided
 from server.store.replay import by_room
-from server.tournaments.course import Course
+from server.tournaments.commands import AboutOne, Asker
 from server.tournaments.director import Director
+from server.tournaments.pairing.rounds import Round
 from server.tournaments.ports import TournamentPorts
 from server.tournaments.registry import Tournaments
-from server.tournaments.rounds import Round
-from server.tournaments.rulings import AboutOne, Asker
+from server.tournaments.state import Course
 from server.tournaments.tournament import Tournament as Paired
 from tests.server.rooms.playing import first_seed
 

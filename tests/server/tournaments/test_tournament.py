@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 
 from protocol.tournaments import TournamentFormat, TournamentOptions
 from server.tournaments.decisions import CorrectResult, Decision, Enter, EnterResult, PairRound, Return, Withdraw
-from server.tournaments.elimination import Elimination
 from server.tournaments.formats import format_of
-from server.tournaments.round_robin import RoundRobin
-from server.tournaments.rounds import Entrant, Pairing, Result, Round
-from server.tournaments.session import Session
-from server.tournaments.swiss import Swiss
+from server.tournaments.pairing.elimination import Elimination
+from server.tournaments.pairing.round_robin import RoundRobin
+from server.tournaments.pairing.rounds import Entrant, Pairing, Result, Round
+from server.tournaments.pairing.session import Session
+from server.tournaments.pairing.swiss import Swiss
 from server.tournaments.tournament import (
     EntryRefused,
     Format,

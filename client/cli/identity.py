@@ -1,0 +1,199 @@
+"""The commands about who the player is: `whoami`, `rename`, and `identity` to take it to another machine.
+
+A token is printed by nothing but the export, which says what it holds.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from client.cli.shared import FAILED, MISUSED, URL_HELP, Url, address_of, examples, fail, print_text, run
+
+if TYPE_CHECKING:
+    from client.storage.identity import Document, Identity, IdentityStore
+
+identity_app = typer.Typer()
+move_app = typer.Typer(help="Take who you are to another machine: name, player and token.", rich_markup_mode=None)
+identity_app.add_typer(move_app, name="identity")
+
+
+@move_app.callback(invoke_without_command=True)
+def _root(context: typer.Context) -> None:
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+MaybeUrl = Annotated[str | None, typer.Argument(metavar="URL", help=f"{URL_HELP} Without it: what this machine knows, nobody asked.")]
+OwnName = Annotated[str | None, typer.Option(metavar="NAME", help="Which of your players there. [default: the one used last]")]
+
+
+@identity_app.command(epilog=examples("carpet whoami", "carpet whoami carpet.example --json"))
+def whoami(
+    url: MaybeUrl = None,
+    name: OwnName = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")] = False,
+) -> None:
+    """Say who you are at a server, or at all that this machine knows.
+
+    The server is asked, which disturbs no race that you are in.
+    """
+    if url is None:
+        if name is not None:
+            fail("--name goes with the URL of a server.", MISUSED)
+        _list_known(as_json=as_json)
+        return
+    place = address_of(url).url
+    store = _store()
+    kept = _player(store, place, name)
+    from client.connection.who import who_is
+
+    told = run(lambda: who_is(place, kept))
+    if told != kept:
+        # Renamed from another machine: this one says so too from now on.
+        store.follow(place, told)
+    if as_json:
+        print_text(json.dumps(_row(place, told)))
+    else:
+        print_text(f"You are {told.name} at {place}: player {told.player or 'without an id'}, whose token is kept here.")
+
+
+def _list_known(*, as_json: bool) -> None:
+    known = _store().known()
+    if as_json:
+        print_text(json.dumps([{**_row(each.url, each.identity), "last": each.last} for each in known], indent=1))
+    elif not known:
+        print_text("This machine knows you at no server yet: the first visit to one makes you a player there.")
+    else:
+        from protocol.text import clean_chat, clean_name
+
+        for each in known:
+            told = f"{clean_chat(each.url)}: {clean_name(each.identity.name)}, player {clean_chat(each.identity.player or 'not told yet')}"
+            print_text(f"{told}; token kept" + ("" if each.last else f"; with --name {clean_name(each.identity.name)}"))
+
+
+def _row(url: str, identity: Identity) -> dict[str, object]:
+    return {"server": url, "name": identity.name, "player": identity.player, "token_kept": identity.token is not None}
+
+
+@identity_app.command(epilog="Example: carpet rename carpet.example Berta")
+def rename(
+    url: Url,
+    new_name: Annotated[str, typer.Argument(metavar="NAME", help="What you would be called; at most 24 characters.")],
+    name: OwnName = None,
+) -> None:
+    """Take another name at a server, and stay the same player.
+
+    A race that you are in goes on under the old name, and its record keeps it.
+    """
+    from protocol.text import clean_name
+
+    if not clean_name(new_name):
+        fail("Nothing printable is left of that name; choose another.", MISUSED)
+    place = address_of(url).url
+    store = _store()
+    kept = _player(store, place, name)
+    from client.connection.who import rename as rename_at
+
+    told = run(lambda: rename_at(place, kept, new_name))
+    store.follow(place, told)
+    print_text(f"You are {told.name} at {place} now.")
+
+
+@move_app.command("export", epilog="Example: carpet identity export - | ssh laptop carpet identity import -")
+def export_identity(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="A new file; - writes to standard output.")],
+    server: Annotated[str | None, typer.Option(metavar="URL", help="Only who you are at this server. [default: at all]")] = None,
+) -> None:
+    """Write who you are to a file, for another machine.
+
+    The file holds your tokens: whoever has it is you.
+    """
+    url = address_of(server).url if server is not None else None
+    from client.storage.identity import document_text
+    from client.storage.identity_transfer import part_of
+
+    text = document_text(part_of(_store().read(), url))
+    if file == "-":
+        typer.echo(text, nl=False)
+    else:
+        _write_new(file, text)
+    place = "What was printed" if file == "-" else file
+    typer.echo(
+        f"carpet: {place} holds your tokens, and whoever has them is you: give it to nobody, and delete it when it is there.", err=True
+    )
+
+
+@move_app.command("import", epilog="Example: carpet identity import anna.json")
+def import_identity(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="What carpet identity export wrote; - reads standard input.")],
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Where another player has the name here, give him up for the new one.")
+    ] = False,
+) -> None:
+    """Take over who you are from another machine.
+
+    What is here already stays. All of the file is taken, or nothing.
+    """
+    from client.storage.identity_transfer import Brought, merged, read_export
+
+    brought = read_export(_read(file))
+    outcomes: tuple[Brought, ...] = ()
+
+    def both(here: Document) -> Document:
+        nonlocal outcomes
+        document, outcomes = merged(here, brought, replace=replace)
+        return document
+
+    store = _store()
+    store.change(both)
+    servers = store.read().servers
+    told = {"new": "is here now", "known": "was here already", "replaced": "is here now, in place of another player"}
+    for each in outcomes:
+        server = servers[each.url]
+        more = "" if server.named(each.name).name == server.name else f" You are {server.name} there unless you say --name {each.name}."
+        print_text(f"{each.name} at {each.url} {told[each.outcome]}.{more}")
+
+
+def _store() -> IdentityStore:
+    from client.storage.identity import IdentityStore, home_folder
+
+    return IdentityStore(home_folder())
+
+
+def _player(store: IdentityStore, url: str, name: str | None) -> Identity:
+    """The player to speak of; ends the command where there is none."""
+    identity = store.identity(url, name)
+    if identity.token is None:
+        if name is not None:
+            fail(f"This machine has no player {identity.name} at {url}; carpet whoami shows those it has.")
+        fail(f"You have not been at {url} yet: the first visit makes you a player there, as carpet home {url} does.")
+    return identity
+
+
+def _write_new(file: str, text: bytes) -> None:
+    from client.storage.whole_file import make_file
+
+    # Never over another file, and for nobody else to read at any moment.
+    try:
+        make_file(Path(file), text)
+    except FileExistsError:
+        fail(f"{file} is there already: name a file that is not.")
+    except (OSError, ValueError) as error:
+        fail(f"{file} cannot be written: {getattr(error, 'strerror', None) or error}.")
+
+
+def _read(file: str) -> bytes:
+    from client.storage.identity_transfer import LONGEST_EXPORT
+
+    try:
+        if file == "-":
+            return sys.stdin.buffer.read(LONGEST_EXPORT + 1)
+        with open(file, "rb") as opened:
+            return opened.read(LONGEST_EXPORT + 1)
+    except (OSError, ValueError) as error:
+        fail(f"{file} cannot be read: {getattr(error, 'strerror', None) or error}.", FAILED)

@@ -1,0 +1,80 @@
+"""`carpet races`: what the lobby of a server shows, without going there."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from client.cli.shared import Url, address_of, examples, print_json, print_text
+
+if TYPE_CHECKING:
+    from protocol.server_messages import Lobby
+    from protocol.views import OpenRaceInfo, RunningRaceInfo
+
+races_app = typer.Typer()
+
+
+@races_app.command(epilog=examples("carpet races carpet.example", "carpet races carpet.example --json"))
+def races(
+    url: Url,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")] = False,
+) -> None:
+    """List a server's open and running races, and who is there.
+
+    carpet join goes to an open one by its code.
+    """
+    address = address_of(url)
+    from client.connection.http import fetch_lobby
+
+    lobby = fetch_lobby(address)
+    if as_json:
+        print_json(lobby)
+    else:
+        print_text("\n".join(lobby_lines(lobby)))
+
+
+def lobby_lines(lobby: Lobby) -> list[str]:
+    """Tables of the open and running races, and the players; names at the end of the lines, where their width is of no matter."""
+    from client.text.formatting import with_ratings
+
+    more = lobby.races_open - len(lobby.races)
+    lines = [f"{lobby.races_open} open, {lobby.races_running} running."]
+    rules = [_clean(race.rules) for race in lobby.races] + [_clean(race.rules) for race in lobby.running]
+    widest = max(map(len, ["rules", *rules]))
+    if lobby.races:
+        lines += [f"{'code':<6}  {'rules':<{widest}}  seats  limit   rated  players", *(_row(race, widest) for race in lobby.races)]
+    if more > 0:
+        lines.append(f"And {more} more.")
+    if lobby.running:
+        lines += [
+            f"{'code':<6}  {'rules':<{widest}}  time      watch  players, cards home",
+            *(_running(race, widest) for race in lobby.running),
+        ]
+    here = f"{lobby.players_here} here"
+    unnamed = lobby.players_here - len(lobby.players)
+    names = [*([with_ratings(lobby.players, lobby.ratings)] if lobby.players else []), *([f"{unnamed} more"] if unnamed > 0 else [])]
+    return [*lines, f"{here}: {', '.join(names)}." if names else f"{here}."]
+
+
+def _row(race: OpenRaceInfo, widest: int) -> str:
+    from client.text.formatting import limit_text, series_name, with_ratings
+
+    seats, limit = f"{len(race.names)}/{race.seats}", limit_text(race.time_limit_s)
+    rated = "yes" if race.rated else "no"
+    series = "" if race.series.format == "single" else f"  ({series_name(race.series.format, race.series.races)})"
+    names = with_ratings(race.names, race.ratings) + series
+    return f"{_clean(race.code):<6}  {_clean(race.rules):<{widest}}  {seats:<5}  {limit:<6}  {rated:<5}  {names}".rstrip()
+
+
+def _running(race: RunningRaceInfo, widest: int) -> str:
+    from client.text.formatting import clock_text, home_counts
+
+    time = clock_text(race.elapsed_ms, tenths=False)
+    return f"{_clean(race.code):<6}  {_clean(race.rules):<{widest}}  {time:<8}  {race.watchers:<5}  {home_counts(race)}".rstrip()
+
+
+def _clean(text: str) -> str:
+    from protocol.text import clean_name
+
+    return clean_name(text)

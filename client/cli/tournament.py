@@ -1,0 +1,347 @@
+"""`carpet tournament`: make, direct, play in and look at tournaments.
+
+What a director asks for goes over a line of its own (`client.connection.tournament_client`); lists, standings and exports come as pages.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from client.cli.looks import Ascii, ColourBlind, FourColour, need_terminal, settings_of
+from client.cli.shared import MISUSED, Url, address_of, examples, fail, print_json, print_text, run
+from client.cli.tournament_pages import Id, Json, tournament_id, tournament_pages_app
+
+if TYPE_CHECKING:
+    from protocol.client_messages import TournamentMessage
+    from protocol.server_messages import Decided
+
+tournament_app = typer.Typer(
+    name="tournament",
+    help="Make, direct, play in and look at tournaments.",
+    epilog=examples("carpet tournament create carpet.example 'Carpet Open' --fill 8", "carpet tournament join carpet.example KWPRTM"),
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+tournament_app.add_typer(tournament_pages_app)
+
+Name = Annotated[str | None, typer.Option(metavar="NAME", help="Your name there; another name is another player. [default: as last time]")]
+Reason = Annotated[str, typer.Option(metavar="TEXT", help="Why, for the tournament's log.")]
+
+OTHER_SCREEN = "It comes as you: a screen of yours that is open at that server is let go; there, a key does the same."
+
+
+# ---- to make one
+
+
+@tournament_app.command(
+    epilog=examples("carpet tournament create carpet.example 'Carpet Open' --rounds 5 --fill 8"),
+    help=f"Make a tournament and direct it.\n\n{OTHER_SCREEN}",
+)
+def create(
+    url: Url,
+    title: Annotated[str, typer.Argument(metavar="TITLE", help="What it is called; at most 60 characters.")],
+    played_as: Annotated[
+        str, typer.Option("--format", metavar="FORMAT", help="How it is played: swiss, round-robin, elimination or session.")
+    ] = "swiss",
+    rounds: Annotated[
+        int, typer.Option(metavar="N", min=0, max=100, help="Rounds of a Swiss, or deals of a session; 0: as many as the field asks for.")
+    ] = 0,
+    double: Annotated[bool, typer.Option("--double", help="Round robin: two meetings; elimination: out after two losses.")] = False,
+    rules: Annotated[str, typer.Option(metavar="ID", help="The rule set; `carpet-server rules list` shows all.")] = "carpet",
+    time_limit: Annotated[int, typer.Option(metavar="S", min=10, max=3600, help="Seconds for each race.")] = 600,
+    countdown: Annotated[int, typer.Option(metavar="S", min=1, max=10, help="Seconds from everybody being ready to the start.")] = 3,
+    grace: Annotated[int, typer.Option(metavar="S", min=5, max=600, help="Seconds that a player may be away before he forfeits.")] = 60,
+    places: Annotated[int, typer.Option(metavar="N", min=2, max=256, help="Entrants at most, bots included.")] = 256,
+    fill: Annotated[int, typer.Option(metavar="N", min=0, max=256, help="Bots enter until there are so many, when it starts.")] = 0,
+    bot: Annotated[str, typer.Option(metavar="NAME", help="The house bot that fills seats and races who has a bye.")] = "random",
+    check_in: Annotated[int, typer.Option(metavar="S", min=0, max=3600, help="Seconds for checking in; 0: who has entered plays.")] = 120,
+    no_show: Annotated[int, typer.Option(metavar="S", min=5, max=3600, help="Seconds until who is not at his table forfeits.")] = 120,
+    pause: Annotated[int, typer.Option(metavar="S", min=0, max=3600, help="Seconds between two rounds.")] = 20,
+    by_hand: Annotated[bool, typer.Option("--by-hand", help="No round is paired before you say so.")] = False,
+    code: Annotated[str | None, typer.Option(metavar="TEXT", help="Entering asks for this. [default: anybody may enter]")] = None,
+    private: Annotated[bool, typer.Option("--private", help="Not listed: only for who has the id.")] = False,
+    unrated: Annotated[bool, typer.Option("--unrated", help="Its races do not change ratings; those against bots never do.")] = False,
+    name: Name = None,
+    as_json: Json = False,
+) -> None:
+    from protocol.text import clean_chat
+
+    address = address_of(url)
+    if not clean_chat(title).strip():
+        fail("Nothing printable is left of that title; choose another.", MISUSED)
+    if played_as not in ("swiss", "round-robin", "elimination", "session"):
+        fail(f"There is no format {played_as!r}: it is swiss, round-robin, elimination or session.", MISUSED)
+    if double and played_as not in ("round-robin", "elimination"):
+        fail("--double is for round-robin and elimination.", MISUSED)
+    if rounds and played_as not in ("swiss", "session"):
+        fail(f"--rounds is for swiss and session: in {played_as} the field says how many there are.", MISUSED)
+    if fill > places:
+        fail(f"--fill {fill} does not fit into --places {places}.", MISUSED)
+    if code is not None and not 1 <= len(code) <= 32:
+        fail("--code takes 1 to 32 characters.", MISUSED)
+    from protocol.client_messages import CreateTournament
+    from protocol.tournaments import TournamentOptions
+
+    options = _converted(
+        TournamentOptions,
+        name=title[:200],
+        format=played_as,
+        rounds=rounds,
+        double=double,
+        rules=rules,
+        time_limit_s=time_limit,
+        countdown_s=countdown,
+        grace_s=grace,
+        rated=not unrated,
+        places=places,
+        fill=fill,
+        bot=bot,
+        public=not private,
+        check_in_s=check_in,
+        no_show_s=no_show,
+        pause_s=None if by_hand else pause,
+    )
+    made = _decided(url, CreateTournament(options=options, code=code), name)
+    if as_json:
+        print_json({"id": made.id})
+        return
+    print_text(f"Tournament {made.id} is made, and you direct it.")
+    print_text(f"To play in it: carpet tournament join {address.url} {made.id}")
+    print_text(f"To start it: carpet tournament start {address.url} {made.id}")
+
+
+# ---- to play
+
+
+@tournament_app.command(epilog="Example: carpet tournament join carpet.example KWPRTM --name bert")
+def join(
+    url: Url,
+    tournament: Id,
+    code: Annotated[str | None, typer.Option(metavar="TEXT", help="What its director has given out, where entering asks for it.")] = None,
+    name: Name = None,
+    no_screen: Annotated[bool, typer.Option("--no-screen", help="Enter and end: the screen can be gone to later.")] = False,
+    four_colour: FourColour = False,
+    colour_blind: ColourBlind = False,
+    ascii_only: Ascii = False,
+    no_bell: Annotated[bool, typer.Option("--no-bell", help="Do not ring when your table waits, at the start and near the end.")] = False,
+) -> None:
+    """Enter a tournament and go to its screen, or come back to it.
+
+    There you check in, and when your table waits for you the screen goes there by itself.
+    """
+    id_ = tournament_id(tournament)
+    address_of(url)
+    if no_screen:
+        from protocol.client_messages import EnterTournament
+
+        _decided(url, EnterTournament(id=id_, code=code), name)
+        print_text(f"You have entered tournament {id_}; to check in and play: carpet tournament join {url} {id_}")
+        return
+    settings = settings_of(four_colour, colour_blind, ascii_only, no_bell)
+    need_terminal("tournament join")
+    _visit(url, id_, name=name, code=code, enters=True, settings=settings)
+
+
+@tournament_app.command(
+    epilog="Example: carpet tournament leave carpet.example KWPRTM", help=f"Play in a tournament no more.\n\n{OTHER_SCREEN}"
+)
+def leave(url: Url, tournament: Id, name: Name = None) -> None:
+    from protocol.client_messages import LeaveTournament
+
+    id_ = tournament_id(tournament)
+    _decided(url, LeaveTournament(id=id_), name)
+    print_text(f"You play in tournament {id_} no more.")
+
+
+# ---- to direct
+
+
+@tournament_app.command(
+    epilog="Example: carpet tournament start carpet.example KWPRTM",
+    help=f"Open the check-in; when it is open, pair the first round.\n\n{OTHER_SCREEN}",
+)
+def start(url: Url, tournament: Id, name: Name = None) -> None:
+    from protocol.client_messages import StartTournament
+
+    id_ = tournament_id(tournament)
+    _decided(url, StartTournament(id=id_), name)
+    print_text(f"Tournament {id_} goes on: carpet tournament watch {url} {id_} shows it.")
+
+
+@tournament_app.command(
+    epilog="Example: carpet tournament pause carpet.example KWPRTM",
+    help=f"Let the races that are being run end, and start nothing new.\n\n{OTHER_SCREEN}",
+)
+def pause(url: Url, tournament: Id, name: Name = None) -> None:
+    from protocol.client_messages import PauseTournament
+
+    id_ = tournament_id(tournament)
+    _decided(url, PauseTournament(id=id_), name)
+    print_text(f"Tournament {id_} is paused; to go on: carpet tournament resume {url} {id_}")
+
+
+@tournament_app.command(epilog="Example: carpet tournament resume carpet.example KWPRTM", help=f"Go on after a pause.\n\n{OTHER_SCREEN}")
+def resume(url: Url, tournament: Id, name: Name = None) -> None:
+    from protocol.client_messages import PauseTournament
+
+    id_ = tournament_id(tournament)
+    _decided(url, PauseTournament(id=id_, pause=False), name)
+    print_text(f"Tournament {id_} goes on.")
+
+
+@tournament_app.command(
+    epilog="Example: carpet tournament pair carpet.example KWPRTM", help=f"Pair the next round without waiting.\n\n{OTHER_SCREEN}"
+)
+def pair(url: Url, tournament: Id, name: Name = None) -> None:
+    id_ = tournament_id(tournament)
+    address_of(url)
+    from client.connection.tournament_client import pair_next
+
+    number = run(lambda: pair_next(url, id_, name=name))
+    print_text(f"Round {number} of tournament {id_} is paired.")
+
+
+@tournament_app.command(
+    epilog=examples("carpet tournament correct carpet.example KWPRTM 2 5 1-0 --cards 31:28 --reason 'the line was down'"),
+    help=f"Enter, correct or strike the result of a table.\n\n{OTHER_SCREEN}",
+)
+def correct(
+    url: Url,
+    tournament: Id,
+    round_: Annotated[int, typer.Argument(metavar="ROUND", min=1, max=512, help="The round.")],
+    table: Annotated[int, typer.Argument(metavar="TABLE", min=1, max=256, help="The table.")],
+    result: Annotated[
+        str, typer.Argument(metavar="RESULT", help="1-0, 0-1 or draw; 1-0f and 0-1f by forfeit, 0-0 for both; strike opens it again.")
+    ],
+    cards: Annotated[str | None, typer.Option(metavar="A:B", help="Cards home on both sides. [default: those that are known]")] = None,
+    race: Annotated[int, typer.Option(metavar="N", min=1, max=16, help="Of the table, where drawn races are run again.")] = 1,
+    reason: Reason = "",
+    name: Name = None,
+) -> None:
+    id_, home = tournament_id(tournament), _cards(cards)
+    address_of(url)
+    from client.connection.tournament_client import correct as correct_at
+    from client.connection.tournament_client import verdict_of
+    from protocol.client_messages import CorrectResult
+
+    try:
+        verdict = verdict_of(result)
+    except ValueError:
+        fail(f"{result!r} is no result: it is 1-0, 0-1, draw, 1-0f, 0-1f, 0-0 or strike.", MISUSED)
+    request = CorrectResult(id=id_, round=round_, table=table, race=race, result=verdict, reason=reason[:200])
+    run(lambda: correct_at(url, request, cards=home, name=name))
+    print_text(f"Table {table} of round {round_} {'is open again' if verdict is None else 'has its result'}.")
+
+
+@tournament_app.command(
+    epilog=examples("carpet tournament remove carpet.example KWPRTM bert --reason 'asked me to'"),
+    help=f"Take an entrant out.\n\n{OTHER_SCREEN}",
+)
+def remove(
+    url: Url,
+    tournament: Id,
+    who: Annotated[str, typer.Argument(metavar="ENTRANT", help="His name, or his id where two are called the same.")],
+    reason: Reason = "",
+    name: Name = None,
+) -> None:
+    id_ = tournament_id(tournament)
+    address_of(url)
+    from client.connection.tournament_client import remove as remove_from
+
+    removed = run(lambda: remove_from(url, id_, who, reason=reason[:200], name=name))
+    print_text(f"{removed} plays in tournament {id_} no more.")
+
+
+@tournament_app.command(
+    "add-bot", epilog="Example: carpet tournament add-bot carpet.example KWPRTM greedy", help=f"Let a house bot enter.\n\n{OTHER_SCREEN}"
+)
+def add_bot(
+    url: Url,
+    tournament: Id,
+    bot: Annotated[str | None, typer.Argument(metavar="BOT", help="Which one. [default: the one that fills seats]")] = None,
+    name: Name = None,
+) -> None:
+    from protocol.client_messages import AddBot
+
+    id_ = tournament_id(tournament)
+    if bot is not None and not 1 <= len(bot) <= 24:
+        fail(f"{bot[:40]!r} is not the name of a bot: random, greedy and deep are.", MISUSED)
+    _decided(url, AddBot(id=id_, bot=bot), name)
+    print_text(f"A bot has entered tournament {id_}.")
+
+
+@tournament_app.command(
+    epilog="Example: carpet tournament end carpet.example KWPRTM --reason 'no light'",
+    help=f"Break a tournament off; its standings stay.\n\n{OTHER_SCREEN}",
+)
+def end(url: Url, tournament: Id, reason: Reason = "", name: Name = None) -> None:
+    from protocol.client_messages import EndTournament
+
+    id_ = tournament_id(tournament)
+    _decided(url, EndTournament(id=id_, reason=reason[:200]), name)
+    print_text(f"Tournament {id_} is broken off.")
+
+
+# ---- to look at
+
+
+@tournament_app.command(epilog=examples("carpet tournament watch carpet.example KWPRTM", "carpet tournament watch carpet.example"))
+def watch(
+    url: Url,
+    tournament: Annotated[str | None, typer.Argument(metavar="ID", help="The tournament's six letters. [default: the list]")] = None,
+    four_colour: FourColour = False,
+    colour_blind: ColourBlind = False,
+    ascii_only: Ascii = False,
+) -> None:
+    """Look on at a tournament: tables, standings, log.
+
+    Nobody hears of it. Enter watches the marked table.
+    """
+    id_ = None if tournament is None else tournament_id(tournament)
+    address_of(url)
+    settings = settings_of(four_colour, colour_blind, ascii_only, no_bell=True)
+    need_terminal("tournament watch")
+    _visit(url, id_, name=None, code=None, enters=False, settings=settings)
+
+
+# ---- what they share
+
+
+def _cards(typed: str | None) -> tuple[int, int] | None:
+    if typed is None:
+        return None
+    parts = typed.split(":")
+    if len(parts) != 2 or not all(part.isascii() and part.isdigit() and int(part[:4]) <= 104 for part in parts):
+        fail(f"--cards takes two numbers up to 104, as in 31:28, not {typed[:20]!r}.", MISUSED)
+    return int(parts[0]), int(parts[1])
+
+
+def _decided(url: str, request: TournamentMessage, name: str | None) -> Decided:
+    address_of(url)
+    from client.connection.tournament_client import decide
+
+    return run(lambda: decide(url, request, name=name))
+
+
+def _visit(url: str, tournament: str | None, *, name: str | None, code: str | None, enters: bool, settings: Any) -> None:
+    from client.cli.looks import finish
+    from client.local.sitting import attend
+
+    outcome = run(lambda: attend(url, tournament, name=name, code=code, enters=enters, settings=settings))
+    if outcome.code is not None:
+        print_text(f"You still have a seat at a table; to go on: carpet tournament join {url} {tournament}")
+    finish(outcome)
+
+
+def _converted(kind: type[Any], **fields: object) -> Any:
+    """By the limits that the wire has for them."""
+    import msgspec
+
+    try:
+        return msgspec.convert(fields, kind)
+    except msgspec.ValidationError as error:
+        what, _, where = str(error).replace("`str`", "a text").partition(" - at `$.")
+        option = where.rstrip("`").removesuffix("_s").replace("_", "-")
+        fail(f"--{option} does not fit: {what[0].lower()}{what[1:]}.", MISUSED)

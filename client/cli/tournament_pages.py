@@ -1,0 +1,146 @@
+"""`carpet tournament list`, `standings` and `export`: what a server's pages say of its tournaments, without going there."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from client.cli.shared import MISUSED, Url, address_of, examples, fail, print_json, print_text, prints
+
+if TYPE_CHECKING:
+    from protocol.tournaments import TournamentDocument, TournamentListing
+
+tournament_pages_app = typer.Typer()
+
+Id = Annotated[str, typer.Argument(metavar="ID", help="The tournament's six letters, as carpet tournament list shows them.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")]
+
+
+@tournament_pages_app.command(
+    "list", epilog=examples("carpet tournament list carpet.example", "carpet tournament list carpet.example --json")
+)
+def list_(url: Url, as_json: Json = False) -> None:
+    """List a server's tournaments, newest first."""
+    address = address_of(url)
+    from client.connection.http import fetch_tournaments
+
+    listed = fetch_tournaments(address)
+    if as_json:
+        print_json({"tournaments": listed})
+    else:
+        print_text("\n".join(listing_lines(listed)))
+
+
+@tournament_pages_app.command(epilog="Example: carpet tournament standings carpet.example KWPRTM")
+def standings(url: Url, tournament: Id, as_json: Json = False) -> None:
+    """Print how a tournament stands, with its tie-breaks."""
+    address, id_ = address_of(url), tournament_id(tournament)
+    from client.connection.http import fetch_tournament
+
+    document = fetch_tournament(address, id_)
+    if as_json:
+        print_json({"tie_breaks": document.tie_breaks, "standings": document.standings, "entrants": document.entrants})
+    else:
+        print_text("\n".join(standings_lines(document, plain=not prints("½"))))
+
+
+@tournament_pages_app.command(
+    epilog=examples("carpet tournament export carpet.example KWPRTM", "carpet tournament export carpet.example KWPRTM - --csv")
+)
+def export(
+    url: Url,
+    tournament: Id,
+    file: Annotated[
+        str | None, typer.Argument(metavar="FILE", help="A new file; - for standard output. [default: ID.json or ID.csv]")
+    ] = None,
+    csv: Annotated[bool, typer.Option("--csv", help="The standings, for a spreadsheet. [default: all of it, as JSON]")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Write over a file that is there.")] = False,
+) -> None:
+    """Save a tournament: entrants, rounds, results, standings, log.
+
+    The secrets of the rounds that are over are in it, so that their shuffles can be checked.
+    """
+    address, id_ = address_of(url), tournament_id(tournament)
+    from client.cli.output_files import there_already, write_new
+
+    target = file or f"{id_}.{'csv' if csv else 'json'}"
+    if target != "-" and not force and os.path.lexists(target):
+        there_already(target)
+    if csv:
+        from client.connection.http import fetch_standings_table
+
+        text = fetch_standings_table(address, id_)
+        if target == "-":
+            print_text(printable_table(text))
+            return
+    else:
+        import msgspec
+
+        from client.connection.http import fetch_tournament
+
+        document = fetch_tournament(address, id_)
+        if target == "-":
+            print_json(document)
+            return
+        text = msgspec.json.format(msgspec.json.encode(document), indent=1).decode() + "\n"
+    write_new(Path(target), text, force=force)
+    print_text(f"Tournament {id_} is in {target}.")
+
+
+def tournament_id(typed: str) -> str:
+    """The id of a tournament, as it is read out: with spaces or hyphens between the letters, maybe."""
+    from protocol.tournaments import is_tournament_id
+
+    id_ = "".join(typed.replace("-", " ").split()).upper()
+    if not is_tournament_id(id_):
+        fail(f"{typed[:40]!r} is not the id of a tournament: it is six letters, as carpet tournament list shows them.", MISUSED)
+    return id_
+
+
+def listing_lines(listed: Sequence[TournamentListing]) -> list[str]:
+    """A table, its names at the end of the lines, where their width is of no matter."""
+    from client.text.tournaments import FORMAT_WORDS, PHASE_WORDS, title_text
+    from protocol.text import clean_name
+
+    if not listed:
+        return ["There is no tournament there; carpet tournament create makes one."]
+    widest = max(len("rules"), *(len(clean_name(each.rules)) for each in listed))
+    lines = [f"{'id':<6}  {'format':<11}  {'rules':<{widest}}  {'stands':<14}  round  entrants  name"]
+    for each in listed:
+        stands = PHASE_WORDS[each.phase] + (" by code" if each.by_code and each.phase == "registration" else "")
+        lines.append(
+            f"{clean_name(each.id):<6}  {FORMAT_WORDS[each.format]:<11}  {clean_name(each.rules):<{widest}}  {stands:<14}  "
+            f"{each.round or '':>5}  {each.entrants:>8}  {title_text(each.name)} (director {clean_name(each.director)})"
+        )
+    return lines
+
+
+def standings_lines(document: TournamentDocument, *, plain: bool) -> list[str]:
+    """How it stands; names at the end of the lines. plain: fractions as decimals."""
+    from client.text.tournaments import FORMAT_WORDS, PHASE_WORDS, TIE_BREAK_HEADS, points_text, quarters_text, title_text
+    from protocol.text import clean_name
+
+    entrants = {entrant.id: entrant for entrant in document.entrants}
+    number = f", round {len(document.rounds)}" if document.rounds else ""
+    lines = [f"{title_text(document.options.name)}: {FORMAT_WORDS[document.options.format]}, {PHASE_WORDS[document.phase]}{number}."]
+    if not document.standings:
+        return [*lines, "Nobody has entered yet."]
+    kinds = "".join(f"{TIE_BREAK_HEADS.get(kind, clean_name(kind)[:5]):>7}" for kind in document.tie_breaks)
+    lines.append(f"place  points{kinds}   w  d  l  entrant")
+    for row in document.standings:
+        entrant = entrants.get(row.entrant)
+        name = clean_name(entrant.name if entrant is not None else row.entrant)
+        marks = f"{' (bot)' if entrant is not None and entrant.bot is not None else ''}{' (withdrawn)' if row.withdrawn else ''}"
+        ties = "".join(f"{quarters_text(value, plain=plain):>7}" for value in row.tie_breaks)
+        record = f"{row.won:>2} {row.drawn:>2} {row.lost:>2}"
+        lines.append(f"{row.place:>5}  {points_text(row.half_points, plain=plain):>6}{ties}  {record}  {name}{marks}")
+    return lines
+
+
+def printable_table(text: str) -> str:
+    """A server's table without what a terminal might obey."""
+    return "".join(character for character in text if character == "\n" or character.isprintable()).rstrip("\n")

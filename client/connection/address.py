@@ -1,0 +1,102 @@
+"""Where a server is: what a person types as an address, and the URL that it stands for.
+
+Pure; must not know of connections. `host`, `host:port` and `host:port/path` stand for `ws://`; only they have the default port 7777, since
+a full URL has the port that its scheme says.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+import urllib.parse
+from dataclasses import dataclass
+
+from client.connection.failure import Failure
+from protocol import DEFAULT_PORT
+
+_SCHEME_PORTS = {"ws": 80, "wss": 443}
+_HOST = re.compile(r"[^\s/?#@\[\]:\\%\x00-\x1f\x7f]+")
+
+
+class BadAddress(Failure):
+    """A text that is no address of a server. Says why, in one sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """One server. host: without brackets. path: empty, or from its slash on, query included."""
+
+    secure: bool
+    host: str
+    port: int
+    path: str = ""
+
+    @property
+    def url(self) -> str:
+        """The WebSocket URL; two addresses of one server have the same."""
+        return f"{'wss' if self.secure else 'ws'}://{self.place}{self.path}"
+
+    def page(self, path: str) -> str:
+        """The URL of a page of that server; path: from its slash on, as it stands in a URL."""
+        return f"{'https' if self.secure else 'http'}://{self.place}{self.path.partition('?')[0].rstrip('/')}{path}"
+
+    @property
+    def place(self) -> str:
+        """`host:port`, for people."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{host}:{self.port}"
+
+    @property
+    def is_loopback(self) -> bool:
+        if self.host == "localhost":
+            return True
+        try:
+            return ipaddress.ip_address(self.host).is_loopback
+        except ValueError:
+            return False
+
+
+def parse_address(text: str) -> Address:
+    """Read what a person typed. Raises BadAddress."""
+    typed = text.strip()
+    if not typed:
+        raise BadAddress("The address of a server is missing: write host, host:port or ws://host:port.")
+    scheme, separator, _ = typed.partition("://")
+    scheme = scheme.lower() if separator else "ws"
+    if scheme not in _SCHEME_PORTS:
+        better = {"http": "ws", "https": "wss"}.get(scheme)
+        hint = f"write {better}:// instead" if better else "it begins with ws:// or wss://, or is host:port"
+        raise BadAddress(f"{typed!r} is not the address of a server: {hint}.")
+    if any(character <= " " for character in typed):
+        raise BadAddress(f"{typed!r} is not the address of a server: write host, host:port or ws://host:port.")
+    try:
+        parts = urllib.parse.urlsplit(typed if separator else f"ws://{typed}")
+        host = parts.hostname or ""
+        port = parts.port
+    except ValueError as error:
+        raise BadAddress(f"{typed!r} is not the address of a server: {_reason(typed, error)}.") from error
+    if parts.username is not None or parts.fragment:
+        raise BadAddress(f"{typed!r} is not the address of a server: it can have neither a user name nor a # part.")
+    if port == 0 or not _is_host(host):
+        raise BadAddress(f"{typed!r} is not the address of a server: write host, host:port or ws://host:port.")
+    default = _SCHEME_PORTS[scheme] if separator else DEFAULT_PORT
+    path = "" if parts.path == "/" and not parts.query else parts.path
+    return Address(scheme == "wss", host, port or default, path + (f"?{parts.query}" if parts.query else ""))
+
+
+def _is_host(host: str) -> bool:
+    if ":" not in host:
+        return _HOST.fullmatch(host) is not None
+    try:
+        ipaddress.IPv6Address(host)
+    except ValueError:
+        return False
+    return True
+
+
+def _reason(typed: str, error: ValueError) -> str:
+    if typed.rpartition("://")[2].partition("/")[0].count(":") > 1 and "[" not in typed:
+        return "an IPv6 address is written in brackets, like [::1]:7777"
+    if "ort" in str(error):
+        return "the port is a number from 1 to 65535"
+    return str(error)

@@ -1,0 +1,128 @@
+"""Why a line did not come about, and why one ended, in sentences for a person: the errors of a first connection and the close codes.
+
+Pure; must not know of the library that the line is made of.
+"""
+
+from __future__ import annotations
+
+import socket
+import ssl
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from client.connection.address import Address
+from client.connection.failure import Failure
+from protocol.errors import CloseCode
+from protocol.text import clean_chat
+
+
+class LinkError(Failure):
+    """The first connection failed; str() is one sentence for a person."""
+
+
+class Unreachable(LinkError):
+    """Nobody answers there, or not now."""
+
+
+class NotTrusted(LinkError):
+    """The TLS handshake failed."""
+
+
+class NotCarpetServer(LinkError):
+    """Something answers there, but it is no Carpet Race server."""
+
+
+class EntryRefused(LinkError):
+    """The server stands and speaks, and will not have this player, or not in this race."""
+
+
+class OtherVersion(LinkError):
+    """A Carpet Race server that speaks another version of the wire. Trying again does not help."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """Why a line is no more. final: coming back would only meet the same end."""
+
+    reason: str
+    final: bool = False
+
+
+LOST = Ending("The connection to the server was lost.")
+
+_CLOSED: dict[int, Ending] = {
+    CloseCode.TAKEN_OVER: Ending("You went on with your game from another window or computer, so this one was let go.", final=True),
+    CloseCode.FLOOD: Ending("The server closed the line: too many messages were sent to it.", final=True),
+    CloseCode.TOO_MANY_ERRORS: Ending("The server closed the line: it could not understand what was sent to it.", final=True),
+    CloseCode.HELLO_TIMEOUT: Ending("The server closed the line: nobody said hello in time.", final=True),
+    CloseCode.TOO_SLOW: Ending("The server closed the line: it was too slow for all there was to send."),
+    1000: Ending("The server closed the line."),
+    1001: Ending("The server is going away."),
+    1011: Ending("Something went wrong on the server."),
+    1012: Ending("The server is being restarted."),
+    1013: Ending("The server has too much to do just now."),
+}
+
+
+def closed_by_server(code: int, reason: str) -> Ending:
+    """The server closed the line with this WebSocket close code."""
+    known = _CLOSED.get(code)
+    if known is not None:
+        return known
+    # The reason is the server's own words: cleaned, since they end on a terminal.
+    return Ending(f"The server closed the line: {clean_chat(reason) or f'code {code}'}.")
+
+
+def closed_here(code: int, reason: str) -> Ending:
+    """This end closed the line, and for anything but a goodbye that means the server broke the protocol."""
+    if code == 1000:
+        return LOST
+    return cannot_read(clean_chat(reason) or f"code {code}")
+
+
+def cannot_read(what: str) -> Ending:
+    """The server sent bytes that are no message. They would come again."""
+    return Ending(f"The server sent what this version cannot read: {what}.", final=True)
+
+
+def other_version(address: Address, subprotocol: str) -> OtherVersion:
+    return OtherVersion(f"The server at {address.url} does not speak {subprotocol}: one of the two needs an update of carpet-race.")
+
+
+def refused_by_http(status: int, body: bytes, address: Address, subprotocol: str) -> LinkError:
+    """There was an HTTP answer in place of a WebSocket."""
+    if status == 400 and b"subprotocol" in body.lower():
+        return other_version(address, subprotocol)
+    if status >= 500 or status == 429:
+        return Unreachable(f"The server at {address.url} cannot take you now (HTTP {status}); try again later.")
+    return NotCarpetServer(f"There is no Carpet Race server at {address.url}: what answers there says HTTP {status}.")
+
+
+def unreachable(error: BaseException, address: Address) -> LinkError:
+    """Name, TCP or TLS failed."""
+    place = address.place
+    causes = list(_causes(error))
+    for cause in causes:
+        match cause:
+            case ssl.SSLCertVerificationError():
+                return NotTrusted(f"The certificate of {place} is not to be trusted: {cause.verify_message}.")
+            case ssl.SSLError():
+                return NotTrusted(f"No secure connection to {place} came about ({cause.reason or cause}); is it ws:// instead of wss://?")
+            case socket.gaierror():
+                return Unreachable(f"There is no host named {address.host}, or its address cannot be looked up now.")
+            case ConnectionRefusedError():
+                return Unreachable(f"Nothing answers at {place}: the connection was refused; is the server running, and is that its port?")
+    root = causes[-1]
+    said = root.strerror if isinstance(root, OSError) and root.strerror else "the connection broke before it stood"
+    return Unreachable(f"No connection to {place} came about: {said}.")
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    # Trio says "all attempts failed" from a group with one error an address; the first of them tells enough.
+    current: BaseException | None = error
+    while current is not None:
+        if isinstance(current, BaseExceptionGroup):
+            current = current.exceptions[0]
+            continue
+        yield current
+        current = current.__cause__

@@ -1,0 +1,93 @@
+"""The port between the terminal client and its connection: what the app may ask of a link, and what a link tells it.
+
+`client` implements it over a WebSocket, tests over nothing. A link says hello and goes back to the race in which the player holds a
+seat, after a reconnect with the last version it has passed on; the app sends requests and reduces what comes. The room events that come
+have no gaps and no repeats. Must not know of sockets, screens or the game.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol, TypeAlias
+
+import trio
+
+from protocol.client_messages import ClientMessage
+from protocol.server_messages import ServerMessage
+
+
+@dataclass(frozen=True, slots=True)
+class Connecting:
+    """A try has begun. attempt: 1 for the first since the link last stood."""
+
+    attempt: int
+
+
+@dataclass(frozen=True, slots=True)
+class Connected:
+    """The line stands and hello is on its way; after a loss `Back` follows once the answer is there. subprotocol: the one agreed on."""
+
+    url: str
+    subprotocol: str
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """There is no line. reason: a sentence for a person. retry_in_ms: until the next try; None when there will be none."""
+
+    reason: str
+    retry_in_ms: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Back:
+    """A line was lost, and from here on all is as if it had not been: what was missed has been told, what was unanswered is sent again."""
+
+
+@dataclass(frozen=True, slots=True)
+class RoundTrip:
+    """A ping came back after `ms` milliseconds."""
+
+    ms: int
+
+
+LinkEvent: TypeAlias = Connecting | Connected | Back | Lost | RoundTrip
+
+
+class Link(Protocol):
+    """A connection to one server that heals itself.
+
+    url: where it goes. events: everything that came and everything that happened to the line, in order; the channel ends when the link
+    is closed for good.
+    """
+
+    @property
+    def url(self) -> str: ...
+
+    @property
+    def events(self) -> trio.MemoryReceiveChannel[ServerMessage | LinkEvent]: ...
+
+    def send(self, message: ClientMessage) -> bool:
+        """Hand `message` to the line. Never blocks. False when there is no line now, or none by which its room could be reached yet: the
+        message is dropped, nothing is queued. What was taken is sent again after a loss, until it is answered. A request for a race whose
+        `ref` is 0 is given one, which an error that it causes then has.
+        """
+        ...
+
+
+class NoLink:
+    """A line to nowhere, for what is shown without a server: nothing is ever heard, and nothing goes out."""
+
+    def __init__(self) -> None:
+        # Of no size: its sending end is closed at once.
+        sender, self.events = trio.open_memory_channel[ServerMessage | LinkEvent](0)
+        sender.close()
+
+    @property
+    def url(self) -> str:
+        return ""
+
+    def send(self, message: ClientMessage) -> bool:
+        """Nobody is there to hear it."""
+        del message
+        return False

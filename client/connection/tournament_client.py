@@ -1,0 +1,87 @@
+"""Asking a server for one thing about a tournament, as a player or as its director: a line that is opened for it and closed after it.
+
+It says hello as that player, so a screen of his that is open at that server is let go: there, keys do the same.
+"""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from client.connection.failure import Failure
+from client.local.sitting import identified
+from protocol.client_messages import CorrectResult, FollowTournament, PairRound, RemoveEntrant, TournamentMessage
+from protocol.server_messages import Decided, Tournament
+from protocol.text import clean_name
+from protocol.tournaments import TableResult
+
+
+class NoSuchEntrant(Failure):
+    """Nobody of that name plays in it, or more than one; the text says who does."""
+
+
+async def decide(url: str, request: TournamentMessage, *, name: str | None) -> Decided:
+    """Have this decided. Raises LinkError, whose text is the server's, IdentityError."""
+    async with identified(url, name) as link:
+        return await link.decided(request)
+
+
+async def pair_next(url: str, tournament: str, *, name: str | None) -> int:
+    """Have the next round paired; its number."""
+    async with identified(url, name) as link:
+        told = await link.told(FollowTournament(id=tournament))
+        number = len(told.rounds) + 1
+        await link.decided(PairRound(id=tournament, round=number))
+        return number
+
+
+async def correct(url: str, request: CorrectResult, *, cards: tuple[int, int] | None, name: str | None) -> None:
+    """Have a result entered, corrected or struck. cards: home on both sides; None for those that are known."""
+    async with identified(url, name) as link:
+        told = await link.told(FollowTournament(id=request.id, round=request.round))
+        table = next((each for each in told.tables if each.table == request.table), None)
+        known = cards or ((table.result.first_home, table.result.second_home) if table is not None and table.result is not None else (0, 0))
+        if request.result is not None:
+            request = replace(request, result=replace(request.result, first_home=known[0], second_home=known[1]))
+        await link.decided(request)
+
+
+async def remove(url: str, tournament: str, who: str, *, reason: str, name: str | None) -> str:
+    """Have an entrant taken out. who: his name in any case of its letters, or his id. Who that was. Raises NoSuchEntrant."""
+    async with identified(url, name) as link:
+        told = await link.told(FollowTournament(id=tournament))
+        entrant = entrant_named(told, who)
+        await link.decided(RemoveEntrant(id=tournament, entrant=entrant, reason=reason))
+        return next(clean_name(each.name) for each in told.entrants if each.id == entrant)
+
+
+def entrant_named(told: Tournament, who: str) -> str:
+    """The id of an entrant. Raises NoSuchEntrant."""
+    if any(entrant.id == who for entrant in told.entrants):
+        return who
+    playing = [entrant for entrant in told.entrants if not entrant.withdrawn]
+    found = [entrant for entrant in playing if entrant.name.casefold() == who.casefold()]
+    if len(found) == 1:
+        return found[0].id
+    if found:
+        ids = ", ".join(clean_name(entrant.id) for entrant in found)
+        raise NoSuchEntrant(f"More than one is called {clean_name(who)} there; say which by the id: {ids}.")
+    names = ", ".join(clean_name(entrant.name) for entrant in playing) or "nobody"
+    raise NoSuchEntrant(f"Nobody called {clean_name(who)} plays there; who plays: {names}.")
+
+
+def verdict_of(text: str) -> TableResult | None:
+    """`1-0`, `0-1`, `draw`, `0-0`, or `strike` for None; with `f` behind it by forfeit. Raises ValueError."""
+    plain = text.strip().lower()
+    forfeit = plain.endswith("f") and plain != "strike"
+    match plain.removesuffix("f") if forfeit else plain:
+        case "strike" if not forfeit:
+            return None
+        case "1-0":
+            return TableResult(verdict="first", forfeit=forfeit)
+        case "0-1":
+            return TableResult(verdict="second", forfeit=forfeit)
+        case "draw" if not forfeit:
+            return TableResult(verdict="draw")
+        case "0-0":
+            return TableResult(verdict="neither", forfeit=True)
+    raise ValueError(text)

@@ -1,0 +1,142 @@
+"""Sentences about a position for its player: what he can do now, what a held card may do, and why a press did nothing. Pure.
+
+All of it comes from the moves of the view. Places are named as they are typed, so that every sentence tells the keys as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from client.game.board import Board, free_slots
+from client.game.moves import choices, fillable, goes_home, homeward, is_place, moves_from, source, suggested, target
+from protocol.views import SeatInfo, View
+
+NAMED = 4
+"""Places are listed as far as this; then come dots."""
+
+_ENDED = {
+    "won": "Every card is home!",
+    "stalled": "No move is left. Your cards home are kept; the others may still be racing.",
+    "stopped": "You have stopped and keep your cards home; the others may still be racing.",
+    "forfeited": "You have given this race up.",
+    "out-of-time": "Time is up.",
+}
+
+
+def hint(view: View, seat: SeatInfo, board: Board, *, racing: bool = True, held: str = "") -> str:
+    """One sentence: what the player can do now."""
+    if seat.state in _ENDED:
+        return _ENDED[seat.state]
+    if not racing:
+        return f"Here {'is your carpet' if board.family == 'carpet' else 'are your cards'}: look it over, the clock starts in a moment."
+    if not view.moves:
+        return "No move is left."
+    if held:
+        return _held(view, held)
+    if view.pending is not None:
+        offers = (("w", "w with the waste's top card"), ("s", "s with the next stock card"))
+        ways = [text for place, text in offers if f"{place}:{view.pending}" in view.moves]
+        return f"Fill the gap at {view.pending}: {', '.join(ways)}."
+    able, others = _ordered(view, homeward(view)), _others(view)
+    if able:
+        text = f"{'One card' if len(able) == 1 else f'{len(able)} cards'} can go home: {_names(able)}."
+        return f"{text[:-1]}; {others}." if others and len(text) + len(others) < 74 else text
+    if others:
+        return f"Nothing goes home; {others}{f', or {_stock(board)}' if 's' in view.moves else ''}."
+    if "s" in view.moves:
+        return f"Nothing fits: {_stock(board)}."
+    if "r" in view.moves:
+        return "The stock is empty: redeal the waste (r)."
+    return "No move is left."
+
+
+def _held(view: View, held: str) -> str:
+    own = moves_from(view, held)
+    if not own:
+        takes = _ordered(view, choices(view, held))
+        return f"{held} can take {_names(takes, 'or')}: choose the card. (esc: none)"
+    ways = [_way(move) for move in own if goes_home(move)]
+    ends = _ordered(view, [target(move) for move in own if not goes_home(move)])
+    if ends:
+        ways.append(f"{'to' if set(ends) <= fillable(view) else 'onto'} {_piles(view, ends)}")
+    default = suggested(view, held)
+    again = "" if default is None else f" {held} again: {_way(default).partition(' (')[0]}."
+    return f"{held} goes {' or '.join(ways)}.{again} (esc: nowhere)"
+
+
+def _way(move: str) -> str:
+    """How a move goes on from its card."""
+    if not goes_home(move):
+        return f"to {'the waste' if target(move) == 'w' else target(move)}"
+    return {"+": "up (+)", "-": "down (-)"}.get(move[-1], "home")
+
+
+def _piles(view: View, ends: tuple[str, ...]) -> str:
+    return "any pile" if len(ends) == sum(1 for name in view.piles if name[0] != "p") else _names(ends, "or")
+
+
+def _others(view: View) -> str:
+    """What can be done beside going home and turning, from the waste first."""
+    parts: list[str] = []
+    piles = _ordered(view, {target(move) for move in view.moves if source(move) == "w" and target(move)})
+    if piles:
+        parts.append(f"w {'fills' if set(piles) <= fillable(view) else 'goes onto'} {_piles(view, piles)}")
+    onto_waste = {source(move) for move in view.moves if target(move) == "w"}
+    if onto_waste:
+        parts.append(f"onto the waste: {_names(_ordered(view, onto_waste))}")
+    moved = {source(move) for move in view.moves if target(move) not in ("", "w") and source(move) not in ("w", "s")}
+    if moved:
+        parts.append(f"to be moved: {_names(_ordered(view, moved))}")
+    return "; ".join(parts)
+
+
+def _stock(board: Board) -> str:
+    return "turn the stock (s)" if board.waste else "deal a row from the stock (s)"
+
+
+def _names(places: tuple[str, ...], last: str = "") -> str:
+    names = [{"w": "waste (w)", "s": "the stock (s)"}.get(place, place) for place in places[:NAMED]]
+    if len(places) > NAMED:
+        return f"{', '.join(names)} and more"
+    if last and len(names) > 1:
+        return f"{', '.join(names[:-1])} {last} {names[-1]}"
+    return ", ".join(names)
+
+
+def _ordered(view: View, places: Iterable[str]) -> tuple[str, ...]:
+    """In the order of the table, stock and waste last; without what is no place at all, whatever a server may say."""
+    names = [*view.piles, "s", "w"]
+    return tuple(sorted((place for place in places if place in names and is_place(place)), key=names.index))
+
+
+def why_not(view: View, board: Board, place: str, seat: SeatInfo | None) -> str:
+    """Why `place` cannot be played now, in one sentence."""
+    if seat is not None and seat.state not in ("racing", "waiting"):
+        return "Your part of this race has ended."
+    if view.pending is not None:
+        return f"First fill the gap at {view.pending}: w or s."
+    if place[:1] in ("S", "H", "D", "C"):
+        return "No card can go to that foundation now."
+    match place:
+        case "w" if not board.waste:
+            return "There is no waste in this game."
+        case "w":
+            return "The waste's top card cannot be played now." if view.waste else "The waste is empty."
+        case "s" if not board.stock:
+            return "There is no stock in this game."
+        case "s" if not view.stock:
+            return "The stock is empty: r redeals the waste." if "r" in view.moves else "The stock is empty."
+        case "s" if any(source(move) == "w" for move in view.moves) and not homeward(view):
+            return "First the waste's card has to go."
+        case "s":
+            return "The stock cannot be turned while a card can be played."
+        case "r":
+            return "There is no redeal now."
+        case _ if place not in view.piles:
+            return f"There is no slot {place}."
+        case _ if not view.piles[place]:
+            return f"{place} is empty."
+        case _ if board.family == "quilt" and place not in board.reserves and place not in free_slots(board, view):
+            return f"The card at {place} is not free: both of its narrow ends are covered."
+        case _:
+            return f"The card at {place} cannot be played now."

@@ -1,0 +1,150 @@
+"""A race to watch without a second player or a terminal: a server process, two scripted players over real WebSockets, plain lines of text.
+
+Owns what is written and when; the lines read as well in a log as on a screen. Everything shown is what one of the players was told.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import trio
+
+from client.connection.events import LinkEvent
+from client.local.policies import POLICIES
+from client.local.scripted_player import run_bot
+from client.local.server_process import open_server
+from client.state.capabilities import check_rules
+from client.state.evidence import Check, check
+from client.state.store import Model, RoomModel
+from client.text.formatting import deck_size
+from protocol.cards import DECK_SIZE
+from protocol.record import Record
+from protocol.server_messages import PlayerView, Progress, Result, Room, ServerMessage, Started, Welcome
+from protocol.text import clean_name
+from protocol.views import RaceOptions, SeatInfo
+
+FIRST, SECOND = ("anna", POLICIES["greedy"]), ("bert", POLICIES["steady"])
+PACE = 0.3
+"""Seconds a move: a whole race in half a minute."""
+LINE_EVERY_MS = 1000
+LINE_EVERY_CARDS = 8
+BAR = 20
+
+_ENDS = {
+    "won": "has brought every card home",
+    "stalled": "has no move left",
+    "stopped": "has stopped",
+    "forfeited": "has given up",
+    "out-of-time": "has run out of time",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Demo:
+    """How it went. checks: of the deal, by what the first player saw itself."""
+
+    record: Record
+    checks: list[Check]
+
+
+async def run_demo(*, rules: str, deal: str | None, fast: bool, write: Callable[[str], None], ascii_only: bool = False) -> Demo:
+    """Run one race and tell it line by line. Raises UnknownRules, and the failures of server_process, net and bot."""
+    options = RaceOptions(rules=rules, public=False, deal=deal, countdown_s=1 if fast else 3)
+    # As fast as the server answers is faster than it lets strangers ask.
+    server_options = ["--rate", "1000000", "--burst", "1000000"] if fast else []
+    async with open_server(options=server_options) as url:
+        narrator = Narrator(write, fast=fast, ascii_only=ascii_only)
+        code_sent, code_heard = trio.open_memory_channel[str](1)
+        records: list[Record] = []
+
+        def watch(model: Model, event: ServerMessage | LinkEvent) -> None:
+            if isinstance(event, Welcome) and not narrator.model.welcome:
+                info = check_rules(rules, event.rules)
+                write(f"Two players race at {clean_name(info.name)} on the same shuffle, over WebSockets, at {url}.")
+                for name, policy in (FIRST, SECOND):
+                    write(f"{name} plays {policy.name}: {policy.explanation}.")
+            if isinstance(event, Room):
+                # One code is enough: a full channel means that it has been said.
+                with contextlib.suppress(trio.WouldBlock):
+                    code_sent.send_nowait(event.code)
+            narrator.hear(model, event)
+
+        async def first() -> None:
+            name, policy = FIRST
+            records.append(await run_bot(url, name, policy, open_options=options, pace=0 if fast else PACE, watch=watch))
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(first)
+            name, policy = SECOND
+            await run_bot(url, name, policy, join_code=await code_heard.receive(), pace=0 if fast else PACE)
+        infos = narrator.model.rules
+        demo = Demo(records[0], check(records[0], narrator.model.evidence, 0, decks=deck_size(infos, options) // DECK_SIZE))
+        write(f"The deal, checked by what {FIRST[0]} was told before the cards:")
+        for made in demo.checks:
+            write(f"  {'ok' if made.ok else 'not checked' if made.ok is None else 'WRONG'}: {made.sentence}")
+        return demo
+
+
+class Narrator:
+    """Tells a race from what one player hears. `model` is the last he had."""
+
+    def __init__(self, write: Callable[[str], None], *, fast: bool, ascii_only: bool) -> None:
+        self.model = Model()
+        self._write = write
+        self._fast = fast
+        self._full, self._empty = ("#", "-") if ascii_only else ("█", "░")
+        self._last_ms = 0
+        self._last_home = 0
+
+    def hear(self, model: Model, event: ServerMessage | LinkEvent) -> None:
+        self.model = model
+        room = model.room
+        if room is None:
+            return
+        match event:
+            case Room(phase="waiting"):
+                kind = f"the deal named {room.options.deal!r}" if room.options.deal is not None else "a deal nobody can know or choose"
+                self._write(f"Race {room.code}: {kind}; the server's commitment is {room.commitment}.")
+            case Started():
+                self._last_home = sum(seat.home for seat in room.seats)
+                self._write(self._line(room, 0))
+            case Progress() | PlayerView():
+                self._progress(model, room, event)
+            case Result():
+                self._result(event.record, deck_size(model.rules, room.options))
+            case _:
+                pass
+
+    def _progress(self, model: Model, room: RoomModel, event: Progress | PlayerView) -> None:
+        seat = room.seats[event.seat]
+        home = sum(seat.home for seat in room.seats)
+        if event.state in _ENDS:
+            self._write(f"{_seconds(event.elapsed_ms)}  {seat.name} {_ENDS[event.state]}, with {seat.home} cards home.")
+        if self._fast:
+            due = home - self._last_home >= LINE_EVERY_CARDS
+        else:
+            due = home != self._last_home and event.elapsed_ms - self._last_ms >= LINE_EVERY_MS
+        if due:
+            self._last_ms, self._last_home = event.elapsed_ms, home
+            self._write(self._line(room, event.elapsed_ms))
+
+    def _line(self, room: RoomModel, elapsed_ms: int) -> str:
+        cards = deck_size(self.model.rules, room.options)
+        return "  ".join([_seconds(elapsed_ms), *(self._bar(seat, cards) for seat in room.seats)])
+
+    def _bar(self, seat: SeatInfo, cards: int) -> str:
+        full = seat.home * BAR // cards
+        return f"{seat.name} {self._full * full}{self._empty * (BAR - full)} {seat.home:>{len(str(cards))}}/{cards}"
+
+    def _result(self, record: Record, cards: int) -> None:
+        self._write("Result:")
+        for seat in sorted(record.seats, key=lambda seat: seat.place):
+            at = f"{seat.home} of {cards} cards home at {seat.home_at_ms / 1000:.1f} s"
+            self._write(f"  {seat.place}. {seat.name}: {at}, {seat.plies} moves ({seat.state})")
+        self._write(f"The record's digest is {record.digest}.")
+
+
+def _seconds(ms: int) -> str:
+    return f"{ms / 1000:6.1f} s"

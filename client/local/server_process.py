@@ -1,0 +1,190 @@
+"""A server of one's own for the length of a command: started as a process of the same installation, and ended with it in every case.
+
+Client and server never import each other, so this is the only way from one to the other. The server gets a pipe as its standard input
+that nobody writes to: when this process ends, however it ends, the pipe ends too, and the server stops by itself.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import sysconfig
+from collections import deque
+from collections.abc import AsyncIterator, Mapping, Sequence
+from pathlib import Path
+
+import trio
+
+import protocol
+from client.connection.failure import Failure
+
+START_TIMEOUT = 20.0
+"""Seconds until the server must have said where it listens."""
+STOP_TIMEOUT = 5.0
+"""Seconds between SIGTERM and SIGKILL."""
+LISTENING = "listening on "
+KEPT_LINES = 5
+"""Of what the server says on standard error, the last lines are kept for the case that it dies."""
+
+
+class ServerFailed(Failure):
+    """The server process ended by itself, or never listened; what it said last is in the text."""
+
+
+class ServerNotStarted(ServerFailed):
+    """There is no such program, or it cannot be run; the text is the system's."""
+
+
+@contextlib.asynccontextmanager
+async def open_server(
+    *, options: Sequence[str] = (), command: Sequence[str] | None = None, start_timeout: float = START_TIMEOUT
+) -> AsyncIterator[str]:
+    """A server on a free port of this machine; gives its URL. options: more for `carpet-server serve`. Raises ServerFailed.
+
+    command: the whole command line, in place of the server's, for tests.
+    """
+    arguments = (
+        "serve",
+        "--host",
+        "127.0.0.1",
+        "--port",
+        "0",
+        "--database",
+        "memory",
+        "--exit-with-parent",
+        "--log-level",
+        "warning",
+        *options,
+    )
+    failure: Exception | None = None
+    async with trio.open_nursery() as nursery:
+        process = await trio.lowlevel.open_process(
+            list(command or server_command(arguments)),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=server_environment(),
+            # Ctrl+C in the terminal is for the client, which then ends the server; a server that died first would look like a fault.
+            start_new_session=True,
+        )
+        try:
+            server = _ServerProcess(process)
+            nursery.start_soon(server.keep_errors)
+            url = await server.listening(start_timeout)
+            nursery.start_soon(server.drop_output)
+            yield url
+        except Exception as error:  # noqa: BLE001  (raised again below, out of the nursery's group)
+            failure = error
+        finally:
+            with trio.CancelScope(shield=True):
+                await _stop(process)
+        nursery.cancel_scope.cancel()
+    if failure is not None:
+        raise failure
+
+
+async def ask_server(arguments: Sequence[str], document: str, *, command: Sequence[str] | None = None) -> bytes:
+    """What a command of `carpet-server` answers on its standard output when it reads `document`. Raises ServerFailed: its last words.
+
+    It is a process of its own, and ends when this is cancelled. command: the whole command line, in place of the server's, for tests.
+    """
+    try:
+        finished = await trio.run_process(
+            list(command or server_command(arguments)),
+            stdin=document.encode(),
+            capture_stdout=True,
+            capture_stderr=True,
+            check=False,
+            env=server_environment() | {protocol.PROGRAM_VARIABLE: protocol.SERVER_PROGRAM},
+            # Ctrl+C in the terminal is for the client, which then ends this process.
+            start_new_session=True,
+        )
+    except (OSError, ExceptionGroup) as error:
+        raise ServerNotStarted(str(error)) from error
+    if finished.returncode != 0:
+        raise ServerFailed(_last_line(finished.stderr) or "it said nothing")
+    return finished.stdout
+
+
+def _last_line(output: bytes) -> str:
+    lines = output.decode(errors="replace").split("\n")
+    last = next((line.strip().rstrip(".") for line in reversed(lines) if line.strip()), "")
+    return last.removeprefix(f"{protocol.SERVER_PROGRAM}: ")
+
+
+def server_command(arguments: Sequence[str]) -> list[str]:
+    """The command line of `carpet-server` in this very installation.
+
+    -P: a folder named `server` where the user happens to stand is not the server.
+    """
+    return [sys.executable, "-P", "-m", "server.cli.main", *arguments]
+
+
+def server_environment(environment: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """The environment in which `server_command` finds the server, also in a source tree that is not installed."""
+    root = Path(protocol.__file__).resolve().parent.parent
+    installed = {Path(sysconfig.get_path(kind)).resolve() for kind in ("purelib", "platlib")}
+    found = dict(environment)
+    if root not in installed:
+        found["PYTHONPATH"] = os.pathsep.join([str(root), *filter(None, [environment.get("PYTHONPATH")])])
+    return found
+
+
+class _ServerProcess:
+    def __init__(self, process: trio.Process) -> None:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        self._process = process
+        self._output = process.stdout
+        self._errors = process.stderr
+        self._last_lines: deque[str] = deque(maxlen=KEPT_LINES)
+        self._all_said = trio.Event()
+
+    async def keep_errors(self) -> None:
+        rest = ""
+        async for data in self._errors:
+            *lines, rest = (rest + data.decode(errors="replace")).split("\n")
+            self._last_lines.extend(line.strip() for line in lines if line.strip())
+            rest = rest[-1000:]
+        if rest.strip():
+            self._last_lines.append(rest.strip())
+        self._all_said.set()
+
+    async def drop_output(self) -> None:
+        # Nobody reads it, but a pipe that is full would stop the server.
+        async for _ in self._output:
+            pass
+
+    async def listening(self, timeout: float) -> str:  # noqa: ASYNC109  (how long belongs to the sentence that is raised)
+        said = ""
+        with trio.move_on_after(timeout) as patience:
+            async for data in self._output:
+                said += data.decode(errors="replace")
+                for line in said.split("\n")[:-1]:
+                    if line.startswith(LISTENING):
+                        return line.removeprefix(LISTENING).strip()
+        if patience.cancelled_caught:
+            raise ServerFailed(f"The server did not start within {timeout:.0f} seconds{await self._last_words()}")
+        with trio.move_on_after(STOP_TIMEOUT):
+            await self._process.wait()
+        raise ServerFailed(f"The server could not be started{await self._last_words()}")
+
+    async def _last_words(self) -> str:
+        with trio.move_on_after(0.5):
+            await self._all_said.wait()
+        return f"; it said: {' / '.join(self._last_lines)}" if self._last_lines else "; it said nothing."
+
+
+async def _stop(process: trio.Process) -> None:
+    if process.stdin is not None:
+        await process.stdin.aclose()
+    if process.poll() is None:
+        process.terminate()
+        with trio.move_on_after(STOP_TIMEOUT):
+            await process.wait()
+    if process.poll() is None:
+        process.send_signal(signal.SIGKILL)
+    await process.wait()

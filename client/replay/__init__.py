@@ -1,0 +1,1 @@
+"""A race that is over, on its time line."""

@@ -1,0 +1,1 @@
+"""What was heard, as frozen values made by pure reducers."""

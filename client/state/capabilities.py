@@ -1,0 +1,57 @@
+"""What a server offers: rule sets and bots, found by name, and deals that can be won; what to say where there is no such thing. Pure."""
+
+from __future__ import annotations
+
+from client.connection.failure import Failure
+from protocol.server_messages import Welcome
+from protocol.text import clean_name
+from protocol.views import BotInfo, RaceOptions, RulesInfo
+
+
+class UnknownBot(Failure):
+    """There is no house bot of that name; the text lists those there are."""
+
+
+class UnknownRules(Failure):
+    """There is no rule set with that id; the text lists those there are."""
+
+
+class NotSolvable(Failure):
+    """No deals that can be won are looked for under that rule set; the text lists those under which they are."""
+
+
+def rules_of(infos: tuple[RulesInfo, ...], rules_id: str) -> RulesInfo | None:
+    """The rule set with this id, where the server has described it."""
+    return next((info for info in infos if info.id == rules_id), None)
+
+
+def check_rules(rules_id: str, infos: tuple[RulesInfo, ...]) -> RulesInfo:
+    """What the server says of a rule set. Raises UnknownRules."""
+    info = rules_of(infos, rules_id)
+    if info is None:
+        known = ", ".join(clean_name(each.id) for each in infos) or "none at all"
+        raise UnknownRules(f"There is no rule set {clean_name(rules_id)!r}; the rule sets are: {known}.")
+    return info
+
+
+def check_bot(name: str, bots: tuple[BotInfo, ...]) -> None:
+    """Raises UnknownBot."""
+    if name not in [bot.name for bot in bots]:
+        known = ", ".join(clean_name(bot.name) for bot in bots) or "none at all"
+        raise UnknownBot(f"There is no bot named {clean_name(name)!r}; the bots are: {known}.")
+
+
+def is_solvable(rules_id: str, infos: tuple[RulesInfo, ...]) -> bool:
+    """Whether a race at this rule set can ask for a deal that can be won."""
+    info = rules_of(infos, rules_id)
+    return info is not None and info.solvable
+
+
+def check_options(options: RaceOptions, welcome: Welcome) -> None:
+    """Whether the server offers what a race is to be opened with. Raises UnknownBot, UnknownRules, NotSolvable."""
+    for name in options.bots:
+        check_bot(name, welcome.bots)
+    info = check_rules(options.rules, welcome.rules)
+    if options.winnable and not info.solvable:
+        known = ", ".join(clean_name(each.id) for each in welcome.rules if each.solvable) or "none at all"
+        raise NotSolvable(f"Deals that can be won are not to be had under {clean_name(info.id)!r}; the rule sets with them are: {known}.")

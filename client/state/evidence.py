@@ -1,0 +1,131 @@
+"""Whether the deal of a race checks out, judged by what this client saw itself. Pure.
+
+Each check is one link of the chain from the commitment that was shown before this player's nonce was sent to the cards he was dealt; a
+server that chose the cards cannot satisfy all of them. Must not know of screens or of the rules of the games: whether the moves were
+legal is for `carpet verify`.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from client.state.store import Evidence
+from protocol.cards import RANKS, card_text, fresh_deck
+from protocol.record import BadRecord, Record, check_deal, check_nonces, digest, seed_of
+from protocol.shuffle import DEAL_LABEL, shuffle
+from protocol.text import clean_chat
+from protocol.views import View
+
+
+class Check(NamedTuple):
+    """One thing that was checked. ok: None where it could not be, because this client has not seen what it takes."""
+
+    what: str
+    ok: bool | None
+    sentence: str
+
+
+def check(record: Record, evidence: Evidence | None, seat: int | None, *, decks: int = 1) -> list[Check]:
+    """Every check in order. evidence: of this record's race, None when there is none. seat: this client's own."""
+    checks = [
+        _digest(record),
+        _derivation(record, evidence),
+        _commitment(record, evidence),
+        _nonce(record, evidence, seat),
+        _dealt(record, evidence, seat, decks),
+    ]
+    if record.deal.winnable:
+        # A host who passed over winnable deals would have chosen the cards after all.
+        checks.append(Check("number", None, f"Whether deal {record.deal.k} is the first that can be won: carpet verify."))
+    return checks
+
+
+def verdict(checks: list[Check], *, named: bool = False) -> Check:
+    """All of them in one line: false as soon as one is false, unknown as soon as one could not be made."""
+    for wrong in checks:
+        if wrong.ok is False:
+            return Check("deal", False, wrong.sentence)
+    unknown = [made.what for made in checks if made.ok is None]
+    if unknown:
+        return Check("deal", None, f"What could be checked is right; not checked: {', '.join(unknown)}.")
+    if named:
+        return Check("deal", True, "The deal checks out: it is the shuffle of its name.")
+    return Check("deal", True, "The deal checks out: nobody chose the cards.")
+
+
+def _digest(record: Record) -> Check:
+    ok = digest(record) == record.digest
+    return Check("digest", ok, "The record is as the server sealed it." if ok else "The record was altered: its digest does not fit.")
+
+
+def _derivation(record: Record, evidence: Evidence | None) -> Check:
+    try:
+        check_nonces(record)
+        check_deal(record.deal)
+    except (BadRecord, ValueError) as error:
+        return Check("seed", False, f"The seed does not follow: {error}.")
+    if evidence is not None and record.deal.winnable != evidence.winnable:
+        other = "Only a deal that can be won was asked for" if evidence.winnable else "Just any deal was asked for"
+        return Check("seed", False, f"{other}, and the record says otherwise.")
+    if record.deal.past is not None:
+        return Check("seed", None, f"The deal is that of race {clean_chat(record.deal.past.race)}, whose record tells where it came from.")
+    if record.deal.name is not None:
+        return Check("seed", True, "The seed is the one of the deal's name.")
+    if record.deal.shared is not None:
+        return Check("seed", True, "The seed follows from the secret and the nonces of the deal.")
+    return Check("seed", True, "The seed follows from the secret and everybody's nonces.")
+
+
+def _commitment(record: Record, evidence: Evidence | None) -> Check:
+    if evidence is None:
+        return Check("commitment", None, "The commitment was not seen here before the start.")
+    ok = evidence.commitment == record.deal.commitment
+    return Check(
+        "commitment", ok, "The secret was fixed before your nonce was sent." if ok else "The commitment is not the one shown before."
+    )
+
+
+def _nonce(record: Record, evidence: Evidence | None, seat: int | None) -> Check:
+    if evidence is None or seat is None:
+        return Check("nonce", None, "No nonce was sent from here.")
+    nonces = record.deal.nonces
+    ok = 0 <= seat < len(nonces) and nonces[seat] == evidence.nonce
+    if ok and record.deal.past is not None:
+        return Check("nonce", True, "Your nonce is in the record; a race that is played on does not use it.")
+    if ok and record.deal.shared is not None:
+        return Check("nonce", True, "Your nonce is in the record; a deal that others have too was settled before it.")
+    if ok and record.deal.name is not None:
+        return Check("nonce", True, "Your nonce is in the record; a named deal does not use it.")
+    return Check("nonce", ok, "Your nonce took part in the shuffle." if ok else "The nonce at your seat is not the one you sent.")
+
+
+def _dealt(record: Record, evidence: Evidence | None, seat: int | None, decks: int) -> Check:
+    if evidence is None or evidence.first_view is None or seat is None:
+        return Check("cards", None, "The first cards were not seen here.")
+    try:
+        order = [card_text(card) for card in shuffle(fresh_deck(decks), seed_of(record, seat), DEAL_LABEL)]
+    except ValueError as error:
+        return Check("cards", False, f"The seed cannot be dealt from: {error}.")
+    if record.deal.past is not None:
+        return Check("cards", None, "The race began behind its first moves, and not with the deal.")
+    ok = _begins_with(order, evidence.first_view)
+    return Check("cards", ok, "Your cards lay as the seed shuffles them." if ok else "Your cards did not lie as the seed shuffles them.")
+
+
+def _begins_with(order: list[str], view: View) -> bool:
+    """The shuffle, without the cards that were on the foundations, begins with the cards of the view's slots, in slot order."""
+    for card in _on_foundations(view.foundations):
+        if card not in order:
+            return False
+        order.remove(card)  # the copy met first
+    laid = [card for pile in view.piles.values() for card in pile]
+    return len(laid) <= len(order) and order[: len(laid)] == laid
+
+
+def _on_foundations(foundations: dict[str, int]) -> list[str]:
+    """The cards that lie on foundations of these sizes: up from the Ace, or, where the name ends in `-`, down from the King."""
+    cards: list[str] = []
+    for name, count in foundations.items():
+        run = RANKS[::-1] if name.endswith("-") else RANKS
+        cards += [rank + name[:1] for rank in run[: max(count, 0)]]
+    return cards

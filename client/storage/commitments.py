@@ -1,0 +1,105 @@
+"""The commitments to deals of the day that were shown here, so that a secret which is revealed can be held against what was promised.
+
+Owns the one file they are kept in, `commitments.json` in the user's folder. What was shown first is what counts: it is never replaced.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Final, Literal
+
+import msgspec
+from msgspec import Struct
+
+from client.connection.failure import Failure
+from client.storage.whole_file import replace_file
+from protocol.views import DailyDeal
+
+FORMAT: Final = 1
+
+KEPT: Final = 400
+"""Days a server, the last ones."""
+
+
+class CommitmentsError(Failure):
+    """The file cannot be read or written. Names it, in one sentence."""
+
+
+class Seen(Struct, frozen=True, kw_only=True):
+    """commitment: as it was shown first. seen_at_ms: when, by the server's clock."""
+
+    commitment: str
+    seen_at_ms: int
+
+
+class Document(Struct, frozen=True, kw_only=True):
+    """All that is in the file: days by server and date."""
+
+    format: int = FORMAT
+    servers: dict[str, dict[str, Seen]] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """One day. outcome: true where the secret is the one that was committed to; changed where another commitment is told now than was.
+
+    seen: what was shown here first, None where nothing was before the reveal.
+    """
+
+    date: str
+    outcome: Literal["true", "false", "changed", "sealed", "unseen"]
+    seen: Seen | None
+
+
+class CommitmentStore:
+    """The file; each call reads it anew."""
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / "commitments.json"
+
+    def keep(self, url: str, days: Sequence[DailyDeal], now_ms: int) -> None:
+        """Remember what a server commits to, while it is no more than that. Raises CommitmentsError."""
+        document = self._read()
+        known = document.servers.get(url, {})
+        fresh = {day.date: Seen(commitment=day.commitment, seen_at_ms=now_ms) for day in days if day.secret is None}
+        after = dict(sorted((fresh | known).items())[-KEPT:])
+        if after != known:
+            self._write(Document(servers={**document.servers, url: after}))
+
+    def seen(self, url: str) -> dict[str, Seen]:
+        """What was shown of a server's days, by date. Raises CommitmentsError."""
+        return self._read().servers.get(url, {})
+
+    def _read(self) -> Document:
+        try:
+            document = msgspec.json.decode(self.path.read_bytes(), type=Document)
+        except FileNotFoundError:
+            return Document()
+        except OSError as error:
+            raise CommitmentsError(f"The file {self.path} with the commitments you were shown cannot be read: {error.strerror}.") from error
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            raise CommitmentsError(f"The file {self.path} with the commitments you were shown is damaged: {error}.") from error
+        if document.format > FORMAT:
+            raise CommitmentsError(f"The file {self.path} is of a newer carpet-race: bring this one up to it.")
+        return document
+
+    def _write(self, document: Document) -> None:
+        try:
+            self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            replace_file(self.path, msgspec.json.format(msgspec.json.encode(document), indent=1) + b"\n")
+        except OSError as error:
+            raise CommitmentsError(f"The file {self.path} cannot be written: {error.strerror}.") from error
+
+
+def check_day(day: DailyDeal, seen: Seen | None) -> Checked:
+    """A day as the server tells of it now, against what was shown before."""
+    if seen is not None and seen.commitment != day.commitment:
+        return Checked(day.date, "changed", seen)
+    if day.secret is None:
+        return Checked(day.date, "sealed", seen)
+    if sha256(bytes.fromhex(day.secret)).hexdigest() != day.commitment:
+        return Checked(day.date, "false", seen)
+    return Checked(day.date, "true" if seen is not None else "unseen", seen)

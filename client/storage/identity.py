@@ -1,0 +1,223 @@
+"""Who the player is: his name and, for every server, the token that makes him the same player again.
+
+Owns the one file it is kept in, `identity.json` in the user's data folder (or in the folder that CARPET_HOME names), readable by the user
+alone and replaced in one piece. A token belongs to a server and a name: two names are two players, also on one machine. The name is the
+one the server has given; one that was asked for and given with a number, or that the player had before, leads to him still, or coming
+under it again would make a player anew each time. Must not know of connections.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import getpass
+import os
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from client.connection.failure import Failure
+from client.storage.file_lock import PATIENCE_S, LockHeld, wait_for_lock
+from client.storage.whole_file import replace_file
+from protocol import HOME_VARIABLE
+from protocol.text import clean_name
+
+FALLBACK_NAME = "player"
+FORMAT = 1
+LOCK_PATIENCE_S = PATIENCE_S
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """A name, and the token and public id of that player at one server; None where he has not been before."""
+
+    name: str
+    token: str | None = None
+    player: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A player of this machine at the server of `url`. last: the one used last there, who comes when no name is said."""
+
+    url: str
+    identity: Identity
+    last: bool
+
+
+class IdentityError(Failure):
+    """The file cannot be read or written. Names it and says what to do, in one sentence."""
+
+
+class Server(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The players of this machine at one server, by name. name: the one used last. asked: names that lead to another of them."""
+
+    name: str
+    tokens: dict[str, str]
+    players: dict[str, str] = {}
+    asked: dict[str, str] = {}
+
+    def named(self, name: str) -> Identity:
+        """The player who comes under `name`; one without a token where there is none."""
+        found = name if name in self.tokens else self.asked.get(name, name)
+        return Identity(found, self.tokens.get(found), self.players.get(found))
+
+    def with_player(self, identity: Identity, *, asked: str = "") -> Server:
+        """The same with this player as the one used last. His token may be here under another name: then he has a new one."""
+        name, token = identity.name, identity.token
+        assert token is not None
+        former = {old for old, kept in self.tokens.items() if kept == token and old != name}
+        tokens = {old: kept for old, kept in self.tokens.items() if old not in former}
+        players = {old: player for old, player in self.players.items() if old not in former and old != name}
+        if identity.player is not None:
+            players[name] = identity.player
+        leads = {old: name if target in former else target for old, target in self.asked.items()}
+        leads |= dict.fromkeys(former | ({asked} if asked else set()), name)
+        tokens[name] = token
+        asked_for = {old: target for old, target in leads.items() if old not in tokens and target in tokens}
+        return Server(name=name, tokens=tokens, players=players, asked=asked_for)
+
+
+class Document(Struct, frozen=True, kw_only=True):
+    """All that is in the file: servers by URL."""
+
+    format: int = FORMAT
+    servers: dict[str, Server] = {}
+
+
+class IdentityStore:
+    """The file. Each call reads it anew, and whoever changes it holds a lock, on a file beside it, from reading to writing: two terminals
+    at once do not undo each other's work.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / "identity.json"
+        self._lock = folder / "identity.lock"
+
+    def identity(self, url: str, name: str | None = None) -> Identity:
+        """Who to be at the server of `url`: under `name`, or else under the last name used there, or else the login name."""
+        server = self.read().servers.get(url)
+        chosen = clean_name(name or "") or (server.name if server else default_name())
+        return server.named(chosen) if server else Identity(chosen)
+
+    def known(self) -> tuple[Known, ...]:
+        """All players of this machine; of a server's, the one used last comes first. Raises IdentityError."""
+        return tuple(
+            Known(url, server.named(name), last=name == server.name)
+            for url, server in self.read().servers.items()
+            for name in sorted(server.tokens, key=lambda name: (name != server.name, name))
+        )
+
+    def keep(self, url: str, identity: Identity, *, asked: str = "") -> None:
+        """Remember `identity` for the server of `url`; the name `asked` leads to it from now on. Raises IdentityError."""
+        if identity.token is None:
+            return
+
+        def kept(document: Document) -> Document:
+            server = document.servers.get(url) or Server(name="", tokens={})
+            return Document(servers={**document.servers, url: server.with_player(identity, asked=asked)})
+
+        self.change(kept)
+
+    def follow(self, url: str, identity: Identity) -> None:
+        """The server has told what this player of the machine is called now. Who was used last there stays so. Raises IdentityError."""
+
+        def followed(document: Document) -> Document:
+            before = document.servers.get(url) or Server(name=identity.name, tokens={})
+            after = before.with_player(identity)
+            last = after.named(before.name)
+            server = after.with_player(last) if last.token is not None else after
+            return Document(servers={**document.servers, url: server})
+
+        self.change(followed)
+
+    def change(self, to: Callable[[Document], Document]) -> None:
+        """Make of what is kept what `to` makes of it, which may be asked twice. Nobody writes between. Raises IdentityError."""
+        document = self.read()
+        # Most visits change nothing, and then nothing need be writable.
+        if to(document) == document:
+            return
+        with self._locked():
+            self.write(to(self.read()))
+
+    @contextlib.contextmanager
+    def _locked(self) -> Iterator[None]:
+        try:
+            self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            handle = os.open(self._lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        except OSError as error:
+            raise self._not_written(error) from error
+        try:
+            self._wait_for_lock(handle)
+            yield
+        finally:
+            # Closing lets go of it. The file stays: who removes it may remove another's lock.
+            os.close(handle)
+
+    def _wait_for_lock(self, handle: int) -> None:
+        try:
+            wait_for_lock(handle, LOCK_PATIENCE_S)
+        except LockHeld as error:
+            raise IdentityError(
+                f"The file {self.path} with your name and tokens is being changed by another carpet command: try again when it has ended."
+            ) from error
+
+    def read(self) -> Document:
+        """All that is kept. Raises IdentityError."""
+        try:
+            text = self.path.read_bytes()
+        except FileNotFoundError:
+            return Document()
+        except OSError as error:
+            raise IdentityError(
+                f"The file {self.path} with your name and tokens cannot be read: {error.strerror}; {HOME_VARIABLE} names another folder."
+            ) from error
+        try:
+            document = msgspec.json.decode(text, type=Document)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            raise IdentityError(
+                f"The file {self.path} with your name and tokens is damaged ({error}): repair it, or delete it to begin as a new player."
+            ) from error
+        if document.format > FORMAT:
+            raise IdentityError(f"The file {self.path} is of a newer carpet-race: bring this one up to it, or set {HOME_VARIABLE}.")
+        return document
+
+    def write(self, document: Document) -> None:
+        """Replace all that is kept, in one piece. Raises IdentityError."""
+        text = document_text(document)
+        try:
+            self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            # Private from the start: there is no moment in which others could read a token.
+            replace_file(self.path, text)
+        except OSError as error:
+            raise self._not_written(error) from error
+
+    def _not_written(self, error: OSError) -> IdentityError:
+        return IdentityError(
+            f"The file {self.path} with your name and tokens cannot be written: {error.strerror}; {HOME_VARIABLE} names another folder."
+        )
+
+
+def document_text(document: Document) -> bytes:
+    """The document as JSON with line breaks, as it is in the file."""
+    return msgspec.json.format(msgspec.json.encode(document), indent=1) + b"\n"
+
+
+def home_folder(environment: Mapping[str, str] = os.environ) -> Path:
+    """The folder of the player's data."""
+    if chosen := environment.get(HOME_VARIABLE):
+        return Path(chosen).expanduser()
+    import platformdirs
+
+    return Path(platformdirs.user_data_dir("carpet-race"))
+
+
+def default_name() -> str:
+    """The login name, cleaned, or `player`."""
+    try:
+        name = getpass.getuser()
+    except (KeyError, OSError, ImportError):  # a user id without an account, as in containers
+        name = ""
+    return clean_name(name) or FALLBACK_NAME

@@ -1,0 +1,125 @@
+"""An identity on its way from one machine to another: what an export may hold, and how it joins what is there already.
+
+Pure. An export has the form of the file itself, so that a copy of the file is one too. It comes from anywhere: whatever is not as this
+program would have written it is refused, and then nothing of it is taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+import msgspec
+
+from client.connection.address import BadAddress, parse_address
+from client.connection.failure import Failure
+from client.storage.identity import FORMAT, Document, Identity, Server
+from protocol.text import clean_chat, clean_name
+
+LONGEST_EXPORT = 1_000_000
+"""Bytes: some ten thousand players."""
+LONGEST_TOKEN = 64
+
+
+class BadExport(Failure):
+    """That is no export, or one of nothing."""
+
+
+class TokenConflict(Failure):
+    """There is another player of that name at that server here already."""
+
+
+@dataclass(frozen=True, slots=True)
+class Brought:
+    """What became of one player of an export. known: he was here already, maybe under another name. replaced: another of his name was."""
+
+    url: str
+    name: str
+    outcome: Literal["new", "known", "replaced"]
+
+
+def part_of(document: Document, url: str | None) -> Document:
+    """What is to be exported: all, or the players at one server. Raises BadExport when that is nothing."""
+    servers = document.servers if url is None else {place: server for place, server in document.servers.items() if place == url}
+    if not any(server.tokens for server in servers.values()):
+        where = f"the server {url}" if url is not None else "any server"
+        raise BadExport(f"There is nothing to export: this machine has no player at {where}.")
+    return Document(servers=servers)
+
+
+def read_export(data: bytes) -> Document:
+    """The document of an export. Raises BadExport."""
+    if len(data) > LONGEST_EXPORT:
+        raise BadExport("That is too long for an export of names and tokens.")
+    try:
+        document = msgspec.json.decode(data, type=Document)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise BadExport(f"That is no export of names and tokens ({clean_chat(str(error))}); carpet identity export makes one.") from error
+    if document.format != FORMAT:
+        raise BadExport("That export is of another version of carpet-race: bring the older one up to the newer.")
+    if not any(server.tokens for server in document.servers.values()):
+        raise BadExport("There is no name and no token in that export.")
+    for fault in _faults(document):
+        raise BadExport(f"That export is damaged: {fault}; nothing of it was taken.")
+    return document
+
+
+def _faults(document: Document) -> Iterator[str]:
+    for url, server in document.servers.items():
+        if not _is_url(url):
+            yield f"{clean_chat(url)!r} is not the URL of a server"
+        where = f"at {clean_chat(url)}"
+        if server.name not in server.tokens:
+            yield f"there is no token of its player {clean_name(server.name)!r} {where}"
+        for name in (*server.tokens, *server.asked):
+            if clean_name(name) != name or not name:
+                yield f"{clean_name(name)!r} {where} is not a name as servers give them"
+        for token in server.tokens.values():
+            if not (0 < len(token) <= LONGEST_TOKEN and token.isascii() and token.isprintable()):
+                yield f"a token {where} is none"
+        if len(set(server.tokens.values())) < len(server.tokens):
+            yield f"two names {where} have one token"
+        if not server.tokens.keys() >= {*server.players, *server.asked.values()}:
+            yield f"a name {where} has no token"
+        if any(clean_chat(player) != player or not player for player in server.players.values()):
+            yield f"a player's id {where} is none"
+
+
+def _is_url(url: str) -> bool:
+    try:
+        return parse_address(url).url == url
+    except BadAddress:
+        return False
+
+
+def merged(here: Document, brought: Document, *, replace: bool) -> tuple[Document, tuple[Brought, ...]]:
+    """Both together, and what became of each player. Who was used last at a server stays so, where there was somebody.
+
+    replace: of two players of one name at one server the brought one stays, otherwise that is a TokenConflict.
+    """
+    servers = dict(here.servers)
+    outcomes: list[Brought] = []
+    for url, coming in brought.servers.items():
+        before = servers.get(url)
+        after = before or Server(name=coming.name, tokens={})
+        for name, token in coming.tokens.items():
+            own = next((own for own, kept in after.tokens.items() if kept == token), None)
+            if own is not None:
+                # Which of two names is the newer one, the server says on the next visit.
+                outcomes.append(Brought(url, name, "known"))
+                after = after.with_player(after.named(own), asked=name)
+                continue
+            taken = name in after.tokens
+            if taken and not replace:
+                raise TokenConflict(
+                    f"There is another player {name} at {url} on this machine: nothing was taken; with --replace the one of the export is."
+                )
+            outcomes.append(Brought(url, name, "replaced" if taken else "new"))
+            after = after.with_player(Identity(name, token, coming.players.get(name)))
+        for asked, name in coming.asked.items():
+            if asked not in after.tokens and asked not in after.asked:
+                after = after.with_player(after.named(name), asked=asked)
+        last = after.named(before.name if before is not None and before.name in after.tokens else coming.name)
+        servers[url] = after.with_player(last)
+    return Document(servers=servers), tuple(outcomes)

@@ -1,0 +1,87 @@
+"""The records of the races that were seen to their end here, kept as files that `carpet verify` reads.
+
+Every player then holds his own copy of what the server said, and not only the server its own. Each race has a file under its id; the last
+one has another under a name that stays the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from client.storage.whole_file import replace_file
+from protocol.pages import is_race_id
+from protocol.record import LONGEST_RECORD, BadRecord, Record, digest, from_json, to_json
+
+NAME: Final = "last-race.json"
+FOLDER: Final = "races"
+
+KEPT: Final = 200
+"""Records in the folder; the oldest goes for a new one."""
+
+
+def keep_record(folder: Path, record: Record) -> Path:
+    """Write the record into `folder`, as the last one and under its id; the path of the latter. Raises OSError."""
+    races = folder / FOLDER
+    races.mkdir(mode=0o700, parents=True, exist_ok=True)
+    text = f"{to_json(record)}\n".encode()
+    replace_file(folder / NAME, text)
+    # The id comes from a server: what has not its form must not name a file.
+    path = races / f"{record.id if is_race_id(record.id) else digest(record)}.json"
+    replace_file(path, text)
+    _forget_oldest(races)
+    return path
+
+
+class Keepsakes:
+    """Keeps each record of a sitting when it comes, so that none is lost with the program. Says nothing while the screen is not free."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self.last: Path | None = None
+        """Where the last one is, under its id."""
+        self.error: OSError | None = None
+        """Why one could not be kept; the last such."""
+
+    def keep(self, record: Record) -> None:
+        """Write it now, if that can be."""
+        try:
+            self.last = keep_record(self._folder, record)
+        except OSError as error:
+            self.error = error
+
+
+def kept_records(folder: Path) -> Iterator[Record]:
+    """The records that are kept, newest first. Files that cannot be read are passed over."""
+    for path in _by_age(folder / FOLDER):
+        try:
+            with path.open("rb") as file:
+                yield from_json(file.read(LONGEST_RECORD + 1))
+        except (OSError, BadRecord):
+            continue
+
+
+def kept_record(folder: Path, race: str) -> Record | None:
+    """The record of the race of this id, by `is_race_id`, or None where none is kept that can be read."""
+    try:
+        with (folder / FOLDER / f"{race}.json").open("rb") as file:
+            return from_json(file.read(LONGEST_RECORD + 1))
+    except (OSError, BadRecord):
+        return None
+
+
+def _forget_oldest(races: Path) -> None:
+    for path in _by_age(races)[KEPT:]:
+        path.unlink(missing_ok=True)
+
+
+def _by_age(races: Path) -> list[Path]:
+    """The files in the folder, newest first."""
+    aged: list[tuple[int, Path]] = []
+    for path in races.glob("*.json"):
+        try:
+            aged.append((path.stat().st_mtime_ns, path))
+        except OSError:
+            continue
+    return [path for _, path in sorted(aged, reverse=True)]

@@ -1,0 +1,1 @@
+"""What values mean to a person: words, tables and statistics. Pure."""

@@ -1,0 +1,186 @@
+"""What the model means to a person: clocks, counts, when the bell is due, progress curves. Pure functions of values."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import zip_longest
+from typing import Final
+
+from client.game.moves import goes_home
+from client.state.store import Model, RoomModel, Search
+from protocol.record import Record
+from protocol.text import clean_name
+from protocol.views import RATED_DELAY_S, RaceOptions, RulesInfo, RunningRaceInfo, SeatInfo, SeriesFormat, SeriesInfo, Unrated
+
+LAST_CARDS = 10
+
+UNRATED: Final[dict[Unrated, str]] = {
+    "by-choice": "its host chose so",
+    "one-seat": "there is one seat",
+    "house-bot": "a house bot takes part",
+    "named-deal": "its deal has a name",
+    "two-shuffles": "two different shuffles",
+    "early-boards": f"boards come within {RATED_DELAY_S} s",
+}
+
+SUIT_ORDER = "SHDC"
+
+
+def clock_text(ms: int, *, tenths: bool = True) -> str:
+    """Minutes and seconds, with hours when there are any: `0:07.3`, `12:40`, `1:02:03`. Below zero counts as zero."""
+    ms = max(ms, 0)
+    seconds, tenth = ms // 1000, ms % 1000 // 100
+    minutes, seconds = divmod(seconds, 60)
+    hours, minutes = divmod(minutes, 60)
+    text = f"{hours}:{minutes:02}:{seconds:02}" if hours else f"{minutes}:{seconds:02}"
+    return f"{text}.{tenth}" if tenths else text
+
+
+def limit_text(seconds: int) -> str:
+    """A time that is set, not one that runs: `10 min`, `45 s`, `1 min 30 s`."""
+    minutes, rest = divmod(seconds, 60)
+    return " ".join(f"{count} {unit}" for count, unit in ((minutes, "min"), (rest, "s")) if count) or "0 s"
+
+
+def race_clock_ms(started_at_ms: int | None, now_ms: int) -> int:
+    """Milliseconds on the race's clock: below zero before the start, 0 when no start is set."""
+    return 0 if started_at_ms is None else now_ms - started_at_ms
+
+
+def deck_size(rules: tuple[RulesInfo, ...], options: RaceOptions) -> int:
+    """How many cards there are to bring home: 52 for each deck; 52 when the rule set is not known here."""
+    return next((52 * info.decks for info in rules if info.id == options.rules), 52)
+
+
+def rated_sentence(options: RaceOptions) -> str:
+    """Whether a race of these options counts for ratings, and if not, why. One line without a full stop."""
+    because = options.unrated_because
+    return "Rated" if because is None else f"Not rated: {UNRATED[because]}"
+
+
+def on_last_cards(seat: SeatInfo, cards: int) -> bool:
+    """At most ten cards are left to bring home."""
+    return seat.home >= cards - LAST_CARDS
+
+
+def bell_due(before: RoomModel | None, after: RoomModel | None, rules: tuple[RulesInfo, ...]) -> bool:
+    """The bell rings when a race starts and when an opponent reaches his last ten cards."""
+    if before is None or after is None or (before.code, before.race) != (after.code, after.race):
+        return False
+    if before.phase in ("waiting", "countdown") and after.phase == "racing":
+        return True
+    cards = deck_size(rules, after.options)
+    far = {info.seat for info in before.opponents if on_last_cards(info, cards)}
+    return after.phase == "racing" and any(on_last_cards(info, cards) and info.seat not in far for info in after.opponents)
+
+
+def with_ratings(names: Sequence[str], ratings: Sequence[int | None]) -> str:
+    """Names in a row, each with his rating behind it if he has one; an older server tells none."""
+    pairs = zip_longest(names, ratings[: len(names)])
+    return ", ".join(clean_name(name) if rating is None else f"{clean_name(name)} {rating}" for name, rating in pairs)
+
+
+def home_counts(race: RunningRaceInfo) -> str:
+    """Who is how far in a race of the lobby: `Anna 9, Benedikt 8`."""
+    return ", ".join(f"{clean_name(seat.name)} {seat.home}" for seat in race.seats)
+
+
+def is_found(before: Model, after: Model) -> bool:
+    """Somebody was found for a quick match: there is a room, where an opponent was looked for."""
+    return before.search is not None and before.room is None and after.room is not None
+
+
+def is_called(before: Model, after: Model) -> bool:
+    """Another table of a tournament waits for this player."""
+    call, known = after.tournaments.call, before.tournaments.call
+    return call is not None and (known is None or known.code != call.code)
+
+
+def search_sentence(search: Search, rules: str, now_ms: int) -> str:
+    """How the search for an opponent stands, in less than eighty columns where nothing special is wanted. rules: their name, or nothing."""
+    rating = "with any rating" if search.window is None else f"within {search.window} points"
+    at = f" at {rules}" if rules else ""
+    waited = clock_text(now_ms - search.since_ms, tenths=False)
+    return f"Looking for an opponent {rating}{at} ({search.waiting} waiting, {waited}); esc stops."
+
+
+def foundation_counts(foundations: dict[str, int]) -> tuple[tuple[str, int], ...]:
+    """(suit letter, cards) in the order S H D C; the two foundations of a suit, where there are two, are added up."""
+    return tuple((suit, sum(count for name, count in foundations.items() if name[:1] == suit)) for suit in SUIT_ORDER)
+
+
+# ---- series
+
+
+def series_name(format_: SeriesFormat, races: int) -> str:
+    """`best of 5`, `session of 3`, `swap`, `single race`."""
+    return {"single": "single race", "best-of": f"best of {races}", "session": f"session of {races}", "swap": "swap"}[format_]
+
+
+def score_text(series: SeriesInfo) -> str:
+    """The points: `Anna 2 : 1 Benedikt`, or with other than two seats `Anna 2, Benedikt 1, Clara 0`; with the cards where they decide."""
+    names = [clean_name(seat.name) or f"seat {number}" for number, seat in enumerate(series.seats, 1)]
+    points = [seat.points for seat in series.seats]
+    cards = [seat.home for seat in series.seats]
+    # Points that nobody is ahead by, and those of a swap before its end, say nothing.
+    tied = points.count(max(points, default=0)) > 1
+    if len(names) == 2:
+        said = f"{names[0]} {points[0]} : {points[1]} {names[1]}"
+        return f"{said} ({cards[0]} : {cards[1]} cards)" if tied else said
+    return ", ".join(
+        f"{name} {point} ({home} cards)" if tied else f"{name} {point}" for name, point, home in zip(names, points, cards, strict=True)
+    )
+
+
+def series_sentence(series: SeriesInfo) -> str:
+    """How the series stands, or has ended, for the screens: `Anna 2 : 1 Benedikt, best of 5, race 4 next`."""
+    name = series_name(series.format, series.races)
+    if not series.raced and not series.over:
+        return f"{name[0].upper()}{name[1:]}, race 1 next"
+    if not series.over:
+        return f"{score_text(series)}, {name}, race {series.raced + 1} next"
+    gone = [clean_name(seat.name) for seat in series.seats if seat.gone]
+    first = [clean_name(seat.name) for seat in series.seats if seat.place == 1 and not seat.gone]
+    left = f"{' and '.join(gone)} gave the series up. " if gone else ""
+    if len(series.seats) == 1:
+        return f"{left}The {name} is over: {score_text(series)}."
+    won = f"{first[0]} has won the {name}" if len(first) == 1 else f"The {name} is a draw"
+    return f"{left}{won}: {score_text(series)}."
+
+
+def series_meanwhile(series: SeriesInfo) -> str:
+    """How the series stands while a race of it is run, or is about to be: `Anna 1 : 0 Benedikt, best of 3, race 2`."""
+    name = series_name(series.format, series.races)
+    if not series.raced:
+        return f"{name[0].upper()}{name[1:]}, race 1"
+    return f"{score_text(series)}, {name}, race {series.raced + 1}"
+
+
+# ---- progress
+
+
+def curves(record: Record) -> tuple[tuple[tuple[int, int], ...], ...]:
+    """For each seat, (ms from the start, cards home) from the start to its end, a point for each change."""
+    starts: list[int | None] = [None] * len(record.seats)
+    points: list[list[tuple[int, int]]] = [[] for _ in record.seats]
+    for move in record.moves:
+        if not 0 <= move.seat < len(points):
+            continue
+        line = points[move.seat]
+        if not line:
+            # Before its first move a seat had one card less home if that move brought one home.
+            starts[move.seat] = move.home - (1 if goes_home(move.move) else 0)
+            line.append((0, starts[move.seat] or 0))
+        if move.home != line[-1][1]:
+            line.append((move.at_ms, move.home))
+    known = [home for home in starts if home is not None]
+    for line, seat in zip(points, record.seats, strict=True):
+        if not line:
+            line.append((0, min([*known, seat.home])))
+        line.append((max(seat.ended_at_ms, line[-1][0]), seat.home))
+    return tuple(tuple(line) for line in points)
+
+
+def is_run(room: RoomModel) -> bool:
+    """Whether it is a run of a deal that each player runs once, alone."""
+    return room.shared is not None and room.shared.kind != "round"

@@ -1,0 +1,72 @@
+"""Boards of deals and lists of challenges as lines of text, for commands and the screen. Pure; a server's text is cleaned here."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, tzinfo
+
+from client.text.formatting import clock_text
+from client.text.past_races import fitted
+from protocol.server_messages import Runs
+from protocol.text import clean_chat, clean_name
+from protocol.views import ChallengeInfo, RunRow
+
+_ENDS = {"won": "all home", "stalled": "no move left", "stopped": "stopped", "forfeited": "gave up", "out-of-time": "time up"}
+
+
+def board_title(runs: Runs) -> str:
+    """Which board it is, and how many have run."""
+    what = f"The deal of {clean_chat(runs.id)}" if runs.kind == "daily" else f"Challenge {clean_name(runs.id)}"
+    count = f"{runs.runs} run{'' if runs.runs == 1 else 's'}"
+    return f"{what}, {clean_name(runs.rules)}: {count} so far." if runs.secret is None else f"{what}, {clean_name(runs.rules)}: {count}."
+
+
+def board_lines(runs: Runs, *, rows: int | None = None) -> list[tuple[bool, str]]:
+    """The lines below the title, with whether each is one's own. rows: at most so many; one's own is the last where it is further down."""
+    if not runs.shown:
+        return [(False, "Who has run it, and how, is shown to who has had his own run, and to all when it is revealed.")]
+    if not runs.rows:
+        return [(False, "Nobody has run it.")]
+    with_days = runs.kind == "daily"
+    shown = list(runs.rows if rows is None else runs.rows[: max(rows - 1, 1)])
+    if runs.own is not None and runs.own not in shown:
+        shown = [*(shown[:-1] if rows is not None and len(shown) >= rows - 1 and len(shown) > 1 else shown), runs.own]
+    heading = f"{'place':>5}  {'player':<20}  {'home':>4}  {'time':>8}  {'beats':>5}{'  days  won' if with_days else ''}  ended"
+    return [(False, heading), *((row == runs.own, _row(row, with_days)) for row in shown)]
+
+
+def _row(row: RunRow, with_days: bool) -> str:
+    beats = "-" if row.beats is None else f"{row.beats} %"
+    days = f"  {row.days:>4}  {row.days_won:>3}" if with_days else ""
+    time_ms = row.ended_at_ms if row.state == "won" else row.home_at_ms
+    name = fitted(clean_name(row.name) or "nameless", 20)
+    return f"{row.place:>5}  {name}  {row.home:>4}  {clock_text(time_ms):>8}  {beats:>5}{days}  {_ENDS.get(row.state, '')}".rstrip()
+
+
+def challenge_lines(challenges: Sequence[ChallengeInfo], now_ms: int) -> list[str]:
+    """A table of challenges."""
+    if not challenges:
+        return ["There is no challenge to run just now; open one: carpet challenge create URL."]
+    rows = [
+        f"{clean_name(each.id):<6}  {fitted(clean_name(each.rules), 15)}  {each.time_limit_s // 60:>3} min  {each.runs:>4}"
+        f"  {_left(each.closes_at_ms - now_ms):<10}  {'done' if each.ran else 'not yet':<7}  {clean_name(each.owner)}"
+        for each in challenges
+    ]
+    return [f"{'id':<6}  {'rules':<15}  {'limit':>7}  {'runs':>4}  {'closes in':<10}  {'yours':<7}  opened by", *rows]
+
+
+def _left(left_ms: int) -> str:
+    minutes = left_ms // 60_000
+    if minutes < 0:
+        return "closed"
+    if minutes < 60:
+        return f"{minutes} min"
+    return f"{minutes // 60} h" if minutes < 48 * 60 else f"{minutes // (24 * 60)} days"
+
+
+def moment_text(at_ms: int, zone: tzinfo | None = UTC) -> str:
+    """A moment in Unix time to the minute, `-` for one that no calendar has. zone: None for the machine's own."""
+    try:
+        return datetime.fromtimestamp(at_ms / 1000, zone).strftime("%Y-%m-%d %H:%M")
+    except (OverflowError, OSError, ValueError):
+        return "-"

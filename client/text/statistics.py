@@ -1,0 +1,226 @@
+"""What a player's races come to: counts, cards home, times and ratings; in all, by rule set, and by whom they were raced against.
+
+Pure. Races may come in any order; one that was aborted does not count, nor does one of which it is not known whose seat is whose.
+What a server says is brought within bounds here, once: names are cleaned, and a figure that no race could have is cut to what a table has
+room for.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from statistics import fmean, median
+from typing import Final, Literal, TypeVar
+
+from client.text.past_races import PastRace
+from protocol.pages import HistorySeat
+from protocol.text import clean_name
+from protocol.views import MAX_SEATS
+
+MOST_CARDS: Final = 999
+LONGEST_MS: Final = 10 * 3600_000
+"""Ten times the longest time limit there is."""
+RATINGS: Final = (-9999, 99_999)
+
+Outcome = Literal["won", "drawn", "lost", "alone"]
+"""won: first, and nobody beside him. drawn: first, with others. alone: nobody else had a seat."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tally:
+    """What some races come to: won + drawn + lost + alone = races.
+
+    forfeited: of them those that he gave up. all_home: of them those in which he brought all cards home. cards_mean, cards_most: cards
+    home; None where there is no race. fastest_ms, median_ms: from the start to the last card, where all came home; None where they never
+    did.
+    """
+
+    races: int
+    won: int
+    drawn: int
+    lost: int
+    alone: int
+    forfeited: int
+    all_home: int
+    cards_mean: float | None
+    cards_most: int | None
+    fastest_ms: int | None
+    median_ms: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Opponent:
+    """Somebody who was raced against: won + drawn + lost = met, by places alone, whoever else was there.
+
+    player: the public id; None for a house bot, and where no id is known. name: as of the last race.
+    """
+
+    player: str | None
+    bot: str | None
+    name: str
+    met: int
+    won: int
+    drawn: int
+    lost: int
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """at_ms: Unix time of the end of the race. value: cards home, or the rating after it."""
+
+    at_ms: int
+    value: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Statistics:
+    """All of it. rules: by rule set, the one raced most first. people: races with somebody else in them; bots: with house bots
+    alone; solo: with nobody.
+
+    opponents: whoever was met most first. cards, ratings: a point a race, and a point a race that counts for ratings; the oldest first.
+    aborted, unknown: races beside those of `whole`: that were aborted, and of which it is not known which seat is his.
+    """
+
+    whole: Tally
+    rules: tuple[tuple[str, Tally], ...]
+    people: Tally
+    bots: Tally
+    solo: Tally
+    opponents: tuple[Opponent, ...]
+    cards: tuple[Point, ...]
+    ratings: tuple[Point, ...]
+    aborted: int
+    unknown: int
+
+    @property
+    def rating(self) -> int | None:
+        """As of the last race that counts."""
+        return self.ratings[-1].value if self.ratings else None
+
+
+@dataclass(frozen=True, slots=True)
+class _Raced:
+    """A race that counts, with its figures within bounds. duration_ms: None unless all cards came home."""
+
+    at_ms: int
+    rules: str
+    own: HistorySeat
+    others: tuple[HistorySeat, ...]
+    outcome: Outcome
+    cards: int
+    duration_ms: int | None
+
+    @property
+    def is_with_people(self) -> bool:
+        return any(seat.bot is None for seat in self.others)
+
+
+def statistics(races: Iterable[PastRace]) -> Statistics:
+    """What these races come to, whatever order they are in."""
+    # By moment and id, as a server orders a history: the last rating is then the one that holds.
+    ordered = sorted(races, key=lambda past: (past.race.finished_at_ms, past.race.id))
+    ended = [past for past in ordered if past.race.aborted is None]
+    raced = [_raced(past, past.own) for past in ended if past.own is not None]
+    return Statistics(
+        whole=_tally(raced),
+        rules=tuple((rules, _tally(some)) for rules, some in _most_first(raced, lambda race: race.rules)),
+        people=_tally([race for race in raced if race.is_with_people]),
+        bots=_tally([race for race in raced if race.others and not race.is_with_people]),
+        solo=_tally([race for race in raced if not race.others]),
+        opponents=_opponents(raced),
+        cards=tuple(Point(race.at_ms, race.cards) for race in raced),
+        ratings=tuple(Point(race.at_ms, _within(race.own.rating.after, *RATINGS)) for race in raced if race.own.rating is not None),
+        aborted=len(ordered) - len(ended),
+        unknown=len(ended) - len(raced),
+    )
+
+
+def _raced(past: PastRace, own_seat: int) -> _Raced:
+    race = past.race
+    own = race.seats[own_seat]
+    others = tuple(seat for number, seat in enumerate(race.seats) if number != own_seat)
+    ended_ms = own.ended_at_ms if own.state == "won" else None
+    return _Raced(
+        at_ms=race.finished_at_ms,
+        rules=clean_name(race.rules) or "nameless",
+        own=own,
+        others=others,
+        outcome=_outcome(own, others),
+        cards=_within(own.home, 0, MOST_CARDS),
+        duration_ms=_within(ended_ms, 0, LONGEST_MS) if ended_ms is not None else None,
+    )
+
+
+def _outcome(own: HistorySeat, others: Sequence[HistorySeat]) -> Outcome:
+    if not others:
+        return "alone"
+    if own.place != 1:
+        return "lost"
+    return "drawn" if any(seat.place == 1 for seat in others) else "won"
+
+
+def _tally(raced: Sequence[_Raced]) -> Tally:
+    outcomes = [race.outcome for race in raced]
+    cards = [race.cards for race in raced]
+    durations = [race.duration_ms for race in raced if race.duration_ms is not None]
+    return Tally(
+        races=len(raced),
+        won=outcomes.count("won"),
+        drawn=outcomes.count("drawn"),
+        lost=outcomes.count("lost"),
+        alone=outcomes.count("alone"),
+        forfeited=sum(race.own.state == "forfeited" for race in raced),
+        all_home=sum(race.own.state == "won" for race in raced),
+        cards_mean=round(fmean(cards), 1) if cards else None,
+        cards_most=max(cards, default=None),
+        fastest_ms=min(durations, default=None),
+        median_ms=round(median(durations)) if durations else None,
+    )
+
+
+def _opponents(raced: Sequence[_Raced]) -> tuple[Opponent, ...]:
+    met = [(race.own, seat) for race in raced for seat in race.others]
+    return tuple(_opponent(pairs) for _, pairs in _most_first(met, lambda pair: _key(pair[1])))
+
+
+def _key(seat: HistorySeat) -> tuple[str, str]:
+    """What makes two seats the same opponent's: names change, and a house bot has no id."""
+    if seat.bot is not None:
+        return "bot", clean_name(seat.bot)
+    return ("player", seat.player) if seat.player is not None else ("name", clean_name(seat.name))
+
+
+def _opponent(pairs: Sequence[tuple[HistorySeat, HistorySeat]]) -> Opponent:
+    last = pairs[-1][1]
+    places = [(_place(own), _place(seat)) for own, seat in pairs]
+    return Opponent(
+        player=last.player if last.bot is None else None,
+        bot=clean_name(last.bot) if last.bot is not None else None,
+        name=clean_name(last.name) or "nameless",
+        met=len(pairs),
+        won=sum(own < his for own, his in places),
+        drawn=sum(own == his for own, his in places),
+        lost=sum(own > his for own, his in places),
+    )
+
+
+def _place(seat: HistorySeat) -> int:
+    # Whoever has none is behind all who have one.
+    return seat.place if seat.place is not None else MAX_SEATS + 1
+
+
+Item = TypeVar("Item")
+Key = TypeVar("Key", str, tuple[str, str])
+
+
+def _most_first(items: Iterable[Item], key: Callable[[Item], Key]) -> list[tuple[Key, list[Item]]]:
+    """The items by their keys, in their order; the key of most items first, then by the key itself."""
+    grouped: defaultdict[Key, list[Item]] = defaultdict(list)
+    for item in items:
+        grouped[key(item)].append(item)
+    return sorted(grouped.items(), key=lambda pair: (-len(pair[1]), pair[0]))
+
+
+def _within(value: int, least: int, most: int) -> int:
+    return min(max(value, least), most)

@@ -1,0 +1,131 @@
+"""What a tournament means to a person: points, tie-breaks, phases and results in words. Pure functions, for screens and commands."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from client.text.formatting import clock_text
+from protocol.server_messages import Tournament
+from protocol.text import clean_chat, clean_name
+from protocol.tournaments import TITLE_LENGTH, TableResult, TournamentFormat, TournamentOptions, TournamentPhase, Verdict
+
+PHASE_WORDS: Final[dict[TournamentPhase, str]] = {
+    "registration": "open",
+    "check-in": "check-in",
+    "running": "running",
+    "between": "between rounds",
+    "paused": "paused",
+    "over": "over",
+    "ended": "broken off",
+}
+FORMAT_WORDS: Final[dict[TournamentFormat, str]] = {
+    "swiss": "Swiss",
+    "round-robin": "round robin",
+    "elimination": "elimination",
+    "session": "session",
+}
+FORMAT_SENTENCES: Final[dict[TournamentFormat, str]] = {
+    "swiss": "Everybody plays every round, against somebody of about the same score.",
+    "round-robin": "Everybody meets everybody.",
+    "elimination": "Who wins goes on to the next round.",
+    "session": "Everybody plays the same deals alone: a deal won is a point.",
+}
+TIE_BREAK_HEADS: Final[dict[str, str]] = {
+    "buchholz": "Buchh",
+    "sonneborn-berger": "SonnB",
+    "direct-encounter": "among",
+    "cards-home": "cards",
+}
+"""Of five columns; direct encounter is a place among those who are equal."""
+TIE_BREAK_WORDS: Final[dict[str, str]] = {
+    "buchholz": "Buchholz (points of those met)",
+    "sonneborn-berger": "Sonneborn-Berger (of those beaten)",
+    "direct-encounter": "place among the equal by their own races",
+    "cards-home": "cards home",
+}
+_QUARTERS: Final = ("", "¼", "½", "¾")
+_PLAIN_QUARTERS: Final = ("", ".25", ".5", ".75")
+
+
+def title_text(name: str) -> str:
+    """A tournament's name, cleaned again: a server is not to be trusted with a terminal."""
+    return clean_chat(name)[:TITLE_LENGTH].strip() or "nameless"
+
+
+def quarters_text(quarters: int, *, plain: bool = False) -> str:
+    """3½; with `plain` in ASCII, 3.5."""
+    whole, rest = divmod(max(quarters, 0), 4)
+    signs = _PLAIN_QUARTERS if plain else _QUARTERS
+    return f"{whole if whole or plain or not rest else ''}{signs[rest]}"
+
+
+def points_text(half_points: int, *, plain: bool = False) -> str:
+    return quarters_text(2 * half_points, plain=plain)
+
+
+def format_text(options: TournamentOptions) -> str:
+    """`Swiss, 9 rounds`, `double round robin`, `elimination`, `session of 5`."""
+    name = FORMAT_WORDS[options.format]
+    match options.format:
+        case "swiss":
+            return f"{name}, {options.rounds} round{'' if options.rounds == 1 else 's'}" if options.rounds else name
+        case "session":
+            return f"{name} of {options.rounds}" if options.rounds else name
+        case "round-robin" | "elimination":
+            return f"double {name}" if options.double else name
+
+
+def round_text(tournament: Tournament) -> str:
+    """`round 3 of 9`, `round 2`; empty before the first."""
+    if not tournament.rounds:
+        return ""
+    number, of = tournament.rounds[-1].number, tournament.options.rounds
+    counted = tournament.options.format in ("swiss", "session") and of
+    return f"round {number} of {of}" if counted else f"round {number}"
+
+
+def phase_sentence(tournament: Tournament, left_ms: int | None) -> str:
+    """How it stands, in a sentence. left_ms: of the check-in or the pause."""
+    left = "" if left_ms is None else f" {clock_text(left_ms, tenths=False)} left."
+    playing = [entrant for entrant in tournament.entrants if not entrant.withdrawn]
+    last = tournament.rounds[-1] if tournament.rounds else None
+    count = f"{len(playing)} entered"
+    match tournament.phase:
+        case "registration":
+            return f"Open to enter: {count}."
+        case "check-in":
+            return f"Check-in: {sum(entrant.checked_in for entrant in playing)} of {len(playing)} are here.{left}"
+        case "running" if last is not None:
+            tables = "table is" if last.tables == 1 else "tables are"
+            return f"R{round_text(tournament)[1:]} is being raced: {last.tables - last.open} of {last.tables} {tables} done."
+        case "running":
+            return "The first round is being paired."
+        case "between":
+            return f"R{round_text(tournament)[1:]} is over; {_next_round(left_ms)}"
+        case "paused":
+            return "Paused: races that are being run go on, and nothing new starts."
+        case "over":
+            first = [clean_name(_name(tournament, row.entrant)) for row in tournament.standings if row.place == 1]
+            return f"It is over: {' and '.join(first)} won." if first else "It is over."
+        case "ended":
+            return "Broken off by its director; the standings are as they were."
+
+
+def _next_round(left_ms: int | None) -> str:
+    if left_ms is None:
+        return "the director pairs the next one."
+    return f"the next one is paired in {clock_text(left_ms, tenths=False)}." if left_ms > 0 else "the next one is being paired."
+
+
+def _name(tournament: Tournament, entrant: str) -> str:
+    return next((each.name for each in tournament.entrants if each.id == entrant), entrant)
+
+
+VERDICT_WORDS: Final[dict[Verdict, str]] = {"first": "1 : 0", "second": "0 : 1", "draw": "½ : ½", "neither": "0 : 0"}
+_PLAIN_VERDICTS: Final[dict[Verdict, str]] = {"first": "1 : 0", "second": "0 : 1", "draw": "1/2 : 1/2", "neither": "0 : 0"}
+
+
+def result_text(result: TableResult, *, plain: bool = False) -> str:
+    """`1 : 0 (52 : 31 cards)`, `0 : 1 by forfeit`."""
+    verdict = (_PLAIN_VERDICTS if plain else VERDICT_WORDS)[result.verdict]
+    return f"{verdict} by forfeit" if result.forfeit else f"{verdict} ({result.first_home} : {result.second_home} cards)"

@@ -1,0 +1,164 @@
+"""How far everybody is: name, bar, cards home, foundations; three rows a seat, or two, or one, as there is room."""
+
+from __future__ import annotations
+
+from client.text.formatting import foundation_counts, on_last_cards
+from client.tui.frame import Line, clip, fit, line_width, spread
+from client.tui.theme import Theme
+from protocol.cards import DECK_SIZE, RANKS
+from protocol.text import clean_name
+from protocol.views import GhostInfo, SeatInfo
+
+STATE_WORDS = {
+    "waiting": "",
+    "racing": "",
+    "won": "home!",
+    "stalled": "stalled",
+    "stopped": "stopped",
+    "forfeited": "gave up",
+    "out-of-time": "time up",
+}
+
+
+GHOST = "faint"
+"""The role of a ghost's name and bar: it is not there."""
+
+
+def bar(value: int, total: int, width: int, theme: Theme, role: str) -> Line:
+    """A bar of `width` columns, exact to the eighth of a column where the alphabet has eighths."""
+    parts = theme.glyphs.bar
+    steps = len(parts)
+    filled = max(0, min(value, total)) * width * steps // max(total, 1)
+    whole, part = divmod(filled, steps)
+    text = parts[-1] * whole + (parts[part - 1] if part else "")
+    return [(role, text), ("rest", theme.glyphs.bar_rest * (width - len(text)))]
+
+
+def seat_name(info: SeatInfo) -> str:
+    """Who sits there, cleaned again: a server is not to be trusted with a terminal."""
+    if info.name is None:
+        return "free seat"
+    return clean_name(info.name) or "nameless"
+
+
+def status_word(info: SeatInfo, away_ms: int | None) -> str:
+    """What is to be known of a seat beside its cards, or nothing."""
+    if STATE_WORDS[info.state]:
+        return STATE_WORDS[info.state]
+    if info.name is not None and not info.connected:
+        return "away" if away_ms is None else f"away {max(away_ms, 0) // 1000} s"
+    return ""
+
+
+def is_known(info: SeatInfo) -> bool:
+    """Whether anything was heard of how far a seat is: in a swap nothing is before its first move, since its shuffle is another one."""
+    return bool(info.foundations or info.home or info.ply)
+
+
+def seat_lines(
+    info: SeatInfo,
+    width: int,
+    rows: int,
+    theme: Theme,
+    *,
+    cards: int,
+    own: bool,
+    away_ms: int | None = None,
+    role: str | None = None,
+    is_ghost: bool = False,
+    tops: bool = True,
+) -> list[Line]:
+    """One seat in `rows` rows (1 to 3) of `width` columns. role: the name's and the bar's, in place of one that tells whose it is.
+
+    is_ghost: of whom nothing is known but how far he was. tops: in one row, show what lies on the foundations.
+    """
+    role = role or ("own" if own else "other")
+    name, word = seat_name(info), status_word(info, away_ms)
+    if rows <= 1:
+        # Of two decks the tops say little: which of a suit's two foundations?
+        home = str(info.home) if is_ghost or is_known(info) else theme.glyphs.dash
+        tail: Line = [
+            ("strong", f" {home:>{len(str(cards))}} "),
+            *(_tops(info, theme) if cards <= DECK_SIZE and tops and not is_ghost else []),
+        ]
+        room = max(width - line_width(tail) - 10, 1)
+        middle: Line = [("good" if info.state == "won" else "bad", fit(word, room))] if word else bar(info.home, cards, room, theme, role)
+        return [[(role, fit(name, 9) + " "), *middle, *tail]]
+    count_role = "good" if on_last_cards(info, cards) else "strong"
+    home = str(info.home) if is_ghost or is_known(info) else theme.glyphs.dash
+    count: Line = [(count_role, home), ("faint", f"/{cards}")]
+    if word:
+        count = [("good" if info.state == "won" else "bad", f"{word}  "), *count]
+    kind = " (you)" if own else " (ghost)" if is_ghost else " (bot)" if info.bot is not None else ""
+    who = f"{clip(name, width - line_width(count) - max(len(kind), 6) - 1)}{kind}"
+    lines = [spread([(role, who)], count, width, "felt"), bar(info.home, cards, width, theme, role)]
+    if rows == 2:
+        return lines
+    suits: Line = []
+    # Those of the others are not told in a swap, nor a ghost's.
+    for suit, number in foundation_counts(info.foundations) if info.foundations and not is_ghost else ():
+        suits += [(f"suit {suit}", theme.glyphs.suits[suit]), ("faint", fit(str(number), 3))]
+    moves = f"{info.ply} move{'' if info.ply == 1 else 's'}"
+    lines.append(spread(suits, [("faint", moves)], width, "felt"))
+    return lines
+
+
+def _tops(info: SeatInfo, theme: Theme) -> Line:
+    """The top cards of the four foundations: as short as it gets."""
+    line: Line = []
+    for suit, number in foundation_counts(info.foundations) if info.foundations else ():
+        top = RANKS[number - 1] if 0 < number <= len(RANKS) else str(number)
+        line += [(f"suit {suit}", theme.glyphs.suits[suit]), ("faint", top)]
+    return line
+
+
+def all_bars(
+    seats: tuple[SeatInfo, ...],
+    own: int | None,
+    width: int,
+    height: int,
+    theme: Theme,
+    *,
+    cards: int,
+    away_ms: dict[int, int],
+    ghosts: tuple[GhostInfo, ...] = (),
+) -> list[Line]:
+    """Every seat, one's own first, and the ghosts behind them, as roomy as `height` allows; what does not fit even so is cut at the end."""
+    ordered = sorted((info for info in seats if info.name is not None), key=lambda info: info.seat != own)
+    if not ordered:
+        return []
+    shadows = [_shadow(ghost) for ghost in ghosts]
+    count = len(ordered) + len(shadows)
+    # Roomiest first: three rows and a free one between, three, two, one row a seat.
+    rows, free = next(
+        ((rows, free) for rows, free in ((3, 1), (3, 0), (2, 1), (2, 0), (1, 0)) if count * (rows + free) - free <= height), (1, 0)
+    )
+    lines: list[Line] = []
+    for number, info in enumerate([*ordered, *shadows]):
+        if number and free:
+            lines.append([("felt", "")])
+        if number >= len(ordered):
+            lines += seat_lines(info, width, rows, theme, cards=cards, own=False, role=GHOST, is_ghost=True)
+            continue
+        away = away_ms.get(info.seat)
+        # Bars that stand below each other are of one length.
+        lines += seat_lines(info, width, rows, theme, cards=cards, own=info.seat == own, away_ms=away, tops=not shadows)
+    return lines[:height]
+
+
+def _shadow(ghost: GhostInfo) -> SeatInfo:
+    """A ghost as if it sat there."""
+    return SeatInfo(
+        seat=0,
+        name=ghost.name,
+        bot=None,
+        connected=True,
+        ready=True,
+        again=False,
+        state=ghost.state,
+        ply=ghost.ply,
+        home=ghost.home,
+        foundations={},
+        elapsed_ms=ghost.elapsed_ms,
+        round_trip_ms=None,
+    )

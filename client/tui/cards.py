@@ -1,0 +1,233 @@
+"""Cards as lines of roles: faces, backs, gaps and foundations, in every size that the table uses.
+
+Owns how a card looks; must not know whose it is or what playing it means. Rank and suit stand in two opposite corners wherever there
+is more than one row; a playable card is told by its sign and its weight as well as by its colour.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, Literal, NamedTuple, TypeAlias
+
+from client.tui.frame import Line, fit
+from client.tui.theme import Theme
+from protocol.cards import CARD_TEXT, RANKS
+
+Look: TypeAlias = Literal["card", "side", "dim", "dimside", "lit", "held"]
+"""What a card is drawn on, see `theme.grounds`: lit ones can be played, the held one waits to be put somewhere."""
+
+
+class Size(NamedTuple):
+    """A card's columns and rows, and the free rows between two cards."""
+
+    width: int
+    height: int
+    gap: int
+
+
+LARGE: Final = Size(11, 7, 1)
+MEDIUM: Final = Size(9, 5, 1)
+SMALL: Final = Size(7, 3, 1)
+NARROW: Final = Size(5, 3, 1)
+TINY: Final = Size(5, 1, 1)
+DENSE: Final = Size(4, 1, 0)
+SIZES: Final = (LARGE, MEDIUM, SMALL, TINY, DENSE)
+PILE_SIZES: Final = (MEDIUM, SMALL, NARROW, TINY, DENSE)
+"""For many columns side by side."""
+
+EDGES: Final = 2
+"""Columns beside a card: one each side, where the cursor is drawn."""
+
+# Where the pips of a rank lie: (column of three, row of five), as on a printed card.
+_SIDES_FOUR: Final = tuple((column, row) for column in (0, 2) for row in (0, 1, 3, 4))
+_SIDES_THREE: Final = tuple((column, row) for column in (0, 2) for row in (0, 2, 4))
+_CORNERS: Final = ((0, 0), (2, 0), (0, 4), (2, 4))
+_PIPS: Final[dict[str, tuple[tuple[int, int], ...]]] = {
+    "A": ((1, 2),),
+    "2": ((1, 0), (1, 4)),
+    "3": ((1, 0), (1, 2), (1, 4)),
+    "4": _CORNERS,
+    "5": (*_CORNERS, (1, 2)),
+    "6": _SIDES_THREE,
+    "7": (*_SIDES_THREE, (1, 1)),
+    "8": (*_SIDES_THREE, (1, 1), (1, 3)),
+    "9": (*_SIDES_FOUR, (1, 2)),
+    "T": (*_SIDES_FOUR, (1, 1), (1, 3)),
+}
+
+
+def card_name(card: str, theme: Theme) -> str:
+    """A card in two or three columns: `10♦`; what is none is not printed, whatever a server may say."""
+    if card not in CARD_TEXT:
+        return "??"
+    return ("10" if card[0] == "T" else card[0]) + theme.glyphs.suits.get(card[1:], "?")
+
+
+def face(card: str, size: Size, theme: Theme, look: Look = "card", *, mark: str = " ", beneath: Sequence[str] = ()) -> list[Line]:
+    """A card face up. mark: what can be done with it. beneath: the cards under it, the next one first, told where there is room."""
+    role = f"{look} {card[1:]}"
+    name = card_name(card, theme)
+    if theme.bordered and size.height >= 3:
+        narrow = size.width < 7
+        rows = _inside(card, Size(size.width - 2, size.height - 2, 0), theme, " " if narrow else mark)
+        lines = _bordered(rows, size, theme, role)
+        if narrow and mark != " ":
+            lines[0] = [(role, _stamped(lines[0][0][1], mark))]
+        if beneath:
+            lines[-1] = [(role, _stamped(lines[-1][0][1], f"+{len(beneath)}"))]
+        return lines
+    if size.height == 1:
+        text = fit(name, size.width - 1) + mark if theme.bordered else fit(f" {name}" if size.width > 4 else name, size.width - 1) + mark
+        return [[(role, text)]]
+    lines = [_marked(text, mark, role) for text in _inside(card, size, theme, mark)]
+    if beneath and size.height == 2:
+        lines[1] = [(role, f"+{len(beneath)}".rjust(size.width))]
+    if beneath and size.height >= 3:
+        lines[size.height // 2] = _beneath(beneath, size.width, look, role, theme)
+    return lines
+
+
+def _stamped(text: str, sign: str) -> str:
+    """A sign near the right end of a border."""
+    return text[: -1 - len(sign)] + sign + text[-1:]
+
+
+def depth_text(beneath: Sequence[str], width: int, theme: Theme) -> list[tuple[str, str]]:
+    """How many cards lie under a top card, and the next of them, as many as `width` has room for: (suit or nothing, text) pieces."""
+    pieces = [("", f"+{len(beneath)}")]
+    left = width - len(pieces[0][1])
+    for card in beneath:
+        name = card_name(card, theme)
+        if left < len(name) + 1:
+            break
+        left -= len(name) + 1
+        pieces.append((card[1:], f" {name}"))
+    return pieces
+
+
+def _beneath(beneath: Sequence[str], width: int, look: Look, role: str, theme: Theme) -> Line:
+    line: Line = [(role, " ")]
+    line += [(f"{look} {suit}" if suit else role, text) for suit, text in depth_text(beneath, width - 1, theme)]
+    return [*line, (role, " " * (width - sum(len(text) for _, text in line)))]
+
+
+def _marked(text: str, mark: str, role: str) -> Line:
+    if mark == " " or not role.startswith("lit ") or not text.rstrip().endswith(mark):
+        return [(role, text)]
+    at = text.rindex(mark)
+    return [(role, text[:at]), ("mark", mark), (role, text[at + 1 :])]
+
+
+def _inside(card: str, size: Size, theme: Theme, mark: str) -> list[str]:
+    """The rows of a face: corners, and what room there is for in the middle."""
+    width, height = size.width, size.height
+    name = card_name(card, theme)
+    if height == 1:
+        return [fit(name, width - 1) + mark if mark != " " else fit(name, width)]
+    if width < 6:
+        first, last = fit(name, width - 1) + mark, name.rjust(width)
+    else:
+        first, last = fit(f" {name}", width - 2) + mark + " ", f"{name} ".rjust(width)
+    centre = _centre(card, width, height - 2, theme)
+    return [first, *centre, last]
+
+
+def _centre(card: str, width: int, height: int, theme: Theme) -> list[str]:
+    suit = theme.glyphs.suits.get(card[1:], "?")
+    rank = card[:1]
+    if width >= 11 and height >= 5:
+        grid = _court(rank, suit, theme) if rank in "JQK" else _pips(rank, suit)
+        return [text.center(width) for text in grid]
+    rows = [" " * width for _ in range(height)]
+    if height >= 3:
+        rows[height // 2] = (suit if rank not in "JQK" else f"{suit} {rank} {suit}").center(width)
+    return rows
+
+
+def _pips(rank: str, suit: str) -> list[str]:
+    grid = [[" "] * 5 for _ in range(5)]
+    for column, row in _PIPS.get(rank, ()):
+        grid[row][2 * column] = suit
+    return ["".join(cells) for cells in grid]
+
+
+def _court(rank: str, suit: str, theme: Theme) -> list[str]:
+    box = theme.glyphs.frame
+    return [
+        box.left_top + box.across * 5 + box.right_top,
+        f"{box.down}{suit}    {box.down}",
+        f"{box.down}  {rank}  {box.down}",
+        f"{box.down}    {suit}{box.down}",
+        box.left_bottom + box.across * 5 + box.right_bottom,
+    ]
+
+
+def _bordered(rows: list[str], size: Size, theme: Theme, role: str, *, dotted: bool = False) -> list[Line]:
+    box = theme.glyphs.dotted if dotted else theme.glyphs.frame
+    inner = size.width - 2
+    return [
+        [(role, box.left_top + box.across * inner + box.right_top)],
+        *[[(role, box.down + fit(text, inner) + box.down)] for text in rows[: size.height - 2]],
+        [(role, box.left_bottom + box.across * inner + box.right_bottom)],
+    ]
+
+
+def gap(label: str, size: Size, theme: Theme, *, waits: bool = False, open_for: str = "") -> list[Line]:
+    """An empty slot. waits: it must be filled now, and says so; open_for: what may be put there, as a sign."""
+    role = "wait" if waits else "open" if open_for else "gap"
+    inner = size.width - 2
+    words = f"{label}?" if waits else f"{open_for}{label}"
+    if size.height < 3:
+        blank: Line = [(role, " " * size.width)]
+        return [[(role, fit(words.center(size.width), size.width))], *[blank] * (size.height - 1)]
+    rows = [" " * inner for _ in range(size.height - 2)]
+    rows[len(rows) // 2] = words.center(inner)
+    if waits and size.height >= 5:
+        rows[len(rows) // 2 + 1] = "w or s".center(inner)
+    return _bordered(rows, size, theme, role, dotted=not waits)
+
+
+def back(count: int, size: Size, theme: Theme) -> list[Line]:
+    """A pile face down with its number of cards; an empty one is a gap."""
+    if count <= 0:
+        return gap(theme.glyphs.dash, size, theme)
+    bordered = theme.bordered and size.height >= 3
+    width, height = (size.width - 2, size.height - 2) if bordered else (size.width, size.height)
+    rows = [theme.glyphs.back * width for _ in range(height)]
+    number = f" {count} "
+    side = (width - len(number)) // 2
+    pattern = rows[height // 2]
+    rows[height // 2] = pattern[:side] + number + pattern[side + len(number) :]
+    if bordered:
+        return _bordered(rows, size, theme, "back")
+    lines: list[Line] = [[("back", text)] for text in rows]
+    lines[height // 2] = [("back", pattern[:side]), ("back strong", number), ("back", pattern[side + len(number) :])]
+    return lines
+
+
+def foundation(suit: str, count: int, size: Size, theme: Theme, *, down: bool = False, takes: bool = False) -> list[Line]:
+    """A foundation: its top card, or the suit that it waits for. takes: the held card may go there."""
+    if count <= 0:
+        return gap(theme.glyphs.suits.get(suit, suit), size, theme, open_for=theme.glyphs.takes if takes else "")
+    run = RANKS[::-1] if down else RANKS
+    return face(run[min(count, 13) - 1] + suit, size, theme, "lit" if takes else "card", mark=theme.glyphs.takes if takes else " ")
+
+
+def wanted(count: int, *, down: bool = False) -> str:
+    """The rank that a foundation wants next, as people read it, or nothing when it is complete."""
+    rank = (RANKS[::-1] if down else RANKS)[count : count + 1]
+    return "10" if rank == "T" else rank
+
+
+def cursor_edge(size: Size, theme: Theme, label: str, *, top: bool) -> str:
+    """The upper or lower side of the cursor's frame, with a label in its middle."""
+    left, across, right = theme.glyphs.cursor_top if top else theme.glyphs.cursor_bottom
+    middle = label.center(size.width).replace(" ", across)
+    return left + middle + right
+
+
+def edged(lines: list[Line], theme: Theme, *, cursor: bool) -> list[Line]:
+    """The lines with their edge columns, in which the cursor is drawn."""
+    left, right = theme.glyphs.cursor if cursor else (" ", " ")
+    role = "cursor" if cursor else "felt"
+    return [[(role, left), *line, (role, right)] for line in lines]

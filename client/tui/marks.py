@@ -1,0 +1,69 @@
+"""What each place of the table looks like just now: playable, held, ready to take the held card, in the shade. Pure, read off the moves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from client.game.board import Board, free_slots, is_upright
+from client.game.moves import choices, fillable, goes_home, homeward, moves_from, source
+from client.state.store import RoomModel
+from client.tui.cards import Look
+from client.tui.theme import Theme
+from client.tui.ui_state import Desk
+from protocol.views import View
+
+_NONE: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Marks:
+    """lit: cards that stand out: they go home, or are all that can be played, or may take the held one. gaps: those that can be filled."""
+
+    view: View
+    board: Board
+    cursor: str
+    held: str = ""
+    lit: frozenset[str] = _NONE
+    takes: frozenset[str] = _NONE
+    gaps: frozenset[str] = _NONE
+    free: frozenset[str] | None = field(default=None)
+    plays: bool = True
+
+    def look(self, place: str) -> Look:
+        """How the card at a place is drawn."""
+        if place == self.held:
+            return "held"
+        if place in self.lit:
+            return "lit"
+        if self.free is None or place not in self.view.piles or place in self.board.reserves:
+            return "card"
+        if is_upright(place):
+            return "card" if place in self.free else "dim"
+        return "side" if place in self.free else "dimside"
+
+    def sign(self, place: str, theme: Theme) -> str:
+        """The sign on the card at a place: which way it goes home, or that it goes elsewhere, or that it can take the held card."""
+        glyphs = theme.glyphs
+        if self.held:
+            return glyphs.takes if place in self.takes else " "
+        moves = moves_from(self.view, place) if self.plays else ()
+        home = [move for move in moves if goes_home(move)]
+        if len(home) > 1:
+            return glyphs.both
+        if home:
+            return glyphs.down if home[0].endswith("-") else glyphs.playable
+        return glyphs.moves if moves else " "
+
+
+def marks_of(room: RoomModel, view: View, board: Board, desk: Desk) -> Marks:
+    """The marks of the table; none of what can be played once one's own part has ended, while others are racing."""
+    free = free_slots(board, view) if board.family == "quilt" else None
+    if room.own is not None and room.own.state not in ("waiting", "racing"):
+        return Marks(view, board, desk.cursor, free=free, plays=False)
+    if desk.held:
+        takes = choices(view, desk.held)
+        return Marks(view, board, desk.cursor, desk.held, takes, takes, takes, free)
+    lit = frozenset(homeward(view))
+    if not lit and "s" not in view.moves:
+        lit = frozenset(source(move) for move in view.moves)
+    return Marks(view, board, desk.cursor, lit=lit, gaps=fillable(view), free=free)

@@ -1,0 +1,205 @@
+"""What lies beside the cards of the layout: foundations, stock and waste, reserves. Each as a flow widget with its height in rows."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import urwid
+
+from client.game.moves import moves_from
+from client.tui import cards
+from client.tui.cards import EDGES, Size
+from client.tui.frame import Line, Spot, fit, lines_widget, row, stacked
+from client.tui.marks import Marks
+from client.tui.scene import Scene
+from client.tui.theme import Theme
+from protocol.cards import RANKS
+from protocol.views import View
+
+FOUNDATION = Size(6, 3, 0)
+
+
+class Part(NamedTuple):
+    """A widget and the rows that it takes."""
+
+    widget: urwid.Widget
+    height: int
+
+
+# ---- foundations
+
+
+def foundations(scene: Scene, marks: Marks, width: int, card: Size, *, tall: bool) -> Part:
+    """The foundations: four cards, or two rows of them where each suit has one built up and one built down; small ones unless `tall`."""
+    view = marks.view
+    names = list(view.foundations)
+    if len(names) > 4:
+        return _twin(scene, marks, tall=tall)
+    large = card.height >= 5 and width >= 4 * (cards.MEDIUM.width + 1)
+    size = cards.MEDIUM if large else FOUNDATION
+    cells = [(size.width + 1, _foundation(scene, marks, name, size)) for name in names]
+    label = lines_widget([[("faint", f"{view.home} cards home")]])
+    return Part(stacked(label, row(*cells)), 1 + size.height)
+
+
+def _foundation(scene: Scene, marks: Marks, name: str, size: Size) -> urwid.Widget:
+    count, down = marks.view.foundations[name], name.endswith("-")
+    lines = cards.foundation(name[:1], count, size, scene.theme, down=down, takes=name in marks.takes)
+    return Spot(lines_widget(lines), lambda: scene.hands.place(name))
+
+
+def _twin(scene: Scene, marks: Marks, *, tall: bool) -> Part:
+    """A row for those built up and a row for those built down; beside or below each card the rank that it wants next."""
+    theme, view = scene.theme, marks.view
+    parts: list[urwid.Widget] = [lines_widget([[("faint", f"{view.home} cards home{'' if tall else '     top next'}")]])]
+    for sign, arrow in (("+", theme.glyphs.playable), ("-", theme.glyphs.down)):
+        names = [name for name in view.foundations if name.endswith(sign)]
+        widths = [FOUNDATION.width + (name != names[-1]) for name in names]
+        draw = _foundation if tall else _small_foundation
+        cells = [(width, draw(scene, marks, name, FOUNDATION)) for width, name in zip(widths, names, strict=True)]
+        parts.append(row((2, lines_widget([*([[]] if tall else []), [("title", arrow)]])), *cells))
+        if tall:
+            wants = [fit(f"  {_wanted(view, name, theme)}", width) for width, name in zip(widths, names, strict=True)]
+            parts.append(lines_widget([[("faint", "  "), *[("faint", text) for text in wants]]]))
+    return Part(stacked(*parts), 1 + 2 * (FOUNDATION.height + 1) if tall else 3)
+
+
+def _wanted(view: View, name: str, theme: Theme) -> str:
+    return cards.wanted(view.foundations[name], down=name.endswith("-")) or theme.glyphs.tick
+
+
+def _small_foundation(scene: Scene, marks: Marks, name: str, size: Size) -> urwid.Widget:
+    """Top card and wanted rank in one row."""
+    theme, view, suit = scene.theme, marks.view, name[:1]
+    run = RANKS[::-1] if name.endswith("-") else RANKS
+    count = min(view.foundations[name], len(run))
+    top = cards.card_name(run[count - 1] + suit, theme) if count else theme.glyphs.suits.get(suit, "?")
+    takes = name in marks.takes
+    sign = theme.glyphs.takes if takes else " "
+    line: Line = [(f"{'lit' if takes else 'card'} {suit}", fit(top, size.width - 3) + sign), ("faint", fit(_wanted(view, name, theme), 2))]
+    return Spot(lines_widget([line]), lambda: scene.hands.place(name))
+
+
+# ---- stock and waste
+
+
+def stock_and_waste(scene: Scene, marks: Marks, width: int, card: Size) -> Part | None:
+    """The stock's back and the waste's top, and what is to be known of both; None where the game has neither."""
+    board, view, theme = marks.board, marks.view, scene.theme
+    if not board.stock and not board.waste:
+        return None
+    size = cards.MEDIUM if card.height >= 5 else cards.SMALL
+    cell = size.width + EDGES
+    between = 3 if width >= 2 * cell + 5 else 2
+    column = cell + between if board.waste else width
+    labels: list[tuple[int, urwid.Widget]] = []
+    piles: list[tuple[int, urwid.Widget]] = []
+    if board.stock:
+        redeals = _redeals(marks)
+        press = "r" if redeals else "s"
+        lines = cards.gap("r", size, theme, open_for=theme.glyphs.playable) if redeals else cards.back(view.stock, size, theme)
+        labels.append((column, _spot(scene, [_stock_label(marks, theme.glyphs.playable)], press)))
+        piles += [(cell, _spot(scene, cards.edged(lines, theme, cursor=marks.cursor == "s"), press)), (between, lines_widget([[]]))]
+    if board.waste:
+        lines = _waste_face(scene, marks, size)
+        labels.append((width - column, _spot(scene, [_waste_label(marks)], "w")))
+        piles.append((cell, _spot(scene, cards.edged(lines, theme, cursor=marks.cursor == "w"), "w")))
+    rows: list[urwid.Widget] = [row(*labels), row(*piles)]
+    below = _below(scene, marks, width)
+    return Part(stacked(*rows, lines_widget(below)), size.height + 1 + len(below))
+
+
+def _redeals(marks: Marks) -> bool:
+    """Where the stock has lain, the redeal is what can be pressed."""
+    return not marks.view.stock and "r" in marks.view.moves and marks.plays
+
+
+def _spot(scene: Scene, lines: list[Line], place: str) -> urwid.Widget:
+    return Spot(lines_widget(lines), lambda: scene.hands.place(place))
+
+
+def _waste_face(scene: Scene, marks: Marks, size: Size) -> list[Line]:
+    theme, waste = scene.theme, marks.view.waste
+    if not waste:
+        return cards.gap(theme.glyphs.dash, size, theme)
+    return cards.face(waste[-1], size, theme, marks.look("w"), mark=marks.sign("w", theme))
+
+
+def _stock_label(marks: Marks, mark: str) -> Line:
+    view, pending = marks.view, marks.view.pending
+    if _redeals(marks):
+        return [("title", f" r redeal {mark}")]
+    able = bool(moves_from(view, "s")) and marks.plays
+    what = f"fill {pending}" if pending and able else "stock" if marks.board.waste else "deal a row"
+    return [("title" if pending else "faint", f" s {what}{f' {mark}' if able else ''}")]
+
+
+def _waste_label(marks: Marks) -> Line:
+    view, pending = marks.view, marks.view.pending
+    able = bool(moves_from(view, "w")) and marks.plays
+    what = f"fill {pending}" if pending and able else f"waste {len(view.waste)}"
+    return [("title" if pending and able else "faint", f" w {what}")]
+
+
+def _below(scene: Scene, marks: Marks, width: int) -> list[Line]:
+    """The cards that come next, where the rules show them; those under the waste's top, which this player has seen; redeals left."""
+    view = marks.view
+    lines: list[Line] = []
+    if view.stock_next:
+        lines.append([("title", " next "), *_faces(scene, view.stock_next)])
+    under: Line = []
+    if len(view.waste) > 1:
+        shown = view.waste[-2 : -2 - max(width - 8, 0) // 4 : -1]
+        under = [("faint", " under "), *small_cards(scene.theme, shown)]
+    lines.append(under)
+    if view.redeals:
+        lines.append([("title" if _redeals(marks) else "faint", f" redeals left: {view.redeals}")])
+    return lines
+
+
+def _faces(scene: Scene, names: tuple[str, ...]) -> Line:
+    return [piece for name in names for piece in ((f"card {name[1:]}", fit(f" {cards.card_name(name, scene.theme)}", 5)), ("felt", " "))]
+
+
+def small_cards(theme: Theme, names: tuple[str, ...]) -> Line:
+    """Cards by their names only."""
+    return [piece for name in names for piece in ((f"suit {name[1:]}", cards.card_name(name, theme)), ("faint", " "))]
+
+
+# ---- reserves
+
+
+def reserves(scene: Scene, marks: Marks, width: int, height: int) -> Part:
+    """One row a reserve: its top card, and the cards under it as far as there is room; a free row between where `height` allows."""
+    names = marks.board.reserves
+    free = 1 if len(names) * 2 - 1 <= height else 0
+    parts: list[urwid.Widget] = []
+    for number, name in enumerate(names):
+        if number and free:
+            parts.append(lines_widget([[]]))
+        parts.append(Spot(lines_widget([_reserve(scene, marks, name, width)]), lambda name=name: scene.hands.place(name)))  # type: ignore[misc]
+    return Part(stacked(*parts), len(names) * (1 + free) - free)
+
+
+def _reserve(scene: Scene, marks: Marks, name: str, width: int) -> Line:
+    theme, pile = scene.theme, marks.view.piles[name]
+    if pile:
+        (top,) = cards.face(pile[-1], cards.TINY, theme, marks.look(name), mark=marks.sign(name, theme))
+    else:
+        (top,) = cards.gap(theme.glyphs.dash, cards.TINY, theme, open_for=theme.glyphs.takes if name in marks.gaps else "")
+    (line,) = cards.edged([top], theme, cursor=marks.cursor == name)
+    line = [("faint", f"{name} "), *line]
+    left = width - 3 - cards.TINY.width - EDGES - 1
+    beneath = pile[-2::-1] if len(pile) > 1 else ()
+    room = (left - (3 if len(beneath) * 4 > left else 0)) // 4
+    line += [("felt", " "), *small_cards(scene.theme, beneath[:room])]
+    if len(beneath) > room:
+        line.append(("faint", f"+{len(beneath) - room}"))
+    return line
+
+
+def peek(scene: Scene, view: View, place: str) -> str:
+    """The whole pile under the cursor from its top down, where it is more than a card."""
+    pile = view.waste if place == "w" else view.piles.get(place, ())
+    names = " ".join(cards.card_name(card, scene.theme) for card in reversed(pile))
+    return f"{place} from the top: {names}" if len(pile) > 1 else ""

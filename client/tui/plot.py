@@ -1,0 +1,89 @@
+"""Progress curves as a small plot of text: cards home over time, one step line a seat.
+
+With braille each cell holds two by four points; in ASCII a cell is one point, drawn as the seat's number. Where lines meet in one cell
+the points are joined and the colour is that of the line drawn first, so draw the most important one first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from client.text.formatting import clock_text
+from client.tui.frame import Line
+from client.tui.theme import Theme
+from protocol.record import Record
+
+Curve = Sequence[tuple[int, int]]
+"""(ms, cards home) points in order of time; between two points the count stays what it was."""
+
+AXIS = 4
+"""Columns left of the plot for the scale."""
+
+_DOTS = ((0x01, 0x02, 0x04, 0x40), (0x08, 0x10, 0x20, 0x80))
+_BRAILLE = 0x2800
+
+
+def plot(curves: Sequence[tuple[int, Curve]], width: int, height: int, theme: Theme, *, cards: int) -> list[Line]:
+    """`height` rows of `width` columns. curves: (number of the line's colour, curve), the most important one first."""
+    columns, rows = max(width - AXIS, 4), max(height - 1, 2)
+    end_ms = max((curve[-1][0] for _, curve in curves if curve), default=0) or 1
+    across, down = (1, 1) if theme.is_ascii else (2, 4)
+    owner: dict[tuple[int, int], int] = {}
+    dots: dict[tuple[int, int], int] = {}
+    for number, curve in curves:
+        for x, y in _points(curve, columns * across, rows * down, end_ms, cards):
+            cell = (x // across, y // down)
+            owner.setdefault(cell, number)
+            dots[cell] = dots.get(cell, 0) | _DOTS[x % across][y % down]
+    lines = [_row(y, columns, rows, owner, dots, theme, cards) for y in range(rows)]
+    end = clock_text(end_ms, tenths=False)
+    lines.append([("panel faint", f"{0:>{AXIS - 1}} 0:00" + end.rjust(columns - 4))])
+    return lines
+
+
+def scale(record: Record, total: int) -> int:
+    """The top of the plot: a suit's worth above what the best seat brought home, at most all cards."""
+    return scale_of(max((seat.home for seat in record.seats), default=0), total)
+
+
+def scale_of(best: int, total: int) -> int:
+    """The top of the plot where the best seat has so many cards home."""
+    return max(min(total, -(-best // 13) * 13), 13)
+
+
+def _points(curve: Curve, columns: int, rows: int, end_ms: int, cards: int) -> list[tuple[int, int]]:
+    """The points of a step line, from the top left; steps are filled in so that the line has no holes."""
+    points: list[tuple[int, int]] = []
+    before: int | None = None
+    at = 0
+    for x in range(columns):
+        # The count at the right edge of the column, so that the last column shows how it ended.
+        moment = end_ms * (x + 1) // columns
+        while at + 1 < len(curve) and curve[at + 1][0] <= moment:
+            at += 1
+        if curve and x > 0 and end_ms * x // columns >= curve[-1][0]:
+            break
+        if curve and moment < curve[0][0]:
+            # Before it was first heard of.
+            continue
+        home = max(0, min(curve[at][1] if curve else 0, cards))
+        y = rows - 1 - home * (rows - 1) // max(cards, 1)
+        span = range(min(y, before), max(y, before) + 1) if before is not None else range(y, y + 1)
+        points += [(x, each) for each in span]
+        before = y
+    return points
+
+
+def _row(
+    y: int, columns: int, rows: int, owner: dict[tuple[int, int], int], dots: dict[tuple[int, int], int], theme: Theme, cards: int
+) -> Line:
+    scale = {0: str(cards), rows // 2: str(cards // 2)}.get(y, "")
+    line: Line = [("panel faint", f"{scale:>{AXIS - 1}} ")]
+    for x in range(columns):
+        number = owner.get((x, y))
+        if number is None:
+            line.append(("panel faint", theme.glyphs.middle if scale and x % 4 == 0 else " "))
+        else:
+            sign = str(number + 1) if theme.is_ascii else chr(_BRAILLE + dots[x, y])
+            line.append((f"line {number % 8}", sign))
+    return line

@@ -1,0 +1,107 @@
+"""A replay as it is being looked at: which two seats, where the head is, and what each key makes of it. One frozen value on the desk.
+
+Pure: the time line and the head's arithmetic are `client.replay.timeline`'s.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from itertools import combinations
+
+from client.replay.timeline import (
+    Head,
+    HeadCommand,
+    Jump,
+    Pace,
+    Parting,
+    SeatLine,
+    Step,
+    Tenth,
+    TimeLine,
+    Toggle,
+    moved_on,
+    parting,
+    reduce,
+)
+from client.tui.keymap import Action
+
+
+@dataclass(frozen=True, slots=True)
+class Reel:
+    """pairs: the seats that can be shown side by side; pair: index of those that are. own: the seat of who looks, if any.
+
+    A race of one seat has one pair, of one.
+    """
+
+    line: TimeLine
+    pairs: tuple[tuple[int, ...], ...]
+    partings: tuple[Parting | None, ...]
+    own: int | None = None
+    pair: int = 0
+    head: Head = field(default_factory=Head)
+
+    @property
+    def shown(self) -> tuple[SeatLine, ...]:
+        """The lines of play that are shown, from the left."""
+        return tuple(self.line.lines[number] for number in self.pairs[self.pair])
+
+    @property
+    def parting(self) -> Parting | None:
+        """Where those part."""
+        return self.partings[self.pair]
+
+    @property
+    def is_running(self) -> bool:
+        return self.head.running_since is not None
+
+    def at(self, now_ms: int) -> Head:
+        """The head as it is now."""
+        return moved_on(self.head, self.line, now_ms)
+
+
+def reel_of(line: TimeLine, *, own: int | None = None) -> Reel:
+    """A replay at its start, standing. own: the seat of who looks, which is on the left, against each other one in turn, first."""
+    numbers = sorted(range(len(line.lines)), key=lambda number: number != own)
+    pairs = tuple(combinations(numbers, 2)) or ((0,),)
+    return Reel(line, pairs, tuple(parting([line.lines[number] for number in pair]) for pair in pairs), own)
+
+
+def jumped(reel: Reel, t_ms: int, now_ms: int) -> Reel:
+    """With the head at a moment."""
+    return _after(reel, Jump(t_ms), now_ms)
+
+
+def jumped_to_tenth(reel: Reel, tenths: int, now_ms: int) -> Reel:
+    """With the head at so many tenths of the race."""
+    return _after(reel, Tenth(tenths), now_ms)
+
+
+def reel_after(reel: Reel, action: Action, now_ms: int) -> Reel:
+    """What an action makes of it; most actions are none of a replay's."""
+    left, right = reel.pairs[reel.pair][0], reel.pairs[reel.pair][-1]
+    commands: dict[Action, HeadCommand] = {
+        Action.PAUSE: Toggle(),
+        Action.LEFT: Step(-1),
+        Action.RIGHT: Step(1),
+        Action.LEFT_BACK: Step(-1, left),
+        Action.LEFT_ON: Step(1, left),
+        Action.RIGHT_BACK: Step(-1, right),
+        Action.RIGHT_ON: Step(1, right),
+        Action.UP: Pace(1),
+        Action.FASTER: Pace(1),
+        Action.DOWN: Pace(-1),
+        Action.SLOWER: Pace(-1),
+        Action.FIRST: Tenth(0),
+        Action.LAST: Tenth(10),
+    }
+    if action in commands:
+        return _after(reel, commands[action], now_ms)
+    if action is Action.PARTING and reel.parting is not None:
+        return jumped(reel, reel.parting.at_ms, now_ms)
+    if action in (Action.PAIR, Action.PAIR_BACK):
+        return replace(reel, pair=(reel.pair + (1 if action is Action.PAIR else -1)) % len(reel.pairs))
+    return reel
+
+
+def _after(reel: Reel, command: HeadCommand, now_ms: int) -> Reel:
+    return replace(reel, head=reduce(reel.head, command, reel.line, now_ms))

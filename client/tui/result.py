@@ -1,0 +1,255 @@
+"""The result: who won, everybody's count and time, the progress curves, whether the deal checks out, and what comes next."""
+
+from __future__ import annotations
+
+import urwid
+
+from client.state.evidence import check, verdict
+from client.state.store import Evidence, RoomModel
+from client.text.formatting import clock_text, curves, deck_size, series_sentence
+from client.text.runs import board_lines, board_title
+from client.tui.frame import Line, Screen, Spot, clip, fit, foot, lines_widget, stacked, upper, wrap_text
+from client.tui.keymap import Action, Place
+from client.tui.plot import plot, scale
+from client.tui.review import review_lines
+from client.tui.scene import Scene, head, remarks
+from client.tui.theme import Theme
+from protocol.record import Record, SeatRecord
+from protocol.text import clean_chat, clean_name
+
+STATE_SENTENCES = {
+    "won": "every card home",
+    "stalled": "no move left",
+    "stopped": "stopped",
+    "forfeited": "gave up",
+    "out-of-time": "out of time",
+    "waiting": "",
+    "racing": "",
+}
+
+SENTENCES_AT = 15
+"""Columns of what was checked, before the sentences about it."""
+
+
+CLOSED = "Others have yet to play this deal. Its cards and the record of your race can be seen when nobody has to play it any more."
+
+
+def result_screen(scene: Scene, size: tuple[int, int]) -> urwid.Widget:
+    """The whole result screen as a box widget."""
+    width, height = size
+    room = scene.model.finished
+    assert room is not None
+    hidden = _meaningless(room) | (frozenset({Action.REMATCH}) if scene.model.is_at_table else frozenset[Action]())
+    feet = (remarks(scene, width, 2), foot(Place.RESULT, scene.hands, scene.theme, width, without=hidden, labels=_labels(scene)))
+    rules = scene.model.rules
+    total = deck_size(rules, room.options)
+    inner = min(width - 4, 100)
+    margin = (width - inner) // 2
+    # In the place of a free row, which one's own sentence stands apart by itself.
+    standing: list[Line] = [[("strong", text)] for text in wrap_text(clean_chat(scene.desk.standing), inner)]
+    above: list[Line] = [[], headline(room), *(standing or [[]])]
+    above += places_table(scene, room, inner, total)
+    above += score_lines(room, inner)
+    above += rating_lines(scene, room, inner)
+    above.append([])
+    record = room.record
+    if record is None:
+        room_left = height - 1 - 3 - len(above) - 3
+        closed = [
+            lines_widget(above),
+            lines_widget([[("faint", text)] for text in wrap_text(CLOSED, inner)]),
+            lines_widget(_board(scene, room, inner, room_left)),
+        ]
+        if scene.model.is_at_table:
+            closed.append(Spot(lines_widget([[], _rematch_line(scene, room)]), lambda: scene.hands.act(Action.REMATCH)))
+        return Screen(head(scene, width), upper(urwid.Padding(stacked(*closed), left=margin, width=inner)), *feet)
+    verdict_lines, rematch_line = _deal_lines(scene, room, record, inner, total), _rematch_line(scene, room)
+    room_left = height - 1 - 3 - len(above) - len(verdict_lines) - 2
+    if scene.desk.review is not None:
+        centre = review_lines(scene.desk.review, inner, max(room_left, 3))
+    elif scene.desk.details:
+        centre = _details(scene, room, record, inner, max(room_left, 3), total)
+    else:
+        centre = plot(_drawn(room, record), inner, max(min(room_left, 22), 3), scene.theme, cards=scale(record, total))
+    parts = [
+        lines_widget(above),
+        urwid.AttrMap(lines_widget(centre, "panel"), "panel"),
+        lines_widget([[]]),
+        Spot(lines_widget(verdict_lines), lambda: scene.hands.act(Action.DETAILS)),
+        Spot(lines_widget([rematch_line]), lambda: scene.hands.act(Action.REMATCH)),
+    ]
+    return Screen(head(scene, width), upper(urwid.Padding(stacked(*parts), left=margin, width=inner)), *feet)
+
+
+def _meaningless(room: RoomModel) -> frozenset[Action]:
+    """What cannot be done behind a race that is run once, and while its record is closed."""
+    closed = {Action.DETAILS, Action.REVIEW, Action.REPLAY} if room.record is None else set()
+    return frozenset({Action.REMATCH, *closed} if room.shared is not None else closed)
+
+
+def _board(scene: Scene, room: RoomModel, width: int, height: int) -> list[Line]:
+    """How others have run the same deal, as far as it is known by now."""
+    runs, shared = scene.model.runs, room.shared
+    if runs is None or shared is None or (runs.kind, runs.id, runs.rules) != (shared.kind, shared.id, room.options.rules):
+        return []
+    lines = [("own" if own else "felt", fit(text, width)) for own, text in board_lines(runs, rows=max(height - 2, 2))]
+    return [[], [("title", clip(board_title(runs), width))], *[[line] for line in lines]]
+
+
+def _labels(scene: Scene) -> dict[Action, str]:
+    """Between two races of a series the next one is open already, and the same key says that one is ready for it."""
+    now = scene.model.room
+    return {Action.REMATCH: "ready"} if now is not None and now.phase == "waiting" else {}
+
+
+def headline(room: RoomModel) -> Line:
+    """Who won, as it is said to who looks at it."""
+    seats = room.ended
+    best = [number for number, seat in enumerate(seats) if seat.place == 1]
+    own = room.seat
+    if len(seats) == 1 and own is not None:
+        return [("title", "You brought every card home!" if seats[0].state == "won" else f"You brought {seats[0].home} cards home.")]
+    if len(best) > 1:
+        return [("title", "A draw: you share the first place." if own in best else "A draw.")]
+    if own is not None and own in best:
+        return [("title", "You won!")]
+    name = clean_name(seats[best[0]].name) if best else "Nobody"
+    return [("title", f"{name} won.")]
+
+
+def places_table(scene: Scene, room: RoomModel, width: int, total: int) -> list[Line]:
+    """Everybody's place, count and time, best first. total: cards to bring home."""
+    ordered = sorted(enumerate(room.ended), key=lambda pair: (pair[1].place, pair[0]))
+    indent = "    " if scene.theme.is_ascii else "  "
+    cell = 2 * len(str(total)) + 1
+    lines: list[Line] = [[("faint", fit(f"{indent}  player{'home':>{cell + 21}}     time      moves", width))]]
+    for number, seat in ordered:
+        own = number == room.seat
+        name = clean_name(seat.name) + (" (you)" if own else "") + (" (bot)" if seat.bot is not None else "")
+        text = f"{fit(name, 26)} {f'{seat.home}/{total}':>{cell}}  {clock_text(_time(seat)):>8} {seat.plies:>9}   "
+        sign = f"-{number + 1}- " if scene.theme.is_ascii else f"{scene.theme.glyphs.dot} "
+        lines.append(
+            [
+                (f"curve {number % 8}", f"{sign}"),
+                ("title" if seat.place == 1 else "felt", f"{seat.place} "),
+                ("own" if own else "felt", text),
+                ("faint", _end(room.ended, seat)),
+            ]
+        )
+    return lines
+
+
+def score_lines(room: RoomModel, width: int) -> list[Line]:
+    """How the race's series stands now."""
+    if room.series is None:
+        return []
+    return [[("title", text)] for text in wrap_text(series_sentence(room.series), width)]
+
+
+def rating_lines(scene: Scene, room: RoomModel, width: int) -> list[Line]:
+    """What the race did to everybody's rating, the best seat first."""
+    if not room.ratings:
+        return []
+    arrow = "->" if scene.theme.is_ascii else "→"
+    seats = sorted(zip(room.ended, room.ratings, strict=False), key=lambda pair: pair[0].place)
+    told = [f"{clean_name(seat.name)} {it.before} {arrow} {it.after} ({it.after - it.before:+})" for seat, it in seats]
+    return [[("strong", text)] for text in wrap_text(f"Ratings: {', '.join(told)}", width)]
+
+
+def _end(seats: tuple[SeatRecord, ...], seat: SeatRecord) -> str:
+    """How the seat ended. The win of another stops those who are still racing, and that is not said like a choice of theirs."""
+    if seat.state == "stopped" and any(other.state == "won" and other.ended_at_ms <= seat.ended_at_ms for other in seats):
+        return "still racing"
+    return STATE_SENTENCES[seat.state]
+
+
+def _time(seat: SeatRecord) -> int:
+    """The moment that ranks the seat: when it had brought home what it brought home."""
+    return seat.ended_at_ms if seat.state == "won" else seat.home_at_ms
+
+
+def _drawn(room: RoomModel, record: Record) -> list[tuple[int, tuple[tuple[int, int], ...]]]:
+    lines = list(enumerate(curves(record)))
+    return sorted(lines, key=lambda line: line[0] != room.seat)
+
+
+def _decks(total: int) -> int:
+    return max(total // 52, 1)
+
+
+def _deal_lines(scene: Scene, room: RoomModel, record: Record, width: int, total: int) -> list[Line]:
+    """Whether the deal checks out, and the key that tells more, which is whole however long the sentence is."""
+    made = verdict(check(record, _evidence(scene, room, record), room.seat, decks=_decks(total)), named=record.deal.name is not None)
+    key = "  (d)"
+    texts = wrap_text(f"{_sign(made.ok, scene.theme)} {made.sentence}", width - len(key) - 2)
+    lines: list[Line] = [[(_role(made.ok), f"{'  ' if number else ''}{text}")] for number, text in enumerate(texts)]
+    return [*lines[:-1], [*lines[-1], ("faint", key)]]
+
+
+def _details(scene: Scene, room: RoomModel, record: Record, width: int, rows: int, total: int) -> list[Line]:
+    lines: list[Line] = []
+    for made in check(record, _evidence(scene, room, record), room.seat, decks=_decks(total)):
+        role = "panel strong" if made.ok else "panel"
+        first, *more = wrap_text(made.sentence, width - SENTENCES_AT)
+        lines.append([(role, fit(f" {_sign(made.ok, scene.theme)} {made.what}", SENTENCES_AT)), ("panel", first)])
+        lines += [[("panel", " " * SENTENCES_AT + text)] for text in more]
+    lines += [[("panel", "")], [("panel faint", f" seed    {record.deal.seed}")], [("panel faint", f" record  {record.digest}")]]
+    hint = "The record tells all of it: check it with carpet verify, or with a program of your own."
+    lines += [[("panel faint", f" {text}")] for text in wrap_text(hint, width - 2)]
+    if len(lines) > rows:
+        # A low terminal with many seats, or a deal of which there is more to say.
+        lines = [*lines[: rows - 1], [("panel faint", " ... the rest: carpet verify")]]
+    return lines
+
+
+def _evidence(scene: Scene, room: RoomModel, record: Record) -> Evidence | None:
+    evidence = scene.model.evidence
+    # The record of a private race does not say the room's code.
+    return evidence if evidence is not None and (evidence.code, evidence.race) == (room.code, record.race) else None
+
+
+def _role(ok: bool | None) -> str:
+    return "faint" if ok is None else ("good" if ok else "bad")
+
+
+def _sign(ok: bool | None, theme: Theme) -> str:
+    return theme.glyphs.unknown if ok is None else (theme.glyphs.tick if ok else theme.glyphs.cross)
+
+
+def _next_line(now: RoomModel) -> Line:
+    """What to do between two races. now: the room as it is, whose series may be another one than that of the race that is looked at."""
+    if any(info.name is None for info in now.seats):
+        return [("strong", f"r: wait for another player, for a new series; the code is {clean_name(now.code)}")]
+    ready = [clean_name(info.name or "") for info in now.seats if info.ready and info.bot is None]
+    away = [clean_name(info.name or "") for info in now.seats if info.seat != now.seat and not info.connected]
+    number = now.series.raced + 1 if now.series is not None else 1
+    if away:
+        return [("strong", f"r: ready for race {number}; {', '.join(away)} has no line, and may come back")]
+    if ready:
+        return [("title", f"{', '.join(ready)} {'is' if len(ready) == 1 else 'are'} ready for race {number}. Press r.")]
+    return [("strong", f"r: ready for race {number}")]
+
+
+def _rematch_line(scene: Scene, room: RoomModel) -> Line:
+    now = scene.model.room
+    if now is not None and now.phase == "waiting":
+        return _next_line(now)
+    if scene.model.is_at_table:
+        return [("strong", "enter: back to the tournament; to your next table you go by yourself")]
+    asked = [info for info in room.seats if info.again]
+    own = room.own
+    if room.shared is not None:
+        return [("faint", "esc: back to the home screen; a deal of this kind is run once.")]
+    if own is not None and len(room.seats) == 1:
+        return [("strong", "Another shuffle is on its way." if own.again else "r: race the clock again")]
+    if own is not None and own.again:
+        missing = [clean_name(info.name) for info in room.seats if not info.again and info.name is not None]
+        return [("strong", f"Rematch: waiting for {', '.join(missing) or 'the server'}.")]
+    if asked:
+        names = ", ".join(clean_name(info.name or "") for info in asked)
+        return [("title", f"{names} would like a rematch. Press r.")]
+    gone = [info for info in room.seats if info.seat != room.seat and not info.connected]
+    if gone and len(gone) == len(room.seats) - 1:
+        return [("faint", "The others have left.")]
+    what = "race the same players again" if room.series is None else "another series against the same players"
+    return [("strong", f"r: {what}")]

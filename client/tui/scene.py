@@ -1,0 +1,208 @@
+"""What a screen is drawn from, and the two parts that every screen has: the head row and the rows of remarks above the keys."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from textwrap import wrap
+
+import urwid
+
+from client.replay.timeline import SPEEDS
+from client.state.store import Model, RoomModel
+from client.text.formatting import clock_text, race_clock_ms, search_sentence
+from client.text.tournaments import format_text, title_text
+from client.tui.frame import Hands, Line, clip, line_width, lines_widget, spread, wrap_text
+from client.tui.replay_state import Reel
+from client.tui.theme import Theme
+from client.tui.tournament_view_state import Hall
+from client.tui.ui_state import Desk
+from protocol.text import CHAT_LENGTH, clean_chat, clean_name
+from protocol.views import WatcherLine
+
+NOTICE_MS = 8000
+"""How long a notice stands."""
+
+PROMPT_LABELS = {
+    "code": "Code of the race",
+    "chat": "Say",
+    "move": "Move",
+    "deal": "Name of the deal (empty: random)",
+    "title": "Name of the tournament",
+    "tournament": "Id of the tournament",
+    "entry": "Code for entering",
+    "reason": "Reason, for the log (may be empty)",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """Everything one drawing needs. edit: what is being typed, while `desk.prompt` is set."""
+
+    model: Model
+    desk: Desk
+    theme: Theme
+    now_ms: int
+    hands: Hands
+    edit: urwid.Edit | None = None
+
+
+def clean_long(text: str) -> str:
+    """A longer text from the server, cleaned piece by piece: each piece is bounded like a line of chat."""
+    return " ".join(clean_chat(piece) for piece in wrap(text[:2000], CHAT_LENGTH))
+
+
+def rules_name(model: Model, rules_id: str) -> str:
+    """The name of a rule set, or its id when the server did not explain it."""
+    return clean_name(next((info.name for info in model.rules if info.id == rules_id), rules_id))
+
+
+def line_state(scene: Scene) -> Line:
+    """The connection in a few columns."""
+    link, glyphs = scene.model.link, scene.theme.glyphs
+    match link.state:
+        case "connected":
+            trip = "" if link.round_trip_ms is None else f" {link.round_trip_ms} ms"
+            return [("head good", f" {glyphs.dot}"), ("head", f"{trip or ' on'} ")]
+        case "connecting":
+            tries = f" ({link.attempt})" if link.attempt > 1 else ""
+            return [("head bad", f" {glyphs.ring} connecting{tries} ")]
+        case "returning":
+            return [("head bad", f" {glyphs.ring} coming back ")]
+        case "lost":
+            wait = max((link.retry_at_ms or scene.now_ms) - scene.now_ms + 999, 0) // 1000
+            return [("head bad", f" {glyphs.ring} no line, again in {wait} s ")]
+        case "gone":
+            return [("head bad", f" {glyphs.cross} offline ")]
+
+
+def shown_room(scene: Scene) -> RoomModel | None:
+    """The room that one is in, or else the one that is watched."""
+    watch = scene.desk.watch
+    return scene.model.room or (watch.room if watch is not None else None)
+
+
+def clock_line(scene: Scene) -> Line:
+    """The race's clock, or what is left until the start."""
+    room = scene.model.finished or shown_room(scene)
+    if room is None or room.started_at_ms is None:
+        return []
+    if room.phase == "over" and room.ended:
+        ended_at_ms = room.record.ended_at_ms if room.record is not None else max(seat.ended_at_ms for seat in room.ended)
+        return [("head strong", clock_text(ended_at_ms))]
+    elapsed = race_clock_ms(room.started_at_ms, scene.now_ms)
+    if elapsed < 0:
+        return [("head strong", f"start in {clock_text(99 - elapsed)}")]
+    limit = room.options.time_limit_s * 1000
+    short = limit - elapsed < 30_000
+    return [
+        ("head bad" if short else "head strong", clock_text(min(elapsed, limit))),
+        ("head", f" / {clock_text(limit, tenths=False)}"),
+    ]
+
+
+def head(scene: Scene, width: int) -> urwid.Widget:
+    """The first row: where one is, the clock, the line."""
+    if scene.desk.reel is not None:
+        return replay_head(scene, scene.desk.reel, width)
+    room = scene.model.finished or shown_room(scene)
+    dot = f" {scene.theme.glyphs.middle} "
+    left: Line = [("head strong", " Watching" if scene.model.room is None and scene.desk.watch is not None else " Carpet Race")]
+    if room is None and scene.desk.hall is not None:
+        left = hall_head(scene, scene.desk.hall)
+    clock = clock_line(scene)
+    right = [*clock, ("head", "  "), *line_state(scene)] if clock else line_state(scene)
+    if room is not None:
+        left.append(("head", f"{dot}{rules_name(scene.model, room.options.rules)}{dot}{clip(clean_name(room.code), 8)}"))
+        more = [f"race {room.race}"] if room.race > 1 else []
+        more += [f"{room.watchers} watching"] if room.watchers else []
+        for part in more:
+            # Said whole or not at all, and never up against the clock.
+            piece = ("head", f"{dot}{part}")
+            if line_width([*left, piece]) + 1 <= width - line_width(right):
+                left.append(piece)
+    return lines_widget([spread(left, right, width, "head")], "head")
+
+
+def hall_head(scene: Scene, hall: Hall) -> Line:
+    """Which tournament one looks at."""
+    dot = f" {scene.theme.glyphs.middle} "
+    tournament = scene.model.tournaments.tournament(hall.id)
+    if hall.id is None:
+        return [("head strong", " Tournaments")]
+    if tournament is None:
+        return [("head strong", " Tournament"), ("head", f"{dot}{clip(clean_name(hall.id), 8)}")]
+    told = tournament.told
+    facts = [told.id, format_text(told.options), rules_name(scene.model, told.options.rules)]
+    return [("head strong", f" {title_text(told.options.name)}"), ("head", "".join(f"{dot}{clean_name(fact)}" for fact in facts))]
+
+
+def replay_head(scene: Scene, reel: Reel, width: int) -> urwid.Widget:
+    """The first row of a replay: which race it is, and where its head is and how fast it moves."""
+    record, now = reel.line.record, reel.at(scene.now_ms)
+    parts = [reel.line.rules.name, record.room, *([f"race {record.race}"] if record.race > 1 else [])]
+    parts += [f"pair {reel.pair + 1} of {len(reel.pairs)} (tab)"] if len(reel.pairs) > 1 else []
+    dot = f" {scene.theme.glyphs.middle} "
+    left: Line = [("head strong", " Replay"), ("head", "".join(f"{dot}{clip(clean_name(part), 20)}" for part in parts))]
+    speed = SPEEDS[now.speed]
+    pace = f"{scene.theme.glyphs.times}{speed}"
+    right: Line = [
+        ("head good" if now.running_since is not None else "head", f"{'playing' if now.running_since is not None else 'paused'} {pace}   "),
+        ("head strong", clock_text(now.t_ms)),
+        ("head", f" / {clock_text(reel.line.end_ms)} "),
+    ]
+    return lines_widget([spread(left, right, width, "head")], "head")
+
+
+def notice_lines(scene: Scene, width: int) -> list[Line]:
+    """What was last said to the player: a remark about a key, or a notice while it is fresh; and why there is no line, if so."""
+    desk, notice, link = scene.desk, scene.model.notice, scene.model.link
+    if desk.typed:
+        return [[("title", f" Slot: {desk.typed.lstrip(chr(39))}_"), ("faint", "  (esc forgets it)")]]
+    if desk.note:
+        return [[("strong", f" {desk.note}")]]
+    lines: list[Line] = []
+    if notice is not None and scene.now_ms - notice.at_ms < NOTICE_MS:
+        role = "strong" if notice.kind == "info" else "bad"
+        lines += [[(role, f" {text}")] for text in wrap_text(clean_chat(notice.text), width - 1)]
+    if scene.model.search is not None:
+        rules = scene.model.search.rules
+        sentence = search_sentence(scene.model.search, rules_name(scene.model, rules) if rules is not None else "", scene.now_ms)
+        lines += [[("title", f" {text}")] for text in wrap_text(sentence, width - 1)]
+    call, room = scene.model.tournaments.call, scene.model.room
+    if call is not None and room is not None and room.code != call.code and room.phase != "over":
+        # He is in the middle of something else, and it is for him to say which of the two he gives up.
+        text = f"Table {call.table} of {title_text(call.name)} waits for you: leave this race (L) to go there."
+        lines += [[("title", f" {line}")] for line in wrap_text(text, width - 1)]
+    if link.state != "connected":
+        lines += [[("bad", f" {text}")] for text in wrap_text(link.reason, width - 1)]
+    return lines
+
+
+def chat_lines(scene: Scene, width: int, rows: int) -> list[Line]:
+    """The last lines of chat, the newest at the bottom."""
+    room = shown_room(scene)
+    lines: list[Line] = []
+    for line in room.chat[-rows:] if room is not None and rows > 0 else ():
+        name = clean_name(line.name)
+        own = room is not None and not isinstance(line, WatcherLine) and line.seat == room.seat
+        role = "title" if isinstance(line, WatcherLine) else "own" if own else "other"
+        lines.append([(role, f" {name}: "), ("felt", clip(clean_chat(line.text), max(width - len(name) - 4, 0)))])
+    return lines
+
+
+def remarks(scene: Scene, width: int, rows: int, *, talk: bool = True, aside: str = "") -> urwid.Widget:
+    """The rows above the keys: what is being typed, or a notice, else `aside`; and the newest chat, unless it is shown elsewhere."""
+    if scene.desk.prompt is not None and scene.edit is not None:
+        label = f" {PROMPT_LABELS[scene.desk.prompt]}: "
+        field = urwid.Columns([(len(label), urwid.Text([("title", label)])), urwid.AttrMap(scene.edit, "edit"), (1, urwid.Text(" "))])
+        rest = chat_lines(scene, width, rows - 1 if talk else 0)
+        padding: list[Line] = [[]] * (rows - 1 - len(rest))
+        if rows == 1:
+            return urwid.AttrMap(field, "felt")
+        return urwid.AttrMap(urwid.Pile([(urwid.PACK, lines_widget([*padding, *rest])), (urwid.PACK, field)]), "felt")
+    beside: list[Line] = [[("faint", f" {text}")] for text in wrap_text(aside, width - 2)]
+    notices = (notice_lines(scene, width) or beside or [[]])[:rows]
+    chat = chat_lines(scene, width, rows - len(notices) if talk else 0)
+    lines = [*chat, *notices]
+    padding = [[]] * (rows - len(lines))
+    return lines_widget([*padding, *lines])

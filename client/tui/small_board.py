@@ -1,0 +1,163 @@
+"""A board drawn small enough for two of them side by side in eighty columns: grids of low cards, quilts and wide layouts of card names.
+
+Owns how small a board is drawn; on a wide terminal it is drawn as on the race screen (`table`, `quilt`). Nothing of it
+can be pressed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
+
+import urwid
+
+from client.game.board import is_upright
+from client.tui.cards import LARGE, MEDIUM, NARROW, SMALL, TINY, Look, Size
+from client.tui.frame import Line, fit, lines_widget, stacked
+from client.tui.marks import Marks
+from client.tui.quilt import CELLS, quilt, quilt_height, quilt_width
+from client.tui.scene import Scene
+from client.tui.table import grid, grid_height, grid_width
+from client.tui.theme import Theme
+from protocol.cards import CARD_TEXT
+from protocol.views import View
+
+LOW: Final = Size(5, 2, 1)
+BOXED: Final = Size(5, 3, 0)
+"""As high as LOW, for cards with borders, which need no free row between."""
+SMALL_LABELS: Final = 2
+
+
+def small_board(scene: Scene, marks: Marks, width: int, height: int) -> urwid.Widget:
+    """The layout, and the reserves below it, as a flow widget of at most so many columns and rows; the marked place as the cursor's."""
+    reserves = _reserves(marks, scene.theme, width)
+    drawn = _layout(scene, marks, width, height - len(reserves))
+    return stacked(drawn, lines_widget(reserves)) if reserves else drawn
+
+
+def _layout(scene: Scene, marks: Marks, width: int, height: int) -> urwid.Widget:
+    board = marks.board
+    scene = replace(scene, desk=replace(scene.desk, cursor=marks.cursor))
+    if board.family == "quilt":
+        cell = next((cell for cell in CELLS if quilt_width(board, cell) <= width and quilt_height(board, cell) <= height), None)
+        if cell is not None:
+            return _centred(quilt(scene, marks, cell), quilt_width(board, cell), width)
+        return _centred(lines_widget(_small_quilt(marks, scene.theme)), SMALL_LABELS + 4 * board.columns, width)
+    low = BOXED if scene.theme.bordered else LOW
+    for size in (MEDIUM, SMALL, NARROW) if board.is_wide else (LARGE, MEDIUM, SMALL, NARROW, low, TINY):
+        if grid_width(board, size) <= width and grid_height(board, size) <= height:
+            return _centred(grid(scene, marks, size), grid_width(board, size), width)
+    cell_width = 4 if SMALL_LABELS + 4 * board.columns <= width else 3
+    fans = _fans(marks, scene.theme, cell_width, max((height - 1) // max(board.rows, 1), 1))
+    return _centred(lines_widget(fans), SMALL_LABELS + cell_width * board.columns, width)
+
+
+def _centred(widget: urwid.Widget, own: int, width: int) -> urwid.Widget:
+    return urwid.Padding(widget, left=max(width - own, 0) // 2, width=own)
+
+
+def short_name(card: str, theme: Theme) -> str:
+    """A card in two columns: `T♦`."""
+    return card[0] + theme.glyphs.suits.get(card[1:], "?") if card in CARD_TEXT else "??"
+
+
+def _letters(marks: Marks, width: int) -> Line:
+    return [("faint", " " * SMALL_LABELS), *[("faint", fit(letter.center(width), width)) for letter in marks.board.letters]]
+
+
+# ---- a quilt
+
+
+def _small_quilt(marks: Marks, theme: Theme) -> list[Line]:
+    """A row of four columns a slot: upright cards narrow, sideways ones as wide as the slot."""
+    lines = [_letters(marks, 4)]
+    for number in range(1, marks.board.rows + 1):
+        line: Line = [("faint", fit(str(number), SMALL_LABELS))]
+        for letter in marks.board.letters:
+            line += _quilt_slot(marks, f"{letter}{number}", theme)
+        lines.append(line)
+    return lines
+
+
+def _quilt_slot(marks: Marks, slot: str, theme: Theme) -> Line:
+    pile, marked = marks.view.piles.get(slot, ()), marks.cursor == slot
+    left, right = theme.glyphs.cursor if marked else (" ", " ")
+    if not pile:
+        return [("cursor" if marked else "felt", left), ("gap", theme.glyphs.middle.center(2)), ("cursor" if marked else "felt", right)]
+    look, name = marks.look(slot), short_name(pile[-1], theme)
+    ground = f"{look} {pile[-1][1:]}" if pile[-1] in CARD_TEXT else "felt"
+    sides = "felt" if is_upright(slot) else ground
+    if marked:
+        return [("cursor", left), (ground, name), ("cursor", right)]
+    if theme.bordered and marks.free is not None and slot in marks.free:
+        # Without colours a border tells a card that is free from one that is not.
+        edge = theme.glyphs.frame.down if is_upright(slot) else theme.glyphs.frame.across
+        return [(sides, edge), (ground, name), (sides, edge)]
+    return [(sides, " "), (ground, name), (sides, " ")]
+
+
+# ---- a wide layout
+
+
+def _fans(marks: Marks, theme: Theme, width: int, height: int) -> list[Line]:
+    """Each pile as a column of names: its top card, and below it those under it, the next one first, as far as there is room."""
+    lines = [_letters(marks, width)]
+    for number in range(1, marks.board.rows + 1):
+        slots = [f"{letter}{number}" for letter in marks.board.letters]
+        deepest = max((len(marks.view.piles.get(slot, ())) for slot in slots), default=0)
+        columns = [_fan(marks, slot, theme, width, height) for slot in slots]
+        for at in range(min(max(deepest, 1) + 1, height)):
+            label: Line = [("faint", fit(str(number) if at == 0 else "", SMALL_LABELS))]
+            lines.append([*label, *(piece for column in columns for piece in column[at])])
+    return lines
+
+
+def _fan(marks: Marks, slot: str, theme: Theme, width: int, height: int) -> list[Line]:
+    pile, marked = marks.view.piles.get(slot, ()), marks.cursor == slot
+    rows: list[Line] = [_top(pile, marks.look(slot), theme, marked=marked)]
+    beneath = pile[-2::-1] if len(pile) > 1 else ()
+    shown = len(beneath) if len(beneath) < height - 1 else max(height - 2, 0)
+    rows += [[(f"suit {card[1:]}" if card in CARD_TEXT else "faint", short_name(card, theme))] for card in beneath[:shown]]
+    if shown < len(beneath) and height > 1:
+        rows.append([("faint", f"+{len(beneath) - shown}")])
+    padded: list[Line] = []
+    for row in [*rows, *[[] for _ in range(height - len(rows))]]:
+        used = sum(len(text) for _, text in row)
+        padded.append([*row, ("felt", " " * max(width - used, 0))])
+    return padded
+
+
+def _top(pile: Sequence[str], look: Look, theme: Theme, *, marked: bool) -> Line:
+    mark: Line = [("cursor", theme.glyphs.cursor[1])] if marked else []
+    if not pile:
+        return [("gap", theme.glyphs.middle.center(2)), *mark]
+    ground = f"{look} {pile[-1][1:]}" if pile[-1] in CARD_TEXT else "felt"
+    return [(ground, short_name(pile[-1], theme)), *mark]
+
+
+# ---- reserves
+
+
+def _reserves(marks: Marks, theme: Theme, width: int) -> list[Line]:
+    """Each with its top card and how many lie under it; as many in a row as fit."""
+    names = marks.board.reserves
+    if not names:
+        return []
+    cell = 9
+    across = max(min(width // cell, len(names)), 1)
+    lines: list[Line] = [[]]
+    for number, name in enumerate(names):
+        if number and number % across == 0:
+            lines.append([])
+        pile, marked = marks.view.piles[name], marks.cursor == name
+        depth = f"+{len(pile) - 1}" if len(pile) > 1 else ""
+        top = _top(pile, marks.look(name), theme, marked=False)
+        lines[-1] += [("cursor" if marked else "faint", f"{name} "), *top, ("faint", fit(depth, cell - 5))]
+    return lines
+
+
+def place_of_move(before: View, move: str) -> str:
+    """Where a move is to be marked on the board after it: where its card went, else where it came from; `w` and `s` are places too."""
+    source, _, target = move.rstrip("+-").partition(":")
+    return target if target in before.piles else source

@@ -1,0 +1,83 @@
+"""With what the app begins, as the command line said, and how it came to its end."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from client.tui.ui_state import UiSettings
+from protocol.record import Record
+from protocol.views import SeriesOptions
+
+
+@dataclass(frozen=True, slots=True)
+class StartHome:
+    """The home screen, or the room that was entered before the first screen."""
+
+
+@dataclass(frozen=True, slots=True)
+class StartBot:
+    """A race against a house bot, at once. deal: the shuffle's name, None for a random one; winnable: one that can be won.
+
+    rules: the id of a rule set. series: the series that it is the first race of.
+    """
+
+    bot: str
+    deal: str | None = None
+    rules: str = "carpet"
+    winnable: bool = False
+    series: SeriesOptions = field(default_factory=SeriesOptions)
+
+
+@dataclass(frozen=True, slots=True)
+class StartAlone:
+    """A race against the clock, at once. deal, rules, winnable: as against a house bot."""
+
+    deal: str | None = None
+    rules: str = "carpet"
+    winnable: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class StartMatch:
+    """The home screen, an opponent being looked for at once. rules: the id of a rule set, None for any."""
+
+    rules: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StartHall:
+    """The screen of a tournament, or with None the list of them."""
+
+    id: str | None = None
+
+
+Start: TypeAlias = StartHome | StartBot | StartAlone | StartMatch | StartHall
+
+
+@dataclass(frozen=True, slots=True)
+class PlayOnWanted:
+    """A race that is over is to be gone on with: from where this seat (from 0) had made so many moves."""
+
+    record: Record
+    seat: int
+    ply: int
+
+
+@dataclass(frozen=True, slots=True)
+class AppOutcome:
+    """How the app ended. reason: the player quit, a signal came, or the terminal went away.
+
+    settings: as they are now, to be kept. code: the room in which a seat is still held, or None. records: of the races
+    that were finished, in their order. kept: where the last one was kept, None where none was. not_kept: why one could not be.
+    play_on: what the player would do next.
+    """
+
+    reason: Literal["quit", "signal", "terminal"]
+    settings: UiSettings
+    code: str | None = None
+    records: tuple[Record, ...] = ()
+    kept: Path | None = None
+    not_kept: str | None = None
+    play_on: PlayOnWanted | None = None

@@ -1,0 +1,97 @@
+"""The layout as a grid of cards or piles, for carpets and twin foundations. Owns how the grid is drawn; not what lies beside it."""
+
+from __future__ import annotations
+
+import urwid
+
+from client.game.board import Board
+from client.tui import cards
+from client.tui.cards import EDGES, Size
+from client.tui.frame import Field, Line, fit
+from client.tui.keymap import CURSOR_LETTERS
+from client.tui.marks import Marks
+from client.tui.scene import Scene
+
+LABELS = 3
+"""Columns for the row numbers."""
+
+
+def letter_label(letter: str) -> str:
+    """A column's letter as it is typed: those that move the cursor come after an apostrophe."""
+    return f"'{letter}" if letter in CURSOR_LETTERS else letter
+
+
+def grid_size(board: Board, width: int, height: int) -> Size:
+    """The largest cards of which the whole grid fits."""
+    for size in cards.PILE_SIZES if board.is_wide else cards.SIZES:
+        if grid_width(board, size) <= width and grid_height(board, size) <= height:
+            return size
+    return cards.DENSE
+
+
+def grid_width(board: Board, card: Size) -> int:
+    return LABELS + board.columns * (card.width + EDGES)
+
+
+def grid_height(board: Board, card: Size) -> int:
+    """The letters; the cards, in a wide grid what lies under them, and a free row below each row, where the cursor's frame is drawn."""
+    return 1 + board.rows * (card.height + card.gap + board.is_wide)
+
+
+def grid(scene: Scene, marks: Marks, card: Size) -> urwid.Widget:
+    """The grid as a flow widget."""
+    board = marks.board
+    wide, tall = card.width + EDGES, card.height + board.is_wide
+    lines = [_between(scene, board, 0, card)]
+    for number in range(1, board.rows + 1):
+        cells = [_slot_lines(scene, marks, f"{letter}{number}", card) for letter in board.letters]
+        for at in range(tall):
+            label = fit(f" {number}" if at == card.height // 2 else "", LABELS)
+            lines.append([("faint", label), *(piece for drawn in cells for piece in drawn[at])])
+        if card.gap:
+            lines.append(_between(scene, board, number, card))
+
+    def press(column: int, row: int) -> None:
+        across, (down, below) = (column - LABELS) // wide, divmod(row - 1, tall + card.gap)
+        if 0 <= across < board.columns and 0 <= down < board.rows and below < tall:
+            scene.hands.place(f"{board.letters[across]}{down + 1}")
+
+    return Field(lines, press)
+
+
+def _between(scene: Scene, board: Board, above: int, card: Size) -> Line:
+    """The row between two rows of cards (above the first one with the letters): the cursor's frame goes through it."""
+    line: Line = [("faint", " " * LABELS)]
+    for letter in board.letters:
+        label = letter_label(letter) if above == 0 else ""
+        if card.gap and scene.desk.cursor == f"{letter}{above + 1}":
+            line.append(("cursor", cards.cursor_edge(card, scene.theme, label, top=True)))
+        elif card.gap and scene.desk.cursor == f"{letter}{above}":
+            line.append(("cursor", cards.cursor_edge(card, scene.theme, label, top=False)))
+        else:
+            line.append(("faint", label.center(card.width + EDGES)))
+    return line
+
+
+def _slot_lines(scene: Scene, marks: Marks, slot: str, card: Size) -> list[Line]:
+    theme, view = scene.theme, marks.view
+    pile = view.piles.get(slot, ())
+    beneath = pile[-2::-1] if len(pile) > 1 else ()
+    if slot == view.pending:
+        lines = cards.gap(slot, card, theme, waits=True)
+    elif pile:
+        inside = () if marks.board.is_wide else beneath
+        lines = cards.face(pile[-1], card, theme, marks.look(slot), mark=marks.sign(slot, theme), beneath=inside)
+    else:
+        lines = cards.gap(slot, card, theme, open_for=theme.glyphs.takes if slot in marks.gaps else "")
+    if marks.board.is_wide:
+        lines = [*lines, _depth(scene, beneath, card.width)]
+    return cards.edged(lines, theme, cursor=marks.cursor == slot)
+
+
+def _depth(scene: Scene, beneath: tuple[str, ...], width: int) -> Line:
+    if not beneath:
+        return [("faint", " " * width)]
+    pieces = cards.depth_text(beneath, width, scene.theme)
+    line: Line = [(f"suit {suit}" if suit else "faint", text) for suit, text in pieces]
+    return [*line, ("faint", fit("", width - sum(len(text) for _, text in pieces)))]

@@ -1,0 +1,103 @@
+"""The time line at the foot of a replay: who moved when, how far the race is told, where the two lines of play part.
+
+In a high terminal the progress curves stand above it, column under column. A click anywhere on it goes to that moment.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+import urwid
+
+from client.game.moves import goes_home
+from client.replay.timeline import Head, SeatLine
+from client.text.formatting import clock_text, curves
+from client.tui.frame import Field, Hands, Line, clip, fit
+from client.tui.plot import AXIS, plot, scale
+from client.tui.replay_state import Reel
+from client.tui.theme import Theme
+from protocol.cards import DECK_SIZE
+from protocol.text import clean_chat, clean_name
+
+PLAIN_ROWS = 3
+"""A row of moves for each of two seats, and the line between."""
+
+
+def time_line(reel: Reel, head: Head, theme: Theme, hands: Hands, width: int, height: int) -> urwid.Widget:
+    """`height` rows: PLAIN_ROWS, and what is more is for the curves, which need three."""
+    columns = max(width - AXIS - 1, 4)
+    end_ms = max(reel.line.end_ms, 1)
+    lines: list[Line] = []
+    if height - PLAIN_ROWS >= 3:
+        lines += _curves(reel, head, theme, columns, height - PLAIN_ROWS)
+    shown = reel.shown
+    lines.append(_moves(shown[0], 0, theme, columns, end_ms))
+    lines.append(_track(reel, head, theme, columns, end_ms))
+    lines.append(_moves(shown[1], 1, theme, columns, end_ms) if len(shown) > 1 else [("panel", "")])
+
+    def press(column: int, row: int) -> None:
+        del row
+        if 0 <= column - AXIS < columns:
+            # The first column is the start itself, and the last one the end.
+            hands.jump(reel.line.end_ms * (column - AXIS) // (columns - 1))
+
+    ground: dict[Hashable, Hashable] = {"felt": "panel"}
+    return urwid.AttrMap(Field(lines, press), ground)
+
+
+def column_of(t_ms: int, end_ms: int, columns: int) -> int:
+    """Where a moment lies: the start in the first column, the end in the last."""
+    return max(0, min(t_ms, end_ms)) * (columns - 1) // max(end_ms, 1)
+
+
+def parting_sentence(reel: Reel, theme: Theme) -> str:
+    """Where the lines that are shown part, in words."""
+    lines, parting = reel.shown, reel.parting
+    if len(lines) < 2:
+        return ""
+    if parting is None:
+        return "Both made the same moves."
+    names = [clip(clean_name(line.seat.name), 14) or "nameless" for line in lines]
+    moves = ["no more" if move is None else clean_chat(move)[:8] for move in parting.moves]
+    after = "at the first move" if parting.ply == 0 else f"after move {parting.ply}"
+    told = ", ".join(f"{name} {move}" for name, move in zip(names, moves, strict=True))
+    return f"{theme.glyphs.parting} They part {after} ({clock_text(parting.at_ms, tenths=False)}): {told}."
+
+
+def _moves(line: SeatLine, side: int, theme: Theme, columns: int, end_ms: int) -> Line:
+    """How many moves a seat made in each column; bright where one brought a card home."""
+    counts, bright = [0] * columns, [False] * columns
+    for frame in line.frames:
+        at = column_of(frame.at_ms, end_ms, columns)
+        counts[at] += 1
+        bright[at] = bright[at] or goes_home(frame.move)
+    levels = theme.glyphs.levels
+    pieces: Line = [(f"line {side}", fit(f" {clip(clean_name(line.seat.name), AXIS - 2)}", AXIS))]
+    for count, is_bright in zip(counts, bright, strict=True):
+        sign = levels[min(count, len(levels)) - 1] if count else " "
+        pieces.append((f"line {side}" if is_bright else "panel faint", sign))
+    end = column_of(line.seat.ended_at_ms, end_ms, columns)
+    pieces[1 + end] = ("panel strong", theme.glyphs.tick if line.seat.state == "won" else theme.glyphs.cross)
+    return pieces
+
+
+def _track(reel: Reel, head: Head, theme: Theme, columns: int, end_ms: int) -> Line:
+    at, glyphs = column_of(head.t_ms, end_ms, columns), theme.glyphs
+    pieces: Line = [("panel faint", fit("", AXIS))]
+    pieces += [("panel strong", glyphs.passed) if x < at else ("panel faint", glyphs.bar_rest) for x in range(columns)]
+    if reel.parting is not None:
+        pieces[1 + column_of(reel.parting.at_ms, end_ms, columns)] = ("panel", glyphs.parting)
+    pieces[1 + at] = ("panel strong", glyphs.dot)
+    return pieces
+
+
+def _curves(reel: Reel, head: Head, theme: Theme, columns: int, height: int) -> list[Line]:
+    record = reel.line.record
+    every = curves(record)
+    shown = [(side, every[line.number]) for side, line in enumerate(reel.shown)]
+    drawn = plot(shown, columns + AXIS, height, theme, cards=scale(record, DECK_SIZE * reel.line.rules.decks))
+    at = 1 + column_of(head.t_ms, max(reel.line.end_ms, 1), columns)
+    for line in drawn[:-1]:
+        if line[at][0] == "panel faint":
+            line[at] = ("panel strong", theme.glyphs.frame.down)
+    return drawn

@@ -1,0 +1,340 @@
+"""The screen of one tournament: how it stands, what this player is to do, and by pages the tables as they are raced at, the standings with
+their tie-breaks, and the log. On a wide terminal tables and standings stand side by side.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import urwid
+
+from client.state.capabilities import rules_of
+from client.state.store import Model
+from client.state.tournament import DONE_PHASES, OPEN_PHASES, TournamentModel, is_raced, table_name
+from client.text.formatting import clock_text
+from client.text.tournaments import TIE_BREAK_HEADS, TIE_BREAK_WORDS, phase_sentence, points_text, quarters_text, result_text
+from client.tui.bars import STATE_WORDS, bar
+from client.tui.frame import Line, Screen, Spot, clip, fit, foot, line_width, lines_widget, row, spread, stacked, top, window, wrap_text
+from client.tui.keymap import Action, Place
+from client.tui.scene import Scene, head, remarks
+from client.tui.tournament_view_state import PAGES, Hall, HallPage, Standing, directs, own_entrant, own_table, page_of, standings_of
+from client.tui.ui_state import Desk
+from protocol.text import clean_chat, clean_name
+from protocol.tournaments import LoggedDecision, TournamentSide, TournamentTable
+
+WIDE = 150
+"""With so many columns tables and standings stand side by side."""
+PAGE_WORDS: dict[HallPage, str] = {"tables": "Tables", "standings": "Standings", "log": "Log"}
+_DIRECTING = frozenset({Action.START, Action.HOLD, Action.PAIR_ROUND, Action.CORRECT, Action.REMOVE, Action.ADD_BOT, Action.END})
+
+
+def tournament_screen(scene: Scene, size: tuple[int, int], hall: Hall) -> urwid.Widget:
+    """The whole screen as a box widget."""
+    width, height = size
+    tournament = scene.model.tournaments.tournament(hall.id)
+    if tournament is None:
+        feet = (remarks(scene, width, 2), foot(Place.TOURNAMENT, scene.hands, scene.theme, width, without=frozenset(Action) - _ALWAYS))
+        return Screen(head(scene, width), urwid.Filler(lines_widget([[("felt", "Looking ...")]], align=urwid.CENTER)), *feet)
+    ties = ", ".join(TIE_BREAK_WORDS.get(kind, clean_name(kind)) for kind in tournament.told.tie_breaks)
+    aside = f"Points, then {ties}." if ties and tournament.told.rounds and page_of(hall, tournament.told) == "standings" else ""
+    without = _meaningless(scene, tournament, hall)
+    feet = (remarks(scene, width, 2, aside=aside), foot(Place.TOURNAMENT, scene.hands, scene.theme, width, without=without))
+    page = page_of(hall, tournament.told)
+    told = lines_widget([_stands(scene, tournament, width), [("hint", clip(f" {own_sentence(scene, tournament)}", width))], []])
+    rows = height - 1 - 3 - 1 - 2 - 1
+    if width >= WIDE and page != "log":
+        right = min(width - 80, 84)
+        parts: urwid.Widget = row(
+            (width - right - 1, _page(scene, tournament, hall, "tables", width - right - 1, rows, marks=page == "tables")),
+            (1, lines_widget([[]])),
+            (right, _page(scene, tournament, hall, "standings", right, rows, marks=page == "standings")),
+        )
+    else:
+        parts = _page(scene, tournament, hall, page, width, rows, marks=True)
+    body = top(stacked(told, lines_widget([_pages(tournament, page, width)]), parts))
+    return Screen(head(scene, width), body, *feet)
+
+
+_ALWAYS = frozenset({Action.HELP, Action.QUIT, Action.BACK})
+
+
+def _meaningless(scene: Scene, tournament: TournamentModel, hall: Hall) -> frozenset[Action]:
+    """The actions that mean nothing now, for this player."""
+    told, own = tournament.told, own_entrant(scene.model, tournament)
+    plays = own is not None and not own.withdrawn
+    done = told.phase in DONE_PHASES
+    guest = scene.model.welcome is not None and not scene.model.welcome.player
+    page = page_of(hall, told)
+    hidden = {
+        Action.ENTER: plays or done or guest or (bool(told.rounds) and told.options.format in ("round-robin", "elimination")),
+        Action.CHECK_IN: not plays or done or (own is not None and own.checked_in) or told.phase == "registration",
+        Action.WITHDRAW: not plays or done,
+        Action.PLAY: own_table(scene.model, tournament) is None and not (page == "tables" and any(map(is_raced, told.tables))),
+        Action.START: told.phase not in OPEN_PHASES,
+        Action.HOLD: told.phase in (*OPEN_PHASES, *DONE_PHASES),
+        Action.PAIR_ROUND: told.phase != "between",
+        Action.CORRECT: page != "tables" or not told.tables,
+        Action.REMOVE: page != "standings",
+        Action.ADD_BOT: done,
+        Action.END: done,
+    }
+    nobodys = frozenset[Action]() if directs(scene.model, tournament) else _DIRECTING
+    return nobodys | frozenset(action for action, is_hidden in hidden.items() if is_hidden)
+
+
+# ---- above
+
+
+def _left_ms(scene: Scene, tournament: TournamentModel) -> int | None:
+    return None if tournament.phase_until_ms is None else max(tournament.phase_until_ms - scene.now_ms, 0)
+
+
+def _stands(scene: Scene, tournament: TournamentModel, width: int) -> Line:
+    director = "you direct it " if directs(scene.model, tournament) else f"director {clean_name(tournament.told.director_name)} "
+    sentence = f" {phase_sentence(tournament.told, _left_ms(scene, tournament))}"
+    return spread([("title", sentence)], [("faint", f" {director}")], width, "felt")
+
+
+def own_sentence(scene: Scene, tournament: TournamentModel) -> str:
+    """What this player is to do, or what has become of him."""
+    model, told = scene.model, tournament.told
+    own, table, directing = own_entrant(model, tournament), own_table(model, tournament), directs(model, tournament)
+    if told.phase in DONE_PHASES:
+        place = next((each.place for each in told.standings if own is not None and each.entrant == own.id), None)
+        return "" if place is None else f"You are number {place} of {len(told.standings)}."
+    if table is not None and own is not None:
+        other = clean_name(table_name(tournament, table.second if table.first == own.id else table.first))
+        until_ms = tournament.no_show_until_ms(table)
+        within = "" if until_ms is None else f" within {clock_text(until_ms - scene.now_ms, tenths=False)}"
+        return f"Table {table.table} against {other} waits for you: enter goes there{within}."
+    if own is None or own.withdrawn:
+        if directing and told.phase == "registration":
+            return "S starts it, b lets a bot enter, i lets you play in it yourself."
+        if directing and told.phase == "check-in":
+            return "S pairs the first round now, without those who are not here."
+        if directing and told.phase == "between" and told.phase_ms is None:
+            return "N pairs the next round."
+        return "You have withdrawn." if own is not None else "You do not play in it." if told.rounds else "You have not entered: press i."
+    if not own.checked_in and told.phase != "registration":
+        return "You play: press c to check in, or you are left out."
+    if told.phase == "registration":
+        starts = "press S when all are here." if directing else "its director opens the check-in."
+        return f"You have entered: {starts}"
+    mine = tournament.table_of(own.id)
+    if told.phase == "running" and mine is not None and mine.result is not None:
+        return f"Your table has its result: {result_text(mine.result, plain=scene.theme.is_ascii)}. The round goes on."
+    if directing and told.phase == "between" and told.phase_ms is None:
+        return "N pairs the next round, and you go to your table by yourself."
+    return "You play: when a round is paired, this screen goes to your table by itself."
+
+
+def _pages(tournament: TournamentModel, page: HallPage, width: int) -> Line:
+    told = tournament.told
+    counts = {"tables": f" of round {told.round}" if told.round else "", "standings": "", "log": f" ({told.decisions})"}
+    words = dict(PAGE_WORDS)
+    if told.phase in OPEN_PHASES:
+        words["standings"] = "Entrants"
+        counts["standings"] = f" ({len(told.entrants)})"
+    line: Line = [("felt", " ")]
+    for each in PAGES:
+        line += [("chosen" if each == page else "faint", f" {words[each]}{counts[each]} "), ("felt", " ")]
+    hints: dict[HallPage, str] = {
+        "tables": "left, right: other rounds" if len(told.rounds) > 1 else "",
+        "standings": "",
+        "log": "time since it was made",
+    }
+    return spread(line, [("faint", f"{hints[page]} ")], width, "felt")
+
+
+def _page(scene: Scene, tournament: TournamentModel, hall: Hall, page: HallPage, width: int, rows: int, *, marks: bool) -> urwid.Widget:
+    """marks: the marked line is one of this page."""
+    marked = scene.desk.item if marks else -1
+    if page == "tables":
+        lines = _tables(scene, tournament, width, rows, marked)
+    elif page == "standings":
+        lines = _standings(scene, tournament, width, rows, marked)
+    else:
+        lines = _log(tournament, width, rows, marked)
+    return stacked(*[Spot(lines_widget([line]), _pick(scene, at) if marks else _nothing) for at, line in lines])
+
+
+def _pick(scene: Scene, at: int) -> Callable[[], None]:
+    return (lambda: scene.hands.pick(at)) if at >= 0 else _nothing
+
+
+def _nothing() -> None: ...
+
+
+# ---- tables
+
+
+def _tables(scene: Scene, tournament: TournamentModel, width: int, rows: int, marked: int) -> list[tuple[int, Line]]:
+    tables = tournament.told.tables
+    if not tables:
+        return [(-1, [("felt", "  No round is paired yet.")])]
+    return [(at, _table(scene, tournament, table, width, marked=at == marked)) for at, table in window(tables, marked, rows)]
+
+
+def _table(scene: Scene, tournament: TournamentModel, table: TournamentTable, width: int, *, marked: bool) -> Line:
+    """One table in a row: both names and, between them, how far they are, or what came of it."""
+    own = scene.model.welcome.player if scene.model.welcome is not None else ""
+    info = rules_of(scene.model.rules, tournament.told.options.rules)
+    pointer = scene.theme.glyphs.pointer if marked else " "
+    label = f"{pointer} {clean_name(table.match) or str(table.table):>3} " if table.match else f"{pointer} {table.table:>3} "
+    tail = _tail(scene, tournament, table)
+    middle_width = 29 if width < 100 else 41
+    names = max(width - line_width([("", label)]) - middle_width - 2 - 13, 12)
+    left, right = names // 2, names - names // 2
+    first, second = (clean_name(table_name(tournament, side)) for side in (table.first, table.second))
+    roles = ["own" if own and side == own else "felt" if side is not None else "faint" for side in (table.first, table.second)]
+    base = "strong" if own and own in (table.first, table.second) else "felt"
+    if marked:
+        roles = ["chosen", "chosen"]
+    return [
+        ("chosen" if marked else base, label),
+        (roles[0], f"{fit(first, left)} "),
+        *_middle(scene, table, middle_width, cards=52 * info.decks if info is not None else 52),
+        (roles[1], f" {fit(second if table.counted or table.second else 'bye', right)}"),
+        ("faint", f" {fit(tail, 12)}"),
+    ]
+
+
+def _middle(scene: Scene, table: TournamentTable, width: int, *, cards: int) -> Line:
+    """How far both sides are, bar by bar towards the middle; or the points and the cards of a table that has its result."""
+    if not table.counted:
+        return [("faint", fit("", width))]
+    if table.result is not None:
+        plain = scene.theme.is_ascii
+        score = result_text(table.result, plain=plain)
+        return [("strong", f"{score:^{width}}")]
+    if not table.sides:
+        return [("faint", f"{'is being set' if table.code is None else 'waits':^{width}}")]
+    each = (width - 9) // 2
+    one, other = table.sides[0], table.sides[1] if len(table.sides) > 1 else None
+    return [
+        *_side(scene, one, each, cards=cards, role="own"),
+        ("strong", f" {one.home:>2} : {other.home if other is not None else 0:<2} "),
+        *(_side(scene, other, width - 9 - each, cards=cards, role="other") if other is not None else [("faint", " " * (width - 9 - each))]),
+    ]
+
+
+def _side(scene: Scene, side: TournamentSide, width: int, *, cards: int, role: str) -> Line:
+    if not side.present:
+        return [("bad", f"{clip('not there', width):^{width}}")]
+    if side.state == "waiting":
+        return [("faint", f"{clip('there', width):^{width}}")]
+    return bar(side.home, cards, width, scene.theme, role)
+
+
+def _tail(scene: Scene, tournament: TournamentModel, table: TournamentTable) -> str:
+    """What there is to know beside names and cards, in twelve columns."""
+    if table.result is not None or not table.counted:
+        return "" if table.race <= 1 else f"{table.race} races"
+    until_ms = tournament.no_show_until_ms(table)
+    if until_ms is not None and not is_raced(table):
+        return f"until {clock_text(until_ms - scene.now_ms, tenths=False)}"
+    again = f" race {table.race}" if table.race > 1 else ""
+    if is_raced(table):
+        return f"{clock_text(table.elapsed_ms + scene.now_ms - tournament.heard_at_ms, tenths=False)}{again}"
+    ended = [STATE_WORDS[side.state] for side in table.sides if STATE_WORDS[side.state]]
+    return ended[0] if ended else again.strip()
+
+
+# ---- standings
+
+
+def _standings(scene: Scene, tournament: TournamentModel, width: int, rows: int, marked: int) -> list[tuple[int, Line]]:
+    told = tournament.told
+    standings = standings_of(tournament)
+    if told.phase in OPEN_PHASES:
+        head_line = f"  {'':>3} {fit('entrant', width - 32)} {'rating':>7}  "
+        return [(-1, [("faint", head_line)]), *_lines(scene, standings, width, rows - 1, marked, tournament)]
+    kinds = "".join(f"{TIE_BREAK_HEADS.get(kind, clean_name(kind)[:5]):>7}" for kind in told.tie_breaks)
+    name_width = _name_width(tournament, width)
+    head_line = f"  {'':>3} {fit('entrant', name_width)} {'points':>7}{kinds}  {'w d l':<8}"
+    return [(-1, [("faint", head_line)]), *_lines(scene, standings, width, rows - 1, marked, tournament)]
+
+
+def _name_width(tournament: TournamentModel, width: int) -> int:
+    return max(width - 6 - 1 - 7 - 7 * len(tournament.told.tie_breaks) - 2 - 8, 10)
+
+
+def _lines(
+    scene: Scene, standings: tuple[Standing, ...], width: int, rows: int, marked: int, tournament: TournamentModel
+) -> list[tuple[int, Line]]:
+    if not standings:
+        return [(-1, [("felt", "  Nobody has entered yet.")])]
+    return [(at, _standing(scene, tournament, each, width, marked=at == marked)) for at, each in window(standings, marked, rows)]
+
+
+def _standing(scene: Scene, tournament: TournamentModel, standing: Standing, width: int, *, marked: bool) -> Line:
+    entrant, plain = standing.entrant, scene.theme.is_ascii
+    own = scene.model.welcome is not None and scene.model.welcome.player == entrant.id
+    pointer = scene.theme.glyphs.pointer if marked else " "
+    name = f"{clean_name(entrant.name) or 'nameless'}{' (you)' if own else ''}{' (bot)' if entrant.bot is not None else ''}"
+    role = "chosen" if marked else "faint" if entrant.withdrawn else "own" if own else "felt"
+    if tournament.told.phase in OPEN_PHASES:
+        rating = "" if entrant.rating is None else str(entrant.rating)
+        return [(role, f"{pointer} {entrant.seed:>3} {fit(name, width - 32)} {rating:>7}  "), *_presence(scene, tournament, standing)]
+    text = f"{pointer} "
+    row_ = standing.row
+    gone = " (withdrawn)" if entrant.withdrawn else ""
+    name_width = _name_width(tournament, width)
+    if row_ is None:
+        return [(role, f"{text}    {fit(name + gone, name_width)}"), ("faint", "  from the next round")]
+    ties = "".join(f"{quarters_text(value, plain=plain):>7}" for value in row_.tie_breaks)
+    record = f"{row_.won} {row_.drawn} {row_.lost}"
+    return [
+        (role, f"{text}{row_.place:>3} {fit(name + gone, name_width)}"),
+        ("chosen" if marked else "strong", f" {points_text(row_.half_points, plain=plain):>7}"),
+        ("chosen" if marked else "felt", ties),
+        ("chosen" if marked else "faint", f"  {fit(record, 8)}"),
+    ]
+
+
+def _presence(scene: Scene, tournament: TournamentModel, standing: Standing) -> Line:
+    glyphs, entrant = scene.theme.glyphs, standing.entrant
+    if entrant.withdrawn:
+        return [("faint", f"{glyphs.cross} withdrawn")]
+    if entrant.checked_in:
+        return [("good", f"{glyphs.tick} checked in")]
+    if tournament.told.phase == "check-in":
+        return [("bad", f"{glyphs.ring} not checked in")]
+    return [("faint", f"{glyphs.dot if entrant.here else glyphs.ring} {'here' if entrant.here else 'away'}")]
+
+
+# ---- the log
+
+
+def _log(tournament: TournamentModel, width: int, rows: int, marked: int) -> list[tuple[int, Line]]:
+    """The newest decision first, by the time since it was made; the marked one is told in full."""
+    entries = tuple(reversed(tournament.told.log))
+    if not entries:
+        return [(-1, [("felt", "  Nothing is decided yet.")])]
+    shown: list[tuple[int, Line]] = []
+    for at, entry in window(entries, marked, rows):
+        texts = wrap_text(_decision(entry), width - 14) if at == marked else [clip(_decision(entry), width - 14)]
+        for number, text in enumerate(texts or [""]):
+            stamp = clock_text(entry.at_ms - tournament.told.made_at_ms, tenths=False) if not number else ""
+            shown.append((at, [("faint", f"  {stamp:>8}  "), ("title" if at == marked else "felt", text)]))
+    return shown[:rows]
+
+
+def _decision(entry: LoggedDecision) -> str:
+    author = f" ({clean_name(entry.author)})" if entry.author else ""
+    reason = f" Reason: {clean_chat(entry.reason)}" if entry.reason else ""
+    return f"{clean_chat(entry.text)}{author}{reason}"
+
+
+# ---- what changes by time alone
+
+
+def hall_times(model: Model, desk: Desk, now_ms: int) -> list[str]:
+    """As texts: the screen is drawn anew when one of them is another."""
+    tournament = model.tournaments.tournament(desk.hall.id) if desk.hall is not None else None
+    if tournament is None:
+        return []
+    moments = [tournament.phase_until_ms, *(tournament.no_show_until_ms(table) for table in tournament.told.tables)]
+    counts = [str((moment - now_ms) // 1000) for moment in moments if moment is not None]
+    raced = any(map(is_raced, tournament.told.tables))
+    return [*counts, str((now_ms - tournament.heard_at_ms) // 1000) if raced else ""]

@@ -1,0 +1,113 @@
+"""The player's own side of a tournament's screen: where he looks, what he has marked, and what he is about to ask for. Pure values.
+
+Owns what can be marked, page by page; how it looks is the screens' business (`client.tui.tournament`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from client.state.store import Model
+from client.state.tournament import OPEN_PHASES, TournamentModel
+from protocol.client_messages import CorrectResult, EndTournament, RemoveEntrant
+from protocol.server_messages import Tournament
+from protocol.tournaments import StandingsRow, TournamentEntrant, TournamentTable
+
+HallPage = Literal["tables", "standings", "log"]
+PAGES: tuple[HallPage, ...] = ("tables", "standings", "log")
+
+Reasoned = CorrectResult | RemoveEntrant | EndTournament
+
+
+@dataclass(frozen=True, slots=True)
+class Hall:
+    """id: of the tournament that is looked at, None for the list. page: None for the one that fits how it stands.
+
+    round: whose tables are shown, None for the last one. asked: a decision whose reason is being typed. marked: the line to go back to when
+    a question is answered.
+    """
+
+    id: str | None = None
+    page: HallPage | None = None
+    round: int | None = None
+    asked: Reasoned | None = None
+    marked: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """A line of the standings: the entrant, and his row once there is one."""
+
+    entrant: TournamentEntrant
+    row: StandingsRow | None
+
+
+def page_of(hall: Hall, told: Tournament | None) -> HallPage:
+    """The page that is shown."""
+    if hall.page is not None:
+        return hall.page
+    return "tables" if told is not None and told.phase in ("running", "between", "paused") and told.rounds else "standings"
+
+
+def standings_of(tournament: TournamentModel) -> tuple[Standing, ...]:
+    """Everybody, best first; before the first round by seed."""
+    told = tournament.told
+    rows = {row.entrant: row for row in told.standings}
+    if told.phase in OPEN_PHASES or not rows:
+        return tuple(Standing(entrant, None) for entrant in sorted(told.entrants, key=lambda each: (each.withdrawn, each.seed)))
+    ranked = [Standing(tournament.entrants[row.entrant], row) for row in told.standings if row.entrant in tournament.entrants]
+    # Late entries, who stand nowhere yet.
+    return (*ranked, *(Standing(entrant, None) for entrant in told.entrants if entrant.id not in rows))
+
+
+def lines_of(model: Model, hall: Hall) -> int:
+    """How many lines can be marked on what is shown."""
+    tournaments = model.tournaments
+    if hall.id is None:
+        return len(tournaments.listed or ())
+    tournament = tournaments.tournament(hall.id)
+    if tournament is None:
+        return 0
+    match page_of(hall, tournament.told):
+        case "tables":
+            return len(tournament.told.tables)
+        case "standings":
+            return len(standings_of(tournament))
+        case "log":
+            return len(tournament.told.log)
+
+
+def marked_table(model: Model, hall: Hall, item: int) -> TournamentTable | None:
+    tournament = model.tournaments.tournament(hall.id)
+    if tournament is None or page_of(hall, tournament.told) != "tables" or not 0 <= item < len(tournament.told.tables):
+        return None
+    return tournament.told.tables[item]
+
+
+def marked_entrant(model: Model, hall: Hall, item: int) -> TournamentEntrant | None:
+    tournament = model.tournaments.tournament(hall.id)
+    if tournament is None or page_of(hall, tournament.told) != "standings":
+        return None
+    standings = standings_of(tournament)
+    return standings[item].entrant if 0 <= item < len(standings) else None
+
+
+def directs(model: Model, tournament: TournamentModel | None) -> bool:
+    """Whether this player is its director."""
+    welcome = model.welcome
+    return tournament is not None and welcome is not None and welcome.player != "" and tournament.told.director == welcome.player
+
+
+def own_entrant(model: Model, tournament: TournamentModel) -> TournamentEntrant | None:
+    """This player as he has entered, withdrawn or not."""
+    return tournament.entrant(model.welcome.player) if model.welcome is not None and model.welcome.player else None
+
+
+def own_table(model: Model, tournament: TournamentModel) -> TournamentTable | None:
+    """This player's table, where it is one of the last round and waits for him, or is being raced at."""
+    last = tournament.round
+    if model.welcome is None or last is None or tournament.told.round != last.number:
+        return None
+    table = tournament.table_of(model.welcome.player)
+    return table if table is not None and table.result is None and table.code is not None else None

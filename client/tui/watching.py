@@ -1,0 +1,208 @@
+"""The screen of a race that is watched: how far everybody is, as it happens, and the boards side by side, late.
+
+As many boards as fit; keys show those of other seats, or the curves and all bars in their place. After the race: places and curves. On a
+high terminal the curves stand below the boards.
+"""
+
+from __future__ import annotations
+
+import urwid
+
+from client.game.board import board_of, free_slots
+from client.state.capabilities import rules_of
+from client.state.store import RoomModel
+from client.state.watching import WatchModel
+from client.text.formatting import clock_text, curves, deck_size, race_clock_ms, series_meanwhile
+from client.tui.bars import seat_lines, seat_name
+from client.tui.frame import Line, Screen, clip, foot, lines_widget, spread, stacked, top
+from client.tui.keymap import Action, Place
+from client.tui.marks import Marks
+from client.tui.plot import plot, scale, scale_of
+from client.tui.result import headline, places_table, rating_lines, score_lines
+from client.tui.scene import Scene, head, remarks
+from client.tui.small_table import BETWEEN, side_by_side, small_table, width_of_each
+from protocol.views import LateBoard, SeatInfo
+
+HIGH = 34
+"""With so many rows the curves stand below the boards."""
+CURVES = 9
+LOWEST = 3
+"""Rows of the curves, at least."""
+NARROWEST = 38
+"""Columns of a board, at least."""
+WITHHELD = "No board is shown of the first race of a swap: the other one plays this shuffle next."
+NOTHING = ("No race is being run in public just now.", "The next one is shown as soon as it starts.")
+
+
+def watch_screen(scene: Scene, size: tuple[int, int], watch: WatchModel) -> urwid.Widget:
+    """The whole screen as a box widget."""
+    width, height = size
+    room = watch.room
+    shows_curves = room is not None and (room.phase == "over") is not scene.desk.details
+    without = _meaningless(scene, room, width, shows_curves=shows_curves)
+    said = 2 if height < HIGH else 4
+    feet = (remarks(scene, width, said), foot(Place.WATCH, scene.hands, scene.theme, width, without=without))
+    told = lines_widget([_told(scene, watch, width)])
+    rows = height - 1 - 1 - said - 1
+    if room is None:
+        body: urwid.Widget = urwid.Filler(lines_widget([[("felt", text)] for text in NOTHING], align=urwid.CENTER))
+    elif room.phase in ("waiting", "countdown") and watch.last is not None:
+        body = _between(scene, room, watch.last, width)
+    elif room.phase in ("waiting", "countdown"):
+        body = urwid.Filler(lines_widget(_waiting(room, width), align=urwid.CENTER))
+    elif room.phase == "over" and shows_curves and room.record is not None:
+        body = _result(scene, room, width, rows)
+    elif shows_curves:
+        body = _progress(scene, watch, room, width, rows)
+    else:
+        body = _boards(scene, watch, room, width, rows, curves_rows=CURVES if height >= HIGH else 0)
+    return Screen(head(scene, width), urwid.Pile([(urwid.PACK, told), (urwid.WEIGHT, 1, body)]), *feet)
+
+
+def _meaningless(scene: Scene, room: RoomModel | None, width: int, *, shows_curves: bool) -> frozenset[Action]:
+    """The actions that mean nothing now."""
+    if room is None:
+        return frozenset({Action.PAIR, Action.DETAILS, Action.CHAT})
+    hidden = {
+        Action.PAIR: shows_curves or len(_shown(scene, room, width)) == len(room.seats),
+        Action.DETAILS: room.phase in ("waiting", "countdown"),
+    }
+    return frozenset(action for action, is_hidden in hidden.items() if is_hidden)
+
+
+def _told(scene: Scene, watch: WatchModel, width: int) -> Line:
+    """What is being watched, and how old the boards are."""
+    room = watch.room
+    left = " The closest race; the next one follows." if watch.closest else ""
+    if room is None:
+        return [("hint", left)]
+    if room.series is not None and room.phase == "racing":
+        left = f" {series_meanwhile(room.series)}"
+    late = room.options.delay_s
+    boards = "no boards in this race " if room.is_withheld else "boards at once " if late == 0 else f"boards {late} s late "
+    if room.phase == "over":
+        boards = "boards as they ended "
+        left = f" {headline(room)[0][1]}" if room.ended else left
+    return spread([("title" if room.phase == "over" else "hint", left)], [("faint", boards)], width, "felt")
+
+
+def _waiting(room: RoomModel, width: int) -> list[Line]:
+    return [*score_lines(room, width), *_readiness(room)]
+
+
+def _readiness(room: RoomModel) -> list[Line]:
+    words = "Everybody is ready." if room.phase == "countdown" else "The race has not begun yet."
+    lines: list[Line] = [[("title", words)], []]
+    for info in room.seats:
+        word = "" if info.name is None else ": ready" if info.ready or room.phase == "countdown" else ": not ready yet"
+        lines.append([("felt", f"{seat_name(info)}{word}")])
+    return lines
+
+
+def _between(scene: Scene, room: RoomModel, last: RoomModel, width: int) -> urwid.Widget:
+    """The result of the race before, and who is ready for the next."""
+    inner = min(width - 4, 100)
+    lines: list[Line] = [[], headline(last), [], *_outcome(scene, last, inner), []]
+    return top(urwid.Padding(lines_widget([*lines, *_readiness(room)]), left=(width - inner) // 2, width=inner))
+
+
+def _outcome(scene: Scene, room: RoomModel, width: int) -> list[Line]:
+    """Places, how the series stands, ratings."""
+    total = deck_size(scene.model.rules, room.options)
+    return [*places_table(scene, room, width, total), *score_lines(room, width), *rating_lines(scene, room, width)]
+
+
+# ---- the boards
+
+
+def _shown(scene: Scene, room: RoomModel, width: int) -> tuple[SeatInfo, ...]:
+    """The seats whose boards have room, from the one that was chosen on, round and round."""
+    fit = max((width - 1 + BETWEEN) // (NARROWEST + BETWEEN), 1)
+    first = scene.desk.first_seat % max(len(room.seats), 1)
+    return (*room.seats[first:], *room.seats[:first])[:fit]
+
+
+def _boards(scene: Scene, watch: WatchModel, room: RoomModel, width: int, height: int, *, curves_rows: int) -> urwid.Widget:
+    shown = _shown(scene, room, width)
+    others = [info for info in room.seats if info not in shown and info.name is not None]
+    height -= curves_rows + bool(others)
+    each = width_of_each(len(shown), width)
+    tables = side_by_side([_table(scene, watch, room, info, each, height) for info in shown], width)
+    below = [lines_widget([_others(scene, room, others, width)])] if others else []
+    if curves_rows:
+        below.append(urwid.AttrMap(lines_widget(_curves(scene, watch, room, width, curves_rows), "panel"), "panel"))
+    return urwid.Pile([(urwid.WEIGHT, 1, tables), *[(urwid.PACK, part) for part in below]])
+
+
+def _table(scene: Scene, watch: WatchModel, room: RoomModel, info: SeatInfo, width: int, height: int) -> urwid.Widget:
+    above = _seat(scene, room, info, width, 2)
+    late = watch.board(info.seat)
+    if late is None:
+        words = f"The board is shown {room.options.delay_s} s later than it is played on." if not room.is_withheld else WITHHELD
+        told = urwid.Filler(urwid.Text(("faint", words if info.name is not None else ""), align=urwid.CENTER))
+        return urwid.Pile([(urwid.PACK, lines_widget(above)), (urwid.WEIGHT, 1, told)])
+    view = late.view
+    board = board_of(rules_of(scene.model.rules, room.options.rules), view)
+    marks = Marks(view, board, "", free=free_slots(board, view) if board.family == "quilt" else None, plays=False)
+    return small_table(scene, marks, late.ply, above, _age(room, info, late, width), width=width, height=height)
+
+
+def _seat(scene: Scene, room: RoomModel, info: SeatInfo, width: int, rows: int) -> list[Line]:
+    away = {seat: until_ms - scene.now_ms for seat, until_ms in room.away_until_ms}
+    total = deck_size(scene.model.rules, room.options)
+    return seat_lines(info, width, rows, scene.theme, cards=total, own=False, away_ms=away.get(info.seat), role=f"curve {info.seat % 8}")
+
+
+def _age(room: RoomModel, info: SeatInfo, late: LateBoard, width: int) -> Line:
+    """Of which moment the board is."""
+    left = f"after move {late.ply} of {info.ply}" if late.ply < info.ply and room.phase == "racing" else f"after move {late.ply}"
+    return spread([("faint", left if late.ply else "the deal")], [("faint", clock_text(late.elapsed_ms))], width, "felt")
+
+
+def _others(scene: Scene, room: RoomModel, others: list[SeatInfo], width: int) -> Line:
+    """How far those are whose boards are not shown."""
+    line: Line = []
+    each = max((width - 1) // len(others) - 5, 4)
+    for info in others:
+        line += [(f"curve {info.seat % 8}", f" {clip(seat_name(info), each)} "), ("strong", f"{info.home} ")]
+    return line
+
+
+# ---- bars and curves
+
+
+def _progress(scene: Scene, watch: WatchModel, room: RoomModel, width: int, height: int) -> urwid.Widget:
+    inner = min(width - 4, 100)
+    taken = [info for info in room.seats if info.name is not None]
+    rows = 2 if len(taken) * 2 + 1 + LOWEST <= height // 2 else 1
+    lines: list[Line] = []
+    for info in taken:
+        lines += _seat(scene, room, info, inner, rows)
+    drawn = _curves(scene, watch, room, inner, max(height - len(lines) - 1, LOWEST))
+    parts = stacked(lines_widget([*lines, []]), urwid.AttrMap(lines_widget(drawn, "panel"), "panel"))
+    return top(urwid.Padding(parts, left=(width - inner) // 2, width=inner))
+
+
+def _curves(scene: Scene, watch: WatchModel, room: RoomModel, width: int, rows: int) -> list[Line]:
+    """As far as one has watched; after the race all of it."""
+    total = deck_size(scene.model.rules, room.options)
+    if room.record is not None:
+        return plot(list(enumerate(curves(room.record))), width, rows, scene.theme, cards=scale(room.record, total))
+    now_ms = max(race_clock_ms(room.started_at_ms, scene.now_ms), 0)
+    lines = [
+        (number, (*points, (now_ms if info.state == "racing" else max(info.elapsed_ms, points[-1][0]), info.home)))
+        for number, (points, info) in enumerate(zip(watch.points, room.seats, strict=False))
+        if points and info.name is not None
+    ]
+    return plot(lines, width, rows, scene.theme, cards=scale_of(max((info.home for info in room.seats), default=0), total))
+
+
+def _result(scene: Scene, room: RoomModel, width: int, height: int) -> urwid.Widget:
+    record = room.record
+    assert record is not None
+    inner = min(width - 4, 100)
+    total = deck_size(scene.model.rules, room.options)
+    table = [[], *_outcome(scene, room, inner), []]
+    drawn = plot(list(enumerate(curves(record))), inner, max(min(height - len(table), 22), LOWEST), scene.theme, cards=scale(record, total))
+    parts = stacked(lines_widget(table), urwid.AttrMap(lines_widget(drawn, "panel"), "panel"))
+    return top(urwid.Padding(parts, left=(width - inner) // 2, width=inner))

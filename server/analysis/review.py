@@ -1,0 +1,128 @@
+"""A game that is over, in sentences: the best that was possible, where it was lost, what would have kept it.
+
+Owns the words. Must not know how any of it is found (server/solver/review.py), nor who reads it: so nobody is spoken to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from protocol.cards import Card, rank, suit
+from protocol.record import Record
+from server.race.start_position import first_positions
+from server.rules.moves import REDEAL, STOCK, WASTE, parse_move
+from server.rules.position import Position
+from server.solver.review import Review, review
+from server.solver.solve import best_home
+
+_RANKS: Final = ("Ace", *map(str, range(2, 11)), "Jack", "Queen", "King")
+_SUITS: Final = ("spades", "hearts", "diamonds", "clubs")
+_QUOTED: Final = 8
+"""Moves of a line that a sentence quotes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What can be said of a game. left: the most cards that could still be brought home after the slip, None where there was none.
+
+    exact: all of it is certain.
+    """
+
+    review: Review
+    left: int | None
+    exact: bool
+    sentences: tuple[str, ...]
+
+
+def judge_seat(record: Record, seat: int, *, budget: int | None = None) -> Judgement:
+    """Judge the game of a seat (from 0) of a record that has passed the audit."""
+    first = first_positions(record)[seat]
+    return judge(first, [move.move for move in record.moves if move.seat == seat], budget=budget)
+
+
+def judge(first: Position, moves: Sequence[str], *, budget: int | None = None) -> Judgement:
+    """Judge the game that `moves` made of `first`. budget: positions for each search, as `server.solver.review` has it."""
+    found = review(first, moves, budget=budget)
+    left: int | None = None
+    exact = found.exact
+    if found.slip is not None:
+        after = best_home(_after(first, moves[: found.slip + 1]), budget=budget)
+        left, exact = after.home, exact and after.exact
+    return Judgement(found, left, exact, tuple(_sentences(first, moves, found, left, exact=exact)))
+
+
+def _sentences(first: Position, moves: Sequence[str], found: Review, left: int | None, *, exact: bool) -> Iterator[str]:
+    total = first.rules.deck_size
+    yield _possible(found, total)
+    if found.slip is not None:
+        yield from _lost(first, moves, found, left, exact=exact)
+    elif found.reached == total:
+        yield "All of them were."
+    elif found.reached == found.best:
+        yield "That many were."
+    else:
+        yield f"Nothing was lost: at the end, with {found.reached} cards home, that was still in reach."
+        yield f"The way on: {_line(found.line)}."
+    if not exact:
+        yield "Not every line of play was looked at: more may have been possible, and what is called lost need not have been."
+
+
+def _possible(found: Review, total: int) -> str:
+    if found.winnable:
+        return f"This deal can be won: all {total} cards could be brought home."
+    if found.winnable is False:
+        return f"This deal cannot be won: at most {found.best} of {total} cards could be brought home."
+    return f"At least {found.best} of {total} cards could be brought home; whether all could is not known."
+
+
+def _lost(first: Position, moves: Sequence[str], found: Review, left: int | None, *, exact: bool) -> Iterator[str]:
+    assert found.slip is not None
+    assert found.instead is not None
+    before = _after(first, moves[: found.slip])
+    what = "The win" if found.winnable else "That"
+    yield f"{what} was out of reach after move {found.slip + 1}, {_told(before, moves[found.slip])}, made with {before.home} cards home."
+    if left is not None:
+        most = f"at most {left} cards could be brought" if exact else f"the best line that was found brings {left} cards"
+        yield f"From then on {most} home; {found.reached} were."
+    yield f"In its place {_told(before, found.instead)} would have kept it."
+    yield f"The way on from there: {_line(found.line)}."
+
+
+def _line(moves: Sequence[str]) -> str:
+    shown = " ".join(moves[:_QUOTED])
+    return shown if len(moves) <= _QUOTED else f"{shown} ... ({len(moves)} moves)"
+
+
+def _after(position: Position, moves: Sequence[str]) -> Position:
+    for move in moves:
+        position = position.play(move)
+    return position
+
+
+def _told(position: Position, text: str) -> str:
+    """A move as text and in words: `w:b3 (the 9 of hearts from the waste to b3)`."""
+    return f"{text} ({_words(position, text)})"
+
+
+def _words(position: Position, text: str) -> str:
+    move = parse_move(text)
+    if text == REDEAL:
+        return "the redeal"
+    if text == STOCK:
+        return f"turning {card_name(position.stock[0])}" if position.rules.has_waste else "dealing a row"
+    match move.source:
+        case "s":
+            card, where = position.stock[0], "the stock"
+        case "w":
+            card, where = position.waste[-1], "the waste"
+        case slot:
+            card, where = position.piles[slot][-1], slot
+    target = "home" if move.target is None else f"to {'the waste' if move.target == WASTE else move.target}"
+    return f"{card_name(card)} from {where} {target}"
+
+
+def card_name(card: Card) -> str:
+    """A card as it is spoken of: the 9 of hearts."""
+    return f"the {_RANKS[rank(card) - 1]} of {_SUITS[suit(card)]}"

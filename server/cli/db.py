@@ -1,0 +1,115 @@
+"""`carpet-server db`: the host's care for what the server keeps. Prints reports; does nothing itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from server.cli.shared import examples, fail
+
+db_app = typer.Typer(help="What the server keeps: check it, copy it, bring it up to date.", rich_markup_mode=None)
+
+DatabaseOption = Annotated[
+    str | None,
+    typer.Option(
+        "--database",
+        envvar="CARPET_DATABASE",
+        metavar="WHERE",
+        help="Path of a SQLite file, or postgresql://USER:PASSWORD@HOST/NAME; else the usual file in the user's data folder.",
+    ),
+]
+
+
+@db_app.callback(invoke_without_command=True)
+def _root(context: typer.Context) -> None:
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+@contextmanager
+def _one_sentence() -> Iterator[None]:
+    from server.store.errors import StoreError
+
+    try:
+        yield
+    except StoreError as error:
+        fail(str(error))
+
+
+@db_app.command("check", epilog="Example: carpet-server db check --database races.sqlite3")
+def db_check(database: DatabaseOption = None) -> None:
+    """Read all that is kept, and say what is wrong.
+
+    The file, every record with its moves, every race that runs. Exit status 1 when something is wrong.
+    """
+    from server.store import maintenance as care
+
+    with _one_sentence():
+        checked = care.check(database)
+    for note in checked.notes:
+        typer.echo(f"note: {note}")
+    for fault in checked.faults:
+        typer.echo(f"wrong: {fault}", err=True)
+    if checked.faults:
+        fail(f"{checked.where} is not sound; wrong in all: {len(checked.faults)}")
+    counts = f"{checked.players} players, {checked.running} races running, {checked.records} records"
+    typer.echo(f"sound: {checked.where}, schema {checked.schema}: {counts}")
+
+
+@db_app.command("backup", epilog="Example: carpet-server db backup races-monday.sqlite3")
+def db_backup(
+    target: Annotated[Path, typer.Argument(metavar="FILE", help="Where the copy goes; must not be there yet.")],
+    database: DatabaseOption = None,
+) -> None:
+    """Copy the SQLite database to FILE, also while the server runs. Keep it as you keep a key: it knows the deals of running races."""
+    from server.store import maintenance as care
+
+    with _one_sentence():
+        done = care.backup(target, database)
+    typer.echo(f"{done.where} copied to {done.target}, {done.size} bytes")
+
+
+@db_app.command("upgrade", epilog=examples("carpet-server db upgrade --database postgresql://carpet@db.example/carpet"))
+def db_upgrade(database: DatabaseOption = None) -> None:
+    """Bring the tables to this program's version.
+
+    `serve` does it too when it starts. Where there are no tables, they are made.
+    """
+    from server.store import maintenance as care
+
+    with _one_sentence():
+        typer.echo(care.upgrade(database))
+
+
+@db_app.command("ratings", epilog="Example: carpet-server db ratings --database races.sqlite3")
+def db_ratings(
+    database: DatabaseOption = None,
+    repair: Annotated[bool, typer.Option("--repair", help="Write what follows from the records; no server may run on them.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="The same as one JSON document.")] = False,
+) -> None:
+    """Make all ratings again from the records alone.
+
+    Says whether those that are stored agree. Exit status 1 where they do not.
+    """
+    import msgspec
+
+    from server.store import rerating
+
+    with _one_sentence():
+        found = rerating.repair(database) if repair else rerating.rerate(database)
+    if as_json:
+        typer.echo(msgspec.json.encode({"agrees": found.agrees, "repaired": repair and not found.agrees, **msgspec.to_builtins(found)}))
+    else:
+        for wrong in (*found.seats_wrong, *found.players_wrong):
+            typer.echo(f"wrong: {wrong}", err=True)
+    differences = len(found.seats_wrong) + len(found.players_wrong)
+    if not found.agrees and not repair:
+        fail(f"the ratings in {found.where} are not those of its records; differences: {differences}")
+    if not as_json:
+        written = f", rows written: {differences}" if differences else ""
+        done = "repaired" if differences else "agrees"
+        typer.echo(f"{done}: {found.where}: rated races: {found.races}, players: {found.players}{written}")

@@ -1,0 +1,242 @@
+"""The commands of `carpet-server` that look at a deal with every card known: `solve`, `winrate`, `review`."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from protocol.shuffle import SEED_BYTES
+from server.cli.shared import FileArgument, RulesArgument, examples, fail, rules_of, seed_of, true_record
+
+if TYPE_CHECKING:
+    from protocol.record import Record
+    from server.analysis.review import Judgement
+    from server.analysis.winrate import Odds, Sample
+    from server.rules.position import Family
+
+deals_app = typer.Typer(rich_markup_mode=None)
+
+BudgetOption = Annotated[int | None, typer.Option(metavar="N", min=1, help="Positions a search may look at. [default: as is usual]")]
+
+QUICK_BOTS = "random,greedy"
+"""Those that do not think long."""
+
+BAR_WIDTH = 30
+
+NO_PROOF = "Not every line of play is looked at with two decks: `unknown` means that no win was found, not that there is none."
+
+
+@deals_app.command(epilog=examples("carpet-server solve carpet --deal monday", "carpet-server solve twenty --deal 7 --json"))
+def solve(
+    rules: RulesArgument,
+    seed: Annotated[str | None, typer.Option(metavar="HEX", help="Seed of the deal, 64 hexadecimal digits.")] = None,
+    deal: Annotated[str | None, typer.Option(metavar="TEXT", help="The deal of this name, as for races.")] = None,
+    budget: BudgetOption = None,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object with outcome, nodes and moves.")] = False,
+) -> None:
+    """Say whether a deal can be won with every card known, and how.
+
+    `won` comes with a line that wins. `lost` means that every line was looked at. `unknown` is no proof: the search gave up.
+    """
+    from protocol.fairness import named_seed
+    from server.solver.solve import solve as search
+
+    row = rules_of(rules)
+    if (seed is None) == (deal is None):
+        fail("say which deal: by --seed or by --deal, one of the two, as in --deal monday", 2)
+    try:
+        chosen = seed_of(seed) if seed is not None else named_seed(deal or "")
+    except ValueError:
+        fail(f"--deal {deal!r} is no text", 2)
+    found = search(row.deal(chosen), budget=budget)
+    if as_json:
+        typer.echo(json.dumps({"outcome": found.outcome, "nodes": found.nodes, "moves": found.moves}))
+        return
+    typer.echo(f"{found.outcome}: {row.id}, seed {chosen.hex()}; {found.nodes} positions looked at")
+    match found.outcome:
+        case "won":
+            typer.echo(f"{len(found.moves)} moves: {' '.join(found.moves)}")
+        case "lost":
+            typer.echo("Every line of play was looked at: none wins.")
+        case "unknown":
+            typer.echo(f"No win was found, which does not prove that there is none; look further with --budget above {found.nodes}.")
+
+
+@deals_app.command(epilog="Example: carpet-server review race.json --seat 1")
+def review(
+    file: FileArgument,
+    seat: Annotated[int | None, typer.Option(metavar="N", min=1, help="This seat only, from 1 as `verify` counts.")] = None,
+    budget: BudgetOption = None,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object instead of text.")] = False,
+) -> None:
+    """Say what was possible in the games of a race.
+
+    For each game: the best there was, where it was lost, and what would have kept it.
+    """
+    from server.analysis.review import judge_seat
+
+    record = true_record(file)
+    if seat is not None and seat > len(record.seats):
+        fail(f"--seat is from 1 to {len(record.seats)} in this race, not {seat}", 2)
+    numbers = range(len(record.seats)) if seat is None else (seat - 1,)
+    judged = [(number, judge_seat(record, number, budget=budget)) for number in numbers]
+    if as_json:
+        seats = [_judgement(record, number, judgement) for number, judgement in judged]
+        typer.echo(json.dumps({"room": record.room, "race": record.race, "rules": record.rules, "seats": seats}, ensure_ascii=False))
+        return
+    for number, judgement in judged:
+        typer.echo(f"{record.seats[number].name} (seat {number + 1}):")
+        for sentence in judgement.sentences:
+            typer.echo(f"  {sentence}")
+
+
+def _judgement(record: Record, number: int, judgement: Judgement) -> dict[str, object]:
+    """move: the number of the move after which the best was out of reach, from 1; null where it never was."""
+    found = judgement.review
+    return {
+        "seat": number + 1,
+        "name": record.seats[number].name,
+        "best": found.best,
+        "winnable": found.winnable,
+        "home": found.reached,
+        "move": None if found.slip is None else found.slip + 1,
+        "instead": found.instead,
+        "left": judgement.left,
+        "line": found.line,
+        "exact": judgement.exact,
+        "nodes": found.nodes,
+        "sentences": judgement.sentences,
+    }
+
+
+@deals_app.command(epilog=examples("carpet-server winrate carpet --deals 1000 --bots random,greedy,deep --bot-deals 100"))
+def winrate(
+    rules: RulesArgument,
+    deals: Annotated[int, typer.Option(metavar="N", min=1, max=2**32, help="Deals to look at.")],
+    first_seed: Annotated[str, typer.Option(metavar="HEX", help="Names the deals: n has the seed SHA-256(this, n as 4 bytes).")] = "00"
+    * SEED_BYTES,
+    bots: Annotated[
+        str, typer.Option(metavar="NAMES", help="House bots that play the same deals, with commas between; or none.")
+    ] = QUICK_BOTS,
+    bot_deals: Annotated[int | None, typer.Option(metavar="N", min=1, help="Deals for a bot that thinks long. [default: all]")] = None,
+    budget: BudgetOption = None,
+    processes: Annotated[
+        int | None, typer.Option(metavar="N", min=1, max=256, help="Deals looked at at once. [default: processors]")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object instead of text.")] = False,
+) -> None:
+    """Estimate how many deals can be won, and how many the bots win.
+
+    The house bots see no more than a player. The deals are the same for the search and every bot, and the same again with the same
+    --first-seed.
+    """
+    import trio
+
+    from server.analysis.winrate import Sample
+    from server.bots.house import UnknownBot, house_bot
+    from server.runtime.workers import WorkerDied
+
+    row = rules_of(rules)
+    names = tuple(name.strip() for name in bots.split(",")) if bots not in ("", "none") else ()
+    try:
+        for name in names:
+            house_bot(name)
+    except UnknownBot as error:
+        fail(str(error), 2)
+    first = seed_of(first_seed, "--first-seed")
+    sample = Sample(rules=row.id, first=first, deals=deals, budget=budget, bots=tuple(dict.fromkeys(names)), thought_over=bot_deals)
+    odds: Odds | None = None
+    trouble, status = "", 1
+    try:
+        odds = trio.run(_measure, sample, processes or os.cpu_count() or 1)
+    except* WorkerDied as group:
+        trouble = str(group.exceptions[0])
+    except* KeyboardInterrupt:
+        trouble, status = "stopped before all deals were looked at", 130
+    if odds is None:
+        fail(trouble, status)
+    typer.echo(json.dumps(_document(odds)) if as_json else _text(odds, row.family))
+
+
+async def _measure(sample: Sample, processes: int) -> Odds:
+    from server.analysis.winrate import measure
+    from server.runtime.workers import open_workers
+
+    async with open_workers(processes) as workers:
+        return await measure(sample, workers, processes=processes, progress=_bar() if sys.stderr.isatty() else _silence)
+
+
+def _bar() -> Callable[[int, int], None]:
+    def show(done: int, total: int) -> None:
+        filled = BAR_WIDTH * done // total
+        end = "\n" if done == total else ""
+        sys.stderr.write(f"\r[{'#' * filled}{'.' * (BAR_WIDTH - filled)}] {done} of {total} games{end}")
+        sys.stderr.flush()
+
+    return show
+
+
+def _silence(done: int, total: int) -> None:
+    del done, total
+
+
+def _text(odds: Odds, family: Family) -> str:
+    from server.analysis.winrate import Share
+    from server.rules.position import Family
+
+    solved, found = odds.solved, odds.found
+    low, high = odds.interval
+    lost = solved.deals - solved.won - solved.unknown
+    lines = [
+        f"{odds.sample.rules}: {solved.deals} deals; with every card known {solved.won} won, {lost} lost, {solved.unknown} unknown",
+        f"can be won: {'at least ' if solved.unknown else ''}{_percent(found.value)} (95 % interval {_percent(low)} to {_percent(high)})",
+    ]
+    if family is not Family.CARPET:
+        lines.append(NO_PROOF)
+    for bot, counts in odds.played:
+        share = Share(counts.won, counts.deals)
+        interval = f"95 % interval {_percent(share.low)} to {_percent(share.high)}"
+        lines.append(
+            f"{bot}: won {counts.won} of {counts.deals}, {_percent(share.value)} ({interval}), {counts.home / counts.deals:.1f} cards home"
+        )
+    return "\n".join(lines)
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.2f} %"
+
+
+def _document(odds: Odds) -> dict[str, object]:
+    from server.analysis.winrate import Share
+
+    solved = odds.solved
+    low, high = odds.interval
+    return {
+        "rules": odds.sample.rules,
+        "deals": solved.deals,
+        "first_seed": odds.sample.first.hex(),
+        "won": solved.won,
+        "lost": solved.deals - solved.won - solved.unknown,
+        "unknown": solved.unknown,
+        "share": odds.found.value,
+        "low": low,
+        "high": high,
+        "nodes": solved.positions,
+        "bots": [
+            {
+                "name": bot,
+                "deals": counts.deals,
+                "won": counts.won,
+                "share": (share := Share(counts.won, counts.deals)).value,
+                "low": share.low,
+                "high": share.high,
+                "home": counts.home / counts.deals,
+            }
+            for bot, counts in odds.played
+        ],
+    }

@@ -1,0 +1,299 @@
+"""The host's command, `carpet-server`: what is typed, checked and turned into calls; one clear sentence for whatever is wrong.
+
+Only what the help needs is imported at the top: Trio, WebSockets, the database and the solver come with the command that uses them.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated, NoReturn
+
+import typer
+
+import protocol
+from server.cli.db import db_app
+from server.cli.deals import deals_app
+from server.cli.frames import frames_app
+from server.cli.shared import FileArgument, RulesArgument, SeedOption, examples, fail, program, rules_of, seed_of, true_record
+from server.config import DEFAULT_CONNECTIONS, DEFAULT_WORKERS, BadSettings, Settings
+from server.runtime.gc_tuning import seldom_collected
+
+if TYPE_CHECKING:
+    import trio
+
+INTERRUPTED = 130
+
+app = typer.Typer(
+    name="carpet-server",
+    help="Host races at the patience game Carpet, check their records, look at the rules.",
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+rules_app = typer.Typer(help="The rule sets: list them, count move sequences, walk a game.", rich_markup_mode=None)
+app.add_typer(rules_app, name="rules")
+app.add_typer(db_app, name="db")
+app.add_typer(deals_app)
+app.add_typer(frames_app)
+
+
+class Pace(StrEnum):
+    HUMAN = "human"
+    FULL = "full"
+
+
+class LogLevel(StrEnum):
+    DEBUG = "debug"
+    INFO = "info"
+    WARNING = "warning"
+    ERROR = "error"
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"carpet-server {protocol.__version__}")
+        raise typer.Exit
+
+
+@app.callback(invoke_without_command=True)
+def _root(
+    context: typer.Context,
+    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")] = False,
+) -> None:
+    del version
+    _show_help(context)
+
+
+@rules_app.callback(invoke_without_command=True)
+def _rules_root(context: typer.Context) -> None:
+    _show_help(context)
+
+
+def _show_help(context: typer.Context) -> None:
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+@app.command(epilog=examples("carpet-server serve --host 0.0.0.0 --tls-cert cert.pem --tls-key key.pem"))
+def serve(
+    host: Annotated[str, typer.Option(metavar="HOST", help="Address or name to listen on; 0.0.0.0 for everybody.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(metavar="PORT", help="Port to listen on; 0 takes any free one.")] = protocol.DEFAULT_PORT,
+    tls_cert: Annotated[
+        str | None, typer.Option(metavar="FILE", help="PEM file with the certificate chain: serve wss:// instead of ws://.")
+    ] = None,
+    tls_key: Annotated[str | None, typer.Option(metavar="FILE", help="PEM file with the certificate's private key.")] = None,
+    rate: Annotated[float, typer.Option(metavar="N", help="Messages a second that one client may send.")] = 20.0,
+    burst: Annotated[int, typer.Option(metavar="N", help="Messages that one client may send at once.")] = 40,
+    max_rooms: Annotated[int, typer.Option(metavar="N", help="Races held at once, at most.")] = 20_000,
+    max_connections: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N", help=f"Connections at once, at most. [default: {DEFAULT_CONNECTIONS}, or as many as the system lets it open files]"
+        ),
+    ] = None,
+    max_connections_per_address: Annotated[
+        int,
+        typer.Option(
+            metavar="N", help="Connections at once from one IPv4 address or IPv6 /64 network other than this machine's own; 0 for no limit."
+        ),
+    ] = 100,
+    database: Annotated[
+        str | None,
+        typer.Option(
+            metavar="WHERE",
+            help="Where races and players are kept: a SQLite file, a postgresql:// URL, or `memory`, which holds every race until the"
+            " server ends, and nothing after. [default: a file in your data folder]",
+        ),
+    ] = None,
+    origin: Annotated[
+        list[str] | None, typer.Option(metavar="URL", help="Web origin whose pages may connect, as https://example.org; may be repeated.")
+    ] = None,
+    bot_pace: Annotated[Pace, typer.Option(help="House bots play at the pace of a person, or as fast as they can.")] = Pace.HUMAN,
+    workers: Annotated[int, typer.Option(metavar="N", help="Processes that look for winnable deals, at most.")] = DEFAULT_WORKERS,
+    with_record: Annotated[
+        list[str] | None,
+        typer.Option(metavar="FILE", help="The record of a race that can be played on here, as JSON; may be repeated."),
+    ] = None,
+    exit_with_parent: Annotated[
+        bool, typer.Option("--exit-with-parent", help="Stop when standard input ends, as it does when its writer dies.")
+    ] = False,
+    log_level: Annotated[LogLevel, typer.Option(help="How much to log to standard error.")] = LogLevel.INFO,
+) -> None:
+    """Serve races until SIGINT or SIGTERM. Prints `listening on ws://HOST:PORT` once it accepts connections."""
+    logging.basicConfig(level=log_level.value.upper(), format="%(asctime)s %(levelname)s %(name)s: %(message)s", stream=sys.stderr)
+    # What a migration does is told by the store, where there is something to tell.
+    logging.getLogger("alembic").setLevel(logging.WARNING)
+    # The library tells of every connection at INFO, and with a traceback of every peer that is not a WebSocket client.
+    logging.getLogger("carpet.net.websocket").setLevel(logging.DEBUG if log_level is LogLevel.DEBUG else logging.CRITICAL)
+    try:
+        settings = Settings(
+            host=host,
+            port=port,
+            tls_cert=tls_cert,
+            tls_key=tls_key,
+            rate=rate,
+            burst=burst,
+            max_rooms=max_rooms,
+            max_connections=max_connections,
+            max_connections_per_address=max_connections_per_address,
+            database=database,
+            origins=tuple(origin or ()),
+            bots_wait=bot_pace is Pace.HUMAN,
+            workers=workers,
+            records=tuple(true_record(file) for file in with_record or ()),
+        )
+    except BadSettings as error:
+        fail(str(error), 2)
+
+    import trio
+
+    from server.net.descriptors import raise_limit
+    from server.net.listener import AddressUnavailable, UnusableTlsFiles
+    from server.store.errors import StoreError
+
+    raise_limit()
+    try:
+        trio.run(_serve, settings, exit_with_parent)
+    except* UnusableTlsFiles as group:
+        fail(str(_first(group)))
+    except* StoreError as group:
+        fail(f"{_first(group)}; --database names another place")
+    except* AddressUnavailable as group:
+        fail(f"cannot listen on {host} port {port}: {_first(group)}; choose another with --host and --port")
+    except* BrokenPipeError as group:
+        # Whoever started it has left and cannot be told where it listens: as for any command whose reader is gone.
+        raise _first(group) from None
+
+
+def _first(group: BaseException) -> BaseException:
+    while isinstance(group, BaseExceptionGroup):
+        group = group.exceptions[0]
+    return group
+
+
+async def _serve(settings: Settings, exit_with_parent: bool) -> None:
+    import trio
+
+    from server.app import running
+
+    with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
+        async with running(settings) as url, trio.open_nursery() as nursery:
+            typer.echo(f"listening on {url}")
+            sys.stdout.flush()
+            if exit_with_parent:
+                nursery.start_soon(_wait_for_end_of_input, nursery.cancel_scope)
+            with seldom_collected():
+                async for number in signals:
+                    logging.getLogger("carpet").info("%s: stopping", signal.Signals(number).name)
+                    break
+            nursery.cancel_scope.cancel()
+
+
+async def _wait_for_end_of_input(stop: trio.CancelScope) -> None:
+    import trio
+
+    # A pipe whose writer died reads as ended; a thread, because standard input may be anything.
+    # The bare descriptor: a thread that is left in a buffered read holds a lock which the end of the interpreter wants.
+    while await trio.to_thread.run_sync(os.read, 0, 4096, abandon_on_cancel=True):
+        pass
+    stop.cancel()
+
+
+@app.command(epilog="Example: carpet-server verify race.json")
+def verify(
+    file: FileArgument,
+) -> None:
+    """Check a record: commitment, seed, deal, every move, the result. Says what is wrong and exits 1 otherwise."""
+    record = true_record(file)
+    deal = record.deal
+    kind = f"the deal named {deal.name!r}" if deal.name is not None else "a deal that nobody could know or choose"
+    if deal.winnable:
+        from server.solver.winnable import FalseNumber, check_first_winnable
+
+        try:
+            check_first_winnable(record.rules, bytes.fromhex(deal.secret), [bytes.fromhex(nonce) for nonce in deal.nonces], deal.k)
+        except FalseNumber as error:
+            fail(f"not a true record: {error}")
+        kind += f", the first that can be won (k = {deal.k})"
+    typer.echo(f"verified: race {record.race} of {record.room}, {record.rules}, {kind}, {len(record.moves)} legal moves")
+    for number, seat in sorted(enumerate(record.seats, 1), key=lambda item: item[1].place):
+        typer.echo(f"{seat.place}. {seat.name} (seat {number}): {seat.state}, {seat.home} cards home at {seat.home_at_ms / 1000:.3f} s")
+
+
+@rules_app.command("list", epilog="Example: carpet-server rules list --json")
+def rules_list(
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON list instead of text.")] = False,
+) -> None:
+    """List the rule sets with how each is played."""
+    from msgspec.structs import asdict
+
+    from server.rules.catalogue import RULE_SETS, describe
+
+    if as_json:
+        rows = [asdict(describe(row)) for row in RULE_SETS.values()]
+        typer.echo(json.dumps(rows, indent=1, ensure_ascii=False))
+        return
+    for row in RULE_SETS.values():
+        decks = "one deck" if row.decks == 1 else "two decks"
+        typer.echo(f"{row.id}: {row.name} ({decks}, {row.difficulty.value}; {row.source})\n    {row.explanation}\n")
+
+
+@rules_app.command("perft", epilog=f"Example: carpet-server rules perft carpet 5 --seed {'00' * 32}")
+def rules_perft(
+    rules: RulesArgument,
+    depth: Annotated[int, typer.Argument(metavar="DEPTH", help="Length of the move sequences.", min=0, max=100)],
+    seed: SeedOption,
+    divide: Annotated[bool, typer.Option(help="Before the count, print that of each first move.")] = False,
+) -> None:
+    """Count the sequences of exactly DEPTH legal moves of a deal.
+
+    The count is printed last.
+    """
+    from server.rules.perft import perft, perft_divide
+
+    position = rules_of(rules).deal(seed_of(seed))
+    if divide:
+        for move, count in perft_divide(position, depth).items():
+            typer.echo(f"{move} {count}")
+    typer.echo(perft(position, depth))
+
+
+@rules_app.command("walk", epilog=f"Example: carpet-server rules walk carpet --seed {'00' * 32}")
+def rules_walk(rules: RulesArgument, seed: SeedOption) -> None:
+    """Play one game by a fixed rule, to compare engines deep into it.
+
+    How it went is printed as one JSON object.
+    """
+    from server.rules.walk import walk
+
+    row = rules_of(rules)
+    walked = walk(row, seed_of(seed))
+    document = {"rules": row.id, "seed": seed.lower(), "moves": walked.moves, "home": walked.home, "digest": walked.digest}
+    typer.echo(json.dumps(document))
+
+
+def main(arguments: Sequence[str] | None = None) -> NoReturn:
+    """Entry point of `carpet-server`."""
+    status: int | None
+    try:
+        status = app(args=arguments, prog_name=program(), standalone_mode=False)
+    except typer.TyperException as error:
+        # One sentence in place of usage, hint and error: the help is a flag away.
+        context = getattr(error, "ctx", None)
+        command = context.command_path if context is not None else program()
+        typer.echo(f"{command}: {error.format_message().rstrip('.')}; see {command} --help.", err=True)
+        status = error.exit_code
+    except (KeyboardInterrupt, typer.Abort):
+        status = INTERRUPTED
+    sys.exit(status or 0)
+
+
+if __name__ == "__main__":
+    main()

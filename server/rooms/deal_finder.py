@@ -1,0 +1,51 @@
+"""Looking for a winnable deal before a race, in a worker process, so that no room waits for it but the one that wants it.
+
+Owns how long that seems to take. Must not know rooms, nor how a deal is searched.
+"""
+
+from __future__ import annotations
+
+import logging
+from math import ceil
+from typing import Final
+
+import trio
+
+from server.race.machine import DealWanted
+from server.runtime.workers import WorkerDied, Workers
+from server.solver.winnable import NoneWinnable, first_winnable
+
+logger = logging.getLogger("carpet.rooms")
+
+STEP_S: Final = 3.0
+"""An answer is given after this many seconds, or twice as many, and so on. Most searches take a fraction of it: when the answer comes tells
+nothing of how many deals were looked at, nor of how hard the one found is."""
+
+ATTEMPTS: Final = 2
+"""Workers that may die of a search before it is given up: the first may have been killed for something else."""
+
+
+class DealFinder:
+    """Satisfies `server.rooms.ports.FindDeal` by its `find`."""
+
+    def __init__(self, workers: Workers) -> None:
+        self._workers = workers
+
+    async def find(self, wanted: DealWanted) -> int | None:
+        """The number of the first seed whose deal can be won; None where none is to be had. Cancel it when nobody wants it any more."""
+        began = trio.current_time()
+        k = await self._find(wanted)
+        steps = max(ceil((trio.current_time() - began) / STEP_S), 1)
+        await trio.sleep_until(began + steps * STEP_S)
+        return k
+
+    async def _find(self, wanted: DealWanted) -> int | None:
+        for attempt in range(1, ATTEMPTS + 1):
+            try:
+                return await self._workers.run(first_winnable, wanted.rules, wanted.secret, wanted.nonces)
+            except NoneWinnable as error:
+                logger.error("no winnable deal: %s", error)
+                return None
+            except WorkerDied as error:
+                logger.error("looking for a winnable deal, attempt %d: %s", attempt, error)
+        return None

@@ -1,0 +1,85 @@
+"""What an earlier server has left of a room, made again from what the store has of it: its race, how its series stands, and who was there.
+
+Two kinds: a race that runs, by its commands, and one that is over, by its record; with the latter its room was still there, for the
+result to be looked at and a rematch to be asked for. Knows nothing of lines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from protocol.views import SeatRating
+from server.race.commands import TakeSeat
+from server.race.machine import Race
+from server.rooms.bots import house_id
+from server.rooms.commit_gate import WriteAhead
+from server.rooms.series_state import SeriesRun
+from server.store.port import RaceOpened, StandingRace
+from server.store.replay import RunningRoom, as_opened, replay, seats_deserted
+
+LeftRoom: TypeAlias = RunningRoom | StandingRace
+
+
+@dataclass(frozen=True, slots=True)
+class EarlierRoom:
+    """take_up: has the room's log go on where the race's is. last_at_ms: of what has happened. sat_here: everybody who ever took a seat.
+
+    people: who has a claim to the room, by the seat. ratings: what the race, if it is over, did to them.
+    """
+
+    opened: RaceOpened
+    race: Race
+    series: SeriesRun
+    take_up: Callable[[WriteAhead], None]
+    last_at_ms: int
+    sat_here: frozenset[str]
+    people: dict[int, str]
+    ratings: tuple[SeatRating, ...] = ()
+
+
+def earlier_room(left: LeftRoom, *, is_elsewhere: Callable[[str], bool]) -> EarlierRoom:
+    """is_elsewhere: whether this player holds a seat in another room.
+
+    Raises Refusal, LookupError, ValueError or IllegalMove when the store has what cannot have been.
+    """
+    return _running(left) if isinstance(left, RunningRoom) else _standing(left, is_elsewhere)
+
+
+def _running(left: RunningRoom) -> EarlierRoom:
+    running = left.running
+    commands = running.commands
+    race = replay(running)
+    deserted = seats_deserted(running)
+    return EarlierRoom(
+        opened=running.opened,
+        race=race,
+        series=SeriesRun(race.options, left),
+        take_up=lambda log: log.go_on(running),
+        last_at_ms=commands[-1].at_ms if commands else 0,
+        sat_here=frozenset(taken.command.player for taken in commands if isinstance(taken.command, TakeSeat)),
+        # Resigning is not leaving: who has resigned may watch the others to the end.
+        people={
+            seat.number: seat.player
+            for seat in race.seats
+            if seat.player is not None and seat.bot is None and (seat.state != "forfeited" or seat.number not in deserted)
+        },
+    )
+
+
+def _standing(left: StandingRace, is_elsewhere: Callable[[str], bool]) -> EarlierRoom:
+    # Leaving one room and entering another are kept by two of them: a server may die in between.
+    people = {seat: player for seat, player in enumerate(left.players) if seat in left.here and player and not is_elsewhere(player)}
+    race = as_opened(left.opened)
+    race.conclude(left.record, [house_id(number) if seat.bot else people.get(number) for number, seat in enumerate(left.record.seats)])
+    return EarlierRoom(
+        opened=left.opened,
+        race=race,
+        series=SeriesRun.after(left),
+        take_up=lambda log: log.stand(race.id, here=frozenset(people), gone=left.here - people.keys()),
+        last_at_ms=left.ended_at_ms,
+        sat_here=frozenset(player for player in left.players if player is not None),
+        people=people,
+        ratings=tuple(change.shown for change in left.changes),
+    )

@@ -1,0 +1,82 @@
+"""The way into a run: one a player and deal, whatever lines he asks by and however often the server has been started since.
+
+What a player may have is decided by what is kept. The rooms that are open are looked at first, since a run that is under way is gone on
+with, and then the store; and while one request of a player's is being decided, another of his for the same deal waits for it. The journal
+refuses a second run in any case.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+import trio
+
+from protocol.errors import ErrorCode, Refusal
+from protocol.views import RaceOptions, SharedDeal
+from server.race.shared_deal_spec import Occasion
+from server.rooms.clock import Clock
+from server.rooms.ports import Purpose
+from server.rooms.registry import Rooms
+from server.rooms.room import Room
+from server.runs.boards import Boards
+from server.runs.ghost_choice import Candidate, choose
+from server.store.journal import Journal
+from server.store.port import Run, SharedDealMade, Store
+
+
+class Entrance:
+    def __init__(self, rooms: Rooms, boards: Boards, *, store: Store, journal: Journal, clock: Clock) -> None:
+        self._rooms = rooms
+        self._boards = boards
+        self._store = store
+        self._journal = journal
+        self._clock = clock
+        self._deciding: dict[tuple[str, str, str], trio.Event] = {}
+
+    async def run(
+        self, player: str, made: SharedDealMade, deal: SharedDeal, options: RaceOptions, *, ready_by_ms: int, haunted: bool = False
+    ) -> Room:
+        """The room of this player's run of a deal: the one he is in already, or a new one.
+
+        ready_by_ms: by when he has to be ready (`closing` sees to it). haunted: with those beside it who ran it before him. Raises Refusal
+        `run/already`, `run/closed` and those of opening a room; StoreError.
+        """
+        key = player, made.key, options.rules
+        while (decided := self._deciding.get(key)) is not None:
+            await decided.wait()
+        decided = self._deciding[key] = trio.Event()
+        try:
+            under_way = self._under_way(player, deal, options.rules)
+            if under_way is not None:
+                return under_way
+            runs = await self._boards.runs(made.kind, made.id, options.rules)
+            if any(player in run.occasion.invited for run in runs):
+                raise Refusal(ErrorCode.ALREADY_RUN)
+            if self._clock.now_ms() >= ready_by_ms:
+                raise Refusal(ErrorCode.RUN_CLOSED)
+            ghosts = await self._ghosts(player, [run for run in runs if run.phase == "over"]) if haunted else ()
+            occasion = Occasion(deal=deal, invited=(player,), ghosts=ghosts)
+            return self._rooms.open(options, Purpose(occasion=occasion, secret=made.secret))
+        finally:
+            del self._deciding[key]
+            decided.set()
+
+    def _under_way(self, player: str, deal: SharedDeal, rules: str) -> Room | None:
+        for room in self._rooms:
+            occasion = room.occasion
+            if occasion is None or room.race.phase == "over" or room.is_closed:
+                continue
+            if occasion.deal == deal and player in occasion.invited and room.options.rules == rules:
+                return room
+        return None
+
+    async def _ghosts(self, player: str, over: list[Run]) -> tuple[str, ...]:
+        results = await self._boards.results(over)
+        ratings = await self._journal.ask(partial(_ratings, self._store), (player, *(result.player for result in results)))
+        candidates = [Candidate(result, ratings[result.player], run.finished_at_ms or 0) for run, result in zip(over, results, strict=True)]
+        return choose(candidates, ratings[player])
+
+
+def _ratings(store: Store, players: tuple[str, ...]) -> dict[str, int | None]:
+    found = {player: store.player(player) for player in players}
+    return {runner: player.rating.worth if player is not None and player.rating is not None else None for runner, player in found.items()}

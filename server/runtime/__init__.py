@@ -1,0 +1,1 @@
+"""What the process needs that is no part of a race: workers, token buckets, settings of the garbage collector."""

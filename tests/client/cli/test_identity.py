@@ -1,0 +1,173 @@
+"""`carpet whoami`, `rename` and `identity`, as far as they go without a server."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import stat
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from client.cli import main as cli
+from client.storage.identity import Identity, IdentityStore
+from tests.client.cli.test_main import run
+
+HERE, THERE = "ws://here.example:7777", "wss://there.example:443"
+
+
+@pytest.fixture
+def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> IdentityStore:
+    monkeypatch.setenv("CARPET_HOME", str(tmp_path / "home"))
+    return IdentityStore(tmp_path / "home")
+
+
+@pytest.fixture
+def filled(store: IdentityStore) -> IdentityStore:
+    store.keep(HERE, Identity("bert", "token-of-bert"))
+    store.keep(HERE, Identity("Anna 2", "token-of-anna", "7f3a"), asked="Anna")
+    store.keep(THERE, Identity("cleo", "token-of-cleo"))
+    return store
+
+
+def test_a_new_machine_knows_nobody(capsys: pytest.CaptureFixture[str], store: IdentityStore) -> None:
+    assert run(capsys, "whoami").out == "This machine knows you at no server yet: the first visit to one makes you a player there.\n"
+    assert json.loads(run(capsys, "whoami", "--json").out) == []
+    assert run(capsys, "whoami", "here.example").sentence == (
+        f"carpet: You have not been at {HERE} yet: the first visit makes you a player there, as carpet home {HERE} does."
+    )
+    assert run(capsys, "rename", "here.example", "Berta").status == 1
+    assert (
+        run(capsys, "identity", "export", "-").sentence == "carpet: There is nothing to export: this machine has no player at any server."
+    )
+    assert not store.path.exists()
+
+
+def test_all_players_of_the_machine_are_listed_without_their_tokens(capsys: pytest.CaptureFixture[str], filled: IdentityStore) -> None:
+    text = run(capsys, "whoami").out
+    assert text.splitlines() == [
+        f"{HERE}: Anna 2, player 7f3a; token kept",
+        f"{HERE}: bert, player not told yet; token kept; with --name bert",
+        f"{THERE}: cleo, player not told yet; token kept",
+    ]
+    listed = run(capsys, "whoami", "--json").out
+    assert json.loads(listed)[:2] == [
+        {"server": HERE, "name": "Anna 2", "player": "7f3a", "token_kept": True, "last": True},
+        {"server": HERE, "name": "bert", "player": None, "token_kept": True, "last": False},
+    ]
+    assert "token-of" not in text + listed
+
+
+def test_a_letter_that_the_terminal_lacks_stops_no_command(store: IdentityStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    store.keep(HERE, Identity("Małgosia", "token", "7f3a"))
+    for arguments, shown in ((("whoami",), f"{HERE}: Ma?gosia, player 7f3a; token kept"), (("whoami", "--json"), "Ma\\u0142gosia")):
+        written = io.BytesIO()
+        monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(written, encoding="latin-1"))
+        with pytest.raises(SystemExit) as ended:
+            cli.main(arguments)
+        assert (ended.value.code, shown in written.getvalue().decode("latin-1")) == (0, True)
+
+
+def test_a_player_whom_the_machine_does_not_have_is_not_asked_for(capsys: pytest.CaptureFixture[str], filled: IdentityStore) -> None:
+    for command in (["whoami", HERE], ["rename", HERE, "Dora"]):
+        ran = run(capsys, *command, "--name", "dora")
+        assert (ran.status, ran.sentence) == (1, f"carpet: This machine has no player dora at {HERE}; carpet whoami shows those it has.")
+
+
+def test_an_export_is_for_its_owner_alone_and_says_what_it_holds(
+    capsys: pytest.CaptureFixture[str], filled: IdentityStore, tmp_path: Path
+) -> None:
+    file = tmp_path / "export.json"
+    before = os.umask(0)
+    try:
+        ran = run(capsys, "identity", "export", str(file))
+    finally:
+        os.umask(before)
+    assert (ran.status, ran.out) == (0, "")
+    assert ran.err == (
+        f"carpet: {file} holds your tokens, and whoever has them is you: give it to nobody, and delete it when it is there.\n"
+    )
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert file.read_bytes() == filled.path.read_bytes()
+    again = run(capsys, "identity", "export", str(file), "--server", THERE)
+    assert (again.status, again.sentence) == (1, f"carpet: {file} is there already: name a file that is not.")
+    assert run(capsys, "identity", "export", str(tmp_path / "none" / "file")).sentence.endswith(
+        "cannot be written: No such file or directory."
+    )
+
+
+def test_an_export_that_cannot_be_written_whole_is_not_left_lying(
+    capsys: pytest.CaptureFixture[str], filled: IdentityStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(handle: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    ran = run(capsys, "identity", "export", str(tmp_path / "export.json"))
+    assert (ran.status, ran.sentence.endswith("cannot be written: No space left on device.")) == (1, True)
+    assert not (tmp_path / "export.json").exists()
+
+
+def test_an_identity_goes_to_another_machine(
+    capsys: pytest.CaptureFixture[str], filled: IdentityStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    printed = run(capsys, "identity", "export", "-", "--server", "here.example")
+    assert "What was printed holds your tokens" in printed.err
+    monkeypatch.setenv("CARPET_HOME", str(tmp_path / "laptop"))
+    laptop = IdentityStore(tmp_path / "laptop")
+    laptop.keep(HERE, Identity("dora", "token-of-dora"))
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(printed.out.encode())))
+    ran = run(capsys, "identity", "import", "-")
+    assert (ran.status, ran.err) == (0, "")
+    assert ran.out.splitlines() == [
+        f"bert at {HERE} is here now. You are dora there unless you say --name bert.",
+        f"Anna 2 at {HERE} is here now. You are dora there unless you say --name Anna 2.",
+    ]
+    assert laptop.identity(HERE) == Identity("dora", "token-of-dora")
+    assert laptop.identity(HERE, "Anna") == Identity("Anna 2", "token-of-anna", "7f3a")
+    assert laptop.identity(THERE).token is None
+    assert stat.S_IMODE(laptop.path.stat().st_mode) == 0o600
+
+
+def test_a_conflict_takes_nothing_unless_replacing_is_wished(
+    capsys: pytest.CaptureFixture[str], filled: IdentityStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "export.json"
+    run(capsys, "identity", "export", str(file))
+    monkeypatch.setenv("CARPET_HOME", str(tmp_path / "laptop"))
+    laptop = IdentityStore(tmp_path / "laptop")
+    laptop.keep(THERE, Identity("cleo", "another-token"))
+    before = laptop.path.read_bytes()
+    ran = run(capsys, "identity", "import", str(file))
+    assert ran.status == 1
+    assert f"another player cleo at {THERE} on this machine: nothing was taken" in ran.sentence
+    assert laptop.path.read_bytes() == before
+    assert f"cleo at {THERE} is here now, in place of another player.\n" in run(capsys, "identity", "import", str(file), "--replace").out
+    assert laptop.identity(THERE) == Identity("cleo", "token-of-cleo")
+    assert run(capsys, "identity", "import", str(file)).out.count("was here already.") == 3
+
+
+@pytest.mark.parametrize("content", [b"", b"{}", b"\x00\xff", b'{"servers": {"x": {"name": "a", "tokens": {"a": "t"}}}}'])
+def test_what_is_no_export_changes_nothing(
+    capsys: pytest.CaptureFixture[str], filled: IdentityStore, tmp_path: Path, content: bytes
+) -> None:
+    before = filled.path.read_bytes()
+    (tmp_path / "file").write_bytes(content)
+    for file in (tmp_path / "file", tmp_path / "missing", tmp_path):
+        ran = run(capsys, "identity", "import", str(file))
+        assert ran.status == 1
+        assert ran.sentence.startswith("carpet: ")
+    assert filled.path.read_bytes() == before
+
+
+def test_identity_alone_shows_what_there_is(capsys: pytest.CaptureFixture[str]) -> None:
+    for arguments in (["identity"], ["identity", "--help"]):
+        ran = run(capsys, *arguments)
+        assert ran.status == 0
+        assert "\n  export " in ran.out
+        assert "\n  import " in ran.out
+    for command in ("export", "import"):
+        assert f"Example: carpet identity {command}" in run(capsys, "identity", command, "-h").out

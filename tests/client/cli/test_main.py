@@ -1,0 +1,267 @@
+"""The command line, as far as it goes without a server or a terminal: help, usage, and how failures come out."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+import trio
+
+import protocol
+from client.cli import main as cli
+from client.connection.failure import Failure
+from client.local.server_process import server_environment
+from protocol.client_messages import OpenRace
+from protocol.views import RaceOptions, SeriesOptions
+
+COMMANDS = [
+    "play",
+    "host",
+    "join",
+    "watch",
+    "match",
+    "home",
+    "demo",
+    "verify",
+    "review",
+    "replay",
+    "best",
+    "whoami",
+    "rename",
+    "history",
+    "export",
+    "ladder",
+    "races",
+    "tournament",
+]
+
+
+class Ran:
+    """What a command line came to."""
+
+    def __init__(self, status: int, out: str, err: str) -> None:
+        self.status = status
+        self.out = out
+        self.err = err
+
+    @property
+    def sentence(self) -> str:
+        """The one line on standard error."""
+        assert self.out == ""
+        assert self.err.count("\n") == 1
+        assert self.err.endswith(".\n")
+        return self.err.strip()
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> Ran:
+    with pytest.raises(SystemExit) as caught:
+        cli.main(arguments)
+    captured = capsys.readouterr()
+    status = caught.value.code
+    assert isinstance(status, int)
+    return Ran(status, captured.out, captured.err)
+
+
+def test_without_a_command_it_shows_what_there_is(capsys: pytest.CaptureFixture[str]) -> None:
+    ran = run(capsys)
+    assert ran.status == 0
+    assert all(f"\n  {command} " in ran.out for command in COMMANDS)
+
+
+def test_version(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(capsys, "--version").out == f"carpet {protocol.__version__}\n"
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("flag", ["--help", "-h"])
+def test_every_command_has_help_with_an_example(capsys: pytest.CaptureFixture[str], command: str, flag: str) -> None:
+    ran = run(capsys, command, flag)
+    assert ran.status == 0
+    assert "Example" in ran.out
+    assert f"carpet {command}" in ran.out
+
+
+def test_examples_stand_each_on_a_line_of_its_own_to_be_copied(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "50")
+    assert run(capsys, "replay", "-h").out.splitlines()[-4:] == [
+        "  Examples:",
+        "    carpet replay",
+        "    carpet replay race.json",
+        "    carpet demo --fast --json | carpet replay -",
+    ]
+    one = "  Example: carpet host carpet.example --rules carpet-redeal --seats 3 --private"
+    assert run(capsys, "host", "-h").out.splitlines()[-1] == one
+
+
+@pytest.mark.parametrize(
+    ("option", "default"),
+    [("--rules", "carpet"), ("--seats", "2"), ("--time-limit", "600"), ("--countdown", "3"), ("--grace", "60")],
+)
+def test_help_shows_defaults(capsys: pytest.CaptureFixture[str], option: str, default: str) -> None:
+    text = " ".join(run(capsys, "host", "--help").out.split())
+    assert f"[default: {default}" in text.partition(f"{option} ")[2].partition(" --")[0]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["nonsense"], "nonsense"),
+        (["play", "--nonsense"], "--nonsense"),
+        (["play", "--bot"], "--bot"),
+        (["join", "carpet.example"], "CODE"),
+        (["join", "carpet.example", "ABCDEF", "more"], "more"),
+        (["join", "carpet.example", "123456"], "is not the code of a race"),
+        (["join", "carpet.example", "ABC\x1b[31m"], "is not the code of a race"),
+        (["join", "http://carpet.example", "ABCDEF"], "write ws:// instead"),
+        (["home", ""], "is missing"),
+        (["match", "carpet.example", "--rules", ""], "--rules does not fit"),
+        (["races", "http://carpet.example"], "write ws:// instead"),
+        (["host", "carpet.example:port"], "the port is a number"),
+        (["host", "carpet.example", "--seats", "9"], "--seats"),
+        (["host", "carpet.example", "--seats", "two"], "--seats"),
+        (["host", "carpet.example", "--deal", ""], "--deal does not fit"),
+        (["play", "--deal", "red\x1b[31m"], "--deal does not fit"),
+        (["play", "--deal", "two\nlines"], "--deal does not fit"),
+        (["demo", "--deal", "  spaced  "], "--deal does not fit"),
+        (["host", "carpet.example", "--rules", "x" * 40], "--rules does not fit"),
+        (["host", "carpet.example", "--bot", ""], "--bot does not fit"),
+        (["host", "carpet.example", "--best-of", "4"], "--best-of takes an odd number from 3 to 25, not 4"),
+        (["host", "carpet.example", "--best-of", "1"], "--best-of takes an odd number"),
+        (["play", "--best-of", "27"], "--best-of takes an odd number"),
+        (["host", "carpet.example", "--session", "0"], "--session takes a number from 2 to 25, not 0"),
+        (["play", "--session", "26"], "--session takes a number"),
+        (["host", "carpet.example", "--session", "two"], "--session"),
+        (["host", "carpet.example", "--best-of", "3", "--swap"], "three kinds of series: choose one"),
+        (["host", "carpet.example", "--best-of", "3", "--seats", "1"], "--best-of is for two players at least"),
+        (["host", "carpet.example", "--swap", "--seats", "3"], "--swap is for two players"),
+        (["host", "carpet.example", "--swap", "--deal", "monday"], "--deal and --winnable do not go with it"),
+        (["play", "--swap", "--winnable"], "--deal and --winnable do not go with it"),
+        (["play", "--alone", "--session", "3"], "--alone and a series do not go together"),
+        (["host", "carpet.example", "--series-grace", "60"], "--series-grace is for a series"),
+        (["host", "carpet.example", "--session", "3", "--series-grace", "4"], "--series-grace"),
+        (["host", "carpet.example", "--delay", "601"], "--delay"),
+        (["host", "carpet.example", "--delay", "9"], "boards are shown 10 s late at least: add --unrated"),
+        (["demo", "--deal", "x" * 101], "--deal does not fit"),
+        (["demo", "--rules", ""], "--rules does not fit"),
+        (["play", "--rules", "x" * 33], "--rules does not fit"),
+        (["play", "--four-colour", "--colour-blind"], "choose one"),
+        (["whoami", "http://carpet.example"], "write ws:// instead"),
+        (["whoami", "--name", "anna"], "--name goes with the URL"),
+        (["rename", "carpet.example"], "NAME"),
+        (["rename", "carpet.example", "\x1b[31m"], "Nothing printable is left"),
+        (["identity", "export", "-", "--server", "http://carpet.example"], "write ws:// instead"),
+        (["identity", "import"], "FILE"),
+    ],
+)
+def test_what_is_typed_wrong_is_one_sentence_and_status_2(capsys: pytest.CaptureFixture[str], arguments: list[str], says: str) -> None:
+    ran = run(capsys, *arguments)
+    assert ran.status == 2
+    assert says in ran.sentence
+    assert "\x1b" not in ran.err
+
+
+def test_the_kind_of_race_that_is_typed_is_the_one_that_is_asked_for(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[OpenRace] = []
+    monkeypatch.setattr(cli, "_visit", lambda command, url, request, *others: asked.append(request))
+    series = ["--session", "3", "--series-grace", "60"]
+    assert run(capsys, "host", "carpet.example", *series, "--delay", "0", "--unrated").status == 0
+    assert run(capsys, "host", "carpet.example", "--swap").status == 0
+    assert [request.options for request in asked] == [
+        RaceOptions(series=SeriesOptions(format="session", races=3, grace_s=60), delay_s=0, rated=False),
+        RaceOptions(series=SeriesOptions(format="swap", races=2)),
+    ]
+
+
+def test_a_command_nobody_knows_is_answered_with_one_like_it_and_the_help(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(capsys, "hots").err == "carpet: No such command 'hots'. Did you mean 'host'? See carpet --help.\n"
+    assert run(capsys, "join").err == "carpet join: Missing argument 'URL'; see carpet join --help.\n"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["play"],
+        ["host", "carpet.example"],
+        ["join", "carpet.example", "ABCDEF"],
+        ["join", "carpet.example", "abc-d ef"],
+        ["home", "carpet.example"],
+        ["match", "carpet.example", "--rules", "colorado"],
+        ["host", "carpet.example", "--delay", "0", "--unrated"],
+        ["host", "carpet.example", "--delay", "0", "--bot", "greedy"],
+        ["host", "carpet.example", "--swap", "--delay", "600", "--series-grace", "3600"],
+    ],
+    ids=lambda arguments: " ".join(arguments),
+)
+def test_without_a_terminal_the_screens_point_to_the_demo(capsys: pytest.CaptureFixture[str], arguments: list[str]) -> None:
+    ran = run(capsys, *arguments)
+    assert ran.status == 2
+    assert "carpet demo" in ran.sentence
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "text"),
+    [
+        (Failure("It is broken."), 1, "carpet: It is broken.\n"),
+        (KeyboardInterrupt(), 130, ""),
+        (ExceptionGroup("", [ExceptionGroup("", [ValueError(), Failure("Deep down.")])]), 1, "carpet: Deep down.\n"),
+        (BaseExceptionGroup("", [KeyboardInterrupt(), Failure("later")]), 130, ""),
+    ],
+    ids=["failure", "interrupt", "grouped failure", "interrupt among failures"],
+)
+def test_failures_come_out_as_sentences_and_never_as_tracebacks(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, error: BaseException, status: int, text: str
+) -> None:
+    def failing(function: object) -> None:
+        raise error
+
+    monkeypatch.setattr(trio, "run", failing)
+    ran = run(capsys, "demo", "--fast")
+    assert (ran.status, ran.err) == (status, text)
+
+
+def test_a_fault_of_the_program_is_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
+    def failing(function: object) -> None:
+        raise ExceptionGroup("", [ZeroDivisionError()])
+
+    monkeypatch.setattr(trio, "run", failing)
+    with pytest.raises(ExceptionGroup):
+        cli.main(["demo", "--fast"])
+
+
+def test_the_help_needs_neither_screens_nor_sockets() -> None:
+    heavy = "{'trio', 'urwid', 'websockets', 'msgspec', 'platformdirs'}"
+    code = f"import sys, client.cli.main; print(*sorted({heavy} & sys.modules.keys()))"
+    ran = subprocess.run([sys.executable, "-c", code], env=server_environment(), capture_output=True, text=True, check=True)
+    assert ran.stdout == "\n"
+
+
+def test_a_reader_that_leaves_early_is_no_fault() -> None:
+    code = """
+import client.cli.main
+import client.local.demo
+
+async def run_demo(*, write, **rest):
+    for _ in range(1000):
+        write("x" * 1000)
+
+client.local.demo.run_demo = run_demo
+client.cli.main.main(["demo"])
+"""
+    command = [sys.executable, "-c", code]
+    with subprocess.Popen(command, env=server_environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        os.read(process.stdout.fileno(), 10)
+        process.stdout.close()
+        assert process.stderr.read() == b""
+    assert process.returncode == 1
+
+
+@pytest.mark.parametrize("command", [["play"], ["host", "carpet.example"]], ids=lambda command: command[0])
+def test_a_deal_by_name_is_not_one_that_can_be_won_by_wish(capsys: pytest.CaptureFixture[str], command: list[str]) -> None:
+    ran = run(capsys, *command, "--winnable", "--deal", "tuesday")
+    assert (ran.status, ran.sentence) == (2, "carpet: --winnable and --deal do not go together: a deal by name is what it is.")

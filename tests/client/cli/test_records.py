@@ -1,0 +1,191 @@
+"""`carpet history` and `carpet export` against a web server that says what it is told, and against nothing at all."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+import pytest
+from msgspec.structs import replace
+
+from client.storage.identity import Identity, IdentityStore
+from client.storage.saved_records import keep_record
+from protocol.pages import History
+from protocol.record import from_json, sealed, to_json
+from tests.client.cli.test_main import run
+from tests.client.page_server import PageServer, page, problem, serving_pages
+from tests.client.scenes import record
+from tests.client.text.test_past_races import raced, seat
+
+RACE = "HKTRWM-1-0a1b2c3d4e5f"
+RECORD = sealed(replace(record(), id=RACE))
+HISTORY = History(player="p", name="Anna", races=(raced(seat("Anna", 2), seat("Be\x1b[31mn\u202e")).race,), next=None)
+
+
+@pytest.fixture
+def server() -> Iterator[PageServer]:
+    with serving_pages() as server:
+        yield server
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The player's data folder; the current folder is another one."""
+    home, here = tmp_path / "home", tmp_path / "here"
+    here.mkdir()
+    monkeypatch.setenv("CARPET_HOME", str(home))
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.chdir(here)
+    return home
+
+
+# ---- history
+
+
+def test_a_players_races_are_a_table(capsys: pytest.CaptureFixture[str], server: PageServer) -> None:
+    server.says(page(msgspec.json.encode(HISTORY)))
+    ran = run(capsys, "history", server.url, "--player", " Anna ")
+    assert (ran.status, ran.err) == (0, "")
+    head, line = ran.out.splitlines()
+    assert head.split() == ["date", "rules", "against", "place", "ended", "home", "time", "id"]
+    assert line.split()[1:] == ["carpet", "Ben", "2/2", "stopped", "31", "3:41", RACE]
+    assert server.asked == ["/players/Anna/races.json?limit=20"]
+
+
+def test_ones_own_races_are_those_of_the_name_one_has_there(capsys: pytest.CaptureFixture[str], server: PageServer, home: Path) -> None:
+    server.says(page(msgspec.json.encode(HISTORY)))
+    IdentityStore(home).keep(server.url, Identity("Anna 2", "token"))
+    assert run(capsys, "history", server.url, "--limit", "7").status == 0
+    assert server.asked == ["/players/Anna%202/races.json?limit=7"]
+
+
+def test_history_as_json_is_what_the_server_said_and_harmless_to_a_terminal(capsys: pytest.CaptureFixture[str], server: PageServer) -> None:
+    server.says(page(msgspec.json.encode(HISTORY)))
+    ran = run(capsys, "history", server.url, "--player", "Anna", "--json")
+    assert json.loads(ran.out) == json.loads(msgspec.json.encode(HISTORY.races))
+    assert "\x1b" not in ran.out
+    assert "\u202e" not in ran.out
+
+
+def test_where_one_has_not_been_one_has_no_races(capsys: pytest.CaptureFixture[str], server: PageServer) -> None:
+    ran = run(capsys, "history", server.url)
+    assert ran.status == 1
+    assert ran.sentence == (
+        f"carpet: You have not been at {server.url} yet, so you have no races there; --player NAME shows somebody else's."
+    )
+    assert server.asked == []
+
+
+def test_a_player_who_has_not_raced_has_no_table(capsys: pytest.CaptureFixture[str], server: PageServer) -> None:
+    server.says(page(msgspec.json.encode(replace(HISTORY, races=()))))
+    assert run(capsys, "history", server.url, "--player", "Anna").out == "There is no race yet.\n"
+    assert run(capsys, "history", server.url, "--player", "Anna", "--json").out == "[]\n"
+
+
+def test_without_a_server_the_races_kept_here_are_listed(capsys: pytest.CaptureFixture[str], home: Path) -> None:
+    assert run(capsys, "history").out == "There is no race yet.\n"
+    for number in (1, 2, 3):
+        path = keep_record(home, sealed(replace(record(), id=f"HKTRWM-{number}-0a1b2c3d4e5f", race=number)))
+        os.utime(path, (1_700_000_000 + number,) * 2)
+    ids = [line.split()[-1] for line in run(capsys, "history", "--limit", "2").out.splitlines()[1:]]
+    assert ids == ["HKTRWM-3-0a1b2c3d4e5f", "HKTRWM-2-0a1b2c3d4e5f"]
+    name = record().seats[1].name
+    listed = json.loads(run(capsys, "history", "--player", name, "--json").out)
+    assert [race["seat"] for race in listed] == [1, 1, 1]
+    assert run(capsys, "history", "--player", "Nobody").out == "There is no race yet.\n"
+
+
+# ---- export
+
+
+def test_a_record_is_saved_under_its_id_and_over_nothing_unless_forced(
+    capsys: pytest.CaptureFixture[str], server: PageServer, tmp_path: Path
+) -> None:
+    server.says(page(to_json(RECORD).encode()))
+    ran = run(capsys, "export", server.url, RACE)
+    assert (ran.status, ran.out) == (0, f"The record of race {RACE} is in {RACE}.json.\n")
+    file = Path(f"{RACE}.json")
+    assert from_json(file.read_bytes()) == RECORD
+    file.write_text("precious")
+    file.chmod(0o640)
+    ran = run(capsys, "export", server.url, RACE)
+    assert (ran.status, ran.sentence) == (1, f"carpet: {RACE}.json is there already: name another file, or say --force to write over it.")
+    assert file.read_text() == "precious"
+    assert len(server.asked) == 1
+    assert run(capsys, "export", server.url, RACE, "--force").status == 0
+    assert file.read_text(encoding="utf-8") == to_json(RECORD) + "\n"
+    assert file.stat().st_mode & 0o777 == 0o640
+    assert os.listdir() == [f"{RACE}.json"]
+
+
+def test_a_file_that_has_come_meanwhile_is_not_written_over(capsys: pytest.CaptureFixture[str], server: PageServer) -> None:
+    def come(target: str) -> bytes:
+        Path("race.json").write_text("precious")
+        return page(to_json(RECORD).encode())
+
+    server.script = come
+    assert "is there already" in run(capsys, "export", server.url, RACE, "race.json").sentence
+    assert Path("race.json").read_text() == "precious"
+
+
+def test_a_record_for_a_pipe_is_the_same_value_and_harmless_to_a_terminal(capsys: pytest.CaptureFixture[str], server: PageServer) -> None:
+    hostile = sealed(replace(RECORD, seats=tuple(replace(seat, name="\x1b[31m\x9b1m\u202e") for seat in RECORD.seats)))
+    server.says(page(to_json(hostile).encode()))
+    ran = run(capsys, "export", server.url, RACE, "-")
+    assert (ran.status, ran.err) == (0, "")
+    assert from_json(ran.out) == hostile
+    assert not {"\x1b", "\x9b", "\u202e"} & set(ran.out)
+    assert os.listdir() == []
+
+
+@pytest.mark.parametrize("target", ["missing/race.json", "folder", "/dev/null", "x" * 300])
+@pytest.mark.parametrize("force", [[], ["--force"]], ids=["", "forced"])
+def test_what_cannot_be_written_is_one_sentence(
+    capsys: pytest.CaptureFixture[str], server: PageServer, target: str, force: list[str]
+) -> None:
+    Path("folder").mkdir()
+    server.says(page(to_json(RECORD).encode()))
+    ran = run(capsys, "export", server.url, RACE, target, *force)
+    assert ran.status == 1
+    assert target in ran.sentence
+    assert os.listdir() == ["folder"]
+
+
+@pytest.mark.parametrize("race", ["..", "../../etc/passwd", "HKTRWM", "HKTRWM-1-0a1b2c3d4e5f\n", "\x1b[31m", "races.json?x", ""])
+def test_what_is_no_id_is_said_before_anybody_is_asked(capsys: pytest.CaptureFixture[str], server: PageServer, race: str) -> None:
+    ran = run(capsys, "export", server.url, race)
+    assert ran.status == 2
+    assert ran.sentence.endswith("is not the id of a race: it is like HKTRWM-1-0a1b2c3d4e5f, as carpet history shows it.")
+    assert "\x1b" not in ran.err
+    assert server.asked == []
+
+
+def test_what_the_server_refuses_leaves_no_file(capsys: pytest.CaptureFixture[str], server: PageServer) -> None:
+    server.says(problem("409 Conflict", "That race is still running; its record is there when it is over."))
+    ran = run(capsys, "export", server.url, RACE)
+    place = server.url.removeprefix("ws://")
+    assert (ran.status, ran.sentence) == (
+        1,
+        f"carpet: The server at {place} says: That race is still running; its record is there when it is over.",
+    )
+    assert os.listdir() == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["history", "http://carpet.example"], "write ws:// instead"),
+        (["history", "carpet.example", "--limit", "0"], "--limit"),
+        (["history", "carpet.example", "--limit", "1001"], "--limit"),
+        (["history", "carpet.example", "--player", "\u200b"], "Nothing printable is left of that name"),
+        (["export", "carpet.example"], "ID"),
+        (["export", "carpet.example:port", RACE], "the port is a number"),
+    ],
+)
+def test_what_is_typed_wrong_is_one_sentence_and_status_2(capsys: pytest.CaptureFixture[str], arguments: list[str], says: str) -> None:
+    ran = run(capsys, *arguments)
+    assert ran.status == 2
+    assert says in ran.sentence

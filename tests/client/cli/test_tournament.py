@@ -1,0 +1,217 @@
+"""`carpet tournament` as far as it goes without a WebSocket: pages, files, and what is typed wrong."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+import pytest
+from msgspec.structs import replace
+
+from client.cli.tournament_pages import listing_lines, standings_lines
+from client.connection.tournament_client import NoSuchEntrant, entrant_named, verdict_of
+from protocol.tournaments import (
+    EntrantDocument,
+    RoundDocument,
+    TableDocument,
+    TableResult,
+    TournamentDocument,
+    TournamentEntrant,
+    TournamentsDocument,
+)
+from tests.client import tournament_scenes as tournaments
+from tests.client.cli.test_main import run
+from tests.client.page_server import PageServer, page, problem, serving_pages
+
+ID = tournaments.ID
+
+
+def kept(entrant: TournamentEntrant) -> EntrantDocument:
+    """As the document has him."""
+    fields = {name: getattr(entrant, name) for name in ("id", "name", "seed", "rating", "bot", "withdrawn", "first_round")}
+    return EntrantDocument(nonce=None, **fields)
+
+
+LISTED = TournamentsDocument(tournaments=tournaments.listed().tournaments)
+DOCUMENT = TournamentDocument(
+    format=1,
+    id=ID,
+    options=tournaments.OPTIONS,
+    by_code=False,
+    director="Grace",
+    phase="running",
+    made_at_ms=1_767_225_000_000,
+    commitment="ef" * 32,
+    entrants=tuple(map(kept, tournaments.ENTRANTS)),
+    rounds=(
+        RoundDocument(
+            number=1,
+            commitment="ab" * 32,
+            nonces=(),
+            nonce="cd" * 16,
+            secret=None,
+            paired_at_ms=1_767_225_100_000,
+            tables=(TableDocument(table=1, first="p2", second="p1", counted=True, match="", result=None, races=(), race_ids=()),),
+        ),
+    ),
+    tie_breaks=tournaments.TIE_BREAKS,
+    standings=tournaments.STANDINGS,
+    log=tournaments.LOG,
+)
+TABLE = "place,entrant,points\n1,Benedikt,2.5\n2,'=Anna,2\n"
+
+
+@pytest.fixture
+def server() -> Iterator[PageServer]:
+    with serving_pages() as server:
+        yield server
+
+
+def test_the_list_is_printed_for_people_and_for_programs(capsys: pytest.CaptureFixture[str], server: PageServer) -> None:
+    server.says(page(msgspec.json.encode(LISTED)))
+    ran = run(capsys, "tournament", "list", server.url)
+    assert ran.status == 0
+    lines = ran.out.splitlines()
+    assert lines[:3] == [
+        "id      format       rules        stands          round  entrants  name",
+        "KWPRTM  Swiss        carpet       open                          5  Carpet Open (director Grace)",
+        "PLMNBV  elimination  persian-rug  running             3         5  Rug knock-out (director Grace)",
+    ]
+    assert [line[34:46].strip() for line in lines[3:]] == ["open by code", "over"]
+    assert msgspec.json.decode(run(capsys, "tournament", "list", server.url, "--json").out, type=TournamentsDocument) == LISTED
+    assert server.asked == ["/tournaments.json"] * 2
+
+
+def test_an_empty_list_says_how_one_is_made() -> None:
+    assert listing_lines(()) == ["There is no tournament there; carpet tournament create makes one."]
+
+
+def test_the_standings_have_points_tie_breaks_and_marks(capsys: pytest.CaptureFixture[str], server: PageServer) -> None:
+    server.says(page(msgspec.json.encode(DOCUMENT)))
+    ran = run(capsys, "tournament", "standings", server.url, "kw prtm")
+    assert ran.out.splitlines() == [
+        "Carpet Open: Swiss, running, round 1.",
+        "place  points  Buchh  SonnB  among  cards   w  d  l  entrant",
+        "    1      2½     6½     4¼      1    130   2  1  2  Benedikt",
+        "    2       2     7½      4      1    122   2  0  2  Anna",
+        "    2       2     7½      4      1    122   2  0  2  greedy 1 (bot)",
+        "    4       1     5½      ¾      1    75¼   1  0  2  Clara",
+        "    5       ½     4½      ½      1     24   0  1  2  Dan (withdrawn)",
+    ]
+    assert server.asked == [f"/tournaments/{ID}.json"]
+    as_json = json.loads(run(capsys, "tournament", "standings", server.url, ID, "--json").out)
+    assert [row["half_points"] for row in as_json["standings"]] == [5, 4, 4, 2, 1]
+    assert as_json["tie_breaks"] == list(tournaments.TIE_BREAKS)
+
+
+def test_names_cannot_touch_the_terminal() -> None:
+    enemy = replace(DOCUMENT.entrants[0], name="\x1b[31mBen\n")
+    document = replace(DOCUMENT, entrants=(enemy,), options=replace(DOCUMENT.options, name="\x1b]0;x\x07Open"))
+    assert all(line.isprintable() for line in standings_lines(document, plain=True))
+
+
+def test_an_export_is_a_new_file_of_all_of_it(capsys: pytest.CaptureFixture[str], server: PageServer, tmp_path: Path) -> None:
+    server.says(page(msgspec.json.encode(DOCUMENT)))
+    file = tmp_path / "open.json"
+    ran = run(capsys, "tournament", "export", server.url, ID, str(file))
+    assert (ran.status, ran.out) == (0, f"Tournament {ID} is in {file}.\n")
+    assert msgspec.json.decode(file.read_bytes(), type=TournamentDocument) == DOCUMENT
+    again = run(capsys, "tournament", "export", server.url, ID, str(file))
+    assert (again.status, again.sentence) == (1, f"carpet: {file} is there already: name another file, or say --force to write over it.")
+    assert run(capsys, "tournament", "export", server.url, ID, str(file), "--force").status == 0
+    printed = run(capsys, "tournament", "export", server.url, ID, "-")
+    assert msgspec.json.decode(printed.out, type=TournamentDocument) == DOCUMENT
+
+
+def test_the_table_is_exported_as_the_server_writes_it(capsys: pytest.CaptureFixture[str], server: PageServer, tmp_path: Path) -> None:
+    server.says(page(TABLE.encode()))
+    file = tmp_path / "open.csv"
+    assert run(capsys, "tournament", "export", server.url, ID, str(file), "--csv").status == 0
+    assert file.read_text() == TABLE
+    assert server.asked == [f"/tournaments/{ID}.csv"]
+    server.says(page(b"place\n1,\x1b[31mBen\n"))
+    assert run(capsys, "tournament", "export", server.url, ID, "-", "--csv").out == "place\n1,[31mBen\n"
+
+
+@pytest.mark.parametrize("command", ["standings", "export"])
+def test_what_the_server_says_is_one_sentence(capsys: pytest.CaptureFixture[str], server: PageServer, command: str) -> None:
+    server.says(problem("404 Not Found", "There is no tournament of that id."))
+    ran = run(capsys, "tournament", command, server.url, ID)
+    assert (ran.status, "There is no tournament of that id." in ran.sentence) == (1, True)
+    server.says(page(msgspec.json.encode(replace(DOCUMENT, id="OTHERS"))))
+    assert f"is not tournament {ID}" in run(capsys, "tournament", command, server.url, ID).sentence
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["create", "here", "\x1b"], "Nothing printable"),
+        (["create", "here", "x", "--format", "ladder"], "swiss, round-robin, elimination or session"),
+        (["create", "here", "x", "--double"], "--double is for"),
+        (["create", "here", "x", "--format", "elimination", "--rounds", "4"], "--rounds is for"),
+        (["create", "here", "x", "--fill", "9", "--places", "8"], "--fill 9 does not fit into --places 8"),
+        (["create", "here", "x", "--places", "257"], "--places"),
+        (["create", "here", "x", "--code", ""], "--code takes"),
+        (["create", "here", "x", "--bot", "b" * 25], "--bot does not fit"),
+        (["create", "http://here", "x"], "write ws:// instead"),
+        (["create", "here"], "TITLE"),
+        *[
+            ([command, "here", "KW-PRT"], "six letters")
+            for command in ("join", "leave", "start", "pause", "resume", "pair", "end", "watch")
+        ],
+        *[([command, "here", "KWPRT1"], "six letters") for command in ("standings", "export", "add-bot")],
+        (["remove", "here", "KWPRTM"], "ENTRANT"),
+        (["correct", "here", "KWPRTM", "1", "1", "2-0"], "is no result"),
+        (["correct", "here", "KWPRTM", "0", "1", "1-0"], "ROUND"),
+        (["correct", "here", "KWPRTM", "1", "1", "1-0", "--cards", "105:3"], "two numbers up to 104"),
+        (["correct", "here", "KWPRTM", "1", "1", "1-0", "--cards", "3"], "two numbers up to 104"),
+        (["add-bot", "here", "KWPRTM", "b" * 25], "not the name of a bot"),
+        (["watch", "here", "KWPRTM", "--four-colour", "--colour-blind"], "choose one"),
+        (["join", "here", "KWPRTM"], "draws on a terminal"),
+    ],
+)
+def test_what_is_typed_wrong_is_one_sentence_before_any_line_is_opened(
+    capsys: pytest.CaptureFixture[str], arguments: list[str], says: str
+) -> None:
+    ran = run(capsys, "tournament", *arguments)
+    assert ran.status == 2
+    assert says in ran.sentence
+
+
+COMMANDS = [
+    *("create", "join", "leave", "start", "pause", "resume", "pair", "correct", "remove", "add-bot", "end", "watch"),
+    *("list", "standings", "export"),
+]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_each_command_says_what_it_does_and_shows_an_example(capsys: pytest.CaptureFixture[str], command: str) -> None:
+    ran = run(capsys, "tournament", command, "--help")
+    assert ran.status == 0
+    assert "Example" in ran.out
+    directs = command in ("create", "leave", "start", "pause", "resume", "pair", "correct", "remove", "add-bot", "end")
+    assert ("is let go" in " ".join(ran.out.split())) is directs
+
+
+def test_a_result_is_written_as_it_is_said() -> None:
+    assert verdict_of("1-0") == TableResult(verdict="first")
+    assert verdict_of("0-1f") == TableResult(verdict="second", forfeit=True)
+    assert verdict_of("DRAW") == TableResult(verdict="draw")
+    assert verdict_of("0-0") == TableResult(verdict="neither", forfeit=True)
+    assert verdict_of("strike") is None
+    for wrong in ("", "f", "drawf", "strikef", "1:0", "2-0"):
+        with pytest.raises(ValueError, match="^" + wrong + "$"):
+            verdict_of(wrong)
+
+
+def test_an_entrant_is_found_by_his_name_or_his_id() -> None:
+    told = tournaments.told()
+    assert entrant_named(told, "benedikt") == "p2"
+    assert entrant_named(told, "bot:greedy:1") == "bot:greedy:1"
+    with pytest.raises(NoSuchEntrant, match="Nobody called Dan plays there; who plays: Benedikt, Anna, Clara, greedy 1"):
+        entrant_named(told, "Dan")
+    twice = replace(told, entrants=(*told.entrants, tournaments.entrant("p8", "ANNA", 6)))
+    with pytest.raises(NoSuchEntrant, match="More than one is called Anna there; say which by the id: p1, p8"):
+        entrant_named(twice, "Anna")

@@ -1,0 +1,101 @@
+"""Asking for a player by his token, and for another name: what is said, and a sentence for every answer."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import pytest
+import trio
+from trio.testing import MockClock
+
+from client.connection.errors import LinkError, Unreachable
+from client.connection.failure import Failure
+from client.connection.who import NotKnown, NotRenamed, NotTold, rename, who_is
+from client.storage.identity import Identity
+from protocol.client_messages import ClientMessage, Rename, WhoAmI
+from protocol.errors import ERRORS, ErrorCode
+from protocol.server_messages import Error, ServerMessage, YouAre
+from tests.client.fake_server import FakeServer
+
+URL = "ws://carpet.example:7777"
+ANNA = Identity("anna", "secret", "p1")
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[FakeServer]:
+    async with FakeServer.running() as running:
+        yield running
+
+
+async def answering(server: FakeServer, answer: ServerMessage | None) -> ClientMessage:
+    """Take one line and answer what it says first, or close it."""
+    line = await server.line()
+    asked = await line.heard()
+    if answer is None:
+        await line.close(1001)
+    else:
+        await line.say(answer)
+    return asked
+
+
+def refusal(code: ErrorCode) -> Error:
+    return Error(code=code, fault=ERRORS[code].fault, message=ERRORS[code].sentence, path="", ref=1)
+
+
+async def test_the_server_is_asked_by_the_token_alone(autojump_clock: MockClock, server: FakeServer) -> None:
+    async with trio.open_nursery() as nursery:
+        asked: list[ClientMessage] = []
+
+        async def serve() -> None:
+            asked.append(await answering(server, YouAre(player="p1\x1b[2J", name="\x1b[31mBerta", ref=1)))
+
+        nursery.start_soon(serve)
+        assert await who_is(URL, ANNA, dial=server.dial) == Identity("Berta", "secret", "p1")
+    assert asked == [WhoAmI(token="secret", ref=1)]
+
+
+async def test_the_new_name_is_the_one_that_the_server_says(autojump_clock: MockClock, server: FakeServer) -> None:
+    async with trio.open_nursery() as nursery:
+        asked: list[ClientMessage] = []
+
+        async def serve() -> None:
+            asked.append(await answering(server, YouAre(player="p1", name="Berta", ref=1)))
+
+        nursery.start_soon(serve)
+        assert await rename(URL, ANNA, "Berta ", dial=server.dial) == Identity("Berta", "secret", "p1")
+    assert asked == [Rename(name="Berta ", token="secret", ref=1)]
+
+
+@pytest.mark.parametrize(
+    ("answer", "kind", "said"),
+    [
+        (refusal(ErrorCode.UNKNOWN_TOKEN), NotKnown, f"The server at {URL} does not know you as anna: it has begun anew"),
+        (refusal(ErrorCode.NAME_TAKEN), NotRenamed, f"Another player at {URL} is called Berta: you are still anna."),
+        (refusal(ErrorCode.UNKNOWN_TYPE), LinkError, "is older than this program"),
+        (refusal(ErrorCode.NOT_KEPT), NotRenamed, "The server cannot keep what happens"),
+        (None, Unreachable, "The server is going away."),
+    ],
+    ids=["token", "name", "older", "not kept", "closed"],
+)
+async def test_every_other_answer_is_a_sentence(
+    autojump_clock: MockClock, server: FakeServer, answer: Error | None, kind: type[Failure], said: str
+) -> None:
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(answering, server, answer)
+        with pytest.raises(kind) as failed:
+            await rename(URL, ANNA, "Berta", dial=server.dial)
+    assert said in str(failed.value)
+    assert "secret" not in str(failed.value)
+
+
+async def test_a_server_that_says_nothing_is_not_waited_for_for_ever(autojump_clock: MockClock, server: FakeServer) -> None:
+    with pytest.raises(Unreachable, match="does not answer"):
+        await who_is(URL, ANNA, dial=server.dial)
+    assert trio.current_time() < 20
+
+
+async def test_a_refusal_to_say_who_one_is_is_not_told_as_one_of_a_name(autojump_clock: MockClock, server: FakeServer) -> None:
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(answering, server, refusal(ErrorCode.NOT_KEPT))
+        with pytest.raises(NotTold, match="The server cannot keep what happens"):
+            await who_is(URL, ANNA, dial=server.dial)

@@ -1,0 +1,104 @@
+"""What the player is told: what he can do, what the held card may do, and why a press did nothing."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from msgspec.structs import replace as changed
+
+from client.game.board import Board
+from client.game.hints import hint, why_not
+from client.game.moves import press
+from protocol.views import View
+from tests.client import scenes, tables
+
+OWN = scenes.seat(0, "Anna", state="racing")
+CARPET = Board(columns=5, rows=4)
+TWENTY = Board("twin", 5, 4, waste=False)
+RUG = Board("quilt", 8, 8, tuple(f"p{number}" for number in range(1, 9)), stock=False, waste=False)
+
+GAPS: dict[str, tuple[str, ...]] = scenes.first_view().piles | {"a1": (), "b2": ()}
+
+
+def view(moves: str, **fields: object) -> View:
+    return changed(scenes.first_view(), moves=tuple(sorted(moves.split())), **fields)
+
+
+@pytest.mark.parametrize(
+    ("position", "board", "says"),
+    [
+        (scenes.middle_view(), CARPET, "3 cards can go home: c1, c2, a3."),
+        (scenes.middle_view(pending=True), CARPET, "Fill the gap at c1: w with the waste's top card, s with the next stock card."),
+        (view("s"), CARPET, "Nothing fits: turn the stock (s)."),
+        (view("s"), TWENTY, "Nothing fits: deal a row from the stock (s)."),
+        (view("r"), CARPET, "The stock is empty: redeal the waste (r)."),
+        (view(""), CARPET, "No move is left."),
+        (view("a1+ b2:w s"), CARPET, "One card can go home: a1; onto the waste: b2."),
+        (view("b2:w d4:w s"), CARPET, "Nothing goes home; onto the waste: b2, d4, or turn the stock (s)."),
+        (view("w:a1 w:b2 s", piles=GAPS), CARPET, "Nothing goes home; w fills a1 or b2, or turn the stock (s)."),
+        (view(" ".join(f"w:{slot}" for slot in scenes.SLOTS)), CARPET, "Nothing goes home; w goes onto any pile."),
+        (view("a1:b2 c3:b2", piles=scenes.first_view().piles | {"b2": ()}), TWENTY, "Nothing goes home; to be moved: a1, c3."),
+    ],
+)
+def test_the_hint_says_what_to_do(position: View, board: Board, says: str) -> None:
+    assert hint(position, OWN, board) == says
+
+
+@pytest.mark.parametrize(
+    ("position", "held", "says"),
+    [
+        (view("b3+ b3-"), "b3", "b3 goes up (+) or down (-). b3 again: up. (esc: nowhere)"),
+        (view("b3- b3:w"), "b3", "b3 goes down (-) or onto waste (w). b3 again: down. (esc: nowhere)"),
+        (view("w w:a1", piles=scenes.first_view().piles | {"a1": ()}), "w", "w goes home or to a1. w again: home. (esc: nowhere)"),
+        (view(" ".join(f"w:{slot}" for slot in scenes.SLOTS)), "w", "w goes onto any pile. (esc: nowhere)"),
+        (view("a1:b2 c3:b2", piles=scenes.first_view().piles | {"b2": ()}), "b2", "b2 can take a1 or c3: choose the card. (esc: none)"),
+    ],
+)
+def test_the_hint_says_what_the_held_card_may_do(position: View, held: str, says: str) -> None:
+    assert hint(position, OWN, CARPET, held=held) == says
+
+
+def test_the_end_and_the_time_before_the_start_have_hints_of_their_own() -> None:
+    assert "your carpet" in hint(scenes.first_view(), OWN, CARPET, racing=False)
+    assert "your cards" in hint(scenes.first_view(), OWN, TWENTY, racing=False)
+    for state in ("won", "stalled", "stopped", "forfeited", "out-of-time"):
+        assert hint(scenes.middle_view(), changed(OWN, state=state), CARPET) != hint(scenes.middle_view(), OWN, CARPET)
+
+
+@pytest.mark.parametrize(
+    ("position", "board", "place", "says"),
+    [
+        (view("s"), CARPET, "a1", "The card at a1 cannot be played now."),
+        (view("s"), CARPET, "a9", "There is no slot a9."),
+        (view("s"), CARPET, "w", "The waste is empty."),
+        (view("s"), TWENTY, "w", "There is no waste in this game."),
+        (view("b3", stock=0), CARPET, "s", "The stock is empty."),
+        (view("r", stock=0), CARPET, "s", "The stock is empty: r redeals the waste."),
+        (view("p1:p2"), RUG, "s", "There is no stock in this game."),
+        (view("b3"), CARPET, "s", "The stock cannot be turned while a card can be played."),
+        (view("w:a1 w:b1"), CARPET, "s", "First the waste's card has to go."),
+        (view("s"), CARPET, "r", "There is no redeal now."),
+        (view("s"), CARPET, "H", "No card can go to that foundation now."),
+        (view("s:b3 w:b3", pending="b3"), CARPET, "c1", "First fill the gap at b3: w or s."),
+    ],
+)
+def test_why_not(position: View, board: Board, place: str, says: str) -> None:
+    assert why_not(position, board, place, OWN) == says
+
+
+def test_a_covered_card_of_a_quilt_is_said_to_be_covered() -> None:
+    position = tables.view_after("teppich", 0)
+    board = tables.board_for("teppich", position)
+    assert why_not(position, board, "d4", OWN) == "The card at d4 is not free: both of its narrow ends are covered."
+
+
+@pytest.mark.parametrize("rules", tables.ALL)
+@settings(max_examples=30, deadline=None)
+@given(seed=st.binary(min_size=32, max_size=32), moves=st.integers(0, 250))
+def test_every_hint_fits_the_smallest_terminal(rules: str, seed: bytes, moves: int) -> None:
+    position = tables.view_after(rules, moves, seed=seed)
+    board = tables.board_for(rules, position)
+    for place in ("", *position.piles, "w", "s"):
+        held = press(position, "", place).held if place else ""
+        assert 0 < len(hint(position, OWN, board, held=held)) <= 77

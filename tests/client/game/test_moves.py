@@ -1,0 +1,115 @@
+"""What pressing places means, under every rule set: by hand for what is special, and for every move of games played at random."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from msgspec.structs import replace as changed
+
+from client.game.moves import Press, choices, destination, goes_home, moves_from, press, source, suggested
+from protocol.views import View
+from tests.client import scenes, tables
+
+
+def view(moves: str, **fields: object) -> View:
+    return changed(scenes.first_view(), moves=tuple(sorted(moves.split())), **fields)
+
+
+def rug(moves: str, **piles: tuple[str, ...]) -> View:
+    """A view with reserves: p1 is empty, the others have a card."""
+    reserves = {f"p{number}": ((f"{number}S",) if number > 1 else ()) for number in range(1, 9)}
+    return changed(scenes.first_view(), moves=tuple(sorted(moves.split())), piles=scenes.first_view().piles | reserves | piles)
+
+
+@pytest.mark.parametrize(
+    ("position", "place", "move"),
+    [
+        (view("b3 s w"), "b3", "b3"),
+        (view("b3 s w"), "s", "s"),
+        (view("b3 s w"), "w", "w"),
+        (view("s:b3 w:b3", pending="b3"), "w", "w:b3"),
+        (view("s:b3 w:b3", pending="b3"), "s", "s:b3"),
+        (view("w:a1 w:c2 s"), "c2", "w:c2"),
+        (view("b3+ s"), "b3", "b3+"),
+        (view("c5:w s"), "c5", "c5:w"),
+        (view("w+ w:a1 w:c2"), "c2", "w:c2"),
+        (view("a1+ w:a1 w:c2"), "a1", "a1+"),
+        (view("r"), "r", "r"),
+        (rug("c1:p4 p4+"), "c1", "c1:p4"),
+        (rug("c1:p4 p4+"), "p4", "p4+"),
+    ],
+)
+def test_the_only_move_is_played_at_once(position: View, place: str, move: str) -> None:
+    assert press(position, "", place) == Press(move=move)
+
+
+@pytest.mark.parametrize("place", ["c2", "w", "r", "S", "x9", ""])
+def test_a_place_without_a_move_means_nothing(place: str) -> None:
+    assert press(view("b3 s"), "", place) == Press(known=False)
+
+
+@pytest.mark.parametrize(
+    ("position", "held", "then"),
+    [
+        (view("b3+ b3- s"), "b3", {"b3": "b3+"}),
+        (view("b3- b3:w s"), "b3", {"b3": "b3-", "w": "b3:w"}),
+        (view("w w:a1 w:c2 s", waste=("5H",)), "w", {"w": "w", "a1": "w:a1", "c2": "w:c2", "H": "w"}),
+        (view("s:b3 w:b3", pending="b3"), "b3", {"w": "w:b3", "s": "s:b3", "b3": None}),
+        (rug("p4+ p4- p4:p7"), "p4", {"p4": "p4+", "S+": "p4+", "S-": "p4-", "p7": "p4:p7"}),
+        (rug("p4:p1 p4:p7 p7:p4"), "p4", {"p7": "p4:p7", "p1": "p4:p1", "p4": "p4:p7"}),
+        (rug("c1:p1 d1:p1 p4:p1"), "p1", {"c1": "c1:p1", "p4": "p4:p1", "p1": None}),
+        (rug("c1:p1 c1:p2", p2=()), "c1", {"c1": "c1:p1"}),
+        (rug("c1:p3 c1:p2"), "c1", {"c1": None}),
+    ],
+)
+def test_of_several_moves_the_next_press_says_which(position: View, held: str, then: dict[str, str | None]) -> None:
+    assert press(position, "", held) == Press(held=held)
+    assert {place: press(position, held, place).move for place in then} == then
+
+
+def test_a_press_elsewhere_forgets_what_was_held() -> None:
+    position = view("b3+ b3- c1 d2+ d2-")
+    assert press(position, "b3", "c1") == Press(move="c1")
+    assert press(position, "b3", "d2") == Press(held="d2")
+    assert press(position, "b3", "e4") == Press(known=False)
+
+
+def test_a_card_that_might_go_onto_the_held_one_is_not_put_there() -> None:
+    position = rug("c1:p4 c1+ p4+ p4:p7")
+    assert press(position, "p4", "c1") == Press(held="c1")
+
+
+@pytest.mark.parametrize("rules", tables.ALL)
+@settings(max_examples=40, deadline=None)
+@given(seed=st.binary(min_size=32, max_size=32), moves=st.integers(0, 250), homeward=st.booleans())
+def test_every_legal_move_is_at_most_two_presses_away(rules: str, seed: bytes, moves: int, homeward: bool) -> None:
+    position = tables.view_after(rules, moves, seed=seed, homeward=homeward)
+    for move in position.moves:
+        first = press(position, "", source(move))
+        assert first.known
+        if first.move is None:
+            assert first.held == source(move)
+            assert destination(position, move) in choices(position, first.held)
+            assert press(position, first.held, destination(position, move)) == Press(move=move)
+        else:
+            assert first.move == move
+        if goes_home(move):
+            assert destination(position, move) in position.foundations
+    for place in position.piles:
+        again = suggested(position, place)
+        assert again is None or again in moves_from(position, place)
+
+
+@pytest.mark.parametrize("rules", tables.ALL)
+@settings(max_examples=15, deadline=None)
+@given(seed=st.binary(min_size=32, max_size=32), moves=st.integers(0, 200), presses=st.data())
+def test_whatever_is_pressed_only_legal_moves_come_of_it(rules: str, seed: bytes, moves: int, presses: st.DataObject) -> None:
+    position = tables.view_after(rules, moves, seed=seed)
+    places = [*position.piles, *position.foundations, "w", "s", "r"]
+    held = ""
+    for place in presses.draw(st.lists(st.sampled_from(places), max_size=12)):
+        came = press(position, held, place)
+        assert came.move is None or came.move in position.moves
+        assert came.move is None or not came.held
+        held = came.held

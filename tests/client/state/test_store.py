@@ -1,0 +1,402 @@
+"""The reducer: snapshots replace, repetitions are ignored, gaps are seen, clocks are anchored, and nothing that is heard crashes it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace as changed
+
+from client.connection.events import Back, Connected, Connecting, Lost, RoundTrip
+from client.connection.resync import NO_SEAT
+from client.state.store import Model, MoveSent, ReadySent, Search, reduce
+from protocol.errors import ERRORS, ErrorCode
+from protocol.server_messages import (
+    Countdown,
+    CurrentView,
+    Dealt,
+    Error,
+    Hidden,
+    Left,
+    PlayerReady,
+    PlayerView,
+    Presence,
+    Progress,
+    Ratings,
+    RematchAsked,
+    Result,
+    Room,
+    Said,
+    Seated,
+    Started,
+    Talk,
+    Unseated,
+    Unwatched,
+    WaitingOver,
+    Watchers,
+    YouAre,
+)
+from protocol.views import ChatLine, SeatRating, WatcherLine
+from tests.client import scenes, tournament_scenes
+from tests.client.fake_server import welcome
+from tests.client.scenes import reduced
+
+
+def test_a_snapshot_replaces_everything_about_the_room() -> None:
+    before = scenes.racing()
+    assert before.room is not None
+    after = reduced(before, MoveSent(27, "b3"), scenes.room(3, version=40, race=2))
+    assert after.room is not None
+    assert after.room == reduced(Model(), scenes.room(3, version=40, race=2)).room
+    assert after.room.view is None
+    assert after.room.chat == ()
+    assert after.in_flight is None
+
+
+def test_a_repeated_event_changes_nothing() -> None:
+    model = scenes.full_room()
+    assert reduced(model, Seated(version=2, seat=1, name="Somebody else", bot=None)) == model
+    assert reduced(model, Hidden(version=3)) == model
+
+
+def test_a_skipped_version_is_not_applied_and_what_was_missed_is_once_it_comes() -> None:
+    model = reduced(scenes.full_room(), PlayerReady(version=5, seat=1))
+    assert model == scenes.full_room()
+    model = reduced(model, PlayerReady(version=4, seat=0), PlayerReady(version=5, seat=1))
+    assert model.room is not None
+    assert model.room.version == 5
+    assert [info.ready for info in model.room.seats] == [True, True]
+
+
+def test_a_hidden_event_moves_the_version_only() -> None:
+    before = scenes.racing().room
+    after = reduced(scenes.racing(), Hidden(version=11)).room
+    assert before is not None
+    assert after == replace(before, version=11)
+
+
+def test_events_without_a_room_are_ignored() -> None:
+    assert reduced(scenes.at_home(), Started(version=1), PlayerReady(version=2, seat=0)) == scenes.at_home()
+
+
+def test_the_clock_starts_where_the_view_says() -> None:
+    model = scenes.dealt()
+    assert model.room is not None
+    assert model.room.phase == "racing"
+    assert model.room.started_at_ms == 4000
+    assert [info.state for info in model.room.seats] == ["racing", "racing"]
+    assert [info.home for info in model.room.seats] == [4, 4]
+
+
+def test_an_event_that_comes_late_does_not_set_the_clock_back() -> None:
+    late = reduce(scenes.dealt(), Started(version=8), 9_000)
+    assert late.room is not None
+    assert late.room.started_at_ms == 4000
+    told = reduce(late, Progress(version=9, seat=1, ply=1, home=4, foundations={}, state="racing", elapsed_ms=6_000), 9_000)
+    assert told.room is not None
+    assert told.room.started_at_ms == 3000
+
+
+def test_a_snapshot_of_a_countdown_and_of_a_race_anchor_the_clock() -> None:
+    counting = reduce(Model(), scenes.room(phase="countdown", starts_in_ms=2500), 10_000).room
+    running = reduce(Model(), scenes.room(phase="racing", elapsed_ms=7000), 10_000).room
+    assert counting is not None
+    assert running is not None
+    assert (counting.started_at_ms, running.started_at_ms) == (12_500, 3_000)
+
+
+def test_an_own_move_is_answered_by_its_view() -> None:
+    model = reduced(scenes.racing(), MoveSent(27, "c1"))
+    assert model.in_flight == MoveSent(27, "c1")
+    view = scenes.middle_view(pending=True)
+    model = reduced(model, PlayerView(version=11, seat=0, ply=28, move="c1", state="racing", elapsed_ms=43_000, view=view))
+    assert model.in_flight is None
+    assert model.room is not None
+    assert (model.room.ply, model.room.view) == (28, view)
+    assert model.room.own is not None
+    assert model.room.own.home == 19
+
+
+def test_a_refused_move_is_told_and_its_current_view_taken_outside_of_the_versions() -> None:
+    refused = Error(code=ErrorCode.STALE_PLY, fault=ERRORS[ErrorCode.STALE_PLY].fault, message="Too \x1b[31mlate.", path="", ref=0)
+    current = CurrentView(race=1, seat=0, ply=30, state="racing", elapsed_ms=1, view=scenes.first_view())
+    model = reduced(scenes.racing(), MoveSent(27, "c1"), refused, current)
+    assert model.notice is not None
+    assert model.notice.text == "Too late."
+    assert model.room is not None
+    assert (model.room.ply, model.room.version, model.in_flight) == (30, 10, None)
+
+
+def test_a_current_view_of_another_race_or_seat_is_ignored() -> None:
+    for race, seat in ((2, 0), (1, 1)):
+        current = CurrentView(race=race, seat=seat, ply=30, state="racing", elapsed_ms=1, view=scenes.first_view())
+        assert reduced(scenes.racing(), current) == scenes.racing()
+
+
+def test_an_away_player_has_a_clock_of_his_own() -> None:
+    away = reduce(scenes.racing(), Presence(version=11, seat=1, connected=False, away_ms=60_000), 50_000)
+    assert away.room is not None
+    assert away.room.away_until_ms == ((1, 110_000),)
+    back = reduce(away, Presence(version=12, seat=1, connected=True, away_ms=None), 60_000)
+    assert back.room is not None
+    assert back.room.away_until_ms == ()
+    assert back.room.seats[1].connected
+
+
+def test_a_seat_left_before_the_start_is_free_and_after_the_end_keeps_its_name() -> None:
+    before = reduced(scenes.full_room(), Unseated(version=4, seat=1)).room
+    after = reduced(scenes.over(), Unseated(version=12, seat=1)).room
+    assert before is not None
+    assert after is not None
+    assert before.seats[1].name is None
+    assert after.seats[1].name == "Benedikt"
+    assert not after.seats[1].connected
+
+
+def test_leaving_ends_the_room_but_only_this_one() -> None:
+    assert reduced(scenes.racing(), Left(code="OTHERS", reason="left")).room is not None
+    left = reduced(scenes.racing(), Left(code=scenes.CODE, reason="closed"))
+    assert left.room is None
+    assert left.notice is not None
+    assert "closed by the host" in left.notice.text
+
+
+def test_why_a_seat_was_lost_is_told() -> None:
+    after = reduced(scenes.full_room(), Left(code=scenes.CODE, reason="not-ready"))
+    assert after.room is None
+    assert after.notice is not None
+    assert after.notice.text == f"You kept race {scenes.CODE} waiting, and your seat is free again."
+
+
+def test_the_evidence_outlives_snapshots_and_takes_the_first_view_only() -> None:
+    model = scenes.dealt()
+    assert model.evidence is not None
+    assert model.evidence.first_view == scenes.first_view()
+    seats = tuple(changed(info, ply=5, state="racing") for info in model.room.seats) if model.room else ()
+    snapshot = scenes.room(version=20, phase="racing", view=scenes.middle_view(), seats=seats)
+    later = reduced(model, snapshot)
+    assert later.evidence == model.evidence
+    late = reduced(
+        scenes.full_room(), ReadySent("00" * 16), scenes.room(version=20, phase="racing", view=scenes.middle_view(), seats=seats)
+    )
+    assert late.evidence is not None
+    assert late.evidence.first_view is None
+
+
+def test_a_rematch_opens_with_a_snapshot_and_new_evidence() -> None:
+    asked = reduced(scenes.over(), RematchAsked(version=12, seat=1))
+    assert asked.room is not None
+    assert asked.room.seats[1].again
+    again = reduced(asked, scenes.room(version=13, race=2, commitment="ff" * 32), ReadySent("22" * 16))
+    assert again.evidence is not None
+    assert (again.evidence.race, again.evidence.commitment, again.evidence.first_view) == (2, "ff" * 32, None)
+
+
+IN_FLIGHT = MoveSent(27, "c1")
+
+
+def back_at(ply: int, **fields: object) -> Room:
+    """A snapshot of the race of `scenes.racing`, in which this player has made `ply` moves."""
+    seats = (scenes.seat(0, "Anna", state="racing", ply=ply), scenes.seat(1, "Benedikt", state="racing"))
+    return scenes.room(**{"version": 900, "phase": "racing", "seats": seats, "view": scenes.middle_view(), **fields})  # type: ignore[arg-type]
+
+
+def test_a_move_in_flight_outlives_the_line_and_every_sign_that_it_was_not_played_yet() -> None:
+    sent = reduced(scenes.racing(), IN_FLIGHT)
+    for events in (
+        (Lost("gone", 100), Connecting(1), Connected("ws://x", "carpet.v1.json")),
+        (scenes.welcome(room=scenes.CODE),),
+        (back_at(27), Back()),
+        (CurrentView(race=1, seat=0, ply=27, state="racing", elapsed_ms=1, view=scenes.middle_view()), Back()),
+        (Progress(version=11, seat=1, ply=32, home=4, foundations={}, state="racing", elapsed_ms=9),),
+    ):
+        assert reduced(sent, *events).in_flight == IN_FLIGHT
+
+
+def test_a_move_is_in_flight_no_more_by_any_sign_that_it_was_played_or_cannot_be() -> None:
+    sent = reduced(scenes.racing(), IN_FLIGHT)
+    refused = Error(code=ErrorCode.RACE_OVER, fault=ERRORS[ErrorCode.RACE_OVER].fault, message="Over.", path="", ref=0)
+    for event in (
+        back_at(28),
+        back_at(27, race=2),
+        back_at(27, phase="over"),
+        back_at(27, code="OTHERS"),
+        back_at(27, seat=1),
+        CurrentView(race=1, seat=0, ply=28, state="racing", elapsed_ms=1, view=scenes.middle_view()),
+        Progress(version=11, seat=0, ply=27, home=4, foundations={}, state="stopped", elapsed_ms=9),
+        Result(version=11, record=scenes.record()),
+        Left(code=scenes.CODE, reason="closed"),
+        Lost("taken over", None),
+        refused,
+    ):
+        assert reduced(sent, event).in_flight is None, event
+
+
+def test_with_the_line_goes_what_was_known_of_the_lobby() -> None:
+    assert scenes.at_home().lobby is not None
+    assert reduced(scenes.at_home(), Lost("gone", 100)).lobby is None
+
+
+def test_in_a_room_the_line_counts_as_back_when_the_link_says_so_and_that_is_told_once() -> None:
+    up = Connected("ws://x", "carpet.v1.json")
+    model = reduced(scenes.racing(), Lost("gone", 100), Connecting(1), up, RoundTrip(9))
+    assert (model.link.state, model.link.reason) == ("returning", "gone")
+    model = reduced(model, scenes.welcome(room=scenes.CODE), back_at(27), Back(), now_ms=60_000)
+    assert (model.link.state, model.link.reason, model.link.round_trip_ms) == ("connected", "", 9)
+    assert model.notice is not None
+    assert (model.notice.text, model.notice.at_ms) == ("The line is back.", 60_000)
+
+
+def test_at_home_there_is_nothing_to_come_back_to_and_a_seat_that_was_lost_is_the_greater_news() -> None:
+    up = Connected("ws://x", "carpet.v1.json")
+    assert reduced(scenes.at_home(), Lost("gone", 100), up).link.state == "connected"
+    forgotten = reduced(scenes.racing(), Lost("gone", 100), up, scenes.welcome(), Left(code=scenes.CODE, reason=NO_SEAT), Back())
+    assert (forgotten.room, forgotten.link.state) == (None, "connected")
+    assert forgotten.notice is not None
+    assert "no seat for you in race KXQWZP" in forgotten.notice.text
+
+
+def test_who_is_renamed_is_called_so_from_now_on() -> None:
+    model = reduced(Model(), welcome(name="anna"))
+    assert reduced(Model(), YouAre(player="p1", name="Berta", ref=0)) == Model()
+    assert reduced(model, YouAre(player="p2", name="Berta", ref=0)) == model
+    assert reduced(model, YouAre(player="p1", name="anna", ref=0)) == model
+    renamed = reduced(model, YouAre(player="p1", name="Ber\x1b[2Jta", ref=0))
+    assert renamed.welcome is not None
+    assert renamed.welcome.player == "p1"
+    assert renamed.notice is not None
+    assert renamed.notice.text == "You are called Berta from now on."
+
+
+def test_the_line_comes_and_goes() -> None:
+    lost = reduce(scenes.racing(), Lost("the server \x07went away", 1500), 50_000)
+    assert (lost.link.state, lost.link.retry_at_ms, lost.link.reason) == ("lost", 51_500, "the server went away")
+    assert reduced(lost, Connecting(2)).link.attempt == 2
+    assert reduced(lost, Connected("ws://x", "carpet.v1.json"), RoundTrip(7)).link.round_trip_ms == 7
+    assert reduced(lost, Lost("taken over", None)).link.state == "gone"
+
+
+def test_what_a_race_did_to_ratings_is_kept_with_it_and_ones_own_new_rating_for_later() -> None:
+    model = scenes.rated_over()
+    assert model.room is not None
+    assert [rating.after for rating in model.room.ratings] == [1241, 1122]
+    assert model.welcome is not None
+    assert model.welcome.rating == 1241
+    snapshot = reduced(scenes.at_home(), scenes.room(phase="over", ratings=(SeatRating(before=1138, after=1100),) * 2))
+    assert snapshot.welcome is not None
+    assert snapshot.welcome.rating == 1100
+    again = reduced(model, scenes.room(version=13, race=2))
+    assert again.room is not None
+    assert again.room.ratings == ()
+
+
+# ---- any sequence of messages
+
+
+def refusal(code: ErrorCode, message: str) -> Error:
+    return Error(code=code, fault=ERRORS[code].fault, message=message, path="", ref=0)
+
+
+_numbers = st.integers(min_value=-2, max_value=9)
+_versions = st.integers(min_value=0, max_value=30)
+_texts = st.text(max_size=12)
+_states = st.sampled_from(["waiting", "racing", "won", "stalled", "stopped", "forfeited", "out-of-time"])
+_phases = st.sampled_from(["waiting", "countdown", "racing", "over"])
+_elapsed = st.integers(min_value=0, max_value=10**7)
+_views = st.sampled_from([scenes.first_view(), scenes.middle_view(), scenes.middle_view(pending=True)])
+_rooms = st.builds(
+    lambda version, phase, seat, view, race, starts, places: scenes.room(
+        places, version=version, phase=phase, seat=seat, view=view, race=race, starts_in_ms=starts
+    ),
+    _versions,
+    _phases,
+    st.none() | st.integers(0, 7),
+    st.none() | _views,
+    st.integers(1, 3),
+    st.none() | _elapsed,
+    st.integers(1, 8),
+)
+EVENTS = st.one_of(
+    _rooms,
+    st.builds(Seated, version=_versions, seat=_numbers, name=_texts, bot=st.none() | _texts),
+    st.builds(Unseated, version=_versions, seat=_numbers),
+    st.builds(Presence, version=_versions, seat=_numbers, connected=st.booleans(), away_ms=st.none() | _elapsed),
+    st.builds(PlayerReady, version=_versions, seat=_numbers),
+    st.builds(Countdown, version=_versions, starts_in_ms=_elapsed, round_trips_ms=st.lists(_elapsed, max_size=9).map(tuple)),
+    st.builds(Dealt, version=_versions, seat=_numbers, starts_in_ms=_elapsed, view=_views),
+    st.builds(Started, version=_versions),
+    st.builds(PlayerView, version=_versions, seat=_numbers, ply=_numbers, move=_texts, state=_states, elapsed_ms=_elapsed, view=_views),
+    st.builds(
+        Progress,
+        version=_versions,
+        seat=_numbers,
+        ply=_numbers,
+        home=st.integers(-1, 110),
+        foundations=st.dictionaries(_texts, _numbers, max_size=5),
+        state=_states,
+        elapsed_ms=_elapsed,
+    ),
+    st.builds(Result, version=_versions, record=st.just(scenes.record())),
+    st.builds(Ratings, version=_versions, seats=st.lists(st.builds(SeatRating, before=_elapsed, after=_elapsed), max_size=3).map(tuple)),
+    st.builds(RematchAsked, version=_versions, seat=_numbers),
+    st.builds(Said, version=_versions, line=st.builds(ChatLine, seat=st.integers(0, 7), name=_texts, text=_texts)),
+    st.builds(Hidden, version=_versions),
+    st.sampled_from([tournament_scenes.listed(), tournament_scenes.running(), tournament_scenes.told(), tournament_scenes.called()]),
+    st.builds(Watchers, code=st.sampled_from([scenes.CODE, "OTHERS"]), count=st.integers(-1, 9)),
+    st.builds(
+        Talk,
+        code=st.sampled_from([scenes.CODE, "OTHERS"]),
+        lines=st.lists(st.builds(WatcherLine, number=st.integers(0, 9), name=_texts, text=_texts), max_size=3).map(tuple),
+    ),
+    st.builds(Left, code=st.sampled_from([scenes.CODE, "OTHERS"]), reason=_texts),
+    st.builds(CurrentView, race=_numbers, seat=_numbers, ply=_numbers, state=_states, elapsed_ms=_elapsed, view=_views),
+    st.builds(lambda: scenes.welcome()),
+    st.builds(YouAre, player=st.sampled_from([scenes.welcome().player, "other"]), name=_texts, ref=_numbers),
+    st.builds(scenes.lobby),
+    st.builds(lambda code, message: refusal(code, message), st.sampled_from(ErrorCode), _texts),
+    st.builds(Connecting, st.integers(1, 5)),
+    st.builds(Connected, _texts, _texts),
+    st.builds(Back),
+    st.builds(Lost, _texts, st.none() | _elapsed),
+    st.builds(RoundTrip, _elapsed),
+    st.builds(ReadySent, st.just("00" * 16)),
+    st.builds(MoveSent, _numbers, _texts),
+)
+
+
+def test_players_are_told_of_their_watchers_and_hear_what_those_say_once() -> None:
+    line = WatcherLine(number=3, name="Grace", text="Well raced!")
+    talk = Talk(code=scenes.CODE, lines=(line,))
+    model = reduced(scenes.full_room(), Watchers(code=scenes.CODE, count=12), talk, talk, Watchers(code="OTHERS", count=1))
+    assert model.room is not None
+    assert model.room.watchers == 12
+    assert model.room.chat[-1] == line
+    assert model.room.chat.count(line) == 1
+    assert reduced(scenes.at_home(), talk) == scenes.at_home()
+
+
+def test_why_a_race_is_watched_no_more_is_told_unless_it_was_asked_for() -> None:
+    for reason, words in (("closed", "was closed"), ("seated", "a seat in race"), ("no-race", "can be watched no more")):
+        notice = reduced(scenes.at_home(), Unwatched(code=scenes.CODE, reason=reason)).notice
+        assert notice is not None
+        assert words in notice.text
+    for reason in ("asked", "none"):
+        assert reduced(scenes.at_home(), Unwatched(code=scenes.CODE, reason=reason)).notice is None
+
+
+@given(st.lists(EVENTS, max_size=25), st.integers(0, 10**7))
+def test_no_sequence_of_events_is_an_error(events: list[object], start_ms: int) -> None:
+    model = Model()
+    for number, event in enumerate(events):
+        before = model.room
+        model = reduce(model, event, start_ms + number * 100)  # type: ignore[arg-type]
+        if before is not None and model.room is not None and not isinstance(event, type(scenes.room())):
+            assert 0 <= model.room.version - before.version <= 1
+
+
+def test_the_search_for_an_opponent_ends_with_its_end_with_a_room_and_with_the_line() -> None:
+    looking = scenes.looking("colorado")
+    assert looking.search == Search("colorado", 150, 3, -6_000)
+    for end in (WaitingOver(reason="cancelled"), scenes.room(), Lost("gone", 500)):
+        assert scenes.reduced(looking, end).search is None

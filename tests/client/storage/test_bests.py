@@ -1,0 +1,128 @@
+"""One's own best: which races count, what is better, what is said of it, and the file."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from msgspec import structs
+
+from client.storage import bests
+from client.storage.bests import Best, Bests, BestsError, BestsStore, Standing, after_race, counts, standing_sentence
+from client.storage.file_lock import wait_for_lock
+from protocol.record import Record
+from tests.client import scenes
+
+
+def race(state: str = "stopped", home: int = 40, ended_at_ms: int = 192_400, rules: str = "carpet", deal: str | None = None) -> Record:
+    record = scenes.record()
+    (seat, *_) = record.seats
+    only = structs.replace(seat, state=state, home=home, ended_at_ms=ended_at_ms)
+    return structs.replace(record, rules=rules, seats=(only,), deal=structs.replace(record.deal, name=deal))
+
+
+def test_only_a_race_of_one_person_on_a_shuffle_nobody_could_know_counts() -> None:
+    assert counts(race())
+    assert not counts(race(deal="garden"))
+    assert not counts(scenes.record())
+    (seat,) = race().seats
+    assert not counts(structs.replace(race(), seats=(structs.replace(seat, bot="greedy"),)))
+
+
+def test_the_least_time_of_a_win_and_the_most_cards_home_are_kept() -> None:
+    best = Best()
+    for state, home, ms in [("stalled", 30, 5000), ("won", 52, 200_100), ("won", 52, 192_400), ("won", 52, 300_000), ("forfeited", 4, 100)]:
+        best = after_race(best, race(state, home, ms))
+    assert best == Best(tries=5, wins=3, best_ms=192_400, most_home=52)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "said"),
+    [
+        (Best(), race(), "Your first try: 40 cards home."),
+        (Best(tries=1, most_home=33), race(), "Best 40 cards home, new best! Before it 33. 2 tries, 0 won."),
+        (Best(tries=2, most_home=41), race(), "Your best is 41 cards home. 3 tries, 0 won."),
+        (Best(), race("won", 52), "Your first win: best 3:12.4, new best! 1 try, 1 won."),
+        (
+            Best(tries=11, wins=2, best_ms=200_100, most_home=52),
+            race("won", 52),
+            "Best 3:12.4, new best! Before it 3:20.1. 12 tries, 3 won.",
+        ),
+        (Best(tries=11, wins=2, best_ms=192_400, most_home=52), race("won", 52, 192_400), "Your best is 3:12.4. 12 tries, 3 won."),
+        (Best(tries=11, wins=2, best_ms=192_400, most_home=52), race(), "Your best is 3:12.4. 12 tries, 2 won."),
+    ],
+)
+def test_what_is_said_of_a_race(before: Best, after: Record, said: str) -> None:
+    assert standing_sentence(Standing(before, after_race(before, after))) == said
+
+
+def test_the_file_has_each_rule_set_and_is_read_as_it_was_written(tmp_path: Path) -> None:
+    store = BestsStore(tmp_path / "new")
+    assert store.read() == Bests()
+    assert store.add(race()) == Standing(Best(), Best(tries=1, most_home=40))
+    assert store.add(race("won", 52)).before == Best(tries=1, most_home=40)
+    store.add(race(rules="colorado", home=70))
+    assert BestsStore(tmp_path / "new").read().rules == {
+        "carpet": Best(tries=2, wins=1, best_ms=192_400, most_home=52),
+        "colorado": Best(tries=1, most_home=70),
+    }
+    assert [file.name for file in store.path.parent.iterdir()] == ["bests.json"]
+    assert store.path.stat().st_mode & 0o077 == 0
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "[]",
+        "\xff",
+        '{"rules": {"carpet": {"tries": -1}}}',
+        '{"rules": {"carpet": {"best_ms": "soon"}}}',
+        '{"rules": {"\\u001b[2J": {}}}',
+        "[" * 100_000,
+    ],
+)
+def test_a_damaged_file_is_one_sentence_and_is_left_as_it_is(tmp_path: Path, text: str) -> None:
+    file = tmp_path / "bests.json"
+    file.write_text(text, encoding="latin-1")
+    with pytest.raises(BestsError, match=r"bests\.json with your best times is damaged .*: repair it, or delete it to begin anew\.$"):
+        BestsStore(tmp_path).add(race())
+    assert file.read_text(encoding="latin-1") == text
+
+
+def test_a_file_of_a_newer_program_and_one_that_cannot_be_written_are_one_sentence(tmp_path: Path) -> None:
+    file = tmp_path / "bests.json"
+    file.write_text(json.dumps({"format": 2, "rules": {}}))
+    with pytest.raises(BestsError, match="is of a newer carpet-race"):
+        BestsStore(tmp_path).read()
+    (tmp_path / "file").touch()
+    with pytest.raises(BestsError, match="cannot be"):
+        BestsStore(tmp_path / "file").add(race())
+
+
+def test_of_many_terminals_at_once_no_try_is_lost(tmp_path: Path) -> None:
+    start = threading.Barrier(8)
+
+    def add(number: int) -> None:
+        start.wait()
+        for _ in range(3):
+            BestsStore(tmp_path).add(race("won", 52, 200_000 + number))
+
+    with ThreadPoolExecutor(8) as terminals:
+        list(terminals.map(add, range(8)))
+    assert BestsStore(tmp_path).read().rules["carpet"] == Best(tries=24, wins=24, best_ms=200_000, most_home=52)
+
+
+def test_a_lock_that_is_never_let_go_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bests, "wait_for_lock", lambda handle: wait_for_lock(handle, 0.0))
+    folder = os.open(tmp_path, os.O_RDONLY)
+    fcntl.flock(folder, fcntl.LOCK_EX)
+    with pytest.raises(BestsError, match=r"is being changed by another carpet command: this race is not in it\.$"):
+        BestsStore(tmp_path).add(race())
+    os.close(folder)
+    assert BestsStore(tmp_path).add(race()).after.tries == 1

@@ -1,0 +1,76 @@
+"""The commitments that were shown first are what a revealed secret is held against."""
+
+from __future__ import annotations
+
+import json
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from client.storage.commitments import KEPT, CommitmentsError, CommitmentStore, check_day
+from protocol.views import DailyDeal
+
+URL, OTHER = "ws://one.example:7777", "ws://two.example:7777"
+SECRET = "5e" * 32
+
+
+def day(date: str = "2026-11-21", secret: str | None = None, commitment: str | None = None) -> DailyDeal:
+    promised = commitment or sha256(bytes.fromhex(SECRET)).hexdigest()
+    return DailyDeal(date=date, commitment=promised, made_at_ms=1, reveals_at_ms=2, secret=secret)
+
+
+def test_what_was_shown_first_stays_and_servers_are_kept_apart(tmp_path: Path) -> None:
+    store = CommitmentStore(tmp_path)
+    store.keep(URL, [day()], 100)
+    store.keep(URL, [day(commitment="00" * 32), day("2026-11-22")], 200)
+    store.keep(OTHER, [day(commitment="11" * 32)], 300)
+    assert [(date, seen.commitment, seen.seen_at_ms) for date, seen in store.seen(URL).items()] == [
+        ("2026-11-21", day().commitment, 100),
+        ("2026-11-22", day().commitment, 200),
+    ]
+    assert store.seen(OTHER)["2026-11-21"].commitment == "11" * 32
+
+
+def test_what_is_revealed_already_is_no_promise(tmp_path: Path) -> None:
+    store = CommitmentStore(tmp_path)
+    store.keep(URL, [day(secret=SECRET)], 100)
+    assert store.seen(URL) == {}
+    assert not store.path.exists()
+
+
+def test_the_file_does_not_grow_for_ever(tmp_path: Path) -> None:
+    store = CommitmentStore(tmp_path)
+    store.keep(URL, [day(f"{2000 + number:04}-01-01") for number in range(KEPT + 5)], 1)
+    assert len(store.seen(URL)) == KEPT
+    assert min(store.seen(URL)) == "2005-01-01"
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '{"format": 1, "servers": 3}'])
+def test_a_damaged_file_is_named(tmp_path: Path, text: str) -> None:
+    store = CommitmentStore(tmp_path)
+    store.path.write_text(text)
+    with pytest.raises(CommitmentsError, match=r"commitments\.json .* is damaged"):
+        store.seen(URL)
+
+
+def test_a_file_of_a_newer_program_is_left_alone(tmp_path: Path) -> None:
+    store = CommitmentStore(tmp_path)
+    store.path.write_text(json.dumps({"format": 2}))
+    with pytest.raises(CommitmentsError, match="newer"):
+        store.keep(URL, [day()], 1)
+
+
+def test_each_way_in_which_a_day_can_stand(tmp_path: Path) -> None:
+    store = CommitmentStore(tmp_path)
+    store.keep(URL, [day()], 100)
+    seen = store.seen(URL)["2026-11-21"]
+    assert check_day(day(), seen).outcome == "sealed"
+    assert check_day(day(secret=SECRET), seen).outcome == "true"
+    assert check_day(day(secret=SECRET), None).outcome == "unseen"
+    assert check_day(day(secret="00" * 32), seen).outcome == "false"
+    other = sha256(bytes(32)).hexdigest()
+    # A server that would show another secret has to show another commitment too: that one was not promised.
+    assert check_day(replace(day(secret="00" * 32), commitment=other), seen).outcome == "changed"
+    assert check_day(day(secret="00" * 32), None).outcome == "false"

@@ -1,0 +1,188 @@
+"""The file with name and tokens."""
+
+from __future__ import annotations
+
+import fcntl
+import getpass
+import os
+import stat
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from client.storage import identity
+from client.storage.identity import Identity, IdentityError, IdentityStore, Known, default_name, home_folder
+
+URL = "ws://carpet.example:7777"
+
+
+@pytest.fixture
+def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> IdentityStore:
+    monkeypatch.setattr(getpass, "getuser", lambda: "anna")
+    return IdentityStore(tmp_path / "deeper" / "home")
+
+
+def test_a_new_player_has_the_login_name_and_no_token_and_nothing_is_written(store: IdentityStore) -> None:
+    assert store.identity(URL) == Identity("anna", None)
+    assert not store.path.exists()
+
+
+def test_what_is_kept_is_there_for_that_server_only(store: IdentityStore) -> None:
+    store.keep(URL, Identity("bert", "secret"))
+    assert store.identity(URL) == Identity("bert", "secret")
+    assert store.identity("ws://other.example:1") == Identity("anna", None)
+
+
+def test_two_names_on_one_machine_are_two_players(store: IdentityStore) -> None:
+    store.keep(URL, Identity("anna", "a"))
+    store.keep(URL, Identity("bert", "b"))
+    assert store.identity(URL, "anna") == Identity("anna", "a")
+    assert store.identity(URL, "bert") == Identity("bert", "b")
+    assert store.identity(URL, "cleo") == Identity("cleo", None)
+    assert store.identity(URL).name == "bert"  # the last one
+
+
+def test_the_name_that_was_asked_for_leads_to_the_player_who_was_given_it_with_a_number(store: IdentityStore) -> None:
+    store.keep(URL, Identity("Anna 2", "a", "p1"), asked="Anna")
+    store.keep(URL, Identity("bert", "b"))
+    assert store.identity(URL, "Anna") == store.identity(URL, "Anna 2") == Identity("Anna 2", "a", "p1")
+    store.keep(URL, Identity("Anna", "c"))  # a copy of the file from before
+    assert store.identity(URL, "Anna") == Identity("Anna", "c")
+    assert store.identity(URL, "Anna 2") == Identity("Anna 2", "a", "p1")
+
+
+def test_a_token_under_a_new_name_is_no_second_player_and_the_old_names_lead_to_him(store: IdentityStore) -> None:
+    store.keep(URL, Identity("Anna 2", "a"), asked="Anna")
+    store.keep(URL, Identity("Berta", "a", "p1"), asked="Anna 2")
+    assert [known.identity for known in store.known()] == [Identity("Berta", "a", "p1")]
+    for name in (None, "Anna", "Anna 2", "Berta"):
+        assert store.identity(URL, name) == Identity("Berta", "a", "p1")
+
+
+def test_who_is_renamed_does_not_come_before_who_was_used_last(store: IdentityStore) -> None:
+    store.keep(URL, Identity("anna", "a"))
+    store.keep(URL, Identity("bert", "b"))
+    store.follow(URL, Identity("berta", "a", "p1"))
+    assert store.identity(URL) == Identity("bert", "b")
+    store.follow(URL, Identity("robert", "b"))
+    assert store.identity(URL) == Identity("robert", "b")
+    assert store.known() == (
+        Known(URL, Identity("robert", "b"), last=True),
+        Known(URL, Identity("berta", "a", "p1"), last=False),
+    )
+    store.path.unlink()
+    store.follow(URL, Identity("robert", "b"))
+    assert store.identity(URL) == Identity("robert", "b")
+
+
+def test_a_file_from_before_ids_were_kept_is_read(store: IdentityStore) -> None:
+    store.path.parent.mkdir(parents=True)
+    store.path.write_text(f'{{"format": 1, "servers": {{"{URL}": {{"name": "anna", "tokens": {{"anna": "a"}}}}}}}}')
+    assert store.identity(URL) == Identity("anna", "a")
+    store.keep(URL, Identity("anna", "a"))
+    assert '"players"' not in store.path.read_text()
+
+
+def test_names_are_cleaned(store: IdentityStore) -> None:
+    assert store.identity(URL, " \x1b[31mcleo\n ") == Identity("cleo", None)
+
+
+def test_only_the_user_can_read_the_file_whatever_the_umask(store: IdentityStore) -> None:
+    before = os.umask(0)
+    try:
+        store.keep(URL, Identity("anna", "secret"))
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE(store.path.stat().st_mode) == 0o600
+    assert stat.S_IMODE(store.path.parent.stat().st_mode) == 0o700
+
+
+def test_a_write_that_fails_leaves_the_old_file_and_no_litter(store: IdentityStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    store.keep(URL, Identity("anna", "old"))
+
+    def full(source: str, target: Path) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "replace", full)
+    with pytest.raises(IdentityError, match=r"identity\.json .* cannot be written: No space left on device"):
+        store.keep(URL, Identity("anna", "new"))
+    monkeypatch.undo()
+    assert sorted(path.name for path in store.path.parent.iterdir()) == ["identity.json", "identity.lock"]
+    assert store.identity(URL, "anna").token == "old"
+
+
+def test_what_another_terminal_keeps_while_this_one_waits_is_not_lost(store: IdentityStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    other = IdentityStore(store.path.parent)
+    flock = fcntl.flock
+
+    def late(handle: int, operation: int) -> None:
+        monkeypatch.setattr(fcntl, "flock", flock)
+        other.keep(URL, Identity("bert", "fresh"))
+        flock(handle, operation)
+
+    monkeypatch.setattr(fcntl, "flock", late)
+    store.keep(URL, Identity("anna", "token"))
+    assert {known.identity for known in store.known()} == {Identity("bert", "fresh"), Identity("anna", "token")}
+
+
+def test_of_many_terminals_at_once_no_token_is_lost(store: IdentityStore) -> None:
+    start = threading.Barrier(8)
+
+    def keep(number: int) -> None:
+        start.wait()
+        IdentityStore(store.path.parent).keep(URL, Identity(f"player {number}", f"token {number}"))
+
+    with ThreadPoolExecutor(8) as terminals:
+        list(terminals.map(keep, range(8)))
+    assert {known.identity.token for known in store.known()} == {f"token {number}" for number in range(8)}
+
+
+def test_a_lock_that_is_never_let_go_is_one_sentence(store: IdentityStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(identity, "LOCK_PATIENCE_S", 0.0)
+    store.keep(URL, Identity("anna", "token"))
+    with (store.path.parent / "identity.lock").open("r+b") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        store.keep(URL, Identity("anna", "token"))  # changes nothing, and waits for nobody
+        with pytest.raises(IdentityError, match="is being changed by another carpet command: try again"):
+            store.keep(URL, Identity("bert", "fresh"))
+    store.keep(URL, Identity("bert", "fresh"))
+    assert store.identity(URL) == Identity("bert", "fresh")
+
+
+@pytest.mark.parametrize("text", [b"", b"{", b"[]", b'{"servers": {"x": 1}}', b"\xff\xfe", b"[" * 100_000])
+def test_a_damaged_file_is_named_and_what_to_do_said(store: IdentityStore, text: bytes) -> None:
+    store.path.parent.mkdir(parents=True)
+    store.path.write_bytes(text)
+    with pytest.raises(IdentityError, match="is damaged") as caught:
+        store.identity(URL)
+    assert str(store.path) in str(caught.value)
+    assert "delete it to begin as a new player" in str(caught.value)
+    assert store.path.read_bytes() == text
+
+
+def test_a_file_of_a_newer_version_is_left_alone(store: IdentityStore) -> None:
+    store.path.parent.mkdir(parents=True)
+    store.path.write_text('{"format": 2, "servers": {}}')
+    with pytest.raises(IdentityError, match="newer carpet-race"):
+        store.keep(URL, Identity("anna", "token"))
+
+
+def test_a_folder_that_cannot_be_made_is_one_sentence(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(IdentityError, match="CARPET_HOME names another folder"):
+        IdentityStore(tmp_path / "file" / "home").keep(URL, Identity("anna", "token"))
+
+
+def test_the_folder_can_be_chosen_by_the_environment(tmp_path: Path) -> None:
+    assert home_folder({"CARPET_HOME": str(tmp_path)}) == tmp_path
+    assert home_folder({}).name == "carpet-race"
+
+
+def test_without_an_account_the_name_is_player(monkeypatch: pytest.MonkeyPatch) -> None:
+    def nobody() -> str:
+        raise KeyError("uid not found")
+
+    monkeypatch.setattr(getpass, "getuser", nobody)
+    assert default_name() == "player"

@@ -1,0 +1,104 @@
+"""Clocks, curves and the bell."""
+
+from __future__ import annotations
+
+from typing import Any, get_args
+
+import pytest
+from msgspec.structs import replace as changed
+
+from client.state.store import RoomModel
+from client.text import formatting as reading
+from protocol.server_messages import Progress, WaitingMatch, WaitingOver
+from protocol.views import RaceOptions, SeriesOptions, Unrated
+from tests.client import scenes, tables
+
+
+@pytest.mark.parametrize(("ms", "text"), [(0, "0:00.0"), (-5, "0:00.0"), (7_349, "0:07.3"), (760_000, "12:40.0"), (3_723_000, "1:02:03.0")])
+def test_clock_text(ms: int, text: str) -> None:
+    assert reading.clock_text(ms) == text
+    assert reading.clock_text(ms, tenths=False) == text[:-2]
+
+
+@pytest.mark.parametrize(("seconds", "text"), [(600, "10 min"), (45, "45 s"), (90, "1 min 30 s"), (3600, "60 min"), (0, "0 s")])
+def test_limit_text(seconds: int, text: str) -> None:
+    assert reading.limit_text(seconds) == text
+
+
+def test_curves_begin_with_what_lay_home_at_the_start_and_end_with_the_result() -> None:
+    record = scenes.record()
+    lines = reading.curves(record)
+    assert len(lines) == 2
+    for line, seat in zip(lines, record.seats, strict=True):
+        assert line[0] == (0, 4)
+        assert line[-1] == (seat.ended_at_ms, seat.home)
+        assert [at_ms for at_ms, _ in line] == sorted(at_ms for at_ms, _ in line)
+
+
+def test_a_seat_without_moves_has_a_flat_curve() -> None:
+    record = changed(scenes.record(), moves=())
+    assert all(len(line) == 2 for line in reading.curves(record))
+
+
+def test_the_bell_rings_at_the_start_and_for_the_last_ten_cards_once() -> None:
+    assert reading.bell_due(scenes.counting().room, scenes.dealt().room, scenes.RULES)
+    assert not reading.bell_due(scenes.dealt().room, scenes.racing().room, scenes.RULES)
+    near, nearer = scenes.racing(home=41).room, scenes.racing(home=42).room
+    assert reading.bell_due(near, nearer, scenes.RULES)
+    assert not reading.bell_due(nearer, scenes.racing(home=43).room, scenes.RULES)
+    assert not reading.bell_due(None, nearer, scenes.RULES)
+
+
+def test_it_rings_for_an_opponent_who_was_found_and_not_for_a_race_of_ones_own() -> None:
+    looking = scenes.looking()
+    assert reading.is_found(looking, scenes.reduced(looking, scenes.room()))
+    assert not reading.is_found(scenes.at_home(), scenes.waiting())
+    given_up = scenes.reduced(looking, WaitingOver(reason="elsewhere"))
+    assert not reading.is_found(given_up, scenes.reduced(given_up, scenes.room()))
+    assert not reading.is_found(scenes.waiting(), scenes.reduced(scenes.waiting(), scenes.room()))
+
+
+def test_the_search_for_an_opponent_in_words() -> None:
+    search = scenes.looking().search
+    assert search is not None
+    assert reading.search_sentence(search, "", 14_000) == "Looking for an opponent within 150 points (3 waiting, 0:20); esc stops."
+    last = scenes.reduced(scenes.at_home(), WaitingMatch(rules="carpet", waited_ms=61_000, window=None, waiting=1)).search
+    assert last is not None
+    assert reading.search_sentence(last, "Carpet", 1000) == (
+        "Looking for an opponent with any rating at Carpet (1 waiting, 1:01); esc stops."
+    )
+
+
+def test_of_two_decks_the_last_ten_cards_begin_at_94() -> None:
+    view = tables.view_after("colorado", 30)
+    before = tables.racing_at("colorado", view)
+
+    def at(home: int) -> RoomModel | None:
+        progress = Progress(version=2, seat=1, ply=9, home=home, foundations={}, state="racing", elapsed_ms=9)
+        return scenes.reduced(before, progress).room
+
+    assert not reading.bell_due(before.room, at(93), scenes.RULES)
+    assert reading.bell_due(before.room, at(94), scenes.RULES)
+    assert before.room is not None
+    assert reading.deck_size(scenes.RULES, before.room.options) == 104
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({}, "Rated"),
+        ({"seats": 8, "winnable": True}, "Rated"),
+        ({"rated": False, "bots": ("Steady",)}, "Not rated: its host chose so"),
+        ({"seats": 1}, "Not rated: there is one seat"),
+        ({"seats": 3, "bots": ("Steady",)}, "Not rated: a house bot takes part"),
+        ({"deal": "tuesday"}, "Not rated: its deal has a name"),
+        ({"series": SeriesOptions(format="swap")}, "Not rated: two different shuffles"),
+        ({"delay_s": 9}, "Not rated: boards come within 10 s"),
+    ],
+)
+def test_whether_a_race_counts_and_why_not(options: dict[str, Any], sentence: str) -> None:
+    assert reading.rated_sentence(RaceOptions(**options)) == sentence
+
+
+def test_every_reason_for_which_a_race_does_not_count_has_words() -> None:
+    assert tuple(reading.UNRATED) == get_args(Unrated)

@@ -1,0 +1,72 @@
+"""Points, tie-breaks, phases and results in words."""
+
+from __future__ import annotations
+
+import pytest
+from msgspec.structs import replace
+
+from client.text.tournaments import format_text, phase_sentence, points_text, quarters_text, result_text, title_text
+from protocol.tournaments import TableResult, TournamentOptions
+from tests.client import tournament_scenes as tournaments
+
+
+@pytest.mark.parametrize(
+    ("quarters", "text", "plain"),
+    [(0, "0", "0"), (1, "¼", "0.25"), (2, "½", "0.5"), (4, "1", "1"), (15, "3¾", "3.75"), (400, "100", "100")],
+)
+def test_quarters_are_fractions_or_decimals(quarters: int, text: str, plain: str) -> None:
+    assert (quarters_text(quarters), quarters_text(quarters, plain=True)) == (text, plain)
+
+
+def test_points_are_told_in_halves() -> None:
+    assert [points_text(halves) for halves in range(4)] == ["0", "½", "1", "1½"]
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"format": "swiss", "rounds": 9}, "Swiss, 9 rounds"),
+        ({"format": "swiss", "rounds": 1}, "Swiss, 1 round"),
+        ({"format": "swiss"}, "Swiss"),
+        ({"format": "session", "rounds": 5}, "session of 5"),
+        ({"format": "round-robin", "double": True}, "double round robin"),
+        ({"format": "elimination"}, "elimination"),
+    ],
+)
+def test_a_format_is_told_with_what_it_is_played_with(options: dict[str, object], text: str) -> None:
+    assert format_text(TournamentOptions(name="x", **options)) == text  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("phase", "left_ms", "text"),
+    [
+        ("registration", None, "Open to enter: 4 entered."),
+        ("check-in", 61_000, "Check-in: 2 of 4 are here. 1:01 left."),
+        ("running", None, "Round 2 of 9 is being raced: 1 of 3 tables are done."),
+        ("between", 5_000, "Round 2 of 9 is over; the next one is paired in 0:05."),
+        ("between", 0, "Round 2 of 9 is over; the next one is being paired."),
+        ("between", None, "Round 2 of 9 is over; the director pairs the next one."),
+        ("paused", None, "Paused: races that are being run go on, and nothing new starts."),
+        ("over", None, "It is over: Benedikt won."),
+        ("ended", None, "Broken off by its director; the standings are as they were."),
+    ],
+)
+def test_every_stage_is_a_sentence(phase: str, left_ms: int | None, text: str) -> None:
+    assert phase_sentence(tournaments.running(phase=phase), left_ms) == text
+
+
+def test_before_its_first_pairing_a_running_one_is_being_paired_and_shared_wins_are_shared() -> None:
+    assert phase_sentence(tournaments.told("running"), None) == "The first round is being paired."
+    first, second = (replace(row, place=1) for row in tournaments.STANDINGS[:2])
+    assert phase_sentence(tournaments.running(phase="over", standings=(first, second)), None) == "It is over: Benedikt and Anna won."
+
+
+def test_results_say_points_and_cards_or_that_nobody_came() -> None:
+    assert result_text(TableResult(verdict="second", first_home=31, second_home=52)) == "0 : 1 (31 : 52 cards)"
+    assert result_text(TableResult(verdict="draw", first_home=31, second_home=31), plain=True) == "1/2 : 1/2 (31 : 31 cards)"
+    assert result_text(TableResult(verdict="neither", forfeit=True)) == "0 : 0 by forfeit"
+
+
+def test_a_title_cannot_touch_the_terminal_and_is_never_empty() -> None:
+    assert title_text("\x1b[31mOpen\n") == "Open"
+    assert title_text("\x1b\x07") == "nameless"

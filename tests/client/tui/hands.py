@@ -1,0 +1,147 @@
+"""A link and a screen for tests: the one sends what the test says and keeps what it was asked, the other types and clicks."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+
+import trio
+from trio.testing import wait_all_tasks_blocked
+from urwid.testing import ScriptedScreen
+
+from client.connection.events import Connected, LinkEvent
+from client.replay.timeline import TimeLine
+from client.tui.app import Recorder, Replayer, Reviewer, run_app
+from client.tui.start import AppOutcome, Start, StartHome
+from client.tui.ui_state import UiSettings
+from protocol.client_messages import ClientMessage
+from protocol.record import Record
+from protocol.server_messages import ServerMessage
+
+
+class FakeLink:
+    """A link that is scripted by a test. up: whether messages go out."""
+
+    def __init__(self) -> None:
+        self.url = "ws://fake"
+        self.sent: list[ClientMessage] = []
+        self.up = True
+        # Unbounded: a test says only so much.
+        self._say, self.events = trio.open_memory_channel[ServerMessage | LinkEvent](math.inf)
+
+    def send(self, message: ClientMessage) -> bool:
+        if self.up:
+            self.sent.append(message)
+        return self.up
+
+    def say(self, *events: ServerMessage | LinkEvent) -> None:
+        for event in events:
+            self._say.send_nowait(event)
+
+    def close(self) -> None:
+        self._say.close()
+
+    def taken(self) -> list[ClientMessage]:
+        """What was sent since the last time."""
+        sent, self.sent = self.sent, []
+        return sent
+
+
+class HandScreen(ScriptedScreen):
+    """A screen whose keys and clicks come from the test, when it likes."""
+
+    def __init__(self, size: tuple[int, int] = (80, 24)) -> None:
+        super().__init__(size=size)
+        self.colors = 256
+        self._deliver: Callable[..., object] | None = None
+
+    def hook_event_loop(self, event_loop: object, callback: Callable[..., object]) -> None:  # type: ignore[override]
+        self._deliver = callback
+
+    def unhook_event_loop(self, event_loop: object) -> None:  # type: ignore[override]
+        self._deliver = None
+
+    def draw_screen(self, size: tuple[int, int], canvas: object) -> None:  # type: ignore[override]
+        self.canvases.append(canvas)  # type: ignore[arg-type]
+
+    async def give(self, *keys: str | tuple[str, int, int, int]) -> None:
+        """Type keys, or click with (event, button, column, row)."""
+        assert self._deliver is not None
+        for key in keys:
+            if self._deliver is not None:
+                self._deliver([key], [])
+        await settled()
+
+    async def click(self, text: str, *, nth: int = 0) -> None:
+        """Click on the middle of a text on the screen."""
+        found = [(row, line.index(text)) for row, line in enumerate(self.last_text) if text in line]
+        row, column = found[nth]
+        await self.give(("mouse press", 1, column + len(text) // 2, row), ("mouse release", 0, column, row))
+
+    def shows(self, text: str) -> bool:
+        return any(text in line for line in self.last_text)
+
+
+async def settled() -> None:
+    """Everything that was said and typed has been dealt with, and drawn: the cushion lets urwid have its idle pass."""
+    await wait_all_tasks_blocked(0.002)
+
+
+HOME, DEFAULTS = StartHome(), UiSettings()
+UP = Connected("ws://fake", "carpet.v1.msgpack")
+
+
+class Run:
+    """A running app. outcome: set when it has ended."""
+
+    def __init__(self, link: FakeLink, screen: HandScreen) -> None:
+        self.link = link
+        self.screen = screen
+        self.outcome: AppOutcome | None = None
+        self.give = screen.give
+        self.click = screen.click
+
+    async def say(self, *events: object) -> None:
+        self.link.say(*events)  # type: ignore[arg-type]
+        await settled()
+
+
+async def no_reviewer(record: Record, seat: int) -> tuple[str, ...]:
+    raise AssertionError("nobody has asked for a review")
+
+
+async def no_replayer(record: Record) -> TimeLine:
+    raise AssertionError("nobody has asked for a replay")
+
+
+@asynccontextmanager
+async def running(
+    start: Start = HOME,
+    *,
+    settings: UiSettings = DEFAULTS,
+    size: tuple[int, int] = (80, 24),
+    reviewer: Reviewer = no_reviewer,
+    replayer: Replayer = no_replayer,
+    recorder: Recorder | None = None,
+    remark: str = "",
+) -> AsyncIterator[Run]:
+    run = Run(FakeLink(), HandScreen(size))
+
+    async def app() -> None:
+        run.outcome = await run_app(
+            run.link,  # type: ignore[arg-type]
+            settings=settings,
+            start=start,
+            screen=run.screen,
+            reviewer=reviewer,
+            replayer=replayer,
+            recorder=recorder,
+            remark=remark,
+        )
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(app)
+        await settled()
+        yield run
+        nursery.cancel_scope.cancel()

@@ -1,0 +1,760 @@
+"""The whole app over a fake link and a fake screen: what is sent for what is typed, clicked and heard. Time stands still unless moved."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+import pytest
+import trio
+import trio.testing
+from msgspec.structs import replace as changed
+
+from client.connection.events import Back, Connecting, Lost, RoundTrip
+from client.connection.resync import NO_SEAT
+from client.tui.app import App
+from client.tui.start import AppOutcome, StartBot, StartMatch
+from client.tui.ui_state import DEAL_LINE, OPEN_LINE, SERIES_LINE, UiSettings
+from protocol.client_messages import FollowLobby, JoinRace, LeaveRace, Move, OpenRace, QuickMatch, Ready, Rematch, Resign, Say, Stop
+from protocol.errors import ERRORS, ErrorCode
+from protocol.record import Record, sealed
+from protocol.server_messages import (
+    Countdown,
+    CurrentView,
+    Dealt,
+    Error,
+    Left,
+    PlayerReady,
+    PlayerView,
+    Presence,
+    Result,
+    Scored,
+    Seated,
+    Started,
+    WaitingMatch,
+    WaitingOver,
+)
+from protocol.views import RaceOptions, SeriesOptions
+from tests.client import scenes
+from tests.client.tui.hands import HOME, UP, Run, running, settled
+
+
+async def into_race(run: Run) -> None:
+    """From nothing to a running race, at 4 s on the local clock of the messages; the first view is shown."""
+    await run.say(UP, scenes.welcome(), scenes.room(), Seated(version=2, seat=1, name="Benedikt", bot=None))
+    await run.give("r")
+    await run.say(PlayerReady(version=3, seat=0), PlayerReady(version=4, seat=1))
+    await run.say(Countdown(version=5, starts_in_ms=3000, round_trips_ms=(20, 30)))
+    await run.say(Dealt(version=6, seat=0, starts_in_ms=0, view=scenes.middle_view()), Started(version=7))
+    run.link.taken()
+
+
+pytestmark = pytest.mark.usefixtures("mock_clock")
+
+
+async def test_the_home_screen_follows_the_lobby_and_shows_the_line() -> None:
+    async with running() as run:
+        await run.say(Connecting(1))
+        assert run.screen.shows("connecting")
+        await run.say(UP, RoundTrip(17), scenes.welcome(), scenes.lobby())
+        assert run.screen.shows("17 ms")
+        assert run.screen.shows("Benedikt")
+        assert run.link.taken() == [FollowLobby()]
+
+
+async def test_starting_with_a_bot_opens_a_race_and_is_ready_at_once() -> None:
+    async with running(StartBot("Steady", "garden")) as run:
+        await run.say(UP, scenes.welcome())
+        options = RaceOptions(bots=("Steady",), public=False, deal="garden")
+        assert run.link.taken()[0] == OpenRace(options=options)
+        await run.say(scenes.room())
+        unfollow, ready = run.link.taken()
+        assert unfollow == FollowLobby(follow=False)
+        assert isinstance(ready, Ready)
+        assert len(bytes.fromhex(ready.nonce)) == 16
+
+
+async def test_a_room_entered_before_the_first_screen_is_shown_and_not_asked_for_again() -> None:
+    async with running() as run:
+        await run.say(UP, scenes.welcome(), scenes.room())
+        assert run.screen.shows("Give this code to the other player:")
+        assert run.link.taken() == [FollowLobby(), FollowLobby(follow=False)]
+        await run.say(UP, scenes.welcome(room=scenes.CODE))
+        assert run.screen.shows("Give this code to the other player:")
+        assert run.link.taken() == []
+
+
+async def test_a_seat_in_a_race_to_go_on_with_is_said_where_another_was_asked_for() -> None:
+    async with running(remark="You have a seat in this race already.") as run:
+        await run.say(UP, scenes.welcome(room=scenes.CODE))
+        assert not run.screen.shows("You have a seat in this race already.")
+        await run.say(scenes.room())
+        assert run.screen.shows("You have a seat in this race already.")
+        await run.give("j")
+        assert not run.screen.shows("You have a seat in this race already.")
+
+
+async def test_an_opponent_is_looked_for_once_the_race_that_is_over_is_left() -> None:
+    async with running(StartMatch("colorado")) as run:
+        await run.say(UP, scenes.welcome(room=scenes.CODE), changed(scenes.room(), phase="over"))
+        assert QuickMatch(rules="colorado") not in run.link.taken()
+        await run.say(Left(code=scenes.CODE, reason="left"))
+        assert run.link.taken() == [QuickMatch(rules="colorado"), FollowLobby()]
+
+
+async def test_no_opponent_is_looked_for_where_there_is_a_race_to_go_on_with() -> None:
+    async with running(StartMatch()) as run:
+        await run.say(UP, scenes.welcome(room=scenes.CODE), scenes.room(), Left(code=scenes.CODE, reason="left"))
+        assert [each for each in run.link.taken() if isinstance(each, QuickMatch)] == []
+
+
+WAITING = WaitingMatch(rules=None, waited_ms=0, window=100, waiting=1)
+
+
+async def test_an_opponent_is_looked_for_by_key_and_by_click_and_no_more_by_escape_and_the_like() -> None:
+    async with running() as run:
+        await run.say(UP, scenes.welcome(), scenes.lobby())
+        run.link.taken()
+        for begin, end in (("m", "esc"), ("m", "m"), (None, None)):
+            await (run.give(begin) if begin else run.click("Quick match"))
+            assert run.link.taken() == [QuickMatch()]
+            await run.say(WAITING)
+            assert run.screen.shows("Looking for an opponent within 100 points (1 waiting, 0:00); esc stops.")
+            await (run.give(end) if end else run.click("Stop looking"))
+            assert run.link.taken() == [QuickMatch(cancel=True)]
+            await run.say(WaitingOver(reason="cancelled"))
+            assert not run.screen.shows("Looking for")
+        await run.give("esc")
+        assert run.link.taken() == []
+
+
+async def test_the_seconds_of_the_search_are_counted(mock_clock: trio.testing.MockClock) -> None:
+    async with running() as run:
+        await run.say(UP, scenes.welcome(), WAITING)
+        mock_clock.jump(7.2)
+        await settled()
+        assert run.screen.shows("(1 waiting, 0:07)")
+
+
+async def test_a_start_with_a_search_asks_for_it_once_and_a_found_opponent_rings(monkeypatch: pytest.MonkeyPatch) -> None:
+    rung: list[bool] = []
+    monkeypatch.setattr(App, "_bell", lambda app: rung.append(True))
+    async with running(StartMatch("colorado")) as run:
+        await run.say(UP, scenes.welcome())
+        assert run.link.taken() == [QuickMatch(rules="colorado"), FollowLobby()]
+        await run.say(UP, scenes.welcome())
+        assert run.link.taken() == [FollowLobby()]
+        await run.say(WaitingMatch(rules="colorado", waited_ms=0, window=100, waiting=1))
+        assert rung == []
+        await run.say(scenes.room())
+        assert rung == [True]
+        assert not run.screen.shows("Looking for")
+
+
+async def test_a_start_with_a_bot_asks_for_its_race_once() -> None:
+    async with running(StartBot("Steady")) as run:
+        await run.say(UP, scenes.welcome())
+        assert run.link.taken() == [OpenRace(options=RaceOptions(bots=("Steady",), public=False)), FollowLobby()]
+        await run.say(UP, scenes.welcome())
+        assert run.link.taken() == [FollowLobby()]
+
+
+async def test_where_a_seat_is_held_already_nothing_else_is_asked_for() -> None:
+    async with running(StartBot("Steady")) as run:
+        await run.say(UP, scenes.welcome(room="KXQWZP"), scenes.room())
+        assert run.link.taken() == [FollowLobby(), FollowLobby(follow=False)]
+        assert run.screen.shows("KXQWZP")
+
+
+async def test_a_card_is_played_by_its_name_by_the_cursor_and_by_a_click() -> None:
+    ways: list[Callable[[Run], Awaitable[None]]] = [
+        lambda run: run.give("c", "1"),
+        lambda run: run.give("'", "c", "1"),
+        lambda run: run.give("right", "l", "enter"),
+        lambda run: run.give(":", "c", "1", "enter"),
+        lambda run: run.click(" 5♥"),
+    ]
+    for way in ways:
+        async with running() as run:
+            await into_race(run)
+            await way(run)
+            assert run.link.taken() == [Move(race=1, seat=0, ply=0, move="c1")]
+
+
+async def test_waste_and_stock_turn_and_fill_by_keys_and_by_clicks() -> None:
+    view = scenes.middle_view(pending=True)
+    for given, move in ((("w",), "w:c1"), (("s",), "s:c1")):
+        async with running() as run:
+            await into_race(run)
+            await run.say(PlayerView(version=8, seat=0, ply=1, move="c1", state="racing", elapsed_ms=5, view=view))
+            assert run.screen.shows("Fill the gap at c1")
+            await run.give(*given)
+            assert run.link.taken() == [Move(race=1, seat=0, ply=1, move=move)]
+    for pile in ("░ 9 ░", "s stock"):
+        async with running() as run:
+            await into_race(run)
+            await run.click(pile)
+            assert run.link.taken() == [Move(race=1, seat=0, ply=0, move="s")]
+
+
+async def test_a_click_on_the_gap_and_one_on_a_card_fill_it() -> None:
+    async with running() as run:
+        await into_race(run)
+        view = scenes.middle_view(pending=True)
+        await run.say(PlayerView(version=8, seat=0, ply=1, move="c1", state="racing", elapsed_ms=5, view=view))
+        await run.click("c1?")
+        assert run.screen.shows("c1 can take the stock (s) or waste (w)")
+        await run.click("9♣")
+        assert run.link.taken() == [Move(race=1, seat=0, ply=1, move="w:c1")]
+
+
+async def test_what_is_typed_ahead_is_played_when_the_answer_is_there() -> None:
+    async with running() as run:
+        await into_race(run)
+        await run.give("c", "1", "w")
+        assert run.link.taken() == [Move(race=1, seat=0, ply=0, move="c1")]
+        view = scenes.middle_view(pending=True)
+        await run.say(PlayerView(version=8, seat=0, ply=1, move="c1", state="racing", elapsed_ms=5, view=view))
+        assert run.link.taken() == [Move(race=1, seat=0, ply=1, move="w:c1")]
+
+
+async def test_what_cannot_be_played_is_not_sent_and_told() -> None:
+    async with running() as run:
+        await into_race(run)
+        await run.give("a", "1")
+        assert run.link.taken() == []
+        assert run.screen.shows("The card at a1 cannot be played now.")
+        await run.give("a", "9")
+        assert run.screen.shows("There is no slot a9.")
+
+
+async def test_a_refused_move_shows_why_and_the_table_as_it_is() -> None:
+    async with running() as run:
+        await into_race(run)
+        await run.give("c", "1")
+        refusal = Error(code=ErrorCode.STALE_PLY, fault=ERRORS[ErrorCode.STALE_PLY].fault, message="Played already.", path="", ref=0)
+        current = CurrentView(race=1, seat=0, ply=4, state="racing", elapsed_ms=9, view=scenes.middle_view())
+        await run.say(refusal, current)
+        assert run.screen.shows("Played already.")
+        run.link.taken()
+        await run.give("c", "2")
+        assert run.link.taken() == [Move(race=1, seat=0, ply=4, move="c2")]
+
+
+async def test_no_move_is_sent_before_the_clock_runs() -> None:
+    async with running() as run:
+        await run.say(UP, scenes.welcome(), scenes.room())
+        await run.say(Dealt(version=2, seat=0, starts_in_ms=500, view=scenes.middle_view()))
+        run.link.taken()
+        await run.give("c", "1")
+        assert run.link.taken() == []
+        assert run.screen.shows("The clock does not run yet.")
+
+
+async def test_the_clock_runs_on_the_screen(mock_clock: trio.testing.MockClock) -> None:
+    async with running() as run:
+        await into_race(run)
+        for _ in range(12):
+            mock_clock.jump(0.1)
+            await settled()
+        assert run.screen.shows("0:01.2")
+        drawn = len(set(map(id, run.screen.canvases)))
+        assert drawn > 10
+
+
+@pytest.mark.parametrize(("key", "message"), [("K", Stop(race=1, seat=0)), ("R", Resign(race=1, seat=0)), ("L", LeaveRace())])
+async def test_what_cannot_be_taken_back_is_asked_first(key: str, message: object) -> None:
+    async with running() as run:
+        await into_race(run)
+        await run.give(key, "n")
+        assert run.link.taken() == []
+        await run.give(key, "enter")
+        assert run.link.taken() == []
+        await run.give(key, "esc")
+        await run.give(key, "y")
+        assert run.link.taken() == [message]
+
+
+async def test_what_has_ended_cannot_be_ended_again() -> None:
+    async with running() as run:
+        await into_race(run)
+        await run.say(PlayerView(version=8, seat=0, ply=1, move="s", state="stalled", elapsed_ms=5, view=scenes.middle_view()))
+        await run.give("R", "y", "K")
+        assert run.link.taken() == []
+        assert run.screen.shows("has ended")
+
+
+async def test_talk_goes_out_cleaned_and_its_letters_are_no_keys() -> None:
+    async with running() as run:
+        await run.say(UP, scenes.welcome(), scenes.room())
+        run.link.taken()
+        await run.give("t", *"quit c1", "enter")
+        assert run.link.taken() == [Say(text="quit c1")]
+        await run.give("t", "x", "esc")
+        assert run.link.taken() == []
+        assert run.outcome is None
+
+
+async def test_while_the_race_is_run_talk_is_one_of_nine_phrases() -> None:
+    async with running() as run:
+        await into_race(run)
+        await run.give("t", "2")
+        await run.give("t", "down", "down", "enter")
+        assert run.link.taken() == [Say(text="Good luck!", phrase="good-luck"), Say(text="Nice!", phrase="nice")]
+        # Neither yes nor no is a phrase, and the race goes on underneath.
+        await run.give("t", "y", "n")
+        assert run.link.taken() == []
+        await run.give("esc", "s")
+        assert [type(message) for message in run.link.taken()] == [Move]
+
+
+async def test_the_result_and_a_rematch() -> None:
+    async with running() as run:
+        await into_race(run)
+        await run.say(Result(version=8, record=scenes.record()))
+        assert run.screen.shows("You won!")
+        await run.give("d")
+        assert run.screen.shows("commitment")
+        await run.give("r")
+        assert run.link.taken() == [Rematch(race=1)]
+        await run.say(scenes.room(version=9, race=2))
+        assert run.screen.shows("race 2")
+        await run.click("Ready")
+        (ready,) = run.link.taken()
+        assert isinstance(ready, Ready)
+        assert ready.race == 2
+
+
+async def test_a_rematch_against_a_bot_is_waited_for_by_nobody() -> None:
+    async with running() as run:
+        seats = (scenes.seat(0, "Anna"), scenes.seat(1, "greedy", bot="greedy"))
+        await run.say(UP, scenes.welcome(), scenes.room(seats=seats, phase="over", record=scenes.record()))
+        run.link.taken()
+        await run.give("r")
+        assert run.link.taken() == [Rematch(race=1)]
+        await run.say(scenes.room(version=9, race=2, seats=seats))
+        (ready,) = run.link.taken()
+        assert isinstance(ready, Ready)
+        assert ready.race == 2
+
+
+async def test_home_is_walked_and_clicked() -> None:
+    async with running() as run:
+        await run.say(UP, scenes.welcome(), scenes.lobby())
+        run.link.taken()
+        await run.click("Steady")
+        assert run.link.taken() == []
+        await run.give("enter")
+        assert run.link.taken() == [OpenRace(options=RaceOptions(bots=("Steady",), public=False))]
+        await run.give("r", "enter")
+        assert run.link.taken() == [JoinRace(code="ABCDEF")]
+        await run.give("c", *"kxq", "enter")
+        assert run.link.taken() == [JoinRace(code="KXQ")]
+        await run.give("o")
+        assert run.screen.shows("Time limit")
+        await run.give("down", "down", "right", "up", "enter")
+        await run.give("esc", "esc")
+        await run.click("Open a race")
+        await run.click("Open this race")
+        assert run.link.taken() == [OpenRace(options=RaceOptions())]
+
+
+async def test_what_was_said_at_home_is_not_said_again_in_the_room() -> None:
+    async with running() as run:
+        kind = ERRORS[ErrorCode.NO_SUCH_ROOM]
+        await run.say(
+            UP, scenes.welcome(), Error(code=ErrorCode.NO_SUCH_ROOM, fault=kind.fault, message="No race has that code.", path="", ref=0)
+        )
+        assert run.screen.shows("No race has that code")
+        await run.say(scenes.room())
+        assert not run.screen.shows("No race has that code")
+
+
+async def test_the_form_changes_every_value() -> None:
+    async with running() as run:
+        await run.say(UP, scenes.welcome(), scenes.lobby())
+        run.link.taken()
+        await run.give("o", "down", "right", "down", "right", "down", "right", "down", "left", "down", *["enter"])
+        await run.give(*"garden", "enter", *["down", "right"] * 4, "down", "enter")
+        (opened,) = run.link.taken()
+        assert isinstance(opened, OpenRace)
+        assert opened.options == RaceOptions(
+            rules="carpet-aces-in",
+            seats=3,
+            bots=("Dawdle",),
+            public=False,
+            deal="garden",
+            time_limit_s=900,
+            countdown_s=4,
+            series=SeriesOptions(format="best-of", races=3),
+            rated=False,
+        )
+
+
+async def test_the_form_makes_room_for_a_series_and_takes_back_one_that_has_none() -> None:
+    async with running() as run:
+        await run.say(UP, scenes.welcome())
+        # From the line that opens the race: the series before the first one, which is the swap, with a third player before.
+        await run.give("o", "down", "down", "right", *["down"] * (SERIES_LINE - 1), "left")
+        assert run.screen.shows("Series       swap")
+        assert run.screen.shows("Players      2")
+        await run.give(*["up"] * (SERIES_LINE - 1), "right")
+        assert run.screen.shows("Players      3")
+        assert run.screen.shows("Series       single race")
+        await run.give(*["down"] * (SERIES_LINE - 1), "right")
+        assert run.screen.shows("Series       best of 3")
+        await run.give(*["up"] * (SERIES_LINE - 1), "left", "left")
+        assert run.screen.shows("Players      1")
+        assert run.screen.shows("Series       single race")
+        await run.give(*["down"] * (SERIES_LINE - 1), "left", *["up"] * (SERIES_LINE - DEAL_LINE), "enter", *"garden", "enter")
+        assert run.screen.shows("Deal         garden")
+        assert run.screen.shows("Series       single race")
+
+
+async def test_leaving_goes_home_and_follows_the_lobby_again() -> None:
+    async with running() as run:
+        await run.say(UP, scenes.welcome(), scenes.room())
+        run.link.taken()
+        await run.give("L")
+        assert run.link.taken() == [LeaveRace()]
+        await run.say(Left(code=scenes.CODE, reason="left"))
+        assert run.screen.shows("Open a race")
+        assert run.link.taken() == [FollowLobby()]
+
+
+async def test_without_a_line_nothing_is_lost_silently() -> None:
+    async with running() as run:
+        await into_race(run)
+        run.link.up = False
+        await run.say(Lost("no route", 3000))
+        assert run.screen.shows("again in 3 s")
+        assert run.screen.shows("no route")
+        await run.give("c", "1")
+        assert run.screen.shows("There is no line")
+        run.link.up = True
+        await run.say(UP, scenes.welcome(room=scenes.CODE))
+        assert run.screen.shows("coming back")
+        await run.give("c", "1")
+        assert run.link.taken() == []
+        await run.say(CurrentView(race=1, seat=0, ply=0, state="racing", elapsed_ms=9, view=scenes.middle_view()), Back())
+        assert run.screen.shows("The line is back.")
+        await run.give("c", "1")
+        assert run.link.taken() == [Move(race=1, seat=0, ply=0, move="c1")]
+
+
+async def test_a_move_the_line_was_lost_with_is_the_links_and_is_not_sent_by_a_second_press() -> None:
+    async with running() as run:
+        await into_race(run)
+        await run.give("c", "1", "w")
+        assert run.link.taken() == [Move(race=1, seat=0, ply=0, move="c1")]
+        await run.say(Lost("no route", 3000))
+        assert run.screen.shows("Your move c1 was not answered")
+        await run.say(UP, scenes.welcome(room=scenes.CODE))
+        await run.say(CurrentView(race=1, seat=0, ply=0, state="racing", elapsed_ms=9, view=scenes.middle_view()), Back())
+        assert not run.screen.shows("Your move c1")
+        await run.give("c", "2")
+        view = scenes.middle_view(pending=True)
+        assert run.link.taken() == [], "the link sends the move again, and the next waits for it"
+        await run.say(PlayerView(version=8, seat=0, ply=1, move="c1", state="racing", elapsed_ms=5, view=view))
+        await run.give("w")
+        assert run.link.taken() == [Move(race=1, seat=0, ply=1, move="w:c1")]
+
+
+async def test_without_a_line_the_home_screen_shows_no_lobby_of_before() -> None:
+    async with running() as run:
+        await run.say(UP, scenes.welcome(), scenes.lobby())
+        assert run.screen.shows("ABCDEF")
+        await run.say(Lost("no route", 3000))
+        assert not run.screen.shows("ABCDEF")
+        assert not run.screen.shows("4 here")
+        assert run.screen.shows("Not known without a line.")
+        run.link.taken()
+        await run.say(UP, scenes.welcome(), Back(), scenes.lobby())
+        assert run.link.taken() == [FollowLobby()]
+        assert run.screen.shows("ABCDEF")
+
+
+async def test_a_server_that_forgot_the_race_sends_us_home() -> None:
+    async with running() as run:
+        await into_race(run)
+        await run.say(Lost("gone", 1), UP, scenes.welcome(), Left(code=scenes.CODE, reason=NO_SEAT), Back())
+        assert run.screen.shows(f"The server has no seat for you in race {scenes.CODE} any more: see carpet history.")
+        assert run.link.taken() == [FollowLobby()]
+
+
+async def test_quitting_asks_in_a_race_only_and_says_where_the_seat_is() -> None:
+    async with running() as run:
+        await into_race(run)
+        await run.give("C", "B", "q", "y")
+        assert run.outcome is not None
+        assert (run.outcome.reason, run.outcome.code) == ("quit", scenes.CODE)
+        assert run.outcome.settings == UiSettings(palette="four", bell=False)
+    async with running() as run:
+        await run.say(UP, scenes.welcome())
+        await run.give("q")
+        assert run.outcome == AppOutcome("quit", UiSettings())
+
+
+async def test_quitting_a_server_of_ones_own_promises_no_seat() -> None:
+    for start, words in ((StartBot("greedy"), "The race ends with it."), (HOME, "Your seat waits")):
+        async with running(start) as run:
+            await into_race(run)
+            await run.give("q")
+            assert run.screen.shows(words)
+
+
+async def test_the_link_may_end_and_the_screens_stay() -> None:
+    async with running() as run:
+        await run.say(UP, scenes.welcome(), Lost("taken over by another terminal", None))
+        run.link.close()
+        await settled()
+        assert run.outcome is None
+        assert run.screen.shows("offline")
+        assert run.screen.shows("taken over")
+        await run.give("q")
+        assert run.outcome is not None
+
+
+async def test_a_resize_redraws_and_a_small_terminal_keeps_running() -> None:
+    async with running() as run:
+        await into_race(run)
+        run.screen.size = (60, 20)
+        await run.give("window resize")
+        assert run.screen.shows("Too small")
+        await run.give("c", "1")
+        assert run.link.taken() == [Move(race=1, seat=0, ply=0, move="c1")]
+        run.screen.size = (120, 40)
+        await run.give("window resize")
+        assert len(run.screen.last_text) == 40
+        assert run.screen.shows("5♥")
+
+
+async def test_help_is_scrolled_by_keys_and_wheel_and_closed() -> None:
+    async with running() as run:
+        await run.say(UP, scenes.welcome())
+        await run.give("?")
+        assert run.screen.shows("How to play")
+        assert run.screen.shows("more lines: j or page down")
+        await run.give(*["page down"] * 20)
+        assert not run.screen.shows("more lines")
+        await run.give(*["page up"] * 20)
+        await run.give(("mouse press", 5, 3, 3), "down", "page down")
+        assert not run.screen.shows("How to play")
+        await run.give("page up", "page up", "page up")
+        assert run.screen.shows("How to play")
+        await run.give("esc")
+        assert run.screen.shows("Open a race")
+
+
+async def test_the_rules_are_chosen_from_a_list_that_explains_them() -> None:
+    async with running() as run:
+        await run.say(UP, scenes.welcome(), scenes.lobby())
+        run.link.taken()
+        await run.give("o", "down", "enter")
+        assert run.screen.shows("Rules of the race")
+        assert run.screen.shows("The four Aces lie ready")
+        await run.give("up")
+        assert run.screen.shows("2 decks, moderate")
+        assert run.screen.shows("Sixty-four cards of two packs are woven")
+        await run.give("enter")
+        assert run.screen.shows("Rules        Persian Rug")
+        await run.click("Open this race")
+        assert run.link.taken() == [OpenRace(options=RaceOptions(rules="persian-rug"))]
+        await run.click("Rules   ")
+        await run.give("up", "esc")
+        assert run.screen.shows("Rules        Persian Rug")
+
+
+async def test_a_bot_is_raced_at_the_rules_that_were_chosen_last() -> None:
+    async with running() as run:
+        await run.say(UP, scenes.welcome(), scenes.lobby())
+        run.link.taken()
+        await run.click("Magpie")
+        assert run.screen.shows("Race Magpie at")
+        await run.click("Colorado")
+        assert run.screen.shows("From: How to Play, Colorado")
+        assert run.link.taken() == []
+        await run.click("▸ Colorado")
+        options = RaceOptions(rules="colorado", bots=("Magpie",), public=False)
+        assert run.link.taken() == [OpenRace(options=options)]
+        await run.give("enter", "enter")
+        assert run.link.taken() == [OpenRace(options=options)]
+        await run.give("o")
+        assert run.screen.shows("Rules        Colorado")
+
+
+async def test_the_help_explains_every_rule_set_and_the_ones_of_this_race_first() -> None:
+    async with running(size=(100, 400)) as run:
+        await run.say(UP, scenes.welcome(), scenes.room(options=RaceOptions(rules="teppich")))
+        await run.give("?")
+        text = "\n".join(run.screen.last_text)
+        assert text.index("This race") < text.index("(teppich)") < text.index("How to move") < text.index("In a race")
+        for info in scenes.RULES:
+            assert text.count(f"({info.id})") == 1 + (info.id == "teppich")
+            assert info.source in text
+
+
+class Thinker:
+    """A reviewer that says its sentences when the test lets it."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[str, int]] = []
+        self.done = trio.Event()
+
+    async def review(self, record: Record, seat: int) -> tuple[str, ...]:
+        self.asked.append((record.digest, seat))
+        await self.done.wait()
+        return ("This deal can be won: all 52 cards could be brought home.", "All of them were.")
+
+
+async def test_the_review_of_ones_own_game_is_thought_of_while_the_screen_goes_on_and_then_shown() -> None:
+    thinker = Thinker()
+    async with running(reviewer=thinker.review) as run:
+        await into_race(run)
+        await run.say(Result(version=8, record=scenes.record()))
+        assert thinker.asked == []
+        await run.give("v")
+        assert run.screen.shows("Thinking about your game")
+        await run.give("d")
+        assert run.screen.shows("commitment")
+        await run.give("v", "v", "v")
+        assert run.screen.shows("Thinking about your game")
+        await run.give("r")
+        assert run.link.taken() == [Rematch(race=1)]
+        thinker.done.set()
+        await settled()
+        assert run.screen.shows("This deal can be won")
+        await run.give("v")
+        assert not run.screen.shows("This deal can be won")
+        await run.click("v review")
+        assert run.screen.shows("All of them were.")
+        assert thinker.asked == [(scenes.record().digest, 0)]
+
+
+async def test_a_review_that_comes_too_late_is_not_shown_in_the_next_race() -> None:
+    thinker = Thinker()
+    async with running(reviewer=thinker.review) as run:
+        await into_race(run)
+        await run.say(Result(version=8, record=scenes.record()))
+        await run.give("v")
+        await run.say(scenes.room(version=9, race=2))
+        thinker.done.set()
+        await settled()
+        assert not run.screen.shows("Thinking")
+        assert not run.screen.shows("This deal can be won")
+
+
+async def test_an_app_that_ends_calls_the_review_off() -> None:
+    thinker = Thinker()
+    async with running(reviewer=thinker.review) as run:
+        await into_race(run)
+        await run.say(Result(version=8, record=scenes.record()))
+        await run.give("v", "q")
+        assert run.outcome is not None
+        assert run.outcome.reason == "quit"
+
+
+async def test_the_form_offers_a_deal_that_can_be_won() -> None:
+    async with running() as run:
+        await run.say(UP, scenes.welcome())
+        await run.give("o", "down", "down", "down", "down", "down", "right")
+        assert run.screen.shows("random, one that can be won")
+        await run.give(*["down"] * (OPEN_LINE - DEAL_LINE), "enter")
+        assert run.link.taken()[-1] == OpenRace(options=RaceOptions(winnable=True))
+
+
+async def test_other_rules_in_the_form_take_the_wish_for_a_winnable_deal_back_where_there_are_none() -> None:
+    async with running() as run:
+        await run.say(UP, scenes.welcome())
+        # One after the other: five variants of Carpet with winnable deals, then Colorado.
+        await run.give("o", "down", *["down"] * DEAL_LINE, "right", *["up"] * DEAL_LINE, *["right"] * 5)
+        assert run.screen.shows("Rules        Whist-pack Carpet")
+        assert run.screen.shows("random, one that can be won")
+        await run.give("right")
+        assert run.screen.shows("Rules        Colorado")
+        assert run.screen.shows("random, provably fair")
+        # Under Colorado the wish is not to be had.
+        await run.give(*["down"] * DEAL_LINE, "right")
+        assert run.screen.shows("random, provably fair")
+
+
+async def test_other_rules_from_the_list_take_the_wish_for_a_winnable_deal_back_where_there_are_none() -> None:
+    for chosen, winnable in (("Persian Rug", True), ("Teppich", False)):
+        async with running() as run:
+            await run.say(UP, scenes.welcome())
+            await run.give("o", "down", *["down"] * DEAL_LINE, "right", *["up"] * DEAL_LINE, "enter")
+            await run.click(chosen)
+            await run.give("enter")
+            assert run.screen.shows(f"Rules        {chosen}")
+            assert run.screen.shows("random, one that can be won") is winnable
+            await run.click("Open this race")
+            rules = {"Persian Rug": "persian-rug", "Teppich": "teppich"}[chosen]
+            assert run.link.taken()[-1] == OpenRace(options=RaceOptions(rules=rules, winnable=winnable))
+
+
+async def test_a_race_against_a_bot_can_ask_for_a_winnable_deal() -> None:
+    async with running(StartBot("Steady", winnable=True)) as run:
+        await run.say(UP, scenes.welcome())
+        assert run.link.taken()[0] == OpenRace(options=RaceOptions(bots=("Steady",), public=False, winnable=True))
+
+
+async def test_between_two_races_of_a_series_the_result_stands_until_one_is_ready_for_the_next() -> None:
+    score = scenes.standing((1, 0), 1)
+    async with running() as run:
+        await into_race(run)
+        await run.say(Result(version=8, record=scenes.record()), Scored(version=9, series=score, record=None))
+        await run.say(scenes.next_race(10, score))
+        assert run.screen.shows("You won!")
+        assert run.screen.shows("Anna 1 : 0 Benedikt, best of 5, race 2 next")
+        await run.give("d")
+        assert run.screen.shows("SHA-256") is False
+        assert run.screen.shows("✓ digest")
+        await run.give("L")
+        assert run.screen.shows("Leave? You give the series up.")
+        await run.give("n", "d", "r")
+        (ready,) = run.link.taken()
+        assert isinstance(ready, Ready)
+        assert ready.race == 2
+        await run.say(PlayerReady(version=11, seat=0))
+        assert run.screen.shows("Anna 1 : 0 Benedikt, best of 5, race 2 next")
+        assert run.screen.shows("Waiting for the others to be ready.")
+        await run.give("r")
+        assert run.link.taken() == []
+
+
+async def test_the_record_of_the_first_race_of_a_swap_is_kept_when_it_is_told() -> None:
+    first = sealed(changed(scenes.record(), software="the first one"))
+    score = scenes.standing((1, 1), 2, format="swap", races=2, over=True)
+    async with running() as run:
+        await into_race(run)
+        await run.say(Result(version=8, record=scenes.record()), Scored(version=9, series=score, record=first))
+        assert run.screen.shows("Anna has won the swap: Anna 1 : 1 Benedikt (96 : 66 cards).")
+        await run.give("q")
+    assert run.outcome is not None
+    assert [record.digest for record in run.outcome.records] == [scenes.record().digest, first.digest]
+
+
+async def test_a_record_is_handed_over_when_it_comes_and_once() -> None:
+    records: list[Record] = []
+    async with running(recorder=records.append) as run:
+        await into_race(run)
+        assert records == []
+        await run.say(Result(version=8, record=scenes.record()))
+        assert records == [scenes.record()]
+        await run.say(Presence(version=9, seat=1, connected=True, away_ms=None))
+        assert records == [scenes.record()]
+
+
+async def test_the_second_race_of_a_swap_is_entered_with_the_nonce_of_the_first() -> None:
+    score = scenes.standing((0, 0), 1, format="swap", races=2)
+    async with running() as run:
+        await run.say(UP, scenes.welcome(), scenes.next_race(1, scenes.standing((0, 0), 0, format="swap", races=2), race=1))
+        await run.give("r")
+        first = run.link.taken()[-1]
+        await run.say(PlayerReady(version=2, seat=0), scenes.next_race(3, score))
+        assert run.screen.shows("swap, race 2 next")
+        await run.give("r")
+        (second,) = run.link.taken()
+        assert isinstance(first, Ready)
+        assert isinstance(second, Ready)
+        assert (first.race, second.race) == (1, 2)
+        assert first.nonce == second.nonce

@@ -1,0 +1,33 @@
+"""The rows that tell how far a seat is, where less is known of it than usual."""
+
+from __future__ import annotations
+
+import pytest
+
+from client.tui.bars import seat_lines
+from client.tui.theme import theme_for
+from tests.client import scenes
+
+THEME = theme_for("classic", ascii_only=False, colours=256)
+TOLD = {"S": 2, "H": 1, "D": 1, "C": 1}
+
+
+def drawn(rows: int, **fields: object) -> list[str]:
+    info = scenes.seat(1, "Ben", **{"state": "racing", "home": 0, "foundations": {}, "ply": 0, **fields})
+    return ["".join(text for _, text in line).rstrip() for line in seat_lines(info, 40, rows, THEME, cards=52, own=False)]
+
+
+def test_a_seat_of_which_nothing_was_heard_yet_has_no_count() -> None:
+    assert drawn(3)[0].split() == ["Ben", "–/52"]
+    assert drawn(1)[0].endswith("–")
+
+
+@pytest.mark.parametrize("fields", [{"home": 4}, {"ply": 1}, {"foundations": dict.fromkeys("SHDC", 0)}])
+def test_a_seat_of_which_anything_was_heard_has_a_count(fields: dict[str, object]) -> None:
+    assert drawn(3, **fields)[0].split() == ["Ben", f"{fields.get('home', 0)}/52"]
+
+
+def test_foundations_that_are_not_told_are_not_drawn_as_empty() -> None:
+    assert drawn(3, home=5, ply=1)[2].split() == ["1", "move"]
+    assert drawn(3, home=5, ply=1, foundations=TOLD)[2].split() == ["♠2", "♥1", "♦1", "♣1", "1", "move"]
+    assert drawn(1, home=5, ply=1)[0].endswith(" 5")

@@ -1,0 +1,330 @@
+"""The replay through the real controller and root widget: keys, clicks, what is shown, opened alone or from the result of a race."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from io import StringIO
+
+import pytest
+import trio
+import trio.testing
+from msgspec import structs
+from urwid.testing import render_text
+
+from client.replay.frames import NoReplay
+from client.replay.timeline import TimeLine
+from client.text.formatting import clock_text
+from client.tui.app import run_replay
+from client.tui.keymap import Action, Place, shown_at
+from client.tui.replay_state import jumped_to_tenth, reel_of
+from client.tui.start import AppOutcome
+from client.tui.ui_state import Desk, UiSettings
+from protocol.record import Record
+from protocol.server_messages import RematchAsked, Result
+from tests.client import replays, scenes, tables
+from tests.client.tui.hands import HandScreen, Run, running, settled
+from tests.client.tui.test_app import into_race
+from tests.client.tui.test_screens import ENEMY, Shown, widget_of
+
+pytestmark = pytest.mark.usefixtures("mock_clock")
+
+LINE = replays.line("carpet", 2)
+FIRST, SECOND = LINE.frames[:2]
+SAME, PARTED_MS = 33, 52_990
+"""The moves that both made alike, and when the second of them had gone on in his own way."""
+END = clock_text(LINE.end_ms)
+
+
+class Looking:
+    """A replay that is being looked at."""
+
+    def __init__(self, screen: HandScreen) -> None:
+        self.screen = screen
+        self.outcome: AppOutcome | None = None
+        self.give = screen.give
+
+    @property
+    def head(self) -> str:
+        """The first row."""
+        return self.screen.last_text[0]
+
+    def shows(self, text: str) -> bool:
+        return self.screen.shows(text)
+
+
+@asynccontextmanager
+async def looking(line: TimeLine = LINE, *, size: tuple[int, int] = (80, 24)) -> AsyncIterator[Looking]:
+    look = Looking(HandScreen(size))
+
+    async def app() -> None:
+        look.outcome = await run_replay(line, settings=UiSettings(), keys=StringIO(), screen=look.screen)
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(app)
+        await settled()
+        yield look
+        nursery.cancel_scope.cancel()
+
+
+async def test_it_begins_at_the_deal_standing_and_says_where_the_lines_part() -> None:
+    async with looking() as look:
+        assert "Replay · Carpet · ABCDEF" in look.head
+        assert f"paused ×1   0:00.0 / {END}" in look.head
+        assert sum(line.count("the deal, before the first move") for line in look.screen.last_text) == 2
+        assert look.shows("◆ They part after move 33 (0:52): Player 0 a3, Player 1 b1.")
+
+
+async def test_arrows_step_over_the_moves_of_both_and_brackets_over_those_of_one() -> None:
+    async with looking() as look:
+        await look.give("right")
+        assert clock_text(FIRST.at_ms) in look.head
+        assert look.shows("1. a4")
+        assert look.shows("the deal, before the first move")
+        await look.give("l")
+        assert clock_text(SECOND.at_ms) in look.head
+        assert not look.shows("the deal, before the first move")
+        await look.give("left", "h", "h")
+        assert "0:00.0 /" in look.head
+        await look.give("]", "]", "]")
+        third = LINE.lines[0].frames[2]
+        assert clock_text(third.at_ms) in look.head
+        assert look.shows(f"3. {third.move}")
+        await look.give(".")
+        later = next(frame for frame in LINE.lines[1].frames if frame.at_ms >= third.at_ms)
+        assert clock_text(later.at_ms) in look.head
+        await look.give(",", "[")
+        assert look.shows("2. ")
+
+
+async def test_it_plays_at_its_speed_and_pauses(mock_clock: trio.testing.MockClock) -> None:
+    async with looking() as look:
+        await look.give("+", "+", " ")
+        assert "playing ×4   0:00.0" in look.head
+        mock_clock.jump(5)
+        await settled()
+        assert "playing ×4   0:20.0" in look.head
+        await look.give(" ", "-", "-", "-", "-", "-", "-")
+        assert "paused ×1/4   0:20.0" in look.head
+        mock_clock.jump(60)
+        await settled()
+        assert "paused ×1/4   0:20.0" in look.head
+        await look.give(" ")
+        mock_clock.jump(4)
+        await settled()
+        assert "playing ×1/4   0:21.0" in look.head
+
+
+async def test_it_stops_at_the_end_and_begins_again(mock_clock: trio.testing.MockClock) -> None:
+    async with looking() as look:
+        await look.give("up", "up", "up", "up", "up", "9", " ")
+        assert "playing ×16" in look.head
+        mock_clock.jump(2)
+        await settled()
+        assert f"paused ×16   {END} / {END}" in look.head
+        assert "stalled" in look.screen.last_text[1]
+        await look.give("enter")
+        assert "playing ×16   0:00.0" in look.head
+
+
+async def test_digits_ends_and_the_parting_are_jumped_to() -> None:
+    async with looking() as look:
+        await look.give("5")
+        assert f"{clock_text(LINE.end_ms // 2)} /" in look.head
+        await look.give("G")
+        assert f"{END} / {END}" in look.head
+        await look.give("g")
+        assert "0:00.0 /" in look.head
+        await look.give("end", "home", "p")
+        assert f"{clock_text(PARTED_MS)} /" in look.head
+        assert look.shows(f" {SAME + 1}. a3 ")
+        assert look.shows(f" {SAME + 1}. b1 ")
+
+
+@pytest.mark.parametrize(("size", "rows"), [((80, 24), 3), ((120, 40), 11)])
+async def test_a_click_anywhere_on_the_time_line_goes_there(size: tuple[int, int], rows: int) -> None:
+    async with looking(size=size) as look:
+        columns = size[0] - 5
+        for row in range(size[1] - 1 - rows, size[1] - 1):
+            await look.give(("mouse press", 1, 4 + columns - 1, row))
+            assert f"{END} / {END}" in look.head
+            await look.give(("mouse press", 1, 4, row))
+            assert f"0:00.0 / {END}" in look.head
+        await look.give(("mouse press", 1, 4 + columns // 2, size[1] - 3))
+        assert clock_text(LINE.end_ms * (columns // 2) // (columns - 1)) in look.head
+        await look.give(("mouse press", 1, 1, size[1] - 3), ("mouse press", 1, 10, 8))
+        assert clock_text(LINE.end_ms * (columns // 2) // (columns - 1)) in look.head
+
+
+async def test_the_buttons_do_what_their_keys_do() -> None:
+    async with looking() as look:
+        await look.screen.click("end")
+        assert f"{END} / {END}" in look.head
+        await look.screen.click("parting")
+        assert f"{clock_text(PARTED_MS)} /" in look.head
+        await look.screen.click("quit")
+        assert look.outcome is not None
+
+
+async def test_of_more_than_two_seats_two_are_shown_and_tab_shows_others() -> None:
+    async with looking(replays.line("carpet", 4)) as look:
+        for number, (left, right) in enumerate([(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3), (0, 1)]):
+            assert f"Player {left}" in look.screen.last_text[1][:40]
+            assert f"Player {right}" in look.screen.last_text[1][40:]
+            assert look.shows(f"pair {number % 6 + 1} of 6 (tab)")
+            await look.give("tab")
+        assert look.shows("pair 2 of 6")
+        await look.give("shift tab", "shift tab")
+        assert look.shows("pair 6 of 6")
+
+
+async def test_a_race_of_one_has_one_board_and_no_parting() -> None:
+    async with looking(replays.line("carpet", 1)) as look:
+        assert sum("the deal, before the first move" in line for line in look.screen.last_text) == 1
+        assert not look.shows("part")
+        await look.give("p")
+        assert look.shows("The lines of play do not part.")
+        await look.give("right", "]")
+        assert look.shows(" 2. ")
+        await look.give("[", "tab")
+        assert look.shows(" 1. ")
+
+
+async def test_help_looks_and_an_unknown_key_are_as_everywhere() -> None:
+    async with looking() as look:
+        await look.give("?")
+        assert look.shows("In a replay")
+        assert "Replay · Carpet" in look.head
+        await look.give("?", "A")
+        assert "".join(look.screen.last_text).isascii()
+        await look.give("A", "z")
+        assert look.shows("z does nothing here; ? shows the keys.")
+
+
+@pytest.mark.parametrize("key", ["q", "esc"])
+async def test_it_is_left_by_key(key: str) -> None:
+    async with looking() as look:
+        await look.give(key)
+        assert look.outcome is not None
+        assert (look.outcome.reason, look.outcome.records) == ("quit", ())
+
+
+# ---- after a race
+
+
+def replayer(line: TimeLine | str) -> tuple[Callable[[Record], Awaitable[TimeLine]], list[Record], trio.Event]:
+    """A stand-in that keeps what it was asked, and answers when it is let."""
+    asked: list[Record] = []
+    let = trio.Event()
+
+    async def answer(record: Record) -> TimeLine:
+        asked.append(record)
+        await let.wait()
+        if isinstance(line, str):
+            raise NoReplay(line)
+        return line
+
+    return answer, asked, let
+
+
+async def over(run: Run) -> None:
+    await into_race(run)
+    await run.say(Result(version=8, record=LINE.record))
+
+
+async def test_the_result_opens_the_replay_and_gets_back_from_it() -> None:
+    answer, asked, let = replayer(LINE)
+    async with running(replayer=answer) as run:
+        await over(run)
+        await run.give("y")
+        assert run.screen.shows("The race is being played over again ...")
+        let.set()
+        await settled()
+        assert run.screen.shows("Replay · Carpet")
+        assert run.screen.shows("(you)")
+        await run.give("5", "q")
+        assert run.screen.shows("player")
+        assert not run.screen.shows("Replay ·")
+        await run.give("y")
+        assert run.screen.shows(f"0:00.0 / {END}")
+        assert asked == [LINE.record]
+        assert run.outcome is None
+
+
+async def test_where_there_is_no_replay_the_result_says_why() -> None:
+    answer, _, let = replayer("There is no replay of that race: no.")
+    async with running(replayer=answer) as run:
+        await over(run)
+        let.set()
+        await run.give("y")
+        assert run.screen.shows("There is no replay of that race: no.")
+
+
+async def test_a_replay_that_comes_too_late_does_not_cover_the_next_race() -> None:
+    answer, _, let = replayer(LINE)
+    async with running(replayer=answer) as run:
+        await over(run)
+        await run.give("y", "r")
+        await run.say(RematchAsked(version=9, seat=1), scenes.room(version=10, race=2))
+        let.set()
+        await settled()
+        assert not run.screen.shows("Replay ·")
+
+
+async def test_the_next_race_closes_the_replay() -> None:
+    answer, _, let = replayer(LINE)
+    let.set()
+    async with running(replayer=answer) as run:
+        await over(run)
+        await run.give("r", "y")
+        assert run.screen.shows("Replay ·")
+        await run.say(RematchAsked(version=9, seat=1), scenes.room(version=10, race=2))
+        assert not run.screen.shows("Replay ·")
+        assert run.screen.shows("Carpet Race")
+
+
+# ---- what is drawn
+
+SUITS = {"S": "♠", "H": "♥", "D": "♦", "C": "♣"}
+
+
+def test_nothing_a_record_says_reaches_the_terminal_unclean() -> None:
+    record = LINE.record
+    seats = tuple(structs.replace(seat, name=ENEMY, bot=ENEMY) for seat in record.seats)
+    evil = structs.replace(record, seats=seats, room=ENEMY, rules=ENEMY)
+    lines = tuple(replace(line, seat=seat) for line, seat in zip(LINE.lines, seats, strict=True))
+    race = TimeLine(evil, structs.replace(LINE.rules, name=ENEMY, explanation=ENEMY), lines, LINE.frames, LINE.end_ms)
+    for size in ((80, 24), (120, 40)):
+        for help_from in (None, 0, 40):
+            reel = reel_of(race)
+            shown = Shown(scenes.at_home, Desk(reel=reel, help_from=help_from))
+            text = "".join(render_text(widget_of(shown, size), size))
+            assert "\x1b" not in text
+            assert "\x07" not in text
+            assert "\u202e" not in text
+            assert "Replay" in text
+
+
+@pytest.mark.parametrize("rules", tables.ALL)
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+def test_every_card_on_both_boards_is_drawn(rules: str, size: tuple[int, int]) -> None:
+    """The top card of every pile and of every reserve, at three moments."""
+    race = replays.line(rules, 2)
+    reel = reel_of(race)
+    for tenths in (0, 4, 10):
+        at = jumped_to_tenth(reel, tenths, 0)
+        lines = render_text(widget_of(Shown(scenes.at_home, Desk(reel=at), now_ms=0), size), size)
+        boards = "\n".join(lines[5 : size[1] - 5]).replace("10", "T")
+        for line in race.lines:
+            view = line.view(race.plies(at.head.made)[line.number])
+            for pile in view.piles.values():
+                if pile:
+                    assert pile[-1][0] + SUITS[pile[-1][1]] in boards
+
+
+def test_the_foot_offers_only_what_there_is() -> None:
+    text = render_text(widget_of(Shown(scenes.at_home, Desk(reel=reel_of(replays.line("carpet", 1)))), (120, 40)), (120, 40))[-1]
+    assert "parting" not in text
+    assert "pair" not in text
+    assert {Action.PAIR, Action.PARTING} <= {binding.action for binding in shown_at(Place.REPLAY)}

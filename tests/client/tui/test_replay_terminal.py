@@ -1,0 +1,122 @@
+"""`carpet replay` in a real pseudo-terminal: from a file and from a pipe, by keys and mouse, through resizing, and left again."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+
+import pytest
+from msgspec import structs
+
+from client.storage.saved_records import keep_record
+from client.text.formatting import clock_text
+from protocol.record import sealed, to_json
+from tests.client import replays
+from tests.e2e.commands import carpet, carpet_on_terminal, environment
+from tests.e2e.terminal import Terminal, terminal_environment
+
+pytestmark = pytest.mark.e2e
+
+RECORD = replays.record("carpet", 2)
+END = clock_text(RECORD.ended_at_ms)
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "race.json"
+    path.write_text(to_json(RECORD))
+    return path
+
+
+def terminal(home: Path, *command: str, **more: str) -> Terminal:
+    return Terminal(command, environment=environment(home, terminal_environment(**more)))
+
+
+def test_a_replay_is_opened_from_a_file_stepped_jumped_resized_and_quit(tmp_path: Path, file: Path) -> None:
+    with terminal(tmp_path, sys.executable, "-m", "client.cli.main", "replay", str(file)) as screen:
+        screen.wait_for(f"paused ×1   0:00.0 / {END}")
+        screen.type("l")
+        screen.wait_for(f"   {clock_text(RECORD.moves[0].at_ms)} /")
+        screen.wait_for("1. a4")
+        screen.type("5")
+        screen.wait_for(f"   {clock_text(RECORD.ended_at_ms // 2)} /")
+        screen.type("\x1b[F")
+        screen.wait_for(f"   {END} / {END}")
+        screen.click(4, 21)
+        screen.wait_for(f"   0:00.0 / {END}")
+        screen.resize(60, 20)
+        screen.wait_for("Too small")
+        screen.resize(120, 40)
+        screen.wait_for("the deal, before the first move")
+        screen.type("++++ ")
+        screen.wait_for("playing ×16")
+        screen.wait_for(f"paused ×16   {END} / {END}")
+        screen.type("q")
+        assert screen.wait_for_end() == ""
+        assert screen.given_back()
+        assert screen.process.returncode == 0
+
+
+def test_a_record_from_a_pipe_leaves_the_keys_to_the_terminal(tmp_path: Path, file: Path) -> None:
+    python = shlex.quote(sys.executable)
+    with terminal(
+        tmp_path, "sh", "-c", f"cat {shlex.quote(str(file))} | {python} -m client.cli.main replay - --ascii", NO_COLOR="1"
+    ) as screen:
+        screen.wait_for(f"paused x1   0:00.0 / {END}")
+        screen.type("]")
+        screen.wait_for("1. a4")
+        screen.type("q")
+        screen.wait_for_end()
+        assert screen.given_back()
+
+
+def test_without_a_file_it_is_the_last_race(tmp_path: Path) -> None:
+    keep_record(tmp_path, RECORD)
+    ran = carpet_on_terminal(tmp_path, "replay", interrupt_at="paused ×1")
+    assert (ran.status, ran.err) == (130, "")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("{}", "is no record of a race: not a record of a race: Object missing required field `format`."),
+        (to_json(structs.replace(RECORD, ended_at_ms=5)), "There is no replay of that race: not a true record: ended_at_ms is not"),
+        (to_json(sealed(structs.replace(RECORD, rules="\x1b[2Jchess"))), "There is no replay of that race: not a true record: "),
+        ("x" * (8 * 2**20 + 1), "is no record of a race: it is larger than 8 MiB."),
+    ],
+)
+def test_what_is_no_true_record_is_said_before_any_screen(tmp_path: Path, text: str, said: str) -> None:
+    file = tmp_path / "race.json"
+    file.write_text(text)
+    ran = carpet_on_terminal(tmp_path, "replay", str(file))
+    assert ran.status == 1
+    assert ran.sentence.startswith("carpet: ")
+    assert said in ran.sentence
+    assert "\x1b" not in ran.err
+
+
+def test_a_file_that_is_not_there_and_no_last_race_are_said(tmp_path: Path) -> None:
+    assert carpet_on_terminal(tmp_path, "replay", "/no/such").sentence == "carpet: /no/such cannot be read: No such file or directory."
+    kept = carpet_on_terminal(tmp_path, "replay").sentence
+    assert kept == "carpet: No race of yours was kept here yet; give the file of a record: carpet replay FILE."
+
+
+def test_a_race_that_was_kept_is_replayed_by_its_id_and_another_is_asked_for_at_a_server(tmp_path: Path, file: Path) -> None:
+    kept = sealed(structs.replace(RECORD, id="HKTRWM-1-0a1b2c3d4e5f"))
+    keep_record(tmp_path, kept)
+    ran = carpet_on_terminal(tmp_path, "replay", kept.id, interrupt_at="paused ×1")
+    assert (ran.status, ran.err) == (130, "")
+    unknown = carpet_on_terminal(tmp_path, "replay", "HKTRWM-2-0a1b2c3d4e5f").sentence
+    assert unknown == (
+        "carpet: Race HKTRWM-2-0a1b2c3d4e5f is not kept here; say which server has it: carpet replay HKTRWM-2-0a1b2c3d4e5f --server URL."
+    )
+    needless = carpet_on_terminal(tmp_path, "replay", str(file), "--server", "127.0.0.1").sentence
+    assert needless == "carpet: --server goes with the id of a race, like HKTRWM-1-0a1b2c3d4e5f, as carpet history shows it."
+
+
+def test_without_a_terminal_there_is_no_replay(tmp_path: Path, file: Path) -> None:
+    for source in (str(file), "-"):
+        ran = carpet(tmp_path, "replay", source, text=to_json(RECORD))
+        assert ran.status == 2
+        assert ran.sentence.startswith("carpet: carpet replay draws on a terminal")

@@ -1,0 +1,647 @@
+"""Every screen as text, at 80x24, 120x40 and 60x20, against tests/data/screens.
+
+To draw them anew after a change that is meant: `CARPET_UPDATE_GOLDEN=1 pytest tests/client/tui/test_screens.py`, and read the diff.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+import urwid
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from msgspec import structs
+from urwid.testing import check_box_sizing, render_runs, render_text, resolve_runs
+
+from client.connection.events import Back, Connected, Connecting, Lost
+from client.state.store import Model, MoveSent
+from client.state.watching import WatchModel
+from client.tui.frame import line_width
+from client.tui.help import KEYS_WIDTH, help_lines
+from client.tui.keymap import Action, help_rows
+from client.tui.replay_state import jumped_to_tenth, reel_of
+from client.tui.root import draw
+from client.tui.rules import LIST_WIDTH
+from client.tui.scene import Scene
+from client.tui.theme import PALETTES, entries, next_palette, theme_for
+from client.tui.tournament_form import FoundingForm
+from client.tui.tournament_view_state import Hall
+from client.tui.ui_state import Desk, OpenForm, Question, RulesPage, UiSettings
+from protocol.fairness import derive_seed
+from protocol.phrases import PHRASES
+from protocol.record import sealed
+from protocol.server_messages import (
+    Called,
+    Ended,
+    Hidden,
+    PlayerReady,
+    Presence,
+    Progress,
+    Ratings,
+    RematchAsked,
+    Result,
+    Said,
+    Scored,
+    Seated,
+    Tournament,
+    Tournaments,
+    Unseated,
+)
+from protocol.views import ChatLine, RaceOptions, RulesInfo, SeriesOptions, SharedDeal
+from tests.client import replays, runs, scenes, tables, tournament_scenes, watched
+from tests.client.state.test_store import EVENTS
+
+GOLDEN = Path(__file__).parents[2] / "data" / "screens"
+SIZES = ((80, 24), (120, 40), (60, 20))
+DESK = Desk(cursor="c2")
+
+
+class NoHands:
+    """Clicks go nowhere."""
+
+    def act(self, action: Action) -> None: ...
+    def place(self, place: str) -> None: ...
+    def pick(self, index: int) -> None: ...
+    def jump(self, t_ms: int) -> None: ...
+
+
+class Shown(NamedTuple):
+    model: Callable[[], Model]
+    desk: Desk = DESK
+    now_ms: int = 46_300
+    colours: int = 256
+    edit: str | None = None
+
+
+def asking(kind: str, text: str, *lines: str) -> Desk:
+    return replace(DESK, question=Question(kind, text, lines, lines), item=1)  # type: ignore[arg-type]
+
+
+def closed() -> Model:
+    """Of a race whose deal others have yet to play."""
+    shared = SharedDeal(kind="round", id="spring-open/1", nonces=("7c" * 16,))
+    room = scenes.room(version=2, seats=(scenes.seat(0, "Anna"), scenes.seat(1, "Benedikt")), shared=shared)
+    return scenes.reduced(scenes.racing(), room, Ended(version=3, seats=scenes.record().seats), now_ms=144_000)
+
+
+def over_with_rematch() -> Model:
+    return scenes.reduced(scenes.over(), RematchAsked(version=12, seat=1), now_ms=144_000)
+
+
+def unrated() -> Model:
+    return scenes.reduced(scenes.at_home(), scenes.room(options=RaceOptions(bots=("Steady",), seats=3)))
+
+
+def own_end() -> Model:
+    progress = Progress(
+        version=11, seat=0, ply=27, home=18, foundations={"S": 6, "H": 4, "D": 3, "C": 5}, state="stopped", elapsed_ms=42_000
+    )
+    return scenes.reduced(scenes.racing(), progress, now_ms=46_000)
+
+
+def offline() -> Model:
+    return scenes.reduced(scenes.racing(), Lost("the server does not answer", 4000), now_ms=46_000)
+
+
+def replace_desk(shown: Shown, **changes: Any) -> Shown:
+    return shown._replace(desk=replace(shown.desk, **changes))
+
+
+LOST = Lost("The connection to the server was lost.", 4000)
+REFUSED = Lost("Nothing answers at localhost:4040: the connection was refused; is the server running, and is that its port?", 9000)
+UP = Connected("ws://localhost:4040", "carpet.v1.msgpack")
+
+
+def without_a_line(before: Callable[[], Model], *events: Any, now_ms: int = 46_000) -> Shown:
+    """What is shown when the line was lost at `before`, and then this was heard."""
+    return Shown(lambda: scenes.reduced(before(), *(events or (LOST,)), now_ms=now_ms), now_ms=now_ms + 300)
+
+
+def moving() -> Model:
+    return scenes.reduced(scenes.racing(), MoveSent(27, "c1"), now_ms=46_000)
+
+
+LINES = {
+    "home-lost": without_a_line(scenes.at_home),
+    "home-refused": without_a_line(scenes.at_home, LOST, Connecting(1), REFUSED),
+    "home-trying-again": without_a_line(scenes.at_home, LOST, Connecting(3)),
+    "home-back": without_a_line(scenes.at_home, LOST, UP, scenes.welcome(), Back(), scenes.lobby()),
+    "home-gone": without_a_line(
+        scenes.at_home, Lost("You went on with your game from another window or computer, so this one was let go.", None)
+    ),
+    "form-lost": replace_desk(without_a_line(scenes.at_home), form=OpenForm()),
+    "waiting-lost": without_a_line(scenes.full_room),
+    "countdown-lost": without_a_line(scenes.counting, now_ms=2300),
+    "race-lost-in-flight": without_a_line(moving),
+    "race-trying-again": without_a_line(moving, LOST, Connecting(1), REFUSED, Connecting(2)),
+    "race-returning": without_a_line(moving, LOST, Connecting(1), UP),
+    "race-back": without_a_line(scenes.racing, LOST, UP, Back()),
+    "result-lost": without_a_line(scenes.over, now_ms=160_000),
+}
+
+
+def at(rules: str, moves: int, *, cursor: str = "c2", held: str = "", seats: int = 2, homeward: bool = True, **looks: Any) -> Shown:
+    """A table in the middle of a game."""
+    view = tables.view_after(rules, moves, homeward=homeward)
+    colours = looks.pop("colours", 256)
+    desk = replace(DESK, cursor=cursor, held=held, settings=UiSettings(**looks))
+    return Shown(lambda: tables.racing_at(rules, view, seats=seats), desk, colours=colours)
+
+
+def two_decks_over() -> Model:
+    record = structs.replace(scenes.record(), rules="colorado")
+    seats = tuple(structs.replace(seat, home=seat.home + 52) for seat in record.seats)
+    moves = tuple(structs.replace(move, home=move.home + 52) for move in record.moves)
+    model = tables.racing_at("colorado", tables.view_after("colorado", 40))
+    return scenes.reduced(model, Result(version=2, record=sealed(structs.replace(record, seats=seats, moves=moves))), now_ms=144_000)
+
+
+def series_over() -> Model:
+    score = scenes.standing((3, 1), 4, over=True)
+    return scenes.reduced(scenes.over(), Scored(version=12, series=score, record=None), now_ms=144_000)
+
+
+def series_given_up() -> Model:
+    """Between two races: the room is there for another series, and for who has its code."""
+    score = scenes.standing((1, 0), 1, over=True, gone=1)
+    fresh = scenes.next_race(16, scenes.standing((0, 0), 0), race=3, seats=(scenes.seat(0, "Anna"), scenes.seat(1, None)))
+    events = (Unseated(version=14, seat=1), Scored(version=15, series=score, record=None), fresh)
+    return scenes.reduced(scenes.between(), *events, now_ms=144_000)
+
+
+def swap_half() -> Model:
+    """Between the two races of a swap, of whose first there is no record yet."""
+    score = scenes.standing((0, 0), 1, format="swap", races=2)
+    return scenes.reduced(scenes.racing(), Hidden(version=11), Scored(version=12, series=score, record=None), scenes.next_race(13, score))
+
+
+SERIES = {
+    "result-between": Shown(scenes.between, now_ms=160_000),
+    "result-between-asked": Shown(lambda: scenes.reduced(scenes.between(), PlayerReady(version=14, seat=1)), now_ms=160_000),
+    "result-between-away": Shown(
+        lambda: scenes.reduced(scenes.between(), Presence(version=14, seat=1, connected=False, away_ms=300_000)), now_ms=160_000
+    ),
+    "result-between-ascii": Shown(scenes.between, replace(DESK, settings=UiSettings(ascii=True)), 160_000),
+    "result-series": Shown(series_over, now_ms=160_000),
+    "result-series-given-up": Shown(series_given_up, now_ms=160_000),
+    "waiting-series": Shown(lambda: scenes.reduced(scenes.between(), PlayerReady(version=14, seat=0)), now_ms=160_000),
+    "waiting-swap": Shown(swap_half, now_ms=160_000),
+    "form-series": Shown(
+        scenes.at_home, replace(DESK, form=OpenForm(RaceOptions(series=SeriesOptions(format="session", races=5))), item=7), 2000
+    ),
+}
+
+TABLES = {
+    "carpet-aces-in": at("carpet-aces-in", 14),
+    "carpet-redeal": at("carpet-redeal", 55, cursor="s"),
+    "carpet-strategy": at("carpet-strategy", 9),
+    "carpet-free": at("carpet-free", 13, cursor="w", held="w", homeward=False),
+    "carpet-whist": at("carpet-whist", 0),
+    "colorado": at("colorado", 90),
+    "colorado-waste": at("colorado", 61, cursor="w", held="w", homeward=False),
+    "colorado-eight": at("colorado", 130, cursor="w", seats=8),
+    "colorado-mono": at("colorado", 90, colours=1),
+    "twenty": at("twenty", 14, cursor="b1"),
+    "twenty-held": at("twenty", 32, cursor="c1", held="c1"),
+    "twenty-eight": at("twenty", 30, seats=8),
+    "twenty-mono-ascii": at("twenty", 14, colours=1, ascii=True),
+    "crazy-quilt": at("crazy-quilt", 30),
+    "crazy-quilt-held": at("crazy-quilt", 11, cursor="a7", held="a7", homeward=False),
+    "crazy-quilt-eight": at("crazy-quilt", 60, cursor="s", seats=8),
+    "crazy-quilt-mono": at("crazy-quilt", 30, colours=1),
+    "crazy-quilt-ascii": at("crazy-quilt", 30, ascii=True),
+    "crazy-quilt-redeal": at("crazy-quilt", 57, cursor="s", homeward=False),
+    "indian-carpet": at("indian-carpet", 70, cursor="d4"),
+    "teppich": at("teppich", 40),
+    "persian-rug": at("persian-rug", 25, cursor="p3"),
+    "persian-rug-held": at("persian-rug", 9, cursor="p3", held="p3", homeward=False),
+    "persian-rug-eight": at("persian-rug", 30, cursor="p3", seats=8),
+    "persian-rug-mono": at("persian-rug", 25, colours=1),
+}
+
+
+def sought() -> Model:
+    """All are ready, and a deal that can be won is looked for."""
+    model = scenes.full_room()
+    assert model.room is not None
+    seats = tuple(structs.replace(seat, ready=True) for seat in model.room.seats)
+    return replace(model, room=replace(model.room, options=RaceOptions(winnable=True), seats=seats))
+
+
+REVIEW = (
+    "This deal can be won: all 52 cards could be brought home.",
+    "The win was out of reach after move 23, w:b3 (the 9 of hearts from the waste to b3), made with 20 cards home.",
+    "From then on at most 49 cards could be brought home; 48 were.",
+    "In its place s:b3 (the 5 of spades from the stock to b3) would have kept it.",
+    "The way on from there: s:b3 s w a1 c4 s s w:c4 ... (41 moves)",
+)
+
+
+def replayed(
+    rules: str, *, seats: int = 2, tenths: int = 6, own: int | None = None, pair: int = 0, colours: int = 256, **looks: Any
+) -> Shown:
+    """A replay in its middle."""
+    reel = replace(jumped_to_tenth(reel_of(replays.line(rules, seats), own=own), tenths, 0), pair=pair)
+    return Shown(scenes.over, Desk(reel=reel, settings=UiSettings(**looks)), 0, colours)
+
+
+REPLAYS = {
+    "replay-carpet": replayed("carpet", own=1),
+    "replay-carpet-start": replayed("carpet", tenths=0),
+    "replay-carpet-one": replayed("carpet", seats=1),
+    "replay-carpet-four": replayed("carpet", seats=4, pair=4, tenths=10),
+    "replay-carpet-mono": replayed("carpet", colours=1),
+    "replay-carpet-ascii": replayed("carpet", ascii=True),
+    "replay-colorado": replayed("colorado"),
+    "replay-twenty": replayed("twenty", tenths=8),
+    "replay-twenty-ascii": replayed("twenty", tenths=8, colours=1, ascii=True),
+    "replay-crazy-quilt": replayed("crazy-quilt", tenths=3),
+    "replay-crazy-quilt-mono": replayed("crazy-quilt", tenths=3, colours=1),
+    "replay-persian-rug": replayed("persian-rug", tenths=2),
+    "replay-persian-rug-ascii": replayed("persian-rug", tenths=2, ascii=True),
+}
+
+
+def watching(watch: WatchModel, **changes: Any) -> Shown:
+    """A race that is watched."""
+    looks = {name: changes.pop(name) for name in ("ascii",) if name in changes}
+    colours = changes.pop("colours", 256)
+    return Shown(scenes.at_home, Desk(watch=watch, settings=UiSettings(**looks), **changes), watched.NOW_MS, colours)
+
+
+def alone() -> Model:
+    """After a race against the clock."""
+    record = scenes.record()
+    seed = derive_seed(scenes.SECRET, [bytes.fromhex(scenes.NONCES[0])], 0).hex()
+    deal = structs.replace(record.deal, nonces=scenes.NONCES[:1], seed=seed)
+    moves = tuple(move for move in record.moves if move.seat == 0)
+    only = sealed(structs.replace(record, deal=deal, seats=record.seats[:1], moves=moves))
+    model = scenes.reduced(scenes.at_home(), scenes.room(1, phase="racing", view=scenes.middle_view()), now_ms=4000)
+    return scenes.reduced(model, Result(version=2, record=only), now_ms=144_000)
+
+
+WATCHED = {
+    "watch-carpet": watching(watched.racing()),
+    "watch-carpet-no-boards-yet": watching(watched.racing(boards=0)),
+    "watch-carpet-curves": watching(watched.racing(), details=True),
+    "watch-carpet-five": watching(watched.racing(seats=5, boards=4), first_seat=3),
+    "watch-carpet-eight-curves": watching(watched.racing(seats=8), details=True),
+    "watch-carpet-ascii": watching(watched.racing(), ascii=True),
+    "watch-carpet-mono": watching(watched.racing(), colours=1),
+    "watch-typing": watching(watched.racing(), prompt="chat")._replace(edit="go on"),
+    "watch-lost": watching(watched.racing())._replace(model=lambda: scenes.reduced(scenes.at_home(), LOST, now_ms=watched.NOW_MS - 500)),
+    "watch-colorado": watching(watched.racing("colorado", moves=60)),
+    "watch-twenty": watching(watched.racing("twenty", moves=30)),
+    "watch-crazy-quilt": watching(watched.racing("crazy-quilt", moves=30)),
+    "watch-persian-rug": watching(watched.racing("persian-rug", moves=25)),
+    "watch-waiting": watching(watched.after(watched.watched(phase="waiting", elapsed_ms=0))),
+    "watch-nothing": watching(WatchModel(closest=True)),
+    "watch-over": watching(replace(watched.over(), closest=True)),
+    "watch-over-boards": watching(watched.over(), details=True),
+    "watch-over-rated": watching(watched.later(watched.over(), watched.event(Ratings(version=11, seats=scenes.RATINGS)))),
+    "watch-series": watching(watched.in_series(scenes.standing((1, 0), 1))),
+    "watch-series-between": watching(watched.between()),
+    "watch-swap": watching(watched.in_series(scenes.standing((0, 0), 0, format="swap", races=2), boards=0)),
+    "watch-swap-second": watching(watched.in_series(scenes.standing((0, 0), 1, format="swap", races=2))),
+}
+
+RUNS = {
+    "run-waiting-daily": Shown(runs.waiting, now_ms=2000),
+    "run-waiting-challenge": Shown(lambda: runs.waiting("challenge", 3), now_ms=2000),
+    "run-alone": Shown(runs.racing),
+    "run-ghost": Shown(lambda: runs.racing("challenge", 1)),
+    "run-ghosts": Shown(lambda: runs.racing("challenge", 7)),
+    "run-ghosts-ascii": Shown(lambda: runs.racing("challenge", 3), replace(DESK, settings=UiSettings(ascii=True))),
+    "run-ghosts-mono": Shown(lambda: runs.racing("challenge", 3), colours=1),
+    "run-over": Shown(runs.over, now_ms=160_000),
+    "run-over-many": Shown(lambda: runs.over(runs=40), now_ms=160_000),
+    "run-over-challenge": Shown(lambda: runs.over("challenge", 2, 3), now_ms=160_000),
+    "run-over-no-board-yet": Shown(lambda: runs.over(runs=0), now_ms=160_000),
+}
+
+SCREENS = {
+    "home": Shown(scenes.at_home, now_ms=2000),
+    "home-looking": Shown(scenes.looking, now_ms=31_000),
+    "home-looking-rules": Shown(lambda: scenes.looking("crazy-quilt"), now_ms=31_000),
+    "home-typing-code": Shown(scenes.at_home, replace(DESK, prompt="code"), 2000, edit="kxq"),
+    "home-bot-marked": Shown(scenes.at_home, replace(DESK, item=7), 10_000),
+    "home-connecting": Shown(Model, now_ms=0),
+    "form": Shown(
+        scenes.at_home, replace(DESK, form=OpenForm(RaceOptions(seats=4, bots=("Steady", "Steady"), deal="garden")), item=2), 2000
+    ),
+    "waiting": Shown(scenes.waiting, now_ms=2000),
+    "waiting-full": Shown(scenes.full_room, now_ms=2000),
+    "waiting-unrated": Shown(unrated, now_ms=2000),
+    "waiting-winnable": Shown(sought, now_ms=2000),
+    "countdown": Shown(scenes.counting, now_ms=2300),
+    "race-dealt": Shown(scenes.dealt, now_ms=3990),
+    "race": Shown(scenes.racing),
+    "race-gap": Shown(lambda: scenes.racing(scenes.middle_view(pending=True)), replace(DESK, cursor="c1")),
+    "race-typing": Shown(scenes.racing, replace(DESK, prompt="chat"), edit="well played"),
+    "race-slot-begun": Shown(scenes.racing, replace(DESK, typed="b", cursor="s")),
+    "race-offline": Shown(offline),
+    "race-last-cards": Shown(lambda: scenes.racing(home=44)),
+    "race-ended": Shown(lambda: scenes.racing(home=30, state="stopped")),
+    "race-own-end": Shown(own_end),
+    "race-eight": Shown(scenes.crowd),
+    "race-ascii": Shown(scenes.racing, replace(DESK, settings=UiSettings(ascii=True))),
+    "race-mono": Shown(scenes.racing, colours=1),
+    "race-mono-ascii-gap": Shown(
+        lambda: scenes.racing(scenes.middle_view(pending=True)), replace(DESK, settings=UiSettings(ascii=True)), colours=1
+    ),
+    "phrases": Shown(scenes.racing, replace(DESK, question=Question("phrase", "Say", tuple(PHRASES.values()), tuple(PHRASES)), item=1)),
+    "question": Shown(scenes.racing, asking("resign", "Give this race up? You are placed last.", "Give up", "Go on racing")),
+    "result": Shown(scenes.over, now_ms=160_000),
+    "result-rated": Shown(scenes.rated_over, now_ms=160_000),
+    "result-rated-ascii": Shown(scenes.rated_over, replace(DESK, settings=UiSettings(ascii=True)), 160_000),
+    "result-closed": Shown(closed, now_ms=160_000),
+    **RUNS,
+    "result-rematch": Shown(over_with_rematch, now_ms=160_000),
+    "result-details": Shown(scenes.over, replace(DESK, details=True), 160_000),
+    "result-review": Shown(scenes.over, replace(DESK, review=REVIEW), 160_000),
+    "result-review-awaited": Shown(scenes.over, replace(DESK, review=()), 160_000),
+    "result-ascii": Shown(scenes.over, replace(DESK, settings=UiSettings(ascii=True)), 160_000),
+    "form-winnable": Shown(scenes.at_home, replace(DESK, form=OpenForm(RaceOptions(winnable=True)), item=4), 2000),
+    "help": Shown(scenes.at_home, replace(DESK, help_from=0), 2000),
+    **LINES,
+    **TABLES,
+    **SERIES,
+    "rules": Shown(scenes.at_home, replace(DESK, rules_page=RulesPage("Steady"), item=11), 2000),
+    "form-unrated": Shown(scenes.at_home, replace(DESK, form=OpenForm(RaceOptions(bots=("Steady",))), item=7), 2000),
+    "rules-form": Shown(scenes.at_home, replace(DESK, form=OpenForm(), rules_page=RulesPage(), item=0), 2000),
+    "result-two-decks": Shown(two_decks_over, now_ms=160_000),
+    "help-race": Shown(lambda: tables.racing_at("colorado", tables.view_after("colorado", 40)), replace(DESK, help_from=0)),
+    "help-end": Shown(scenes.at_home, replace(DESK, help_from=999), 2000),
+    **REPLAYS,
+    **WATCHED,
+    "home-series-open": Shown(lambda: replace(scenes.at_home(), lobby=scenes.lobby_with_series()), replace(DESK, item=9), 10_000),
+    "home-watch-marked": Shown(scenes.at_home, replace(DESK, item=12), 10_000),
+    "result-alone": Shown(alone, replace(DESK, standing="Your best is 3:12.4. 12 tries, 3 won."), 160_000),
+    "result-alone-best": Shown(alone, replace(DESK, standing="Best 3:12.4, new best! Before it 3:20.1. 12 tries, 3 won."), 160_000),
+    "help-watch": Shown(scenes.at_home, replace(WATCHED["watch-carpet"].desk, help_from=0), 0),
+    "help-replay": Shown(scenes.over, replace(REPLAYS["replay-carpet"].desk, help_from=0), 0),
+}
+
+
+HALL = replace(DESK, hall=Hall(tournament_scenes.ID), item=0)
+
+
+def at_hall(told: Tournament | Called | Tournaments, desk: Desk = HALL, *more: Any, directs: bool = False, colours: int = 256) -> Shown:
+    """Anna before a tournament, five seconds after she was told how it stands."""
+    if directs and isinstance(told, Tournament):
+        told = structs.replace(told, director=tournament_scenes.ANNA, director_name="Anna")
+    return Shown(lambda: scenes.reduced(scenes.at_home(), told, *more, now_ms=45_000), desk, now_ms=50_000, colours=colours)
+
+
+def at_table(*events: Any) -> Model:
+    """Anna called to her table, and what happens there."""
+    deal = SharedDeal(kind="round", id=f"{tournament_scenes.ID}/2", nonces=("00" * 16,))
+    called = scenes.reduced(scenes.at_home(), tournament_scenes.running(), tournament_scenes.called())
+    return scenes.reduced(called, scenes.room(shared=deal, options=RaceOptions(public=False)), *events)
+
+
+TOLD = tournament_scenes
+NOBODY_IN = tuple(structs.replace(each, checked_in=False) for each in TOLD.ENTRANTS)
+VERDICT = Question("verdict", "Round 2, table 1: Benedikt against Anna", ("Benedikt wins", "Anna wins"), ("first", "second"))
+HALLS = {
+    "tournaments": at_hall(TOLD.listed(), replace(HALL, hall=Hall())),
+    "tournaments-none": at_hall(structs.replace(TOLD.listed(), tournaments=(), running=0), replace(HALL, hall=Hall())),
+    "tournament-form": at_hall(TOLD.listed(), replace(HALL, hall=Hall(), founding=FoundingForm(), item=1)),
+    "tournament-form-typing": at_hall(TOLD.listed(), replace(HALL, hall=Hall(), founding=FoundingForm(), prompt="title"))._replace(
+        edit="Club evening"
+    ),
+    "tournament-unknown": at_hall(TOLD.listed()),
+    "tournament-registration": at_hall(TOLD.told()),
+    "tournament-registration-director": at_hall(TOLD.told(entrants=TOLD.ENTRANTS[:1]), directs=True),
+    "tournament-check-in": at_hall(TOLD.told("check-in", phase_ms=95_000, entrants=NOBODY_IN)),
+    "tournament-running": at_hall(TOLD.running()),
+    "tournament-running-ascii": at_hall(TOLD.running(), replace(HALL, settings=UiSettings(ascii=True))),
+    "tournament-running-mono": at_hall(TOLD.running(), colours=1),
+    "tournament-standings": at_hall(TOLD.running(), replace(HALL, hall=Hall(TOLD.ID, "standings"), item=1)),
+    "tournament-standings-ascii": at_hall(
+        TOLD.running(), replace(HALL, hall=Hall(TOLD.ID, "standings"), item=1, settings=UiSettings(ascii=True))
+    ),
+    "tournament-log": at_hall(TOLD.running(), replace(HALL, hall=Hall(TOLD.ID, "log"))),
+    "tournament-between": at_hall(TOLD.running(phase="between", phase_ms=None, tables=TOLD.TABLES[1:2]), directs=True),
+    "tournament-verdict": at_hall(
+        TOLD.running(),
+        replace(HALL, question=VERDICT),
+        directs=True,
+    ),
+    "tournament-reason": at_hall(TOLD.running(), replace(HALL, prompt="reason"), directs=True)._replace(edit="The line was down"),
+    "tournament-over": at_hall(TOLD.running(phase="over")),
+    "tournament-guest": at_hall(TOLD.running(), HALL, structs.replace(scenes.welcome(), player="", name="", token="")),
+    "tournament-large": at_hall(TOLD.large(), replace(HALL, item=20)),
+    "tournament-large-standings": at_hall(TOLD.large(), replace(HALL, hall=Hall(TOLD.ID, "standings"), item=63)),
+    "tournament-table": Shown(lambda: at_table(), replace(DESK, hall=Hall(TOLD.ID)), now_ms=20_000),
+    "help-tournament": at_hall(TOLD.running(), replace(HALL, help_from=12)),
+}
+SCREENS |= HALLS
+
+
+def widget_of(shown: Shown, size: tuple[int, int]) -> urwid.Widget:
+    settings_ = shown.desk.settings
+    theme = theme_for(settings_.palette, ascii_only=settings_.ascii, colours=shown.colours)
+    edit = None if shown.edit is None else urwid.Edit(edit_text=shown.edit)
+    return draw(Scene(shown.model(), shown.desk, theme, shown.now_ms, NoHands(), edit), size)
+
+
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+@pytest.mark.parametrize("name", SCREENS)
+def test_the_screen_looks_as_it_did(name: str, size: tuple[int, int]) -> None:
+    drawn = "\n".join(render_text(widget_of(SCREENS[name], size), size, focus=True, strip=True)) + "\n"
+    path = GOLDEN / f"{name}-{size[0]}x{size[1]}.txt"
+    if os.environ.get("CARPET_UPDATE_GOLDEN"):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(drawn, encoding="utf-8")
+    assert path.exists(), "no golden screen yet: run once with CARPET_UPDATE_GOLDEN=1"
+    assert drawn == path.read_text(encoding="utf-8")
+
+
+def test_no_golden_screen_is_left_over() -> None:
+    expected = {f"{name}-{width}x{height}.txt" for name in SCREENS for width, height in SIZES}
+    assert {path.name for path in GOLDEN.glob("*.txt")} == expected
+
+
+@pytest.mark.parametrize("name", SCREENS)
+def test_every_role_on_a_screen_is_in_every_palette(name: str) -> None:
+    runs = render_runs(widget_of(SCREENS[name], (80, 24)), (80, 24), focus=True)
+    drawn = {role for row in runs for role, _ in row}
+    roles = {layer for role in drawn for layer in getattr(role, "layers", (role,))}
+    for palette in PALETTES:
+        assert roles <= {entry[0] for entry in entries(palette, exact=False)}, palette.name
+
+
+@pytest.mark.parametrize("palette", PALETTES, ids=lambda palette: palette.name)
+@pytest.mark.parametrize("colours", [1, 16, 88, 256, 2**24])
+def test_every_palette_is_a_palette_to_urwid_at_every_depth(palette: object, colours: int) -> None:
+    runs = render_runs(widget_of(SCREENS["race"], (80, 24)), (80, 24))
+    resolve_runs(runs, entries(palette, exact=colours > 256), colors=colours)  # type: ignore[arg-type]
+
+
+def test_without_colours_nothing_is_coloured() -> None:
+    palette = entries(next(each for each in PALETTES if each.name == "none"), exact=True)
+    assert all((entry[2], entry[5]) == ("default", "default") for entry in palette)
+    assert all(not set("#") & set(entry[4]) for entry in palette)
+
+
+def test_the_palettes_go_round() -> None:
+    names = [PALETTES[0].name]
+    for _ in PALETTES:
+        names.append(next_palette(names[-1]))
+    assert names == [*[palette.name for palette in PALETTES], PALETTES[0].name]
+    assert next_palette("no such palette") == PALETTES[0].name
+
+
+@pytest.mark.parametrize("name", [name for name in SCREENS if "ascii" in name])
+def test_the_ascii_screens_are_ascii(name: str) -> None:
+    for size in SIZES:
+        assert "\n".join(render_text(widget_of(SCREENS[name], size), size)).isascii()
+
+
+def test_the_playable_cards_are_marked_without_colours_too() -> None:
+    text = "\n".join(render_text(widget_of(SCREENS["race-mono"], (80, 24)), (80, 24)))
+    assert text.count("▲") == 4  # three cards and the stock
+
+
+def test_after_ones_own_end_nothing_is_marked_and_no_key_offered_that_plays() -> None:
+    text = "\n".join(render_text(widget_of(SCREENS["race-own-end"], (80, 24)), (80, 24)))
+    assert "▲" not in text
+    assert "stock  K" not in text
+    assert "q quit" in text
+
+
+def test_who_was_stopped_by_anothers_win_is_not_said_to_have_stopped() -> None:
+    model = scenes.over()
+    assert model.room is not None
+    assert model.room.record is not None
+    first, second = model.room.record.seats
+    won = structs.replace(model.room.record, seats=(structs.replace(first, state="won"), structs.replace(second, ended_at_ms=133_600)))
+    shown = Shown(lambda: replace(model, room=replace(model.room, record=won)), now_ms=160_000)  # type: ignore[arg-type]
+    text = "\n".join(render_text(widget_of(shown, (80, 24)), (80, 24)))
+    assert "every card home" in text
+    assert "still racing" in text
+
+
+def test_every_row_of_the_help_page_is_whole_in_the_smallest_terminal() -> None:
+    theme = theme_for("classic", ascii_only=False, colours=256)
+    scene = Scene(scenes.at_home(), DESK, theme, 0, NoHands())
+    for line in help_lines(scene, 76):
+        assert line_width(line) <= 76
+    for _, rows in help_rows():
+        assert all(len(keys) < KEYS_WIDTH for keys, _ in rows)
+
+
+@pytest.mark.parametrize("number", range(len(scenes.RULES)), ids=[info.id for info in scenes.RULES])
+def test_every_rule_set_is_told_to_the_end_in_the_smallest_terminal(number: int) -> None:
+    page = replace(DESK, rules_page=RulesPage("Steady"), item=number)
+    lines = render_text(widget_of(Shown(scenes.at_home, page), (80, 24)), (80, 24))
+    told = " ".join(" ".join(line[LIST_WIDTH:] for line in lines[3:]).split())
+    info = scenes.RULES[number]
+    assert info.explanation in told
+    assert info.source in told
+    assert info.difficulty in told
+
+
+def waiting_at(rules: str, seats: int) -> Model:
+    names = ("Anna", "Benedikt", "Clara", "Dan", "Émilie", "Friðrik", "Guðrún", "Hannes Maximilian")[:seats]
+    infos = tuple(scenes.seat(number, name) for number, name in enumerate(names))
+    room = scenes.room(seats=infos, options=RaceOptions(rules=rules, seats=seats, grace_s=600, countdown_s=10, time_limit_s=3600))
+    return scenes.reduced(scenes.at_home(), room)
+
+
+@pytest.mark.parametrize("seats", [2, 3, 4])
+@pytest.mark.parametrize("info", scenes.RULES, ids=lambda info: info.id)
+def test_the_waiting_room_tells_the_rules_to_the_end_in_the_smallest_terminal(info: RulesInfo, seats: int) -> None:
+    lines = render_text(widget_of(Shown(lambda: waiting_at(info.id, seats)), (80, 24)), (80, 24))
+    told = " ".join(" ".join(lines).split())
+    assert info.explanation in told
+    assert "60 min, 10 s countdown, 600 s of grace" in told
+    assert "Ready" in told
+
+
+def test_where_many_wait_the_rules_are_cut_and_it_is_said_where_they_are_whole() -> None:
+    lines = render_text(widget_of(Shown(lambda: waiting_at("carpet", 8)), (80, 24)), (80, 24))
+    assert any("Hannes Maxim" in line for line in lines)
+    assert any("Ready" in line for line in lines)
+    assert sum(line.rstrip().endswith("... more: ?") for line in lines) == 1
+
+
+def over_winnable() -> Model:
+    record = scenes.record()
+    model = scenes.over()
+    assert model.room is not None
+    won = sealed(structs.replace(record, deal=structs.replace(record.deal, winnable=True)))
+    return replace(model, evidence=None, room=replace(model.room, record=won))
+
+
+@pytest.mark.parametrize("details", [False, True])
+def test_however_much_there_is_to_say_of_a_deal_its_key_and_the_rematch_are_shown(details: bool) -> None:
+    desk = replace(DESK, details=details)
+    lines = [line.rstrip() for line in render_text(widget_of(Shown(over_winnable, desk, now_ms=160_000), (80, 24)), (80, 24))]
+    at = next(
+        number for number, line in enumerate(lines) if line.startswith("  ? What could be checked is right; not checked: commitment,")
+    )
+    assert " ".join(lines[at : at + 2]).split()[-4:] == ["nonce,", "cards,", "number.", "(d)"]
+    assert lines[at + 2] == "  r: race the same players again"
+    assert (" ... the rest: carpet verify" in "\n".join(lines)) is details
+    assert any(line.endswith("Whether deal 0 is the first that can be won: carpet verify.") for line in lines) is details
+
+
+def test_what_no_rule_set_has_is_drawn_without_a_word_of_it() -> None:
+    evil = ENEMY[:8]
+    piles = {"a1": (evil,), "b1": ("",), evil: (evil, "KS"), "c1": ("KS", evil)}
+    view = structs.replace(scenes.first_view(), piles=piles, waste=(evil,), moves=("", ":", evil, f"a1:{evil}", f"{evil}:a1", "b1"))
+    for rules in tables.ALL:
+        for held in ("", "a1", evil):
+            shown = Shown(lambda: tables.racing_at(rules, view), replace(DESK, held=held, cursor="c1"))  # noqa: B023  (called at once)
+            text = "".join(render_text(widget_of(shown, (80, 24)), (80, 24)))
+            assert "\x1b" not in text
+
+
+def test_a_terminal_too_small_says_so_and_shows_the_clock() -> None:
+    text = "\n".join(render_text(widget_of(SCREENS["race"], (60, 20)), (60, 20)))
+    assert "Too small" in text
+    assert "0:42.3" in text
+    for size in ((1, 1), (5, 2), (79, 24), (80, 23)):
+        check_box_sizing(widget_of(SCREENS["race"], size), cols=size[0], rows=size[1])
+
+
+@pytest.mark.parametrize("size", [(80, 24), (90, 30), (100, 35), (132, 43), (200, 60)])
+@pytest.mark.parametrize("name", SCREENS)
+def test_every_screen_fills_every_size(name: str, size: tuple[int, int]) -> None:
+    canvas = widget_of(SCREENS[name], size).render(size, focus=True)
+    assert (canvas.cols(), canvas.rows()) == size
+
+
+ENEMY = "\x1b[2J\x1b]0;title\x07evil\x9b31m\u202egnirts" + "\u0301" * 20
+
+
+def test_nothing_a_server_says_reaches_the_terminal_unclean() -> None:
+    model = scenes.reduced(
+        scenes.at_home(),
+        scenes.room(
+            chat=(ChatLine(seat=0, name=ENEMY, text=ENEMY * 40),), code=ENEMY, options=RaceOptions(rules=ENEMY[:10], deal=ENEMY[:20])
+        ),
+        Seated(version=2, seat=1, name=ENEMY, bot=ENEMY),
+        Said(version=3, line=ChatLine(seat=1, name=ENEMY, text=ENEMY)),
+        Lost(ENEMY, None),
+    )
+    for size in ((80, 24), (120, 40)):
+        text = "".join(render_text(widget_of(Shown(lambda: model), size), size))
+        assert "\x1b" not in text
+        assert "\x07" not in text
+        assert "\u202e" not in text
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(EVENTS, max_size=12), st.sampled_from([(80, 24), (120, 40), (60, 20)]), st.booleans())
+def test_whatever_is_heard_can_be_drawn(events: list[object], size: tuple[int, int], details: bool) -> None:
+    model = scenes.reduced(scenes.at_home(), scenes.room(), *events)  # type: ignore[arg-type]
+    canvas = widget_of(Shown(lambda: model, replace(DESK, details=details)), size).render(size, focus=True)
+    assert (canvas.cols(), canvas.rows()) == size

@@ -1,0 +1,269 @@
+"""Tournaments by keys and clicks, over a fake link: what is asked for, where one is led, and what comes back. Time stands still."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+from msgspec.structs import replace
+
+from client.tui.session import FOUNDING_REFERENCE
+from client.tui.start import StartHall
+from client.tui.tournament_subscription import HALL_REFERENCE
+from protocol.client_messages import (
+    AddBot,
+    CheckIn,
+    CorrectResult,
+    CreateTournament,
+    EndTournament,
+    EnterTournament,
+    FollowLobby,
+    FollowTournament,
+    FollowTournaments,
+    JoinRace,
+    LeaveRace,
+    LeaveTournament,
+    PairRound,
+    PauseTournament,
+    RemoveEntrant,
+    StartTournament,
+    Unwatch,
+    WatchRace,
+)
+from protocol.errors import ERRORS, ErrorCode
+from protocol.record import SeatRecord
+from protocol.server_messages import Decided, Ended, Error, Left, Tournament, Unwatched
+from protocol.tournaments import TableResult
+from protocol.views import SharedDeal
+from tests.client import scenes
+from tests.client import tournament_scenes as tournaments
+from tests.client.tui.hands import UP, Run, running
+
+pytestmark = pytest.mark.usefixtures("mock_clock")
+
+ID = tournaments.ID
+DEAL = SharedDeal(kind="round", id=f"{ID}/2", nonces=("00" * 16,))
+
+
+def directed(told: Tournament) -> Tournament:
+    return replace(told, director=tournaments.ANNA, director_name="Anna")
+
+
+@asynccontextmanager
+async def before(told: Tournament) -> AsyncIterator[Run]:
+    """Anna at a tournament's screen."""
+    async with running(StartHall(ID)) as run:
+        await run.say(UP, scenes.welcome(), told)
+        assert FollowTournament(id=ID, ref=HALL_REFERENCE) in run.link.taken()
+        yield run
+
+
+def own(told: Tournament, **changes: object) -> Tournament:
+    """With Anna's entry changed."""
+    return replace(told, entrants=tuple(replace(each, **changes) if each.id == tournaments.ANNA else each for each in told.entrants))
+
+
+async def test_from_home_to_the_list_to_a_tournament_and_back_only_what_is_looked_at_is_followed() -> None:
+    async with running() as run:
+        await run.say(UP, scenes.welcome(), scenes.lobby())
+        assert run.link.taken() == [FollowLobby()]
+        await run.give("t")
+        assert run.link.taken() == [FollowTournaments(ref=HALL_REFERENCE)]
+        await run.say(tournaments.listed())
+        await run.give("down", "up", "enter")
+        assert run.link.taken() == [FollowTournaments(follow=False, ref=HALL_REFERENCE), FollowTournament(id=ID, ref=HALL_REFERENCE)]
+        await run.say(tournaments.running())
+        assert run.screen.shows("Round 2 of 9 is being raced")
+        await run.give("esc")
+        assert run.link.taken() == [FollowTournaments(ref=HALL_REFERENCE), FollowTournament(id=ID, follow=False, ref=HALL_REFERENCE)]
+        await run.click("Rug knock-out")
+        assert FollowTournament(id="PLMNBV", ref=HALL_REFERENCE) in run.link.taken()
+        await run.give("esc", "esc")
+        assert run.screen.shows("C A R P E T")
+
+
+async def test_on_another_line_what_is_looked_at_is_followed_anew() -> None:
+    async with before(tournaments.running()) as run:
+        await run.say(UP, scenes.welcome())
+        assert FollowTournament(id=ID, ref=HALL_REFERENCE) in run.link.taken()
+
+
+async def test_a_tournament_that_is_not_there_leads_back_to_the_list() -> None:
+    async with running() as run:
+        await run.say(UP, scenes.welcome(), scenes.lobby())
+        await run.give("t", "c", *"kw prtx".replace(" ", ""), "enter")
+        assert FollowTournament(id="KWPRTX", ref=HALL_REFERENCE) in run.link.taken()
+        kind = ERRORS[ErrorCode.NO_SUCH_TOURNAMENT]
+        await run.say(
+            Error(code=ErrorCode.NO_SUCH_TOURNAMENT, fault=kind.fault, message=kind.sentence, path="", ref=HALL_REFERENCE),
+            tournaments.listed(),
+        )
+        assert run.screen.shows(kind.sentence)
+        assert run.screen.shows("Carpet Open")
+
+
+async def test_a_tournament_is_made_as_the_form_says_and_gone_to() -> None:
+    async with running() as run:
+        await run.say(UP, scenes.welcome(), scenes.lobby())
+        await run.give("t", "o", "enter", *"Club", "enter", "down", "right", "down", "right", "down", "down", "down", "right", "up", "up")
+        assert run.screen.shows("Club")
+        await run.give("enter")
+        assert run.screen.shows("enter or a second click chooses")
+        await run.give("down", "enter")
+        await run.give(*["down"] * 8, "enter")
+        (made,) = (message for message in run.link.taken() if isinstance(message, CreateTournament))
+        options = made.options
+        assert (made.ref, options.name, options.format, options.double) == (FOUNDING_REFERENCE, "Club", "round-robin", True)
+        assert (options.fill, options.rules) == (2, scenes.RULES[1].id)
+        await run.say(Decided(id=ID, number=0, ref=FOUNDING_REFERENCE))
+        assert FollowTournament(id=ID, ref=HALL_REFERENCE) in run.link.taken()
+
+
+async def test_entering_checking_in_and_withdrawing() -> None:
+    others = replace(tournaments.told(), entrants=tournaments.ENTRANTS[:1])
+    async with before(others) as run:
+        await run.give("c")
+        assert run.screen.shows("i enters")
+        await run.give("i")
+        assert run.link.taken() == [EnterTournament(id=ID)]
+        await run.say(own(tournaments.told(), checked_in=False))
+        await run.give("i", "c")
+        assert run.link.taken() == []
+        await run.say(own(tournaments.told("check-in"), checked_in=False))
+        await run.give("c")
+        (check_in,) = run.link.taken()
+        assert isinstance(check_in, CheckIn)
+        assert (check_in.id, len(bytes.fromhex(check_in.nonce))) == (ID, 16)
+        await run.give("L", "n")
+        assert run.link.taken() == []
+        await run.give("L", "y")
+        assert run.link.taken() == [LeaveTournament(id=ID)]
+
+
+async def test_where_entering_asks_for_a_code_it_is_typed() -> None:
+    async with before(replace(tournaments.told(), entrants=(), by_code=True)) as run:
+        await run.give("i", *"carpet 7", "enter")
+        assert run.link.taken() == [EnterTournament(id=ID, code="carpet 7")]
+
+
+async def test_whoever_is_called_goes_to_his_table_with_a_bell_and_comes_back_after_the_result() -> None:
+    async with before(tournaments.running()) as run:
+        await run.say(tournaments.called())
+        assert run.link.taken() == [JoinRace(code=scenes.CODE)]
+        await run.say(scenes.room(shared=DEAL))
+        assert run.screen.shows("Your table. Press r")
+        # Nobody who races is told how the tournament goes.
+        assert FollowTournament(id=ID, follow=False, ref=HALL_REFERENCE) in run.link.taken()
+        await run.say(scenes.room(shared=DEAL, phase="over", version=2, ended=seats()))
+        assert run.screen.shows("enter: back to the tournament")
+        await run.give("enter")
+        assert run.link.taken() == [LeaveRace()]
+        await run.say(Left(code=scenes.CODE, reason="left"))
+        assert FollowTournament(id=ID, ref=HALL_REFERENCE) in run.link.taken()
+        assert run.screen.shows("Round 2 of 9")
+
+
+def seats() -> tuple[SeatRecord, ...]:
+    return scenes.record().seats
+
+
+async def test_a_call_leads_out_of_a_race_that_is_over_and_not_out_of_one_that_is_not() -> None:
+    async with running() as run:
+        await run.say(UP, scenes.welcome(), scenes.room(), tournaments.called(code="QWERTZ"))
+        assert not any(isinstance(message, LeaveRace | JoinRace) for message in run.link.taken())
+        assert run.screen.shows("Table 1 of Carpet Open waits for you: leave this race (L) to go there.")
+        await run.say(scenes.room(shared=DEAL, phase="over", version=9, ended=seats()), tournaments.called(code="QWERTZ"))
+        assert run.link.taken() == [LeaveRace()]
+        await run.say(Left(code=scenes.CODE, reason="left"))
+        assert JoinRace(code="QWERTZ") in run.link.taken()
+        await run.say(scenes.room(code="QWERTZ", shared=DEAL), Left(code="QWERTZ", reason="left"), tournaments.running())
+        assert run.screen.shows("Round 2 of 9 is being raced")
+
+
+async def test_whoever_comes_back_to_his_table_comes_from_there_to_its_tournament() -> None:
+    async with running() as run:
+        await run.say(UP, scenes.welcome(room=scenes.CODE), scenes.room(shared=DEAL), Ended(version=2, seats=seats()))
+        await run.give("L")
+        await run.say(Left(code=scenes.CODE, reason="left"))
+        assert FollowTournament(id=ID, ref=HALL_REFERENCE) in run.link.taken()
+
+
+async def test_enter_goes_to_ones_own_table_and_else_watches_the_marked_one() -> None:
+    async with before(tournaments.running()) as run:
+        await run.give("enter")
+        assert run.link.taken() == [JoinRace(code="HKTRWM")]
+    rest = tuple(replace(each, first="p7") if each.table == 3 else each for each in tournaments.TABLES)
+    rest = (replace(rest[0], second="p5"), *rest[1:])
+    async with before(tournaments.running(tables=rest)) as run:
+        await run.give("down", "enter")
+        assert run.screen.shows("Nothing is being raced at table 2 now: 1 : 0 (52 : 31 cards).")
+        await run.give("down", "w")
+        (watch,) = run.link.taken()
+        assert isinstance(watch, WatchRace)
+        assert watch.code == "QWERTZ"
+        await run.say(Unwatched(code="QWERTZ", reason="closed"))
+        assert run.screen.shows("Race QWERTZ was closed.")
+        assert Unwatch() not in run.link.taken()
+
+
+async def test_pages_turn_and_rounds_go_back_and_forth() -> None:
+    async with before(tournaments.running()) as run:
+        await run.give("tab")
+        assert run.screen.shows("Buchh")
+        await run.give("tab")
+        assert run.screen.shows("Reason: The line of the hall was down")
+        await run.give("tab", "left")
+        assert run.link.taken() == [FollowTournament(id=ID, round=1, ref=HALL_REFERENCE)]
+        await run.give("left", "right")
+        assert run.link.taken() == [FollowTournament(id=ID, ref=HALL_REFERENCE)]
+        await run.click("Clara")
+        await run.click("Clara")
+        assert JoinRace(code="HKTRWM") in run.link.taken()
+
+
+async def test_the_directors_keys_ask_for_what_they_say() -> None:
+    async with before(directed(tournaments.told())) as run:
+        await run.give("S", "b", "2")
+        assert run.link.taken() == [StartTournament(id=ID), AddBot(id=ID, bot=scenes.BOTS[1].name)]
+        await run.say(directed(tournaments.running(phase="between")))
+        await run.give("N", "P")
+        assert run.link.taken() == [PairRound(id=ID, round=3), PauseTournament(id=ID)]
+        await run.say(directed(tournaments.running(phase="paused")))
+        await run.give("P", "tab", "X", "n", "X", "y", *"asked to", "enter")
+        assert run.link.taken() == [PauseTournament(id=ID, pause=False), RemoveEntrant(id=ID, entrant=tournaments.ANNA, reason="asked to")]
+        await run.give("Z", "y", "esc")
+        assert run.link.taken() == []
+        await run.give("Z", "y", "enter")
+        assert run.link.taken() == [EndTournament(id=ID)]
+
+
+async def test_a_result_is_corrected_entered_and_struck_with_a_reason() -> None:
+    async with before(directed(tournaments.running())) as run:
+        await run.give("down", "E", "2", *"read wrong", "enter")
+        corrected = CorrectResult(
+            id=ID, round=2, table=2, result=TableResult(verdict="second", first_home=52, second_home=31), reason="read wrong"
+        )
+        assert run.link.taken() == [corrected]
+        await run.give("up", "E", "6", "enter")
+        assert run.link.taken() == [CorrectResult(id=ID, round=2, table=1, result=TableResult(verdict="neither", forfeit=True))]
+        await run.give("down", "E", "7", "enter")
+        assert run.link.taken() == [CorrectResult(id=ID, round=2, table=2, result=None)]
+
+
+async def test_what_is_the_directors_is_nobody_elses() -> None:
+    async with before(tournaments.running()) as run:
+        for key in "SPNEXbZ":
+            await run.give(key)
+            assert run.screen.shows("That is for its director, Grace.")
+        assert run.link.taken() == []
+
+
+async def test_who_only_watches_can_do_nothing_else() -> None:
+    async with running(StartHall(ID)) as run:
+        await run.say(UP, replace(scenes.welcome(), player="", name="", token=""), tournaments.running())
+        run.link.taken()
+        await run.give("i", "c", "L", "S")
+        assert run.link.taken() == []
+        await run.give("esc", "esc")
+        assert run.outcome is not None

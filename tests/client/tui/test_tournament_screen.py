@@ -1,0 +1,164 @@
+"""The screens of tournaments at any size, whatever a server tells: nothing sticks out, nothing breaks, every line can be clicked."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from urwid.testing import render_text
+
+from client.state.store import Model
+from client.tui.frame import text_width
+from client.tui.keymap import Action
+from client.tui.root import draw
+from client.tui.scene import Scene
+from client.tui.theme import theme_for
+from client.tui.tournament_view_state import Hall, HallPage, lines_of
+from client.tui.ui_state import Desk, UiSettings
+from protocol.server_messages import Tournament
+from protocol.tournaments import TableResult
+from tests.client import scenes
+from tests.client import tournament_scenes as tournaments
+
+_texts = st.sampled_from(["", "Anna", "\x1b[31mred", "カーペット選手権", "W" * 60, "a\nb", "\u202eabc", "é" * 24])
+_ids = st.sampled_from(["p1", "p2", "p3", "p7", "bot:greedy:1"])
+_counts = st.integers(0, 120)
+_states = st.sampled_from(["waiting", "racing", "won", "stalled", "stopped", "forfeited", "out-of-time"])
+_results = st.builds(
+    TableResult, verdict=st.sampled_from(["first", "second", "draw"]), first_home=_counts, second_home=_counts, forfeit=st.booleans()
+)
+_sides = st.builds(tournaments.side, st.none() | _ids, _texts, _counts, _states, present=st.booleans())
+_tables = st.builds(
+    tournaments.table,
+    st.integers(1, 256),
+    _ids,
+    st.none() | _ids,
+    counted=st.booleans(),
+    match=st.sampled_from(["", "W1-3", "L12-128"]),
+    result=st.none() | _results,
+    race=st.integers(1, 9),
+    code=st.none() | st.just("HKTRWM"),
+    sides=st.lists(_sides, max_size=3).map(tuple),
+    elapsed_ms=st.integers(0, 10**7),
+    no_show_ms=st.none() | st.integers(0, 10**6),
+)
+_rows = st.builds(
+    lambda place, id_, points, ties: tournaments.row(place, id_, points, *ties),
+    st.integers(1, 256),
+    _ids,
+    st.integers(0, 400),
+    st.lists(st.integers(0, 10**5), min_size=1, max_size=6),
+)
+_entrants = st.builds(
+    tournaments.entrant,
+    _ids,
+    _texts,
+    st.integers(1, 256),
+    rating=st.none() | st.integers(-99, 3000),
+    bot=st.none() | st.just("greedy"),
+    checked_in=st.booleans(),
+    withdrawn=st.booleans(),
+    first_round=st.integers(1, 9),
+)
+TOLD = st.builds(
+    tournaments.told,
+    st.sampled_from(["registration", "check-in", "running", "between", "paused", "over", "ended"]),
+    director=_ids,
+    director_name=_texts,
+    phase_ms=st.none() | st.integers(-10, 10**7),
+    entrants=st.lists(_entrants, max_size=6).map(tuple),
+    rounds=st.integers(0, 3).map(lambda count: tuple(tournaments.paired(number) for number in range(1, count + 1))),
+    round=st.integers(0, 3),
+    tables=st.lists(_tables, max_size=40).map(tuple),
+    tie_breaks=st.lists(_texts, max_size=6).map(tuple),
+    standings=st.lists(_rows, max_size=8).map(tuple),
+    log=st.lists(st.builds(tournaments.decision, st.integers(1, 99), _texts, _texts, _texts, _texts), max_size=5).map(tuple),
+)
+_pages = st.sampled_from([None, "tables", "standings", "log"])
+_sizes = st.tuples(st.sampled_from([80, 99, 120, 149, 150, 200]), st.sampled_from([24, 30, 60]))
+
+
+class Hands:
+    """Notes which lines were clicked."""
+
+    def __init__(self) -> None:
+        self.picked: list[int] = []
+
+    def act(self, action: Action) -> None: ...
+    def place(self, place: str) -> None: ...
+    def jump(self, t_ms: int) -> None: ...
+
+    def pick(self, index: int) -> None:
+        self.picked.append(index)
+
+
+def scene_at(model: Model, page: HallPage | None, item: int, *, ascii_only: bool = False, hands: Hands | None = None) -> Scene:
+    desk = Desk(hall=Hall(tournaments.ID, page), item=item, settings=UiSettings(ascii=ascii_only))
+    return Scene(model, desk, theme_for("classic", ascii_only=ascii_only, colours=256), 50_000, hands or Hands())
+
+
+@settings(max_examples=60)
+@given(TOLD, _pages, st.integers(0, 50), _sizes, st.booleans())
+def test_whatever_is_told_is_drawn_within_the_terminal(
+    told: Tournament, page: HallPage | None, item: int, size: tuple[int, int], ascii_only: bool
+) -> None:
+    lines = render_text(draw(scene_at(tournaments.at(told), page, item, ascii_only=ascii_only), size), size)
+    assert len(lines) == size[1]
+    assert {text_width(line) for line in lines} == {size[0]}
+    assert all(line.isprintable() for line in lines)
+    assert "? help" in lines[-1]
+
+
+@settings(max_examples=30)
+@given(TOLD, _pages, _sizes)
+def test_every_click_is_on_a_line_that_is_there(told: Tournament, page: HallPage | None, size: tuple[int, int]) -> None:
+    hands = Hands()
+    model = tournaments.at(told)
+    drawn = draw(scene_at(model, page, 0, hands=hands), size)
+    for row in range(size[1] - 1):
+        for column in (5, size[0] - 20):
+            drawn.mouse_event(size, "mouse press", 1, column, row, True)  # type: ignore[attr-defined]
+    assert set(hands.picked) <= set(range(lines_of(model, Hall(tournaments.ID, page))))
+
+
+def test_every_table_of_a_large_field_can_be_reached_and_is_seen_when_marked() -> None:
+    model = tournaments.at(tournaments.large())
+    for item in range(32):
+        lines = render_text(draw(scene_at(model, "tables", item), (80, 24)), (80, 24))
+        assert any(line.startswith(f"▸ {item + 1:>3} ") for line in lines), item
+    for item in range(64):
+        lines = render_text(draw(scene_at(model, "standings", item), (80, 24)), (80, 24))
+        assert any(line.startswith("▸") for line in lines), item
+
+
+def test_on_a_wide_terminal_tables_and_standings_stand_side_by_side() -> None:
+    lines = render_text(draw(scene_at(tournaments.at(tournaments.running()), "tables", 1), (160, 40)), (160, 40))
+    (header,) = (line for line in lines if "points" in line)
+    assert header.index("points") > 100
+    assert any(line.startswith("▸   2 Clara") and "1 Benedikt" in line[78:] for line in lines)
+
+
+def test_of_two_decks_the_bar_is_twice_as_long() -> None:
+    def bar(rules: str) -> int:
+        told = tournaments.running(options=tournaments.TournamentOptions(name="Open", rules=rules))
+        lines = render_text(draw(scene_at(tournaments.at(told), "tables", 0), (80, 24)), (80, 24))
+        return next(line for line in lines if "31 : 18" in line).count("█")
+
+    assert (bar("carpet"), bar("crazy-quilt")) == (8, 3)
+
+
+def test_a_player_is_told_what_to_do_at_every_stage() -> None:
+    def told(tournament: Tournament, **more: Any) -> str:
+        model = scenes.reduced(scenes.at_home(), tournament, now_ms=45_000)
+        return render_text(draw(scene_at(model, None, 0), (80, 24)), (80, 24))[2].strip()
+
+    absent = tuple(each for each in tournaments.ENTRANTS if each.id != tournaments.ANNA)
+    assert told(tournaments.told(entrants=absent)) == "You have not entered: press i."
+    assert told(tournaments.told()) == "You have entered: its director opens the check-in."
+    assert told(tournaments.told("check-in")) == "You play: when a round is paired, this screen goes to your table by itself."
+    assert told(tournaments.running(entrants=absent)) == "You do not play in it."
+    assert told(tournaments.running()) == "Table 1 against Benedikt waits for you: enter goes there."
+    done = tuple(tournaments.table(1, "p2", tournaments.ANNA, result=tournaments.WON) for _ in range(1))
+    assert told(tournaments.running(tables=done)) == "Your table has its result: 1 : 0 (52 : 31 cards). The round goes on."
+    assert told(tournaments.running(phase="over")) == "You are number 2 of 5."

@@ -1,0 +1,98 @@
+"""What is said of games made by hand, in which it can be seen what there is to say."""
+
+from __future__ import annotations
+
+import pytest
+
+from protocol.cards import parse_card
+from server.analysis.review import card_name, judge, judge_seat
+from server.rules.catalogue import RULE_SETS, rule_set
+from server.solver.review import review
+from tests.server.race.racing import STALLING, greedy_line, options, started
+from tests.server.solver.test_review import COVERED, HOPELESS
+
+UNSURE = "Not every line of play was looked at: more may have been possible, and what is called lost need not have been."
+
+
+def test_a_win_that_was_thrown_away() -> None:
+    judged = judge(COVERED, ("s", "s"))
+    assert judged.sentences == (
+        "This deal can be won: all 52 cards could be brought home.",
+        "The win was out of reach after move 2, s (turning the Queen of spades), made with 49 cards home.",
+        "From then on at most 49 cards could be brought home; 49 were.",
+        "In its place w (the Jack of spades from the waste home) would have kept it.",
+        "The way on from there: w s w a1.",
+    )
+    assert (judged.left, judged.exact) == (49, True)
+
+
+def test_cards_that_were_thrown_away_in_a_deal_that_cannot_be_won() -> None:
+    judged = judge(HOPELESS, ("s", "s"))
+    assert judged.sentences[:2] == (
+        "This deal cannot be won: at most 49 of 52 cards could be brought home.",
+        "That was out of reach after move 2, s (turning the King of hearts), made with 47 cards home.",
+    )
+
+
+def test_a_win() -> None:
+    assert judge(COVERED, ("s", "w", "s", "w", "a1")).sentences == (
+        "This deal can be won: all 52 cards could be brought home.",
+        "All of them were.",
+    )
+
+
+def test_the_best_of_a_deal_that_cannot_be_won() -> None:
+    assert judge(HOPELESS, ("s", "w", "s", "w")).sentences == (
+        "This deal cannot be won: at most 49 of 52 cards could be brought home.",
+        "That many were.",
+    )
+
+
+def test_who_stopped_with_the_win_in_reach_hears_of_it() -> None:
+    assert judge(COVERED, ("s",)).sentences == (
+        "This deal can be won: all 52 cards could be brought home.",
+        "Nothing was lost: at the end, with 49 cards home, that was still in reach.",
+        "The way on: w s w a1.",
+    )
+
+
+def test_what_was_not_searched_to_the_end_is_not_called_certain() -> None:
+    judged = judge(COVERED, ("s", "s"), budget=0)
+    assert judged.sentences == (
+        "At least 49 of 52 cards could be brought home; whether all could is not known.",
+        "That many were.",
+        UNSURE,
+    )
+    assert not judged.exact
+
+
+def test_the_seat_of_a_record_is_judged_by_its_own_moves() -> None:
+    driven = started(options(deal=STALLING))
+    driven.play(0, greedy_line(STALLING), 3000)
+    driven.play(1, greedy_line(STALLING)[:5], 4000)
+    record = driven.finish()
+    first = rule_set("carpet").deal(bytes.fromhex(record.deal.seed))
+    for seat in (0, 1):
+        moves = [move.move for move in record.moves if move.seat == seat]
+        assert judge_seat(record, seat).review == review(first, moves)
+    slip = judge_seat(record, 0).review.slip
+    assert slip is not None
+    assert f"after move {slip + 1}, {greedy_line(STALLING)[slip]} (" in judge_seat(record, 0).sentences[1]
+
+
+@pytest.mark.parametrize("rules", RULE_SETS)
+def test_every_kind_of_move_has_words(rules: str) -> None:
+    """Games whose first moves are played and whose slip, wherever it is, is put into words; all moves of a long game among them."""
+    position = rule_set(rules).deal(bytes(32))
+    moves: list[str] = []
+    while not position.is_over and len(moves) < 40:
+        moves.append(position.legal_moves()[-1])
+        position = position.play(moves[-1])
+    for budget in (0, 30):
+        judged = judge(rule_set(rules).deal(bytes(32)), moves, budget=budget)
+        assert all(sentence.endswith(".") and sentence.isascii() for sentence in judged.sentences)
+
+
+@pytest.mark.parametrize(("card", "name"), [("AS", "the Ace of spades"), ("TD", "the 10 of diamonds"), ("QC", "the Queen of clubs")])
+def test_cards_are_called_by_their_names(card: str, name: str) -> None:
+    assert card_name(parse_card(card)) == name

@@ -1,0 +1,95 @@
+"""`carpet-server db`: one line for what is well, one sentence for whatever is wrong."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from server.cli.main import app
+from server.store.database import open_database
+from tests.server.store.keeping import made, opened, rated_over, write
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> str:
+    return str(tmp_path / "carpet.sqlite3")
+
+
+def run(*arguments: str, **environment: str) -> Result:
+    return CliRunner().invoke(app, ["db", *arguments], env=environment)
+
+
+def test_upgrade_makes_the_tables_then_has_nothing_to_do(file: str) -> None:
+    assert run("upgrade", "--database", file).stdout.startswith("schema none → 0006: Make the tables")
+    assert run("upgrade", CARPET_DATABASE=file).stdout == "schema 0006: nothing to do\n"
+
+
+def test_check_says_that_all_is_well(file: str) -> None:
+    run("upgrade", "--database", file)
+    result = run("check", "--database", file)
+    assert (result.exit_code, result.stdout) == (0, f"sound: {file}, schema 0006: 0 players, 0 races running, 0 records\n")
+
+
+def test_check_says_what_is_wrong_and_fails(file: str) -> None:
+    run("upgrade", "--database", file)
+    with closing(sqlite3.connect(file)) as database:
+        database.execute("INSERT INTO records VALUES ('nowhere', '{}', '', 0, 1)")
+        database.commit()
+    result = run("check", "--database", file)
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert result.stderr.splitlines() == [
+        "wrong: row 1 of records belongs to nothing in races",
+        f"carpet-server: {file} is not sound; wrong in all: 1",
+    ]
+
+
+def test_backup_says_where_the_copy_is(file: str, tmp_path: Path) -> None:
+    run("upgrade", "--database", file)
+    copy = tmp_path / "copy"
+    result = run("backup", str(copy), "--database", file)
+    assert (result.exit_code, result.stdout) == (0, f"{file} copied to {copy}, {copy.stat().st_size} bytes\n")
+    again = run("backup", str(copy), "--database", file)
+    assert (again.exit_code, again.stderr) == (1, f"carpet-server: {copy} is there already; choose another name\n")
+
+
+@pytest.mark.parametrize("command", [["check"], ["backup", "copy"], ["ratings"], ["ratings", "--repair"]])
+def test_what_is_not_there_is_said_in_one_sentence(file: str, command: list[str]) -> None:
+    result = run(*command, "--database", file)
+    assert (result.exit_code, result.stderr) == (1, f"carpet-server: there is no database at {file}\n")
+
+
+def test_alone_it_shows_its_commands() -> None:
+    result = run()
+    assert result.exit_code == 0
+    assert all(f"  {command} " in result.stdout for command in ("check", "backup", "upgrade", "ratings"))
+
+
+def test_ratings_that_agree_are_said_to_and_one_that_was_changed_is_named_and_put_right(file: str) -> None:
+    store = open_database(file)
+    write(store, made("anna"), made("ben"), opened("r"), rated_over("r", anna=1, ben=2))
+    store.close()
+    agrees = f"agrees: {file}: rated races: 1, players: 2\n"
+    assert (run("ratings", "--database", file).stdout, run("ratings", "--database", file, "--repair").stdout) == (agrees, agrees)
+    with closing(sqlite3.connect(file)) as database:
+        database.execute("UPDATE players SET mu = 40 WHERE id = 'ben'")
+        database.commit()
+    found = run("ratings", "--database", file)
+    assert (found.exit_code, found.stdout) == (1, "")
+    stored, due = "1632 (mu 40, sigma 8.0659, races 1)", "927 (mu 22.3646, sigma 8.0659, races 1)"
+    assert found.stderr.splitlines() == [
+        f"wrong: player ben (Ben): {stored} is stored, {due} follows from the records",
+        f"carpet-server: the ratings in {file} are not those of its records; differences: 1",
+    ]
+    as_json = run("ratings", "--database", file, "--json")
+    assert as_json.exit_code == 1
+    document = json.loads(as_json.stdout)
+    assert (document["agrees"], document["repaired"], document["races"], document["players"]) == (False, False, 1, 2)
+    assert [wrong["player"] for wrong in document["players_wrong"]] == ["ben"]
+    repaired = run("ratings", "--database", file, "--repair")
+    assert (repaired.exit_code, repaired.stdout) == (0, f"repaired: {file}: rated races: 1, players: 2, rows written: 1\n")
+    assert run("ratings", "--database", file).stdout == agrees

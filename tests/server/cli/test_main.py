@@ -1,0 +1,398 @@
+"""`carpet-server`: what it prints, how it exits, and one sentence for whatever is wrong."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import resource
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from urllib.request import urlopen
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from protocol import __version__
+from protocol.fairness import named_seed
+from protocol.record import LONGEST_RECORD, sealed, to_json
+from protocol.views import RaceOptions
+from server.cli.main import app, main
+from server.race.commands import GetReady, PlayMove, ResignSeat, TakeSeat
+from server.race.machine import Race
+from server.rules.catalogue import RULE_SETS, rule_set
+
+VECTORS = Path(__file__).parents[2] / "data" / "vectors"
+START = 1_700_000_000_000
+
+
+def run(*arguments: str, stdin: str | bytes = "", columns: int | None = None) -> Result:
+    return CliRunner().invoke(app, list(arguments), input=stdin, **({} if columns is None else {"terminal_width": columns}))
+
+
+def complaint(result: Result) -> str:
+    """The one sentence on standard error."""
+    assert result.exception is None or isinstance(result.exception, SystemExit)
+    assert "Traceback" not in result.output
+    (line,) = result.stderr.splitlines()
+    assert line.startswith("carpet-server: ")
+    assert result.stdout == ""
+    return line
+
+
+def vectors(name: str) -> list[dict[str, object]]:
+    rows = json.loads((VECTORS / f"{name}.json").read_text())
+    return [row for row in rows if row["rules"] in RULE_SETS]
+
+
+# ---- rules
+
+
+def test_the_rule_sets_are_listed_with_their_explanations() -> None:
+    result = run("rules", "list")
+    assert result.exit_code == 0
+    for row in RULE_SETS.values():
+        assert f"{row.id}: {row.name}" in result.stdout
+        assert row.explanation in result.stdout
+
+
+def test_the_list_as_json_has_every_column() -> None:
+    rows = json.loads(run("rules", "list", "--json").stdout)
+    assert [row["id"] for row in rows] == list(RULE_SETS)
+    assert all(row.keys() >= {"name", "family", "explanation", "source", "difficulty", "decks", "columns", "rows"} for row in rows)
+
+
+@pytest.mark.parametrize("row", vectors("perft"), ids=lambda row: f"{row['rules']}-{str(row['seed'])[:4]}")
+def test_perft_prints_the_checked_counts(row: dict[str, object]) -> None:
+    counts = row["counts"]
+    assert isinstance(counts, list)
+    printed = [
+        run("rules", "perft", str(row["rules"]), str(depth), "--seed", str(row["seed"])).stdout for depth in range(1, len(counts) + 1)
+    ]
+    assert printed == [f"{count}\n" for count in counts]
+
+
+def test_perft_divided_adds_up_to_the_count_it_prints_last() -> None:
+    lines = run("rules", "perft", "carpet", "4", "--seed", "00" * 32, "--divide").stdout.splitlines()
+    position = rule_set("carpet").deal(bytes(32))
+    assert tuple(line.split()[0] for line in lines[:-1]) == position.legal_moves()
+    assert sum(int(line.split()[1]) for line in lines[:-1]) == int(lines[-1])
+
+
+@pytest.mark.parametrize("row", vectors("walks"), ids=lambda row: f"{row['rules']}-{str(row['seed'])[:4]}")
+def test_walk_prints_the_checked_walks(row: dict[str, object]) -> None:
+    assert json.loads(run("rules", "walk", str(row["rules"]), "--seed", str(row["seed"])).stdout) == row
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("rules", "perft", "chess", "3", "--seed", "00" * 32), "no rule set 'chess'"),
+        (("rules", "walk", "chess", "--seed", "00" * 32), "no rule set 'chess'"),
+        (("rules", "walk", "carpet", "--seed", "00"), "--seed is 32 bytes"),
+        (("rules", "walk", "carpet", "--seed", "zz" * 32), "--seed is 32 bytes"),
+        (("serve", "--port", "65536"), "--port is from 0 to 65535"),
+        (("serve", "--tls-cert", "cert.pem"), "--tls-cert and --tls-key go together"),
+        (("serve", "--rate", "nan"), "--rate is a number above 0"),
+        (("serve", "--max-rooms", "0"), "--max-rooms is at least 1"),
+        (("serve", "--max-connections", "0"), "--max-connections is at least 1"),
+        (("serve", "--max-connections-per-address", "-1"), "--max-connections-per-address is at least 1, or 0 for no limit"),
+    ],
+)
+def test_what_cannot_be_is_said_in_one_sentence_with_status_2(arguments: tuple[str, ...], said: str) -> None:
+    result = run(*arguments)
+    assert result.exit_code == 2
+    assert said in complaint(result)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("rules", "perft", "carpet", "-1", "--seed", "00" * 32), "carpet-server rules perft: No such option: -1"),
+        (("rules", "perft", "carpet", "--seed", "00" * 32), "carpet-server rules perft: Missing argument 'DEPTH'"),
+        (("rules", "dance"), "carpet-server rules: No such command 'dance'"),
+        (("serve", "--port", "many"), "carpet-server serve: Invalid value for '--port'"),
+        (("serve", "--bot-pace", "slow"), "carpet-server serve: Invalid value for '--bot-pace'"),
+        (("serve", "--wat"), "carpet-server serve: No such option: --wat"),
+        (("verify",), "carpet-server verify: Missing argument 'FILE'"),
+        (("dance",), "carpet-server: No such command 'dance'"),
+    ],
+)
+def test_arguments_that_are_none_are_one_sentence_with_status_2(
+    capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], said: str
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(arguments)
+    assert ended.value.code == 2
+    captured = capsys.readouterr()
+    (line,) = captured.err.splitlines()
+    assert line.startswith(said)
+    assert line.endswith("; see " + said.partition(":")[0] + " --help.")
+    assert captured.out == ""
+
+
+@pytest.mark.parametrize(("arguments", "commands"), [((), "serve verify rules"), (("rules",), "list perft walk")])
+def test_without_a_command_it_shows_what_there_is(capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], commands: str) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(arguments)
+    assert not ended.value.code
+    shown = capsys.readouterr().out
+    assert shown.startswith(f"Usage: {' '.join(['carpet-server', *arguments])} [OPTIONS] COMMAND")
+    assert all(f"\n  {command} " in shown for command in commands.split())
+
+
+@pytest.mark.parametrize(
+    ("imported", "heavy"),
+    [
+        (
+            "server.cli.main",
+            {"trio", "websockets", "msgspec", "sqlalchemy", "alembic", "networkx", "server.rules", "server.solver"},
+        ),
+        ("server.app", {"sqlalchemy", "alembic", "psycopg", "networkx", "urwid"}),
+        ("server.store.database", {"alembic", "psycopg", "networkx", "trio"}),
+    ],
+)
+def test_nobody_waits_for_what_is_not_needed(imported: str, heavy: set[str]) -> None:
+    """The help, a server that keeps nothing, and a database that is up to date."""
+    code = f"import sys, {imported}; print(*sorted({heavy} & sys.modules.keys()))"
+    ran = subprocess.run([sys.executable, "-c", code], cwd=Path(__file__).parents[3], capture_output=True, text=True, check=True)
+    assert ran.stdout == "\n"
+
+
+def test_the_version_is_printed() -> None:
+    assert run("--version").stdout == f"carpet-server {__version__}\n"
+
+
+@pytest.mark.parametrize("command", [("serve",), ("verify",), ("rules",), ("rules", "list"), ("rules", "perft"), ("rules", "walk")])
+def test_every_command_has_help(command: tuple[str, ...]) -> None:
+    for flag in ("-h", "--help"):
+        result = run(*command, flag)
+        assert result.exit_code == 0
+        assert "Usage" in result.stdout
+
+
+@pytest.mark.parametrize("command", [(), ("rules",), ("db",)])
+def test_no_command_is_told_of_with_half_a_sentence(command: tuple[str, ...]) -> None:
+    listed = run(*command, "--help", columns=80).stdout.partition("Commands:")[2]
+    assert listed.count(".\n") >= 3
+    assert "..." not in listed
+
+
+# ---- verify
+
+
+@pytest.fixture(scope="module")
+def record_text() -> str:
+    """A race of two: the first plays forty moves and more, the second gives up."""
+    race = Race(
+        race_id="ABCDEF-1-00", room="ABCDEF", number=1, options=RaceOptions(deal="for the tests"), secret=bytes(32), software="test"
+    )
+    for number, name in enumerate(("Ann", "Bob")):
+        race.apply(TakeSeat(name, name), START)
+        race.apply(GetReady(number, bytes(16)), START)
+    position = rule_set("carpet").deal(named_seed("for the tests"))
+    now = START + 4000
+    while not position.is_over and race.phase != "over":
+        move = position.legal_moves()[0]
+        position = position.play(move)
+        now += 500
+        race.apply(PlayMove(0, race.seats[0].ply, move), now)
+    if race.phase != "over":
+        race.apply(ResignSeat(1), now + 500)
+        race.advance(now + 5000)
+    assert race.record is not None
+    return to_json(race.record)
+
+
+def test_a_true_record_is_verified_from_a_file_and_from_standard_input(record_text: str, tmp_path: Path) -> None:
+    file = tmp_path / "race.json"
+    file.write_text(record_text)
+    for result in (run("verify", str(file)), run("verify", "-", stdin=record_text)):
+        assert result.exit_code == 0
+        assert result.stdout.startswith("verified: race 1 of ABCDEF, carpet, the deal named 'for the tests', ")
+        assert "1. Ann (seat 1): " in result.stdout
+        assert "2. Bob (seat 2): forfeited" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("pattern", "other"),
+    [
+        (r'"name": "for the tests"', '"name": "another deal"'),
+        (r'"secret": "0', '"secret": "1'),
+        (r'"place": 2', '"place": 1'),
+        (r'"state": "forfeited"', '"state": "stopped"'),
+        (r'"name": "Bob"', '"name": "Rob"'),
+        (r'"software": "test"', '"software": "another"'),
+        (r'"rules": "carpet"', '"rules": "chess"'),
+        (r'"format": 1', '"format": 2'),
+        (r'"started_at_ms": 17', '"started_at_ms": 18'),
+    ],
+)
+def test_a_record_in_which_something_was_altered_is_not(record_text: str, pattern: str, other: str) -> None:
+    altered, count = re.subn(pattern, other, record_text, count=1)
+    assert count == 1
+    result = run("verify", "-", stdin=altered)
+    assert result.exit_code == 1
+    assert "not a true record" in complaint(result)
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        b"",
+        b"{}",
+        b"[]",
+        b"null",
+        b"\xff\xfe",
+        b"[" * 100_000,
+        b'{"format": 99}',
+        b'{"format": "1"}',
+        json.dumps({"format": 1, "seats": []}).encode(),
+    ],
+)
+def test_what_is_no_record_is_said_in_one_sentence(document: bytes) -> None:
+    result = run("verify", "-", stdin=document)
+    assert result.exit_code == 1
+    assert "not a true record" in complaint(result)
+
+
+def test_every_single_character_changed_is_found_or_leaves_the_same_record(record_text: str) -> None:
+    from protocol.record import from_json
+
+    record = from_json(record_text)
+    step = max(len(record_text) // 60, 1)
+    for place in range(0, len(record_text), step):
+        other = "7" if record_text[place] != "7" else "8"
+        altered = record_text[:place] + other + record_text[place + 1 :]
+        result = run("verify", "-", stdin=altered)
+        assert result.exit_code == 1 or from_json(altered) == record
+        assert "Traceback" not in result.output
+        assert result.exception is None or isinstance(result.exception, SystemExit)
+    assert sealed(record) == record
+
+
+def test_what_is_longer_than_any_record_is_not_read_to_its_end(tmp_path: Path) -> None:
+    file = tmp_path / "endless.json"
+    with file.open("wb") as endless:
+        endless.truncate(2**40)
+    for result in (run("verify", str(file)), run("verify", "-", stdin=" " * (LONGEST_RECORD + 1))):
+        assert result.exit_code == 1
+        assert complaint(result).endswith("not a true record: it is larger than 8 MiB")
+
+
+def test_a_file_that_is_not_there_is_said_so(tmp_path: Path) -> None:
+    result = run("verify", str(tmp_path / "missing.json"))
+    assert result.exit_code == 1
+    assert "cannot read" in complaint(result)
+    assert "cannot read" in complaint(run("verify", str(tmp_path)))
+
+
+# ---- serve, as a process
+
+
+@contextmanager
+def server(*arguments: str, **options: object) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """A server process and the first line that it prints."""
+    command = [sys.executable, "-m", "server.cli.main", "serve", *arguments]
+    root = Path(__file__).parents[3]
+    with subprocess.Popen(
+        command,
+        cwd=root,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONWARNINGS": "error"},
+        **options,  # type: ignore[call-overload]
+    ) as process:
+        try:
+            assert process.stdout is not None
+            yield process, process.stdout.readline().strip()
+        finally:
+            process.kill()
+
+
+@pytest.mark.e2e
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_serve_says_where_it_listens_and_stops_on_a_signal_with_status_0(number: signal.Signals) -> None:
+    with server("--port", "0") as (process, line):
+        match = re.fullmatch(r"listening on ws://127\.0\.0\.1:(\d+)", line)
+        assert match is not None
+        with urlopen(f"http://127.0.0.1:{match[1]}/healthz", timeout=30) as response:
+            assert response.read() == b"ok\n"
+        process.send_signal(number)
+        stdout, stderr = process.communicate(timeout=30)
+        assert (process.returncode, stdout) == (0, "")
+        assert f"{number.name}: stopping" in stderr
+        assert "Traceback" not in stderr
+
+
+@pytest.mark.e2e
+def test_serve_stops_when_standard_input_ends_if_told_so() -> None:
+    with server("--port", "0", "--exit-with-parent", stdin=subprocess.PIPE) as (process, line):
+        assert line.startswith("listening on ")
+        assert process.stdin is not None
+        process.stdin.close()
+        process.stdin = None
+        assert process.wait(timeout=30) == 0
+
+
+@pytest.mark.e2e
+def test_serve_takes_all_the_descriptors_it_may_have_and_outlives_it_when_there_are_none() -> None:
+    before, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    few = {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (min(before, 256), hard))}
+    with server("--port", "0", "--database", "memory", "--log-level", "warning", **few) as (process, line):
+        assert resource.prlimit(process.pid, resource.RLIMIT_NOFILE)[0] == hard
+        resource.prlimit(process.pid, resource.RLIMIT_NOFILE, (30, 30))
+        port = int(line.rpartition(":")[2])
+        assert process.stderr is not None
+        with ExitStack() as crowd:
+            for _ in range(60):
+                crowd.enter_context(socket.create_connection(("127.0.0.1", port)))
+            assert "no connection can be accepted (Too many open files, 1 times); trying again" in process.stderr.readline()
+        with urlopen(f"http://127.0.0.1:{port}/healthz", timeout=30) as response:
+            assert response.read() == b"ok\n"
+        process.terminate()
+        assert process.communicate(timeout=30) == ("", "")
+        assert process.returncode == 0
+
+
+@pytest.mark.e2e
+def test_serve_on_a_port_that_is_taken_says_so_in_one_sentence() -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        result = run("serve", "--port", str(taken.getsockname()[1]))
+    assert result.exit_code == 1
+    assert "choose another with --host and --port" in complaint(result)
+
+
+@pytest.mark.e2e
+def test_serve_whose_reader_has_left_ends_and_does_not_blame_the_address() -> None:
+    ours, its = os.pipe()
+    os.close(ours)
+    command = [sys.executable, "-m", "server.cli.main", "serve", "--port", "0"]
+    ran = subprocess.run(command, cwd=Path(__file__).parents[3], stdout=its, stderr=subprocess.PIPE, timeout=30, check=False)
+    os.close(its)
+    assert (ran.returncode, ran.stderr) == (1, b"")
+
+
+@pytest.mark.e2e
+def test_serve_on_a_host_that_is_not_here_says_so_in_one_sentence() -> None:
+    for host in ("192.0.2.1", "no such host"):
+        result = run("serve", "--host", host, "--port", "0")
+        assert result.exit_code == 1
+        assert f"cannot listen on {host}" in complaint(result)
+
+
+@pytest.mark.e2e
+def test_serve_with_tls_files_that_cannot_be_used_says_so_in_one_sentence(tmp_path: Path) -> None:
+    (tmp_path / "key.pem").write_text("no key")
+    for name in ("missing.pem", "key.pem"):
+        result = run("serve", "--port", "0", "--tls-cert", str(tmp_path / name), "--tls-key", str(tmp_path / "key.pem"))
+        assert result.exit_code == 1
+        assert "cannot be used" in complaint(result)

@@ -1,0 +1,140 @@
+"""How many may come in: what counts as one address, what is refused, and that nothing is counted wrong in the end."""
+
+from __future__ import annotations
+
+import resource
+from collections import Counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from server.net import descriptors
+from server.net.connection_limits import REFUSED_AT_ONCE, Admission, Entry, Ticket, place_of
+
+
+@pytest.mark.parametrize(
+    ("host", "place"),
+    [
+        ("192.0.2.7", "192.0.2.7"),
+        ("::ffff:192.0.2.7", "192.0.2.7"),
+        ("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"),
+        ("2001:db8:1:2::", "2001:db8:1:2::/64"),
+        ("2001:db8:1:3::1", "2001:db8:1:3::/64"),
+        ("fe80::1%eth0", "fe80::/64"),
+        ("127.0.0.1", None),
+        ("127.9.9.9", None),
+        ("::1", None),
+        ("::ffff:127.0.0.1", None),
+        ("", None),
+        ("a socket of this machine", None),
+    ],
+)
+def test_an_address_is_what_one_household_has(host: str, place: str | None) -> None:
+    assert place_of(host) == place
+
+
+def test_an_address_has_its_share_and_others_theirs() -> None:
+    admission = Admission(most=10, most_per_address=2)
+    first = admission.enter("2001:db8::1")
+    assert [admission.enter(host).entry for host in ("2001:db8::2", "2001:db8::3", "2001:db8:0:1::1")] == [
+        Entry.ADMITTED,
+        Entry.CROWDED,
+        Entry.ADMITTED,
+    ]
+    first.hand_back()
+    first.hand_back()
+    assert [admission.enter("2001:db8::4").entry for _ in range(2)] == [Entry.ADMITTED, Entry.CROWDED]
+
+
+def test_this_machine_has_no_share_but_counts() -> None:
+    admission = Admission(most=3, most_per_address=1)
+    assert [admission.enter("127.0.0.1").entry for _ in range(4)] == [Entry.ADMITTED] * 3 + [Entry.FULL]
+    assert admission.enter("192.0.2.1").entry is Entry.FULL
+
+
+def test_without_a_share_one_address_may_have_all() -> None:
+    admission = Admission(most=500, most_per_address=0)
+    assert {admission.enter("192.0.2.1").entry for _ in range(500)} == {Entry.ADMITTED}
+
+
+def test_only_so_many_are_told_why_and_the_next_are_turned_away() -> None:
+    admission = Admission(most=1, most_per_address=1)
+    admission.enter("192.0.2.1")
+    told = [admission.enter(f"192.0.2.{number % 2 + 1}") for number in range(REFUSED_AT_ONCE)]
+    assert Counter(ticket.entry for ticket in told) == {Entry.FULL: REFUSED_AT_ONCE / 2, Entry.CROWDED: REFUSED_AT_ONCE / 2}
+    away = admission.enter("192.0.2.3")
+    assert away.entry is Entry.TURNED_AWAY
+    away.hand_back()
+    assert admission.enter("192.0.2.3").entry is Entry.TURNED_AWAY
+    told[0].hand_back()
+    assert admission.enter("192.0.2.3").entry is Entry.FULL
+
+
+HOSTS = st.sampled_from(["192.0.2.1", "192.0.2.2", "2001:db8::1", "2001:db8::2", "127.0.0.1"])
+
+
+@given(st.integers(1, 5), st.integers(0, 3), st.lists(HOSTS | st.integers(0, 20), max_size=60))
+def test_whoever_comes_and_goes_the_limits_hold_and_an_empty_house_is_empty(most: int, share: int, steps: list[str | int]) -> None:
+    admission = Admission(most=most, most_per_address=share)
+    here: list[Ticket] = []
+    for step in steps:
+        if isinstance(step, str):
+            here.append(admission.enter(step))
+        elif here:
+            here.pop(step % len(here)).hand_back()
+        inside = [ticket for ticket in here if ticket.entry is Entry.ADMITTED]
+        assert admission.inside == len(inside) <= most
+        by_place = Counter(ticket.place for ticket in inside if ticket.place is not None)
+        assert share == 0 or max(by_place.values(), default=0) <= share
+    for ticket in here:
+        ticket.hand_back()
+    assert admission.inside == 0
+    assert {admission.enter(f"198.51.100.{number}").entry for number in range(most)} == {Entry.ADMITTED}
+
+
+# ---- file descriptors
+
+
+class Limits:
+    """A system that refuses a limit above `most`, whatever its hard limit says."""
+
+    def __init__(self, soft: int, hard: int, most: int) -> None:
+        self.now = (soft, hard)
+        self._most = most
+
+    def get(self, which: int) -> tuple[int, int]:
+        return self.now
+
+    def set(self, which: int, limits: tuple[int, int]) -> None:
+        soft, hard = limits
+        if soft == resource.RLIM_INFINITY or soft > self._most or (hard != resource.RLIM_INFINITY and soft > hard):
+            raise ValueError("current limit exceeds maximum limit")
+        self.now = limits
+
+
+@pytest.mark.parametrize(
+    ("soft", "hard", "most", "becomes"),
+    [
+        (1024, 4096, 10**9, 4096),
+        (4096, 4096, 10**9, 4096),
+        (256, resource.RLIM_INFINITY, 10_240, 10_240),
+        (256, resource.RLIM_INFINITY, 100_000, 65_536),
+        (256, 512, 300, 256),
+        (100_000, resource.RLIM_INFINITY, 100_000, 100_000),
+    ],
+)
+def test_the_limit_of_files_is_raised_as_far_as_it_goes(
+    monkeypatch: pytest.MonkeyPatch, soft: int, hard: int, most: int, becomes: int
+) -> None:
+    limits = Limits(soft, hard, most)
+    monkeypatch.setattr(resource, "getrlimit", limits.get)
+    monkeypatch.setattr(resource, "setrlimit", limits.set)
+    descriptors.raise_limit()
+    assert limits.now == (becomes, hard)
+
+
+@pytest.mark.parametrize(("soft", "connections"), [(1024, 860), (100_000, 50_000), (100, 1), (resource.RLIM_INFINITY, 50_000)])
+def test_there_are_no_more_connections_than_files_for_them(monkeypatch: pytest.MonkeyPatch, soft: int, connections: int) -> None:
+    monkeypatch.setattr(resource, "getrlimit", Limits(soft, soft, soft).get)
+    assert descriptors.connections_for(50_000) == connections

@@ -1,0 +1,50 @@
+"""Which of two races is the closer one to watch."""
+
+from __future__ import annotations
+
+from server.race.commands import GetReady, ResignSeat, TakeSeat
+from server.race.lead_ranking import closeness
+from tests.server.race.racing import WINNABLE, Driven, counting_down, greedy_line, nonce, options, seated, started
+
+LINE = greedy_line(WINNABLE)
+
+
+def at(*plies: int) -> Driven:
+    """A race in which the seats have made so many moves of a line that brings a card home with each."""
+    driven = started(options(seats=len(plies)))
+    for seat, number in enumerate(plies):
+        driven.play(seat, LINE[:number], 1000)
+    return driven
+
+
+def ranked(driven: Driven) -> tuple[bool, int, int]:
+    rank = closeness(driven.race)
+    assert rank is not None
+    return rank
+
+
+def test_the_first_two_count_and_then_how_far_they_are() -> None:
+    even, far, near, three = at(3, 3), at(9, 9), at(9, 8), at(9, 1, 9)
+    assert ranked(far) == ranked(three) < ranked(even) < ranked(near) < ranked(at(9, 4))
+
+
+def test_who_has_forfeited_is_in_no_race() -> None:
+    driven = at(9, 9, 2)
+    driven.do(ResignSeat(1), 2000)
+    assert ranked(driven) == ranked(at(9, 2))
+
+
+def test_a_race_against_a_bot_or_alone_comes_after_all_between_people() -> None:
+    driven = Driven(options())
+    driven.do(TakeSeat("player-0", "Ann"), -10_000)
+    driven.do(TakeSeat("bot:1", "random", "random", 1), -10_000)
+    for seat in (0, 1):
+        driven.do(GetReady(seat, nonce(seat)), -3000)
+    driven.advance(0)
+    assert ranked(at(20, 1)) < ranked(driven) < ranked(at(1))
+
+
+def test_what_is_not_being_run_is_not_close() -> None:
+    over = at(3, 3)
+    over.finish()
+    assert [closeness(driven.race) for driven in (seated(), counting_down(), over)] == [None, None, None]

@@ -1,0 +1,111 @@
+"""Who sits in a public race and does not get ready: how long the others wait for him, and whom nobody waits for."""
+
+from __future__ import annotations
+
+import pytest
+import trio
+from trio.testing import MockClock
+
+from protocol.server_messages import Countdown, Left, Room, Unseated
+from server.rooms.ready_timeout import READY_S
+from server.store.replay import replay
+from tests.server.rooms.playing import Table
+
+
+async def test_who_keeps_a_player_waiting_loses_his_seat_to_the_next(autojump_clock: MockClock, table: Table) -> None:
+    ann, bob, eve = table.guest("Ann"), table.guest("Bob"), table.guest("Eve")
+    room = await table.seated(ann, bob, public=True)
+    await trio.sleep(50)
+    ann.ready(room)
+    await trio.sleep(READY_S - 0.01)
+    assert room.race.seat_of(bob.player.id) is not None
+    await trio.sleep(0.02)
+    assert bob.last(Left) == Left(code=room.code, reason="not-ready")
+    assert bob.all(Unseated) == []
+    assert ann.last(Unseated).seat == 1
+    assert table.rooms.of(bob.player.id) is None
+    assert room.race.seats[0].nonce is not None
+    eve.enter(room)
+    await table.settle()
+    eve.ready(room)
+    await table.settle()
+    assert eve.last(Countdown).starts_in_ms == 3000
+
+
+async def test_of_many_seats_all_that_are_waited_for_are_freed_and_their_players_may_come_again(
+    autojump_clock: MockClock, table: Table
+) -> None:
+    ann, bob, eve, bert = (table.guest(name) for name in ("Ann", "Bob", "Eve", "Bert"))
+    room = await table.seated(ann, bob, eve, bert, public=True, seats=5, bots=("random",))
+    bob.ready(room)
+    bert.ready(room)
+    await bert.vanish(room)
+    await trio.sleep(30)
+    bert.enter(room)
+    await trio.sleep(READY_S - 30 + 0.01)
+    assert [seat.player is None for seat in room.race.seats] == [True, False, True, False, False]
+    eve.enter(room)
+    await table.settle()
+    assert eve.last(Room).seat == 0
+
+
+async def test_a_newcomer_has_the_whole_time_and_who_gets_ready_in_time_is_never_moved(autojump_clock: MockClock, table: Table) -> None:
+    ann, bob, eve = table.guest("Ann"), table.guest("Bob"), table.guest("Eve")
+    room = await table.seated(ann, bob, public=True)
+    ann.ready(room)
+    await trio.sleep(READY_S - 1)
+    bob.leave(room)
+    await table.settle()
+    eve.enter(room)
+    await trio.sleep(READY_S - 0.01)
+    eve.ready(room)
+    await trio.sleep(0.02)
+    assert room.race.phase == "countdown"
+    assert eve.all(Left) == []
+
+
+@pytest.mark.parametrize("case", ["private", "nobody ready", "a free seat", "alone with a bot"])
+async def test_whom_nobody_waits_for_keeps_his_seat(autojump_clock: MockClock, table: Table, case: str) -> None:
+    ann, bob = table.guest("Ann"), table.guest("Bob")
+    guests = (ann,) if case == "alone with a bot" else (ann, bob)
+    options = {"bots": ("random",)} if case == "alone with a bot" else {"seats": 3} if case == "a free seat" else {}
+    room = await table.seated(*guests, public=case != "private", **options)
+    if case in ("private", "a free seat"):
+        ann.ready(room)
+    await trio.sleep(3 * READY_S)
+    assert all(room.race.seat_of(guest.player.id) is not None for guest in guests)
+
+
+async def test_in_a_rematch_too(autojump_clock: MockClock, table: Table) -> None:
+    ann, bob = table.guest("Ann"), table.guest("Bob")
+    room = await table.over(ann, bob, public=True)
+    for guest in (ann, bob):
+        guest.rematch(room)
+    await table.settle()
+    bob.ready(room)
+    await trio.sleep(READY_S + 0.01)
+    assert ann.last(Left).reason == "not-ready"
+    assert room.race.seats[1].player == bob.player.id
+
+
+async def test_who_is_away_when_he_loses_his_seat_so_hears_of_it_when_he_comes_back(autojump_clock: MockClock, table: Table) -> None:
+    ann, bob = table.guest("Ann"), table.guest("Bob")
+    room = await table.seated(ann, bob, public=True, grace_s=600)
+    ann.ready(room)
+    await bob.vanish(room)
+    await trio.sleep(READY_S + 0.01)
+    assert bob.all(Left) == []
+    assert table.rooms.of(bob.player.id) is None
+    again = bob.another_line()
+    again.enter(room)
+    await table.settle()
+    assert again.last(Room).seat == 1
+
+
+async def test_a_lost_seat_is_in_the_journal(autojump_clock: MockClock, table: Table) -> None:
+    ann, bob = table.guest("Ann"), table.guest("Bob")
+    room = await table.seated(ann, bob, public=True)
+    ann.ready(room)
+    await trio.sleep(READY_S + 0.01)
+    brought_back = replay(table.journal.running(room.code))
+    assert [seat.player for seat in brought_back.seats] == [ann.player.id, None]

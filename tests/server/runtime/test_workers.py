@@ -1,0 +1,87 @@
+"""Jobs in processes of their own: what comes back, what becomes of a worker that dies or is not wanted any more, and that none is left."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from pathlib import Path
+
+import pytest
+import trio
+
+from server.runtime.workers import WorkerDied, open_workers
+
+pytestmark = pytest.mark.e2e
+
+
+def die() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def write_and_hang(file: str) -> None:
+    Path(file).write_text(str(os.getpid()))
+    while True:
+        time.sleep(60)
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+async def test_a_job_runs_in_another_process_which_is_kept_and_ended_at_last() -> None:
+    with trio.fail_after(60):
+        async with open_workers(1) as workers:
+            pid = await workers.run(os.getpid)
+            assert pid != os.getpid()
+            assert await workers.run(os.getpid) == pid
+        assert not is_alive(pid)
+
+
+async def test_no_process_is_started_before_there_is_a_job(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("multiprocessing.process.BaseProcess.start", die)
+    async with open_workers(4):
+        await trio.lowlevel.checkpoint()
+
+
+async def test_what_a_job_raises_is_raised_here() -> None:
+    with trio.fail_after(60):
+        async with open_workers(1) as workers:
+            with pytest.raises(ValueError, match="invalid literal"):
+                await workers.run(int, "seven")
+
+
+async def test_a_worker_that_dies_is_said_so_and_the_next_job_gets_another() -> None:
+    with trio.fail_after(60):
+        async with open_workers(1) as workers:
+            with pytest.raises(WorkerDied, match="die ended in the middle"):
+                await workers.run(die)
+            assert await workers.run(abs, -7) == 7
+
+
+async def test_cancelling_ends_the_process_that_does_the_job(tmp_path: Path) -> None:
+    file = tmp_path / "pid"
+    with trio.fail_after(60):
+        async with open_workers(1) as workers, trio.open_nursery() as nursery:
+            nursery.start_soon(workers.run, write_and_hang, str(file))
+            while not (file.exists() and file.read_text()):  # noqa: ASYNC110  (another process writes it)
+                await trio.sleep(0.01)
+            nursery.cancel_scope.cancel()
+    assert not is_alive(int(file.read_text()))
+
+
+async def test_there_are_no_more_processes_than_were_allowed() -> None:
+    pids: set[int] = set()
+
+    async def job() -> None:
+        pids.add(await workers.run(os.getpid))
+
+    with trio.fail_after(60):
+        async with open_workers(2) as workers, trio.open_nursery() as nursery:
+            for _ in range(12):
+                nursery.start_soon(job)
+    assert 1 <= len(pids) <= 2

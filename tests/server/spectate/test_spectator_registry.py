@@ -1,0 +1,359 @@
+"""Who may watch what, who is led where, and what becomes of who does not keep up."""
+
+from __future__ import annotations
+
+import pytest
+import trio
+from trio.testing import MockClock
+
+from protocol.errors import CloseCode, ErrorCode, Refusal
+from protocol.server_messages import Board, Left, Room, Talk, Unwatched, Watched, WatchedEvent
+from protocol.views import RaceOptions, SeriesOptions
+from server.rooms.room import Room as ServedRoom
+from server.spectate.spectator_registry import FORGIVEN_S, LOOK_S, RESULT_S
+from server.spectate.watcher import ASKS_AT_ONCE
+from tests.server.rooms.playing import Guest
+from tests.server.spectate.onlookers import Box, Onlooker
+
+
+def as_onlooker(box: Box, guest: Guest) -> Onlooker:
+    """The same player, by whatever connection."""
+    onlooker = box.onlooker(guest.player.name)
+    onlooker.player = guest.player
+    return onlooker
+
+
+async def refused(onlooker: Onlooker, room: ServedRoom | str | None) -> ErrorCode:
+    with pytest.raises(Refusal) as caught:
+        await onlooker.watch(room)
+    return caught.value.code
+
+
+# ---- one's own race
+
+
+async def test_nobody_watches_the_race_in_which_he_has_a_part_however_it_ended_for_him(autojump_clock: MockClock, box: Box) -> None:
+    table = box.table
+    guests = [table.guest(name) for name in ("Racing", "Stopped", "Resigned", "Left", "Vanished", "Out of grace")]
+    room = await table.racing(*guests, delay_s=0, grace_s=20)
+    _, stopped, resigned, left, vanished, out = guests
+    await out.vanish(room)
+    await trio.sleep(21)
+    stopped.stop(room)
+    resigned.resign(room)
+    left.leave(room)
+    await table.settle()
+    assert left.last(Left).code == room.code
+    assert table.rooms.of(left.player.id) is None
+    await vanished.vanish(room)
+    await table.settle()
+    for guest in guests:
+        onlooker = as_onlooker(box, guest)
+        assert await refused(onlooker, room) is ErrorCode.OWN_RACE
+        # Nor is he led there.
+        await onlooker.watch(None)
+        await trio.sleep(2)
+        assert onlooker.heard == [Unwatched(code=None, reason="none")]
+    assert [seat.state for seat in room.race.seats] == ["racing", "stopped", "forfeited", "forfeited", "racing", "forfeited"]
+
+
+async def test_who_has_sent_his_wish_for_a_seat_is_not_shown_the_race_any_more(autojump_clock: MockClock, box: Box) -> None:
+    table = box.table
+    ann, bob = table.guest("Ann"), table.guest("Bob")
+    room = await table.seated(ann, seats=2)
+    eve = as_onlooker(box, bob)
+    await eve.watch(room)
+    # The room has not heard of it yet, and he hears no more of the room.
+    bob.enter(room)
+    assert eve.heard[-1] == Unwatched(code=room.code, reason="seated")
+    with pytest.raises(Refusal) as caught:
+        box.gallery.watch(eve, eve.player, room.code)
+    assert caught.value.code is ErrorCode.OWN_RACE
+    await table.settle()
+    await table.begin(room, ann, bob)
+    assert eve.heard[-1] == Unwatched(code=room.code, reason="seated")
+
+
+async def test_who_waits_for_his_snapshot_and_takes_a_seat_meanwhile_never_gets_it(autojump_clock: MockClock, box: Box) -> None:
+    table = box.table
+    ann, bob = table.guest("Ann"), table.guest("Bob")
+    room = await table.seated(ann, seats=2)
+    eve = as_onlooker(box, bob)
+    table.journal.gate = trio.Event()
+    ann.ready(room)
+    await table.settle()
+    await eve.watch(room)
+    bob.enter(room)
+    table.journal.gate.set()
+    await table.settle()
+    assert eve.heard == [Unwatched(code=room.code, reason="seated")]
+
+
+async def test_who_was_refused_the_seat_or_gave_it_up_before_the_start_may_watch(autojump_clock: MockClock, box: Box) -> None:
+    table = box.table
+    ann, bob, dan = table.guest("Ann"), table.guest("Bob"), table.guest("Dan")
+    room = await table.seated(ann, seats=2)
+    dan.enter(room)
+    await table.settle()
+    dan.leave(room)
+    bob.enter(room)
+    await table.settle()
+    late = table.guest("Late")
+    late.enter(room)
+    await table.settle()
+    assert late.codes == [ErrorCode.ROOM_FULL]
+    for guest in (dan, late):
+        onlooker = as_onlooker(box, guest)
+        await onlooker.watch(room)
+        assert onlooker.last(Watched).room.code == room.code
+
+
+async def test_who_holds_a_seat_in_one_race_may_watch_another(autojump_clock: MockClock, box: Box) -> None:
+    table = box.table
+    ann = table.guest("Ann")
+    own = await table.racing(ann, table.guest("Bob"))
+    other = await table.racing(table.guest("Cid"), table.guest("Dan"), delay_s=0)
+    eve = as_onlooker(box, ann)
+    await eve.watch(other)
+    assert eve.last(Watched).room.code == other.code
+    assert len(eve.last(Watched).boards) == 2
+    assert await refused(eve, own) is ErrorCode.OWN_RACE
+    # What was watched before still is.
+    assert box.gallery.watched(eve) is other
+
+
+async def test_after_a_restart_a_race_is_still_its_players_own(autojump_clock: MockClock, nursery: trio.Nursery, box: Box) -> None:
+    table = box.table
+    ann, bob = table.guest("Ann"), table.guest("Bob")
+    room = await table.racing(ann, bob)
+    bob.leave(room)
+
+    room = await table.racing(table.guest("Cid"), table.guest("Dan"), table.guest("Fay"))
+    table.guests[-1].leave(room)
+    await table.settle()
+    new = Box(nursery)
+    new.table.rooms.go_on(table.journal.left(room.code))
+    await new.table.settle()
+    for guest in table.guests[-3:]:
+        assert await refused(as_onlooker(new, guest), room.code) is ErrorCode.OWN_RACE
+
+
+# ---- one race at a time
+
+
+async def test_who_watches_another_race_hears_no_more_of_the_first(autojump_clock: MockClock, box: Box) -> None:
+    table = box.table
+    ann, cid, eve = table.guest("Ann"), table.guest("Cid"), box.onlooker()
+    first = await table.racing(ann, table.guest("Bob"), delay_s=0)
+    second = await table.racing(cid, table.guest("Dan"), delay_s=0, public=False)
+    await eve.watch(first)
+    await eve.watch(f" {second.code[:3].lower()}-{second.code[3:]}")
+    assert eve.last(Watched).room.code == second.code
+    ann.move(first)
+    cid.move(second)
+    await trio.sleep(2)
+    # The onlooker itself makes sure that all has the code of what he watches.
+    assert {message.code for message in eve.all(Board)} == {second.code}
+    assert first.watchers == 0
+    assert second.watchers == 1
+
+
+async def test_a_code_that_nobody_has_is_refused(autojump_clock: MockClock, box: Box) -> None:
+    assert await refused(box.onlooker(), "AAAAAA") is ErrorCode.NO_SUCH_ROOM
+
+
+async def test_who_asks_too_often_is_refused_until_he_has_waited(autojump_clock: MockClock, box: Box) -> None:
+    table = box.table
+    room = await table.racing(table.guest("Ann"), table.guest("Bob"))
+    eve = box.onlooker()
+    for _ in range(ASKS_AT_ONCE):
+        await eve.watch(room)
+    assert await refused(eve, room) is ErrorCode.WATCHED_TOO_OFTEN
+    assert box.gallery.watched(eve) is room
+    await trio.sleep(1)
+    await eve.watch(room)
+    assert len(eve.all(Watched)) == ASKS_AT_ONCE + 1
+
+
+async def test_to_stop_watching_is_answered_also_where_nothing_is_watched(autojump_clock: MockClock, box: Box) -> None:
+    eve = box.onlooker()
+    await eve.unwatch()
+    assert eve.heard == [Unwatched(code=None, reason="asked")]
+    with pytest.raises(Refusal) as caught:
+        await eve.say("hello?")
+    assert caught.value.code is ErrorCode.NOT_IN_ROOM
+
+
+# ---- the closest race
+
+
+async def test_who_wants_the_closest_race_is_led_from_one_to_the_next(autojump_clock: MockClock, box: Box) -> None:
+    table = box.table
+    eve = box.onlooker()
+    await eve.watch(None)
+    assert eve.heard == [Unwatched(code=None, reason="none")]
+    first_guests = [table.guest("Ann"), table.guest("Bob")]
+    first = await table.racing(*first_guests)
+    await trio.sleep(LOOK_S + 0.1)
+    assert eve.last(Watched).room.code == first.code
+    assert eve.last(Watched).closest
+    second_guests = [table.guest("Cid"), table.guest("Dan")]
+    second = await table.racing(*second_guests)
+    await trio.sleep(30)
+    assert box.gallery.watched(eve) is first
+    for guest in first_guests:
+        guest.stop(first)
+    await table.settle()
+    await trio.sleep(RESULT_S - 0.1)
+    assert box.gallery.watched(eve) is first
+    await trio.sleep(LOOK_S + 0.2)
+    assert eve.last(Watched).room.code == second.code
+    for guest in second_guests:
+        guest.stop(second)
+    # Where no race is being run he stays.
+    await trio.sleep(30)
+    assert box.gallery.watched(eve) is second
+    for guest in second_guests:
+        guest.leave(second)
+    await trio.sleep(LOOK_S + 0.1)
+    assert eve.heard[-1] == Unwatched(code=None, reason="none")
+    assert len([message for message in eve.heard if isinstance(message, Unwatched)]) == 2
+    await eve.unwatch()
+    await table.racing(table.guest("Fay"), table.guest("Gus"))
+    await trio.sleep(5)
+    assert eve.heard[-1] == Unwatched(code=None, reason="asked")
+
+
+async def test_who_stays_for_a_rematch_is_not_led_away_while_it_is_run(autojump_clock: MockClock, box: Box) -> None:
+    table = box.table
+    ann, bob, eve = table.guest("Ann"), table.guest("Bob"), box.onlooker()
+    room = await table.racing(ann, bob)
+    await eve.watch(None)
+    for guest in (ann, bob):
+        guest.stop(room)
+    for guest in (ann, bob):
+        guest.rematch(room)
+    await table.settle()
+    await table.begin(room, ann, bob)
+    await table.racing(table.guest("Cid"), table.guest("Dan"))
+    await trio.sleep(20)
+    assert box.gallery.watched(eve) is room
+
+
+async def test_who_is_led_to_the_first_race_of_a_swap_that_others_saw_begin_gets_one_snapshot(autojump_clock: MockClock, box: Box) -> None:
+    table = box.table
+    ann, bob, early, led = table.guest("Ann"), table.guest("Bob"), box.onlooker("Eve"), box.onlooker("Dan")
+    room = await table.seated(ann, bob, series=SeriesOptions(format="swap", races=2))
+    await early.watch(room)
+    await trio.sleep(RESULT_S + 1)
+    await table.begin(room, ann, bob)
+    await led.watch(None)
+    await trio.sleep(30)
+    assert len(led.all(Watched)) == 1
+    await early.say("both are quick")
+    assert not ann.all(Talk)
+    for guest in (ann, bob):
+        guest.stop(room)
+    await table.settle()
+    assert room.race.number == 2
+    assert [line.text for line in ann.all(Talk)[0].lines] == ["both are quick"]
+    assert ann.heard.index(ann.all(Talk)[0]) < ann.heard.index(ann.last(Room))
+    assert len(led.all(Watched)) == 1
+
+
+async def test_the_closest_race_is_public_and_being_run_and_the_least_apart(autojump_clock: MockClock, box: Box) -> None:
+    table = box.table
+    await table.racing(table.guest("A"), table.guest("B"), public=False)
+    await table.seated(table.guest("C"), table.guest("D"))
+    apart = [table.guest("E"), table.guest("F")]
+    room = await table.racing(*apart, deal="143")
+    close = await table.racing(table.guest("G"), table.guest("H"), deal="143")
+    home = next(move for move in apart[0].view.moves if move != "s")  # type: ignore[union-attr]
+    apart[0].move(room, home)
+    await table.settle()
+    eve = box.onlooker()
+    await eve.watch(None)
+    assert eve.last(Watched).room.code == close.code
+
+
+async def test_who_takes_a_seat_while_he_waits_to_be_led_is_led_to_other_races_than_his_own(autojump_clock: MockClock, box: Box) -> None:
+    table = box.table
+    ann = table.guest("Ann")
+    eve = as_onlooker(box, ann)
+    await eve.watch(None)
+    await table.racing(ann, table.guest("Bob"))
+    await trio.sleep(5)
+    assert not eve.all(Watched)
+    other = await table.racing(table.guest("Cid"), table.guest("Dan"))
+    await trio.sleep(LOOK_S + 0.1)
+    assert eve.last(Watched).room.code == other.code
+
+
+async def test_a_look_at_many_races_is_made_in_portions(autojump_clock: MockClock, box: Box, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("server.spectate.spectator_registry.LOOKED_AT", 2)
+    table = box.table
+    for _ in range(5):
+        table.rooms.open(RaceOptions())
+    room = await table.racing(table.guest("Ann"), table.guest("Bob"))
+    eve = box.onlooker()
+    await eve.watch(None)
+    assert eve.last(Watched).room.code == room.code
+
+
+# ---- who does not keep up
+
+
+async def test_who_falls_behind_once_is_shown_everything_anew_and_again_later(autojump_clock: MockClock, box: Box) -> None:
+    table = box.table
+    ann, eve = table.guest("Ann"), box.onlooker()
+    room = await table.racing(ann, table.guest("Bob"), delay_s=0)
+    await eve.watch(room)
+    for _ in range(3):
+        ann.move(room)
+        await table.settle()
+        box.gallery.catch_up(eve)
+        await table.settle()
+        assert isinstance(eve.heard[-1], Watched)
+        assert eve.boards[0].view == ann.view
+        await trio.sleep(FORGIVEN_S + 0.1)
+    assert eve.shut_with is None
+
+
+async def test_who_falls_behind_again_and_again_loses_his_line(autojump_clock: MockClock, box: Box) -> None:
+    table = box.table
+    ann, eve = table.guest("Ann"), box.onlooker()
+    room = await table.racing(ann, table.guest("Bob"))
+    await eve.watch(room)
+    box.gallery.catch_up(eve)
+    await trio.sleep(FORGIVEN_S - 1)
+    box.gallery.catch_up(eve)
+    heard = len(eve.heard)
+    ann.move(room)
+    await table.settle()
+    assert eve.shut_with is CloseCode.TOO_SLOW
+    assert len(eve.heard) == heard
+    assert room.watchers == 0
+
+
+async def test_a_player_who_falls_behind_by_watching_keeps_his_line_and_his_seat(autojump_clock: MockClock, box: Box) -> None:
+    table = box.table
+    ann = table.guest("Ann")
+    await table.racing(ann, table.guest("Bob"))
+    other = await table.racing(table.guest("Cid"), table.guest("Dan"))
+    eve = as_onlooker(box, ann)
+    await eve.watch(other)
+    box.gallery.catch_up(eve)
+    box.gallery.catch_up(eve)
+    assert eve.heard[-1] == Unwatched(code=other.code, reason="too-slow")
+    assert eve.shut_with is None
+
+
+async def test_a_line_that_watches_nothing_has_nothing_to_catch_up_with(autojump_clock: MockClock, box: Box) -> None:
+    eve = box.onlooker()
+    box.gallery.catch_up(eve)
+    await eve.unwatch()
+    box.gallery.catch_up(eve)
+    box.gallery.gone(eve)
+    box.gallery.gone(eve)
+    assert eve.heard == [Unwatched(code=None, reason="asked")]
+    assert eve.all(WatchedEvent) == []

@@ -1,0 +1,59 @@
+"""Commands of races that are over are swept out of the log, those of races that run never."""
+
+from __future__ import annotations
+
+import pytest
+from sqlalchemy import func, select
+
+from server.store import compaction as sweep
+from server.store.database import DatabaseStore, open_database
+from server.store.port import RaceAborted
+from server.store.tables import commands
+from tests.server.store.keeping import NOW, opened, over, taken, write
+
+
+@pytest.fixture(autouse=True)
+def _soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sweep, "SWEPT_AT", 30)
+    monkeypatch.setattr(sweep, "SWEPT_AT_ONCE", 7)
+
+
+def rows(store: DatabaseStore) -> int:
+    with store._reader.connect() as connection:
+        return connection.scalar(select(func.count()).select_from(commands)) or 0
+
+
+def test_the_log_stays_as_small_as_what_runs(database: DatabaseStore) -> None:
+    write(database, opened("long"))
+    most = 0
+    for number in range(1, 101):
+        race = f"r{number}"
+        write(database, opened(race), taken("long", number))
+        for sequence in range(1, 6):
+            write(database, taken(race, sequence))
+        write(database, over(race) if number % 2 else RaceAborted(race=race, reason="no", at_ms=NOW))
+        most = max(most, rows(database))
+    # 600 commands went through; 100 of them are the long race's.
+    assert most <= 2 * 105 + 30
+    (running,) = database.running().races
+    assert running.commands == tuple(taken("long", sequence) for sequence in range(1, 101))
+
+
+def test_dead_commands_are_counted_when_a_store_is_opened_again(sqlite: str) -> None:
+    store = open_database(sqlite)
+    write(store, opened("dead"), *[taken("dead", sequence) for sequence in range(1, 46)])
+    write(store, over("dead"), opened("live"))
+    store.close()
+    store = open_database(sqlite)
+    for sequence in range(1, 11):
+        write(store, taken("live", sequence))
+    assert rows(store) == 10
+    assert len(store.running().races[0].commands) == 10
+    store.close()
+
+
+def test_large_batches_do_not_outrun_the_sweep(database: DatabaseStore) -> None:
+    for number in range(40):
+        race = f"r{number}"
+        write(database, opened(race), *[taken(race, sequence) for sequence in range(1, 101)], over(race))
+    assert rows(database) < 500

@@ -1,0 +1,158 @@
+"""Checking, copying and upgrading a store: what is said when it is sound, and what when it is not."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from protocol.record import sealed
+from server.race.commands import PlayMove
+from server.store import maintenance as care
+from server.store.database import DatabaseStore, open_database
+from server.store.documents import encode_record
+from server.store.errors import StoreError, StoreInUse, StoreTooOld, StoreUnavailable
+from server.store.tables import commands, races, records, seats
+from tests.server.store.keeping import logged, made, opened, over, taken, won, write
+
+
+@pytest.fixture
+def kept(where: str, database: DatabaseStore) -> str:
+    """A store with a player, a race that is over and one that runs, still open."""
+    write(database, made("anna"), opened("over"), over("over", "anna", None))
+    write(database, opened("runs"), *logged("runs")[:30])
+    return where
+
+
+def test_a_sound_store_is_called_sound_while_a_server_runs_on_it(kept: str) -> None:
+    checked = care.check(kept)
+    assert checked.faults == ()
+    assert (checked.schema, checked.players, checked.running, checked.records) == ("0006", 1, 1, 1)
+
+
+def test_each_thing_that_is_wrong_is_named(kept: str, database: DatabaseStore) -> None:
+    forged = sealed(replace(won(), software="forged"))
+    cheated = sealed(replace(won(), moves=won().moves[1:]))
+    write(database, opened("cheated"), over("cheated"), opened("forged"), over("forged"), opened("lost"), over("lost"))
+    write(
+        database, opened("moved"), over("moved"), opened("late"), over("late"), opened("illegal"), taken("illegal", 1, PlayMove(0, 0, "a1"))
+    )
+    write(database, opened("gap"), taken("gap", 1), taken("gap", 2), opened("orphan"), taken("orphan", 1))
+    write(database, opened("seatless"), taken("seatless", 1, PlayMove(99, 0, "s")))
+    with database._writer.begin() as connection:
+        connection.execute(records.update().where(records.c.race == "forged").values(record=encode_record(forged)))
+        connection.execute(records.update().where(records.c.race == "cheated").values(record=encode_record(cheated), digest=cheated.digest))
+        connection.execute(records.delete().where(records.c.race == "lost"))
+        connection.execute(seats.update().where(seats.c.race == "moved", seats.c.seat == 0).values(home=3))
+        connection.execute(seats.update().where(seats.c.race == "late", seats.c.seat == 1).values(ended_at_ms=None))
+        connection.execute(commands.delete().where(commands.c.race == "gap", commands.c.sequence == 1))
+        connection.execute(races.delete().where(races.c.id == "orphan"))
+    faults = care.check(kept).faults
+    for fault in (
+        "record of race forged: the record's digest is not that of its text: it was altered",
+        "record of race cheated: move 2 (b2), of seat 1: home is 6",
+        "race lost: it is over and has no record",
+        "seats of race moved: they are not those of its record",
+        "seats of race late: they are not those of its record",
+        "race illegal cannot be brought back: ",
+        "race seatless cannot be brought back: ",
+        "race gap cannot be brought back: command 1 is missing",
+        "commands of race orphan: there is no such race",
+    ):
+        assert sum(said.startswith(fault) for said in faults) == 1, (fault, faults)
+    assert len(faults) == 9
+
+
+def test_a_damaged_file_is_named(sqlite: str) -> None:
+    store = open_database(sqlite)
+    for number in range(20):
+        write(store, opened(f"r{number}"), over(f"r{number}"))
+    store.close()
+    with closing(sqlite3.connect(sqlite)) as file:
+        ((root,),) = file.execute("SELECT rootpage FROM sqlite_schema WHERE name = 'records'").fetchall()
+        ((size,),) = file.execute("PRAGMA page_size").fetchall()
+    with Path(sqlite).open("r+b") as raw:
+        raw.seek((root - 1) * size)
+        raw.write(os.urandom(size))
+    faults = care.check(sqlite).faults
+    assert faults
+    assert "damaged" in faults[0]
+
+
+def test_what_belongs_to_nothing_is_named(sqlite: str) -> None:
+    open_database(sqlite).close()
+    with closing(sqlite3.connect(sqlite)) as file:
+        file.execute("INSERT INTO records VALUES ('nowhere', '{}', '', 0, 1)")
+        file.commit()
+    assert care.check(sqlite).faults == ("row 1 of records belongs to nothing in races",)
+
+
+# ---- copies
+
+
+def test_a_copy_made_while_a_server_writes_is_whole_and_private(sqlite: str, tmp_path: Path) -> None:
+    store = open_database(sqlite)
+    write(store, made("anna"), opened("r"), taken("r", 1))
+    target = tmp_path / "copy.sqlite3"
+    done = care.backup(target, sqlite)
+    write(store, taken("r", 2))
+    assert (done.target, done.size) == (target, target.stat().st_size)
+    assert target.stat().st_mode & 0o777 == 0o600
+    assert sorted(path.name for path in tmp_path.iterdir() if path.name.startswith("copy")) == ["copy.sqlite3"]
+    store.close()
+    copy = open_database(str(target))
+    assert copy.running().races[0].commands == (taken("r", 1),)
+    assert copy.player("anna") is not None
+    copy.close()
+
+
+def test_a_copy_overwrites_nothing(sqlite: str, tmp_path: Path) -> None:
+    open_database(sqlite).close()
+    target = tmp_path / "precious"
+    target.write_text("precious")
+    with pytest.raises(StoreUnavailable, match="precious is there already"):
+        care.backup(target, sqlite)
+    assert target.read_text() == "precious"
+
+
+def test_a_copy_that_cannot_be_written_leaves_nothing(sqlite: str, tmp_path: Path) -> None:
+    open_database(sqlite).close()
+    with pytest.raises(StoreUnavailable, match=r"cannot write .*nowhere/copy: No such file"):
+        care.backup(tmp_path / "nowhere" / "copy", sqlite)
+
+
+def test_postgres_is_copied_by_its_own_program(postgres: str, tmp_path: Path) -> None:
+    open_database(postgres).close()
+    with pytest.raises(StoreError, match="pg_dump --format=custom"):
+        care.backup(tmp_path / "copy", postgres)
+
+
+# ---- upgrades, and what is not there
+
+
+def test_upgrading_says_what_it_did(where: str) -> None:
+    assert care.upgrade(where).before is None
+    assert care.upgrade(where).steps == ()
+
+
+def test_upgrading_waits_for_no_server(sqlite: str) -> None:
+    store = open_database(sqlite)
+    with pytest.raises(StoreInUse):
+        care.upgrade(sqlite)
+    store.close()
+
+
+def test_looking_makes_nothing(sqlite: str, tmp_path: Path) -> None:
+    for look in (lambda: care.check(sqlite), lambda: care.backup(tmp_path / "copy", sqlite)):
+        with pytest.raises(StoreUnavailable, match="there is no database at"):
+            look()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_empty_postgres_schema_is_not_checked_but_named(postgres: str) -> None:
+    with pytest.raises(StoreTooOld, match="has no tables yet"):
+        care.check(postgres)

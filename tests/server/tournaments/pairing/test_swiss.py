@@ -1,0 +1,156 @@
+"""Swiss tournaments played to their end: nobody meets twice and nobody has two byes while that can be avoided, whoever comes and goes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from random import Random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from server.tournaments.decisions import Enter, EnterResult, Return, Withdraw
+from server.tournaments.pairing.rounds import Entrant, Result, Round
+from server.tournaments.pairing.swiss import Swiss, contender
+from server.tournaments.pairing.tie_breaks import score
+from server.tournaments.tournament import Tournament
+from tests.server.tournaments.fields import (
+    all_pairings,
+    better_seed_wins,
+    by_chance,
+    field_of,
+    meetings,
+    pair_next,
+    play,
+    randoms,
+    run_round,
+    tables,
+)
+
+
+def history(tournament: Tournament) -> tuple[Counter[frozenset[str]], Counter[str]]:
+    """How often each two have met, and how often each had a bye or a win by forfeit."""
+    met: Counter[frozenset[str]] = Counter()
+    byes: Counter[str] = Counter()
+    for paired in tournament.rounds:
+        for pairing in paired.pairings:
+            result = tournament.result(paired.number, pairing.table)
+            assert result is not None
+            if pairing.second is None:
+                byes[pairing.first] += 1
+            elif not result.forfeit:
+                met[frozenset(pairing.entrants)] += 1
+            elif result.verdict != "neither":
+                byes[pairing.first if result.verdict == "first" else pairing.second] += 1
+    return met, byes
+
+
+def repeats(met: Counter[frozenset[str]], byes: Counter[str], pairing: list[tuple[str, str | None]]) -> tuple[int, int]:
+    return (
+        sum(met[frozenset((one, other))] for one, other in pairing if other is not None),
+        sum(byes[one] for one, other in pairing if other is None),
+    )
+
+
+@settings(max_examples=50)
+@given(st.integers(2, 8), st.integers(1, 9), randoms)
+def test_nobody_meets_twice_or_has_two_byes_while_it_can_be_avoided(count: int, rounds: int, random: Random) -> None:
+    tournament = field_of(Swiss(rounds), count)
+    while (paired := tournament.next_round()) is not None:
+        met, byes = history(tournament)
+        assert repeats(met, byes, tables(paired)) == min(repeats(met, byes, list(other)) for other in all_pairings(tournament.active))
+        tournament = run_round(pair_next(tournament), by_chance(random, draws=0.2, forfeits=0.1))
+        if random.random() < 0.1:
+            tournament = tournament.after(Withdraw(random.choice(tournament.active)))
+        if random.random() < 0.1 and len(tournament.active) < 8:
+            tournament = tournament.after(Enter(Entrant(f"late{len(tournament.entries)}")))
+        gone = [entrant for entrant in tournament.seeds if entrant not in tournament.active]
+        if gone and random.random() < 0.2 and len(tournament.active) < 8:
+            tournament = tournament.after(Return(random.choice(gone)))
+    assert len(tournament.rounds) == rounds or len(tournament.active) < 2
+
+
+@given(st.integers(2, 12), randoms)
+def test_in_half_as_many_rounds_as_entrants_nobody_meets_twice(count: int, random: Random) -> None:
+    # With r rounds run each of n entrants has n - 1 - r left to meet; where those are half of all a pairing exists (Dirac's theorem).
+    tournament = play(field_of(Swiss(max(1, count // 2)), count), by_chance(random))
+    assert max(Counter(meetings(tournament.rounds)).values()) == 1
+    assert max(Counter(bye for paired in tournament.rounds for bye in paired.byes).values(), default=0) <= 1
+
+
+@pytest.mark.parametrize("count", [63, 64])
+def test_a_great_field_plays_nine_rounds_without_a_second_meeting(count: int) -> None:
+    tournament = play(field_of(Swiss(9), count), by_chance(Random(count)))
+    assert len(tournament.rounds) == 9
+    assert max(Counter(meetings(tournament.rounds)).values()) == 1
+    assert len({bye for paired in tournament.rounds for bye in paired.byes}) == 9 * (count % 2)
+    assert tournament.next_round() is None
+
+
+def test_one_is_left_without_a_loss_after_log2_of_the_field() -> None:
+    tournament = play(field_of(Swiss(4), 16), better_seed_wins)
+    assert Counter(row.points for row in tournament.standings()) == {4.0: 1, 3.0: 4, 2.0: 6, 1.0: 4, 0.0: 1}
+    assert tournament.standings()[0].entrant == "a"
+
+
+def test_a_late_entrant_starts_without_points_in_the_next_round() -> None:
+    tournament = play(field_of(Swiss(3), 4), better_seed_wins, rounds=1)
+    tournament = tournament.after(Enter(Entrant("late", 3000.0)))
+    assert tournament.entries["late"].first_round == 2
+    # a and b have won, c and d lost; the latest has the best rating, but no point. d has no point either and the lowest rating: the bye.
+    assert tables(tournament.next_round()) == [("a", "b"), ("late", "c"), ("d", None)]
+    assert [row.points for row in tournament.standings() if row.entrant == "late"] == [0.0]
+
+
+def test_who_withdraws_is_not_paired_and_who_returns_is() -> None:
+    tournament = play(field_of(Swiss(4), 4), better_seed_wins, rounds=1).after(Withdraw("b"))
+    assert tables(tournament.next_round()) == [("a", "d"), ("c", None)]
+    tournament = play(tournament, better_seed_wins, rounds=1).after(Return("b"))
+    assert {entrant for table in tables(tournament.next_round()) for entrant in table} == set("abcd")
+
+
+def test_who_meets_somebody_with_fewer_points_floats_down_and_the_other_up() -> None:
+    tournament = play(field_of(Swiss(3), 6), better_seed_wins, rounds=2)
+    assert tables(tournament.rounds[1]) == [("a", "b"), ("c", "d"), ("e", "f")]
+    scores = score(tournament, rounds=3, forfeits_are_played=False)
+    assert [contender(tournament, scores, entrant).floated for entrant in "abcdef"] == [None, None, "down", "up", None, None]
+
+
+def test_a_race_that_nobody_ran_is_no_meeting() -> None:
+    tournament = pair_next(field_of(Swiss(2), 2))
+    tournament = tournament.after(EnterResult(1, 1, Result("first", forfeit=True)))
+    assert tables(tournament.next_round()) == [("a", "b")]
+    assert [(row.entrant, row.points) for row in tournament.standings()] == [("a", 1.0), ("b", 0.0)]
+
+
+def test_who_won_by_forfeit_has_had_his_bye() -> None:
+    tournament = pair_next(field_of(Swiss(2), 4))
+    assert tables(tournament.rounds[0]) == [("a", "c"), ("b", "d")]
+    tournament = tournament.after(EnterResult(1, 1, Result("neither", forfeit=True)))
+    tournament = tournament.after(EnterResult(1, 2, Result("second", forfeit=True))).after(Withdraw("b"))
+    # a and c have no point and d has one, but d has had a walkover already. c is the lower of the two.
+    assert tables(tournament.next_round()) == [("d", "a"), ("c", None)]
+
+
+def test_a_bye_is_won_or_lost_against_the_house() -> None:
+    tournament = pair_next(field_of(Swiss(1), 3))
+    assert tournament.rounds[0].byes == ("c",)
+    for verdict, points in (("first", 1.0), ("draw", 0.5), ("second", 0.0)):
+        raced = tournament.after(EnterResult(1, 2, Result(verdict, (30, 30))))  # type: ignore[arg-type]  # each of them is a verdict
+        assert [(row.points, row.home) for row in raced.standings() if row.entrant == "c"] == [(points, 30)]
+
+
+def test_it_ends_early_when_nobody_is_left_to_meet() -> None:
+    tournament = play(field_of(Swiss(9), 3), better_seed_wins, rounds=1).after(Withdraw("a")).after(Withdraw("b"))
+    assert tournament.next_round() is None
+
+
+def test_a_round_is_paired_the_same_every_time() -> None:
+    tournament = play(field_of(Swiss(5), 31), by_chance(Random(1)), rounds=4)
+    again: list[Round | None] = [tournament.next_round() for _ in range(3)]
+    assert again == [again[0]] * 3
+
+
+def test_no_rounds_are_no_tournament() -> None:
+    with pytest.raises(ValueError, match="at least one"):
+        Swiss(0)
