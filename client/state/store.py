@@ -3,7 +3,7 @@
 Owns: which message changes what. Must not know of screens, sockets or clocks: the local monotonic time comes in as `now_ms`, and what
 the server says in "ms from now" is anchored to it at once, so that a value needs no clock of its own.
 
-Room events carry versions without gaps, and the link hands on only the one that comes next (`connection.events`); any other is no news and is
+Room events carry versions without gaps, and the link hands on only the one that comes next (`events`); any other is no news and is
 ignored. A snapshot replaces everything about the room. What must outlive snapshots is no part of the room: the move that this player has
 sent and that the link sends again until it is answered, and his evidence about one race (his own nonce, the commitment he saw before he
 sent it and the first view he was dealt), kept as `Evidence`.
