@@ -284,12 +284,21 @@ class Hub:
                 await trio.lowlevel.checkpoint()
             self._told = {board.seat: board for board in boards.shown()}
         late = boards.shown()
-        new = [watcher for watcher in self._watchers if not watcher.joined]
-        for closest in (False, True):
-            chosen = [watcher for watcher in new if watcher.closest is closest]
-            if chosen and era == self._era:
+        # The snapshot is encoded once for all whose answer is the same.
+        answers: dict[tuple[bool, int], list[Watcher]] = {}
+        for watcher in self._watchers:
+            if not watcher.joined:
+                answers.setdefault((watcher.closest, watcher.ref), []).append(watcher)
+        for (closest, ref), chosen in answers.items():
+            if era == self._era:
                 watched = Watched(
-                    room=shown.room, boards=late, watchers=self.count, lines=tuple(self._lines), closest=closest, curves=shown.curves
+                    room=shown.room,
+                    boards=late,
+                    watchers=self.count,
+                    lines=tuple(self._lines),
+                    closest=closest,
+                    curves=shown.curves,
+                    ref=ref,
                 )
                 await self._post([Outgoing(watched)], chosen, joining=True)
 
@@ -322,6 +331,7 @@ class Hub:
             # He may have gone since, or have to be told everything anew.
             if watcher in self._watchers and watcher.joined is not joining:
                 watcher.joined = True
+                watcher.ref = 0
                 watcher.line.post_all(bundle)
             return True
 
