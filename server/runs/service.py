@@ -17,9 +17,9 @@ from server.race.audit import audit
 from server.race.start_position import NoSuchPosition, opening_of
 from server.rooms.clock import Clock
 from server.rooms.codes import read_code
+from server.rooms.driver import Room
 from server.rooms.options import check_options
 from server.rooms.registry import Rooms
-from server.rooms.room import Room
 from server.runs import challenges, dailies, days
 from server.runs.admission import Entrance
 from server.runs.boards import Boards, has_run

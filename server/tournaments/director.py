@@ -22,11 +22,11 @@ import trio
 from protocol.errors import ErrorCode, Refusal
 from protocol.record import Record
 from protocol.server_messages import Called, Decided
+from server.rooms.driver import Room
 from server.rooms.member import Member
 from server.rooms.outgoing import Outgoing, refused
 from server.rooms.ports import Purpose
 from server.rooms.requests import CallOff, Reveal
-from server.rooms.room import Room
 from server.store.errors import StoreError
 from server.store.port import Entry, SharedDealMade, SharedDealRevealed, TournamentDecided
 from server.tournaments.choices import BrokenOff, BrokenRace, Choice, Finished, Paired, Raced
@@ -109,12 +109,12 @@ class Director:
 
     def calls_of(self, entrant: str) -> tuple[Called, ...]:
         """What an entrant is to be told who has just come."""
-        waiting = (table for table in self.tables.values() if entrant in table.seating.invited and table.room.race.phase != "over")
+        waiting = (table for table in self.tables.values() if entrant in table.seating.invited and table.room.summary.phase != "over")
         return tuple(self._call(table, entrant) for table in waiting)
 
     def no_show_at(self, table: TableRoom) -> int | None:
         """When who is missing forfeits; None where the race has begun."""
-        if table.room.race.phase != "waiting" or not table.seating.invited:
+        if table.room.summary.phase != "waiting" or not table.seating.invited:
             return None
         return table.called_at_ms + 1000 * self.course.options.no_show_s
 
@@ -170,14 +170,14 @@ class Director:
 
     def _take_back(self, room: Room, wanted: Mapping[int, Race]) -> None:
         """If it is the room of a race that is wanted."""
-        for_what = room.occasion
-        if for_what is None or not self._is_of(room, self.course.round):
+        spec = room.spec
+        if spec is None or not self._is_of(room, self.course.round):
             return
-        race = wanted.get(for_what.table)
-        number = self.course.numbers.get((self.course.round, for_what.table), 1)
-        if race is not None and number == for_what.deal.number and for_what.table not in self.tables and not room.is_closed:
+        race = wanted.get(spec.table)
+        number = self.course.numbers.get((self.course.round, spec.table), 1)
+        if race is not None and number == spec.deal.number and spec.table not in self.tables and not room.is_closed:
             table = TableRoom(room, race, number, seating(self.course, race.pairing), self._ports.clock.now_ms())
-            self.tables[for_what.table] = table
+            self.tables[spec.table] = table
             for entrant in table.seating.invited:
                 self._tell(entrant, self._call(table, entrant))
 
@@ -294,7 +294,7 @@ class Director:
                 if not self.course.paused:
                     self._rest()
                 # Over, but not kept: its cards are known to who has played them.
-                if table.room.race.phase in ("countdown", "racing", "over"):
+                if table.room.summary.phase in ("countdown", "racing", "over"):
                     choices.append(BrokenRace(table.race.round, table.race.pairing.table, "its room was closed"))
         self._over.clear()
         self.tables = {table.race.pairing.table: table for table in rooms.values()}
@@ -326,7 +326,8 @@ class Director:
             await self._decide(ruling.choices, pairs=ruling.pairs)
 
     def _missed(self, table: TableRoom) -> list[Choice]:
-        absent = {seat.number for seat in table.room.race.seats if seat.number < len(table.seating.invited) and seat.nonce is None}
+        people = table.room.summary.seats[: len(table.seating.invited)]
+        absent = {number for number, seat in enumerate(people) if not seat.ready}
         result = no_show(table.seating, absent)
         if result is None:
             # All are there: the race is just about to begin.
@@ -348,10 +349,10 @@ class Director:
             if wanted.get(place) != table.race or table.number != number:
                 del self.tables[place]
                 # Nobody races on where the round may be over, and its secret told to anybody.
-                self._post(table.room, CallOff(self._ports.clock.now_ms(), also_running=True))
-            elif self.course.paused and table.room.race.phase == "waiting":
+                table.room.tell(CallOff(also_running=True))
+            elif self.course.paused and table.room.summary.phase == "waiting":
                 # It stays until it is closed: the race may be about to begin, and then it is run.
-                self._post(table.room, CallOff(self._ports.clock.now_ms()))
+                table.room.tell(CallOff())
         opened: list[TableRoom] = []
         for place, race in wanted.items() if not self.course.paused else ():
             if place not in self.tables and (new := self._open(race)) is not None:
@@ -403,20 +404,11 @@ class Director:
         if self.course.shuffles[number - 1].over_at_ms is None:
             return
         for room in self._ports.rooms:
-            occasion = room.occasion
-            if (
-                occasion is not None
-                and occasion.deal.kind == "round"
-                and occasion.deal.id == self.course.deal_id(number)
-                and room.race.withheld
-            ):
-                self._post(room, Reveal(self._ports.clock.now_ms()))
+            spec = room.spec
+            if spec is not None and spec.deal.kind == "round" and spec.deal.id == self.course.deal_id(number) and room.summary.sealed:
+                room.tell(Reveal())
 
     def _is_of(self, room: Room, number: int) -> bool:
         """Whether it was opened for that round of this tournament."""
-        deal = room.occasion.deal if room.occasion is not None else None
+        deal = room.spec.deal if room.spec is not None else None
         return deal is not None and (deal.kind, deal.id) == ("round", self.course.deal_id(number))
-
-    def _post(self, room: Room, request: CallOff | Reveal) -> None:
-        # A room whose inbox is full must not keep the others waiting.
-        self._nursery.start_soon(room.tell, request)

@@ -145,20 +145,20 @@ class Followers:
         return LiveTable(
             code=room.code,
             sides=tuple(_side(director, table, seat) for seat in table.seating.sides),
-            elapsed_ms=room.race.elapsed(now + room.ahead_ms),
+            elapsed_ms=room.summary.elapsed_ms(now),
             no_show_ms=max(due - now, 0) if due is not None else None,
         )
 
 
 def _side(director: Director, table: TableRoom, number: int) -> TournamentSide:
-    seat, entrant = table.room.race.seats[number], table.seating.entrants[number]
+    seat, entrant = table.room.summary.seats[number], table.seating.entrants[number]
     person = director.course.people[entrant] if entrant is not None else None
     return TournamentSide(
         entrant=entrant,
         name=person.name if person is not None else director.course.options.bot,
         present=seat.player is not None and seat.connected,
         state=seat.state,
-        home=seat.position.home if seat.position is not None else 0,
+        home=seat.home,
     )
 
 
