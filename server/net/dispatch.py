@@ -266,8 +266,8 @@ class Dispatch:
                 # As for hello: the store takes its time, and what is said meanwhile is heard after the answer.
                 visit.connection.hold()
                 visit.nursery.start_soon(self._enter_run, visit, player, message)
-            case QuickMatch(cancel=True):
-                self._seek_no_more(visit, player)
+            case QuickMatch(cancel=True, ref=ref):
+                self._seek_no_more(visit, player, ref=ref)
             case QuickMatch(rules=rules, ref=ref):
                 self._check_free(player)
                 visit.has_sought = True
@@ -277,10 +277,10 @@ class Dispatch:
                 self._say(visit, player, message)
             case LeaveRace() | Ready() | Move() | Stop() | Resign() | Rematch():
                 self._ask(visit, player, message)
-            case WatchRace(code=code):
-                self._gallery.watch(visit.connection, player, code)
-            case Unwatch():
-                self._gallery.unwatch(visit.connection)
+            case WatchRace(code=code, ref=ref):
+                self._gallery.watch(visit.connection, player, code, ref=ref)
+            case Unwatch(ref=ref):
+                self._gallery.unwatch(visit.connection, ref=ref)
             case FollowTournaments(follow=follow):
                 if follow:
                     self._tournaments.followers.follow_list(visit.connection)
@@ -386,11 +386,11 @@ class Dispatch:
         if room is not None:
             raise Refusal(ErrorCode.ALREADY_IN_ROOM, f"its code is {room.code}")
 
-    def _seek_no_more(self, visit: Visit, player: PlayerName) -> None:
+    def _seek_no_more(self, visit: Visit, player: PlayerName, *, ref: int) -> None:
         if self._matchmaker.seeks(player.id):
-            self._matchmaker.leave(player.id, reason="cancelled")
+            self._matchmaker.leave(player.id, reason="cancelled", ref=ref)
         else:
-            visit.connection.post(Outgoing(WaitingOver(reason="cancelled")))
+            visit.connection.post(Outgoing(WaitingOver(reason="cancelled", ref=ref)))
 
     def _enter_found(self, visit: Visit, room: Room, *, ref: int) -> None:
         assert visit.player is not None

@@ -112,7 +112,7 @@ def tells_all_the_same(event: RaceEvent) -> bool:
     return not isinstance(event, (SeatDealt, MovePlayed))
 
 
-def current_view(race: Race, seat: Seat) -> CurrentView | None:
+def current_view(race: Race, seat: Seat, *, ref: int = 0) -> CurrentView | None:
     """The seat's own position as it is, or None before it was dealt."""
     if not seat.dealt or seat.position is None:
         return None
@@ -123,6 +123,7 @@ def current_view(race: Race, seat: Seat) -> CurrentView | None:
         state=seat.state,
         elapsed_ms=seat.last_at,
         view=see(seat.position),
+        ref=ref,
     )
 
 
@@ -137,10 +138,11 @@ def snapshot(
     ratings: tuple[SeatRating, ...] = (),
     series: SeriesInfo | None = None,
     ghosts: tuple[GhostInfo, ...] = (),
+    ref: int = 0,
 ) -> Room:
     """All that `viewer` may know of the room. again: seats that have asked for a rematch. ratings: what the race did to them, by seat.
 
-    series: how the race's one stands. ghosts: as they have been told of.
+    series: how the race's one stands. ghosts: as they have been told of. ref: of the request that it answers.
     """
     own = race.seats[viewer] if viewer is not None else None
     return Room(
@@ -162,6 +164,7 @@ def snapshot(
         ratings=ratings,
         series=series,
         ghosts=ghosts,
+        ref=ref,
     )
 
 

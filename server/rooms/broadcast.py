@@ -12,7 +12,7 @@ from protocol.record import Record
 from protocol.server_messages import Ghost, Ratings, RematchAsked, Result, RoomEvent, Said, Scored
 from protocol.server_messages import Room as RoomMessage
 from protocol.views import ChatLine, GhostInfo, SeatRating, SeriesInfo
-from server.race.board_history import board_history
+from server.race.board_history import history_of
 from server.race.events import MovePlayed, RaceEnded, RaceEvent, SeatDealt, StartSet
 from server.race.machine import Race
 from server.race.view import Viewer, current_view, progress_curves, snapshot, tell, tells_all_the_same
@@ -37,9 +37,10 @@ class RematchWanted:
 
 @dataclass(frozen=True, slots=True)
 class LineSaid:
-    """A room's own event: chat."""
+    """A room's own event: chat. ref: of the request by which that seat said it."""
 
     line: ChatLine
+    ref: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,37 +174,37 @@ class Broadcast:
         """A message to one line."""
         self._draft.effects.told.append((member, outgoing))
 
-    def bring_up_to_date(self, player: str, member: Member, version: int, race: Race, now: int) -> None:
-        """Tell what was missed since `version`; everything when that is no longer known, or for 0."""
+    def bring_up_to_date(self, player: str, member: Member, version: int, race: Race, now: int, *, ref: int) -> None:
+        """Tell what was missed since `version`; everything when that is no longer known, or for 0. ref: of the request it answers."""
         missed = self._history.after(version) if version > 0 else None
         if missed is None:
-            self.snapshot(player, member, race, now)
+            self.snapshot(player, member, race, now, ref=ref)
             return
         viewer = _viewer(race, player)
         for number, event in missed:
             self.one(member, Outgoing(_message(event, race, version=number, viewer=viewer, now=now)))
         # A move that was refused, or answered into a dead connection, leaves the client unsure of its own position; this settles it.
-        self.current_view(player, member, race)
+        self.current_view(player, member, race, ref=ref)
         self._greet(member, race)
 
-    def snapshot(self, player: str, member: Member, race: Race, now: int) -> None:
+    def snapshot(self, player: str, member: Member, race: Race, now: int, *, ref: int = 0) -> None:
         """Tell all that this player may know."""
-        self.one(member, Outgoing(self._room(_viewer(race, player), race, now)))
+        self.one(member, Outgoing(self._room(_viewer(race, player), race, now, ref=ref)))
         self._greet(member, race)
 
-    def current_view(self, player: str, member: Member, race: Race) -> None:
+    def current_view(self, player: str, member: Member, race: Race, *, ref: int = 0) -> None:
         """Tell players their own position as it is, once they have been dealt one."""
         seat = race.seat_of(player)
-        view = current_view(race, seat) if seat is not None else None
+        view = current_view(race, seat, ref=ref) if seat is not None else None
         if view is not None:
             self.one(member, Outgoing(view))
 
     def shown(self, race: Race, now: int, *, with_boards: bool) -> Shown:
         """All that somebody without a seat may know."""
-        boards = board_history(race) if with_boards else None
+        boards = history_of(race) if with_boards else None
         return Shown(self._room(None, race, now), progress_curves(race), boards)
 
-    def _room(self, viewer: Viewer, race: Race, now: int) -> RoomMessage:
+    def _room(self, viewer: Viewer, race: Race, now: int, *, ref: int = 0) -> RoomMessage:
         return snapshot(
             race,
             version=self._history.version,
@@ -214,6 +215,7 @@ class Broadcast:
             ratings=self._ratings,
             series=self.series,
             ghosts=self._ghosts.infos(race),
+            ref=ref,
         )
 
     def _greet(self, member: Member, race: Race) -> None:
@@ -230,8 +232,8 @@ def _message(event: RaceEvent | OwnEvent, race: Race, *, version: int, viewer: V
     match event:
         case RematchWanted(seat=seat):
             return RematchAsked(version=version, seat=seat)
-        case LineSaid(line=line):
-            return Said(version=version, line=line)
+        case LineSaid(line=line, ref=ref):
+            return Said(version=version, line=line, ref=ref)
         case SeriesScored(series=series, record=record):
             return Scored(version=version, series=series, record=record)
         case SeatsRated(seats=seats):

@@ -177,7 +177,7 @@ class RoomCore:
 
     def _answer(self, player: str, member: Member, message: LeaveRace | Move | Ready | Stop | Resign | Rematch | Say) -> None:
         if isinstance(message, LeaveRace):
-            self._leave(player, member)
+            self._leave(player, member, ref=message.ref)
             return
         races = self._races
         seat = races.race.seat_of(player)
@@ -211,13 +211,13 @@ class RoomCore:
         except Refusal as refusal:
             self._broadcast.one(member, refused(refusal, message.ref))
         if not played:
-            self._broadcast.current_view(player, member, races.race)
+            self._broadcast.current_view(player, member, races.race, ref=message.ref)
 
     def _say(self, seat: Seat, message: Say) -> None:
         text = words(message)
         if self.race.phase == "racing" and message.phrase is None:
             raise Refusal(ErrorCode.PHRASES_ONLY, path="$.text")
-        self._races.publish((LineSaid(ChatLine(seat=seat.number, name=seat.name, text=text, phrase=message.phrase)),))
+        self._races.publish((LineSaid(ChatLine(seat=seat.number, name=seat.name, text=text, phrase=message.phrase), message.ref),))
 
     def _call_off(self, request: CallOff) -> None:
         if self.race.phase == "waiting" or (request.also_running and self.race.phase != "over"):
@@ -254,7 +254,7 @@ class RoomCore:
         races.measure_all()
         # Only a snapshot says which seat is one's own: events alone would not tell it to somebody who lost one here and has taken another.
         version = request.version if seat is not None else 0
-        self._broadcast.bring_up_to_date(player.id, member, version, races.race, races.now)
+        self._broadcast.bring_up_to_date(player.id, member, version, races.race, races.now, ref=request.ref)
 
     def _seat(self, player: PlayerName) -> None:
         place = None
@@ -272,7 +272,7 @@ class RoomCore:
         if self._members.lose(request.player.id, request.member, self._races.now) and seat is not None:
             self._races.do(LoseLine(seat.number))
 
-    def _leave(self, player: str, member: Member | None, reason: str = "left") -> None:
+    def _leave(self, player: str, member: Member | None, reason: str = "left", *, ref: int = 0) -> None:
         races = self._races
         seat = races.race.seat_of(player)
         self._members.leave(player, races.now)
@@ -283,7 +283,7 @@ class RoomCore:
                 races.do(LoseLine(seat.number))
         self._draft.effects.bindings.append((player, False))
         if member is not None:
-            self._broadcast.one(member, Outgoing(Left(code=self._setup.code, reason=reason)))
+            self._broadcast.one(member, Outgoing(Left(code=self._setup.code, reason=reason, ref=ref)))
 
     def _free_late_seats(self) -> None:
         for seat in self._ready_timeout.lost_by(self.race, self._races.now):

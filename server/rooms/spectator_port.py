@@ -9,7 +9,7 @@ from typing import Protocol
 from protocol.server_messages import Room as RoomMessage
 from protocol.server_messages import RoomEvent
 from protocol.views import Curve
-from server.race.board_history import BoardHistory
+from server.race.board_history import RaceHistory
 from server.race.events import RaceEvent
 from server.rooms.outgoing import Outgoing
 
@@ -35,7 +35,7 @@ class Shown:
 
     room: RoomMessage
     curves: tuple[Curve, ...]
-    boards: BoardHistory | None
+    boards: RaceHistory | None
 
 
 class SpectatorPort(Protocol):

@@ -143,6 +143,11 @@ class RuleSet(ABC):
         """Whether there ever is a waste, for a board to leave room for it."""
 
     @property
+    def reshuffles(self) -> bool:
+        """Whether a redeal puts the cards in an order that nobody knows yet."""
+        return self.redeals > 0
+
+    @property
     def lanes(self) -> bool:
         """Whether a card of a quilt is free only with a whole lane to the edge, for a board to show which ones are."""
         return False

@@ -73,6 +73,10 @@ class QuiltRules(RuleSet):
         return not self.reserves
 
     @property
+    def reshuffles(self) -> bool:
+        return self.redeals > 0 and self.redealing is Redealing.SHUFFLED
+
+    @property
     def lanes(self) -> bool:
         return self.clear is Clear.LANE
 

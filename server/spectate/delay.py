@@ -1,61 +1,72 @@
 """The delay of boards: what has happened goes in at once, the boards that watchers may see come out when they are due. Pure.
 
-The rule of the file: a board is due `delay_s` after the server had the move that led to it, the first one of all so long after the start.
-When the race is over everything is due, since the record tells it all.
+A board is due `delay_s` after the server had the move that led to it, the first one so long after the start. When the race is over
+everything is due, since the record tells it all. Until then cards lie face down that a seat still racing has not seen (`race.face_down`),
+whatever the delay.
 
 Held back are moves, not positions: the longest delay of the longest race costs what its list of moves does, and the board of a seat is one
-position that follows them. So a race that nobody has watched yet is taken up in the middle from the moves it has, with the same
-outcome as if it had been followed from the start; that is also how a race of an earlier server is.
+position that follows them. So a race that nobody has watched yet can be joined in the middle from the moves it has
+(`race.board_history`), with the same outcome as if it had been followed from the start; that is also how a race of an earlier server is.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from protocol.views import SeatState
-from server.race.board_history import BoardHistory, Step
+from protocol.views import LateBoard, SeatState
+from server.race.board_history import BoardChange, RaceHistory, SeatNow
 from server.race.events import MovePlayed, RaceEnded, RaceEvent, SeatDealt, SeatEnded
+from server.race.face_down import EVERYTHING_SEEN, Turn, Turns, first_turns, see_face_down, seen_by_player, turns_after
 from server.rules.position import Position
 
 
 @dataclass(frozen=True, slots=True)
 class DueBoard:
-    """A seat's board as watchers may see it now. ply, state: as they were then. elapsed_ms: when its last move counted, from the start."""
+    """A seat's board whose time has come. ply, state: as they were then. elapsed_ms: when its last move counted, from the start."""
 
     seat: int
     ply: int
     elapsed_ms: int
     state: SeatState
     position: Position
+    turns: Turns
+
+    def shown(self, seen: Turn) -> LateBoard:
+        """As watchers may see it. seen: how far the seats still racing on its deal have all seen the stock."""
+        view = see_face_down(self.position, self.turns, seen)
+        return LateBoard(seat=self.seat, ply=self.ply, elapsed_ms=self.elapsed_ms, state=self.state, view=view)
 
 
 class DelayedBoards:
     """The boards of one race, `delay_ms` late. Times are milliseconds of the race's clock and never go back."""
 
-    def __init__(self, delay_ms: int, taken_up: BoardHistory | None = None) -> None:
-        """taken_up: what has happened so far, where that is not nothing."""
+    def __init__(self, delay_ms: int, *, seats: int, history: RaceHistory | None = None) -> None:
+        """history: what has happened so far, where that is not nothing."""
         self._delay_ms = delay_ms
-        self._firsts = dict(enumerate(taken_up.firsts)) if taken_up is not None else {}
-        self._starts_at = taken_up.starts_at if taken_up is not None else 0
-        self._steps = deque(taken_up.steps if taken_up is not None else ())
-        self._dealt = {step.seat for step in self._steps}
-        self._over = taken_up.over if taken_up is not None else False
+        self._seats = list(history.seats) if history is not None else [SeatNow()] * seats
+        self._starts_at = history.starts_at if history is not None else 0
+        self._changes = deque(history.changes if history is not None else ())
+        self._over = history.over if history is not None else False
         self._boards: dict[int, DueBoard] = {}
+        self._followed: dict[int, list[str]] = {}
+        self._shown: dict[int, tuple[DueBoard, Turn, LateBoard]] = {}
 
     def note(self, event: RaceEvent, at: int) -> None:
         """Something has happened at the moment `at`."""
         match event:
             case SeatDealt(seat=seat, starts_at=starts_at, position=position):
-                self._firsts[seat], self._starts_at = position, starts_at
-                self._dealt.add(seat)
-                self._steps.append(Step(starts_at, seat, 0, "racing", elapsed_ms=0))
-            case MovePlayed(seat=seat, move=move, ply=ply, at_ms=at_ms, state=state):
-                self._steps.append(Step(at, seat, ply, state, move=move, elapsed_ms=at_ms))
-            case SeatEnded(seat=seat, ply=ply, state=state, at_ms=at_ms, position=position) if seat in self._dealt:
-                # At the settling of a race moves may be struck out again.
-                self._steps = deque(step for step in self._steps if step.seat != seat or step.ply <= ply)
-                self._steps.append(Step(self._starts_at + at_ms, seat, ply, state, position=position))
+                self._seats[seat], self._starts_at = SeatNow(position, seen_by_player(position)), starts_at
+                self._changes.append(BoardChange(starts_at, seat, 0, "racing", elapsed_ms=0))
+            case MovePlayed(seat=seat, move=move, ply=ply, at_ms=at_ms, state=state, position=position):
+                self._seats[seat] = replace(self._seats[seat], seen=seen_by_player(position), racing=state == "racing")
+                self._changes.append(BoardChange(at, seat, ply, state, move=move, elapsed_ms=at_ms))
+            case SeatEnded(seat=seat, ply=ply, state=state, at_ms=at_ms):
+                self._seats[seat] = replace(self._seats[seat], racing=False)
+                if self._seats[seat].first is not None:
+                    # At the settling of a race moves may be struck out again.
+                    self._changes = deque(change for change in self._changes if change.seat != seat or change.ply <= ply)
+                    self._changes.append(BoardChange(self._starts_at + at_ms, seat, ply, state))
             case RaceEnded():
                 self._over = True
             case _:
@@ -64,29 +75,57 @@ class DelayedBoards:
     @property
     def next_due(self) -> int | None:
         """When the next board is due, or None where none waits."""
-        if not self._steps:
+        if not self._changes:
             return None
-        return self._steps[0].at if self._over else self._steps[0].at + self._delay_ms
+        return self._changes[0].at if self._over else self._changes[0].at + self._delay_ms
 
     def due(self, now: int, *, most: int) -> tuple[DueBoard, ...]:
         """The boards that have come due by `now` and were not given before, in order; `most` at a time."""
         boards: list[DueBoard] = []
         while len(boards) < most and (due := self.next_due) is not None and (due <= now or self._over):
-            boards.append(self._follow(self._steps.popleft()))
+            boards.append(self._follow(self._changes.popleft()))
         return tuple(boards)
 
     def latest(self) -> tuple[DueBoard, ...]:
         """The last board of each seat that has been due, in seat order."""
         return tuple(self._boards[seat] for seat in sorted(self._boards))
 
-    def _follow(self, step: Step) -> DueBoard:
-        before = self._boards.get(step.seat)
-        position = step.position
-        if position is None:
-            position = before.position if before is not None else self._firsts.get(step.seat)
+    def seen(self, seat: int) -> Turn:
+        """How far every seat still racing on the deal of this one has seen the stock, now."""
+        if self._over:
+            return EVERYTHING_SEEN
+        first = self._seats[seat].first
+        racing = (each.seen for each in self._seats if each.racing and (each.first is None or each.first == first))
+        return min(racing, default=EVERYTHING_SEEN)
+
+    def shown(self) -> tuple[LateBoard, ...]:
+        """The last board of each seat as watchers may see it now."""
+        for board in self.latest():
+            seen, shown = self.seen(board.seat), self._shown.get(board.seat)
+            if shown is None or shown[0] is not board or shown[1] != seen:
+                self._shown[board.seat] = board, seen, board.shown(seen)
+        return tuple(self._shown[seat][2] for seat in sorted(self._boards))
+
+    def _follow(self, change: BoardChange) -> DueBoard:
+        seat = change.seat
+        board = before = self._boards.get(seat)
+        if board is None or change.ply < board.ply:
+            board = self._from_the_first(seat, self._followed.get(seat, [])[: change.ply])
+        position, turns = board.position, board.turns
+        if change.move is not None:
+            self._followed[seat].append(change.move)
+            position = position.play_unchecked(change.move)
+            turns = turns_after(turns, board.position, change.move, position)
+        elapsed_ms = change.elapsed_ms if change.elapsed_ms is not None else before.elapsed_ms if before is not None else 0
+        self._boards[seat] = DueBoard(seat, change.ply, elapsed_ms, change.state, position, turns)
+        return self._boards[seat]
+
+    def _from_the_first(self, seat: int, moves: list[str]) -> DueBoard:
+        position = self._seats[seat].first
         assert position is not None
-        if step.move is not None:
-            position = position.play_unchecked(step.move)
-        elapsed_ms = step.elapsed_ms if step.elapsed_ms is not None else before.elapsed_ms if before is not None else 0
-        board = self._boards[step.seat] = DueBoard(step.seat, step.ply, elapsed_ms, step.state, position)
-        return board
+        turns = first_turns(position)
+        for move in moves:
+            before, position = position, position.play_unchecked(move)
+            turns = turns_after(turns, before, move, position)
+        self._followed[seat] = moves
+        return DueBoard(seat, len(moves), 0, "racing", position, turns)

@@ -27,15 +27,14 @@ from protocol.errors import ErrorCode, Refusal
 from protocol.server_messages import Board, Talk, Unwatched, Watched, WatchedEvent, Watchers, WatchMessage
 from protocol.server_messages import Room as RoomMessage
 from protocol.views import LateBoard, WatcherLine
-from server.race.board_history import BoardHistory
+from server.race.board_history import RaceHistory
 from server.race.events import RaceEnded, StartSet
-from server.race.view import see
 from server.rooms.clock import Clock
 from server.rooms.driver import Room
 from server.rooms.outgoing import Bundle, Outgoing
 from server.rooms.spectator_port import Happened, Shown
 from server.runtime.token_bucket import Bucket
-from server.spectate.delay import DelayedBoards, DueBoard
+from server.spectate.delay import DelayedBoards
 from server.spectate.fanout_scheduler import Turns
 from server.spectate.watcher import Watcher
 
@@ -82,6 +81,7 @@ class Hub:
         self._items: deque[_Item] = deque()
         self._wake = trio.Event()
         self._boards: DelayedBoards | None = None
+        self._told: dict[int, LateBoard] = {}
         self._race = 0
         # From the first snapshot on what happens is of interest; with each new era all that went before is not.
         self._live = False
@@ -253,8 +253,9 @@ class Hub:
         # Who gets a snapshot of all that is now may not be told of what was before it.
         return [Outgoing(message) for message in told] if era == self._era else []
 
-    def _begin(self, room: RoomMessage, way: BoardHistory | None) -> None:
-        self._boards = DelayedBoards(room.options.delay_s * 1000, way)
+    def _begin(self, room: RoomMessage, history: RaceHistory | None) -> None:
+        self._boards = DelayedBoards(room.options.delay_s * 1000, seats=len(room.seats), history=history)
+        self._told = {}
         self._race = room.race
         if room.phase in ("countdown", "racing"):
             self.quiet_since = None
@@ -271,26 +272,38 @@ class Hub:
             # Nobody has seen any of them, so only the last ones matter.
             while boards.due(self._clock.now_ms() + self.room.summary.ahead_ms, most=STEPS):
                 await trio.lowlevel.checkpoint()
-        late = tuple(_late(board) for board in boards.latest())
-        new = [watcher for watcher in self._watchers if not watcher.joined]
-        for closest in (False, True):
-            chosen = [watcher for watcher in new if watcher.closest is closest]
-            if chosen and era == self._era:
+            self._told = {board.seat: board for board in boards.shown()}
+        late = boards.shown()
+        # The snapshot is encoded once for all whose answer is the same.
+        answers: dict[tuple[bool, int], list[Watcher]] = {}
+        for watcher in self._watchers:
+            if not watcher.joined:
+                answers.setdefault((watcher.closest, watcher.ref), []).append(watcher)
+        for (closest, ref), chosen in answers.items():
+            if era == self._era:
                 watched = Watched(
-                    room=shown.room, boards=late, watchers=self.count, lines=tuple(self._lines), closest=closest, curves=shown.curves
+                    room=shown.room,
+                    boards=late,
+                    watchers=self.count,
+                    lines=tuple(self._lines),
+                    closest=closest,
+                    curves=shown.curves,
+                    ref=ref,
                 )
                 await self._post([Outgoing(watched)], chosen, joining=True)
 
     async def _boards_due(self) -> list[WatchMessage]:
-        """The newest of each seat."""
-        boards, newest = self._boards, dict[int, DueBoard]()
-        while boards is not None and (due := boards.due(self._clock.now_ms() + self.room.summary.ahead_ms, most=STEPS)):
-            newest |= {board.seat: board for board in due}
-            if len(due) == STEPS:
-                await trio.lowlevel.checkpoint()
-            # What came meanwhile may have ended them.
-            boards = self._boards
-        return [Board(code=self.room.code, race=self._race, board=_late(board)) for board in newest.values()]
+        """The newest of each seat, where what may be shown of it has changed: a card is turned up when all who race have seen it."""
+        while (boards := self._boards) is not None:
+            due = boards.due(self._clock.now_ms() + self.room.summary.ahead_ms, most=STEPS)
+            if len(due) < STEPS:
+                break
+            await trio.lowlevel.checkpoint()
+        if boards is None:
+            return []
+        new = [board for board in boards.shown() if self._told.get(board.seat) != board]
+        self._told |= {board.seat: board for board in new}
+        return [Board(code=self.room.code, race=self._race, board=board) for board in new]
 
     # ---- out
 
@@ -308,6 +321,7 @@ class Hub:
             # He may have gone since, or have to be told everything anew.
             if watcher in self._watchers and watcher.joined is not joining:
                 watcher.joined = True
+                watcher.ref = 0
                 watcher.line.post_all(bundle)
             return True
 
@@ -332,7 +346,3 @@ class Hub:
 
     def _talked(self, lines: Iterable[WatcherLine]) -> Outgoing:
         return Outgoing(Talk(code=self.room.code, lines=tuple(lines)))
-
-
-def _late(board: DueBoard) -> LateBoard:
-    return LateBoard(seat=board.seat, ply=board.ply, elapsed_ms=board.elapsed_ms, state=board.state, view=see(board.position))

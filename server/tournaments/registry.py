@@ -148,7 +148,7 @@ class Tournaments:
         identity = read_code(message.id)
         director = self._running.get(identity) or self._old.get(identity)
         if director is not None:
-            self.followers.follow(member, director, message.round)
+            self.followers.follow(member, director, message.round, ref=message.ref)
         else:
             self._check_lookup(identity)
             nursery.start_soon(self._follow_old, member, identity, message)
@@ -289,7 +289,7 @@ class Tournaments:
     async def _follow_old(self, member: Member, identity: str, message: FollowTournament) -> None:
         director = await self._look_up(identity, member, message.ref)
         if director is not None:
-            self.followers.follow(member, director, message.round)
+            self.followers.follow(member, director, message.round, ref=message.ref)
 
     # ---- what rooms tell
 

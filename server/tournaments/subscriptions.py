@@ -55,10 +55,10 @@ class Followers:
     def unfollow_list(self, member: Member) -> None:
         self._of_list.discard(member)
 
-    def follow(self, member: Member, director: Director, shown: int | None) -> None:
-        """Tell `member` of this tournament, and of no other one, now and on every change."""
+    def follow(self, member: Member, director: Director, shown: int | None, *, ref: int) -> None:
+        """Tell `member` of this tournament, and of no other one, now and on every change. ref: of the request, for its answer alone."""
         self._of_one[member] = director, shown
-        member.post(Outgoing(self._look(director, shown)))
+        member.post(Outgoing(replace(self._look(director, shown), ref=ref)))
         self._wake.set()
 
     def unfollow(self, member: Member) -> None:

@@ -374,6 +374,7 @@ def test_refused_and_repeated_moves_change_nothing_and_end_with_the_current_view
                 answer = ada.hear()
             assert answer == {
                 "type": "current-view",
+                "ref": 77,
                 **{key: answer[key] for key in ("race", "seat", "ply", "state", "elapsed_ms", "view")},
             }
             assert (answer["ply"], answer["view"], answer["elapsed_ms"]) == (1, view["view"], view["elapsed_ms"])

@@ -67,9 +67,7 @@ async def test_a_view_that_was_missed_is_made_up_for_only_when_what_it_shows_is_
     assert [message.view is not None for message in ann.all(Room)] == [False, True]
 
 
-async def test_what_comes_while_the_journal_writes_is_decided_at_once_and_told_in_order(
-    autojump_clock: MockClock, table: Table
-) -> None:
+async def test_what_comes_while_the_journal_writes_is_decided_at_once_and_told_in_order(autojump_clock: MockClock, table: Table) -> None:
     ann, bob = table.guest("Ann"), table.guest("Bob")
     room = await table.racing(ann, bob)
     table.journal.hold()

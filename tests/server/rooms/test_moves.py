@@ -11,7 +11,7 @@ from trio.testing import MockClock
 
 from protocol.cards import fresh_deck
 from protocol.client_messages import Move
-from protocol.errors import ErrorCode, Refusal
+from protocol.errors import ErrorCode
 from protocol.fairness import named_seed
 from protocol.server_messages import CurrentView, Error, Hidden, PlayerView, Progress, Result
 from server.race.machine import Race

@@ -8,12 +8,10 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from protocol.client_messages import Move
 from protocol.codec import JSON, MSGPACK
 from protocol.phrases import PHRASES
 from protocol.server_messages import CurrentView, Dealt, Hidden, PlayerView, Presence, Progress, Result, Room, Said
 from server.rooms.history import KEPT_EVENTS
-from server.rooms.requests import Ask
 from tests.server.rooms.playing import Table
 
 
