@@ -8,7 +8,8 @@ from operator import itemgetter
 
 from protocol.views import SeatState
 from server.race.face_down import NOTHING_SEEN, Turn, seen_by_player
-from server.race.machine import Race, Seat
+from server.race.machine import Race
+from server.race.seat import Seat
 from server.rules.position import Position
 
 

@@ -16,7 +16,7 @@ from server.race.board_history import history_of
 from server.race.events import MovePlayed, RaceEnded, RaceEvent, SeatDealt, StartSet
 from server.race.machine import Race
 from server.race.view import Viewer, current_view, progress_curves, snapshot, tell, tells_all_the_same
-from server.rooms.effects import Draft
+from server.rooms.effects import Draft, Greeting
 from server.rooms.ghosts import Ghosts
 from server.rooms.history import History
 from server.rooms.member import Member
@@ -149,7 +149,7 @@ class Broadcast:
         # run, and is over, they know.
         if race.withheld and not isinstance(event, (StartSet, RaceEnded)):
             in_race = None
-        self._draft.effects.happened.append(Happened(message, in_race, now))
+        self._draft.effects.told.append(Happened(message, in_race, now))
 
     def everybody(self, outgoing: Outgoing) -> None:
         """The same message to all who are here, encoded once."""
@@ -166,7 +166,7 @@ class Broadcast:
         for player, member in self._members.items():
             self.snapshot(player, member, race, now)
         if self.watched:
-            self._draft.effects.happened.append(self._room(None, race, now))
+            self._draft.effects.told.append(self._room(None, race, now))
 
     # ---- to one
 
@@ -220,7 +220,7 @@ class Broadcast:
 
     def _greet(self, member: Member, race: Race) -> None:
         if self.watched:
-            self._draft.effects.greeted.append((member, race.phase == "racing"))
+            self._draft.effects.told.append(Greeting(member, race.phase == "racing"))
 
 
 def _viewer(race: Race, player: str) -> Viewer:

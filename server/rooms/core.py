@@ -18,7 +18,9 @@ from protocol.server_messages import Left
 from protocol.views import ChatLine
 from server.race.commands import ChooseDeal, LeaveSeat, LoseLine, RegainLine, TakeSeat
 from server.race.ghosts import GhostLine
-from server.race.machine import DealWanted, Race, Seat
+from server.race.machine import Race
+from server.race.race_deal import DealWanted
+from server.race.seat import Seat
 from server.rooms.abort_summary import seats_left
 from server.rooms.broadcast import LineSaid, SeatsRated
 from server.rooms.chat import words

@@ -12,7 +12,7 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Protocol
+from typing import Protocol, assert_never
 
 import trio
 
@@ -21,14 +21,14 @@ from protocol.errors import ErrorCode, Refusal
 from protocol.record import Record
 from protocol.server_messages import Room as RoomMessage
 from server.race.ghosts import GhostLine
-from server.race.machine import DealWanted
+from server.race.race_deal import DealWanted
 from server.race.rating import Rating
 from server.rooms.bots import BotPlayer, bot_players
 from server.rooms.clock import Clock
 from server.rooms.commit_gate import CommitGate
 from server.rooms.core import RoomCore
 from server.rooms.deadlines import Deadline, Deadlines
-from server.rooms.effects import Closing, Effects
+from server.rooms.effects import Closing, Effects, Greeting, SpectatorNotice
 from server.rooms.ghosts import ghosts_wanted
 from server.rooms.member import Member, PlayerName
 from server.rooms.outgoing import Outgoing
@@ -37,7 +37,7 @@ from server.rooms.race_sequence import BotSeat, RoomSetup
 from server.rooms.rating_updates import read_changes
 from server.rooms.requests import Ask, Close, DealFound, RatingsRead, RoomRequest
 from server.rooms.side_jobs import SideJobs
-from server.rooms.spectator_port import Shown, SpectatorPort
+from server.rooms.spectator_port import Happened, Shown, SpectatorPort
 from server.store.errors import RunAlready, StoreError
 from server.store.port import Entry, RaceAborted
 
@@ -204,33 +204,31 @@ class Room:
     def _deliver(self, effects: Effects) -> None:
         if effects.summary is not None:
             self.summary = effects.summary
-        for member, outgoing in effects.told:
-            member.post(outgoing)
-        if self._spectators is not None:
-            self._tell_spectators(self._spectators, effects)
+        for what in effects.told:
+            if isinstance(what, tuple):
+                member, outgoing = what
+                member.post(outgoing)
+            elif self._spectators is not None:
+                _tell_spectators(self._spectators, what)
+        closing = effects.closing
+        if closing is not None and self._spectators is not None:
+            self._spectators.closed(None if closing.goes_on else "failed" if closing.reason == "failed" else "closed")
         for tell, shown in effects.shown:
             tell(shown)
-        for record in effects.over:
-            self._ports.owner.over(self, record)
-        if effects.rated is not None:
-            self._ports.nursery.start_soon(self._read_ratings, effects.rated)
+        for record in effects.ended:
+            self._note_over(record)
         if effects.changed:
             self._ports.owner.changed(self)
-        if effects.closing is not None and not effects.closing.entries:
+        if closing is not None and not closing.entries:
             self._ports.owner.gone(self)
 
-    def _tell_spectators(self, spectators: SpectatorPort, effects: Effects) -> None:
-        for member, racing in effects.greeted:
-            for outgoing in spectators.greeting(racing=racing):
-                member.post(outgoing)
-        for what in effects.happened:
-            if isinstance(what, RoomMessage):
-                spectators.starts_over(what)
-            else:
-                spectators.happened(what)
-        closing = effects.closing
-        if closing is not None:
-            spectators.closed(None if closing.goes_on else "failed" if closing.reason == "failed" else "closed")
+    def _note_over(self, record: Record) -> None:
+        places = ", ".join(f"{seat.place} {seat.name} ({seat.state}, {seat.home})" for seat in record.seats)
+        logger.info("room %s race %d over: %s", self.code, record.race, places)
+        if self.spec is not None:
+            self._ports.owner.over(self, record)
+        if record.rated:
+            self._ports.nursery.start_soon(self._read_ratings, record)
 
     # ---- the end
 
@@ -348,3 +346,16 @@ class Room:
 
     def _ask_for_bot(self, bot: BotPlayer, message: Move | Rematch) -> None:
         self.ask(Ask(bot.player, bot, message))
+
+
+def _tell_spectators(spectators: SpectatorPort, notice: SpectatorNotice) -> None:
+    match notice:
+        case Happened():
+            spectators.happened(notice)
+        case RoomMessage():
+            spectators.starts_over(notice)
+        case Greeting(member=member, racing=racing):
+            for outgoing in spectators.greeting(racing=racing):
+                member.post(outgoing)
+        case _:
+            assert_never(notice)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from protocol.record import Record
 from protocol.server_messages import Room as RoomMessage
@@ -29,26 +30,33 @@ class Closing:
     entries: tuple[Entry, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Greeting:
+    """A member has come back, and is to be told about the spectators. racing: their race is being run."""
+
+    member: Member
+    racing: bool
+
+
+SpectatorNotice: TypeAlias = Happened | RoomMessage | Greeting
+"""A whole room where another race has begun."""
+
+
 @dataclass(slots=True)
 class Effects:
     """In the order of delivery, but for `entries` and `bindings`, which come first.
 
     bindings: players who hold a seat here from now on (True) or no longer (False). summary: None where others see no difference.
-    told: each line and what it is sent. greeted: lines to tell about the spectators, and whether their race is being run.
-    happened: for the spectators; a whole room where another race has begun. shown: who asked to be shown the room, and what they see.
-    over: records of races on shared deals. rated: the record whose rating changes are to be read. changed: seats, names or phase are not
-    what they were.
+    told: messages, each with its recipient, and what is for the spectators. shown: who asked to be shown the room, and what they see.
+    ended: records of races that are over. changed: seats, names or phase are not what they were. moved: only how far the seats are.
     """
 
     entries: list[Entry] = field(default_factory=list)
     bindings: list[tuple[str, bool]] = field(default_factory=list)
     summary: RoomSummary | None = None
-    told: list[tuple[Member, Outgoing]] = field(default_factory=list)
-    greeted: list[tuple[Member, bool]] = field(default_factory=list)
-    happened: list[Happened | RoomMessage] = field(default_factory=list)
+    told: list[tuple[Member, Outgoing] | SpectatorNotice] = field(default_factory=list)
     shown: list[tuple[Callable[[Shown], None], Shown]] = field(default_factory=list)
-    over: list[Record] = field(default_factory=list)
-    rated: Record | None = None
+    ended: list[Record] = field(default_factory=list)
     changed: bool = False
     moved: bool = False
     closing: Closing | None = None

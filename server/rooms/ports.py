@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Protocol, TypeAlias
 
 from server.race.ghosts import GhostLine
-from server.race.machine import DealWanted
+from server.race.race_deal import DealWanted
 from server.race.rating import RatingChange
 from server.race.shared_deal_spec import Occasion
 from server.store.errors import StoreError

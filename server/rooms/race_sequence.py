@@ -6,7 +6,6 @@ Must not know what was asked for, nor who comes and goes.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
@@ -16,7 +15,8 @@ from protocol.record import Record
 from protocol.views import RaceOptions
 from server.race.commands import Command, GetReady, LeaveSeat, LoseLine, MeasureLine, TakeSeat
 from server.race.events import MovePlayed, RaceEnded, RaceEvent, SeatDealt, SeatFreed
-from server.race.machine import Race, Seat
+from server.race.machine import Race
+from server.race.seat import Seat
 from server.race.shared_deal_spec import Occasion
 from server.race.start_position import Opening
 from server.rooms.broadcast import Broadcast, GhostMoved, OwnEvent, RecordRevealed, RematchWanted, SeriesScored
@@ -30,8 +30,6 @@ from server.rooms.recovery import EarlierRoom
 from server.rooms.series_state import SeriesState, seated
 from server.store.port import RaceOpened, room_shown
 from server.store.replay import as_opened
-
-logger = logging.getLogger("carpet.rooms")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -193,15 +191,10 @@ class RaceSequence:
     # ---- the end of a race
 
     def _note_over(self, record: Record) -> None:
-        places = ", ".join(f"{seat.place} {seat.name} ({seat.state}, {seat.home})" for seat in record.seats)
-        logger.info("room %s race %d over: %s", self._setup.code, record.race, places)
         self.series.raced(self.race, record)
         if self._setup.spec is not None or not self.race.withheld:
             self._close(record, players=seated(self.race))
-        if self._setup.spec is not None:
-            self._draft.effects.over.append(record)
-        if record.rated:
-            self._draft.effects.rated = record
+        self._draft.effects.ended.append(record)
         self._tell_score()
 
     def _tell_score(self) -> None:

@@ -6,7 +6,8 @@ friends in a private race settle it between them. In a series under way nobody w
 
 from __future__ import annotations
 
-from server.race.machine import Race, Seat
+from server.race.machine import Race
+from server.race.seat import Seat
 
 READY_S = 120
 """Seconds in which who is not ready keeps his seat, from when all seats are taken and somebody is ready."""

@@ -11,8 +11,9 @@ from typing import TypeAlias, assert_never
 from protocol.client_messages import LeaveRace, Move, Ready, Rematch, Resign, Say, Stop
 from protocol.errors import ErrorCode, Refusal
 from server.race.commands import Command, GetReady, PlayMove, ResignSeat, StopSeat
-from server.race.machine import DealWanted, Seat
+from server.race.race_deal import DealWanted
 from server.race.rating import RatingChange
+from server.race.seat import Seat
 from server.rooms.member import Member, PlayerName
 
 RaceMessage: TypeAlias = Ready | Move | Stop | Resign

@@ -6,7 +6,8 @@ import msgspec
 
 from protocol.views import Phase, RaceOptions, SeatState
 from server.race.lead_ranking import LeadRank, lead_rank
-from server.race.machine import Race, Seat
+from server.race.machine import Race
+from server.race.seat import Seat
 from server.race.shared_deal_spec import Occasion
 
 

@@ -17,8 +17,9 @@ from protocol.client_messages import LeaveRace, Move, Ready, Rematch, Resign, Sa
 from protocol.codec import JSON, MSGPACK, server_message_decoder
 from protocol.server_messages import CurrentView, Dealt, Error, PlayerView, Room, ServerMessage
 from protocol.views import RaceOptions, SeatState, View
-from server.race.machine import DealWanted, Seat
+from server.race.race_deal import DealWanted
 from server.race.rating import Rating, RatingChange, rate_record
+from server.race.seat import Seat
 from server.rooms.clock import Clock
 from server.rooms.driver import Room as ServedRoom
 from server.rooms.member import PlayerName

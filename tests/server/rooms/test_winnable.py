@@ -10,7 +10,7 @@ from protocol.errors import ErrorCode, Refusal
 from protocol.server_messages import Countdown, Error, Left, Result, Unseated
 from protocol.views import RaceOptions
 from server.race.audit import audit
-from server.race.machine import DealWanted
+from server.race.race_deal import DealWanted
 from server.rooms.deal_finder import STEP_S, DealFinder
 from server.runtime.workers import WorkerDied, open_workers
 from server.solver.winnable import NoneWinnable, check_first_winnable

@@ -330,7 +330,7 @@ async def test_who_does_not_come_to_his_table_forfeits(autojump_clock: MockClock
     assert result is not None
     assert (result.verdict, result.forfeit) == ("first" if len(absent) == 1 else "neither", True)
     await trio.sleep(1)
-    assert [room for room in hall.rooms if room.occasion is not None and room.core.race.phase == "waiting"] == []
+    assert [room for room in hall.rooms if room.spec is not None and room.core.race.phase == "waiting"] == []
 
 
 async def test_a_late_entrant_of_a_swiss_plays_from_the_next_round(autojump_clock: MockClock, hall: Hall) -> None:
