@@ -23,7 +23,9 @@ class DealWanted:
 
 
 class RaceDeal:
-    """place: in its series. k: the number of the seed. seeds, firsts: by which each seat is dealt, and the position it begins from; empty before that."""
+    """place: in its series. k: the number of the seed. seeds, firsts: by which each seat is dealt, and the position that it begins from;
+    empty before it is dealt.
+    """
 
     def __init__(
         self, options: RaceOptions, place: SeriesPlace, *, secret: bytes, shared: SharedDeal | None, opening: Opening | None
