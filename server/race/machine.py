@@ -101,7 +101,14 @@ class Race:
         self.rules = rule_set(options.rules)
         self.phase: Phase = "waiting"
         self.seats = [Seat(number) for number in range(options.seats)]
-        self.deal = RaceDeal(options, place or SeriesPlace(id=race_id), secret=secret, shared=shared, opening=opening)
+        self.deal = RaceDeal(
+            options=options,
+            place=place or SeriesPlace(id=race_id),
+            secret=secret,
+            shared=shared,
+            opening=opening,
+            k=shared.number - 1 if shared is not None else 0,
+        )
         self.commitment = self.deal.commitment
         self.starts_at: int | None = None
         self.record: Record | None = None

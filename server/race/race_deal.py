@@ -22,24 +22,20 @@ class DealWanted:
     nonces: tuple[bytes, ...]
 
 
+@dataclass(slots=True, kw_only=True)
 class RaceDeal:
     """place: in its series. k: the number of the seed. seeds, firsts: by which each seat is dealt, and the position that it begins from;
     empty before it is dealt.
     """
 
-    def __init__(
-        self, options: RaceOptions, place: SeriesPlace, *, secret: bytes, shared: SharedDeal | None, opening: Opening | None
-    ) -> None:
-        """Raises UnknownRules."""
-        self.place = place
-        self.secret = secret
-        self.shared = shared
-        self.opening = opening
-        self.k = shared.number - 1 if shared is not None else 0
-        self.seeds: tuple[bytes, ...] = ()
-        self.firsts: tuple[Position, ...] = ()
-        self._options = options
-        self._rules = rule_set(options.rules)
+    options: RaceOptions
+    place: SeriesPlace
+    secret: bytes = field(repr=False)
+    shared: SharedDeal | None
+    opening: Opening | None
+    k: int = 0
+    seeds: tuple[bytes, ...] = field(default=(), repr=False)
+    firsts: tuple[Position, ...] = ()
 
     @property
     def commitment(self) -> bytes:
@@ -48,17 +44,17 @@ class RaceDeal:
 
     def wanted(self, nonces: tuple[bytes, ...]) -> DealWanted:
         """What a search for a winnable deal needs. nonces: of the seats."""
-        return DealWanted(self._rules.id, self.secret, nonces)
+        return DealWanted(self.options.rules, self.secret, nonces)
 
     def deal(self, nonces: Sequence[bytes]) -> None:
         """nonces: of the seats. Raises IllegalMove where a race cannot begin from where it should."""
-        seats = self._options.seats
+        seats, rules = self.options.seats, rule_set(self.options.rules)
         if self.opening is not None:
             self.seeds = (bytes.fromhex(self.opening.seed),) * seats
-            self.firsts = (first_of(self.opening, self._rules),) * seats
+            self.firsts = (first_of(self.opening, rules),) * seats
             return
         dealt_by = [bytes.fromhex(nonce) for nonce in self.shared.nonces] if self.shared is not None else self.place.nonces or nonces
-        self.seeds = seeds(self._options, self.place, secret=self.secret, nonces=dealt_by, k=self.k)
+        self.seeds = seeds(self.options, self.place, secret=self.secret, nonces=dealt_by, k=self.k)
         # Each shuffle is dealt once, however many seats play it.
-        positions = {seed: self._rules.deal(seed) for seed in dict.fromkeys(self.seeds)}
+        positions = {seed: rules.deal(seed) for seed in dict.fromkeys(self.seeds)}
         self.firsts = tuple(positions[seed] for seed in self.seeds)

@@ -104,7 +104,7 @@ def seats_concluded(record: Record, players: Sequence[str | None], firsts: Seque
             position=first,
             ended_at=told.ended_at_ms,
         )
-        for number, (told, player, nonce, first) in enumerate(zip(record.seats, players, nonces, firsts, strict=True))
+        for number, (first, told, player, nonce) in enumerate(zip(firsts, record.seats, players, nonces, strict=True))
     ]
     for move in record.moves:
         seat = seats[move.seat]
