@@ -7,11 +7,10 @@ from datetime import UTC, datetime, tzinfo
 
 from client.text.formatting import clock_text
 from client.text.past_races import fitted
+from client.text.words import end_word
 from protocol.server_messages import Runs
 from protocol.text import clean_chat, clean_name
 from protocol.views import ChallengeInfo, RunRow
-
-_ENDS = {"won": "all home", "stalled": "no move left", "stopped": "stopped", "forfeited": "gave up", "out-of-time": "time up"}
 
 
 def board_title(runs: Runs) -> str:
@@ -40,7 +39,7 @@ def _row(row: RunRow, with_days: bool) -> str:
     days = f"  {row.days:>4}  {row.days_won:>3}" if with_days else ""
     time_ms = row.ended_at_ms if row.state == "won" else row.home_at_ms
     name = fitted(clean_name(row.name) or "nameless", 20)
-    return f"{row.place:>5}  {name}  {row.home:>4}  {clock_text(time_ms):>8}  {beats:>5}{days}  {_ENDS.get(row.state, '')}".rstrip()
+    return f"{row.place:>5}  {name}  {row.home:>4}  {clock_text(time_ms):>8}  {beats:>5}{days}  {end_word(row.state)}".rstrip()
 
 
 def challenge_lines(challenges: Sequence[ChallengeInfo], now_ms: int) -> list[str]:
