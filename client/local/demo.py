@@ -17,7 +17,8 @@ from client.local.scripted_player import run_bot
 from client.local.server_process import open_server
 from client.state.capabilities import check_rules
 from client.state.evidence import Check, check
-from client.state.store import Model, RoomModel
+from client.state.room import RoomModel
+from client.state.store import Model
 from client.text.formatting import deck_size
 from client.text.words import SEAT_ENDS
 from protocol.cards import DECK_SIZE
