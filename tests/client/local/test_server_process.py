@@ -17,7 +17,7 @@ import protocol
 from client.local.server_process import open_server
 from client.replay.own_server import ServerFailed, server_command, server_environment
 
-pytestmark = pytest.mark.e2e
+pytestmark = pytest.mark.slow
 
 
 def script(text: str) -> list[str]:

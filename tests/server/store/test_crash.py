@@ -36,7 +36,7 @@ def killed_after(lines: int, where: str, races: int) -> dict[int, int]:
     return acknowledged
 
 
-@pytest.mark.e2e
+@pytest.mark.slow
 @pytest.mark.parametrize(("lines", "races"), [(1, 1), (400, 7), (2000, 150)])
 def test_what_was_acknowledged_survives_a_kill(where: str, lines: int, races: int) -> None:
     acknowledged = killed_after(lines, where, races)
