@@ -51,7 +51,8 @@ def measure(name: str, rules: CarpetRules, numbers: range) -> Sequence[str]:
     low, high = 100 * share.low, 100 * share.high
     moves = sum(len(solution.moves) for solution in solutions) / won if won else 0
     print(
-        f"{name:16} {deals / seconds:7.0f} {seconds / deals * 1000:8.2f} {median(decided) * 1000:8.2f} {slowest * 1000:9.0f} {sum(nodes) / deals:9.0f} "
+        f"{name:16} {deals / seconds:7.0f} {seconds / deals * 1000:8.2f} {median(decided) * 1000:8.2f} {slowest * 1000:9.0f} "
+        f"{sum(nodes) / deals:9.0f} "
         f"{nodes[deals // 2]:7} {nodes[-1]:9} {100 * share.value:7.2f} {low:6.2f}-{high:.2f} {unknown:8} {moves:6.1f}",
         flush=True,
     )
