@@ -52,6 +52,9 @@ STANDS_S = 900
 again; after a longer while he does not expect to be led back there."""
 
 
+WORKERS_CODE = ("networkx", "server.race.audit", "server.solver.winnable", "server.tournaments.pairing_worker")
+"""The modules of all that workers do for a server."""
+
 logger = logging.getLogger("carpet.app")
 
 
@@ -67,7 +70,7 @@ async def running(settings: Settings) -> AsyncIterator[str]:
         tls = tls_context(settings.tls_cert, settings.tls_key)
     store = await trio.to_thread.run_sync(open_store, settings.database)
     try:
-        async with open_workers(settings.workers) as workers, trio.open_nursery() as nursery:
+        async with open_workers(settings.workers, code=WORKERS_CODE) as workers, trio.open_nursery() as nursery:
             clock = Clock()
             journal = Journal(store)
             nursery.start_soon(journal.run)
