@@ -94,4 +94,5 @@ def _without_main_file() -> Iterator[None]:
     try:
         yield
     finally:
-        main.__dict__.update(kept)
+        for name, value in kept.items():
+            setattr(main, name, value)
