@@ -46,7 +46,7 @@ async def correct(url: str, request: CorrectResult, *, cards: tuple[int, int] | 
 
 
 async def remove(url: str, tournament: str, who: str, *, back: bool, reason: str, name: str | None) -> str:
-    """Take an entrant out, or let one back in. who: their name in any case of its letters, or their id. Who it was. Raises NoSuchEntrant."""
+    """Take an entrant out, or let one back in. who: name in any case of its letters, or id. Who it was. Raises NoSuchEntrant."""
     async with identified(url, name) as link:
         told = await link.told(FollowTournament(id=tournament))
         entrant = entrant_named(told, who)
