@@ -20,7 +20,7 @@ import trio
 
 from client.connection.client import USUAL_TIMES, NetLink, open_link
 from client.connection.errors import closed_by_server
-from client.storage.identity import Identity
+from client.connection.events import Identity
 from client.tui.app import run_app
 from client.tui.start import StartHome
 from client.tui.ui_state import UiSettings
@@ -36,7 +36,7 @@ from tests.e2e.crash import ROOT, kept_records
 from tests.e2e.faulty_proxy import FaultyProxy
 from tests.e2e.scripted import QUICK, ScriptedPlayer
 
-pytestmark = pytest.mark.e2e
+pytestmark = pytest.mark.slow
 
 PATIENCE_S = 120
 """Nothing here takes a tenth of that, but on a machine that is busy with something else; then what is stuck is told from what is slow."""

@@ -6,8 +6,7 @@ import pytest
 import trio
 
 from client.connection.client import open_link
-from client.connection.events import Back
-from client.storage.identity import Identity
+from client.connection.events import Back, Identity
 from protocol.client_messages import OpenRace, Say
 from protocol.errors import ErrorCode
 from protocol.server_messages import Error, Room, Said, Welcome
@@ -18,7 +17,7 @@ from server.config import Settings
 LINES = [f"line {number}" for number in range(30)]
 
 
-@pytest.mark.e2e
+@pytest.mark.slow
 async def test_what_was_dropped_as_too_many_is_heard_later_and_once() -> None:
     heard: list[str] = []
     told: list[str] = []
