@@ -330,7 +330,7 @@ async def test_who_does_not_come_to_his_table_forfeits(autojump_clock: MockClock
     assert result is not None
     assert (result.verdict, result.forfeit) == ("first" if len(absent) == 1 else "neither", True)
     await trio.sleep(1)
-    assert [room for room in hall.rooms if room.occasion is not None and room.race.phase == "waiting"] == []
+    assert [room for room in hall.rooms if room.spec is not None and room.core.race.phase == "waiting"] == []
 
 
 async def test_a_late_entrant_of_a_swiss_plays_from_the_next_round(autojump_clock: MockClock, hall: Hall) -> None:
@@ -395,7 +395,7 @@ async def test_a_pause_lets_races_end_and_starts_nothing(autojump_clock: MockClo
     state = hall.state(identity)
     assert (state.phase, state.round) == ("paused", 1)
     assert all(not result.forfeit for races in state.crosstable.races.values() for result in races), "nobody is missed while it is paused"
-    assert [room for room in hall.rooms if room.race.phase == "waiting"] == []
+    assert [room for room in hall.rooms if room.core.race.phase == "waiting"] == []
     for person in late:
         person.habit = "quick"
     await director.ask(PauseTournament(id=identity, pause=False))
@@ -486,12 +486,12 @@ async def test_who_comes_back_is_called_again(autojump_clock: MockClock, hall: H
 async def test_nobody_races_on_when_the_round_is_over_and_its_secret_may_be_told(autojump_clock: MockClock, hall: Hall) -> None:
     ann, ben = await hall.people("Ann", "Ben", habit="waits")
     _, identity = await started(hall, replace(FAST, rounds=1), ann, ben)
-    await hall.until(lambda: all(room.race.phase == "racing" for room in hall.rooms))
+    await hall.until(lambda: all(room.core.race.phase == "racing" for room in hall.rooms))
     (room,) = hall.rooms
     await ann.ask(LeaveTournament(id=identity))
     await hall.over(identity)
     await hall.until(lambda: room.is_closed)
-    assert room.race.record is None
+    assert room.core.race.record is None
     (run,) = hall.store.runs("round", f"{identity}/1")
     assert run.phase == "aborted"
     document = await hall.tournaments.document(identity)
@@ -513,6 +513,57 @@ async def test_whom_the_director_has_removed_does_not_come_back_by_himself(autoj
     # Who left by himself may.
     await ben.ask(LeaveTournament(id=identity))
     assert isinstance(await ben.ask(EnterTournament(id=identity)), Decided)
+
+
+async def test_the_director_lets_back_in_whom_they_removed(autojump_clock: MockClock, hall: Hall) -> None:
+    ann, ben, cleo = await hall.people("Ann", "Ben", "Cleo")
+    director, identity = await started(hall, replace(FAST, rounds=3, pause_s=None), ann, ben, cleo)
+    await hall.until(lambda: hall.state(identity).phase == "between")
+    await director.ask(RemoveEntrant(id=identity, entrant=ann.player.id))
+    assert refused(await ann.ask(EnterTournament(id=identity))) == "tournament/not-now"
+    assert refused(await ann.ask(RemoveEntrant(id=identity, entrant=ann.player.id, remove=False))) == "tournament/not-the-director"
+    back = RemoveEntrant(id=identity, entrant=ann.player.id, remove=False, reason="a mistake")
+    assert isinstance(await director.ask(back), Decided)
+    assert refused(await director.ask(back)) == "tournament/refused", "they play already"
+    await director.ask(PairRound(id=identity, round=2))
+    assert hall.state(identity).crosstable.rounds[1].of(ann.player.id) is not None
+    # Letting somebody back in ends the ban for good.
+    await ann.ask(LeaveTournament(id=identity))
+    assert isinstance(await ann.ask(EnterTournament(id=identity)), Decided)
+
+
+@pytest.mark.parametrize("kind", ["swiss", "round-robin"])
+async def test_who_misses_two_rounds_running_is_withdrawn_and_may_come_back(autojump_clock: MockClock, hall: Hall, kind: str) -> None:
+    people = await hall.people("Ann", "Ben", "Cleo", "Dan")
+    lazy = people[0]
+    lazy.habit = "absent"
+    options = replace(FAST, format=kind, double=True, rounds=5, pause_s=None)  # type: ignore[arg-type]
+    director, identity = await started(hall, options, *people)
+    for number in (1, 2):
+        assert hall.state(identity).crosstable.plays(lazy.player.id)
+        await hall.until(lambda: hall.state(identity).phase == "between")
+        await director.ask(PairRound(id=identity, round=number + 1))
+    assert kinds(hall, identity).count("Withdrawn") == 1
+    assert not hall.state(identity).crosstable.plays(lazy.player.id)
+    lazy.habit = "quick"
+    await lazy.enter(identity)
+    await hall.until(lambda: hall.state(identity).phase == "between")
+    await director.ask(PairRound(id=identity, round=4))
+    await hall.until(lambda: hall.state(identity).phase == "between")
+    pairing = hall.state(identity).crosstable.rounds[3].of(lazy.player.id)
+    assert pairing is not None
+    assert hall.state(identity).race_ids[4, pairing.table], "it was raced"
+
+
+async def test_one_round_missed_now_and_then_withdraws_nobody(autojump_clock: MockClock, hall: Hall) -> None:
+    people = await hall.people("Ann", "Ben")
+    director, identity = await started(hall, replace(FAST, rounds=5, pause_s=None), *people)
+    for number in range(2, 6):
+        await hall.until(lambda: hall.state(identity).phase == "between")
+        people[0].habit = "absent" if number % 2 else "quick"
+        await director.ask(PairRound(id=identity, round=number))
+    await hall.over(identity)
+    assert "Withdrawn" not in kinds(hall, identity)
 
 
 async def test_a_store_that_cannot_be_read_costs_whoever_makes_a_tournament_an_answer_and_nobody_else_anything(
