@@ -1,7 +1,7 @@
 """Every message a client may send, on one page, in the order in which a player comes to need them.
 
-The tag is the field `type`. `ref` is any number the client likes; it comes back in the error that the message caused, if it caused
-one. Seat and race numbers are written out in what changes a race, so that a late message can never hit the next race or another seat.
+The tag is the field `type`. `ref` is any number the client likes; it comes back in the answer, be it an error or a message that has a
+`ref`. Seat and race numbers are written out in what changes a race, so that a late message can never hit the next race or another seat.
 """
 
 from __future__ import annotations

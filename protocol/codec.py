@@ -2,11 +2,15 @@
 
 The only importer of msgpack. Decoding is where a peer is believed or not: size, depth, tag and types are checked here, once; what
 comes out is a whole message and what cannot is a `Refusal` that names the field.
+
+MessagePack is read by msgpack, which sees every byte of a message, those of unknown fields too, and is written by msgspec, which takes a
+message as it stands: by way of maps a view would cost six times as much.
 """
 
 from __future__ import annotations
 
-from typing import Any, Generic, Literal, Protocol, TypeVar
+import re
+from typing import Any, Generic, Literal, Protocol, TypeVar, get_args
 
 import msgpack
 import msgspec
@@ -28,6 +32,12 @@ MAX_DEPTH = 8
 """Maps and lists within each other, at most."""
 _TOO_DEEP = f"at most {MAX_DEPTH} levels"
 
+_PARSED_DEPTH = 256
+"""JSON deeper than this is not parsed at all. Below it no interpreter's own limit of recursion is met, so none shows on the wire."""
+
+_JSON_TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"|[\[\]{}]', re.DOTALL)
+"""A string, so that what it quotes is not counted, or a bracket."""
+
 Incoming = TypeVar("Incoming")
 
 
@@ -37,7 +47,9 @@ class Encoding(Protocol):
     name: str
     binary: bool
 
-    def pack(self, document: Any) -> bytes: ...
+    def pack(self, document: Any) -> bytes:
+        """The bytes of a message, or of a map."""
+        ...
 
     def unpack(self, data: bytes) -> Any:
         """Raise ValueError (or a subclass) when `data` is not one document, RecursionError when it is nested too deeply to tell."""
@@ -47,9 +59,8 @@ class _MsgPack:
     name = MSGPACK
     binary = True
 
-    def pack(self, document: Any) -> bytes:
-        packed: bytes = msgpack.packb(document)
-        return packed
+    def __init__(self) -> None:
+        self.pack = msgspec.msgpack.Encoder().encode
 
     def unpack(self, data: bytes) -> Any:
         try:
@@ -65,12 +76,27 @@ class _Json:
     name = JSON
     binary = False
 
-    def pack(self, document: Any) -> bytes:
-        return msgspec.json.encode(document)
+    def __init__(self) -> None:
+        self.pack = msgspec.json.Encoder().encode
 
     def unpack(self, data: bytes) -> Any:
-        # Its errors are ValueErrors, those about UTF-8 too, or RecursionError.
+        if data.count(b"[") + data.count(b"{") > _PARSED_DEPTH and _json_depth(data) > _PARSED_DEPTH:
+            raise RecursionError
+        # Its errors are ValueErrors, those about UTF-8 too.
         return msgspec.json.decode(data)
+
+
+def _json_depth(data: bytes) -> int:
+    """How deep brackets nest, in what may be no JSON at all; no parser gets deeper before it finds that out."""
+    depth = deepest = 0
+    for token in _JSON_TOKEN.finditer(data):
+        first = data[token.start()]
+        if first in b"[{":
+            depth += 1
+            deepest = max(deepest, depth)
+        elif first in b"]}":
+            depth -= 1
+    return deepest
 
 
 def _no_extension(code: int, data: bytes) -> Any:
@@ -82,7 +108,7 @@ ENCODINGS: dict[str, Encoding] = {MSGPACK: _MsgPack(), JSON: _Json()}
 
 def encode(message: ClientMessage | ServerMessage, subprotocol: str) -> bytes:
     """The message as the bytes of one frame. The subprotocol is one of `SUBPROTOCOLS`."""
-    return ENCODINGS[subprotocol].pack(msgspec.to_builtins(message))
+    return ENCODINGS[subprotocol].pack(message)
 
 
 class Decoder(Generic[Incoming]):
@@ -90,6 +116,8 @@ class Decoder(Generic[Incoming]):
 
     def __init__(self, direction: Any, subprotocol: str) -> None:
         self._direction = direction
+        # msgspec would build the tree of a whole union's types anew for each message: a hundred times what one type costs.
+        self._types: dict[object, Any] = {kind.__struct_config__.tag: kind for kind in get_args(direction)}
         self._encoding = ENCODINGS[subprotocol]
         self.binary = self._encoding.binary
 
@@ -104,8 +132,11 @@ class Decoder(Generic[Incoming]):
         if not isinstance(document, dict):
             raise Refusal(ErrorCode.BAD_FRAME, f"it is a {type(document).__name__}")
         _check_shape(document)
+        tag = document.get("type")
+        # A tag that is unknown or no text is left to the union, which words what is wrong with it.
+        kind = self._types.get(tag, self._direction) if type(tag) is str else self._direction
         try:
-            message: Incoming = msgspec.convert(document, self._direction)
+            message: Incoming = msgspec.convert(document, kind)
         except msgspec.ValidationError as error:
             raise _refusal(error) from error
         return message
@@ -131,7 +162,13 @@ def reference(document_bytes: bytes, subprotocol: str) -> int:
     return ref if type(ref) is int and 0 <= ref < 2**31 else 0
 
 
+_TEXT = {str}
+_SCALARS = frozenset((str, int, bool, float, type(None)))
+
+
 def _check_shape(document: dict[Any, Any]) -> None:
+    if {*map(type, document)} == _TEXT and _SCALARS.issuperset(map(type, document.values())):
+        return
     # Level by level, not by recursion: the depth is the peer's to choose.
     level: list[Any] = [document]
     for _ in range(MAX_DEPTH):
@@ -139,7 +176,7 @@ def _check_shape(document: dict[Any, Any]) -> None:
         for item in level:
             if type(item) is dict:
                 # MessagePack would also allow byte strings.
-                if item and {*map(type, item)} != {str}:
+                if item and {*map(type, item)} != _TEXT:
                     raise Refusal(ErrorCode.BAD_FRAME, "the keys of a map are text")
                 item = item.values()
             for value in item:

@@ -2,6 +2,8 @@
 
 The tag is the field `type`. Room events carry `version`, from 1 up without gaps: a client that has version n and receives n + 2 has
 missed one and joins again with `version` n. `room` is the exception that heals everything: it replaces all a client knew.
+
+`ref` is that of the request which the message answers, and 0 when it comes unasked.
 """
 
 from __future__ import annotations
@@ -120,6 +122,7 @@ class WaitingMatch(Struct, frozen=True, kw_only=True, tag_field="type", tag="wai
     waited_ms: int
     window: int | None
     waiting: int
+    ref: int = 0
 
 
 class WaitingOver(Struct, frozen=True, kw_only=True, tag_field="type", tag="waiting-over"):
@@ -129,6 +132,7 @@ class WaitingOver(Struct, frozen=True, kw_only=True, tag_field="type", tag="wait
     """
 
     reason: str
+    ref: int = 0
 
 
 class Left(Struct, frozen=True, kw_only=True, tag_field="type", tag="left"):
@@ -140,6 +144,7 @@ class Left(Struct, frozen=True, kw_only=True, tag_field="type", tag="left"):
 
     code: str
     reason: str
+    ref: int = 0
 
 
 class CurrentView(Struct, frozen=True, kw_only=True, tag_field="type", tag="current-view"):
@@ -151,6 +156,7 @@ class CurrentView(Struct, frozen=True, kw_only=True, tag_field="type", tag="curr
     state: SeatState
     elapsed_ms: int
     view: View
+    ref: int = 0
 
 
 class Dailies(Struct, frozen=True, kw_only=True, tag_field="type", tag="dailies"):
@@ -238,6 +244,7 @@ class Tournament(Struct, frozen=True, kw_only=True, tag_field="type", tag="tourn
     standings: tuple[StandingsRow, ...]
     log: tuple[LoggedDecision, ...]
     decisions: int
+    ref: int = 0
 
 
 class Called(Struct, frozen=True, kw_only=True, tag_field="type", tag="called"):
@@ -302,6 +309,7 @@ class Room(Struct, frozen=True, kw_only=True, tag_field="type", tag="room"):
     shared: SharedDeal | None = None
     ended: tuple[SeatRecord, ...] = ()
     ghosts: tuple[GhostInfo, ...] = ()
+    ref: int = 0
 
 
 class Seated(Struct, frozen=True, kw_only=True, tag_field="type", tag="seated"):
@@ -437,6 +445,7 @@ class Said(Struct, frozen=True, kw_only=True, tag_field="type", tag="said"):
 
     version: int
     line: ChatLine
+    ref: int = 0
 
 
 class Hidden(Struct, frozen=True, kw_only=True, tag_field="type", tag="hidden"):
@@ -483,6 +492,7 @@ class Watched(Struct, frozen=True, kw_only=True, tag_field="type", tag="watched"
     lines: tuple[WatcherLine, ...]
     closest: bool
     curves: tuple[Curve, ...] = ()
+    ref: int = 0
 
 
 class WatchedEvent(Struct, frozen=True, kw_only=True, tag_field="type", tag="watched-event"):
@@ -523,6 +533,7 @@ class Unwatched(Struct, frozen=True, kw_only=True, tag_field="type", tag="unwatc
 
     code: str | None
     reason: str
+    ref: int = 0
 
 
 WatchMessage: TypeAlias = Watched | WatchedEvent | Board | Watchers | Talk | Unwatched

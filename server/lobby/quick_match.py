@@ -73,10 +73,10 @@ class QuickMatch:
             self._seat(pair)
         self._dirty.set()
 
-    def leave(self, player: str, *, reason: str | None = None, member: Member | None = None) -> None:
+    def leave(self, player: str, *, reason: str | None = None, member: Member | None = None, ref: int = 0) -> None:
         """Look for nobody any more, for this player. reason: to be told to him, None where nobody is there to be told.
 
-        member: only if it is by this line that he waits.
+        member: only if it is by this line that he waits. ref: of the request by which he looks no more.
         """
         seeker = self._seekers.get(player)
         if seeker is None or (member is not None and seeker.member is not member):
@@ -84,7 +84,7 @@ class QuickMatch:
         self._queue.leave(player)
         self._forget(player)
         if reason is not None:
-            seeker.member.post(Outgoing(WaitingOver(reason=reason)))
+            seeker.member.post(Outgoing(WaitingOver(reason=reason, ref=ref)))
         self._dirty.set()
 
     def seeks(self, player: str) -> bool:
@@ -119,8 +119,9 @@ class QuickMatch:
         ticket = self._queue.ticket(player)
         assert ticket is not None
         self._told[player] = width, waiting = self._news(ticket, now)
-        message = WaitingMatch(rules=ticket.rules, waited_ms=now - ticket.since_ms, window=width, waiting=waiting)
-        self._seekers[player].member.post(Outgoing(message))
+        seeker = self._seekers[player]
+        message = WaitingMatch(rules=ticket.rules, waited_ms=now - ticket.since_ms, window=width, waiting=waiting, ref=seeker.ref)
+        seeker.member.post(Outgoing(message))
 
     def _seat(self, pair: Pair) -> None:
         """Open a race for the two and seat them."""
@@ -146,4 +147,4 @@ class QuickMatch:
 def _give_up(seeker: Seeker, refusal: Refusal) -> None:
     logger.warning("an opponent was found, and there is no race for them: %s", refusal)
     seeker.member.post(refused(refusal, seeker.ref))
-    seeker.member.post(Outgoing(WaitingOver(reason="failed")))
+    seeker.member.post(Outgoing(WaitingOver(reason="failed", ref=seeker.ref)))

@@ -62,8 +62,8 @@ from server.rules.catalogue import RULE_SETS, describe
 from server.runs.service import Counter, Question, RunAsked
 from server.spectate.spectator_registry import Gallery
 from server.store.errors import RunAlready, StoreError
-from server.tournaments.commands import AboutOne, Asker
-from server.tournaments.registry import Tournaments
+from server.tournaments.commands import Asker, TournamentCommand
+from server.tournaments.service import TournamentService
 
 logger = logging.getLogger("carpet.net")
 
@@ -104,7 +104,7 @@ class Dispatch:
         matchmaker: Matchmaker,
         gallery: Gallery,
         counter: Counter,
-        tournaments: Tournaments,
+        tournaments: TournamentService,
         clock: Clock,
         software: str,
         rate: float,
@@ -191,7 +191,7 @@ class Dispatch:
         del self._visits[visit.connection]
         self._lobby.unfollow(visit.connection)
         self._gallery.gone(visit.connection)
-        self._tournaments.followers.gone(visit.connection)
+        self._tournaments.subscriptions.gone(visit.connection)
         if visit.player is None:
             return
         self._players.depart(visit.player, visit.connection)
@@ -204,7 +204,7 @@ class Dispatch:
         if visit is None:
             return
         self._lobby.remind(connection)
-        self._tournaments.followers.remind(connection)
+        self._tournaments.subscriptions.remind(connection)
         if visit.player is not None:
             self._remind_player(visit, visit.player)
         self._gallery.catch_up(connection)
@@ -271,8 +271,8 @@ class Dispatch:
                 # As for hello: the store takes its time, and what is said meanwhile is heard after the answer.
                 visit.connection.hold()
                 visit.nursery.start_soon(self._enter_run, visit, player, message)
-            case QuickMatch(cancel=True):
-                self._seek_no_more(visit, player)
+            case QuickMatch(cancel=True, ref=ref):
+                self._seek_no_more(visit, player, ref=ref)
             case QuickMatch(rules=rules, ref=ref):
                 self._check_free(player)
                 visit.has_sought = True
@@ -282,21 +282,21 @@ class Dispatch:
                 self._say(visit, player, message)
             case LeaveRace() | Ready() | Move() | Stop() | Resign() | Rematch():
                 self._ask(visit, player, message)
-            case WatchRace(code=code):
-                self._gallery.watch(visit.connection, player, code)
-            case Unwatch():
-                self._gallery.unwatch(visit.connection)
+            case WatchRace(code=code, ref=ref):
+                self._gallery.watch(visit.connection, player, code, ref=ref)
+            case Unwatch(ref=ref):
+                self._gallery.unwatch(visit.connection, ref=ref)
             case FollowTournaments(follow=follow):
                 if follow:
-                    self._tournaments.followers.follow_list(visit.connection)
+                    self._tournaments.subscriptions.follow_list(visit.connection)
                 else:
-                    self._tournaments.followers.unfollow_list(visit.connection)
+                    self._tournaments.subscriptions.unfollow_list(visit.connection)
             case FollowTournament():
                 self._tournaments.follow(visit.connection, message, visit.nursery)
             case _:
                 self._ask_tournament(visit, player, message)
 
-    def _ask_tournament(self, visit: Visit, player: PlayerName, message: CreateTournament | AboutOne) -> None:
+    def _ask_tournament(self, visit: Visit, player: PlayerName, message: CreateTournament | TournamentCommand) -> None:
         asker = Asker(player.id, player.name, self._players.rating(player.id))
         self._tournaments.ask(visit.connection, asker, message)
 
@@ -391,11 +391,11 @@ class Dispatch:
         if room is not None:
             raise Refusal(ErrorCode.ALREADY_IN_ROOM, f"its code is {room.code}")
 
-    def _seek_no_more(self, visit: Visit, player: PlayerName) -> None:
+    def _seek_no_more(self, visit: Visit, player: PlayerName, *, ref: int) -> None:
         if self._matchmaker.seeks(player.id):
-            self._matchmaker.leave(player.id, reason="cancelled")
+            self._matchmaker.leave(player.id, reason="cancelled", ref=ref)
         else:
-            visit.connection.post(Outgoing(WaitingOver(reason="cancelled")))
+            visit.connection.post(Outgoing(WaitingOver(reason="cancelled", ref=ref)))
 
     def _enter_found(self, visit: Visit, room: Room, *, ref: int) -> None:
         assert visit.player is not None

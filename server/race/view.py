@@ -54,11 +54,11 @@ def see(position: Position) -> View:
     stock = position.stock
     shown = position.rules.visible_stock
     return View(
-        piles={slot: tuple([text[card] for card in pile]) for slot, pile in position.piles.items()},
+        piles=position.pile_texts,
         waste=tuple([text[card] for card in position.waste]),
         stock=len(stock),
         stock_next=tuple([text[card] for card in stock[:shown]]) if shown else (),
-        foundations=dict(position.foundations),
+        foundations=position.foundations,
         pending=position.pending,
         redeals=position.redeals_left,
         home=position.home,
@@ -94,7 +94,7 @@ def tell(event: RaceEvent, *, version: int, viewer: Viewer, now: int, withheld: 
                 seat=event.seat,
                 ply=event.ply,
                 home=event.position.home if event.position is not None else 0,
-                foundations=dict(event.position.foundations) if event.position is not None and not withheld else {},
+                foundations=event.position.foundations if event.position is not None and not withheld else {},
                 state=event.state,
                 elapsed_ms=event.at_ms,
             )
@@ -112,7 +112,7 @@ def tells_all_the_same(event: RaceEvent) -> bool:
     return not isinstance(event, (SeatDealt, MovePlayed))
 
 
-def current_view(race: Race, seat: Seat) -> CurrentView | None:
+def current_view(race: Race, seat: Seat, *, ref: int = 0) -> CurrentView | None:
     """The seat's own position as it is, or None before it was dealt."""
     if not seat.dealt or seat.position is None:
         return None
@@ -123,6 +123,7 @@ def current_view(race: Race, seat: Seat) -> CurrentView | None:
         state=seat.state,
         elapsed_ms=seat.last_at,
         view=see(seat.position),
+        ref=ref,
     )
 
 
@@ -137,10 +138,11 @@ def snapshot(
     ratings: tuple[SeatRating, ...] = (),
     series: SeriesInfo | None = None,
     ghosts: tuple[GhostInfo, ...] = (),
+    ref: int = 0,
 ) -> Room:
     """All that `viewer` may know of the room. again: seats that have asked for a rematch. ratings: what the race did to them, by seat.
 
-    series: how the race's one stands. ghosts: as they have been told of.
+    series: how the race's one stands. ghosts: as they have been told of. ref: of the request that it answers.
     """
     own = race.seats[viewer] if viewer is not None else None
     return Room(
@@ -162,6 +164,7 @@ def snapshot(
         ratings=ratings,
         series=series,
         ghosts=ghosts,
+        ref=ref,
     )
 
 
@@ -195,7 +198,7 @@ def _seat_info(race: Race, seat: Seat, viewer: Viewer, *, again: bool) -> SeatIn
         state=seat.state,
         ply=seat.ply,
         home=position.home if position is not None else 0,
-        foundations=dict(position.foundations) if position is not None and not withheld else {},
+        foundations=position.foundations if position is not None and not withheld else {},
         elapsed_ms=seat.last_at,
         round_trip_ms=seat.round_trip_ms,
     )

@@ -36,9 +36,10 @@ class AgainAsked:
 
 @dataclass(frozen=True, slots=True)
 class LineSaid:
-    """A room's own event: chat."""
+    """A room's own event: chat. ref: of the request by which that seat said it."""
 
     line: ChatLine
+    ref: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,25 +164,25 @@ class Broadcast:
 
     # ---- to one
 
-    def bring_up_to_date(self, player: str, member: Member, version: int, race: Race, now: int) -> None:
-        """Tell what was missed since `version`; everything when that is not known any more, or for 0."""
+    def bring_up_to_date(self, player: str, member: Member, version: int, race: Race, now: int, *, ref: int) -> None:
+        """Tell what was missed since `version`; everything when that is not known any more, or for 0. ref: of the request it answers."""
         missed = self._history.after(version) if version > 0 else None
         if missed is None:
-            self.snapshot(player, member, race, now)
+            self.snapshot(player, member, race, now, ref=ref)
             return
         viewer = _viewer(race, player)
         for number, event in missed:
             self._post(member, Outgoing(_message(event, race, version=number, viewer=viewer, now=now)))
         # A move that was refused, or answered into a dead line, leaves the client unsure of its own position; this settles it.
-        self.current_view(player, member, race)
+        self.current_view(player, member, race, ref=ref)
         self._greet(member, race)
 
-    def snapshot(self, player: str, member: Member, race: Race, now: int) -> None:
+    def snapshot(self, player: str, member: Member, race: Race, now: int, *, ref: int = 0) -> None:
         """Tell all that this player may know."""
-        self._post(member, Outgoing(self.shown(_viewer(race, player), race, now)))
+        self._post(member, Outgoing(self.shown(_viewer(race, player), race, now, ref=ref)))
         self._greet(member, race)
 
-    def shown(self, viewer: Viewer, race: Race, now: int) -> RoomMessage:
+    def shown(self, viewer: Viewer, race: Race, now: int, *, ref: int = 0) -> RoomMessage:
         """All that this viewer may know."""
         return snapshot(
             race,
@@ -193,6 +194,7 @@ class Broadcast:
             ratings=self._ratings,
             series=self.series,
             ghosts=self.ghosts(race),
+            ref=ref,
         )
 
     def _greet(self, member: Member, race: Race) -> None:
@@ -200,10 +202,10 @@ class Broadcast:
             for outgoing in self.audience.greeting(racing=race.phase == "racing"):
                 self._post(member, outgoing)
 
-    def current_view(self, player: str, member: Member, race: Race) -> None:
+    def current_view(self, player: str, member: Member, race: Race, *, ref: int = 0) -> None:
         """Tell a player his own position as it is, if he has been dealt one."""
         seat = race.seat_of(player)
-        view = current_view(race, seat) if seat is not None else None
+        view = current_view(race, seat, ref=ref) if seat is not None else None
         if view is not None:
             self._post(member, Outgoing(view))
 
@@ -217,8 +219,8 @@ def _message(event: RaceEvent | OwnEvent, race: Race, *, version: int, viewer: V
     match event:
         case AgainAsked(seat=seat):
             return RematchAsked(version=version, seat=seat)
-        case LineSaid(line=line):
-            return Said(version=version, line=line)
+        case LineSaid(line=line, ref=ref):
+            return Said(version=version, line=line, ref=ref)
         case SeriesScored(series=series, record=record):
             return Scored(version=version, series=series, record=record)
         case SeatsRated(seats=seats):

@@ -418,7 +418,7 @@ class Room:
         self._measure_all()
         # Only a snapshot says which seat is his own: events alone would not tell it to who lost one here and has taken another.
         version = request.version if seat is not None else 0
-        self._broadcast.bring_up_to_date(player.id, member, version, self.race, self._now)
+        self._broadcast.bring_up_to_date(player.id, member, version, self.race, self._now, ref=request.ref)
 
     def _seat(self, player: PlayerName) -> None:
         try:
@@ -445,7 +445,7 @@ class Room:
         if self._members.lose(request.player.id, request.member, self._now) and seat is not None:
             self._do(LoseLine(seat.number))
 
-    def _leave(self, player: str, member: Member | None, reason: str = "left") -> None:
+    def _leave(self, player: str, member: Member | None, reason: str = "left", *, ref: int = 0) -> None:
         seat = self.race.seat_of(player)
         self._members.leave(player, self._now)
         if seat is not None:
@@ -455,7 +455,7 @@ class Room:
                 self._do(LoseLine(seat.number))
         self._ports.owner.seat_left(self, player)
         if member is not None:
-            self._log.post(member, Outgoing(Left(code=self.code, reason=reason)))
+            self._log.post(member, Outgoing(Left(code=self.code, reason=reason, ref=ref)))
 
     def _free_late_seats(self) -> None:
         for seat in self._patience.lost_by(self.race, self._now):
@@ -484,7 +484,7 @@ class Room:
     def _answer(self, request: Ask) -> None:
         player, member, message = request.player, request.member, request.message
         if isinstance(message, LeaveRace):
-            self._leave(player.id, member)
+            self._leave(player.id, member, ref=message.ref)
             return
         seat = self.race.seat_of(player.id)
         # A line by which he has not joined would never hear what came of it.
@@ -516,7 +516,7 @@ class Room:
         except Refusal as refusal:
             self._log.post(request.member, refused(refusal, message.ref))
         if not played:
-            self._broadcast.current_view(request.player.id, request.member, self.race)
+            self._broadcast.current_view(request.player.id, request.member, self.race, ref=message.ref)
 
     def _measure(self, seat: Seat) -> None:
         member = self._members.line(seat.player)
@@ -532,7 +532,7 @@ class Room:
         text = words(message)
         if self.race.phase == "racing" and message.phrase is None:
             raise Refusal(ErrorCode.PHRASES_ONLY, path="$.text")
-        self._publish([LineSaid(ChatLine(seat=seat.number, name=seat.name, text=text, phrase=message.phrase))])
+        self._publish([LineSaid(ChatLine(seat=seat.number, name=seat.name, text=text, phrase=message.phrase), message.ref)])
 
     def _deal_found(self, found: DealFound) -> None:
         # Who was ready may have left since; then another deal is wanted, or none yet.

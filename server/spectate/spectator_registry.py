@@ -60,7 +60,7 @@ class Gallery:
 
     # ---- requests
 
-    def watch(self, line: WatchingLine, player: PlayerName, code: str | None) -> None:
+    def watch(self, line: WatchingLine, player: PlayerName, code: str | None, *, ref: int = 0) -> None:
         """Show this line the race with a code as somebody typed it, or the closest one.
 
         Raises Refusal: `room/no-such-code`, `room/closed`, `watch/not-shown`, `watch/own-race`, `watch/too-often`. Then what was
@@ -72,6 +72,7 @@ class Gallery:
         if not watcher.asks.take(trio.current_time()):
             raise Refusal(ErrorCode.WATCHED_TOO_OFTEN)
         if code is None:
+            watcher.ref = ref
             self._lead(watcher)
             return
         room = self._rooms.find(code)
@@ -82,6 +83,7 @@ class Gallery:
         if self._has_part(room, player):
             raise Refusal(ErrorCode.OWN_RACE)
         self._let_go(watcher)
+        watcher.ref = ref
         self._admit(watcher, room)
 
     def renamed(self, line: WatchingLine, player: PlayerName) -> None:
@@ -90,11 +92,11 @@ class Gallery:
         if watcher is not None:
             watcher.player = player
 
-    def unwatch(self, line: WatchingLine) -> None:
+    def unwatch(self, line: WatchingLine, *, ref: int = 0) -> None:
         """Show this line nothing any more, and tell it so."""
         watcher = self._watchers.get(line)
         hub = self._let_go(watcher) if watcher is not None else None
-        line.post(_unwatched(hub, "asked"))
+        line.post(_unwatched(hub, "asked", ref=ref))
 
     def gone(self, line: WatchingLine) -> None:
         """The line is gone."""
@@ -213,7 +215,7 @@ class Gallery:
                 self._admit(watcher, room)
             elif room is None and watcher.hub is None and not watcher.told_none:
                 watcher.told_none = True
-                watcher.line.post(_unwatched(None, "none"))
+                watcher.line.post(_unwatched(None, "none", ref=watcher.take_ref()))
 
     async def _closest(self) -> list[Room]:
         """The public races that are being run, the closest first."""
@@ -227,5 +229,5 @@ class Gallery:
         return [room for _, _, room in sorted(close, key=lambda each: each[:2])]
 
 
-def _unwatched(hub: Hub | None, reason: str) -> Outgoing:
-    return Outgoing(Unwatched(code=hub.room.code if hub is not None else None, reason=reason))
+def _unwatched(hub: Hub | None, reason: str, *, ref: int = 0) -> Outgoing:
+    return Outgoing(Unwatched(code=hub.room.code if hub is not None else None, reason=reason, ref=ref))

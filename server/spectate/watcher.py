@@ -34,6 +34,7 @@ class Watcher:
 
     closest: he is moved on when a race is over. told_none: he knows that there is none.
     joined: he has had his snapshot, and hears all that follows it. missed_at: when his outbox last ran over, in Trio's seconds.
+    ref: of a request that the next snapshot answers, else 0.
     """
 
     line: WatchingLine
@@ -43,5 +44,11 @@ class Watcher:
     told_none: bool = False
     joined: bool = False
     missed_at: float | None = None
+    ref: int = 0
     asks: Bucket = field(default_factory=lambda: Bucket(rate=ASKS_A_SECOND, burst=ASKS_AT_ONCE))
     lines: Bucket = field(default_factory=lambda: Bucket(rate=LINES_A_SECOND, burst=LINES_AT_ONCE))
+
+    def take_ref(self) -> int:
+        """The `ref` of the request that is being answered now; 0 from then on, for what comes unasked."""
+        ref, self.ref = self.ref, 0
+        return ref

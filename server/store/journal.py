@@ -1,7 +1,8 @@
-"""The journal: `write` returns when what was written is safe on the disk. The one module of the store that knows an event loop.
+"""The journal: `submit` takes entries, and calls back once they are safe on the disk. The one module of the store that knows an event loop.
 
 Group commit. One task (`run`) has the store's `write` called in a thread, one batch at a time; what comes while one is being committed is
-the next batch. So nobody waits for a timer, a lone writer pays one commit, and a thousand writers share one.
+the next batch. So a lone writer pays one commit, and a thousand writers share one. Requests are committed, and their callers called, in the
+order in which they were submitted; many for one race may be on their way at once.
 
 A failed commit fails all that wrote in its batch, with nothing of it kept; the journal goes on with the next. A race whose command failed
 so has gone further than its log: what it takes next would be refused, so its room has to end, or to begin again from `running`.
@@ -10,9 +11,10 @@ so has gone further than its log: what it takes next would be refused, so its ro
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Final, TypeVar
+from typing import Final, TypeAlias, TypeVar
 
 import trio
 
@@ -20,10 +22,15 @@ from server.store.errors import EntryRefused, JournalClosed, StoreError
 from server.store.port import Entry, Request, Store
 
 Answer = TypeVar("Answer")
+Done: TypeAlias = Callable[[StoreError | None], None]
 
 QUEUE: Final = 8_192
-"""Requests of the next batch. When it is full, `write` waits until that batch is on its way: rooms then read no further requests, their
-inboxes fill, and players are told `server/busy`."""
+"""Requests of the next batch. When it holds this many, `has_room` is False: whoever would open a race answers `server/busy`, and `write`
+waits. `submit` takes what it is given all the same: a race that runs goes on, and what its players may send has limits of its own."""
+
+FLOOR_S: Final = 0.004
+"""Seconds from one commit's beginning to the next, at least, while several requests share a commit. Each commit costs about as much whether
+it holds ten requests or a hundred. A lone writer does not wait."""
 
 
 @dataclass(slots=True)
@@ -43,10 +50,8 @@ class Statistics:
 @dataclass(slots=True, eq=False)
 class _Batch:
     requests: list[Request] = field(default_factory=list)
-    outcomes: tuple[EntryRefused | None, ...] = ()
-    failure: StoreError | None = None
+    waiting: deque[Done] = field(default_factory=deque)
     taken: trio.Event = field(default_factory=trio.Event)
-    done: trio.Event = field(default_factory=trio.Event)
 
 
 class Journal:
@@ -59,32 +64,48 @@ class Journal:
         # Its own: readers may hold all of Trio's threads.
         self._writer_thread = trio.CapacityLimiter(1)
         self._next = _Batch()
+        self._next_commit_at = 0.0
         self._something = trio.Event()
         self._closed = False
         self._ended = trio.Event()
 
-    async def write(self, *entries: Entry) -> None:
-        """Returns when the entries are committed, all of them together.
+    @property
+    def has_room(self) -> bool:
+        """Whether more work may be begun; see `QUEUE`."""
+        return len(self._next.requests) < self._queue
 
-        Raises EntryRefused when they do not fit, another StoreError when their batch could not be written, JournalClosed. A caller that is
-        cancelled does not learn it, and they may still be written. Two calls for one race must follow each other, not overlap.
+    def submit(self, entries: Sequence[Entry], done: Done) -> None:
+        """Have the entries committed, all of them together. Never waits. Raises JournalClosed.
+
+        done: called in the event loop once they are, in the order of the submissions, with None; or with why they could not be written:
+        EntryRefused when they do not fit, another StoreError when their batch failed. It must not raise.
         """
-        await trio.lowlevel.checkpoint_if_cancelled()
-        while not self._closed and len(self._next.requests) >= self._queue:
-            await self._next.taken.wait()
         if self._closed:
             raise JournalClosed("the server is stopping: nothing more is written")
-        batch = self._next
-        place = len(batch.requests)
-        batch.requests.append(entries)
+        self._next.requests.append(entries)
+        self._next.waiting.append(done)
         self._something.set()
-        await batch.done.wait()
-        # An exception belongs to one task: each waiter raises one of its own.
-        if batch.failure is not None:
-            raise type(batch.failure)(*batch.failure.args) from batch.failure
-        refused = batch.outcomes[place]
-        if refused is not None:
-            raise refused
+
+    async def write(self, *entries: Entry) -> None:
+        """The same for a task that waits: returns when the entries are committed, and raises what `submit` would have said.
+
+        A caller that is cancelled does not learn it, and they may still be written.
+        """
+        await trio.lowlevel.checkpoint_if_cancelled()
+        while not self._closed and not self.has_room:
+            await self._next.taken.wait()
+        committed = trio.Event()
+        errors: list[StoreError] = []
+
+        def done(error: StoreError | None) -> None:
+            if error is not None:
+                errors.append(error)
+            committed.set()
+
+        self.submit(entries, done)
+        await committed.wait()
+        if errors:
+            raise errors[0]
 
     async def ask(self, call: Callable[..., Answer], *arguments: object) -> Answer:
         """A reading call of the store, in a thread where the store waits. Not in order with what is being written."""
@@ -114,10 +135,12 @@ class Journal:
                 await self._commit_what_came()
             finally:
                 # Only a fault in the program leaves anybody waiting here.
-                self._finish(self._next, (), StoreError("the journal has failed; the log says how"))
+                self._fail(self._next, StoreError("the journal has failed; the log says how"))
                 self._ended.set()
 
     async def _commit_what_came(self) -> None:
+        if not self._closed and self._next_commit_at > trio.current_time():
+            await trio.sleep_until(self._next_commit_at)
         self._something = trio.Event()
         batch, self._next = self._next, _Batch()
         batch.taken.set()
@@ -128,18 +151,23 @@ class Journal:
             with trio.CancelScope(shield=True):
                 await self._commit(batch)
         finally:
-            if not batch.done.is_set():
-                self._finish(batch, (), StoreError("the journal has failed; the log says how"))
+            self._fail(batch, StoreError("the journal has failed; the log says how"))
 
     async def _commit(self, batch: _Batch) -> None:
+        if self._store.waits and len(batch.requests) > 1:
+            self._next_commit_at = trio.current_time() + FLOOR_S
         started = time.perf_counter()
         try:
             outcomes = await self._write(batch.requests)
         except StoreError as error:
-            self._finish(batch, (), error)
+            self._count(batch, time.perf_counter() - started)
+            self.statistics.failed_batches += 1
+            self._fail(batch, error)
         else:
-            self._finish(batch, outcomes, None)
-        self._count(batch, time.perf_counter() - started)
+            self._count(batch, time.perf_counter() - started)
+            self.statistics.refused += sum(outcome is not None for outcome in outcomes)
+            for outcome in outcomes:
+                batch.waiting.popleft()(outcome)
 
     async def _write(self, requests: Sequence[Request]) -> tuple[EntryRefused | None, ...]:
         if self._store.waits:
@@ -148,19 +176,20 @@ class Journal:
         return self._store.write(requests)
 
     @staticmethod
-    def _finish(batch: _Batch, outcomes: tuple[EntryRefused | None, ...], failure: StoreError | None) -> None:
-        batch.outcomes = outcomes
-        batch.failure = failure
+    def _fail(batch: _Batch, failure: StoreError) -> None:
+        """Tell whoever waits still."""
         batch.taken.set()
-        batch.done.set()
+        while batch.waiting:
+            # An exception belongs to one task: each waiter gets one of its own.
+            error = type(failure)(*failure.args)
+            error.__cause__ = failure
+            batch.waiting.popleft()(error)
 
     def _count(self, batch: _Batch, seconds: float) -> None:
         counts = self.statistics
         counts.batches += 1
         counts.requests += len(batch.requests)
         counts.entries += sum(len(request) for request in batch.requests)
-        counts.refused += sum(outcome is not None for outcome in batch.outcomes)
-        counts.failed_batches += batch.failure is not None
         counts.largest = max(counts.largest, len(batch.requests))
         counts.commit_s += seconds
         counts.max_commit_s = max(counts.max_commit_s, seconds)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
 from typing import Any, get_args
 
 import msgpack
@@ -299,6 +300,36 @@ def test_a_whole_frame_of_depth_is_too_deep(subprotocol: str, raw: bytes) -> Non
     refused = refusal(client_message_decoder(subprotocol), raw)
     assert refused is not None
     assert (refused.code, refused.path) == (ErrorCode.TOO_DEEP, "")
+
+
+@pytest.fixture
+def recursion_limit() -> Iterator[Callable[[int], None]]:
+    before = sys.getrecursionlimit()
+    yield sys.setrecursionlimit
+    sys.setrecursionlimit(before)
+
+
+@pytest.mark.parametrize("limit", [700, 1000, 40_000])
+@pytest.mark.parametrize(
+    ("raw", "code", "ref"),
+    [
+        (b"[" * 4000, ErrorCode.TOO_DEEP, 0),
+        (b'{"ref":7,"x":' + b"[" * 1500 + b"]" * 1500 + b"}", ErrorCode.TOO_DEEP, 0),
+        (b'{"ref":7,"x":' + b"[" * 200 + b"]" * 200 + b"}", ErrorCode.TOO_DEEP, 7),
+        (b'{"ref":7,"x":' + b"[" * 200, ErrorCode.BAD_FRAME, 0),
+        (b'{"ref":7,"x":"' + b'\\"[' * 1000 + b'"}', ErrorCode.UNKNOWN_TYPE, 7),
+        (b'{"ref":7,"x":"' + b'\\"[' * 1000 + b"}", ErrorCode.TOO_DEEP, 0),
+        (b'{"ref":7,"x":[' + b"[]," * 900 + b"1]}", ErrorCode.UNKNOWN_TYPE, 7),
+    ],
+    ids=["open lists", "lists", "few lists", "few open lists", "brackets in a string", "an open string of brackets", "lists in a row"],
+)
+def test_how_deep_json_may_be_does_not_depend_on_how_deep_the_interpreter_goes(
+    recursion_limit: Callable[[int], None], raw: bytes, code: ErrorCode, ref: int, limit: int
+) -> None:
+    recursion_limit(limit)
+    refused = refusal(client_message_decoder(JSON), raw)
+    assert refused is not None
+    assert (refused.code, reference(raw, JSON)) == (code, ref)
 
 
 @BOTH

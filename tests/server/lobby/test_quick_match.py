@@ -186,7 +186,7 @@ async def test_where_no_race_can_be_opened_both_are_told_and_wait_no_more(autoju
         for client, ref in ((ann, 3), (bob, 4)):
             error = await client.hear_of(Error)
             assert (error.code, error.ref) == (ErrorCode.SERVER_FULL, ref)
-            assert await client.hear() == WaitingOver(reason="failed")
+            assert await client.hear() == WaitingOver(reason="failed", ref=ref)
         assert len(house.matchmaker) == 0
 
 

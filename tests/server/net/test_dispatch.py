@@ -9,9 +9,40 @@ import trio
 from msgspec.structs import replace
 from trio.testing import MockClock, wait_all_tasks_blocked
 
-from protocol.client_messages import FollowLobby, Hello, JoinRace, LeaveRace, OpenRace, Rename, Say, WhoAmI
+from protocol.client_messages import (
+    FollowLobby,
+    Hello,
+    JoinRace,
+    LeaveRace,
+    Move,
+    OpenRace,
+    QuickMatch,
+    Rename,
+    Say,
+    Unwatch,
+    WatchRace,
+    WhoAmI,
+)
 from protocol.errors import CloseCode, ErrorCode, Fault
-from protocol.server_messages import Error, Left, Lobby, PlayerView, Presence, Progress, Result, Room, Said, Seated, Welcome, YouAre
+from protocol.server_messages import (
+    CurrentView,
+    Error,
+    Left,
+    Lobby,
+    PlayerView,
+    Presence,
+    Progress,
+    Result,
+    Room,
+    Said,
+    Seated,
+    Unwatched,
+    WaitingMatch,
+    WaitingOver,
+    Watched,
+    Welcome,
+    YouAre,
+)
 from protocol.views import ChatLine, RaceOptions
 from server.bots.house import HOUSE_BOTS
 from server.rooms.outgoing import Outgoing
@@ -53,6 +84,43 @@ async def test_who_holds_a_seat_can_join_no_other_race_but_his_own_again(autojum
         await ann.say(LeaveRace())
         assert await ann.hear_of(Left) == Left(code=own.code, reason="left")
         assert (await ann.join(other.code)).seat == 1
+
+
+async def test_an_answer_has_the_ref_of_its_request_and_what_comes_unasked_has_none(autojump_clock: MockClock, house: House) -> None:
+    async with house.guest("Ann") as ann, house.guest("Bob") as bob:
+        await ann.say(QuickMatch(ref=1))
+        await ann.say(QuickMatch(cancel=True, ref=2))
+        assert [(await ann.hear_of(WaitingMatch)).ref, (await ann.hear_of(WaitingOver)).ref] == [1, 2]
+        await ann.say(QuickMatch(ref=1))
+        await ann.say(OpenRace(options=RaceOptions(seats=3), ref=3))
+        assert (await ann.hear_of(WaitingOver)).ref == 0
+        opened = await ann.hear_of(Room)
+        await bob.say(WatchRace(code=opened.code, ref=4))
+        assert (await bob.hear_of(Watched)).ref == 4
+        await bob.say(Unwatch(ref=5))
+        assert (await bob.hear_of(Unwatched)).ref == 5
+        await bob.say(JoinRace(code=opened.code, ref=6))
+        await bob.say(Say(text="Good luck!", ref=7))
+        assert [(await bob.hear_of(Room)).ref, (await bob.hear_of(Said)).ref, (await ann.hear_of(Said)).ref] == [6, 7, 7]
+        await ann.say(JoinRace(code=opened.code, ref=8))
+        await ann.say(LeaveRace(ref=9))
+        assert [opened.ref, (await ann.hear_of(Room)).ref, (await ann.hear_of(Left)).ref] == [3, 8, 9]
+
+
+async def test_whoever_watches_the_closest_race_is_told_which_request_that_answers(autojump_clock: MockClock, house: House) -> None:
+    async with house.guest("Eve") as eve:
+        await eve.say(WatchRace(ref=4))
+        assert (await eve.hear_of(Unwatched)).ref == 4
+        async with house.race("Ann", "Bob"):
+            assert (await eve.hear_of(Watched)).ref == 0
+
+
+async def test_a_move_that_was_not_played_is_answered_by_its_ref(autojump_clock: MockClock, house: House) -> None:
+    async with house.race("Ann", "Bob") as (ann, _):
+        await ann.say(Move(race=1, seat=ann.seat, ply=5, move="c1", ref=70))
+        assert [(await ann.hear_of(Error)).ref, (await ann.hear_of(CurrentView)).ref] == [70, 70]
+        await ann.say(JoinRace(code=house.only_room.code, version=ann.version, ref=71))
+        assert (await ann.hear_of(CurrentView)).ref == 71
 
 
 @pytest.mark.parametrize("code", ["AAAAAA", "\x1b[2J", "1", "a-b-c"])

@@ -24,8 +24,6 @@ from server.config import Settings
 from server.net.listener import AddressUnavailable, UnusableTlsFiles, tls_context
 from tests.server.net.wire import Client
 
-pytestmark = pytest.mark.e2e
-
 
 @pytest.fixture(autouse=True)
 def patience(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from itertools import pairwise
 
 import pytest
 import trio
@@ -16,7 +17,7 @@ from trio.testing import MockClock, wait_all_tasks_blocked
 
 from server.store.database import DatabaseStore
 from server.store.errors import EntryRefused, JournalClosed, NameTaken, StoreBusy, StoreError
-from server.store.journal import Journal
+from server.store.journal import FLOOR_S, Journal
 from server.store.memory import MemoryStore
 from server.store.port import Entry, Request
 from tests.server.store.keeping import made, opened, taken
@@ -111,6 +112,75 @@ async def test_a_hundred_writers_make_few_transactions_and_keep_their_order(data
     assert journal.statistics.requests == 1100
     assert journal.statistics.batches <= 40
     assert all([c.sequence for c in r.commands] == [*range(1, 11)] for r in database.running().races)
+
+
+async def test_submits_of_one_race_need_not_wait_for_each_other_and_are_told_in_their_order() -> None:
+    store = GatedStore()
+    told: list[tuple[int, StoreError | None]] = []
+    async with journalling(store) as journal:
+        journal.submit([opened("r")], lambda error: told.append((0, error)))
+        await wait_all_tasks_blocked()
+        for sequence in range(1, 6):
+            journal.submit([taken("r", sequence)], lambda error, sequence=sequence: told.append((sequence, error)))
+        assert told == []
+        store.let_go(2)
+    assert told == [(number, None) for number in range(6)]
+    assert [len(batch) for batch in store.batches] == [1, 5]
+    assert [command.sequence for command in store.running().races[0].commands] == [1, 2, 3, 4, 5]
+
+
+async def test_a_submit_that_does_not_fit_is_told_so_and_the_others_go_on() -> None:
+    store = GatedStore()
+    told: list[StoreError | None] = []
+    async with journalling(store) as journal:
+        for entry in (opened("r"), taken("r", 2), taken("r", 1)):
+            journal.submit([entry], told.append)
+        store.let_go()
+    assert [type(error) for error in told] == [type(None), EntryRefused, type(None)]
+
+
+async def test_a_full_queue_says_so_and_takes_what_is_submitted_all_the_same() -> None:
+    store = GatedStore()
+    told: list[StoreError | None] = []
+    async with journalling(store, queue=2) as journal:
+        journal.submit([opened("r")], told.append)
+        assert journal.has_room
+        for sequence in (1, 2):
+            journal.submit([taken("r", sequence)], told.append)
+        assert not journal.has_room
+        store.let_go()
+    assert told == [None, None, None]
+
+
+async def test_what_is_submitted_to_a_closed_journal_is_refused_there_and_then() -> None:
+    journal = Journal(MemoryStore())
+    journal.close()
+    with pytest.raises(JournalClosed):
+        journal.submit([opened("r")], lambda error: pytest.fail(f"told {error}"))
+
+
+async def test_commits_that_are_shared_begin_no_closer_together_than_the_floor(autojump_clock: MockClock) -> None:
+    begun: list[float] = []
+
+    class Timed(MemoryStore):
+        waits = True  # type: ignore[assignment]
+
+        def write(self, requests: Sequence[Request]) -> tuple[EntryRefused | None, ...]:
+            begun.append(autojump_clock.current_time())
+            return super().write(requests)
+
+    async with journalling(Timed()) as journal:
+        for batch in range(3):
+            async with trio.open_nursery() as nursery:
+                for number in range(2):
+                    nursery.start_soon(journal.write, opened(f"{batch}-{number}"))
+        shared = [after - before for before, after in pairwise(begun)]
+        await journal.write(opened("lone"))
+        first_alone = autojump_clock.current_time()
+        for number in range(3):
+            await journal.write(opened(f"lone-{number}"))
+        assert autojump_clock.current_time() == first_alone
+    assert shared == [pytest.approx(FLOOR_S)] * 2
 
 
 async def test_a_refused_entry_is_its_writers_alone() -> None:
