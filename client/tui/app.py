@@ -18,7 +18,8 @@ from client.connection.events import Link, NoLink
 from client.replay.frames import NoReplay, replay_race
 from client.replay.review import review_game
 from client.replay.timeline import TimeLine
-from client.storage.bests import BestsError, Standing, counts, standing_sentence
+from client.storage.bests import BestChange, BestsError, counts
+from client.text.runs import best_sentence
 from client.tui.actions import (
     Action,
     Effect,
@@ -56,7 +57,7 @@ IDLE_TICK_S = 0.5
 
 Reviewer: TypeAlias = Callable[[Record, int], Awaitable[tuple[str, ...]]]
 Replayer: TypeAlias = Callable[[Record], Awaitable[TimeLine]]
-Keeper: TypeAlias = Callable[[Record], Standing]
+Keeper: TypeAlias = Callable[[Record], BestChange]
 Recorder: TypeAlias = Callable[[Record], None]
 
 
@@ -165,7 +166,7 @@ class App:
         if self._jobs.keeper is None or not counts(record):
             return None
         try:
-            return Kept(record.digest, standing_sentence(self._jobs.keeper(record)))
+            return Kept(record.digest, best_sentence(self._jobs.keeper(record)))
         except BestsError as error:
             return Kept(record.digest, str(error))
 

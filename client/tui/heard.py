@@ -8,7 +8,8 @@ from __future__ import annotations
 from typing import assert_never
 
 from client.connection.events import Back, Connected, Lost
-from client.state.store import Event, Model, RoomModel
+from client.state.room import RoomModel
+from client.state.store import Event, Model
 from client.state.watching import WatchModel, watch_after
 from client.text.formatting import bell_due, is_called, is_found
 from client.tui.actions import Heard, Keep, Kept, Replayed, Reviewed, Ring

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
-from client.connection.resync import WATCH_REFERENCE
+from client.connection.events import WATCH_REFERENCE
 from client.state.store import Model
 from client.text.formatting import clock_text, home_counts, limit_text, series_name, with_ratings
 from client.tui import cards, form

@@ -9,8 +9,7 @@ from client.game.board import Board, board_of
 from client.game.hints import why_not
 from client.game.moves import goes_home, moves_from, press, source, target
 from client.state.capabilities import rules_of
-from client.state.store import RoomModel
-from client.text.formatting import race_clock_ms
+from client.state.room import RoomModel, race_clock_ms
 from client.tui.actions import Send
 from client.tui.room import still_racing
 from client.tui.step import OFFLINE, Step

@@ -12,8 +12,9 @@ from typing import NamedTuple
 from client.game.board import Board, board_of
 from client.game.hints import hint
 from client.state.capabilities import rules_of
-from client.state.store import Model, RoomModel
-from client.text.formatting import deck_size, race_clock_ms
+from client.state.room import RoomModel, race_clock_ms
+from client.state.store import Model
+from client.text.formatting import deck_size
 from client.tui.actions import Do, LetGo, Press, ScreenAction, Typed
 from client.tui.bars import all_bars
 from client.tui.cards import Size as CardSize

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from client.state.evidence import check, verdict
-from client.state.store import Evidence, Model, RoomModel
+from client.state.evidence import Evidence, check, verdict
+from client.state.room import RoomModel
+from client.state.store import Model
 from client.text.formatting import clock_text, curves, deck_size, series_sentence
 from client.text.runs import board_lines, board_title
 from client.tui.actions import Do, Replay, Review, Reviewed, ScreenAction, Typed

@@ -6,8 +6,9 @@ from dataclasses import dataclass, replace
 from textwrap import wrap
 
 from client.replay.timeline import SPEEDS
-from client.state.store import Model, RoomModel
-from client.text.formatting import clock_text, race_clock_ms, search_sentence
+from client.state.room import RoomModel, race_clock_ms
+from client.state.store import Model
+from client.text.formatting import clock_text, search_sentence
 from client.text.tournaments import format_text, title_text
 from client.tui.picture import Line, Picture, block, clip, fit, line_width, spread, stacked, text_width, wrap_text
 from client.tui.replay_state import Reel

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from msgspec.structs import replace as changed
 
-from client.connection.resync import WATCH_REFERENCE
+from client.connection.events import WATCH_REFERENCE
 from client.state.tournament import TournamentModel, is_raced, table_name
 from client.text.tournaments import result_text
 from client.tui.actions import Do, Pick, ScreenAction, Typed

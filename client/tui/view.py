@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import replace
 
+from client.state.room import race_clock_ms
 from client.state.store import Model
-from client.text.formatting import clock_text, race_clock_ms
+from client.text.formatting import clock_text
 from client.tui.overlays import SMALLEST, asking, help_screen, too_small
 from client.tui.picture import Picture, Size
 from client.tui.scene import NOTICE_MS, Scene, head, shown_room

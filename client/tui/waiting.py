@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Hashable
 
 from client.state.capabilities import rules_of
-from client.state.store import Model, RoomModel
-from client.text.formatting import clock_text, is_run, limit_text, race_clock_ms, rated_sentence, series_sentence
+from client.state.room import RoomModel, race_clock_ms
+from client.state.store import Model
+from client.text.formatting import clock_text, is_run, limit_text, rated_sentence, series_sentence
 from client.tui.actions import Do, ScreenAction, Typed
 from client.tui.bars import seat_name
 from client.tui.keymap import LEAVE, TALK, Binding, Command, Keys
