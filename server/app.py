@@ -94,6 +94,7 @@ async def running(settings: Settings) -> AsyncIterator[str]:
                 bots_wait=settings.bots_wait,
             )
             nursery.start_soon(rooms.run)
+            journal.outage_listeners.append(rooms.outage)
             players = Players(entropy=secrets.token_bytes, store=store, journal=journal, clock=clock)
             rooms.on_rated(players.rated)
             lobby = Lobby(rooms, players, clock)
@@ -152,6 +153,7 @@ async def running(settings: Settings) -> AsyncIterator[str]:
                 admission=_admission(settings),
             ) as port:
                 yield _url(settings.host, port, secure=tls is not None)
+                journal.hurry()
                 tournaments.stop()
                 await rooms.stop()
             journal.close()
