@@ -386,3 +386,42 @@ async def test_a_public_rooms_code_stands_in_what_is_kept_of_its_races(autojump_
             await ann.hear()
         assert room.race.record.room == room.code
         assert room.race.id.startswith(f"{room.code}-1-")
+
+
+# ---- health
+
+
+async def test_a_server_that_can_take_players_says_that_it_is_ready(autojump_clock: MockClock, house: House) -> None:
+    answered = await house.ask("/readyz")
+    assert (answered.status, answered.body) == (200, b"ready\n")
+
+
+@pytest.mark.parametrize(
+    ("trouble", "reason"),
+    [
+        ("broken", "the store does not work: disk I/O error"),
+        ("hanging", "the store has not answered for 2 seconds"),
+        ("full", "it holds 100 races, as many as it may"),
+        ("behind", "more is to be written than the store can take just now"),
+    ],
+)
+async def test_a_server_that_cannot_take_players_says_why_not_and_is_alive_all_the_same(
+    autojump_clock: MockClock, house: House, monkeypatch: pytest.MonkeyPatch, trouble: str, reason: str
+) -> None:
+    def broken(player: str) -> None:
+        raise StoreBusy("disk I/O error")
+
+    async def hanging(*_: object) -> None:
+        await trio.sleep_forever()
+
+    match trouble:
+        case "broken":
+            monkeypatch.setattr(house.store, "player", broken)
+        case "hanging":
+            monkeypatch.setattr(house.journal, "ask", hanging)
+        case "full":
+            monkeypatch.setattr(type(house.rooms), "__len__", lambda rooms: 100)
+        case _:
+            monkeypatch.setattr(type(house.journal), "has_room", property(lambda journal: False))
+    assert (await house.ask("/readyz")).problem == (503, f"Not ready: {reason}.")
+    assert (await house.ask("/healthz")).body == b"ok\n"
