@@ -98,6 +98,7 @@ async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> A
                 max_rooms=settings.max_rooms,
                 bots_wait=settings.bots_wait,
             )
+            nursery.start_soon(rooms.run)
             players = Players(entropy=secrets.token_bytes, store=store, journal=journal, clock=clock)
             rooms.on_rated(players.rated)
             lobby = Lobby(rooms, players, clock)
@@ -129,7 +130,6 @@ async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> A
                 gallery=gallery,
                 counter=runs,
                 tournaments=tournaments,
-                clock=clock,
                 software=SOFTWARE,
                 rate=settings.rate,
                 burst=settings.burst,
@@ -185,7 +185,9 @@ def _figures(admission: Admission, rooms: Rooms, players: Players, journal: Jour
         Figure("journal_requests", "Requests that the journal has written.", lambda: counts.requests, "counter"),
         Figure("journal_entries", "Entries that the journal has written.", lambda: counts.entries, "counter"),
         Figure("journal_refused", "Requests that the journal has refused.", lambda: counts.refused, "counter"),
-        Figure("journal_failed_batches", "Batches that could not be written.", lambda: counts.failed_batches, "counter"),
+        Figure("journal_failed_commits", "Commits that failed.", lambda: counts.failed_commits, "counter"),
+        Figure("journal_outages", "Times when nothing could be written.", lambda: counts.outages, "counter"),
+        Figure("journal_available", "1 while the store can be written, as far as is known.", lambda: journal.available),
         Figure("journal_commits", "Commits.", lambda: counts.batches, "counter"),
         Figure("journal_commit_seconds", "Seconds spent in commits.", lambda: counts.commit_s, "counter"),
         Figure("journal_slowest_commit_seconds", "The slowest commit since the start.", lambda: counts.max_commit_s),

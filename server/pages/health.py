@@ -34,6 +34,8 @@ def readiness_route(rooms: Rooms, store: Store, journal: Journal, *, max_rooms: 
 async def _why_not(rooms: Rooms, store: Store, journal: Journal, max_rooms: int) -> str | None:
     if len(rooms) >= max_rooms:
         return f"it holds {max_rooms} races, as many as it may"
+    if journal.outage is not None:
+        return f"nothing can be written just now: {journal.outage.why}"
     if not journal.has_room:
         return "more is to be written than the store can take just now"
     try:
