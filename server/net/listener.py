@@ -17,20 +17,13 @@ from websockets.trio.server import serve
 from websockets.typing import Subprotocol
 
 from protocol.codec import MAX_CLIENT_MESSAGE, SUBPROTOCOLS
-from server.net.connection import PeerConnection
+from server.net.connection import PING_INTERVAL_S, PING_TIMEOUT_S
 from server.net.connection_limits import Admission
 from server.net.dispatch import Dispatch
 from server.net.http import Site
 from server.net.origins import Origins
+from server.net.plain_connection import CLOSING_S, PlainConnection
 from server.net.stream import SocketListener
-
-PING_INTERVAL_S = 5.0
-"""Every ping is a measured round trip too, so they are more frequent than keeping a line alive would need."""
-
-PING_TIMEOUT_S = 20.0
-
-CLOSING_S = 2.0
-"""Seconds that a peer has for the closing handshake."""
 
 STOPPING_S = 3.0
 """Seconds until the lines are cut of those who have not gone when the server stops: who does not read, or is still shaking hands."""
@@ -85,9 +78,9 @@ async def serving(
             partial(
                 serve,
                 # The library's annotations ask for its own classes; what it does with them is in the port of ours.
-                cast(Any, dispatch.visit),
+                cast(Any, PlainConnection.attend),
                 listeners=cast(Any, list(listeners)),
-                create_connection=cast(Any, partial(PeerConnection, dispatch=dispatch)),
+                create_connection=cast(Any, partial(PlainConnection, dispatch=dispatch)),
                 process_request=cast(Any, partial(_answer, site=site or Site(), origins=Origins(origins), secure=tls is not None)),
                 ssl=tls,
                 subprotocols=[Subprotocol(name) for name in SUBPROTOCOLS],
@@ -111,7 +104,7 @@ async def serving(
             nursery.cancel_scope.cancel()
 
 
-async def _answer(connection: PeerConnection, request: Request, *, site: Site, origins: Origins, secure: bool) -> Response | None:
+async def _answer(connection: PlainConnection, request: Request, *, site: Site, origins: Origins, secure: bool) -> Response | None:
     response = await site.answer(connection, request, secure=secure)
     if response is None and not origins.admit(request.headers):
         return connection.respond(HTTPStatus.FORBIDDEN, "Pages from elsewhere may not connect here; the host can allow it with --origin.\n")

@@ -6,6 +6,7 @@ Owns the nursery of their tasks. Knows nothing of what is decided in one.
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from functools import partial
 from typing import Final
 
@@ -140,8 +141,8 @@ class Tournaments:
             self._check_lookup(identity)
             self._nursery.start_soon(self._ask_old, identity, Asked(member, asker, message))
 
-    def follow(self, member: Member, message: FollowTournament, nursery: trio.Nursery) -> None:
-        """Or no longer. nursery: it ends with the member's line, and looking the tournament up with it. Raises Refusal."""
+    def follow(self, member: Member, message: FollowTournament, start_soon: Callable[..., None]) -> None:
+        """Or no longer. start_soon: of tasks that end with the member's connection, as looking the tournament up does. Raises Refusal."""
         if not message.follow:
             self.followers.unfollow(member)
             return
@@ -151,7 +152,7 @@ class Tournaments:
             self.followers.follow(member, director, message.round, ref=message.ref)
         else:
             self._check_lookup(identity)
-            nursery.start_soon(self._follow_old, member, identity, message)
+            start_soon(self._follow_old, member, identity, message)
 
     def greet(self, player: str, member: Member) -> None:
         """A player is here by this line: tell him where he is waited for."""

@@ -30,7 +30,7 @@ pytestmark = pytest.mark.e2e
 @pytest.fixture(autouse=True)
 def patience(monkeypatch: pytest.MonkeyPatch) -> None:
     """Here the clock is the real one: what a peer may take to close is nothing that a busy machine can use up."""
-    for where in ("connection.CLOSING_S", "listener.CLOSING_S", "listener.STOPPING_S"):
+    for where in ("plain_connection.CLOSING_S", "listener.CLOSING_S", "listener.STOPPING_S"):
         monkeypatch.setattr(f"server.net.{where}", 60.0)
 
 

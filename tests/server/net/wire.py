@@ -27,7 +27,7 @@ from protocol.views import RaceOptions, View
 from server.lobby.lobby import Lobby
 from server.lobby.players import Players
 from server.lobby.quick_match import QuickMatch
-from server.net.connection import PeerConnection
+from server.net.connection import Connection
 from server.net.dispatch import Dispatch
 from server.net.http import Site
 from server.net.listener import serving
@@ -337,7 +337,7 @@ class House:
         return Answered.read(received)
 
     @property
-    def connections(self) -> list[PeerConnection]:
+    def connections(self) -> list[Connection]:
         """The server's ends, in the order in which they came."""
         return list(self.dispatch._visits)
 
