@@ -18,6 +18,9 @@ RANKS: Final = "A23456789TJQK"
 SUIT_SIZE: Final = 13
 DECK_SIZE: Final = 52
 
+FACE_DOWN: Final = "??"
+"""What stands for a card on a board whose viewer may not know it."""
+
 CARD_TEXT: Final[tuple[str, ...]] = tuple(rank + suit for suit in SUITS for rank in RANKS)
 _CARD_OF_TEXT: Final[Mapping[str, Card]] = MappingProxyType({text: card for card, text in enumerate(CARD_TEXT)})
 

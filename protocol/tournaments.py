@@ -26,14 +26,14 @@ LISTED_DECISIONS = 50
 
 TournamentFormat = Literal["swiss", "round-robin", "elimination", "session"]
 """swiss: a fixed number of rounds, equals against equals. round-robin: everybody meets everybody. elimination: the winner goes on. session:
-everybody plays the same deals alone, a deal won is a point."""
+everybody plays the same deals alone, and a deal won is a point."""
 
 TournamentPhase = Literal["registration", "check-in", "running", "between", "paused", "over", "ended"]
-"""check-in: who has entered says that he is here. running: a round is being run. between: the next round is not paired yet. paused: nothing
-new starts. over: played to its end. ended: broken off by the director."""
+"""check-in: entrants confirm that they are here. running: a round is being run. between: the next round is not paired yet. paused: nothing
+new starts. over: played to its end. ended: called off by the director."""
 
 Verdict = Literal["first", "second", "draw", "neither"]
-"""What came of a table, by its sides. neither: both have forfeited."""
+"""The result of a table, by its sides. neither: both forfeited."""
 
 Title = Annotated[str, Meta(min_length=1, max_length=200)]
 Reason = Annotated[str, Meta(max_length=400)]
@@ -61,10 +61,10 @@ class TournamentOptions(Struct, frozen=True, kw_only=True):
     knock-out match are run again.
     rules, time_limit_s, countdown_s, grace_s, delay_s, rated: of its races, as in `RaceOptions`.
     places: entrants at most, bots included. fill: bots take seats until there are so many entrants, when the first round is paired.
-    bot: the house bot that fills seats, and that is raced by who has a bye.
+    bot: the house bot that fills seats and plays those with a bye.
     public: whether it is listed.
-    check_in_s: seconds for checking in; 0: who has entered plays. no_show_s: seconds after being called until who is missing at his table
-    forfeits. pause_s: seconds between two rounds; null: the director says when the next one is paired.
+    check_in_s: seconds for checking in; 0: everybody who has entered plays. no_show_s: seconds after the call until players not at
+    their table forfeit. pause_s: seconds between two rounds; null: the director says when the next one is paired.
     """
 
     name: Title
@@ -88,7 +88,7 @@ class TournamentOptions(Struct, frozen=True, kw_only=True):
 
 
 class TournamentListing(Struct, frozen=True, kw_only=True):
-    """One tournament of a list. director: his name. entrants: who has entered and not withdrawn. by_code: entering asks for a code.
+    """One tournament of a list. director: their name. entrants: how many have entered and not withdrawn. by_code: entering needs a code.
 
     round: the last one that is paired, 0 before the first.
     """
@@ -107,7 +107,7 @@ class TournamentListing(Struct, frozen=True, kw_only=True):
 
 
 class TableResult(Struct, frozen=True, kw_only=True):
-    """What came of one race at a table. first_home, second_home: cards home. forfeit: it was not run, or not to its end."""
+    """The result of one race at a table. first_home, second_home: cards home. forfeit: it was not run, or not to its end."""
 
     verdict: Verdict
     first_home: HomeCount = 0
@@ -116,9 +116,9 @@ class TableResult(Struct, frozen=True, kw_only=True):
 
 
 class TournamentEntrant(Struct, frozen=True, kw_only=True):
-    """Somebody who plays. seed: from 1, the best rated first. rating: when he entered; null for who had none. bot: the house bot's name.
+    """Somebody who plays. seed: from 1, the best rated first. rating: when they entered; null without one. bot: the house bot's name.
 
-    checked_in: has said that he is here. withdrawn: plays no more. here: connected now; bots always are.
+    checked_in: has confirmed being here. withdrawn: plays no more. here: connected now; bots always are.
     first_round: above 1 for a late entry.
     """
 
@@ -134,7 +134,7 @@ class TournamentEntrant(Struct, frozen=True, kw_only=True):
 
 
 class TournamentRound(Struct, frozen=True, kw_only=True):
-    """One round. commitment: SHA-256 of the secret of its shuffle. nonce: what its entrants put in together. secret: null until it is over.
+    """One round. commitment: SHA-256 of the secret of its shuffle. nonce: what its entrants gave together. secret: null until it is over.
 
     tables: how many there are; open: how many have no result yet.
     """
@@ -161,12 +161,12 @@ class TournamentSide(Struct, frozen=True, kw_only=True):
 class TournamentTable(Struct, frozen=True, kw_only=True):
     """One table of a round.
 
-    first, second: entrants; second is null for the house, which is raced by who has a bye and by everybody in a session. counted: false
+    first, second: entrants; second is null for the house, which plays those with a bye, and everybody in a session. counted: false
     for a bye that counts for nothing. match: its name in a bracket, as W1-3; else empty. result: of the table; null while it is open.
     races: results of its races, one each. race: the number of the one that is being run or was last. race_ids: of its races that are kept,
     under which their records are found once the round is over.
     code: of the room where it is raced, null when there is none. sides: as they stand in that room. elapsed_ms: since its start.
-    no_show_ms: what is left until who is missing forfeits; null when nobody is waited for.
+    no_show_ms: time left until players not at this table forfeit; null when nobody is waited for.
     """
 
     table: int
@@ -203,7 +203,7 @@ class StandingsRow(Struct, frozen=True, kw_only=True):
 
 
 class LoggedDecision(Struct, frozen=True, kw_only=True):
-    """One entry of the log. number: from 1, without gaps. at_ms: Unix time. author: who decided, a name; empty for the server.
+    """One entry of the log. number: from 1, without gaps. at_ms: Unix time. author: the name of whoever decided; empty for the server.
 
     kind: one word, such as enter, withdraw, pair, result, correct. text: a sentence. reason: the director's, perhaps empty.
     """
@@ -220,7 +220,7 @@ class LoggedDecision(Struct, frozen=True, kw_only=True):
 
 
 class EntrantDocument(Struct, frozen=True, kw_only=True):
-    """An entrant as he is kept. nonce: what he has put into the shuffles, null while he has not. rating: when he entered."""
+    """An entrant as they are kept. nonce: what they have given to the shuffles, null before. rating: when they entered."""
 
     id: str
     name: str

@@ -43,7 +43,7 @@ from server.store.port import PlayersLeft, RaceAborted, Store
 from server.store.replay import by_room
 from server.tournaments.pairing_worker import Pairer
 from server.tournaments.ports import TournamentPorts
-from server.tournaments.registry import Tournaments
+from server.tournaments.service import TournamentService
 
 SOFTWARE = f"carpet-race {protocol.__version__}"
 
@@ -95,7 +95,7 @@ async def running(settings: Settings) -> AsyncIterator[str]:
             nursery.start_soon(gallery.run)
             counter = Counter(rooms, store=store, journal=journal, clock=clock, entropy=secrets.token_bytes, records=records)
             nursery.start_soon(counter.run)
-            tournaments = Tournaments(
+            tournaments = TournamentService(
                 TournamentPorts(
                     clock=clock,
                     entropy=secrets.token_bytes,

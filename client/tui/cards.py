@@ -11,7 +11,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 
 from client.tui.frame import Line, fit
 from client.tui.theme import Theme
-from protocol.cards import CARD_TEXT, RANKS
+from protocol.cards import CARD_TEXT, FACE_DOWN, RANKS
 
 Look: TypeAlias = Literal["card", "side", "dim", "dimside", "lit", "held"]
 """What a card is drawn on, see `theme.grounds`: lit ones can be played, the held one waits to be put somewhere."""
@@ -35,6 +35,9 @@ SIZES: Final = (LARGE, MEDIUM, SMALL, TINY, DENSE)
 PILE_SIZES: Final = (MEDIUM, SMALL, NARROW, TINY, DENSE)
 """For many columns side by side."""
 
+DRAWN: Final = frozenset((*CARD_TEXT, FACE_DOWN))
+"""What is drawn as a card; anything else that a server may say is not printed."""
+
 EDGES: Final = 2
 """Columns beside a card: one each side, where the cursor is drawn."""
 
@@ -57,8 +60,10 @@ _PIPS: Final[dict[str, tuple[tuple[int, int], ...]]] = {
 
 
 def card_name(card: str, theme: Theme) -> str:
-    """A card in two or three columns: `10♦`; what is none is not printed, whatever a server may say."""
-    if card not in CARD_TEXT:
+    """A card in two or three columns: `10♦`."""
+    if card == FACE_DOWN:
+        return theme.glyphs.back * 2
+    if card not in DRAWN:
         return "??"
     return ("10" if card[0] == "T" else card[0]) + theme.glyphs.suits.get(card[1:], "?")
 
@@ -121,6 +126,8 @@ def _marked(text: str, mark: str, role: str) -> Line:
 def _inside(card: str, size: Size, theme: Theme, mark: str) -> list[str]:
     """The rows of a face: corners, and what room there is for in the middle."""
     width, height = size.width, size.height
+    if card == FACE_DOWN:
+        return [theme.glyphs.back * width] * height
     name = card_name(card, theme)
     if height == 1:
         return [fit(name, width - 1) + mark if mark != " " else fit(name, width)]

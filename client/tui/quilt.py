@@ -16,6 +16,7 @@ from client.tui.marks import Marks
 from client.tui.scene import Scene
 from client.tui.table import letter_label
 from client.tui.theme import Theme
+from protocol.cards import FACE_DOWN
 
 LABELS = 2
 CELLS = (Size(14, 6, 0), Size(12, 5, 0), Size(10, 4, 0), Size(8, 3, 0), Size(6, 2, 0))
@@ -113,6 +114,8 @@ def _sides(theme: Theme, *, cursor: bool, otherwise: str) -> tuple[str, str]:
 
 def _rows(card: str, width: int, height: int, theme: Theme, sign: str) -> list[str]:
     """Rank and suit in two opposite corners, the sign in a third."""
+    if card == FACE_DOWN:
+        return [theme.glyphs.back * width] * height
     name = cards.card_name(card, theme)
     if height == 1:
         return [fit(name, width - 1) + sign]

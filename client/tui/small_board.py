@@ -13,7 +13,7 @@ from typing import Final
 import urwid
 
 from client.game.board import is_upright
-from client.tui.cards import LARGE, MEDIUM, NARROW, SMALL, TINY, Look, Size
+from client.tui.cards import DRAWN, LARGE, MEDIUM, NARROW, SMALL, TINY, Look, Size, card_name
 from client.tui.frame import Line, fit, lines_widget, stacked
 from client.tui.marks import Marks
 from client.tui.quilt import CELLS, quilt, quilt_height, quilt_width
@@ -59,7 +59,7 @@ def _centred(widget: urwid.Widget, own: int, width: int) -> urwid.Widget:
 
 def short_name(card: str, theme: Theme) -> str:
     """A card in two columns: `T♦`."""
-    return card[0] + theme.glyphs.suits.get(card[1:], "?") if card in CARD_TEXT else "??"
+    return card[0] + theme.glyphs.suits.get(card[1:], "?") if card in CARD_TEXT else card_name(card, theme)
 
 
 def _letters(marks: Marks, width: int) -> Line:
@@ -86,7 +86,7 @@ def _quilt_slot(marks: Marks, slot: str, theme: Theme) -> Line:
     if not pile:
         return [("cursor" if marked else "felt", left), ("gap", theme.glyphs.middle.center(2)), ("cursor" if marked else "felt", right)]
     look, name = marks.look(slot), short_name(pile[-1], theme)
-    ground = f"{look} {pile[-1][1:]}" if pile[-1] in CARD_TEXT else "felt"
+    ground = f"{look} {pile[-1][1:]}" if pile[-1] in DRAWN else "felt"
     sides = "felt" if is_upright(slot) else ground
     if marked:
         return [("cursor", left), (ground, name), ("cursor", right)]
@@ -118,7 +118,7 @@ def _fan(marks: Marks, slot: str, theme: Theme, width: int, height: int) -> list
     rows: list[Line] = [_top(pile, marks.look(slot), theme, marked=marked)]
     beneath = pile[-2::-1] if len(pile) > 1 else ()
     shown = len(beneath) if len(beneath) < height - 1 else max(height - 2, 0)
-    rows += [[(f"suit {card[1:]}" if card in CARD_TEXT else "faint", short_name(card, theme))] for card in beneath[:shown]]
+    rows += [[(f"suit {card[1:]}" if card in DRAWN else "faint", short_name(card, theme))] for card in beneath[:shown]]
     if shown < len(beneath) and height > 1:
         rows.append([("faint", f"+{len(beneath) - shown}")])
     padded: list[Line] = []
@@ -132,7 +132,7 @@ def _top(pile: Sequence[str], look: Look, theme: Theme, *, marked: bool) -> Line
     mark: Line = [("cursor", theme.glyphs.cursor[1])] if marked else []
     if not pile:
         return [("gap", theme.glyphs.middle.center(2)), *mark]
-    ground = f"{look} {pile[-1][1:]}" if pile[-1] in CARD_TEXT else "felt"
+    ground = f"{look} {pile[-1][1:]}" if pile[-1] in DRAWN else "felt"
     return [(ground, short_name(pile[-1], theme)), *mark]
 
 

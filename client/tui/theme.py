@@ -355,9 +355,11 @@ def entries(palette: Palette, *, exact: bool) -> list[Entry]:
         mono, style = ("bold", "bold") if look == "lit" else ("standout", "bold") if look == "held" else ("", "")
         for letter, ink in zip("SHDC", palette.suits, strict=True):
             rows.append(role(f"{look} {letter}", _on_dark(ink) if ground.basic == "black" else ink, ground, mono, style=style))
+        rows.append(role(f"{look} ?", palette.back_ink, palette.back))
         rows.append(role(f"edge {look}", ground, felt, mono))
     # A suit's sign on the felt: the ink of the cards is too dark there.
     rows += [role(f"suit {letter}", palette.bad if letter in "HD" else palette.text, felt) for letter in "SHDC"]
+    rows.append(role("suit ?", palette.back_ink, palette.back))
     for number, ink in enumerate(palette.lines):
         rows += [role(f"line {number}", ink, dark, "bold"), role(f"curve {number}", ink, felt, "bold")]
     return rows

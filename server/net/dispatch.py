@@ -60,8 +60,8 @@ from server.rules.catalogue import RULE_SETS, describe
 from server.runs.service import Counter, Question, RunAsked
 from server.spectate.spectator_registry import Gallery
 from server.store.errors import RunAlready, StoreError
-from server.tournaments.commands import AboutOne, Asker
-from server.tournaments.registry import Tournaments
+from server.tournaments.commands import Asker, TournamentCommand
+from server.tournaments.service import TournamentService
 
 logger = logging.getLogger("carpet.net")
 
@@ -100,7 +100,7 @@ class Dispatch:
         matchmaker: Matchmaker,
         gallery: Gallery,
         counter: Counter,
-        tournaments: Tournaments,
+        tournaments: TournamentService,
         clock: Clock,
         software: str,
         rate: float,
@@ -167,7 +167,7 @@ class Dispatch:
         visit = self._visits.pop(connection)
         self._lobby.unfollow(visit.connection)
         self._gallery.gone(visit.connection)
-        self._tournaments.followers.gone(visit.connection)
+        self._tournaments.subscriptions.gone(visit.connection)
         if visit.player is None:
             return
         self._players.depart(visit.player, visit.connection)
@@ -180,7 +180,7 @@ class Dispatch:
         if visit is None:
             return
         self._lobby.remind(connection)
-        self._tournaments.followers.remind(connection)
+        self._tournaments.subscriptions.remind(connection)
         if visit.player is not None:
             self._remind_player(visit, visit.player)
         self._gallery.catch_up(connection)
@@ -264,15 +264,15 @@ class Dispatch:
                 self._gallery.unwatch(visit.connection, ref=ref)
             case FollowTournaments(follow=follow):
                 if follow:
-                    self._tournaments.followers.follow_list(visit.connection)
+                    self._tournaments.subscriptions.follow_list(visit.connection)
                 else:
-                    self._tournaments.followers.unfollow_list(visit.connection)
+                    self._tournaments.subscriptions.unfollow_list(visit.connection)
             case FollowTournament():
                 self._tournaments.follow(visit.connection, message, visit.connection.start_soon)
             case _:
                 self._ask_tournament(visit, player, message)
 
-    def _ask_tournament(self, visit: Visit, player: PlayerName, message: CreateTournament | AboutOne) -> None:
+    def _ask_tournament(self, visit: Visit, player: PlayerName, message: CreateTournament | TournamentCommand) -> None:
         asker = Asker(player.id, player.name, self._players.rating(player.id))
         self._tournaments.ask(visit.connection, asker, message)
 

@@ -12,7 +12,7 @@ import msgspec
 from protocol.tournaments import TournamentDocument, TournamentsDocument, is_tournament_id
 from server.net.http import Asked, NoPage, Page, Route
 from server.store.errors import StoreError
-from server.tournaments.registry import Tournaments
+from server.tournaments.service import TournamentService
 
 CSV_TYPE: Final = "text/csv; charset=utf-8"
 
@@ -20,7 +20,7 @@ _FORMULA: Final = tuple("=+-@\t\r")
 """With these a spreadsheet takes a text for a formula (OWASP, CSV Injection)."""
 
 
-def tournament_routes(tournaments: Tournaments) -> list[Route]:
+def tournament_routes(tournaments: TournamentService) -> list[Route]:
     async def show_list(asked: Asked) -> Page:
         del asked
         return Page(msgspec.json.encode(TournamentsDocument(tournaments=tournaments.listings())) + b"\n", cache="max-age=1")
@@ -38,7 +38,7 @@ def tournament_routes(tournaments: Tournaments) -> list[Route]:
     ]
 
 
-async def _find(tournaments: Tournaments, asked: Asked) -> TournamentDocument:
+async def _find(tournaments: TournamentService, asked: Asked) -> TournamentDocument:
     identity = asked.values["id"].upper()
     try:
         found = await tournaments.document(identity) if is_tournament_id(identity) else None

@@ -54,11 +54,11 @@ def see(position: Position) -> View:
     stock = position.stock
     shown = position.rules.visible_stock
     return View(
-        piles={slot: tuple([text[card] for card in pile]) for slot, pile in position.piles.items()},
+        piles=position.pile_texts,
         waste=tuple([text[card] for card in position.waste]),
         stock=len(stock),
         stock_next=tuple([text[card] for card in stock[:shown]]) if shown else (),
-        foundations=dict(position.foundations),
+        foundations=position.foundations,
         pending=position.pending,
         redeals=position.redeals_left,
         home=position.home,
@@ -94,7 +94,7 @@ def tell(event: RaceEvent, *, version: int, viewer: Viewer, now: int, withheld: 
                 seat=event.seat,
                 ply=event.ply,
                 home=event.position.home if event.position is not None else 0,
-                foundations=dict(event.position.foundations) if event.position is not None and not withheld else {},
+                foundations=event.position.foundations if event.position is not None and not withheld else {},
                 state=event.state,
                 elapsed_ms=event.at_ms,
             )
@@ -198,7 +198,7 @@ def _seat_info(race: Race, seat: Seat, viewer: Viewer, *, again: bool) -> SeatIn
         state=seat.state,
         ply=seat.ply,
         home=position.home if position is not None else 0,
-        foundations=dict(position.foundations) if position is not None and not withheld else {},
+        foundations=position.foundations if position is not None and not withheld else {},
         elapsed_ms=seat.last_at,
         round_trip_ms=seat.round_trip_ms,
     )

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import Final
 
-from protocol.cards import DECK_SIZE, SUIT_SIZE, SUITS, Card, rank, suit
+from protocol.cards import CARD_TEXT, DECK_SIZE, SUIT_SIZE, SUITS, Card, rank, suit
 from protocol.shuffle import redeal_label, shuffle
 from server.rules.moves import REDEAL, STOCK, WASTE
 from server.rules.position import Family, PositionBase, RuleSet, slot_names
@@ -31,6 +31,7 @@ _WASTE_TO: Final = tuple(f"{WASTE}:{slot}" for slot in _SLOTS)
 _CHOICES: Final = {slot: (f"{STOCK}:{slot}", f"{WASTE}:{slot}") for slot in _SLOTS}
 # A gap is number -1, which finds the empty pile at the end.
 _PILE_OF: Final[tuple[tuple[Card, ...], ...]] = (*((card,) for card in range(DECK_SIZE)), ())
+_PILE_TEXT_OF: Final[tuple[tuple[str, ...], ...]] = (*((text,) for text in CARD_TEXT), ())
 
 
 class Aces(Enum):
@@ -96,8 +97,7 @@ class CarpetRules(RuleSet):
         return CarpetPosition(self, seed, tuple(carpet), (), deck[dealt:], tuple(heights), None, self.redeals)
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class CarpetPosition(PositionBase):
+class CarpetPosition(PositionBase, frozen=True, eq=False, gc=False):
     """A position of the family; satisfies server.rules.position.Position."""
 
     rules: CarpetRules
@@ -116,7 +116,15 @@ class CarpetPosition(PositionBase):
         return {slot: _PILE_OF[card] for slot, card in zip(_SLOTS, self.carpet, strict=True)}
 
     @property
-    def foundations(self) -> Mapping[str, int]:
+    def pile_texts(self) -> dict[str, tuple[str, ...]]:
+        texts = self._pile_texts
+        if texts is None:
+            texts = dict(zip(_SLOTS, map(_PILE_TEXT_OF.__getitem__, self.carpet), strict=True))
+            self._keep("_pile_texts", texts)
+        return texts
+
+    @property
+    def foundations(self) -> dict[str, int]:
         return dict(zip(SUITS, self.heights, strict=True))
 
     @property
@@ -125,15 +133,15 @@ class CarpetPosition(PositionBase):
 
     def play_unchecked(self, move: str) -> "CarpetPosition":
         if move == STOCK:
-            return self._after(waste=(*self.waste, self.stock[0]), stock=self.stock[1:])
+            return self._after((*self.waste, self.stock[0]), self.stock[1:], self.heights)
         if move == WASTE:
-            return self._after(waste=self.waste[:-1], heights=self._heights_with(self.waste[-1]))
+            return self._after(self.waste[:-1], self.stock, _raised(self.heights, self.waste[-1]))
         if move == REDEAL:
             return self._redealt()
         index = _SLOT_INDEX.get(move)
         if index is not None:
             return self._after_gap_at(index)
-        return self._refilled(_SLOT_INDEX[move[2:]], self.carpet, self.heights, from_waste=move[0] == WASTE)
+        return self._refilled(_SLOT_INDEX[move[2:]], self.heights, from_waste=move[0] == WASTE)
 
     def _find_legal_moves(self) -> tuple[str, ...]:
         if self.pending is not None:
@@ -154,53 +162,51 @@ class CarpetPosition(PositionBase):
 
     def _after_gap_at(self, index: int) -> "CarpetPosition":
         """The card at the slot has gone home: refill the slot, or ask how, or leave it."""
-        carpet = (*self.carpet[:index], _GAP, *self.carpet[index + 1 :])
-        heights = self._heights_with(self.carpet[index])
+        heights = _raised(self.heights, self.carpet[index])
         refill = self.rules.refill
         if refill is Refill.FREE or not (self.waste or self.stock):
-            return self._after(carpet=carpet, heights=heights)
+            return self._after_at(index, _GAP, self.waste, self.stock, heights)
         if refill is Refill.CHOICE and self.waste and self.stock:
-            return self._after(carpet=carpet, heights=heights, pending=_SLOTS[index])
+            return self._after_at(index, _GAP, self.waste, self.stock, heights, pending=_SLOTS[index])
         # Here WASTE_FIRST, and CHOICE with one source, come to the same.
-        return self._refilled(index, carpet, heights, from_waste=bool(self.waste))
+        return self._refilled(index, heights, from_waste=bool(self.waste))
 
-    def _refilled(self, index: int, carpet: tuple[Card, ...], heights: tuple[int, ...], *, from_waste: bool) -> "CarpetPosition":
-        card = self.waste[-1] if from_waste else self.stock[0]
-        return self._after(
-            carpet=(*carpet[:index], card, *carpet[index + 1 :]),
-            waste=self.waste[:-1] if from_waste else self.waste,
-            stock=self.stock if from_waste else self.stock[1:],
-            heights=heights,
-        )
+    def _refilled(self, index: int, heights: tuple[int, ...], *, from_waste: bool) -> "CarpetPosition":
+        if from_waste:
+            return self._after_at(index, self.waste[-1], self.waste[:-1], self.stock, heights)
+        return self._after_at(index, self.stock[0], self.waste, self.stock[1:], heights)
 
     def _redealt(self) -> "CarpetPosition":
         label = redeal_label(self.rules.redeals - self.redeals_left + 1)
         stock = shuffle(self.waste, self.seed, label)
-        return self._after(waste=(), stock=stock, redeals_left=self.redeals_left - 1)
+        return CarpetPosition(self.rules, self.seed, self.carpet, (), stock, self.heights, None, self.redeals_left - 1)
 
-    def _heights_with(self, card: Card) -> tuple[int, ...]:
-        heights = list(self.heights)
-        heights[suit(card)] += 1
-        return tuple(heights)
+    def _after(self, waste: tuple[Card, ...], stock: tuple[Card, ...], heights: tuple[int, ...]) -> "CarpetPosition":
+        """The carpet is left alone. A pending gap lasts for one move."""
+        carpet, texts = self.carpet, self._pile_texts
+        return CarpetPosition(self.rules, self.seed, carpet, waste, stock, heights, None, self.redeals_left, _pile_texts=texts)
 
-    def _after(
+    def _after_at(
         self,
+        index: int,
+        card: Card,
+        waste: tuple[Card, ...],
+        stock: tuple[Card, ...],
+        heights: tuple[int, ...],
         *,
-        carpet: tuple[Card, ...] | None = None,
-        waste: tuple[Card, ...] | None = None,
-        stock: tuple[Card, ...] | None = None,
-        heights: tuple[int, ...] | None = None,
         pending: str | None = None,
-        redeals_left: int | None = None,
     ) -> "CarpetPosition":
-        """This position with the fields given; a pending gap lasts for one move, so it is gone unless given."""
-        return CarpetPosition(
-            self.rules,
-            self.seed,
-            self.carpet if carpet is None else carpet,
-            self.waste if waste is None else waste,
-            self.stock if stock is None else stock,
-            self.heights if heights is None else heights,
-            pending,
-            self.redeals_left if redeals_left is None else redeals_left,
-        )
+        """One slot of the carpet holds another card, or none."""
+        carpet = (*self.carpet[:index], card, *self.carpet[index + 1 :])
+        texts = self._pile_texts
+        if texts is not None:
+            # All but one are the same: to copy them takes a tenth of what it takes to look them up.
+            texts = texts.copy()
+            texts[_SLOTS[index]] = _PILE_TEXT_OF[card]
+        return CarpetPosition(self.rules, self.seed, carpet, waste, stock, heights, pending, self.redeals_left, _pile_texts=texts)
+
+
+def _raised(heights: tuple[int, ...], card: Card) -> tuple[int, ...]:
+    after = list(heights)
+    after[suit(card)] += 1
+    return tuple(after)

@@ -9,10 +9,13 @@ server/race/view.py. So neither a position's text nor the text of an IllegalMove
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
 from typing import Final, Protocol, Self, TypeVar
+
+from msgspec import Struct
+from msgspec.structs import force_setattr
 
 from protocol.cards import CARD_TEXT, DECK_SIZE, SUIT_SIZE, SUITS, Card, fresh_deck
 from protocol.shuffle import DEAL_LABEL, shuffle
@@ -56,6 +59,10 @@ class Position(Protocol):
         """The cards of each slot by its name, in slot order, then of the reserves p1 …; each bottom card first."""
 
     @property
+    def pile_texts(self) -> dict[str, tuple[str, ...]]:
+        """`piles` as messages carry them. Made once for a position and shared: not to be changed."""
+
+    @property
     def waste(self) -> tuple[Card, ...]:
         """Bottom card first: the last one is the top, the only one that can be played."""
 
@@ -64,7 +71,7 @@ class Position(Protocol):
         """Next card first."""
 
     @property
-    def foundations(self) -> Mapping[str, int]:
+    def foundations(self) -> dict[str, int]:
         """How many cards lie on each foundation: `S H D C`, or `S+ S- H+ H- D+ D- C+ C-` with two decks."""
 
     @property
@@ -143,6 +150,11 @@ class RuleSet(ABC):
         """Whether there ever is a waste, for a board to leave room for it."""
 
     @property
+    def reshuffles(self) -> bool:
+        """Whether a redeal puts the cards in an order that nobody knows yet."""
+        return self.redeals > 0
+
+    @property
     def lanes(self) -> bool:
         """Whether a card of a quilt is free only with a whole lane to the edge, for a board to show which ones are."""
         return False
@@ -170,27 +182,47 @@ class RuleSet(ABC):
         return tuple(suit + sign for suit in SUITS for sign in "+-")
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class PositionBase(ABC):
-    """The part of a position that is the same in every family; a family's own satisfies Position with it."""
+class PositionBase(Struct, frozen=True, kw_only=True, eq=False, gc=False):
+    """The part of a position that is the same in every family; a family's own satisfies Position with it.
 
-    rules: RuleSet
-    _legal_moves: tuple[str, ...] | None = field(default=None, init=False, compare=False)
+    Fields that begin with an underscore keep what follows from the others, and are no part of the value. A struct and not a dataclass,
+    because a race makes one for each move, and a frozen dataclass takes ten times as long to make.
+    """
 
-    @property
-    @abstractmethod
-    def home(self) -> int: ...
+    _legal_moves: tuple[str, ...] | None = None
+    _pile_texts: dict[str, tuple[str, ...]] | None = None
 
-    @abstractmethod
-    def _find_legal_moves(self) -> tuple[str, ...]: ...
+    def _find_legal_moves(self) -> tuple[str, ...]:
+        raise NotImplementedError
 
     def legal_moves(self) -> tuple[str, ...]:
         moves = self._legal_moves
         if moves is None:
             moves = self._find_legal_moves()
-            # The one write to a frozen value: it only keeps what follows from the other fields.
-            object.__setattr__(self, "_legal_moves", moves)
+            self._keep("_legal_moves", moves)
         return moves
+
+    @property
+    def pile_texts(self: Position) -> dict[str, tuple[str, ...]]:
+        assert isinstance(self, PositionBase)
+        texts = self._pile_texts
+        if texts is None:
+            texts = {slot: tuple([CARD_TEXT[card] for card in pile]) for slot, pile in self.piles.items()}
+            self._keep("_pile_texts", texts)
+        return texts
+
+    def _keep(self, name: str, value: object) -> None:
+        """The one write to a frozen value: it only keeps what follows from the other fields."""
+        force_setattr(self, name, value)
+
+    def _value(self) -> tuple[object, ...]:
+        return tuple(getattr(self, name) for name in self.__struct_fields__ if name[0] != "_")
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, PositionBase) and type(self) is type(other) and self._value() == other._value()
+
+    def __hash__(self) -> int:
+        return hash(self._value())
 
     # Not Self, which would not say that it is a Position as well.
     def play(self: "_PositionT", move: str) -> "_PositionT":  # noqa: PYI019
@@ -203,7 +235,7 @@ class PositionBase(ABC):
         return not self.legal_moves()
 
     @property
-    def is_won(self) -> bool:
+    def is_won(self: Position) -> bool:
         return self.home == self.rules.deck_size
 
     @property

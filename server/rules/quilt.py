@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import Final, TypeAlias
 
-from protocol.cards import DECK_SIZE, Card, suit
+from protocol.cards import CARD_TEXT, DECK_SIZE, Card, suit
 from protocol.shuffle import redeal_label, shuffle
 from server.rules.foundations import FOUNDATIONS, FOUNDED, Heights, home_moves, lift_aces_and_kings, raised, wanted
 from server.rules.moves import REDEAL, STOCK, WASTE
@@ -73,6 +73,10 @@ class QuiltRules(RuleSet):
         return not self.reserves
 
     @property
+    def reshuffles(self) -> bool:
+        return self.redeals > 0 and self.redealing is Redealing.SHUFFLED
+
+    @property
     def lanes(self) -> bool:
         return self.clear is Clear.LANE
 
@@ -87,8 +91,7 @@ class QuiltRules(RuleSet):
         return QuiltPosition(self, seed, quilt, reserves, (), others, FOUNDED, self.redeals)
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class QuiltPosition(PositionBase):
+class QuiltPosition(PositionBase, frozen=True, eq=False, gc=False):
     """A position of the family; satisfies server.rules.position.Position."""
 
     rules: QuiltRules
@@ -100,7 +103,7 @@ class QuiltPosition(PositionBase):
     stock: tuple[Card, ...]
     heights: Heights
     redeals_left: int
-    _available: tuple[int, ...] | None = field(default=None, init=False, compare=False)
+    _available: tuple[int, ...] | None = None
 
     @property
     def piles(self) -> Mapping[str, Pile]:
@@ -109,7 +112,7 @@ class QuiltPosition(PositionBase):
         return piles
 
     @property
-    def foundations(self) -> Mapping[str, int]:
+    def foundations(self) -> dict[str, int]:
         return dict(zip(FOUNDATIONS, self.heights, strict=True))
 
     @property
@@ -125,37 +128,49 @@ class QuiltPosition(PositionBase):
         slots = self._available
         if slots is None:
             slots = available(self.quilt, self.rules.clear)
-            object.__setattr__(self, "_available", slots)
+            self._keep("_available", slots)
         return slots
 
     def play_unchecked(self, move: str) -> "QuiltPosition":
         if move == STOCK:
-            return self._after(waste=(*self.waste, self.stock[0]), stock=self.stock[1:])
+            return self._turned((*self.waste, self.stock[0]), self.stock[1:], self.redeals_left)
         if move == REDEAL:
             return self._redealt()
         name, action = (WASTE, move[1:]) if move[0] == WASTE else (move[:2], move[2:])
         source = _SOURCE_NUMBER[name]
-        quilt, reserves, waste, heights = self.quilt, self.reserves, self.waste, self.heights
+        quilt, reserves, waste, heights, texts, slots = (
+            self.quilt,
+            self.reserves,
+            self.waste,
+            self.heights,
+            self._pile_texts,
+            self._available,
+        )
+        if texts is not None and (source != _WASTE_SOURCE or reserves):
+            # All but one or two piles are the same: to copy them takes a tenth of what it takes to look them up.
+            texts = texts.copy()
         if source < _SIZE:
             card = quilt[source]
             quilt = (*quilt[:source], GAP, *quilt[source + 1 :])
+            # What is available follows from the quilt; to find it anew each time would be most of the work of a move.
+            slots = available_after(self.available(), quilt, source, self.rules.clear)
+            if texts is not None:
+                texts[name] = ()
         elif source == _WASTE_SOURCE:
             card, waste = waste[-1], waste[:-1]
         else:
-            *rest, card = reserves[source - _SIZE]
-            reserves = _with(reserves, source - _SIZE, tuple(rest))
+            card = reserves[source - _SIZE][-1]
+            reserves = _with(reserves, source - _SIZE, reserves[source - _SIZE][:-1], texts)
         if action[0] != ":":
             heights = raised(heights, card, action)
         elif action[1:] == WASTE:
             waste = (*waste, card)
         else:
             target = _RESERVE_NAMES.index(action[1:])
-            reserves = _with(reserves, target, (*reserves[target], card))
-        after = self._after(quilt=quilt, reserves=reserves, waste=waste, heights=heights)
-        if source < _SIZE:
-            # What is available follows from the quilt; to find it anew each time would be most of the work of a move.
-            object.__setattr__(after, "_available", available_after(self.available(), quilt, source, self.rules.clear))
-        return after
+            reserves = _with(reserves, target, (*reserves[target], card), texts)
+        return QuiltPosition(
+            self.rules, self.seed, quilt, reserves, waste, self.stock, heights, self.redeals_left, slots, _pile_texts=texts
+        )
 
     def _find_legal_moves(self) -> tuple[str, ...]:
         quilt, reserves = self.quilt, self.reserves
@@ -195,32 +210,18 @@ class QuiltPosition(PositionBase):
         stock = self.waste
         if self.rules.redealing is Redealing.SHUFFLED:
             stock = shuffle(stock, self.seed, redeal_label(self.rules.redeals - self.redeals_left + 1))
-        return self._after(waste=(), stock=stock, redeals_left=self.redeals_left - 1)
+        return self._turned((), stock, self.redeals_left - 1)
 
-    def _after(
-        self,
-        *,
-        quilt: Quilt | None = None,
-        reserves: tuple[Pile, ...] | None = None,
-        waste: tuple[Card, ...] | None = None,
-        stock: tuple[Card, ...] | None = None,
-        heights: Heights | None = None,
-        redeals_left: int | None = None,
-    ) -> "QuiltPosition":
-        after = QuiltPosition(
-            self.rules,
-            self.seed,
-            self.quilt if quilt is None else quilt,
-            self.reserves if reserves is None else reserves,
-            self.waste if waste is None else waste,
-            self.stock if stock is None else stock,
-            self.heights if heights is None else heights,
-            self.redeals_left if redeals_left is None else redeals_left,
+    def _turned(self, waste: tuple[Card, ...], stock: tuple[Card, ...], redeals_left: int) -> "QuiltPosition":
+        """Quilt, reserves and foundations are left alone."""
+        kept, texts = self._available, self._pile_texts
+        return QuiltPosition(
+            self.rules, self.seed, self.quilt, self.reserves, waste, stock, self.heights, redeals_left, kept, _pile_texts=texts
         )
-        if after.quilt is self.quilt:
-            object.__setattr__(after, "_available", self._available)
-        return after
 
 
-def _with(piles: tuple[Pile, ...], number: int, pile: Pile) -> tuple[Pile, ...]:
+def _with(piles: tuple[Pile, ...], number: int, pile: Pile, texts: dict[str, tuple[str, ...]] | None) -> tuple[Pile, ...]:
+    """The reserves with another pile in place of one; texts, if there are any, is brought up to it."""
+    if texts is not None:
+        texts[_RESERVE_NAMES[number]] = tuple([CARD_TEXT[card] for card in pile])
     return (*piles[:number], pile, *piles[number + 1 :])

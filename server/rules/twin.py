@@ -18,7 +18,7 @@ from enum import Enum, auto
 from functools import lru_cache
 from typing import Final, NamedTuple, TypeAlias
 
-from protocol.cards import Card
+from protocol.cards import CARD_TEXT, Card
 from server.rules.foundations import FOUNDATIONS, FOUNDED, Heights, HomeMoves, home_moves, lift_aces_and_kings, raised, wanted
 from server.rules.moves import STOCK, WASTE
 from server.rules.position import Family, PositionBase, RuleSet
@@ -79,8 +79,7 @@ def _texts(slots: tuple[str, ...]) -> _Texts:
 _WASTE_HOME: Final = home_moves(WASTE)
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class TwinPosition(PositionBase):
+class TwinPosition(PositionBase, frozen=True, eq=False, gc=False):
     """A position of the family; satisfies server.rules.position.Position."""
 
     rules: TwinRules
@@ -95,7 +94,7 @@ class TwinPosition(PositionBase):
         return dict(zip(self.rules.slots, self.tableau, strict=True))
 
     @property
-    def foundations(self) -> Mapping[str, int]:
+    def foundations(self) -> dict[str, int]:
         return dict(zip(FOUNDATIONS, self.heights, strict=True))
 
     @property
@@ -118,16 +117,16 @@ class TwinPosition(PositionBase):
             (card,) = self.waste
             if move[1] == ":":
                 target = number[move[2:]]
-                return self._after(tableau=self._with((target, (*self.tableau[target], card))), waste=())
-            return self._after(waste=(), heights=raised(self.heights, card, move[1]))
+                return self._after(self.stock, self.heights, (target, (*self.tableau[target], card)))
+            return self._after(self.stock, raised(self.heights, card, move[1]))
         source = number[move[:2]]
         rest, card = self.tableau[source][:-1], self.tableau[source][-1]
         if move[2] == ":":
-            return self._after(tableau=self._with((source, rest), (number[move[3:]], (card,))))
+            return self._after(self.stock, self.heights, (source, rest), (number[move[3:]], (card,)), waste=self.waste)
         heights = raised(self.heights, card, move[2])
         if rest or not (self.rules.refilled and self.stock):
-            return self._after(tableau=self._with((source, rest)), heights=heights)
-        return self._after(tableau=self._with((source, self.stock[:1])), stock=self.stock[1:], heights=heights)
+            return self._after(self.stock, heights, (source, rest), waste=self.waste)
+        return self._after(self.stock[1:], heights, (source, self.stock[:1]), waste=self.waste)
 
     def _find_legal_moves(self) -> tuple[str, ...]:
         texts = _texts(self.rules.slots)
@@ -155,29 +154,19 @@ class TwinPosition(PositionBase):
 
     def _turned(self) -> "TwinPosition":
         if self.rules.turning is Turning.ONE:
-            return self._after(waste=self.stock[:1], stock=self.stock[1:])
+            return self._after(self.stock[1:], self.heights, waste=self.stock[:1])
         row = self.stock[: len(self.tableau)]
         covered = tuple((*pile, card) for pile, card in zip(self.tableau, row, strict=False))
-        return self._after(tableau=covered + self.tableau[len(row) :], stock=self.stock[len(row) :])
+        return TwinPosition(self.rules, covered + self.tableau[len(row) :], self.waste, self.stock[len(row) :], self.heights)
 
-    def _with(self, *changed: tuple[int, Pile]) -> tuple[Pile, ...]:
-        tableau = list(self.tableau)
-        for number, pile in changed:
-            tableau[number] = pile
-        return tuple(tableau)
-
-    def _after(
-        self,
-        *,
-        tableau: tuple[Pile, ...] | None = None,
-        waste: tuple[Card, ...] | None = None,
-        stock: tuple[Card, ...] | None = None,
-        heights: Heights | None = None,
-    ) -> "TwinPosition":
-        return TwinPosition(
-            self.rules,
-            self.tableau if tableau is None else tableau,
-            self.waste if waste is None else waste,
-            self.stock if stock is None else stock,
-            self.heights if heights is None else heights,
-        )
+    def _after(self, stock: tuple[Card, ...], heights: Heights, *changed: tuple[int, Pile], waste: tuple[Card, ...] = ()) -> "TwinPosition":
+        tableau, texts = self.tableau, self._pile_texts
+        if changed:
+            piles = list(tableau)
+            texts = texts.copy() if texts is not None else None
+            for number, pile in changed:
+                piles[number] = pile
+                if texts is not None:
+                    texts[self.rules.slots[number]] = tuple([CARD_TEXT[card] for card in pile])
+            tableau = tuple(piles)
+        return TwinPosition(self.rules, tableau, waste, stock, heights, _pile_texts=texts)

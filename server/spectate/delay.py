@@ -1,40 +1,48 @@
 """The delay of boards: what has happened goes in at once, the boards that watchers may see come out when they are due. Pure.
 
-The rule of the file: a board is due `delay_s` after the server had the move that led to it, the first one of all so long after the start.
-When the race is over everything is due, since the record tells it all.
+A board is due `delay_s` after the server had the move that led to it, the first one so long after the start. When the race is over
+everything is due, since the record tells it all. Until then cards lie face down that a seat still racing has not seen (`race.face_down`),
+whatever the delay.
 
 Held back are moves, not positions: the longest delay of the longest race costs what its list of moves does, and the board of a seat is one
-position that follows them. So a race that nobody has watched yet is taken up in the middle from the moves it has (`course`), with the
+position that follows them. So a race that nobody has watched yet can be joined in the middle from the moves it has (`history_of`), with the
 same outcome as if it had been followed from the start; that is also how a race of an earlier server is.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate
 from operator import itemgetter
 
-from protocol.views import SeatState
+from protocol.views import LateBoard, SeatState
 from server.race.events import MovePlayed, RaceEnded, RaceEvent, SeatDealt, SeatEnded
+from server.race.face_down import EVERYTHING_SEEN, NOTHING_SEEN, Turn, Turns, first_turns, see_face_down, seen_by_player, turns_after
 from server.race.machine import Race, Seat
 from server.rules.position import Position
 
 
 @dataclass(frozen=True, slots=True)
 class DueBoard:
-    """A seat's board as watchers may see it now. ply, state: as they were then. elapsed_ms: when its last move counted, from the start."""
+    """A seat's board whose time has come. ply, state: as they were then. elapsed_ms: when its last move counted, from the start."""
 
     seat: int
     ply: int
     elapsed_ms: int
     state: SeatState
     position: Position
+    turns: Turns
+
+    def shown(self, seen: Turn) -> LateBoard:
+        """As watchers may see it. seen: how far the seats still racing on its deal have all seen the stock."""
+        view = see_face_down(self.position, self.turns, seen)
+        return LateBoard(seat=self.seat, ply=self.ply, elapsed_ms=self.elapsed_ms, state=self.state, view=view)
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
-    """What leads from one board of a seat to the next: a move, or a position that is simply so, or neither where only the state changes.
+class BoardChange:
+    """What leads from one board of a seat to the next: a move, or nothing but another state.
 
     at: the moment, in the milliseconds of the race's clock. elapsed_ms: of the last move; None where it stays as it was.
     """
@@ -45,70 +53,92 @@ class Step:
     state: SeatState
     move: str | None = None
     elapsed_ms: int | None = None
-    position: Position | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Course:
-    """What has happened on the boards of a race so far, in order. firsts: each seat's position before its first move."""
+class SeatNow:
+    """first: the position before the first move; None before it was dealt. seen: how far its player has seen the stock."""
 
-    firsts: tuple[Position, ...]
+    first: Position | None = None
+    seen: Turn = NOTHING_SEEN
+    racing: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class RaceHistory:
+    """What has happened on the boards of a race so far, in order."""
+
+    seats: tuple[SeatNow, ...]
     starts_at: int
-    steps: tuple[Step, ...]
+    changes: tuple[BoardChange, ...]
     over: bool
 
 
-def course(race: Race) -> Course | None:
+def history_of(race: Race) -> RaceHistory | None:
     """That of a race as it is now; None before its deal is known, and where it is withheld. Takes time for every move, little of it."""
     if race.starts_at is None or not race.firsts or race.withheld:
         return None
-    steps: list[tuple[int, Step]] = []
+    changes: list[tuple[int, BoardChange]] = []
     for seat in race.seats:
-        own = _seat_course(seat, race.starts_at) if seat.dealt else []
+        own = _changes_of(seat, race.starts_at) if seat.dealt else []
         # A seat may be ended for a moment before its last move was there; it was told of the end behind the move all the same.
-        steps += zip(accumulate((step.at for step in own), max), own, strict=True)
-    return Course(race.firsts, race.starts_at, tuple(step for _, step in sorted(steps, key=itemgetter(0))), race.phase == "over")
+        changes += zip(accumulate((change.at for change in own), max), own, strict=True)
+    return RaceHistory(
+        tuple(_seat_now(seat, first) for seat, first in zip(race.seats, race.firsts, strict=True)),
+        race.starts_at,
+        tuple(change for _, change in sorted(changes, key=itemgetter(0))),
+        race.phase == "over",
+    )
 
 
-def _seat_course(seat: Seat, starts_at: int) -> list[Step]:
+def _seat_now(seat: Seat, first: Position) -> SeatNow:
+    racing = seat.state in ("waiting", "racing")
+    dealt = seat.dealt and seat.position is not None
+    return SeatNow(first, seen_by_player(seat.position), racing) if dealt and seat.position is not None else SeatNow(racing=racing)
+
+
+def _changes_of(seat: Seat, starts_at: int) -> list[BoardChange]:
     ended = seat.state not in ("waiting", "racing")
     by_move = ended and bool(seat.played) and seat.ended_at == seat.last_at
     last = len(seat.played)
-    steps = [Step(starts_at, seat.number, 0, "racing", elapsed_ms=0)]
+    changes = [BoardChange(starts_at, seat.number, 0, "racing", elapsed_ms=0)]
     for ply, played in enumerate(seat.played, 1):
         state = seat.state if by_move and ply == last else "racing"
-        steps.append(Step(starts_at + played.received_ms, seat.number, ply, state, move=played.move, elapsed_ms=played.at_ms))
+        changes.append(BoardChange(starts_at + played.received_ms, seat.number, ply, state, move=played.move, elapsed_ms=played.at_ms))
     if ended and not by_move:
-        steps.append(Step(starts_at + seat.ended_at, seat.number, last, seat.state))
-    return steps
+        changes.append(BoardChange(starts_at + seat.ended_at, seat.number, last, seat.state))
+    return changes
 
 
 class DelayedBoards:
     """The boards of one race, `delay_ms` late. Times are milliseconds of the race's clock and never go back."""
 
-    def __init__(self, delay_ms: int, taken_up: Course | None = None) -> None:
-        """taken_up: what has happened so far, where that is not nothing."""
+    def __init__(self, delay_ms: int, *, seats: int, history: RaceHistory | None = None) -> None:
+        """history: what has happened so far, where that is not nothing."""
         self._delay_ms = delay_ms
-        self._firsts = dict(enumerate(taken_up.firsts)) if taken_up is not None else {}
-        self._starts_at = taken_up.starts_at if taken_up is not None else 0
-        self._steps = deque(taken_up.steps if taken_up is not None else ())
-        self._dealt = {step.seat for step in self._steps}
-        self._over = taken_up.over if taken_up is not None else False
+        self._seats = list(history.seats) if history is not None else [SeatNow()] * seats
+        self._starts_at = history.starts_at if history is not None else 0
+        self._changes = deque(history.changes if history is not None else ())
+        self._over = history.over if history is not None else False
         self._boards: dict[int, DueBoard] = {}
+        self._followed: dict[int, list[str]] = {}
+        self._shown: dict[int, tuple[DueBoard, Turn, LateBoard]] = {}
 
     def note(self, event: RaceEvent, at: int) -> None:
         """Something has happened at the moment `at`."""
         match event:
             case SeatDealt(seat=seat, starts_at=starts_at, position=position):
-                self._firsts[seat], self._starts_at = position, starts_at
-                self._dealt.add(seat)
-                self._steps.append(Step(starts_at, seat, 0, "racing", elapsed_ms=0))
-            case MovePlayed(seat=seat, move=move, ply=ply, at_ms=at_ms, state=state):
-                self._steps.append(Step(at, seat, ply, state, move=move, elapsed_ms=at_ms))
-            case SeatEnded(seat=seat, ply=ply, state=state, at_ms=at_ms, position=position) if seat in self._dealt:
-                # At the settling of a race moves may be struck out again.
-                self._steps = deque(step for step in self._steps if step.seat != seat or step.ply <= ply)
-                self._steps.append(Step(self._starts_at + at_ms, seat, ply, state, position=position))
+                self._seats[seat], self._starts_at = SeatNow(position, seen_by_player(position)), starts_at
+                self._changes.append(BoardChange(starts_at, seat, 0, "racing", elapsed_ms=0))
+            case MovePlayed(seat=seat, move=move, ply=ply, at_ms=at_ms, state=state, position=position):
+                self._seats[seat] = replace(self._seats[seat], seen=seen_by_player(position), racing=state == "racing")
+                self._changes.append(BoardChange(at, seat, ply, state, move=move, elapsed_ms=at_ms))
+            case SeatEnded(seat=seat, ply=ply, state=state, at_ms=at_ms):
+                self._seats[seat] = replace(self._seats[seat], racing=False)
+                if self._seats[seat].first is not None:
+                    # At the settling of a race moves may be struck out again.
+                    self._changes = deque(change for change in self._changes if change.seat != seat or change.ply <= ply)
+                    self._changes.append(BoardChange(self._starts_at + at_ms, seat, ply, state))
             case RaceEnded():
                 self._over = True
             case _:
@@ -117,29 +147,57 @@ class DelayedBoards:
     @property
     def next_due(self) -> int | None:
         """When the next board is due, or None where none waits."""
-        if not self._steps:
+        if not self._changes:
             return None
-        return self._steps[0].at if self._over else self._steps[0].at + self._delay_ms
+        return self._changes[0].at if self._over else self._changes[0].at + self._delay_ms
 
     def due(self, now: int, *, most: int) -> tuple[DueBoard, ...]:
         """The boards that have come due by `now` and were not given before, in order; `most` at a time."""
         boards: list[DueBoard] = []
         while len(boards) < most and (due := self.next_due) is not None and (due <= now or self._over):
-            boards.append(self._follow(self._steps.popleft()))
+            boards.append(self._follow(self._changes.popleft()))
         return tuple(boards)
 
     def latest(self) -> tuple[DueBoard, ...]:
         """The last board of each seat that has been due, in seat order."""
         return tuple(self._boards[seat] for seat in sorted(self._boards))
 
-    def _follow(self, step: Step) -> DueBoard:
-        before = self._boards.get(step.seat)
-        position = step.position
-        if position is None:
-            position = before.position if before is not None else self._firsts.get(step.seat)
+    def seen(self, seat: int) -> Turn:
+        """How far every seat still racing on the deal of this one has seen the stock, now."""
+        if self._over:
+            return EVERYTHING_SEEN
+        first = self._seats[seat].first
+        racing = (each.seen for each in self._seats if each.racing and (each.first is None or each.first == first))
+        return min(racing, default=EVERYTHING_SEEN)
+
+    def shown(self) -> tuple[LateBoard, ...]:
+        """The last board of each seat as watchers may see it now."""
+        for board in self.latest():
+            seen, shown = self.seen(board.seat), self._shown.get(board.seat)
+            if shown is None or shown[0] is not board or shown[1] != seen:
+                self._shown[board.seat] = board, seen, board.shown(seen)
+        return tuple(self._shown[seat][2] for seat in sorted(self._boards))
+
+    def _follow(self, change: BoardChange) -> DueBoard:
+        seat = change.seat
+        board = before = self._boards.get(seat)
+        if board is None or change.ply < board.ply:
+            board = self._from_the_first(seat, self._followed.get(seat, [])[: change.ply])
+        position, turns = board.position, board.turns
+        if change.move is not None:
+            self._followed[seat].append(change.move)
+            position = position.play_unchecked(change.move)
+            turns = turns_after(turns, board.position, change.move, position)
+        elapsed_ms = change.elapsed_ms if change.elapsed_ms is not None else before.elapsed_ms if before is not None else 0
+        self._boards[seat] = DueBoard(seat, change.ply, elapsed_ms, change.state, position, turns)
+        return self._boards[seat]
+
+    def _from_the_first(self, seat: int, moves: list[str]) -> DueBoard:
+        position = self._seats[seat].first
         assert position is not None
-        if step.move is not None:
-            position = position.play_unchecked(step.move)
-        elapsed_ms = step.elapsed_ms if step.elapsed_ms is not None else before.elapsed_ms if before is not None else 0
-        board = self._boards[step.seat] = DueBoard(step.seat, step.ply, elapsed_ms, step.state, position)
-        return board
+        turns = first_turns(position)
+        for move in moves:
+            before, position = position, position.play_unchecked(move)
+            turns = turns_after(turns, before, move, position)
+        self._followed[seat] = moves
+        return DueBoard(seat, len(moves), 0, "racing", position, turns)

@@ -28,13 +28,13 @@ from protocol.server_messages import Board, Talk, Unwatched, Watched, WatchedEve
 from protocol.server_messages import Room as RoomMessage
 from protocol.views import Curve, LateBoard, WatcherLine
 from server.race.events import RaceEnded, StartSet
-from server.race.view import progress_curves, see
+from server.race.view import progress_curves
 from server.rooms.clock import Clock
 from server.rooms.outgoing import Bundle, Outgoing
 from server.rooms.room import Room
 from server.rooms.spectator_port import Happened
 from server.runtime.token_bucket import Bucket
-from server.spectate.delay import Course, DelayedBoards, DueBoard, course
+from server.spectate.delay import DelayedBoards, RaceHistory, history_of
 from server.spectate.fanout_scheduler import Turns
 from server.spectate.watcher import Watcher
 
@@ -63,7 +63,7 @@ class _Shown:
 
     room: RoomMessage
     curves: tuple[Curve, ...]
-    course: Course | None
+    history: RaceHistory | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +90,7 @@ class Hub:
         self._items: deque[_Item] = deque()
         self._wake = trio.Event()
         self._boards: DelayedBoards | None = None
+        self._told: dict[int, LateBoard] = {}
         self._race = 0
         # From the first snapshot on what happens is of interest; with each new era all that went before is not.
         self._live = False
@@ -211,13 +212,13 @@ class Hub:
     def _ask_for_snapshot(self) -> None:
         if not self._asked and any(not watcher.joined for watcher in self._watchers):
             # All are of the same moment.
-            way = course(self.room.race) if self._boards is None else None
-            self._asked = self.room.show(partial(self._show, self._era, progress_curves(self.room.race), way))
+            history = history_of(self.room.race) if self._boards is None else None
+            self._asked = self.room.show(partial(self._show, self._era, progress_curves(self.room.race), history))
 
-    def _show(self, era: int, curves: tuple[Curve, ...], way: Course | None, room: RoomMessage) -> None:
+    def _show(self, era: int, curves: tuple[Curve, ...], history: RaceHistory | None, room: RoomMessage) -> None:
         if era == self._era:
             self._live = True
-            self._put(_Shown(room, curves, way))
+            self._put(_Shown(room, curves, history))
 
     def _put(self, item: _Item) -> None:
         if not self._live:
@@ -262,8 +263,9 @@ class Hub:
         # Who gets a snapshot of all that is now may not be told of what was before it.
         return [Outgoing(message) for message in told] if era == self._era else []
 
-    def _begin(self, room: RoomMessage, way: Course | None) -> None:
-        self._boards = DelayedBoards(room.options.delay_s * 1000, way)
+    def _begin(self, room: RoomMessage, history: RaceHistory | None) -> None:
+        self._boards = DelayedBoards(room.options.delay_s * 1000, seats=len(room.seats), history=history)
+        self._told = {}
         self._race = room.race
         if room.phase in ("countdown", "racing"):
             self.quiet_since = None
@@ -274,13 +276,14 @@ class Hub:
         self._asked = False
         boards, era = self._boards, self._era
         if boards is None:
-            self._begin(shown.room, shown.course)
+            self._begin(shown.room, shown.history)
             boards = self._boards
             assert boards is not None
             # Nobody has seen any of them, so only the last ones matter.
             while boards.due(self._clock.now_ms() + self.room.ahead_ms, most=STEPS):
                 await trio.lowlevel.checkpoint()
-        late = tuple(_late(board) for board in boards.latest())
+            self._told = {board.seat: board for board in boards.shown()}
+        late = boards.shown()
         # The snapshot is encoded once for all whose answer is the same.
         answers: dict[tuple[bool, int], list[Watcher]] = {}
         for watcher in self._watchers:
@@ -300,15 +303,17 @@ class Hub:
                 await self._post([Outgoing(watched)], chosen, joining=True)
 
     async def _boards_due(self) -> list[WatchMessage]:
-        """The newest of each seat."""
-        boards, newest = self._boards, dict[int, DueBoard]()
-        while boards is not None and (due := boards.due(self._clock.now_ms() + self.room.ahead_ms, most=STEPS)):
-            newest |= {board.seat: board for board in due}
-            if len(due) == STEPS:
-                await trio.lowlevel.checkpoint()
-            # What came meanwhile may have ended them.
-            boards = self._boards
-        return [Board(code=self.room.code, race=self._race, board=_late(board)) for board in newest.values()]
+        """The newest of each seat, where what may be shown of it has changed: a card is turned up when all who race have seen it."""
+        while (boards := self._boards) is not None:
+            due = boards.due(self._clock.now_ms() + self.room.ahead_ms, most=STEPS)
+            if len(due) < STEPS:
+                break
+            await trio.lowlevel.checkpoint()
+        if boards is None:
+            return []
+        new = [board for board in boards.shown() if self._told.get(board.seat) != board]
+        self._told |= {board.seat: board for board in new}
+        return [Board(code=self.room.code, race=self._race, board=board) for board in new]
 
     # ---- out
 
@@ -351,7 +356,3 @@ class Hub:
 
     def _talked(self, lines: Iterable[WatcherLine]) -> Outgoing:
         return Outgoing(Talk(code=self.room.code, lines=tuple(lines)))
-
-
-def _late(board: DueBoard) -> LateBoard:
-    return LateBoard(seat=board.seat, ply=board.ply, elapsed_ms=board.elapsed_ms, state=board.state, view=see(board.position))

@@ -1,5 +1,3 @@
-"""Tournaments: who is paired with whom, and who stands where.
-
-`tournament` is the state, a fold over the log of `decisions`; the `formats` pair its rounds and rank its entrants. All of that is pure:
-nothing waits, draws lots or knows of a clock, a room or a store.
+"""Tournaments. `commands` says which `events` a request causes, `state` is the fold over them, `pairing` says who meets whom and who stands
+where, `views` what others are told: all of that is pure. `director` runs one tournament, `service` all of them.
 """

@@ -1,12 +1,11 @@
-"""From what somebody asks of a tournament to what is decided: who may ask for what, and when. The pairing of a round is asked for apart.
+"""From a command to the events it causes: who may ask for what, and when. A command is a wire message about one tournament, or the clock.
 
-`Ruling.choices` are taken one after another, all or none. `pairs`: the next round is to be paired behind them.
+`Decision.events` happen one after another, all or none. `pairs`: the next round is to be paired after them.
 """
 
 from __future__ import annotations
 
 import hmac
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TypeAlias, assert_never
 
@@ -26,15 +25,26 @@ from protocol.errors import ErrorCode, Refusal
 from protocol.text import clean_chat
 from protocol.tournaments import REASON_LENGTH, TableResult, TournamentOptions
 from server.bots.house import HOUSE_BOTS
-from server.tournaments.choices import BrokenOff, CheckedIn, CheckInOpened, Choice, Corrected, Entered, Left, Paused, Resumed, Returned
-from server.tournaments.pairing.rounds import Result
-from server.tournaments.state import Course, NotNow, PlacesTaken
-from server.tournaments.tournament import Refused, UnknownEntrant
+from server.tournaments.events import (
+    CalledOff,
+    CheckedIn,
+    CheckInOpened,
+    Entered,
+    Event,
+    Finished,
+    Paused,
+    ResultCorrected,
+    Resumed,
+    Returned,
+    Withdrawn,
+)
+from server.tournaments.pairing.crosstable import Refused, UnknownEntrant
+from server.tournaments.pairing.rounds import RaceResult
+from server.tournaments.state import NotNow, PlacesTaken, TournamentState
 
-EntrantMessage: TypeAlias = EnterTournament | LeaveTournament | CheckIn
-DirectorMessage: TypeAlias = StartTournament | PauseTournament | PairRound | CorrectResult | RemoveEntrant | AddBot | EndTournament
-AboutOne: TypeAlias = EntrantMessage | DirectorMessage
-"""What is asked of one tournament that is there."""
+EntrantCommand: TypeAlias = EnterTournament | LeaveTournament | CheckIn
+DirectorCommand: TypeAlias = StartTournament | PauseTournament | PairRound | CorrectResult | RemoveEntrant | AddBot | EndTournament
+TournamentCommand: TypeAlias = EntrantCommand | DirectorCommand
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,94 +57,86 @@ class Asker:
 
 
 @dataclass(frozen=True, slots=True)
-class Ruling:
-    choices: tuple[Choice, ...] = ()
+class Decision:
+    events: tuple[Event, ...] = ()
     pairs: bool = False
 
 
-def rule(course: Course, asker: Asker, message: AboutOne) -> Ruling:
-    """Raises Refusal; `check` says whether the choices can be taken at all."""
-    match message:
+def decide(state: TournamentState, asker: Asker, command: TournamentCommand) -> Decision:
+    """Raises Refusal. Whether the events can happen is for `TournamentState.after` to say."""
+    match command:
         case EnterTournament(code=code):
-            return Ruling((_entrance(course, asker, code),))
+            return Decision((_entry(state, asker, code),))
         case LeaveTournament():
-            return Ruling((Left(_entrant(course, asker.id)),))
+            return Decision((Withdrawn(_entrant(state, asker.id)),))
         case CheckIn(nonce=nonce):
-            return _checked_in(course, _entrant(course, asker.id), nonce)
+            return _check_in(state, _entrant(state, asker.id), nonce)
         case _:
-            if asker.id != course.director:
+            if asker.id != state.director:
                 raise Refusal(ErrorCode.NOT_THE_DIRECTOR)
-            return _directed(course, message)
+            return _directed(state, command)
 
 
-def _directed(course: Course, message: DirectorMessage) -> Ruling:
-    match message:
+def _directed(state: TournamentState, command: DirectorCommand) -> Decision:
+    match command:
         case StartTournament():
-            return start(course)
+            return _start(state)
         case PauseTournament(pause=pause):
-            return Ruling((Paused() if pause else Resumed(),))
+            return Decision((Paused() if pause else Resumed(),))
         case PairRound(round=number):
-            if course.stage != "playing" or not course.is_round_over or number != course.round + 1 or course.paused:
-                raise Refusal(ErrorCode.NOT_NOW, f"round {course.round} is the last one that is paired; the tournament is {course.phase}")
-            return Ruling(pairs=True)
+            if state.stage != "playing" or not state.is_round_over or number != state.round + 1 or state.paused:
+                raise Refusal(ErrorCode.NOT_NOW, f"round {state.round} is the last one that is paired; the tournament is {state.phase}")
+            return Decision(pairs=True)
         case CorrectResult():
-            result = _result(message.result) if message.result is not None else None
-            return Ruling((Corrected(message.round, message.table, message.race, result, clean_reason(message.reason)),))
+            result = _result(command.result) if command.result is not None else None
+            return Decision((ResultCorrected(command.round, command.table, command.race, result, clean_reason(command.reason)),))
         case RemoveEntrant(entrant=entrant, reason=reason):
-            return Ruling((Left(_entrant(course, entrant), clean_reason(reason)),))
+            return Decision((Withdrawn(_entrant(state, entrant), clean_reason(reason)),))
         case AddBot(bot=bot):
-            return Ruling((course.next_bot(known_bot(bot or course.options.bot)),))
+            return Decision((next_bot(state, known_bot(bot or state.options.bot)),))
         case EndTournament(reason=reason):
-            return Ruling((BrokenOff(clean_reason(reason)),))
-    assert_never(message)
+            return Decision((CalledOff(clean_reason(reason)),))
+    assert_never(command)
 
 
-def start(course: Course) -> Ruling:
+def _start(state: TournamentState) -> Decision:
     """The check-in, or after it the first round."""
-    if course.stage == "registration" and course.options.check_in_s:
-        if not course.tournament.active and not course.options.fill:
+    if state.stage == "registration" and state.options.check_in_s:
+        if not state.crosstable.active and not state.options.fill:
             raise Refusal(ErrorCode.NOT_NOW, "nobody has entered")
-        return Ruling((CheckInOpened(),))
-    if course.stage not in ("registration", "check-in"):
-        raise Refusal(ErrorCode.NOT_NOW, f"the tournament is {course.phase}")
-    choices = field_settled(course)
-    if not taken(course, choices, at_ms=course.since_ms).can_be_paired:
+        return Decision((CheckInOpened(),))
+    if state.stage not in ("registration", "check-in"):
+        raise Refusal(ErrorCode.NOT_NOW, f"the tournament is {state.phase}")
+    events, can_be_paired = _settle_field(state)
+    if not can_be_paired:
         raise Refusal(ErrorCode.NOT_NOW, "there are too few entrants")
-    return Ruling(choices, pairs=True)
+    return Decision(events, pairs=True)
 
 
-def field_settled(course: Course) -> tuple[Choice, ...]:
-    """What is decided just before the first round: who has not checked in is out, and bots fill the seats that are wanted."""
-    absent = course.absent if course.stage == "check-in" else ()
-    gone: tuple[Choice, ...] = tuple(Left(entrant, "did not check in") for entrant in absent)
-    settled = taken(course, gone, at_ms=course.since_ms)
-    bots: list[Choice] = []
-    while len(settled.tournament.active) < min(course.options.fill, course.options.places):
-        bot = settled.next_bot(course.options.bot)
-        bots.append(bot)
-        settled = settled.after(bot, at_ms=course.since_ms)
-    return (*gone, *bots)
+def _settle_field(state: TournamentState) -> tuple[tuple[Event, ...], bool]:
+    """What happens just before the first round: entrants who have not checked in are out, and bots fill the seats that are wanted. Then
+    whether a round can be paired."""
+    absent = state.absent if state.stage == "check-in" else ()
+    events: list[Event] = [Withdrawn(entrant, "did not check in") for entrant in absent]
+    settled = state.after_all(events, at_ms=state.since_ms)
+    for _ in range(min(state.options.fill, state.options.places) - len(settled.crosstable.active)):
+        events.append(next_bot(settled, state.options.bot))
+        settled = settled.after(events[-1], at_ms=state.since_ms)
+    return tuple(events), settled.can_be_paired
 
 
-def time_is_up(course: Course) -> Ruling:
-    """What the time alone decides, at `course.next_due_ms`."""
-    if course.stage != "check-in":
-        return Ruling(pairs=True)
-    choices = field_settled(course)
-    if taken(course, choices, at_ms=course.since_ms).can_be_paired:
-        return Ruling(choices, pairs=True)
-    return Ruling((*choices, BrokenOff("too few have checked in")))
-
-
-def taken(course: Course, choices: Iterable[Choice], *, at_ms: int, author: str | None = None) -> Course:
-    """Raises Refused."""
-    for choice in choices:
-        course = course.after(choice, at_ms=at_ms, author=author)
-    return course
+def when_due(state: TournamentState) -> Decision:
+    """What the clock alone causes, at `state.next_due_ms`."""
+    if state.is_played_out:
+        return Decision((Finished(),))
+    if state.stage != "check-in":
+        return Decision(pairs=True)
+    events, can_be_paired = _settle_field(state)
+    return Decision(events, pairs=True) if can_be_paired else Decision((*events, CalledOff("too few have checked in")))
 
 
 def as_refusal(refused: Refused) -> Refusal:
-    """For who has asked for it."""
+    """For whoever asked."""
     match refused:
         case NotNow():
             return Refusal(ErrorCode.NOT_NOW, str(refused))
@@ -157,57 +159,61 @@ def known_bot(name: str) -> str:
     return name
 
 
-def check_made(options: TournamentOptions) -> None:
-    """Raises Refusal for options that make no tournament. Those of its races are checked where rooms are (`tables.race_options`)."""
+def check_tournament_options(options: TournamentOptions) -> None:
+    """Raises Refusal. Options of its races are checked where rooms are (`tables.race_options`)."""
     known_bot(options.bot)
     if options.fill > options.places:
-        raise Refusal(
-            ErrorCode.BAD_TOURNAMENT, f"{options.fill} seats cannot be filled where there are {options.places}", path="$.options.fill"
-        )
+        sentence = f"{options.fill} seats cannot be filled where there are {options.places}"
+        raise Refusal(ErrorCode.BAD_TOURNAMENT, sentence, path="$.options.fill")
 
 
-def _entrant(course: Course, entrant: str) -> str:
-    if entrant not in course.people:
+def _entrant(state: TournamentState, entrant: str) -> str:
+    if entrant not in state.people:
         raise Refusal(ErrorCode.NOT_ENTERED)
     return entrant
 
 
-def _entrance(course: Course, asker: Asker, code: str | None) -> Choice:
-    if asker.id in course.people:
-        _check_not_removed(course, asker.id)
+def next_bot(state: TournamentState, bot: str) -> Entered:
+    """One more house bot of this name enters."""
+    number = 1 + sum(person.bot == bot for person in state.people.values())
+    return Entered(f"bot:{bot}:{number}", f"{bot} {number}", None, bot)
+
+
+def _entry(state: TournamentState, asker: Asker, code: str | None) -> Event:
+    if asker.id in state.people:
+        _check_not_removed(state, asker.id)
         return Returned(asker.id)
-    if course.code is not None and not hmac.compare_digest((code or "").encode("utf-8", "surrogatepass"), course.code.encode()):
+    if state.code is not None and not hmac.compare_digest((code or "").encode("utf-8", "surrogatepass"), state.code.encode()):
         raise Refusal(ErrorCode.WRONG_ENTRY_CODE, path="$.code")
     return Entered(asker.id, asker.name, asker.rating)
 
 
-def _checked_in(course: Course, entrant: str, nonce: str) -> Ruling:
+def _check_in(state: TournamentState, entrant: str, nonce: str) -> Decision:
     checked_in = CheckedIn(entrant, nonce)
-    if not course.plays(entrant):
-        _check_not_removed(course, entrant)
-        return Ruling((Returned(entrant), checked_in))
-    if course.stage != "check-in":
-        return Ruling((checked_in,))
-    # The last one to come: nobody is waited for any more.
-    here = course.after(checked_in, at_ms=course.since_ms)
-    if not here.all_checked_in:
-        return Ruling((checked_in,))
-    settling = field_settled(here)
-    if not taken(here, settling, at_ms=here.since_ms).can_be_paired:
-        return Ruling((checked_in,))
-    return Ruling((checked_in, *settling), pairs=True)
+    if not state.crosstable.plays(entrant):
+        _check_not_removed(state, entrant)
+        return Decision((Returned(entrant), checked_in))
+    if state.stage != "check-in":
+        return Decision((checked_in,))
+    # The last one to come: nobody is waited for any longer.
+    here = state.after(checked_in, at_ms=state.since_ms)
+    if not here.absent:
+        events, can_be_paired = _settle_field(here)
+        if can_be_paired:
+            return Decision((checked_in, *events), pairs=True)
+    return Decision((checked_in,))
 
 
-def _check_not_removed(course: Course, entrant: str) -> None:
-    """Raises Refusal: whom the director has removed he alone could let in again."""
-    left = next((entry for entry in reversed(course.log) if isinstance(entry.choice, Left) and entry.choice.entrant == entrant), None)
-    if left is not None and left.author not in (None, entrant):
+def _check_not_removed(state: TournamentState, entrant: str) -> None:
+    """Raises Refusal: an entrant whom the director removed cannot come back on their own."""
+    last = next((entry for entry in reversed(state.log) if isinstance(entry.event, Withdrawn) and entry.event.entrant == entrant), None)
+    if last is not None and last.author not in (None, entrant):
         raise Refusal(ErrorCode.NOT_NOW, "the director has removed you")
 
 
-def _result(said: TableResult) -> Result:
-    """Raises Refusal for what no race can come to."""
+def _result(said: TableResult) -> RaceResult:
+    """Raises Refusal for an impossible result."""
     try:
-        return Result(said.verdict, (said.first_home, said.second_home), forfeit=said.forfeit)
+        return RaceResult(said.verdict, (said.first_home, said.second_home), forfeit=said.forfeit)
     except ValueError as error:
         raise Refusal(ErrorCode.DECISION_REFUSED, str(error), path="$.result") from error

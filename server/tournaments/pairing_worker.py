@@ -7,9 +7,9 @@ import logging
 from typing import Final
 
 from server.runtime.workers import WorkerDied, Workers
+from server.tournaments.pairing.crosstable import Crosstable
 from server.tournaments.pairing.rounds import Round
 from server.tournaments.pairing.swiss import Swiss
-from server.tournaments.tournament import Tournament
 
 logger = logging.getLogger("carpet.tournaments")
 
@@ -17,9 +17,9 @@ AT_ONCE: Final = 24
 """Entrants of a Swiss that are paired here and now, in some milliseconds; sending more to a worker costs less than waiting for them."""
 
 
-def next_round(tournament: Tournament) -> Round | None:
+def next_round(crosstable: Crosstable) -> Round | None:
     """For a worker: a function that can be imported."""
-    return tournament.next_round()
+    return crosstable.next_round()
 
 
 class Pairer:
@@ -28,11 +28,11 @@ class Pairer:
     def __init__(self, workers: Workers) -> None:
         self._workers = workers
 
-    async def pair_next(self, tournament: Tournament) -> Round | None:
-        if not isinstance(tournament.format, Swiss) or len(tournament.active) <= AT_ONCE:
-            return tournament.next_round()
+    async def pair_next(self, crosstable: Crosstable) -> Round | None:
+        if not isinstance(crosstable.format, Swiss) or len(crosstable.active) <= AT_ONCE:
+            return crosstable.next_round()
         try:
-            return await self._workers.run(next_round, tournament)
+            return await self._workers.run(next_round, crosstable)
         except WorkerDied as error:
             logger.error("pairing a round: %s; it is done here instead", error)
-            return tournament.next_round()
+            return crosstable.next_round()

@@ -10,12 +10,12 @@ from server.lobby.players import Players
 from server.rooms.clock import Clock
 from server.rooms.registry import Rooms
 from server.store.port import Entry, Store
+from server.tournaments.pairing.crosstable import Crosstable
 from server.tournaments.pairing.rounds import Round
-from server.tournaments.tournament import Tournament
 
 Answer = TypeVar("Answer")
 
-PairNext: TypeAlias = Callable[[Tournament], Awaitable[Round | None]]
+PairNext: TypeAlias = Callable[[Crosstable], Awaitable[Round | None]]
 """The next round, which may take a second in a large field; None when there is none. Pairing the same again gives the same."""
 
 

@@ -1,4 +1,4 @@
-"""Who follows tournaments, and what they are told: the list, or one tournament; at most twice a second however much happens.
+"""Who follows tournaments, and what they are told: the list, or one tournament, at most twice a second.
 
 Must not know how a tournament is run: it looks at directors when something has changed.
 """
@@ -14,16 +14,15 @@ from msgspec.structs import replace
 
 from protocol.server_messages import Tournament as TournamentMessage
 from protocol.server_messages import Tournaments as TournamentsMessage
-from protocol.tournaments import TournamentSide
 from server.lobby.players import Players
 from server.rooms.clock import Clock
 from server.rooms.member import Member
 from server.rooms.outgoing import Outgoing
-from server.tournaments.director import Director, TableRoom
-from server.tournaments.views import LiveTable, snapshot
+from server.tournaments.director import Director
+from server.tournaments.views import snapshot
 
 INTERVAL_S: Final = 0.5
-"""Seconds between two messages to the followers, at least."""
+"""Seconds between two messages to the same followers, at least."""
 
 PROGRESS_S: Final = 1.0
 """Seconds between two looks at how far the races are."""
@@ -32,7 +31,7 @@ Shown: TypeAlias = tuple[Director, int | None]
 """A tournament, and the round whose tables are told; None for the last one."""
 
 
-class Followers:
+class Subscriptions:
     """`run` is its one task."""
 
     def __init__(self, *, listed: Callable[[], TournamentsMessage], players: Players, clock: Clock) -> None:
@@ -79,13 +78,13 @@ class Followers:
         return any(followed is director for followed, _ in self._of_one.values())
 
     def changed(self, director: Director) -> None:
-        """Something was decided in it, or a room of it has changed."""
+        """Something happened in it, or a room of it has changed."""
         self._changed.add(director)
         self._list_changed = True
         self._wake.set()
 
     def _presence_changed(self) -> None:
-        # Who is here is shown of entrants alone, and those of a tournament that nobody follows are looked at by nobody.
+        # Only followers of a tournament see which of its entrants are here.
         self._changed.update(director for director, _ in self._of_one.values())
         self._wake.set()
 
@@ -99,7 +98,7 @@ class Followers:
             await trio.sleep(INTERVAL_S)
 
     def _is_any_live(self) -> bool:
-        return any(director.tables for director, _ in self._of_one.values())
+        return any(director.tables.by_table for director, _ in self._of_one.values())
 
     def _tell(self) -> None:
         changed, self._changed = self._changed, set()
@@ -109,7 +108,7 @@ class Followers:
             if shown not in news:
                 news[shown] = None
                 director, _ = shown
-                if director in changed or director.tables or shown not in self._told:
+                if director in changed or director.tables.by_table or shown not in self._told:
                     looked = self._look(*shown)
                     if shown not in self._told or _timeless(looked) != _timeless(self._told[shown]):
                         news[shown] = Outgoing(looked)
@@ -131,35 +130,12 @@ class Followers:
     def _look(self, director: Director, shown: int | None) -> TournamentMessage:
         now = self._clock.now_ms()
         return snapshot(
-            director.course,
+            director.state,
             shown=shown,
-            live={place: self._live(director, table, now) for place, table in director.tables.items()},
+            live={place: table.live(director.state, now) for place, table in director.tables.by_table.items()},
             is_here=lambda player: self._players.line(player) is not None,
             now_ms=now,
         )
-
-    @staticmethod
-    def _live(director: Director, table: TableRoom, now: int) -> LiveTable:
-        room = table.room
-        due = director.no_show_at(table)
-        return LiveTable(
-            code=room.code,
-            sides=tuple(_side(director, table, seat) for seat in table.seating.sides),
-            elapsed_ms=room.race.elapsed(now + room.ahead_ms),
-            no_show_ms=max(due - now, 0) if due is not None else None,
-        )
-
-
-def _side(director: Director, table: TableRoom, number: int) -> TournamentSide:
-    seat, entrant = table.room.race.seats[number], table.seating.entrants[number]
-    person = director.course.people[entrant] if entrant is not None else None
-    return TournamentSide(
-        entrant=entrant,
-        name=person.name if person is not None else director.course.options.bot,
-        present=seat.player is not None and seat.connected,
-        state=seat.state,
-        home=seat.position.home if seat.position is not None else 0,
-    )
 
 
 def _timeless(message: TournamentMessage) -> TournamentMessage:

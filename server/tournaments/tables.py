@@ -1,6 +1,6 @@
-"""A table of a round as a race in a room: who sits where, by which options it is opened, and what its record comes to. Pure.
+"""A table of a round as a race in a room: who sits where, the options of the race, and the result that its record gives.
 
-People have the first seats of a room and house bots the last ones, whatever the sides of the table are: `Seating` says which seat is whose.
+People have the first seats of a room and house bots the last ones, whichever side of the table they are: `Seating` says whose a seat is.
 """
 
 from __future__ import annotations
@@ -8,11 +8,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from protocol.record import Record, SeatRecord
-from protocol.tournaments import TournamentOptions
+from protocol.tournaments import TournamentOptions, Verdict
 from protocol.views import RaceOptions
 from server.race.shared_deal_spec import Occasion
-from server.tournaments.pairing.rounds import Pairing, Result, Verdict
-from server.tournaments.state import Course
+from server.tournaments.pairing.rounds import Pairing, RaceResult
+from server.tournaments.state import TournamentState
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,10 +26,10 @@ class Seating:
     entrants: tuple[str | None, ...]
 
 
-def seating(course: Course, pairing: Pairing) -> Seating:
-    sides: list[tuple[str | None, str | None]] = [(entrant, course.people[entrant].bot) for entrant in pairing.entrants]
-    if pairing.second is None and course.options.format != "session":
-        sides.append((None, course.options.bot))
+def seating(state: TournamentState, pairing: Pairing) -> Seating:
+    sides: list[tuple[str | None, str | None]] = [(entrant, state.people[entrant].bot) for entrant in pairing.entrants]
+    if pairing.second is None and state.options.format != "session":
+        sides.append((None, state.options.bot))
     order = sorted(range(len(sides)), key=lambda side: sides[side][1] is not None)
     return Seating(
         invited=tuple(entrant for entrant, bot in sides if bot is None and entrant is not None),
@@ -54,21 +54,21 @@ def race_options(options: TournamentOptions, *, seats: int = 2, bots: tuple[str,
     )
 
 
-def occasion(course: Course, number: int, pairing: Pairing) -> Occasion:
-    """For what the room of a table in round `number` is opened."""
-    return Occasion(deal=course.deal(number, pairing.table), invited=seating(course, pairing).invited, table=pairing.table)
+def occasion(state: TournamentState, number: int, pairing: Pairing) -> Occasion:
+    """What the room of a table in round `number` is opened for."""
+    return Occasion(deal=state.deal(number, pairing.table), invited=seating(state, pairing).invited, table=pairing.table)
 
 
-def result_of(course: Course, pairing: Pairing, record: Record) -> Result:
-    """What the race at a table has come to."""
-    seats = [record.seats[seat] for seat in seating(course, pairing).sides]
+def result_of(state: TournamentState, pairing: Pairing, record: Record) -> RaceResult:
+    """The result of the race at a table."""
+    seats = [record.seats[seat] for seat in seating(state, pairing).sides]
     if len(seats) == 1:
-        return Result("first" if seats[0].state == "won" else "second", (seats[0].home, 0))
+        return RaceResult("first" if seats[0].state == "won" else "second", (seats[0].home, 0))
     first, second = seats
     home = first.home, second.home
     if first.state == second.state == "forfeited":
-        return Result("neither", home, forfeit=True)
-    return Result(_verdict(first, second), home)
+        return RaceResult("neither", home, forfeit=True)
+    return RaceResult(_verdict(first, second), home)
 
 
 def _verdict(first: SeatRecord, second: SeatRecord) -> Verdict:
@@ -77,10 +77,10 @@ def _verdict(first: SeatRecord, second: SeatRecord) -> Verdict:
     return "first" if first.place < second.place else "second"
 
 
-def no_show(seated: Seating, absent: set[int]) -> Result | None:
-    """What a table comes to where the players of these seats are not there and ready; None where nobody is missing."""
+def no_show(seated: Seating, absent: set[int]) -> RaceResult | None:
+    """The result of a table where the players of these seats are not ready in time; None when nobody is missing."""
     first, *rest = (seat in absent for seat in seated.sides)
     second = rest[0] if rest else False
     if not first and not second:
         return None
-    return Result("neither" if first and second else "second" if first else "first", forfeit=True)
+    return RaceResult("neither" if first and second else "second" if first else "first", forfeit=True)

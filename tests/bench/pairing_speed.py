@@ -11,31 +11,30 @@ from statistics import fmean
 from time import process_time
 from typing import Final
 
-from server.tournaments.decisions import Enter, EnterResult, PairRound
-from server.tournaments.pairing.rounds import Entrant, Result
+from server.tournaments.pairing.crosstable import Crosstable
+from server.tournaments.pairing.rounds import RaceResult
 from server.tournaments.pairing.swiss import Swiss
-from server.tournaments.tournament import Tournament
 
 ROUNDS: Final = 9
 DRAWS: Final = 0.05
 
 
-def play(entrants: int) -> tuple[list[float], Tournament]:
+def play(entrants: int) -> tuple[list[float], Crosstable]:
     """Seconds for each pairing, and the tournament after the last round."""
     chance = Random(entrants)
-    tournament = Tournament(Swiss(ROUNDS))
+    tournament = Crosstable(Swiss(ROUNDS))
     for number in range(entrants):
-        tournament = tournament.after(Enter(Entrant(str(number), 2500.0 - number)))
+        tournament = tournament.enter(str(number), 2500.0 - number)
     seconds: list[float] = []
     for _ in range(ROUNDS):
         start = process_time()
         paired = tournament.next_round()
         seconds.append(process_time() - start)
         assert paired is not None
-        tournament = tournament.after(PairRound(paired))
+        tournament = tournament.pair(paired)
         for pairing in paired.pairings:
-            result = Result("draw") if chance.random() < DRAWS else Result("first" if chance.random() < 0.6 else "second")
-            tournament = tournament.after(EnterResult(paired.number, pairing.table, result))
+            result = RaceResult("draw") if chance.random() < DRAWS else RaceResult("first" if chance.random() < 0.6 else "second")
+            tournament = tournament.enter_result(paired.number, pairing.table, result)
     return seconds, tournament
 
 

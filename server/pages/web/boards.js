@@ -5,8 +5,12 @@ import { clockText, clean, counted, element, setText } from "./dom.js";
 const SUITS = { S: ["♠", "spades"], H: ["♥", "hearts"], D: ["♦", "diamonds"], C: ["♣", "clubs"] };
 const RANKS = { A: "ace", J: "jack", Q: "queen", K: "king", T: "10" };
 
+/** A card that those who watch may not know yet. */
+const FACE_DOWN = "??";
+
 /** "TD" as it is drawn, "10♦", and as it is said, "10 of diamonds". */
 export function cardTexts(card) {
+  if (card === FACE_DOWN) return { rank: "", sign: "", said: "card face down", isRed: false };
   const [sign, word] = SUITS[card[1]] ?? [clean(card[1]), clean(card[1])];
   const rank = card[0] === "T" ? "10" : clean(card[0]);
   return { rank, sign, said: `${RANKS[card[0]] ?? rank} of ${word}`, isRed: "HD".includes(card[1]) };
@@ -42,6 +46,7 @@ class Spot {
     this.face.classList.toggle("gap", cards.length === 0);
     this.face.classList.toggle("pending", isPending);
     this.face.classList.remove("red", "new");
+    this.face.classList.toggle("back", cards.at(-1) === FACE_DOWN);
     if (!cards.length) {
       this.face.replaceChildren();
       this.said.textContent = `${name}${isPending ? "gap to be filled" : gap}`;
@@ -123,7 +128,7 @@ export class BoardView {
 
 function drawn(card) {
   const { rank, sign } = cardTexts(card);
-  return rank + sign;
+  return rank + sign || "▒▒";
 }
 
 /** A foundation and how many cards are on it. */

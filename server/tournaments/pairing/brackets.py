@@ -35,7 +35,7 @@ Source: TypeAlias = Seed | WinnerOf | LoserOf
 
 
 @dataclass(frozen=True, slots=True)
-class Match:
+class BracketMatch:
     """name: `W2-1` is the first match of the second round of the winners, `L` the losers', `F` the final, `R` the final after a reset.
 
     reset: it falls away unless the second side has won the match before it."""
@@ -60,11 +60,11 @@ def bracket_size(entrants: int) -> int:
     return max(2, 1 << (entrants - 1).bit_length())
 
 
-def single_bracket(entrants: int) -> tuple[Match, ...]:
+def single_bracket(entrants: int) -> tuple[BracketMatch, ...]:
     return tuple(_winners(entrants, count(1)))
 
 
-def double_bracket(entrants: int) -> tuple[Match, ...]:
+def double_bracket(entrants: int) -> tuple[BracketMatch, ...]:
     """Who loses in the winners' rounds comes to the losers' ones and is out after a second loss; the last of both meet in the final. If the
     one from the losers wins it, both have lost once, and a last match decides.
 
@@ -85,14 +85,14 @@ def double_bracket(entrants: int) -> tuple[Match, ...]:
         losers = _play(matches, f"L{stage - 1}", stage, [side for both in zip(losers, down, strict=True) for side in both])
     stage += 1
     best = WinnerOf(f"W{rounds}-1")
-    matches.append(Match("F", stage, best, losers[0]))
-    matches.append(Match("R", stage + 1, WinnerOf("F"), LoserOf("F"), reset=True))
+    matches.append(BracketMatch("F", stage, best, losers[0]))
+    matches.append(BracketMatch("R", stage + 1, WinnerOf("F"), LoserOf("F"), reset=True))
     return tuple(matches)
 
 
-def _winners(entrants: int, stages: Iterable[int]) -> list[Match]:
+def _winners(entrants: int, stages: Iterable[int]) -> list[BracketMatch]:
     """One stage a round."""
-    matches: list[Match] = []
+    matches: list[BracketMatch] = []
     sides: list[Source] = [Seed(number) for number in seed_order(bracket_size(entrants))]
     for number, stage in enumerate(stages, 1):
         sides = _play(matches, f"W{number}", stage, sides)
@@ -101,8 +101,8 @@ def _winners(entrants: int, stages: Iterable[int]) -> list[Match]:
     return matches
 
 
-def _play(matches: list[Match], name: str, stage: int, sides: list[Source]) -> list[Source]:
+def _play(matches: list[BracketMatch], name: str, stage: int, sides: list[Source]) -> list[Source]:
     """Neighbours meet; returns the winners."""
-    played = [Match(f"{name}-{number // 2 + 1}", stage, sides[number], sides[number + 1]) for number in range(0, len(sides), 2)]
+    played = [BracketMatch(f"{name}-{number // 2 + 1}", stage, sides[number], sides[number + 1]) for number in range(0, len(sides), 2)]
     matches += played
     return [WinnerOf(match.name) for match in played]

@@ -1,13 +1,12 @@
 """Single and double elimination. The rules of the file:
 
-Match      The winner goes on. A drawn race is run again, on another deal, as often as the format says; if the last one is drawn too the
-           higher seed goes on: nothing else is left that the two have not shared.
-Forfeit    Who does not come, or has withdrawn, has lost, and his opponent goes on. When neither comes both are out, in a double elimination
-           too, and whoever would have met the winner has a bye.
-Bye        A place of the bracket that is empty. Who meets it goes on without a race: he is at a table against the house that counts for
-           nothing.
-Rounds     One stage of the bracket each; a stage in which nobody has a race falls away.
-Standings  By how far one got: who is not out, then who was out later. Those who went out in the same stage share the place.
+Match      The winner goes on. A drawn race is run again, on another deal, as often as the format says; if the last one is drawn too, the
+           higher seed goes on.
+Forfeit    An entrant who does not come, or has withdrawn, loses, and the opponent goes on. When neither comes both are out, in a double
+           elimination too, and whoever would have met the winner has a bye.
+Bye        An empty place of the bracket. Whoever meets it goes on without a race; their table against the house is not counted.
+Rounds     One stage of the bracket each; a stage without a race is skipped.
+Standings  By how far an entrant got. Those knocked out in the same stage share the place.
 """
 
 from __future__ import annotations
@@ -15,11 +14,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, assert_never
 
-from server.tournaments.pairing.brackets import LoserOf, Match, Seed, Source, WinnerOf, double_bracket, single_bracket
-from server.tournaments.pairing.rounds import Pairing, Result, Round, Row, TieBreak
+from server.tournaments.pairing.brackets import BracketMatch, LoserOf, Seed, Source, WinnerOf, double_bracket, single_bracket
+from server.tournaments.pairing.crosstable import Crosstable, Format
+from server.tournaments.pairing.rounds import Pairing, RaceResult, RankedEntrant, Round, TieBreak
 from server.tournaments.pairing.standings import row
 from server.tournaments.pairing.tie_breaks import score
-from server.tournaments.tournament import Format, Tournament
 
 Side = str | None
 """An entrant, or nobody."""
@@ -29,7 +28,7 @@ Side = str | None
 class Standoff:
     """A match both of whose sides are known. result: winner and loser, either of them perhaps nobody; None while it is open."""
 
-    match: Match
+    match: BracketMatch
     first: Side
     second: Side
     result: tuple[Side, Side] | None
@@ -54,36 +53,36 @@ class Elimination(Format):
         if self.replays < 0:
             raise ValueError(f"{self.replays} replays cannot be run: give none, or more")
 
-    def settle(self, races: tuple[Result, ...]) -> Result | None:
+    def settle(self, races: tuple[RaceResult, ...]) -> RaceResult | None:
         for race in races:
             if race.verdict != "draw":
                 return race
         # In a bracket the first side is the higher seed.
-        return Result("first", races[-1].home) if len(races) > self.replays else None
+        return RaceResult("first", races[-1].home) if len(races) > self.replays else None
 
-    def next_round(self, tournament: Tournament) -> Round | None:
-        standoffs = self.standoffs(tournament)
+    def next_round(self, crosstable: Crosstable) -> Round | None:
+        standoffs = self.standoffs(crosstable)
         stage = min((standoff.match.stage for standoff in standoffs if standoff.result is None), default=None)
         if stage is None:
             return None
         now = [standoff for standoff in standoffs if standoff.match.stage == stage]
         races = [standoff for standoff in now if standoff.result is None]
         byes = [(standoff.match.name, standoff.result[0]) for standoff in now if not standoff.is_race and standoff.result is not None]
-        seed = {entrant: number for number, entrant in enumerate(tournament.starters)}
+        seed = {entrant: number for number, entrant in enumerate(crosstable.starters)}
         tables: list[tuple[str, str, Side]] = []
         for standoff in races:
             first, second = sorted((side for side in (standoff.first, standoff.second) if side is not None), key=seed.__getitem__)
             tables.append((standoff.match.name, first, second))
-        tables += [(name, winner, None) for name, winner in byes if winner is not None and tournament.entries[winner].active]
+        tables += [(name, winner, None) for name, winner in byes if winner is not None and crosstable.entrants[winner].active]
         return Round(
-            len(tournament.rounds) + 1,
+            len(crosstable.rounds) + 1,
             tuple(Pairing(table, first, second, second is not None, name) for table, (name, first, second) in enumerate(tables, 1)),
         )
 
-    def standings(self, tournament: Tournament) -> tuple[Row, ...]:
-        standoffs = self.standoffs(tournament)
-        lives = dict.fromkeys(tournament.starters, 2 if self.double else 1)
-        out = {entrant: 0 for entrant in tournament.entries if entrant not in lives}
+    def standings(self, crosstable: Crosstable) -> tuple[RankedEntrant, ...]:
+        standoffs = self.standoffs(crosstable)
+        lives = dict.fromkeys(crosstable.starters, 2 if self.double else 1)
+        out = {entrant: 0 for entrant in crosstable.entrants if entrant not in lives}
         for standoff in standoffs:
             if not standoff.is_race or standoff.result is None:
                 continue
@@ -94,17 +93,17 @@ class Elimination(Format):
                     if not lives[side]:
                         out[side] = standoff.match.stage
         last = 1 + max((standoff.match.stage for standoff in standoffs), default=0)
-        reached = {entrant: out.get(entrant, last) for entrant in tournament.seeds}
-        scores = score(tournament, rounds=len(tournament.rounds), forfeits_are_played=True)
+        reached = {entrant: out.get(entrant, last) for entrant in crosstable.seeds}
+        scores = score(crosstable, rounds=len(crosstable.rounds), forfeits_are_played=True)
         return tuple(
-            row(tournament, scores, entrant, 1 + sum(other > reached[entrant] for other in reached.values()), ())
-            for entrant in sorted(tournament.seeds, key=lambda entrant: -reached[entrant])
+            row(crosstable, scores, entrant, 1 + sum(other > reached[entrant] for other in reached.values()), ())
+            for entrant in sorted(crosstable.seeds, key=lambda entrant: -reached[entrant])
         )
 
-    def standoffs(self, tournament: Tournament) -> tuple[Standoff, ...]:
+    def standoffs(self, crosstable: Crosstable) -> tuple[Standoff, ...]:
         """Every match whose sides are known by now, in the order of the bracket. A reset that falls away is not among them."""
-        starters = tournament.starters
-        results = self._results(tournament)
+        starters = crosstable.starters
+        results = self._results(crosstable)
         known: dict[str, Standoff] = {}
 
         def side(source: Source) -> tuple[Side, ...]:
@@ -131,18 +130,18 @@ class Elimination(Format):
         return tuple(known.values())
 
     @staticmethod
-    def _calls_for_reset(known: dict[str, Standoff], match: Match) -> bool:
+    def _calls_for_reset(known: dict[str, Standoff], match: BracketMatch) -> bool:
         assert isinstance(match.first, WinnerOf)
         final = known[match.first.match]
         return final.is_race and final.result is not None and final.result[0] == final.second
 
     @staticmethod
-    def _results(tournament: Tournament) -> dict[str, tuple[Side, Side]]:
+    def _results(crosstable: Crosstable) -> dict[str, tuple[Side, Side]]:
         """Winner and loser by match, of the matches that have been run."""
         results: dict[str, tuple[Side, Side]] = {}
-        for paired in tournament.rounds:
+        for paired in crosstable.rounds:
             for pairing in paired.pairings:
-                result = tournament.result(paired.number, pairing.table) if pairing.counted else None
+                result = crosstable.result(paired.number, pairing.table) if pairing.counted else None
                 if result is not None:
                     first, second = pairing.first, pairing.second
                     results[pairing.match] = {"first": (first, second), "second": (second, first)}.get(result.verdict, (None, None))

@@ -8,9 +8,9 @@ A pairing of the whole field is better than another one if it is better in the f
 4. smaller differences of points: the sum of their squares, in half points, is least, so that one float of a whole point costs more than two
    of half a point;
 5. fewer entrants who float again the way they floated in the round before;
-6. within a group of equal points the upper half meets the lower half in order (the fold of the Dutch system); who floats is from the bottom
-   of his group, and meets the top of the group he floats to; the bye is for the bottom of its group. What is amiss, in places, is squared
-   and summed.
+6. within a group of equal points the upper half meets the lower half in order (the fold of the Dutch system); floaters come from the
+   bottom of their group and meet the top of the next one; the bye goes to the bottom of its group. Deviations, in places, are squared and
+   summed.
 
 It is the optimum of the round in hand: it does not look ahead to whether a later round can still be paired without a second meeting.
 
@@ -42,7 +42,7 @@ FIRST_CHOICES: Final = 16
 
 @dataclass(frozen=True, slots=True)
 class Contender:
-    """One entrant as pairing sees him. half_points: twice his points. met: how often, by opponent. byes: those had, walkovers included."""
+    """One entrant as pairing sees them. half_points: twice their points. met: how often, by opponent. byes: walkovers included."""
 
     id: str
     half_points: int
@@ -53,7 +53,7 @@ class Contender:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where a contender stands in his group: from its top and from its bottom, from 0."""
+    """Where a contender stands in their group: from its top and from its bottom, from 0."""
 
     top: int
     bottom: int
@@ -63,7 +63,7 @@ class _Place:
         return (self.top + self.bottom + 1) // 2
 
 
-class Field:
+class RankedField:
     """The contenders of one round, ranked: by points, and among equals in the order given."""
 
     def __init__(self, contenders: Sequence[Contender]) -> None:
@@ -98,7 +98,7 @@ def pair(contenders: Sequence[Contender]) -> tuple[tuple[str, str | None], ...]:
     """The best pairing: ids, the higher ranked of a pair first, the pairs by their first; who has the bye last, against None.
 
     The order of the contenders decides among those with equal points, and nothing else does: equal input, equal pairing."""
-    ranking = Field(contenders)
+    ranking = RankedField(contenders)
     edges = list(ranking.pairs())
     whole = _as_whole_numbers([ranking.cost(*edge) for edge in edges])
     chosen = _least_cost(dict(zip(edges, whole, strict=True)))

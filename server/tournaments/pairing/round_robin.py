@@ -1,7 +1,7 @@
 """Round robin: everybody meets everybody, once or twice, by the Berger tables (FIDE handbook C.05, annex 1: Crenna-Berger).
 
-With an odd field the place of the missing entrant is the bye. Who withdraws stays in the tables: his races are forfeited, and all of his
-results are struck if he had run fewer than half of his races (see `tie_breaks`).
+With an odd field the place of the missing entrant is the bye. An entrant who withdraws stays in the tables: their races are forfeited, and
+all their results are struck if they had run fewer than half of their races (see `tie_breaks`).
 """
 
 from __future__ import annotations
@@ -9,10 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from server.tournaments.pairing.rounds import Round, Row, TieBreak, seat
+from server.tournaments.pairing.crosstable import Crosstable, Format
+from server.tournaments.pairing.rounds import RankedEntrant, Round, TieBreak, seat
 from server.tournaments.pairing.standings import rank
 from server.tournaments.pairing.tie_breaks import score
-from server.tournaments.tournament import Format, Tournament
 
 
 def berger_round(places: int, number: int) -> tuple[tuple[int, int], ...]:
@@ -39,12 +39,12 @@ class RoundRobin(Format):
     def meetings(self) -> int:
         return 2 if self.double else 1
 
-    def next_round(self, tournament: Tournament) -> Round | None:
-        field = tournament.starters
+    def next_round(self, crosstable: Crosstable) -> Round | None:
+        field = crosstable.starters
         places = len(field) + len(field) % 2
-        if len(field) < 2 or len(tournament.rounds) == self.meetings * (places - 1):
+        if len(field) < 2 or len(crosstable.rounds) == self.meetings * (places - 1):
             return None
-        cycle, number = divmod(len(tournament.rounds), places - 1)
+        cycle, number = divmod(len(crosstable.rounds), places - 1)
         tables: list[tuple[str, str | None]] = []
         for pair in berger_round(places, number + 1):
             first, second = pair if cycle == 0 else pair[::-1]
@@ -53,24 +53,24 @@ class RoundRobin(Format):
             else:
                 tables.append((field[min(pair) - 1], None))
         # The bye goes to the end; the others stay in the order of the table.
-        return seat(len(tournament.rounds) + 1, sorted(tables, key=lambda table: table[1] is None))
+        return seat(len(crosstable.rounds) + 1, sorted(tables, key=lambda table: table[1] is None))
 
-    def standings(self, tournament: Tournament) -> tuple[Row, ...]:
-        field = tournament.starters
+    def standings(self, crosstable: Crosstable) -> tuple[RankedEntrant, ...]:
+        field = crosstable.starters
         places = len(field) + len(field) % 2
         struck = frozenset(
             entrant
             for entrant in field
-            if not tournament.entries[entrant].active and 2 * self._run(tournament, entrant) < self.meetings * (len(field) - 1)
+            if not crosstable.entrants[entrant].active and 2 * self._run(crosstable, entrant) < self.meetings * (len(field) - 1)
         )
-        scores = score(tournament, rounds=self.meetings * (places - 1), forfeits_are_played=True, struck=struck)
+        scores = score(crosstable, rounds=self.meetings * (places - 1), forfeits_are_played=True, struck=struck)
         return rank(
-            tournament, scores, self.tie_breaks, meetings=self.meetings, struck=struck.union(tournament.entries.keys() - set(field))
+            crosstable, scores, self.tie_breaks, meetings=self.meetings, struck=struck.union(crosstable.entrants.keys() - set(field))
         )
 
     @staticmethod
-    def _run(tournament: Tournament, entrant: str) -> int:
-        """How many races he has run against others."""
-        pairings = ((paired.number, paired.of(entrant)) for paired in tournament.rounds)
-        results = (tournament.result(number, pairing.table) for number, pairing in pairings if pairing and pairing.second is not None)
+    def _run(crosstable: Crosstable, entrant: str) -> int:
+        """How many races they have run against others."""
+        pairings = ((paired.number, paired.of(entrant)) for paired in crosstable.rounds)
+        results = (crosstable.result(number, pairing.table) for number, pairing in pairings if pairing and pairing.second is not None)
         return sum(result is not None and not result.forfeit for result in results)

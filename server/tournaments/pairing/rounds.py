@@ -1,4 +1,4 @@
-"""The values tournaments are made of: entrants, rounds, results, rows of standings. They know of no format."""
+"""The values that pairing works on: entrants, rounds, results, rows of standings. They know of no format."""
 
 from __future__ import annotations
 
@@ -7,30 +7,38 @@ from dataclasses import dataclass
 from math import isfinite
 from typing import Literal
 
-Verdict = Literal["first", "second", "draw", "neither"]
+from protocol.tournaments import Verdict
+
 TieBreak = Literal["buchholz", "sonneborn-berger", "direct-encounter", "cards-home"]
 
 
 @dataclass(frozen=True, slots=True)
 class Entrant:
-    """Somebody who plays. rating: on any scale, more is better; None where there is none yet."""
+    """rating: on any scale, more is better; None without one. first_round: above 1 for a late entry. withdrawn_after: how many rounds were
+    paired when they withdrew; None while they play."""
 
     id: str
     rating: float | None = None
+    first_round: int = 1
+    withdrawn_after: int | None = None
 
     def __post_init__(self) -> None:
         """Raises ValueError for a rating that cannot be compared."""
         if self.rating is not None and not isfinite(self.rating):
             raise ValueError(f"the rating of {self.id} is {self.rating}: give a finite number or none")
 
+    @property
+    def active(self) -> bool:
+        return self.withdrawn_after is None
+
 
 @dataclass(frozen=True, slots=True)
 class Pairing:
     """One table of a round. second: None is the house.
 
-    Against the house an entrant who has the bye races the house's result on the round's deal; in a session everybody plays the house, whose
+    Against the house an entrant with a bye races the house's result on the round's deal; in a session everybody plays the house, whose
     result is that the deal is not won. counted: False for a bye that needs no result, since its entrant goes on whatever happens. match:
-    the name of the match in a bracket, such as `W1-3`; empty elsewhere. In a bracket `first` is the higher seed.
+    its name in a bracket, such as `W1-3`; empty elsewhere. In a bracket `first` is the higher seed.
     """
 
     table: int
@@ -46,7 +54,7 @@ class Pairing:
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """number: from 1. pairings: at tables 1, 2, …; the higher ranked tables first, byes last."""
+    """number: from 1. pairings: at tables 1, 2, …; the higher ranked first, byes last."""
 
     number: int
     pairings: tuple[Pairing, ...]
@@ -66,10 +74,10 @@ def seat(number: int, tables: Iterable[tuple[str, str | None]]) -> Round:
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
-    """What one race of a pairing came to. home: cards home of both sides (of the house: 0 where nobody counts them).
+class RaceResult:
+    """The result of one race of a pairing. home: cards home of both sides (0 for the house where nobody counts them).
 
-    forfeit: it was not played, since the loser did not come or had withdrawn; `neither` is a forfeit of both.
+    forfeit: it was not played, because the loser did not come or had withdrawn; `neither` is a forfeit of both.
     """
 
     verdict: Verdict
@@ -77,7 +85,7 @@ class Result:
     forfeit: bool = False
 
     def __post_init__(self) -> None:
-        """Raises ValueError for what no race can come to."""
+        """Raises ValueError for an impossible result."""
         if self.verdict == "neither" and not self.forfeit:
             raise ValueError("neither side wins a race only by forfeit of both: call it a draw, or a forfeit")
         if self.verdict == "draw" and self.forfeit:
@@ -100,12 +108,12 @@ class Result:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
-    """One entrant in the standings. place: from 1; who is equal in everything shares it, and the place after a shared one is skipped.
+class RankedEntrant:
+    """One entrant in the standings. place: from 1; equals share it, and the next place is skipped.
 
-    points: halves. tie_breaks: in the format's order, most significant first; multiples of ¼, exact in binary; more is better. Only
-    `direct-encounter` is the place among those who are still equal, 1 where it has nothing to say. won, drawn, lost: tables with a result,
-    byes and forfeits among them; home: cards home in them.
+    points: multiples of ½. tie_breaks: in the format's order, most significant first; multiples of ¼, exact in binary; more is better. Only
+    `direct-encounter` is the place among those still equal, 1 where it has nothing to say. won, drawn, lost: tables with a result,
+    byes and forfeits included; home: cards home in them.
     """
 
     place: int

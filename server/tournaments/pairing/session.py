@@ -1,8 +1,6 @@
-"""Session tournament: everybody plays the same deals, one a round, for a fixed number of attempts. A deal won is a point; cards home break
-ties.
+"""Session: everybody plays the same deals, one a round, for a fixed number of attempts. A deal won is a point; cards home break ties.
 
-Everybody is at a table of his own against the house: `first` wins the table by winning the deal. Who misses a deal has no point and no card
-for it.
+Everybody has a table of their own against the house: `first` wins the table by winning the deal. A missed deal brings no point and no card.
 """
 
 from __future__ import annotations
@@ -10,10 +8,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from server.tournaments.pairing.rounds import Round, Row, TieBreak, seat
+from server.tournaments.pairing.crosstable import Crosstable, Format
+from server.tournaments.pairing.rounds import RankedEntrant, Round, TieBreak, seat
 from server.tournaments.pairing.standings import rank
 from server.tournaments.pairing.tie_breaks import score
-from server.tournaments.tournament import Format, Tournament
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,10 +28,10 @@ class Session(Format):
         if self.attempts < 1:
             raise ValueError(f"a session of {self.attempts} attempts cannot be played: give it at least one")
 
-    def next_round(self, tournament: Tournament) -> Round | None:
-        if len(tournament.rounds) >= self.attempts or not tournament.active:
+    def next_round(self, crosstable: Crosstable) -> Round | None:
+        if len(crosstable.rounds) >= self.attempts or not crosstable.active:
             return None
-        return seat(len(tournament.rounds) + 1, ((entrant, None) for entrant in tournament.active))
+        return seat(len(crosstable.rounds) + 1, ((entrant, None) for entrant in crosstable.active))
 
-    def standings(self, tournament: Tournament) -> tuple[Row, ...]:
-        return rank(tournament, score(tournament, rounds=self.attempts, forfeits_are_played=False), self.tie_breaks)
+    def standings(self, crosstable: Crosstable) -> tuple[RankedEntrant, ...]:
+        return rank(crosstable, score(crosstable, rounds=self.attempts, forfeits_are_played=False), self.tie_breaks)

@@ -6,18 +6,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 from typing import assert_never
 
-from server.tournaments.pairing.rounds import Row, TieBreak
+from server.tournaments.pairing.crosstable import Crosstable
+from server.tournaments.pairing.rounds import RankedEntrant, TieBreak
 from server.tournaments.pairing.tie_breaks import Scores
-from server.tournaments.tournament import Tournament
 
 
 def rank(
-    tournament: Tournament, scores: Scores, tie_breaks: Sequence[TieBreak], *, meetings: int = 1, struck: Iterable[str] = ()
-) -> tuple[Row, ...]:
-    """meetings: how often two entrants meet in a whole tournament. struck: who stands behind everybody else, out of the reckoning.
+    crosstable: Crosstable, scores: Scores, tie_breaks: Sequence[TieBreak], *, meetings: int = 1, struck: Iterable[str] = ()
+) -> tuple[RankedEntrant, ...]:
+    """meetings: how often two entrants meet in a whole crosstable. struck: who stands behind everybody else, out of the reckoning.
 
     It looks at results alone, never at when they came."""
-    seeds = tournament.seeds
+    seeds = crosstable.seeds
     behind = frozenset(struck)
     values: dict[str, tuple[float, ...]] = dict.fromkeys(seeds, ())
     groups = [
@@ -35,13 +35,13 @@ def rank(
         groups = split
     places = [1 + sum(map(len, groups[:number])) for number in range(len(groups))]
     return tuple(
-        row(tournament, scores, entrant, place, values[entrant]) for place, group in zip(places, groups, strict=True) for entrant in group
+        row(crosstable, scores, entrant, place, values[entrant]) for place, group in zip(places, groups, strict=True) for entrant in group
     )
 
 
-def row(tournament: Tournament, scores: Scores, entrant: str, place: int, tie_breaks: tuple[float, ...]) -> Row:
+def row(crosstable: Crosstable, scores: Scores, entrant: str, place: int, tie_breaks: tuple[float, ...]) -> RankedEntrant:
     points = [turn.points for turn in scores.turns[entrant] if not turn.asked]
-    return Row(
+    return RankedEntrant(
         place=place,
         entrant=entrant,
         points=scores.points(entrant),
@@ -50,7 +50,7 @@ def row(tournament: Tournament, scores: Scores, entrant: str, place: int, tie_br
         drawn=points.count(0.5),
         lost=points.count(0.0),
         home=scores.home(entrant),
-        withdrawn=not tournament.entries[entrant].active,
+        withdrawn=not crosstable.entrants[entrant].active,
     )
 
 

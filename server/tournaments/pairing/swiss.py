@@ -1,8 +1,8 @@
 """Swiss: a fixed number of rounds, everybody in all of them, entrants with equal points against each other; nobody meets twice, nobody has
 two byes, while that can be avoided (`matching` says what is preferred to what).
 
-By FIDE's basic rules (handbook C.04.1) a forfeited race is no meeting, so its two can be paired again, and who has won by forfeit has had
-his bye. Late entrants start with no points. It ends early when fewer than two are left.
+By FIDE's basic rules (handbook C.04.1) a forfeited race is no meeting, so its two can be paired again, and a win by forfeit
+counts as a bye. Late entrants start with no points. It ends early when fewer than two are left.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import ClassVar
 
+from server.tournaments.pairing.crosstable import Crosstable, Format
 from server.tournaments.pairing.matching import Contender, Float, pair
-from server.tournaments.pairing.rounds import Round, Row, TieBreak, seat
+from server.tournaments.pairing.rounds import RankedEntrant, Round, TieBreak, seat
 from server.tournaments.pairing.standings import rank
 from server.tournaments.pairing.tie_breaks import Scores, score
-from server.tournaments.tournament import Format, Tournament
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,21 +32,21 @@ class Swiss(Format):
         if self.rounds < 1:
             raise ValueError(f"a Swiss tournament of {self.rounds} rounds cannot be played: give it at least one")
 
-    def next_round(self, tournament: Tournament) -> Round | None:
-        if len(tournament.rounds) >= self.rounds or len(tournament.active) < 2:
+    def next_round(self, crosstable: Crosstable) -> Round | None:
+        if len(crosstable.rounds) >= self.rounds or len(crosstable.active) < 2:
             return None
-        scores = self._scores(tournament)
-        return seat(len(tournament.rounds) + 1, pair([contender(tournament, scores, entrant) for entrant in tournament.active]))
+        scores = self._scores(crosstable)
+        return seat(len(crosstable.rounds) + 1, pair([contender(crosstable, scores, entrant) for entrant in crosstable.active]))
 
-    def standings(self, tournament: Tournament) -> tuple[Row, ...]:
-        return rank(tournament, self._scores(tournament), self.tie_breaks)
+    def standings(self, crosstable: Crosstable) -> tuple[RankedEntrant, ...]:
+        return rank(crosstable, self._scores(crosstable), self.tie_breaks)
 
-    def _scores(self, tournament: Tournament) -> Scores:
-        return score(tournament, rounds=self.rounds, forfeits_are_played=False)
+    def _scores(self, crosstable: Crosstable) -> Scores:
+        return score(crosstable, rounds=self.rounds, forfeits_are_played=False)
 
 
-def contender(tournament: Tournament, scores: Scores, entrant: str) -> Contender:
-    """The entrant as the matching sees him, when every round so far has its results."""
+def contender(crosstable: Crosstable, scores: Scores, entrant: str) -> Contender:
+    """The entrant as the matching sees them, when every round so far has its results."""
     turns = scores.turns[entrant]
     return Contender(
         id=entrant,
@@ -58,7 +58,7 @@ def contender(tournament: Tournament, scores: Scores, entrant: str) -> Contender
 
 
 def _floated(scores: Scores, entrant: str) -> Float | None:
-    """Whether he met somebody with fewer or more points in the last round. By the points of both before it."""
+    """Whether they met somebody with fewer or more points in the last round, by the points before it."""
     last = scores.turns[entrant][-1]
     if last.opponent is None or not last.played:
         return None

@@ -9,10 +9,10 @@
 | opponents' unplayed rounds | 16.3 | count as they were scored, but ½ for each round missed from some round on to the end |
 | own unplayed rounds | 16.4 | a dummy opponent with one's own points (2) |
 | forfeits in a round robin | 15.2 | are played races |
-| withdrawal from a round robin | C.05 | with fewer than half of his races run all his results are struck; else the rest is forfeited |
+| withdrawal from a round robin | C.05 | with fewer than half of their races run all their results are struck; else the rest is forfeited |
 
 (1) Where some of them have not met, who is first whatever the missing races would bring is first, and so on down; the others stay equal.
-(2) After a forfeit with no more than the opponent's adjusted score; else with no more than ½ for each round of the tournament.
+(2) After a forfeit with no more than the opponent's adjusted score; else with no more than ½ for each round of the crosstable.
 
 A bye is unplayed like FIDE's pairing-allocated bye, but scores what the entrant makes of it against the house. Rounds before a late entry
 and after a withdrawal are zero-point byes, asked for by who missed them.
@@ -26,14 +26,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from server.tournaments.tournament import Tournament
+from server.tournaments.pairing.crosstable import Crosstable
 
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One round of one entrant. opponent: None where he had none. points: made in it. played: he met his opponent.
+    """One round of one entrant. opponent: None where they had none. points: made in it. played: the two met.
 
-    asked: he was away of his own accord, before a late entry or after a withdrawal. voluntary: that, or he did not come.
+    asked: away by their own wish, before a late entry or after a withdrawal. voluntary: that, or they did not come.
     """
 
     opponent: str | None
@@ -46,7 +46,7 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """turns: of everybody, round by round, without tables that are still open. rounds: of the whole tournament."""
+    """turns: of everybody, round by round, without tables that are still open. rounds: of the whole crosstable."""
 
     turns: Mapping[str, Sequence[Turn]]
     rounds: int
@@ -58,7 +58,7 @@ class Scores:
         return sum(turn.home for turn in self.turns[entrant])
 
     def adjusted(self, entrant: str) -> float:
-        """His score as his opponents' tie-breaks see it (16.3): rounds missed with nothing but such after them count as draws."""
+        """Their score as their opponents' tie-breaks see it (16.3): rounds missed from some round on to the end count as draws."""
         score, trailing = 0.0, True
         for turn in reversed(self.turns[entrant]):
             trailing = trailing and turn.voluntary
@@ -83,7 +83,7 @@ class Scores:
         return sum(score * turn.points for turn, score in self._opposition(entrant))
 
     def direct_encounter(self, tied: Sequence[str], meetings: int) -> dict[str, int]:
-        """The places among `tied`, from 1, equals sharing one. meetings: how often two of them meet in a whole tournament."""
+        """The places among `tied`, from 1, equals sharing one. meetings: how often two of them meet in a whole crosstable."""
         among = set(tied)
         met = {entrant: [turn for turn in self.turns[entrant] if turn.played and turn.opponent in among] for entrant in tied}
         points = {entrant: sum(turn.points for turn in turns) for entrant, turns in met.items()}
@@ -103,14 +103,14 @@ class Scores:
         return places | dict.fromkeys(left, len(places) + 1)
 
 
-def score(tournament: Tournament, *, rounds: int, forfeits_are_played: bool, struck: frozenset[str] = frozenset()) -> Scores:
+def score(crosstable: Crosstable, *, rounds: int, forfeits_are_played: bool, struck: frozenset[str] = frozenset()) -> Scores:
     """struck: entrants whose tables count for nobody."""
-    turns: dict[str, list[Turn]] = {entrant: [] for entrant in tournament.entries}
-    for paired in tournament.rounds:
+    turns: dict[str, list[Turn]] = {entrant: [] for entrant in crosstable.entrants}
+    for paired in crosstable.rounds:
         for absent in turns.keys() - {entrant for pairing in paired.pairings for entrant in pairing.entrants}:
             turns[absent].append(Turn(None, 0.0, played=False, asked=True, voluntary=True))
         for pairing in paired.pairings:
-            result = tournament.result(paired.number, pairing.table)
+            result = crosstable.result(paired.number, pairing.table)
             if result is None or not pairing.counted or struck.intersection(pairing.entrants):
                 continue
             sides = ((pairing.first, pairing.second), (pairing.second, pairing.first))

@@ -14,6 +14,7 @@ from client.connection.resync import WATCH_REFERENCE
 from client.state.watching import watch_after
 from client.tui.keymap import Action, Place, shown_at
 from client.tui.ui_state import Desk
+from protocol.cards import FACE_DOWN
 from protocol.client_messages import FollowLobby, Say, Unwatch, WatchRace
 from protocol.server_messages import Hidden, Result, Scored, Unwatched
 from protocol.views import LateBoard, RaceOptions, SeriesInfo, SeriesOptions, SeriesSeat, WatcherLine
@@ -200,6 +201,19 @@ def test_every_card_of_the_boards_is_drawn(rules: str, size: tuple[int, int]) ->
         for pile in board.view.piles.values():
             if pile:
                 assert pile[-1][0] + {"S": "♠", "H": "♥", "D": "♦", "C": "♣"}[pile[-1][1]] in text
+
+
+@pytest.mark.parametrize("rules", tables.ALL)
+@pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
+def test_a_card_that_lies_face_down_is_drawn_as_a_back(rules: str, size: tuple[int, int]) -> None:
+    watch = watched.racing(rules, moves=40)
+    first = watch.boards[0]
+    covered = {slot: (FACE_DOWN,) * len(pile) for slot, pile in first.view.piles.items()}
+    view = structs.replace(first.view, piles=covered, moves=())
+    hidden = replace(watch, boards=(structs.replace(first, view=view), *watch.boards[1:]))
+    text = "\n".join(render_text(widget_of(Shown(scenes.at_home, Desk(watch=hidden)), size), size)[3:])
+    assert text.count("░░") >= sum(bool(pile) for pile in covered.values())
+    assert "??" not in text
 
 
 def test_nothing_a_server_says_reaches_the_terminal_unclean() -> None:

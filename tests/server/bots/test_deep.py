@@ -1,6 +1,5 @@
 """The bot that thinks ahead: obvious choices, secrecy, strength."""
 
-from dataclasses import replace
 from hashlib import sha256
 
 import pytest
@@ -14,6 +13,7 @@ from server.bots.strategy import Strategy
 from server.race.view import see
 from server.rules.carpet import CarpetRules
 from tests.server.bots.carpets import CARPET, FREE, REDEAL, ROWS, STRATEGY, WHIST, deal, hand_made, play_to_the_end, walked
+from tests.server.rules.changed import replace
 
 
 def bots(rules: CarpetRules, seed: int) -> tuple[Strategy, ...]:

@@ -49,10 +49,10 @@ from server.store.journal import Journal
 from server.store.memory import MemoryStore
 from server.store.port import Store
 from server.store.replay import by_room
+from server.tournaments.pairing.crosstable import Crosstable
 from server.tournaments.pairing.rounds import Round
 from server.tournaments.ports import TournamentPorts
-from server.tournaments.registry import Tournaments
-from server.tournaments.tournament import Tournament
+from server.tournaments.service import TournamentService
 from tests.server.rooms.playing import first_seed
 
 Kind = TypeVar("Kind")
@@ -229,7 +229,7 @@ class Answered:
         return self.status, document["error"]
 
 
-async def paired_here(tournament: Tournament) -> Round | None:
+async def paired_here(tournament: Crosstable) -> Round | None:
     """In place of a worker."""
     await trio.lowlevel.checkpoint()
     return tournament.next_round()
@@ -267,7 +267,7 @@ class House:
         nursery.start_soon(self.gallery.run)
         self.matchmaker = QuickMatch(self.rooms, clock=self.clock, rating=self.players.rating)
         self.counter = Counter(self.rooms, store=self.store, journal=self.journal, clock=self.clock, entropy=entropy)
-        self.tournaments = Tournaments(
+        self.tournaments = TournamentService(
             TournamentPorts(
                 clock=self.clock,
                 entropy=entropy,

@@ -11,7 +11,7 @@ from server.race.machine import Race
 from server.race.shuffles import SeriesPlace
 from server.race.view import snapshot
 from server.rules.position import IllegalMove
-from server.spectate.delay import course
+from server.spectate.delay import history_of
 from tests.server.race.racing import Driven, new_race, nonce, options, started
 
 SWAP = RaceOptions(series=SeriesOptions(format="swap", races=2), time_limit_s=60)
@@ -55,7 +55,7 @@ def test_it_shows_what_the_race_has_shown(chosen: RaceOptions, place: SeriesPlac
         ]
         assert not any(seat.connected for seat in shown.seats)
         assert shown.record == driven.record
-    assert course(race) == course(driven.race)
+    assert history_of(race) == history_of(driven.race)
     assert race.next_deadline() is None
     assert race.apply(LeaveSeat(1), driven.record.started_at_ms + 99_000)
     assert race.seats[1].player is None

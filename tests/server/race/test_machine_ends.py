@@ -1,7 +1,6 @@
 """Every way in which a seat can end, and when that ends the race."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from types import MappingProxyType
 
 import msgspec
@@ -16,6 +15,7 @@ from server.rules import catalogue
 from server.rules.carpet import CarpetPosition, CarpetRules
 from server.rules.catalogue import RuleSet, rule_set
 from tests.server.race.racing import STALLING, WINNABLE, Driven, counting_down, greedy_line, options, started
+from tests.server.rules.changed import replace
 
 LINE = greedy_line(WINNABLE)
 

@@ -1,6 +1,5 @@
 """What each kind of viewer is told of each kind of event, and what a snapshot shows."""
 
-from dataclasses import replace
 from random import Random
 
 import pytest
@@ -40,6 +39,7 @@ from server.race.view import Viewer, current_view, see, snapshot, tell, tells_al
 from server.rules.carpet import Aces, CarpetPosition, CarpetRules
 from server.rules.catalogue import rule_set
 from tests.server.race.racing import START, WINNABLE, counting_down, greedy_line, options, seated, started
+from tests.server.rules.changed import replace
 
 LINE = greedy_line(WINNABLE)
 VIEWERS: tuple[Viewer, ...] = (0, 1, None)

@@ -1,12 +1,11 @@
 """Each clause of family 1 by example."""
 
-from dataclasses import replace
-
 from protocol.cards import DECK_SIZE, card_text, fresh_deck, parse_card
 from protocol.shuffle import redeal_label, shuffle
 from server.rules.carpet import CarpetPosition, CarpetRules
 from server.rules.catalogue import RULE_SETS
 from server.rules.position import Outcome, Position, outcome
+from tests.server.rules.changed import replace
 
 SEED = bytes(32)
 

@@ -1,7 +1,5 @@
 """Each clause of family 3 by example; which cards of the quilt are free is test_weave's business."""
 
-from dataclasses import replace
-
 import pytest
 
 from protocol.cards import card_text, fresh_deck, parse_card
@@ -9,6 +7,7 @@ from protocol.shuffle import redeal_label, shuffle
 from server.rules.catalogue import RULE_SETS
 from server.rules.position import Outcome, Position, outcome, slot_names
 from server.rules.quilt import QuiltPosition, QuiltRules
+from tests.server.rules.changed import replace
 
 SEED = bytes(32)
 ROWS = {row.id: row for row in RULE_SETS.values() if isinstance(row, QuiltRules)}

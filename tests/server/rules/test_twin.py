@@ -1,11 +1,10 @@
 """Each clause of family 2 by example."""
 
-from dataclasses import replace
-
 from protocol.cards import card_text, fresh_deck, parse_card
 from server.rules.catalogue import RULE_SETS
 from server.rules.position import Outcome, Position, outcome
 from server.rules.twin import TwinPosition, TwinRules
+from tests.server.rules.changed import replace
 
 ROWS = {row.id: row for row in RULE_SETS.values() if isinstance(row, TwinRules)}
 COLORADO, TWENTY = ROWS["colorado"], ROWS["twenty"]

@@ -1,6 +1,5 @@
 """solve and best_home on whole deals and on positions made by hand: lines that replay, budgets kept, searches called off."""
 
-from dataclasses import replace
 from hashlib import sha256
 from random import Random
 
@@ -10,6 +9,7 @@ from protocol.cards import parse_card
 from server.rules.carpet import Aces, CarpetPosition, Refill, Turning
 from server.rules.walk import walk
 from server.solver.solve import best_home, solve
+from tests.server.rules.changed import replace
 from tests.server.solver.small_deals import FAMILY, played, row, walked
 
 

@@ -1,6 +1,5 @@
 """The search that knows nothing but the Position port, on small Carpet deals played by the port alone."""
 
-from dataclasses import replace
 from random import Random
 
 import pytest
@@ -8,6 +7,7 @@ import pytest
 from server.rules.carpet import CarpetPosition, CarpetRules, Refill
 from server.solver.solution import Budget
 from server.solver.tree import search_tree, tidiness
+from tests.server.rules.changed import replace
 from tests.server.solver.small_deals import ALL_COLUMNS, CARPET, played, small_deal, truth, walked
 from tests.server.solver.test_solve import ending
 from tests.server.solver.test_truth import label

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import TypeVar
 
+import msgspec
 import trio
 
+from protocol.cards import FACE_DOWN
 from protocol.codec import JSON, MSGPACK, server_message_decoder
 from protocol.errors import CloseCode
 from protocol.server_messages import Board, Room, RoomEvent, ServerMessage, Talk, Unwatched, Watched, WatchedEvent
-from protocol.views import LateBoard
+from protocol.views import LateBoard, View
 from server.rooms.member import PlayerName
 from server.rooms.outgoing import Bundle, Outgoing
 from server.rooms.room import Room as ServedRoom
@@ -128,3 +130,18 @@ class Box:
 
     def hub(self, room: ServedRoom) -> Hub:
         return self.gallery._hubs[room]
+
+
+def shows(view: View, truth: View | None) -> bool:
+    """Whether a board is this position, but for cards that lie face down."""
+    assert truth is not None
+    piles = {slot: _covered_as(truth.piles[slot], cards) for slot, cards in view.piles.items()}
+    shown = msgspec.structs.replace(
+        truth, piles=piles, waste=_covered_as(truth.waste, view.waste), stock_next=_covered_as(truth.stock_next, view.stock_next)
+    )
+    return view == (shown if shown == truth else msgspec.structs.replace(shown, moves=()))
+
+
+def _covered_as(cards: tuple[str, ...], others: tuple[str, ...]) -> tuple[str, ...]:
+    assert len(cards) == len(others)
+    return tuple(FACE_DOWN if other == FACE_DOWN else card for card, other in zip(cards, others, strict=True))

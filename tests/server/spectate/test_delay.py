@@ -13,7 +13,7 @@ from protocol.views import SeatState
 from server.race.commands import LeaveSeat, LoseLine, PlayMove, RegainLine, ResignSeat, StopSeat
 from server.race.events import MovePlayed, RaceEvent, SeatDealt, SeatEnded
 from server.rules.position import Position
-from server.spectate.delay import DelayedBoards, DueBoard, course
+from server.spectate.delay import DelayedBoards, DueBoard, history_of
 from tests.server.race.racing import STALLING, START, WINNABLE, Driven, counting_down, greedy_line, options, started
 
 ALL = 10_000
@@ -36,7 +36,7 @@ class Watched:
     def __init__(self, driven: Driven, delay_ms: int) -> None:
         self.driven = driven
         self.delay_ms = delay_ms
-        self.boards = DelayedBoards(delay_ms)
+        self.boards = DelayedBoards(delay_ms, seats=3)
         self.truth: dict[int, list[Truth]] = {}
         self.shown: dict[int, list[DueBoard]] = {}
         self._told = 0
@@ -81,7 +81,7 @@ class Watched:
             assert [(board.ply, board.state, board.position) for board in boards] == [(t.ply, t.state, t.position) for t in due]
             played = self.driven.seat(seat).played
             assert [board.elapsed_ms for board in boards] == [played[b.ply - 1].at_ms if b.ply else 0 for b in boards]
-        late_comer = DelayedBoards(self.delay_ms, course(self.driven.race))
+        late_comer = DelayedBoards(self.delay_ms, seats=3, history=history_of(self.driven.race))
         late_comer.due(now, most=ALL)
         assert late_comer.latest() == self.boards.latest()
         assert late_comer.next_due == self.boards.next_due
@@ -147,7 +147,7 @@ def follow(boards: DelayedBoards, driven: Driven, at: int, *, told: int = 0) -> 
 
 def test_a_board_is_due_to_the_millisecond() -> None:
     driven = started()
-    boards = DelayedBoards(DELAY)
+    boards = DelayedBoards(DELAY, seats=2)
     told = follow(boards, driven, 0)
     driven.play(0, greedy_line(WINNABLE)[:1], 700)
     follow(boards, driven, 700, told=told)
@@ -163,7 +163,7 @@ def test_a_board_is_due_to_the_millisecond() -> None:
 def test_boards_come_in_portions_and_none_is_left_out() -> None:
     driven = started()
     driven.play(0, greedy_line(WINNABLE)[:20], 700)
-    boards = DelayedBoards(0, course(driven.race))
+    boards = DelayedBoards(0, seats=2, history=history_of(driven.race))
     portions = []
     while portion := boards.due(START + 700, most=4):
         portions.append([(board.seat, board.ply) for board in portion])
@@ -173,7 +173,7 @@ def test_boards_come_in_portions_and_none_is_left_out() -> None:
 
 def test_the_end_of_the_race_ends_the_delay() -> None:
     driven = started()
-    boards = DelayedBoards(600_000)
+    boards = DelayedBoards(600_000, seats=2)
     told = follow(boards, driven, 0)
     driven.play(0, greedy_line(WINNABLE), 30_000)
     driven.finish()
@@ -189,7 +189,7 @@ def test_the_end_of_the_race_ends_the_delay() -> None:
 def test_a_move_that_is_struck_out_is_on_no_board_in_the_end() -> None:
     # What counts after the win is struck out, although it came before it: the winner's line is the longer one.
     driven = started(options(delay_s=0), round_trips=[300, 0])
-    boards = DelayedBoards(0)
+    boards = DelayedBoards(0, seats=2)
     told = follow(boards, driven, 0)
     line = greedy_line(WINNABLE)
     driven.play(0, line[:-1], 5_000)
@@ -204,6 +204,6 @@ def test_a_move_that_is_struck_out_is_on_no_board_in_the_end() -> None:
     assert (boards.latest()[1].ply, boards.latest()[1].position) == (0, driven.position(1))
 
 
-def test_before_the_countdown_there_is_no_course() -> None:
+def test_before_the_countdown_there_is_no_history() -> None:
     driven = Driven()
-    assert course(driven.race) is None
+    assert history_of(driven.race) is None

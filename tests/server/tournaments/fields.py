@@ -8,16 +8,15 @@ from random import Random
 
 from hypothesis import strategies as st
 
-from server.tournaments.decisions import Enter, EnterResult, PairRound
-from server.tournaments.pairing.rounds import Entrant, Pairing, Result, Round, Verdict
-from server.tournaments.tournament import Format, Race, Tournament
+from server.tournaments.pairing.crosstable import Crosstable, Format, TableRace
+from server.tournaments.pairing.rounds import Pairing, RaceResult, Round, Verdict
 
 randoms = st.integers(0, 2**32 - 1).map(Random)
 """Chance for a whole tournament out of one number: drawn one by one, thousands of draws would take their time."""
 
-Referee = Callable[[Race], Result]
+Referee = Callable[[TableRace], RaceResult]
 
-FIRST, SECOND, DRAW = (Result(verdict) for verdict in ("first", "second", "draw"))
+FIRST, SECOND, DRAW = (RaceResult(verdict) for verdict in ("first", "second", "draw"))
 
 
 def names(count: int) -> list[str]:
@@ -25,11 +24,11 @@ def names(count: int) -> list[str]:
     return [chr(ord("a") + number) for number in range(count)] if count < 27 else [f"e{number}" for number in range(1, count + 1)]
 
 
-def field_of(played: Format, count: int) -> Tournament:
+def field_of(played: Format, count: int) -> Crosstable:
     """So many entrants, the first the best seed."""
-    tournament = Tournament(played)
+    tournament = Crosstable(played)
     for number, name in enumerate(names(count)):
-        tournament = tournament.after(Enter(Entrant(name, 2000.0 - number)))
+        tournament = tournament.enter(name, 2000.0 - number)
     return tournament
 
 
@@ -38,17 +37,17 @@ def tables(paired: Round | None) -> list[tuple[str, str | None]]:
     return [(pairing.first, pairing.second) for pairing in paired.pairings]
 
 
-def pair_next(tournament: Tournament) -> Tournament:
+def pair_next(tournament: Crosstable) -> Crosstable:
     paired = tournament.next_round()
     assert paired is not None
-    return tournament.after(PairRound(paired))
+    return tournament.pair(paired)
 
 
-def enter(tournament: Tournament, race: Race, result: Result) -> Tournament:
-    return tournament.after(EnterResult(race.round, race.pairing.table, result, race.number))
+def enter(tournament: Crosstable, race: TableRace, result: RaceResult) -> Crosstable:
+    return tournament.enter_result(race.round, race.pairing.table, result, race.number)
 
 
-def run_round(tournament: Tournament, referee: Referee) -> Tournament:
+def run_round(tournament: Crosstable, referee: Referee) -> Crosstable:
     """The open races of the round, and those that are run again, until none is open."""
     while tournament.open_races:
         for race in tournament.open_races:
@@ -56,31 +55,31 @@ def run_round(tournament: Tournament, referee: Referee) -> Tournament:
     return tournament
 
 
-def play(tournament: Tournament, referee: Referee, rounds: int = 1000) -> Tournament:
+def play(tournament: Crosstable, referee: Referee, rounds: int = 1000) -> Crosstable:
     """To the end, or so many rounds further."""
     for _ in range(rounds):
         paired = tournament.next_round()
         if paired is None:
             break
-        tournament = run_round(tournament.after(PairRound(paired)), referee)
+        tournament = run_round(tournament.pair(paired), referee)
     return tournament
 
 
-def better_seed_wins(race: Race) -> Result:
+def better_seed_wins(race: TableRace) -> RaceResult:
     """With names from `names` below 27: the first in the alphabet. Against the house: a win."""
     return FIRST if race.pairing.second is None or race.pairing.first < race.pairing.second else SECOND
 
 
 def by_chance(random: Random, *, draws: float = 0.1, forfeits: float = 0.0) -> Referee:
-    def decide(race: Race) -> Result:
+    def decide(race: TableRace) -> RaceResult:
         if random.random() < forfeits:
             verdicts: list[Verdict] = ["first", "second", "neither"]
-            return Result(random.choice(verdicts), forfeit=True)
+            return RaceResult(random.choice(verdicts), forfeit=True)
         if random.random() < draws:
             home = random.randrange(53)
-            return Result("draw", (home, home))
+            return RaceResult("draw", (home, home))
         home = random.randrange(1, 53), random.randrange(1, 53)
-        return Result(random.choice(["first", "second"]), home)
+        return RaceResult(random.choice(["first", "second"]), home)
 
     return decide
 

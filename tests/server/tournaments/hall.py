@@ -29,13 +29,13 @@ from server.store.journal import Journal
 from server.store.memory import MemoryStore
 from server.store.port import Entry, TournamentDecided
 from server.store.replay import by_room
-from server.tournaments.commands import AboutOne, Asker
+from server.tournaments.commands import Asker, TournamentCommand
 from server.tournaments.director import Director
+from server.tournaments.pairing.crosstable import Crosstable as RoundPaired
 from server.tournaments.pairing.rounds import Round
 from server.tournaments.ports import TournamentPorts
-from server.tournaments.registry import Tournaments
-from server.tournaments.state import Course
-from server.tournaments.tournament import Tournament as Paired
+from server.tournaments.service import TournamentService
+from server.tournaments.state import TournamentState
 from tests.server.rooms.playing import first_seed
 
 Kind = TypeVar("Kind")
@@ -46,7 +46,7 @@ _DECODER = server_message_decoder(MSGPACK)
 FAST = TournamentOptions(name="Open", check_in_s=0, pause_s=0, no_show_s=30, countdown_s=1, rated=False)
 
 
-async def paired_here(tournament: Paired) -> Round | None:
+async def paired_here(tournament: RoundPaired) -> Round | None:
     """In place of a worker."""
     await trio.lowlevel.checkpoint()
     return tournament.next_round()
@@ -103,7 +103,7 @@ class Person:
     def asker(self) -> Asker:
         return Asker(self.player.id, self.player.name, self._hall.players.rating(self.player.id))
 
-    async def ask(self, message: AboutOne | CreateTournament) -> Decided | Error:
+    async def ask(self, message: TournamentCommand | CreateTournament) -> Decided | Error:
         """The answer."""
         self._refs += 1
         try:
@@ -243,7 +243,7 @@ class Hall:
         self.players = Players(entropy=self._entropy, store=self.store, journal=self.journal, clock=self.clock)
         for left in by_room(self.store.running().races):
             self.rooms.go_on(left)
-        self.tournaments = Tournaments(
+        self.tournaments = TournamentService(
             TournamentPorts(
                 clock=self.clock,
                 entropy=self._entropy,
@@ -267,8 +267,8 @@ class Hall:
     def director(self, identity: str) -> Director:
         return self.tournaments._running[identity]
 
-    def course(self, identity: str) -> Course:
-        return self.director(identity).course
+    def state(self, identity: str) -> TournamentState:
+        return self.director(identity).state
 
     async def until(self, reached: Callable[[], bool], *, seconds: float = 100_000) -> None:
         """Wait, on the clock that jumps, until it is so."""
@@ -280,9 +280,9 @@ class Hall:
         """A moment on the clock that jumps."""
         await trio.sleep(0.02)
 
-    async def over(self, identity: str) -> Course:
-        await self.until(lambda: self.course(identity).is_closed)
-        return self.course(identity)
+    async def over(self, identity: str) -> TournamentState:
+        await self.until(lambda: self.state(identity).is_closed)
+        return self.state(identity)
 
     def log(self, identity: str) -> tuple[TournamentDecided, ...]:
         return self.store.tournament_log(identity)

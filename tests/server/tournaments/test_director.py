@@ -55,7 +55,7 @@ async def started(hall: Hall, options: TournamentOptions, *people: Person, direc
 
 def kinds(hall: Hall, identity: str) -> list[str]:
     """Of the log."""
-    return [type(chosen.choice).__name__ for chosen in hall.course(identity).log]
+    return [type(chosen.event).__name__ for chosen in hall.state(identity).log]
 
 
 def records(hall: Hall, identity: str, number: int) -> list[Record]:
@@ -76,24 +76,24 @@ def refused(answer: Decided | Error) -> str:
 async def test_every_format_is_played_to_its_end_by_bots(autojump_clock: MockClock, hall: Hall, name: str) -> None:
     options, rounds = FORMATS[name]
     _, identity = await started(hall, options)
-    course = await hall.over(identity)
-    assert (course.phase, course.round) == ("over", rounds)
-    assert {person.bot for person in course.people.values()} == {"random"}
-    for paired in course.tournament.rounds:
+    state = await hall.over(identity)
+    assert (state.phase, state.round) == ("over", rounds)
+    assert {person.bot for person in state.people.values()} == {"random"}
+    for paired in state.crosstable.rounds:
         for pairing in paired.pairings:
             if pairing.counted:
-                assert course.tournament.result(paired.number, pairing.table) is not None
-                assert course.race_ids[paired.number, pairing.table]
-    assert all(shuffle.over_at_ms is not None for shuffle in course.shuffles)
+                assert state.crosstable.result(paired.number, pairing.table) is not None
+                assert state.race_ids[paired.number, pairing.table]
+    assert all(shuffle.over_at_ms is not None for shuffle in state.shuffles)
 
 
 async def test_a_double_knock_out_with_drawn_races_is_decided(autojump_clock: MockClock, hall: Hall) -> None:
     people = await hall.people("Ann", "Ben", "Cleo", "Dan")
     _, identity = await started(hall, replace(FAST, format="elimination", double=True, replays=1), *people)
-    course = await hall.over(identity)
+    state = await hall.over(identity)
     # All stop at once: every race is drawn, is run again on the next number of the shuffle, and the higher seed goes on.
-    assert {len(races) for races in course.tournament.races.values()} == {2}
-    assert [row.place for row in course.tournament.standings()] == [1, 2, 3, 4]
+    assert {len(races) for races in state.crosstable.races.values()} == {2}
+    assert [row.place for row in state.crosstable.standings()] == [1, 2, 3, 4]
     numbers = {run.occasion.table: set[int]() for run in hall.store.runs("round", f"{identity}/1")}
     for run in hall.store.runs("round", f"{identity}/1"):
         numbers[run.occasion.table].add(run.occasion.deal.number)
@@ -103,21 +103,21 @@ async def test_a_double_knock_out_with_drawn_races_is_decided(autojump_clock: Mo
 async def test_people_play_a_swiss_and_are_called_to_every_table(autojump_clock: MockClock, hall: Hall) -> None:
     people = await hall.people("Ann", "Ben", "Cleo", habit="keen")
     _, identity = await started(hall, replace(FAST, rounds=3), *people)
-    course = await hall.over(identity)
+    state = await hall.over(identity)
     assert [len(person.all(Called)) for person in people] == [3, 3, 3]
     assert {call.bot for person in people for call in person.all(Called) if not call.opponent} == {"random"}, (
         "who has a bye races the house"
     )
-    assert [len(paired.byes) for paired in course.tournament.rounds] == [1, 1, 1]
-    assert all(not result.forfeit for races in course.tournament.races.values() for result in races)
+    assert [len(paired.byes) for paired in state.crosstable.rounds] == [1, 1, 1]
+    assert all(not result.forfeit for races in state.crosstable.races.values() for result in races)
 
 
 async def test_in_a_session_everybody_plays_alone_and_a_deal_won_is_a_point(autojump_clock: MockClock, hall: Hall) -> None:
     people = await hall.people("Ann", "Ben")
     _, identity = await started(hall, replace(FAST, format="session", rounds=3), *people)
-    course = await hall.over(identity)
+    state = await hall.over(identity)
     assert [[len(record.seats) for record in records(hall, identity, number)] for number in (1, 2, 3)] == [[1, 1]] * 3
-    assert [(row.points, row.home) for row in course.tournament.standings()] == [(0.0, 12), (0.0, 12)]
+    assert [(row.points, row.home) for row in state.crosstable.standings()] == [(0.0, 12), (0.0, 12)]
 
 
 # ---- fair and secret
@@ -132,8 +132,8 @@ async def test_all_tables_of_a_round_have_one_shuffle_that_can_be_checked(autoju
     await director.ask(StartTournament(id=identity))
     for person in people:
         await person.check_in(identity)
-    course = await hall.over(identity)
-    link = course.commitment
+    state = await hall.over(identity)
+    link = state.commitment
     for number in (1, 2):
         found = records(hall, identity, number)
         assert len(found) == 3
@@ -141,7 +141,7 @@ async def test_all_tables_of_a_round_have_one_shuffle_that_can_be_checked(autoju
         secret = bytes.fromhex(found[0].deal.secret)
         assert sha256(secret).digest() == link, "each secret is committed to by the one before it, the first by the tournament"
         link = secret
-        nonces = [bytes.fromhex(person.nonce) for person in course.people.values() if person.nonce is not None]
+        nonces = [bytes.fromhex(person.nonce) for person in state.people.values() if person.nonce is not None]
         assert len(nonces) == 5
         assert derive_seed(secret, [shared_nonce(nonces)], 0).hex() == found[0].deal.seed
         for record in found:
@@ -154,7 +154,7 @@ async def test_no_record_and_no_board_is_told_before_the_round_is_over(autojump_
     quick, slow = await hall.people("Ann", "Ben"), await hall.people("Cleo", "Dan", habit="absent")
     people = [quick[0], slow[0], quick[1], slow[1]]  # of four, the first meets the third
     _, identity = await started(hall, replace(FAST, rounds=1, no_show_s=1000), *people)
-    await hall.until(lambda: len(hall.course(identity).tournament.races) == 1)
+    await hall.until(lambda: len(hall.state(identity).crosstable.races) == 1)
     await trio.sleep(60)
     (race,) = [run for run in hall.store.runs("round", f"{identity}/1") if run.phase == "over"]
     status = hall.store.race_status(race.race)
@@ -170,12 +170,12 @@ async def test_no_record_and_no_board_is_told_before_the_round_is_over(autojump_
     for person in slow:
         person.habit = "quick"
         person.post_again(Called)
-    course = await hall.over(identity)
+    state = await hall.over(identity)
     await wait_all_tasks_blocked()
     assert all(person.all(Result) for person in people)
     status = hall.store.race_status(race.race)
     assert status is not None
-    assert status.sealed_until_ms == course.shuffles[0].over_at_ms
+    assert status.sealed_until_ms == state.shuffles[0].over_at_ms
 
 
 async def test_nothing_is_told_or_done_before_it_is_kept(autojump_clock: MockClock, hall: Hall) -> None:
@@ -191,7 +191,7 @@ async def test_nothing_is_told_or_done_before_it_is_kept(autojump_clock: MockClo
     hall.tournaments.ask(director, director.asker, StartTournament(id=identity, ref=77))
     await trio.sleep(5)
     assert [len(person.heard) for person in (*people, director)] == heard
-    assert (len(hall.rooms), hall.course(identity).round) == (0, 0)
+    assert (len(hall.rooms), hall.state(identity).round) == (0, 0)
     hall.journal.gate.set()
     hall.journal.gate = None
     await hall.over(identity)
@@ -230,14 +230,14 @@ async def test_who_does_not_check_in_in_time_does_not_play_and_bots_take_the_sea
         await person.enter(identity)
     assert refused(await ann.ask(CheckIn(id=identity, nonce="ab" * 16))) == "tournament/not-now"
     await director.ask(StartTournament(id=identity))
-    assert hall.course(identity).phase == "check-in"
+    assert hall.state(identity).phase == "check-in"
     await ann.check_in(identity)
     await ben.check_in(identity)
     await trio.sleep(59)
-    assert hall.course(identity).phase == "check-in"
-    course = await hall.over(identity)
-    assert [entrant for entrant in course.people if not course.plays(entrant)] == [cleo.player.id]
-    assert course.tournament.active[-2:] == ("bot:random:1", "bot:random:2")
+    assert hall.state(identity).phase == "check-in"
+    state = await hall.over(identity)
+    assert [entrant for entrant in state.people if not state.crosstable.plays(entrant)] == [cleo.player.id]
+    assert state.crosstable.active[-2:] == ("bot:random:1", "bot:random:2")
     assert not cleo.all(Called)
 
 
@@ -262,8 +262,8 @@ async def test_too_few_end_it_and_it_cannot_be_started_with_nobody(autojump_cloc
     await ben.enter(identity)
     await ann.ask(StartTournament(id=identity))
     await ann.check_in(identity)
-    course = await hall.over(identity)
-    assert (course.phase, course.round) == ("ended", 0)
+    state = await hall.over(identity)
+    assert (state.phase, state.round) == ("ended", 0)
 
 
 async def test_entering_asks_for_the_code_and_a_free_place(autojump_clock: MockClock, hall: Hall) -> None:
@@ -324,9 +324,9 @@ async def test_who_does_not_come_to_his_table_forfeits(autojump_clock: MockClock
     people = [await hall.person(name, "absent" if name in absent else "quick") for name in ("Ann", "Ben")]
     _, identity = await started(hall, replace(FAST, rounds=1, no_show_s=30), *people)
     began = trio.current_time()
-    course = await hall.over(identity)
+    state = await hall.over(identity)
     assert 29 < trio.current_time() - began < 40
-    result = course.tournament.result(1, 1)
+    result = state.crosstable.result(1, 1)
     assert result is not None
     assert (result.verdict, result.forfeit) == ("first" if len(absent) == 1 else "neither", True)
     await trio.sleep(1)
@@ -336,17 +336,17 @@ async def test_who_does_not_come_to_his_table_forfeits(autojump_clock: MockClock
 async def test_a_late_entrant_of_a_swiss_plays_from_the_next_round(autojump_clock: MockClock, hall: Hall) -> None:
     ann, ben, cleo, dan = await hall.people("Ann", "Ben", "Cleo", "Dan")
     director, identity = await started(hall, replace(FAST, rounds=3, pause_s=None), ann, ben)
-    await hall.until(lambda: hall.course(identity).phase == "between")
+    await hall.until(lambda: hall.state(identity).phase == "between")
     for late in (cleo, dan):
         await late.enter(identity)
         await late.check_in(identity)
     assert isinstance(await director.ask(PairRound(id=identity, round=2)), Decided)
-    await hall.until(lambda: hall.course(identity).phase == "between")
+    await hall.until(lambda: hall.state(identity).phase == "between")
     await director.ask(PairRound(id=identity, round=3))
-    course = await hall.over(identity)
-    assert course.tournament.entries[cleo.player.id].first_round == 2
-    assert [len(paired.pairings) for paired in course.tournament.rounds] == [1, 2, 2]
-    assert len(course.shuffles[1].nonces) == 2, "those who have put one in"
+    state = await hall.over(identity)
+    assert state.crosstable.entrants[cleo.player.id].first_round == 2
+    assert [len(paired.pairings) for paired in state.crosstable.rounds] == [1, 2, 2]
+    assert len(state.shuffles[1].nonces) == 2, "those who have put one in"
 
 
 async def test_a_knock_out_takes_nobody_late(autojump_clock: MockClock, hall: Hall) -> None:
@@ -361,22 +361,22 @@ async def test_who_withdraws_forfeits_his_table_and_may_come_back_to_a_swiss(aut
     ben, cleo, dan = await hall.people("Ben", "Cleo", "Dan")
     director, identity = await started(hall, replace(FAST, rounds=3, pause_s=None, no_show_s=3600), ann, ben, cleo, dan)
     await ann.ask(LeaveTournament(id=identity))
-    await hall.until(lambda: hall.course(identity).phase == "between")
-    pairing = hall.course(identity).tournament.rounds[0].of(ann.player.id)
+    await hall.until(lambda: hall.state(identity).phase == "between")
+    pairing = hall.state(identity).crosstable.rounds[0].of(ann.player.id)
     assert pairing is not None
-    result = hall.course(identity).tournament.result(1, pairing.table)
+    result = hall.state(identity).crosstable.result(1, pairing.table)
     assert result is not None
     assert (result.verdict, result.forfeit) == ("second" if pairing.first == ann.player.id else "first", True)
     await director.ask(PairRound(id=identity, round=2))
-    assert hall.course(identity).tournament.rounds[1].of(ann.player.id) is None
-    await hall.until(lambda: hall.course(identity).phase == "between")
+    assert hall.state(identity).crosstable.rounds[1].of(ann.player.id) is None
+    await hall.until(lambda: hall.state(identity).phase == "between")
     ann.habit = "quick"
     await ann.enter(identity)
     await director.ask(RemoveEntrant(id=identity, entrant=ben.player.id, reason="\x1b[31mgone home"))
     await director.ask(PairRound(id=identity, round=3))
-    course = await hall.over(identity)
-    assert course.tournament.rounds[2].of(ann.player.id) is not None
-    assert course.tournament.rounds[2].of(ben.player.id) is None
+    state = await hall.over(identity)
+    assert state.crosstable.rounds[2].of(ann.player.id) is not None
+    assert state.crosstable.rounds[2].of(ben.player.id) is None
     document = await hall.tournaments.document(identity)
     assert document is not None
     assert [(entry.author, entry.text, entry.reason) for entry in document.log if entry.kind == "withdraw"] == [
@@ -392,30 +392,30 @@ async def test_a_pause_lets_races_end_and_starts_nothing(autojump_clock: MockClo
     assert isinstance(await director.ask(PauseTournament(id=identity)), Decided)
     assert refused(await director.ask(PauseTournament(id=identity))) == "tournament/not-now"
     await trio.sleep(500)
-    course = hall.course(identity)
-    assert (course.phase, course.round) == ("paused", 1)
-    assert all(not result.forfeit for races in course.tournament.races.values() for result in races), "nobody is missed while it is paused"
+    state = hall.state(identity)
+    assert (state.phase, state.round) == ("paused", 1)
+    assert all(not result.forfeit for races in state.crosstable.races.values() for result in races), "nobody is missed while it is paused"
     assert [room for room in hall.rooms if room.race.phase == "waiting"] == []
     for person in late:
         person.habit = "quick"
     await director.ask(PauseTournament(id=identity, pause=False))
-    course = await hall.over(identity)
-    assert course.round == 2
-    assert all(not result.forfeit for races in course.tournament.races.values() for result in races)
+    state = await hall.over(identity)
+    assert state.round == 2
+    assert all(not result.forfeit for races in state.crosstable.races.values() for result in races)
     assert len({record.deal.seed for record in records(hall, identity, 1)}) == 1
 
 
 async def test_a_result_is_corrected_with_a_reason_as_long_as_nothing_rests_on_it(autojump_clock: MockClock, hall: Hall) -> None:
     ann, ben = await hall.person("Ann"), await hall.person("Ben", "resigns")
     director, identity = await started(hall, replace(FAST, rounds=2, pause_s=None), ann, ben)
-    await hall.until(lambda: hall.course(identity).phase == "between")
-    before = hall.course(identity).tournament.result(1, 1)
+    await hall.until(lambda: hall.state(identity).phase == "between")
+    before = hall.state(identity).crosstable.result(1, 1)
     assert before is not None
     assert before.verdict == "first"
     drawn = TableResult(verdict="draw", first_home=4, second_home=4)
     correction = CorrectResult(id=identity, round=1, table=1, result=drawn, reason="a dog on the keys")
     assert isinstance(await director.ask(correction), Decided)
-    assert [row.points for row in hall.course(identity).tournament.standings()] == [0.5, 0.5]
+    assert [row.points for row in hall.state(identity).crosstable.standings()] == [0.5, 0.5]
     # The shuffle is told by now: nothing can be raced on it again.
     assert refused(await director.ask(replace(correction, result=None))) == "tournament/refused"
     assert refused(await director.ask(replace(correction, table=9))) == "tournament/refused"
@@ -423,17 +423,17 @@ async def test_a_result_is_corrected_with_a_reason_as_long_as_nothing_rests_on_i
     await director.ask(PairRound(id=identity, round=2))
     await hall.over(identity)
     assert isinstance(await director.ask(replace(correction, round=2)), Decided), "also when it is over"
-    assert hall.course(identity).log[-1].choice.reason == "a dog on the keys"  # type: ignore[union-attr]
+    assert hall.state(identity).log[-1].event.reason == "a dog on the keys"  # type: ignore[union-attr]
 
 
 async def test_a_struck_result_is_raced_again_on_another_number_of_the_shuffle(autojump_clock: MockClock, hall: Hall) -> None:
     quick, late = await hall.people("Ann", "Ben"), await hall.people("Cleo", "Dan", habit="absent")
     people = [quick[0], late[0], quick[1], late[1]]
     director, identity = await started(hall, replace(FAST, rounds=1, no_show_s=3600), *people)
-    await hall.until(lambda: len(hall.course(identity).tournament.races) == 1)
-    ((_, table),) = hall.course(identity).tournament.races
+    await hall.until(lambda: len(hall.state(identity).crosstable.races) == 1)
+    ((_, table),) = hall.state(identity).crosstable.races
     assert isinstance(await director.ask(CorrectResult(id=identity, round=1, table=table, result=None)), Decided)
-    await hall.until(lambda: len(hall.course(identity).tournament.races) == 1)
+    await hall.until(lambda: len(hall.state(identity).crosstable.races) == 1)
     runs = [run for run in hall.store.runs("round", f"{identity}/1") if run.occasion.table == table]
     assert [run.occasion.deal.number for run in runs] == [1, 2]
     other = 3 - table
@@ -447,7 +447,7 @@ async def test_the_director_breaks_it_off(autojump_clock: MockClock, hall: Hall)
     ann, ben = await hall.people("Ann", "Ben", habit="absent")
     director, identity = await started(hall, replace(FAST, rounds=3), ann, ben)
     assert isinstance(await director.ask(EndTournament(id=identity, reason="rain")), Decided)
-    assert hall.course(identity).phase == "ended"
+    assert hall.state(identity).phase == "ended"
     assert refused(await director.ask(PairRound(id=identity, round=2))) == "tournament/not-now"
     assert refused(await ann.ask(EnterTournament(id=identity))) in ("tournament/not-now", "tournament/refused")
     await trio.sleep(1)
@@ -509,7 +509,7 @@ async def test_whom_the_director_has_removed_does_not_come_back_by_himself(autoj
     assert isinstance(await ann.ask(EnterTournament(id=identity)), Error)
     await director.ask(StartTournament(id=identity))
     assert isinstance(await ann.ask(CheckIn(id=identity, nonce="0f" * 16)), Error)
-    assert hall.course(identity).tournament.active == (ben.player.id,)
+    assert hall.state(identity).crosstable.active == (ben.player.id,)
     # Who left by himself may.
     await ben.ask(LeaveTournament(id=identity))
     assert isinstance(await ben.ask(EnterTournament(id=identity)), Decided)

@@ -35,7 +35,7 @@ async def test_a_round_that_was_being_run_goes_on_with_the_next_server(autojump_
         for person in (quick[0], late[0], quick[1], late[1]):
             await person.enter(identity)
         await quick[0].ask(StartTournament(id=identity))
-        await hall.until(lambda: bool(hall.course(identity).tournament.races))
+        await hall.until(lambda: bool(hall.state(identity).crosstable.races))
         found.append(identity)
 
     await killed(store, play, seed=1)
@@ -44,11 +44,11 @@ async def test_a_round_that_was_being_run_goes_on_with_the_next_server(autojump_
     hall = Hall(nursery, store=store, seed=2)
     await hall.open()
     await trio.sleep(1)
-    assert hall.course(identity).phase == "running"
-    assert {room.occasion.table for room in hall.rooms if room.occasion is not None} == set(hall.director(identity).tables)
-    course = await hall.over(identity)
+    assert hall.state(identity).phase == "running"
+    assert {room.occasion.table for room in hall.rooms if room.occasion is not None} == set(hall.director(identity).tables.by_table)
+    state = await hall.over(identity)
     assert store.tournament_log(identity)[: len(before)] == before
-    assert all(course.tournament.result(1, pairing.table) is not None for pairing in course.tournament.rounds[0].pairings)
+    assert all(state.crosstable.result(1, pairing.table) is not None for pairing in state.crosstable.rounds[0].pairings)
 
 
 async def test_a_result_that_was_kept_and_not_entered_is_entered_by_the_next_server(
@@ -66,15 +66,15 @@ async def test_a_result_that_was_kept_and_not_entered_is_entered_by_the_next_ser
         hall.rooms._over_listeners.clear()
         await people[0].ask(StartTournament(id=identity))
         await hall.until(lambda: any(run.phase == "over" for run in store.runs("round", f"{identity}/1")))
-        assert not hall.course(identity).tournament.races
+        assert not hall.state(identity).crosstable.races
         found.append(identity)
 
     await killed(store, play, seed=1)
     hall = Hall(nursery, store=store, seed=2)
     await hall.open()
-    course = await hall.over(found[0])
+    state = await hall.over(found[0])
     (run,) = store.runs("round", f"{found[0]}/1")
-    assert course.race_ids[1, 1] == (run.race,)
+    assert state.race_ids[1, 1] == (run.race,)
     assert len(hall.rooms) == 0, "nothing was raced twice"
 
 
@@ -89,7 +89,7 @@ async def test_a_table_whose_room_never_was_gets_one_of_the_next_server(autojump
             await person.enter(identity)
         hall.rooms._stopping = True  # no room can be opened
         await ann.ask(StartTournament(id=identity))
-        assert hall.course(identity).round == 1
+        assert hall.state(identity).round == 1
         assert len(hall.rooms) == 0
         found.append((identity, ann, ben))
 
@@ -102,8 +102,8 @@ async def test_a_table_whose_room_never_was_gets_one_of_the_next_server(autojump
     (room,) = hall.rooms
     assert room.occasion is not None
     assert set(room.occasion.invited) == {ann.player.id, ben.player.id}
-    course = await hall.over(identity)
-    result = course.tournament.result(1, 1)
+    state = await hall.over(identity)
+    result = state.crosstable.result(1, 1)
     assert result is not None
     assert result.verdict == "neither", "nobody came back"
 
@@ -118,7 +118,7 @@ async def test_check_in_and_pauses_outlive_the_server_and_their_time_runs_on(aut
         await ann.enter(identity)
         paused = await ann.make(replace(FAST, rounds=2, fill=2, pause_s=50))
         await ann.ask(StartTournament(id=paused))
-        await hall.until(lambda: hall.course(paused).phase == "between")
+        await hall.until(lambda: hall.state(paused).phase == "between")
         assert isinstance(await ann.ask(PauseTournament(id=paused)), Decided)
         await ann.ask(StartTournament(id=identity))
         await trio.sleep(100)
@@ -128,12 +128,12 @@ async def test_check_in_and_pauses_outlive_the_server_and_their_time_runs_on(aut
     identity, paused = found
     hall = Hall(nursery, store=store, seed=2)
     await hall.open()
-    assert (hall.course(identity).phase, hall.course(paused).phase) == ("check-in", "paused")
+    assert (hall.state(identity).phase, hall.state(paused).phase) == ("check-in", "paused")
     await trio.sleep(490)
-    assert hall.course(identity).phase == "check-in"
+    assert hall.state(identity).phase == "check-in"
     await hall.over(identity)
-    assert hall.course(paused).phase == "paused"
-    assert not hall.course(paused).is_closed
+    assert hall.state(paused).phase == "paused"
+    assert not hall.state(paused).is_closed
 
 
 async def test_who_was_at_a_table_is_called_when_he_comes_back_to_the_next_server(autojump_clock: MockClock, nursery: trio.Nursery) -> None:

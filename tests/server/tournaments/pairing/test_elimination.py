@@ -9,11 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from server.tournaments.decisions import CorrectResult, EnterResult, PairRound, Withdraw
 from server.tournaments.pairing.brackets import double_bracket, seed_order, single_bracket
+from server.tournaments.pairing.crosstable import Crosstable, ResultRefused, RoundRefused, TableRace
 from server.tournaments.pairing.elimination import Elimination
-from server.tournaments.pairing.rounds import Pairing, Result, Round
-from server.tournaments.tournament import Race, ResultRefused, RoundRefused, Tournament
+from server.tournaments.pairing.rounds import Pairing, RaceResult, Round
 from tests.server.tournaments.fields import (
     DRAW,
     FIRST,
@@ -77,7 +76,7 @@ def test_the_best_seeds_have_the_byes_of_the_first_round_which_count_for_nothing
     )
     assert [race.pairing.table for race in tournament.open_races] == [1]
     with pytest.raises(ResultRefused, match="counts for nothing"):
-        tournament.after(EnterResult(1, 2, FIRST))
+        tournament.enter_result(1, 2, FIRST)
     tournament = run_round(tournament, better_seed_wins)
     assert [row.points for row in tournament.standings()] == [0.0, 0.0, 0.0, 1.0, 0.0]
     assert tables(tournament.next_round()) == [("a", "d"), ("b", "c")]
@@ -121,7 +120,7 @@ def test_a_double_elimination_of_eight_keeps_those_apart_who_have_met() -> None:
     ]
 
 
-def upset(final: Result, reset: Result) -> Tournament:
+def upset(final: RaceResult, reset: RaceResult) -> Crosstable:
     """Of two. a wins the first race; then the final and, if there is one, the reset."""
     results = {"W1-1": FIRST, "F": final, "R": reset}
     return play(field_of(Elimination(double=True), 2), lambda race: results[race.pairing.match])
@@ -158,9 +157,9 @@ def test_it_ends_and_who_is_out_plays_no_more(double: bool, count: int, random: 
     tournament = field_of(Elimination(double=double), count)
     lives = dict.fromkeys(names(count), 2 if double else 1)
     while (paired := tournament.next_round()) is not None:
-        tournament = tournament.after(PairRound(paired))
+        tournament = tournament.pair(paired)
         if random.random() < 0.15:
-            tournament = tournament.after(Withdraw(random.choice(tournament.active)))
+            tournament = tournament.withdraw(random.choice(tournament.active))
         tournament = run_round(tournament, by_chance(random, draws=0.3, forfeits=0.1))
         races = [pairing for pairing in paired.pairings if pairing.second is not None]
         assert races
@@ -195,7 +194,7 @@ def test_a_drawn_race_is_run_again_and_then_the_higher_seed_goes_on() -> None:
     tournament = pair_next(field_of(Elimination(replays=2), 2))
     for number in (1, 2, 3):
         assert [race.number for race in tournament.open_races] == [number]
-        tournament = enter(tournament, tournament.open_races[0], Result("draw", (20, 20)))
+        tournament = enter(tournament, tournament.open_races[0], RaceResult("draw", (20, 20)))
     assert tournament.open_races == ()
     assert tournament.next_round() is None
     assert [(row.place, row.entrant) for row in tournament.standings()] == [(1, "a"), (2, "b")]
@@ -220,12 +219,12 @@ def test_replays_are_none_or_more() -> None:
 
 
 def test_who_does_not_come_is_out() -> None:
-    tournament = run_round(pair_next(field_of(Elimination(), 4)), lambda race: Result("second", forfeit=True))
+    tournament = run_round(pair_next(field_of(Elimination(), 4)), lambda race: RaceResult("second", forfeit=True))
     assert tables(tournament.next_round()) == [("c", "d")]
 
 
-def second_match_forfeited_by_both(race: Race) -> Result:
-    return Result("neither", forfeit=True) if race.pairing.match == "W1-2" else FIRST
+def second_match_forfeited_by_both(race: TableRace) -> RaceResult:
+    return RaceResult("neither", forfeit=True) if race.pairing.match == "W1-2" else FIRST
 
 
 def test_when_neither_comes_both_are_out_and_the_next_one_has_a_bye() -> None:
@@ -242,8 +241,8 @@ def test_when_neither_comes_both_are_out_of_a_double_elimination_too() -> None:
 
 
 def test_who_has_withdrawn_forfeits_each_match_he_comes_to() -> None:
-    tournament = pair_next(field_of(Elimination(double=True), 4)).after(Withdraw("a"))
-    assert tournament.result(1, 1) == Result("second", forfeit=True)
+    tournament = pair_next(field_of(Elimination(double=True), 4)).withdraw("a")
+    assert tournament.result(1, 1) == RaceResult("second", forfeit=True)
     tournament = run_round(tournament, better_seed_wins)
     tournament = pair_next(tournament)
     assert by_match(tournament.rounds[1]) == [("W2-1", "b", "d"), ("L1-1", "a", "c")]
@@ -258,7 +257,7 @@ def test_who_has_withdrawn_forfeits_each_match_he_comes_to() -> None:
 
 
 def test_who_withdraws_before_the_start_is_not_seeded() -> None:
-    tournament = field_of(Elimination(), 5).after(Withdraw("a"))
+    tournament = field_of(Elimination(), 5).withdraw("a")
     assert by_match(pair_next(tournament).rounds[0]) == [("W1-1", "b", "e"), ("W1-2", "c", "d")]
     tournament = play(tournament, better_seed_wins)
     assert [(row.place, row.entrant) for row in tournament.standings()] == [(1, "b"), (2, "c"), (3, "d"), (3, "e"), (5, "a")]
@@ -267,18 +266,18 @@ def test_who_withdraws_before_the_start_is_not_seeded() -> None:
 def test_a_round_that_does_not_follow_from_the_results_is_refused() -> None:
     tournament = run_round(pair_next(field_of(Elimination(), 4)), better_seed_wins)
     with pytest.raises(RoundRefused, match="what the results before it make it"):
-        tournament.after(PairRound(Round(2, (Pairing(1, "a", "c", match="W2-1"),))))
+        tournament.pair(Round(2, (Pairing(1, "a", "c", match="W2-1"),)))
 
 
 def test_who_went_on_stays_once_the_next_round_is_paired() -> None:
     tournament = run_round(pair_next(field_of(Elimination(), 4)), better_seed_wins)
-    turned = tournament.after(CorrectResult(1, 1, SECOND, "the boards were mixed up"))
+    turned = tournament.correct(1, 1, SECOND)
     assert tables(turned.next_round()) == [("b", "d")]
     tournament = pair_next(tournament)
     with pytest.raises(ResultRefused, match="who went on stays"):
-        tournament.after(CorrectResult(1, 1, SECOND, "the boards were mixed up"))
-    corrected = tournament.after(CorrectResult(1, 1, Result("first", (52, 12)), "miscounted"))
-    assert corrected.result(1, 1) == Result("first", (52, 12))
+        tournament.correct(1, 1, SECOND)
+    corrected = tournament.correct(1, 1, RaceResult("first", (52, 12)))
+    assert corrected.result(1, 1) == RaceResult("first", (52, 12))
     assert corrected.rounds == tournament.rounds
 
 

@@ -8,10 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from server.tournaments.decisions import Enter, EnterResult, Return, Withdraw
+from server.tournaments.pairing.crosstable import EntryRefused
 from server.tournaments.pairing.round_robin import RoundRobin, berger_round
-from server.tournaments.pairing.rounds import Entrant, Result
-from server.tournaments.tournament import EntryRefused
+from server.tournaments.pairing.rounds import RaceResult
 from tests.server.tournaments.fields import (
     better_seed_wins,
     by_chance,
@@ -73,19 +72,19 @@ def test_the_better_seeds_come_first_when_the_better_seed_wins() -> None:
 
 
 def test_the_field_is_fixed_by_the_first_pairing() -> None:
-    tournament = pair_next(field_of(RoundRobin(), 4).after(Withdraw("d")).after(Return("d")).after(Withdraw("c")))
+    tournament = pair_next(field_of(RoundRobin(), 4).withdraw("d").readmit("d").withdraw("c"))
     assert tournament.starters == ("a", "b", "d")
     with pytest.raises(EntryRefused, match="the field is fixed"):
-        tournament.after(Enter(Entrant("late")))
+        tournament.enter("late")
     with pytest.raises(EntryRefused, match="the field is fixed"):
-        tournament.after(Return("c"))
-    tournament = play(tournament.after(EnterResult(1, 1, Result("first"))).after(EnterResult(1, 2, Result("first"))), better_seed_wins)
+        tournament.readmit("c")
+    tournament = play(tournament.enter_result(1, 1, RaceResult("first")).enter_result(1, 2, RaceResult("first")), better_seed_wins)
     assert set(meetings(tournament.rounds)) == everybody_meets("abd")
     assert [(row.place, row.entrant) for row in tournament.standings()] == [(1, "a"), (2, "b"), (3, "d"), (4, "c")]
 
 
 def test_who_leaves_early_is_struck_from_everybodys_results() -> None:
-    tournament = play(field_of(RoundRobin(), 6), better_seed_wins, rounds=2).after(Withdraw("a"))
+    tournament = play(field_of(RoundRobin(), 6), better_seed_wins, rounds=2).withdraw("a")
     tournament = play(tournament, better_seed_wins)
     assert len(tournament.rounds) == 5
     # f lost to a, d lost to a (rounds 1 and 2): neither counts, and the forfeits of the rest bring nobody a point.
@@ -100,7 +99,7 @@ def test_who_leaves_early_is_struck_from_everybodys_results() -> None:
 
 
 def test_who_leaves_late_forfeits_what_is_left() -> None:
-    tournament = play(field_of(RoundRobin(), 6), better_seed_wins, rounds=3).after(Withdraw("a"))
+    tournament = play(field_of(RoundRobin(), 6), better_seed_wins, rounds=3).withdraw("a")
     tournament = play(tournament, better_seed_wins)
     # The table has a against f, b and c, then d and e: those two win by forfeit. Of the three with 3 points a beat c, c beat d, and d has
     # the forfeit of a: nothing between them. Sonneborn-Berger: a beat b (4), c (3), f (0); c beat d (3), e (2), f; d beat a (3), e, f.
@@ -116,7 +115,7 @@ def test_who_leaves_late_forfeits_what_is_left() -> None:
 
 def test_half_of_the_races_run_are_enough_to_count() -> None:
     # Of five, a has the bye in the first round, and has met two of four after the third.
-    tournament = play(field_of(RoundRobin(), 5), better_seed_wins, rounds=3).after(Withdraw("a"))
+    tournament = play(field_of(RoundRobin(), 5), better_seed_wins, rounds=3).withdraw("a")
     assert tables(tournament.rounds[0])[-1] == ("a", None)
     assert [row.points for row in tournament.standings() if row.entrant == "a"] == [3.0]
 
@@ -128,10 +127,10 @@ def test_it_ends_whoever_withdraws(count: int, double: bool, random: Random) -> 
     for _ in range(rounds):
         tournament = pair_next(tournament)
         if random.random() < 0.2 and tournament.active:
-            tournament = tournament.after(Withdraw(random.choice(tournament.active)))
+            tournament = tournament.withdraw(random.choice(tournament.active))
         referee = by_chance(random, forfeits=0.1)
         while tournament.open_races:
             race = random.choice(tournament.open_races)
-            tournament = tournament.after(EnterResult(race.round, race.pairing.table, referee(race)))
+            tournament = tournament.enter_result(race.round, race.pairing.table, referee(race))
     assert tournament.next_round() is None
     assert sorted(row.entrant for row in tournament.standings()) == names(count)

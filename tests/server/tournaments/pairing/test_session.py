@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import pytest
 
-from server.tournaments.decisions import Enter, EnterResult, Withdraw
-from server.tournaments.pairing.rounds import Entrant, Result
+from server.tournaments.pairing.crosstable import Crosstable
+from server.tournaments.pairing.rounds import RaceResult
 from server.tournaments.pairing.session import Session
-from server.tournaments.tournament import Tournament
 from tests.server.tournaments.fields import field_of, pair_next
 
 
-def attempt(tournament: Tournament, home: dict[str, int]) -> Tournament:
+def attempt(tournament: Crosstable, home: dict[str, int]) -> Crosstable:
     """The next deal; 52 cards home win it. Who is not in `home` did not come."""
     tournament = pair_next(tournament)
     for race in tournament.open_races:
         cards = home.get(race.pairing.first)
-        result = Result("second", forfeit=True) if cards is None else Result("first" if cards == 52 else "second", (cards, 0))
-        tournament = tournament.after(EnterResult(race.round, race.pairing.table, result))
+        result = RaceResult("second", forfeit=True) if cards is None else RaceResult("first" if cards == 52 else "second", (cards, 0))
+        tournament = tournament.enter_result(race.round, race.pairing.table, result)
     return tournament
 
 
@@ -40,7 +39,7 @@ def test_everybody_is_at_a_table_of_his_own() -> None:
 
 
 def test_a_missed_deal_is_worth_nothing() -> None:
-    tournament = attempt(field_of(Session(2), 2), {"a": 52}).after(Withdraw("a")).after(Enter(Entrant("late")))
+    tournament = attempt(field_of(Session(2), 2), {"a": 52}).withdraw("a").enter("late")
     tournament = attempt(tournament, {"b": 30, "late": 52})
     assert [(row.entrant, row.points, row.home, row.withdrawn) for row in tournament.standings()] == [
         ("a", 1.0, 52, True),
@@ -50,7 +49,7 @@ def test_a_missed_deal_is_worth_nothing() -> None:
 
 
 def test_it_ends_when_nobody_is_left() -> None:
-    assert field_of(Session(3), 1).after(Withdraw("a")).next_round() is None
+    assert field_of(Session(3), 1).withdraw("a").next_round() is None
 
 
 def test_no_attempts_are_no_session() -> None:

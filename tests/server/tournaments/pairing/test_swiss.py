@@ -9,11 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from server.tournaments.decisions import Enter, EnterResult, Return, Withdraw
-from server.tournaments.pairing.rounds import Entrant, Result, Round
+from server.tournaments.pairing.crosstable import Crosstable
+from server.tournaments.pairing.rounds import RaceResult, Round
 from server.tournaments.pairing.swiss import Swiss, contender
 from server.tournaments.pairing.tie_breaks import score
-from server.tournaments.tournament import Tournament
 from tests.server.tournaments.fields import (
     all_pairings,
     better_seed_wins,
@@ -28,7 +27,7 @@ from tests.server.tournaments.fields import (
 )
 
 
-def history(tournament: Tournament) -> tuple[Counter[frozenset[str]], Counter[str]]:
+def history(tournament: Crosstable) -> tuple[Counter[frozenset[str]], Counter[str]]:
     """How often each two have met, and how often each had a bye or a win by forfeit."""
     met: Counter[frozenset[str]] = Counter()
     byes: Counter[str] = Counter()
@@ -61,12 +60,12 @@ def test_nobody_meets_twice_or_has_two_byes_while_it_can_be_avoided(count: int, 
         assert repeats(met, byes, tables(paired)) == min(repeats(met, byes, list(other)) for other in all_pairings(tournament.active))
         tournament = run_round(pair_next(tournament), by_chance(random, draws=0.2, forfeits=0.1))
         if random.random() < 0.1:
-            tournament = tournament.after(Withdraw(random.choice(tournament.active)))
+            tournament = tournament.withdraw(random.choice(tournament.active))
         if random.random() < 0.1 and len(tournament.active) < 8:
-            tournament = tournament.after(Enter(Entrant(f"late{len(tournament.entries)}")))
+            tournament = tournament.enter(f"late{len(tournament.entrants)}")
         gone = [entrant for entrant in tournament.seeds if entrant not in tournament.active]
         if gone and random.random() < 0.2 and len(tournament.active) < 8:
-            tournament = tournament.after(Return(random.choice(gone)))
+            tournament = tournament.readmit(random.choice(gone))
     assert len(tournament.rounds) == rounds or len(tournament.active) < 2
 
 
@@ -95,17 +94,17 @@ def test_one_is_left_without_a_loss_after_log2_of_the_field() -> None:
 
 def test_a_late_entrant_starts_without_points_in_the_next_round() -> None:
     tournament = play(field_of(Swiss(3), 4), better_seed_wins, rounds=1)
-    tournament = tournament.after(Enter(Entrant("late", 3000.0)))
-    assert tournament.entries["late"].first_round == 2
+    tournament = tournament.enter("late", 3000.0)
+    assert tournament.entrants["late"].first_round == 2
     # a and b have won, c and d lost; the latest has the best rating, but no point. d has no point either and the lowest rating: the bye.
     assert tables(tournament.next_round()) == [("a", "b"), ("late", "c"), ("d", None)]
     assert [row.points for row in tournament.standings() if row.entrant == "late"] == [0.0]
 
 
 def test_who_withdraws_is_not_paired_and_who_returns_is() -> None:
-    tournament = play(field_of(Swiss(4), 4), better_seed_wins, rounds=1).after(Withdraw("b"))
+    tournament = play(field_of(Swiss(4), 4), better_seed_wins, rounds=1).withdraw("b")
     assert tables(tournament.next_round()) == [("a", "d"), ("c", None)]
-    tournament = play(tournament, better_seed_wins, rounds=1).after(Return("b"))
+    tournament = play(tournament, better_seed_wins, rounds=1).readmit("b")
     assert {entrant for table in tables(tournament.next_round()) for entrant in table} == set("abcd")
 
 
@@ -118,7 +117,7 @@ def test_who_meets_somebody_with_fewer_points_floats_down_and_the_other_up() -> 
 
 def test_a_race_that_nobody_ran_is_no_meeting() -> None:
     tournament = pair_next(field_of(Swiss(2), 2))
-    tournament = tournament.after(EnterResult(1, 1, Result("first", forfeit=True)))
+    tournament = tournament.enter_result(1, 1, RaceResult("first", forfeit=True))
     assert tables(tournament.next_round()) == [("a", "b")]
     assert [(row.entrant, row.points) for row in tournament.standings()] == [("a", 1.0), ("b", 0.0)]
 
@@ -126,8 +125,8 @@ def test_a_race_that_nobody_ran_is_no_meeting() -> None:
 def test_who_won_by_forfeit_has_had_his_bye() -> None:
     tournament = pair_next(field_of(Swiss(2), 4))
     assert tables(tournament.rounds[0]) == [("a", "c"), ("b", "d")]
-    tournament = tournament.after(EnterResult(1, 1, Result("neither", forfeit=True)))
-    tournament = tournament.after(EnterResult(1, 2, Result("second", forfeit=True))).after(Withdraw("b"))
+    tournament = tournament.enter_result(1, 1, RaceResult("neither", forfeit=True))
+    tournament = tournament.enter_result(1, 2, RaceResult("second", forfeit=True)).withdraw("b")
     # a and c have no point and d has one, but d has had a walkover already. c is the lower of the two.
     assert tables(tournament.next_round()) == [("d", "a"), ("c", None)]
 
@@ -136,12 +135,12 @@ def test_a_bye_is_won_or_lost_against_the_house() -> None:
     tournament = pair_next(field_of(Swiss(1), 3))
     assert tournament.rounds[0].byes == ("c",)
     for verdict, points in (("first", 1.0), ("draw", 0.5), ("second", 0.0)):
-        raced = tournament.after(EnterResult(1, 2, Result(verdict, (30, 30))))  # type: ignore[arg-type]  # each of them is a verdict
+        raced = tournament.enter_result(1, 2, RaceResult(verdict, (30, 30)))  # type: ignore[arg-type]  # each of them is a verdict
         assert [(row.points, row.home) for row in raced.standings() if row.entrant == "c"] == [(points, 30)]
 
 
 def test_it_ends_early_when_nobody_is_left_to_meet() -> None:
-    tournament = play(field_of(Swiss(9), 3), better_seed_wins, rounds=1).after(Withdraw("a")).after(Withdraw("b"))
+    tournament = play(field_of(Swiss(9), 3), better_seed_wins, rounds=1).withdraw("a").withdraw("b")
     assert tournament.next_round() is None
 
 

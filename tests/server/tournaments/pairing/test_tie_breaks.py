@@ -10,16 +10,15 @@ from __future__ import annotations
 
 import pytest
 
-from server.tournaments.decisions import Enter, EnterResult, PairRound, Return, Withdraw
+from server.tournaments.pairing.crosstable import Crosstable, Format
 from server.tournaments.pairing.round_robin import RoundRobin
-from server.tournaments.pairing.rounds import Entrant, Pairing, Result, Round, Row
+from server.tournaments.pairing.rounds import Pairing, RaceResult, RankedEntrant, Round
 from server.tournaments.pairing.session import Session
 from server.tournaments.pairing.standings import rank
 from server.tournaments.pairing.swiss import Swiss
 from server.tournaments.pairing.tie_breaks import score
-from server.tournaments.tournament import Format, Tournament
 
-RESULTS = {"1": Result("first"), "=": Result("draw"), "+": Result("first", forfeit=True)}
+RESULTS = {"1": RaceResult("first"), "=": RaceResult("draw"), "+": RaceResult("first", forfeit=True)}
 
 # One line a round. 1-9: 1 beat 9; 1=9: a draw; 1+9: 1 won by forfeit; `12.` a bye won, `4.=` a bye drawn.
 FOUR_ROUNDS = """
@@ -48,7 +47,7 @@ ROUND_ROBIN = """
 """
 
 
-def table(number: int, text: str) -> tuple[Pairing, Result]:
+def table(number: int, text: str) -> tuple[Pairing, RaceResult]:
     if "." in text:
         entrant, drawn = text.split(".")
         return Pairing(number, entrant, None), RESULTS["=" if drawn else "1"]
@@ -57,19 +56,19 @@ def table(number: int, text: str) -> tuple[Pairing, Result]:
     return Pairing(number, first, second), RESULTS["1" if sign == "-" else sign]
 
 
-def played(format_: Format, count: int, rounds: str, away: dict[int, tuple[int, ...]]) -> Tournament:
-    tournament = Tournament(format_)
+def played(format_: Format, count: int, rounds: str, away: dict[int, tuple[int, ...]]) -> Crosstable:
+    tournament = Crosstable(format_)
     for number in range(1, count + 1):
-        tournament = tournament.after(Enter(Entrant(str(number), 2250.0 - 50 * number)))
+        tournament = tournament.enter(str(number), 2250.0 - 50 * number)
     for number, line in enumerate(rounds.strip().splitlines(), 1):
         gone = {str(entrant) for entrant in away.get(number, ())}
         for entrant in tournament.seeds:
-            if (entrant in gone) == tournament.entries[entrant].active:
-                tournament = tournament.after(Withdraw(entrant) if entrant in gone else Return(entrant))
+            if (entrant in gone) == tournament.entrants[entrant].active:
+                tournament = tournament.withdraw(entrant) if entrant in gone else tournament.readmit(entrant)
         tables = [table(place, text) for place, text in enumerate(line.split(), 1)]
-        tournament = tournament.after(PairRound(Round(number, tuple(pairing for pairing, _ in tables))))
+        tournament = tournament.pair(Round(number, tuple(pairing for pairing, _ in tables)))
         for pairing, result in tables:
-            tournament = tournament.after(EnterResult(number, pairing.table, result))
+            tournament = tournament.enter_result(number, pairing.table, result)
     return tournament
 
 
@@ -77,7 +76,7 @@ FIVE = played(Swiss(5), 16, FIVE_ROUNDS, AWAY)
 SIX = played(RoundRobin(), 6, ROUND_ROBIN, {})
 
 
-def row_of(tournament: Tournament, entrant: int) -> Row:
+def row_of(tournament: Crosstable, entrant: int) -> RankedEntrant:
     return next(row for row in tournament.standings() if row.entrant == str(entrant))
 
 
@@ -123,7 +122,7 @@ def test_the_dummy_opponent_has_no_more_than_the_regulations_of_2026_allow(
     assert (row.points, *row.tie_breaks[:2]) == (points, buchholz, sonneborn_berger)
 
 
-def places_by_direct_encounter(tournament: Tournament, rounds: int) -> dict[int, int]:
+def places_by_direct_encounter(tournament: Crosstable, rounds: int) -> dict[int, int]:
     scores = score(tournament, rounds=rounds, forfeits_are_played=isinstance(tournament.format, RoundRobin))
     return {int(row.entrant): row.place for row in rank(tournament, scores, ["direct-encounter"])}
 
@@ -167,14 +166,14 @@ def test_who_is_first_whatever_a_missing_race_brings_is_first() -> None:
 
 
 def test_cards_home_break_the_last_tie_and_what_is_equal_shares_the_place() -> None:
-    tournament = Tournament(Session(1))
+    tournament = Crosstable(Session(1))
     for name in "abcd":
-        tournament = tournament.after(Enter(Entrant(name)))
+        tournament = tournament.enter(name)
     paired = tournament.next_round()
     assert paired is not None
-    tournament = tournament.after(PairRound(paired))
+    tournament = tournament.pair(paired)
     for place, home in enumerate((20, 30, 20, 10), 1):
-        tournament = tournament.after(EnterResult(1, place, Result("second", (home, 0))))
+        tournament = tournament.enter_result(1, place, RaceResult("second", (home, 0)))
     assert [(row.place, row.entrant) for row in tournament.standings()] == [(1, "b"), (2, "a"), (2, "c"), (4, "d")]
 
 

@@ -1,6 +1,6 @@
-"""All tournaments of the server by id: makes them, brings them back, finds old ones in the store, and hands on what is asked of them.
+"""All tournaments of the server by id: makes them, brings them back after a restart, finds old ones in the store, passes commands on.
 
-Owns the nursery of their tasks. Knows nothing of what is decided in one.
+Owns the nursery of their tasks. Knows nothing of what happens inside one.
 """
 
 from __future__ import annotations
@@ -30,45 +30,45 @@ from server.rooms.room import Room
 from server.runtime.token_bucket import Bucket
 from server.store.errors import StoreError
 from server.store.port import TournamentMade
-from server.tournaments.commands import AboutOne, Asker, check_made
-from server.tournaments.director import Asked, Director
-from server.tournaments.documents import BadDocument, Making, encode_making
-from server.tournaments.log import course_of
+from server.tournaments.commands import Asker, TournamentCommand, check_tournament_options
+from server.tournaments.director import AskedCommand, Director
+from server.tournaments.documents import Making, encode_making, state_of
+from server.tournaments.events import BadDocument
 from server.tournaments.ports import TournamentPorts
-from server.tournaments.state import Course
-from server.tournaments.subscriptions import Followers
+from server.tournaments.state import TournamentState
+from server.tournaments.subscriptions import Subscriptions
 from server.tournaments.tables import race_options
 from server.tournaments.views import document, listing
 
 logger = logging.getLogger("carpet.tournaments")
 
 MOST_RUNNING: Final = 100
-"""Tournaments that are not over, at once."""
+"""Unfinished tournaments at a time."""
 
 MADE_A_SECOND: Final = 1 / 60
-"""Tournaments that may be made, by whomever: each stays in memory until the server ends."""
+"""Tournaments made a second, by all players together: each stays in memory until the server ends."""
 
 MADE_AT_ONCE: Final = 200
-"""And so many in one go."""
+"""Tournaments made in one burst."""
 
 MOST_OF_ONE: Final = 5
-"""Of those, that one player directs."""
+"""Unfinished tournaments that one player directs."""
 
 OLD_LISTED: Final = 20
-"""Tournaments of earlier servers, long over, that are listed."""
+"""Finished tournaments of earlier servers that are listed."""
 
 OLD_KEPT: Final = 50
-"""Tournaments that are over and were looked up, kept in memory while nobody follows them."""
+"""Finished tournaments kept in memory after somebody looked them up."""
 
 LOOKED_UP_AT_ONCE: Final = 2
 LOOKED_UP_WAITING: Final = 32
-"""Ids that may wait to be looked up in the store. When there are more, who asks is refused with `server/busy`."""
+"""Ids that may wait to be looked up in the store. Past it the asker is refused with `server/busy`."""
 
 LOOK_S: Final = 0.2
-"""Seconds between two looks at rooms that may have been closed."""
+"""Seconds between two checks for rooms that have closed."""
 
 
-class Tournaments:
+class TournamentService:
     """`run` is its one task, and the owner of all the others."""
 
     def __init__(self, ports: TournamentPorts) -> None:
@@ -83,51 +83,51 @@ class Tournaments:
         self._stopping = False
         self._scope = trio.CancelScope()
         self._nursery: trio.Nursery
-        self.followers = Followers(listed=self._listed, players=ports.players, clock=ports.clock)
+        self.subscriptions = Subscriptions(listed=self._listed, players=ports.players, clock=ports.clock)
         ports.rooms.on_over(self._race_over)
         ports.rooms.on_change(self._note_rooms)
 
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
-        """Started when those of an earlier server are back; until cancelled or `stop`. Raises StoreError when they cannot be read."""
+        """Until cancelled or `stop`. Started once the tournaments of the last server are back. Raises StoreError if they cannot be read."""
         with self._scope:
             async with trio.open_nursery() as self._nursery:
                 await self._come_back()
-                self._nursery.start_soon(self.followers.run)
+                self._nursery.start_soon(self.subscriptions.run)
                 self._nursery.start_soon(self._watch_rooms)
                 task_status.started()
                 await trio.sleep_forever()
 
     def stop(self) -> None:
-        """Decide nothing any more: what happens from now on is the next server's to enter."""
+        """Decide nothing more: the next server enters what happens from now on."""
         self._stopping = True
         self._scope.cancel()
 
     async def _come_back(self) -> None:
         store, ask = self._ports.store, self._ports.journal.ask
         for made in await ask(partial(store.tournaments, closed=False, limit=10 * MOST_RUNNING)):
-            course = await self._read(made)
-            if course is not None:
-                self._start(course)
+            state = await self._read(made)
+            if state is not None:
+                self._start(state)
         old = [await self._read(made) for made in await ask(partial(store.tournaments, closed=True, limit=OLD_LISTED))]
-        self._listed_old = tuple(listing(course) for course in old if course is not None and course.options.public)
+        self._listed_old = tuple(listing(state) for state in old if state is not None and state.options.public)
 
-    async def _read(self, made: TournamentMade) -> Course | None:
+    async def _read(self, made: TournamentMade) -> TournamentState | None:
         log = await self._ports.journal.ask(self._ports.store.tournament_log, made.tournament)
         try:
-            return course_of(made, log)
+            return state_of(made, log)
         except BadDocument as error:
             logger.error("tournament %s cannot go on: %s", made.tournament, error)
             return None
 
-    def _start(self, course: Course) -> Director:
-        director = self._running[course.id] = Director(course, self._ports, self.followers.changed)
-        self._nursery.start_soon(director.run, name=f"tournament {course.id}")
+    def _start(self, state: TournamentState) -> Director:
+        director = self._running[state.id] = Director(state, self._ports, self.subscriptions.changed)
+        self._nursery.start_soon(director.run, name=f"tournament {state.id}")
         return director
 
-    # ---- what is asked
+    # ---- commands and followers
 
-    def ask(self, member: Member, asker: Asker, message: AboutOne | CreateTournament) -> None:
-        """Have it decided and answered by `member`. Raises Refusal."""
+    def ask(self, member: Member, asker: Asker, message: TournamentCommand | CreateTournament) -> None:
+        """Have a command carried out; `member` gets the answer. Raises Refusal."""
         if self._stopping:
             raise Refusal(ErrorCode.SERVER_STOPPING)
         if isinstance(message, CreateTournament):
@@ -136,38 +136,38 @@ class Tournaments:
         identity = read_code(message.id)
         director = self._running.get(identity)
         if director is not None:
-            director.ask(Asked(member, asker, message))
+            director.ask(AskedCommand(member, asker, message))
         else:
             self._check_lookup(identity)
-            self._nursery.start_soon(self._ask_old, identity, Asked(member, asker, message))
+            self._nursery.start_soon(self._ask_old, identity, AskedCommand(member, asker, message))
 
     def follow(self, member: Member, message: FollowTournament, start_soon: Callable[..., None]) -> None:
-        """Or no longer. start_soon: of tasks that end with the member's connection, as looking the tournament up does. Raises Refusal."""
+        """Follow a tournament, or stop. start_soon: starts tasks that end with the member's connection, such as a look-up. Raises Refusal."""
         if not message.follow:
-            self.followers.unfollow(member)
+            self.subscriptions.unfollow(member)
             return
         identity = read_code(message.id)
         director = self._running.get(identity) or self._old.get(identity)
         if director is not None:
-            self.followers.follow(member, director, message.round, ref=message.ref)
+            self.subscriptions.follow(member, director, message.round, ref=message.ref)
         else:
             self._check_lookup(identity)
             start_soon(self._follow_old, member, identity, message)
 
     def greet(self, player: str, member: Member) -> None:
-        """A player is here by this line: tell him where he is waited for."""
+        """A player has connected: tell them which table waits for them."""
         for director in self._running.values():
             for call in director.calls_of(player):
                 member.post(Outgoing(call))
 
     async def document(self, identity: str) -> TournamentDocument | None:
-        """All of a tournament; None when there is none. Raises StoreError."""
+        """The whole of a tournament; None when there is none. Raises StoreError."""
         director = await self._find(identity)
-        return document(director.course) if director is not None else None
+        return document(director.state) if director is not None else None
 
     def listings(self) -> tuple[TournamentListing, ...]:
         """The public ones: those that are not over, then the latest of the others."""
-        here = [listing(director.course) for director in self._running.values() if director.course.options.public]
+        here = [listing(director.state) for director in self._running.values() if director.state.options.public]
         here += [old for old in self._listed_old if old.id not in self._running]
         here.sort(key=lambda found: (found.phase in ("over", "ended"), -found.made_at_ms, found.id))
         return tuple(here[:LISTED_TOURNAMENTS])
@@ -176,7 +176,7 @@ class Tournaments:
         return TournamentsMessage(tournaments=self.listings(), running=self._unfinished())
 
     def _unfinished(self) -> int:
-        return sum(not director.course.is_closed for director in self._running.values())
+        return sum(not director.state.is_closed for director in self._running.values())
 
     # ---- making one
 
@@ -185,11 +185,11 @@ class Tournaments:
         if not name:
             raise Refusal(ErrorCode.BAD_TOURNAMENT, "nothing printable is left of its name", path="$.options.name")
         options = replace(message.options, name=name)
-        check_made(options)
+        check_tournament_options(options)
         races = race_options(options, bots=(options.bot,))
         check_options(races)
         house_bots(races)
-        own = sum(director.course.director == asker.id and not director.course.is_closed for director in self._running.values())
+        own = sum(director.state.director == asker.id and not director.state.is_closed for director in self._running.values())
         making = self._making.get(asker.id, 0)
         if own + making >= MOST_OF_ONE or self._unfinished() + sum(self._making.values()) >= MOST_RUNNING:
             raise Refusal(ErrorCode.TOO_MANY_TOURNAMENTS)
@@ -212,8 +212,8 @@ class Tournaments:
             logger.error("a tournament cannot be kept: %s", error)
             member.post(refused(Refusal(ErrorCode.NOT_KEPT), message.ref))
         else:
-            director = self._start(course_of(made, ()))
-            self.followers.changed(director)
+            director = self._start(state_of(made, ()))
+            self.subscriptions.changed(director)
             member.post(Outgoing(Decided(id=made.tournament, number=0, ref=message.ref)))
         finally:
             self._making[asker.id] -= 1
@@ -227,7 +227,7 @@ class Tournaments:
             if await self._ports.journal.ask(self._ports.store.tournament, identity) is None:
                 return identity
 
-    # ---- those that were over before this server began
+    # ---- tournaments that were over before this server began
 
     def _check_lookup(self, identity: str) -> None:
         if not is_tournament_id(identity):
@@ -242,22 +242,22 @@ class Tournaments:
             if director is not None or not is_tournament_id(identity):
                 return director
             made = await self._ports.journal.ask(self._ports.store.tournament, identity)
-            course = await self._read(made) if made is not None else None
-            if course is None:
+            state = await self._read(made) if made is not None else None
+            if state is None:
                 return None
             # Meanwhile somebody else may have looked it up.
             director = self._running.get(identity) or self._old.get(identity)
             if director is not None:
                 return director
             self._forget_old()
-            director = self._old[identity] = Director(course, self._ports, self.followers.changed)
+            director = self._old[identity] = Director(state, self._ports, self.subscriptions.changed)
             return director
 
     def _forget_old(self) -> None:
         for identity, director in list(self._old.items()):
             if len(self._old) < OLD_KEPT:
                 return
-            if not self.followers.is_followed(director):
+            if not self.subscriptions.is_followed(director):
                 del self._old[identity]
 
     async def _look_up(self, identity: str, member: Member, ref: int) -> Director | None:
@@ -274,8 +274,8 @@ class Tournaments:
             return None
         return director
 
-    async def _ask_old(self, identity: str, asked: Asked) -> None:
-        director = await self._look_up(identity, asked.member, asked.message.ref)
+    async def _ask_old(self, identity: str, asked: AskedCommand) -> None:
+        director = await self._look_up(identity, asked.member, asked.command.ref)
         if director is None:
             return
         if identity not in self._running:
@@ -285,14 +285,14 @@ class Tournaments:
         try:
             director.ask(asked)
         except Refusal as refusal:
-            asked.member.post(refused(refusal, asked.message.ref))
+            asked.member.post(refused(refusal, asked.command.ref))
 
     async def _follow_old(self, member: Member, identity: str, message: FollowTournament) -> None:
         director = await self._look_up(identity, member, message.ref)
         if director is not None:
-            self.followers.follow(member, director, message.round, ref=message.ref)
+            self.subscriptions.follow(member, director, message.round, ref=message.ref)
 
-    # ---- what rooms tell
+    # ---- news from rooms
 
     def _race_over(self, room: Room, record: Record) -> None:
         deal = room.occasion.deal if room.occasion is not None else None

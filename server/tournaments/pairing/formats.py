@@ -1,15 +1,19 @@
-"""The formats as they are chosen: from a tournament's options to how it is played."""
+"""From a tournament's options to its format."""
 
 from __future__ import annotations
 
-from typing import assert_never
+from math import ceil, log2
+from typing import Final, assert_never
 
 from protocol.tournaments import TournamentOptions
+from server.tournaments.pairing.crosstable import Format
 from server.tournaments.pairing.elimination import Elimination
 from server.tournaments.pairing.round_robin import RoundRobin
 from server.tournaments.pairing.session import Session
 from server.tournaments.pairing.swiss import Swiss
-from server.tournaments.tournament import Format
+
+USUAL_ATTEMPTS: Final = 5
+"""Of a session whose maker has not said how many."""
 
 
 def format_of(options: TournamentOptions, length: int) -> Format:
@@ -24,3 +28,14 @@ def format_of(options: TournamentOptions, length: int) -> Format:
         case "session":
             return Session(attempts=length or 1)
     assert_never(options.format)
+
+
+def settled_length(options: TournamentOptions, entrants: int) -> int:
+    """Rounds of the whole tournament with so many entrants; 0 where the format says."""
+    match options.format:
+        case "swiss":
+            return options.rounds or max(1, ceil(log2(max(entrants, 2))))
+        case "session":
+            return options.rounds or USUAL_ATTEMPTS
+        case _:
+            return 0

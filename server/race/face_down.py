@@ -1,0 +1,131 @@
+"""Which cards of a board lie face down for those who watch it. Pure.
+
+The rule of the file: a board that is shown to anybody holds no card that a seat still racing on the same deal has not itself seen. Such a
+card lies face down; the rest of the board is shown as it is.
+
+Everybody who races on a deal turns its stock in the same order. So a card is told apart from its double of the other pack by its *turn*:
+how far the stock had been turned when the card came to light, 0 for what lay open at the start. Whoever has turned the stock so far has
+seen the card. Turns go on counting behind a redeal that shuffles, for nobody has seen that order; a waste that is turned over brings
+nothing new.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+import msgspec
+
+from protocol.cards import FACE_DOWN, Card
+from protocol.views import View
+from server.race.view import see
+from server.rules.moves import REDEAL, WASTE, parse_move
+from server.rules.position import Position
+
+Turn: TypeAlias = int
+
+NOTHING_SEEN: Final[Turn] = -1
+
+EVERYTHING_SEEN: Final[Turn] = 1_000_000
+"""More than any stock has cards, however often it is dealt again."""
+
+_ROUND: Final[Turn] = 1_000
+"""From one shuffled stock to the next; more than any stock has cards."""
+
+
+@dataclass(frozen=True, slots=True)
+class Turns:
+    """The turn of every card of a position: piles, waste and stock as the position has them."""
+
+    piles: Mapping[str, tuple[Turn, ...]]
+    waste: tuple[Turn, ...]
+    stock: tuple[Turn, ...]
+
+
+def seen_by_player(position: Position) -> Turn:
+    """How far whoever plays this position has seen the stock."""
+    if _redealt(position) and not position.rules.reshuffles:
+        return EVERYTHING_SEEN
+    return _last_turn(position) - max(len(position.stock) - position.rules.visible_stock, 0)
+
+
+def first_turns(position: Position) -> Turns:
+    """Of a position from which a race starts: whatever lies open there has been seen by all who start from it."""
+    return Turns(
+        piles={slot: (0,) * len(pile) for slot, pile in position.piles.items()},
+        waste=(0,) * len(position.waste),
+        stock=_stock_turns(position),
+    )
+
+
+def turns_after(turns: Turns, before: Position, move: str, after: Position) -> Turns:
+    """Those of the position that a legal move leads to. turns: of the position before it."""
+    if move == REDEAL:
+        return Turns(turns.piles, (), _stock_turns(after) if after.rules.reshuffles else turns.waste)
+    source = parse_move(move).source
+    drawn = len(before.stock) - len(after.stock)
+    moved = list(zip(before.stock[:drawn], turns.stock[:drawn], strict=True))
+    before_piles, after_piles = {**before.piles, WASTE: before.waste}, {**after.piles, WASTE: after.waste}
+    piles = {**turns.piles, WASTE: turns.waste}
+    changed = [slot for slot, cards in after_piles.items() if slot == source or cards != before_piles[slot]]
+    for slot in changed:
+        # The top card of the source has gone, even where its double has taken its place.
+        cards = before_piles[slot][:-1] if slot == source else before_piles[slot]
+        stayed = _common(cards, after_piles[slot])
+        moved += zip(before_piles[slot][stayed:], piles[slot][stayed:], strict=True)
+        piles[slot] = piles[slot][:stayed]
+    for slot in changed:
+        for card in after_piles[slot][len(piles[slot]) :]:
+            # Where both copies of a card are on the move, the one turned later: that hides too much rather than too little.
+            came = max(pair for pair in moved if pair[0] == card)
+            moved.remove(came)
+            piles[slot] = (*piles[slot], came[1])
+    return Turns(waste=piles.pop(WASTE), piles=piles, stock=turns.stock[drawn:])
+
+
+def see_face_down(position: Position, turns: Turns, seen: Turn) -> View:
+    """What those who watch may see of a position. seen: how far the seats still racing on its deal have all seen the stock.
+
+    No move is named where a card lies face down, since a legal move can tell which card it is.
+    """
+    view = see(position)
+    shown = turns.stock[: len(view.stock_next)]
+    if all(turn <= seen for turns_of_pile in (*turns.piles.values(), turns.waste, shown) for turn in turns_of_pile):
+        return view
+    return msgspec.structs.replace(
+        view,
+        piles={slot: _covered(cards, turns.piles[slot], seen) for slot, cards in view.piles.items()},
+        waste=_covered(view.waste, turns.waste, seen),
+        stock_next=_covered(view.stock_next, shown, seen),
+        moves=(),
+    )
+
+
+def _covered(cards: tuple[str, ...], turns: tuple[Turn, ...], seen: Turn) -> tuple[str, ...]:
+    return tuple([card if turn <= seen else FACE_DOWN for card, turn in zip(cards, turns, strict=True)])
+
+
+def _stock_turns(position: Position) -> tuple[Turn, ...]:
+    last = _last_turn(position)
+    return tuple(range(last - len(position.stock) + 1, last + 1))
+
+
+def _last_turn(position: Position) -> Turn:
+    """Of the last card of the stock."""
+    return _ROUND * (1 + _redealt(position) if position.rules.reshuffles else 1)
+
+
+def _redealt(position: Position) -> int:
+    """How many redeals have been made."""
+    return position.rules.redeals - position.redeals_left
+
+
+def _common(one: tuple[Card, ...], other: tuple[Card, ...]) -> int:
+    """How many cards from the bottom are the same."""
+    length = 0
+    for mine, theirs in zip(one, other, strict=False):
+        if mine != theirs:
+            break
+        length += 1
+    return length

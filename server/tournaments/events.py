@@ -1,0 +1,187 @@
+"""What can happen in a tournament: the entries of its log, as values, and the text they are stored as.
+
+An event is stored as the JSON list `[version, tag, fields]`. Tags are never changed or reused, whatever the classes are called. A change to
+fields that old text does not fit takes a new version.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+import msgspec
+
+from server.tournaments.pairing.rounds import RaceResult, Round
+
+
+@dataclass(frozen=True, slots=True)
+class Entered:
+    """Registration, or a late entry. rating: at that moment. bot: the house bot's name, if it is one; bots need no check-in."""
+
+    entrant: str
+    name: str
+    rating: int | None
+    bot: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CheckInOpened: ...
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedIn:
+    """nonce: 32 hexadecimal digits. The first one an entrant gives stays."""
+
+    entrant: str
+    nonce: str
+
+
+@dataclass(frozen=True, slots=True)
+class Withdrawn:
+    """They left, were removed by the director, or missed the check-in."""
+
+    entrant: str
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Returned:
+    """An entrant who had withdrawn plays again, from the next round that is paired."""
+
+    entrant: str
+
+
+@dataclass(frozen=True, slots=True)
+class RoundPaired:
+    """The round is written down, so how it was paired is never asked again. length: rounds of the whole tournament, settled with the first
+    one; 0 where they follow from the field."""
+
+    round: Round
+    length: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ResultEntered:
+    """The result of one race at a table. race: 1, and one more after each drawn race that is run again. race_id: its id in the store; empty
+    if no race was run."""
+
+    round: int
+    table: int
+    race: int
+    result: RaceResult
+    race_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RaceAborted:
+    """A race that had begun was lost to a fault of the server. It is run again on another shuffle."""
+
+    round: int
+    table: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class ResultCorrected:
+    """The director's ruling on a race. result: None strikes it."""
+
+    round: int
+    table: int
+    race: int
+    result: RaceResult | None
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Paused: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Resumed: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """Played to its end."""
+
+
+@dataclass(frozen=True, slots=True)
+class CalledOff:
+    reason: str = ""
+
+
+Event: TypeAlias = (
+    Entered
+    | CheckInOpened
+    | CheckedIn
+    | Withdrawn
+    | Returned
+    | RoundPaired
+    | ResultEntered
+    | RaceAborted
+    | ResultCorrected
+    | Paused
+    | Resumed
+    | Finished
+    | CalledOff
+)
+
+TAGS: Final[dict[str, type[Event]]] = {
+    "enter": Entered,
+    "open-check-in": CheckInOpened,
+    "check-in": CheckedIn,
+    "withdraw": Withdrawn,
+    "return": Returned,
+    "pair": RoundPaired,
+    "result": ResultEntered,
+    "broken-race": RaceAborted,
+    "correct": ResultCorrected,
+    "pause": Paused,
+    "resume": Resumed,
+    "finish": Finished,
+    "end": CalledOff,
+}
+KIND: Final[dict[type[Event], str]] = {event: tag for tag, event in TAGS.items()}
+"""The `kind` of a `LoggedDecision`."""
+
+VERSION: Final = 1
+
+
+@dataclass(frozen=True, slots=True)
+class LoggedEvent:
+    """number: from 1, without gaps. author: a player's id; None for the server."""
+
+    number: int
+    at_ms: int
+    author: str | None
+    event: Event
+
+
+class BadDocument(ValueError):
+    """Stored text that cannot be read. Says why."""
+
+
+_FRAME: Final = msgspec.json.Decoder(tuple[int, str, msgspec.Raw])
+_FIELDS: Final[dict[str, msgspec.json.Decoder[Event]]] = {tag: msgspec.json.Decoder(event) for tag, event in TAGS.items()}
+
+
+def encode_event(event: Event) -> str:
+    return msgspec.json.encode((VERSION, KIND[type(event)], event)).decode()
+
+
+def decode_event(text: str) -> Event:
+    """Raises BadDocument."""
+    try:
+        version, tag, fields = _FRAME.decode(text)
+        check_version(version)
+        if tag not in _FIELDS:
+            raise BadDocument(f"a decision {tag!r}, which this program does not know")
+        return _FIELDS[tag].decode(fields)
+    except (msgspec.DecodeError, UnicodeError, ValueError) as error:
+        raise BadDocument(f"not a decision: {error}") from error
+
+
+def check_version(version: int) -> None:
+    """Raises BadDocument."""
+    if version != VERSION:
+        raise BadDocument(f"a document of version {version}, where this program reads {VERSION}")

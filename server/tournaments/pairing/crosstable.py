@@ -1,0 +1,246 @@
+"""The crosstable: who entered, the rounds as paired, the results. The rules of the file:
+
+Field      Entrants are seeded by rating, best first; those without one come last, equals in the order of entry. A format with a fixed field
+           (round robin, elimination) lets nobody in or back once its first round is paired.
+Rounds     One at a time: the next round can be paired once every counted table has its result. In a fixed field a table may name an entrant
+           who has withdrawn: it is forfeited at once. Elsewhere those who have withdrawn are not paired.
+Results    One a race. The format says what the races of a table come to: a drawn knock-out match needs another race. A forfeit gives the
+           opponent the whole point. Results of different tables can come in any order and give the same crosstable.
+Correction A result can be corrected as long as no later pairing depends on it: in a knock-out, whoever went on stays. Only results of the
+           last round can be struck.
+
+What is refused leaves the crosstable as it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import ClassVar, Protocol
+
+from protocol.tournaments import Verdict
+from server.tournaments.pairing.rounds import Entrant, Pairing, RaceResult, RankedEntrant, Round, TieBreak
+
+TableKey = tuple[int, int]
+"""Number of the round, number of the table."""
+
+
+class Refused(Exception):
+    """It cannot be done. Says why, in a sentence for the director."""
+
+
+class UnknownEntrant(Refused): ...
+
+
+class EntryRefused(Refused): ...
+
+
+class RoundRefused(Refused): ...
+
+
+class RoundUnfinished(RoundRefused): ...
+
+
+class ResultRefused(Refused): ...
+
+
+class Format(Protocol):
+    """How a tournament is played. A frozen value: its fields are its options."""
+
+    fixed_field: ClassVar[bool]
+    """Nobody enters or returns after the first pairing, and tables of withdrawn entrants are forfeited."""
+    knock_out: ClassVar[bool]
+    """A round follows from the results before it, table by table."""
+    tie_breaks: ClassVar[tuple[TieBreak, ...]]
+
+    def next_round(self, crosstable: Crosstable) -> Round | None:
+        """The round after those that are paired, which all have results; None when the tournament is over. Deterministic."""
+        ...
+
+    def settle(self, races: tuple[RaceResult, ...]) -> RaceResult | None:
+        """What the races of one table come to; None while another race is needed. By default one race decides."""
+        return races[0] if races else None
+
+    def standings(self, crosstable: Crosstable) -> tuple[RankedEntrant, ...]:
+        """Everybody who ever entered, best first; equals in the order of the seeds. At any time."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class TableRace:
+    """A race that is to be run. number: from 1, above 1 where those before it were drawn."""
+
+    round: int
+    pairing: Pairing
+    number: int
+
+    @property
+    def key(self) -> TableKey:
+        return self.round, self.pairing.table
+
+
+@dataclass(frozen=True, slots=True)
+class Crosstable:
+    """entrants: by id, in the order of entry. races: only tables that have any result."""
+
+    format: Format
+    entrants: Mapping[str, Entrant] = field(default_factory=dict)
+    rounds: tuple[Round, ...] = ()
+    races: Mapping[TableKey, tuple[RaceResult, ...]] = field(default_factory=dict)
+
+    # ---- what it says
+
+    @property
+    def seeds(self) -> tuple[str, ...]:
+        """Everybody, the best seed first."""
+        # The sort is stable: among equals the order of entry stays.
+        entrants = sorted(
+            self.entrants.values(), key=lambda entrant: -float("inf") if entrant.rating is None else entrant.rating, reverse=True
+        )
+        return tuple(entrant.id for entrant in entrants)
+
+    @property
+    def starters(self) -> tuple[str, ...]:
+        """The seeds that were in when the first round was paired, or would be now."""
+        return tuple(id_ for id_ in self.seeds if self.entrants[id_].first_round == 1 and self.entrants[id_].withdrawn_after != 0)
+
+    @property
+    def active(self) -> tuple[str, ...]:
+        """The seeds that still play."""
+        return tuple(id_ for id_ in self.seeds if self.entrants[id_].active)
+
+    def plays(self, entrant: str) -> bool:
+        return entrant in self.entrants and self.entrants[entrant].active
+
+    def pairing(self, number: int, table: int) -> Pairing | None:
+        if not (0 < number <= len(self.rounds) and 0 < table <= len(self.rounds[number - 1].pairings)):
+            return None
+        return self.rounds[number - 1].pairings[table - 1]
+
+    def result(self, number: int, table: int) -> RaceResult | None:
+        """Of a whole table; None while it is open. A bye that is not counted has no result either."""
+        return self.format.settle(self.races.get((number, table), ()))
+
+    @property
+    def open_races(self) -> tuple[TableRace, ...]:
+        """What is still to be run before the next round, by table."""
+        if not self.rounds:
+            return ()
+        last = self.rounds[-1]
+        return tuple(
+            TableRace(last.number, pairing, len(self.races.get((last.number, pairing.table), ())) + 1)
+            for pairing in last.pairings
+            if pairing.counted and self.result(last.number, pairing.table) is None
+        )
+
+    def next_round(self) -> Round | None:
+        """None: the tournament is over. Raises RoundUnfinished while races are open."""
+        self._check_finished()
+        return self.format.next_round(self)
+
+    def standings(self) -> tuple[RankedEntrant, ...]:
+        return self.format.standings(self)
+
+    # ---- how it changes. Each raises Refused, of the kind that fits.
+
+    def enter(self, entrant: str, rating: float | None = None) -> Crosstable:
+        """Once the first round is paired: a late entry, from the next round on."""
+        if entrant in self.entrants:
+            raise EntryRefused(f"{entrant} has entered already")
+        self._check_field_open()
+        return self._with(Entrant(entrant, rating, first_round=len(self.rounds) + 1))
+
+    def withdraw(self, entrant: str) -> Crosstable:
+        """They play no more; their table without a result is forfeited."""
+        found = self._entrant(entrant)
+        if not found.active:
+            raise EntryRefused(f"{entrant} has withdrawn already")
+        return self._with(replace(found, withdrawn_after=len(self.rounds)))._forfeit_absent()
+
+    def readmit(self, entrant: str) -> Crosstable:
+        """They play again, from the next round that is paired."""
+        found = self._entrant(entrant)
+        if found.active:
+            raise EntryRefused(f"{entrant} has not withdrawn")
+        self._check_field_open()
+        return self._with(replace(found, withdrawn_after=None))
+
+    def pair(self, paired: Round) -> Crosstable:
+        self._check_finished()
+        if paired.number != len(self.rounds) + 1:
+            raise RoundRefused(f"round {paired.number} does not follow round {len(self.rounds)}")
+        if [pairing.table for pairing in paired.pairings] != list(range(1, len(paired.pairings) + 1)):
+            raise RoundRefused("tables are numbered 1, 2, 3 … in their order")
+        named = [entrant for pairing in paired.pairings for entrant in pairing.entrants]
+        if not named or len(set(named)) != len(named):
+            raise RoundRefused("a round has at least one table, and nobody at two")
+        for entrant in named:
+            if not self._entrant(entrant).active and not self.format.fixed_field:
+                raise RoundRefused(f"{entrant} has withdrawn and cannot be paired")
+        if self.format.knock_out and paired != self.format.next_round(self):
+            raise RoundRefused("a knock-out round is what the results before it make it: pair it anew")
+        return replace(self, rounds=(*self.rounds, paired))._forfeit_absent()
+
+    def enter_result(self, number: int, table: int, result: RaceResult, race: int = 1) -> Crosstable:
+        """race: 1, and one more after each drawn race that is run again."""
+        self._counted_pairing(number, table)
+        races = self.races.get((number, table), ())
+        if self.format.settle(races) is not None:
+            raise ResultRefused(f"table {table} of round {number} has its result: correct it, if it is wrong")
+        if race != len(races) + 1:
+            raise ResultRefused(f"table {table} of round {number} waits for race {len(races) + 1}, not for race {race}")
+        return replace(self, races={**self.races, (number, table): (*races, result)})
+
+    def correct(self, number: int, table: int, result: RaceResult | None, race: int = 1) -> Crosstable:
+        """Of a race that has a result. result: None strikes it, and the race is open again."""
+        self._counted_pairing(number, table)
+        races = self.races.get((number, table), ())
+        if not 0 < race <= len(races):
+            raise ResultRefused(f"race {race} of table {table} of round {number} has no result that could be corrected")
+        # A race that was run because of the struck one goes with it.
+        corrected = races[: race - 1] if result is None else (*races[: race - 1], result, *races[race:])
+        if number < len(self.rounds):
+            before, now = self.format.settle(races), self.format.settle(corrected)
+            if now is None:
+                raise ResultRefused(f"round {number + 1} is paired already: a result of round {number} can be changed, not taken away")
+            if self.format.knock_out and before is not None and now.verdict != before.verdict:
+                raise ResultRefused(f"round {number + 1} is paired on that result: who went on stays")
+        others = {key: value for key, value in self.races.items() if key != (number, table)}
+        return replace(self, races=others | ({(number, table): corrected} if corrected else {}))._forfeit_absent()
+
+    # ----
+
+    def _check_finished(self) -> None:
+        if missing := [race.pairing.table for race in self.open_races]:
+            raise RoundUnfinished(f"round {len(self.rounds)} waits for the results of tables {', '.join(map(str, missing))}")
+
+    def _check_field_open(self) -> None:
+        if self.rounds and self.format.fixed_field:
+            raise EntryRefused("the field is fixed since the first round was paired: nobody can enter or return in this format")
+
+    def _entrant(self, entrant: str) -> Entrant:
+        if entrant not in self.entrants:
+            raise UnknownEntrant(f"{entrant} has not entered this tournament")
+        return self.entrants[entrant]
+
+    def _with(self, entrant: Entrant) -> Crosstable:
+        return replace(self, entrants={**self.entrants, entrant.id: entrant})
+
+    def _counted_pairing(self, number: int, table: int) -> Pairing:
+        pairing = self.pairing(number, table)
+        if pairing is None:
+            raise ResultRefused(f"round {number} has no table {table}")
+        if not pairing.counted:
+            raise ResultRefused(f"table {table} of round {number} is a bye that counts for nothing")
+        return pairing
+
+    def _forfeit_absent(self) -> Crosstable:
+        """The open tables of the last round where somebody has withdrawn are forfeited, once and for all."""
+        races = dict(self.races)
+        for race in self.open_races:
+            present = [self.entrants[entrant].active for entrant in race.pairing.entrants]
+            if not all(present):
+                # The house always comes.
+                verdict: Verdict = "second" if present[-1] or len(present) == 1 else "first" if present[0] else "neither"
+                races[race.key] = (*races.get(race.key, ()), RaceResult(verdict, forfeit=True))
+        return replace(self, races=races)

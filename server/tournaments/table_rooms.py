@@ -1,0 +1,235 @@
+"""The rooms in which the last round of one tournament is raced. All that a tournament knows of rooms is here. The rules of the file:
+
+Wanted     Each race that the state wants has a room, and each room that it does not want is called off (`update`). So after a restart the
+           director has only to take back the rooms that are there and update again.
+Results    A room gives its record once that is kept. A room that closes without one, after its start, is an aborted race.
+No-shows   Entrants are called when their room opens. Those who are not ready `no_show_s` later forfeit.
+
+Only the director's task calls what changes anything here.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+import trio
+
+from protocol.errors import Refusal
+from protocol.record import Record
+from protocol.server_messages import Called
+from protocol.tournaments import TournamentSide
+from server.rooms.outgoing import Outgoing
+from server.rooms.ports import Purpose
+from server.rooms.requests import CallOff, Reveal
+from server.rooms.room import Room
+from server.tournaments.events import Event, RaceAborted, ResultEntered
+from server.tournaments.log_text import name_of
+from server.tournaments.pairing.crosstable import TableKey, TableRace
+from server.tournaments.ports import TournamentPorts
+from server.tournaments.state import TournamentState
+from server.tournaments.tables import Seating, no_show, occasion, race_options, result_of, seating
+from server.tournaments.views import LiveTable
+
+logger = logging.getLogger("carpet.tournaments")
+
+RETRY_S: Final = 5.0
+"""Seconds until something is tried again that the store or the list of rooms has refused, or a fault has broken."""
+
+
+@dataclass(slots=True, eq=False)
+class TableRoom:
+    """The room of a race of the last round. number: of the round's shuffle. called_at_ms: when this server told its entrants."""
+
+    room: Room
+    race: TableRace
+    number: int
+    seating: Seating
+    called_at_ms: int
+
+    def no_show_at(self, state: TournamentState) -> int | None:
+        """When those who are missing forfeit; None once the race has begun."""
+        if self.room.race.phase != "waiting" or not self.seating.invited:
+            return None
+        return self.called_at_ms + 1000 * state.options.no_show_s
+
+    def live(self, state: TournamentState, now_ms: int) -> LiveTable:
+        due = self.no_show_at(state)
+        return LiveTable(
+            code=self.room.code,
+            sides=tuple(self._side(state, seat) for seat in self.seating.sides),
+            elapsed_ms=self.room.race.elapsed(now_ms + self.room.ahead_ms),
+            no_show_ms=max(due - now_ms, 0) if due is not None else None,
+        )
+
+    def _side(self, state: TournamentState, number: int) -> TournamentSide:
+        seat, entrant = self.room.race.seats[number], self.seating.entrants[number]
+        return TournamentSide(
+            entrant=entrant,
+            name=name_of(state, entrant) if entrant is not None else state.options.bot,
+            present=seat.player is not None and seat.connected,
+            state=seat.state,
+            home=seat.position.home if seat.position is not None else 0,
+        )
+
+    def call(self, state: TournamentState, entrant: str, now_ms: int) -> Called:
+        """What an entrant who is wanted here is told."""
+        pairing = self.race.pairing
+        opponent = next((other for other in pairing.entrants if other != entrant), None)
+        due = self.no_show_at(state)
+        return Called(
+            id=state.id,
+            name=state.options.name,
+            round=self.race.round,
+            table=pairing.table,
+            race=self.race.number,
+            code=self.room.code,
+            opponent=name_of(state, opponent) if opponent is not None else "",
+            bot=state.people[opponent].bot if opponent is not None else next(iter(self.seating.bots), None),
+            until_ms=max(due - now_ms, 0) if due is not None else None,
+        )
+
+
+class TableRooms:
+    """`by_table`: of races that are wanted now."""
+
+    def __init__(self, ports: TournamentPorts) -> None:
+        self.by_table: dict[int, TableRoom] = {}
+        self._ports = ports
+        self._byes_run: set[TableKey] = set()
+        self._rest_until: float | None = None
+
+    def __iter__(self) -> Iterator[TableRoom]:
+        return iter(self.by_table.values())
+
+    def deadline(self, state: TournamentState) -> float:
+        """When, on the clock of Trio, there is something to do here without anybody asking."""
+        moments = [due for table in self if (due := table.no_show_at(state)) is not None]
+        wake_at = self._ports.clock.deadline(min(moments)) if moments else float("inf")
+        return wake_at if self._rest_until is None else min(self._rest_until, wake_at)
+
+    # ---- opening and calling off
+
+    def take_back(self, state: TournamentState) -> None:
+        """Find the rooms of races that are wanted among those that an earlier server has left."""
+        wanted = {race.pairing.table: race for race in state.wanted()}
+        for room in self._of_round(state, state.round):
+            assert room.occasion is not None
+            place = room.occasion.table
+            race = wanted.get(place)
+            is_current = race is not None and room.occasion.deal.number == state.deal_number(race.key)
+            if race is not None and is_current and place not in self.by_table and not room.is_closed:
+                self._add(room, race, state)
+                self._call_all(state, self.by_table[place])
+
+    def update(self, state: TournamentState, nursery: trio.Nursery) -> None:
+        """Make the rooms those that the state wants. nursery: for what rooms have to be told."""
+        if self._rest_until is not None and self._rest_until <= trio.current_time():
+            self._rest_until = None
+        wanted = {race.pairing.table: race for race in state.wanted() if race.key not in self._byes_run}
+        for place, table in list(self.by_table.items()):
+            if wanted.get(place) != table.race or table.number != state.deal_number(table.race.key):
+                del self.by_table[place]
+                # Nobody races on: the round may be over, and its secret public.
+                self._tell(table.room, CallOff(self._ports.clock.now_ms(), also_running=True), nursery)
+            elif state.paused and table.room.race.phase == "waiting":
+                # It stays until it is closed: a race that is just about to begin is run.
+                self._tell(table.room, CallOff(self._ports.clock.now_ms()), nursery)
+        opened = [] if state.paused else [race for place, race in wanted.items() if place not in self.by_table and self._open(race, state)]
+        for race in opened:
+            self._call_all(state, self.by_table[race.pairing.table])
+
+    def _open(self, race: TableRace, state: TournamentState) -> bool:
+        if self._rest_until is not None:
+            return False
+        seated = seating(state, race.pairing)
+        options = race_options(state.options, seats=len(seated.sides), bots=seated.bots)
+        purpose = Purpose(occasion=occasion(state, race.round, race.pairing), secret=state.secret(race.round))
+        try:
+            room = self._ports.rooms.open(options, purpose)
+        except Refusal as refusal:
+            logger.warning("tournament %s: table %d has no room: %s", state.id, race.pairing.table, refusal)
+            self._rest()
+            return False
+        self._add(room, race, state)
+        return True
+
+    def _add(self, room: Room, race: TableRace, state: TournamentState) -> None:
+        number, called_at_ms = state.deal_number(race.key), self._ports.clock.now_ms()
+        self.by_table[race.pairing.table] = TableRoom(room, race, number, seating(state, race.pairing), called_at_ms)
+
+    def _rest(self) -> None:
+        """Open no room for a moment: there are too many, or something ends them as soon as they are open."""
+        self._rest_until = trio.current_time() + RETRY_S
+
+    def _call_all(self, state: TournamentState, table: TableRoom) -> None:
+        for entrant in table.seating.invited:
+            member = self._ports.players.line(entrant)
+            if member is not None:
+                member.post(Outgoing(table.call(state, entrant, self._ports.clock.now_ms())))
+
+    # ---- what comes of them
+
+    def results(self, state: TournamentState, over: list[tuple[Room, Record]]) -> list[Event]:
+        """Of rooms whose race is over, with its record, and of those that have closed without one. They are no longer wanted."""
+        events: list[Event] = []
+        tables = {table.room: table for table in self}
+        for room, record in over:
+            # Otherwise it does not count: the director has ruled on that table, or an entrant has withdrawn.
+            if room in tables:
+                events += self.raced(state, tables.pop(room).race, record)
+        for table in list(tables.values()):
+            if table.room.is_closed:
+                del tables[table.room]
+                if not state.paused:
+                    self._rest()
+                # Over, but not kept: those who played it know its cards.
+                if table.room.race.phase in ("countdown", "racing", "over"):
+                    events.append(RaceAborted(table.race.round, table.race.pairing.table, "its room was closed"))
+        self.by_table = {table.race.pairing.table: table for table in tables.values()}
+        return events
+
+    def raced(self, state: TournamentState, race: TableRace, record: Record) -> list[Event]:
+        if not race.pairing.counted:
+            self._byes_run.add(race.key)
+            return []
+        result = result_of(state, race.pairing, record)
+        return [ResultEntered(race.round, race.pairing.table, race.number, result, record.id)]
+
+    def no_shows(self, state: TournamentState, now_ms: int) -> list[Event]:
+        """The forfeits of entrants who have not come in time."""
+        events: list[Event] = []
+        for table in self:
+            due = table.no_show_at(state)
+            if due is None or due > now_ms:
+                continue
+            race = table.race
+            invited = table.room.race.seats[: len(table.seating.invited)]
+            result = no_show(table.seating, {seat.number for seat in invited if seat.nonce is None})
+            if result is None:
+                # All are there: the race is just about to begin.
+                table.called_at_ms = now_ms
+            elif race.pairing.counted:
+                events.append(ResultEntered(race.round, race.pairing.table, race.number, result))
+            else:
+                self._byes_run.add(race.key)
+        return events
+
+    def reveal(self, state: TournamentState, number: int, nursery: trio.Nursery) -> None:
+        """Have the rooms of a round that is over tell its records."""
+        for room in self._of_round(state, number) if state.shuffles[number - 1].over_at_ms is not None else ():
+            if room.race.withheld:
+                self._tell(room, Reveal(self._ports.clock.now_ms()), nursery)
+
+    def _of_round(self, state: TournamentState, number: int) -> list[Room]:
+        """The rooms that were opened for that round of this tournament."""
+        deal = "round", state.deal_id(number)
+        return [
+            room for room in self._ports.rooms if room.occasion is not None and (room.occasion.deal.kind, room.occasion.deal.id) == deal
+        ]
+
+    def _tell(self, room: Room, request: CallOff | Reveal, nursery: trio.Nursery) -> None:
+        # A room whose inbox is full must not keep the others waiting.
+        nursery.start_soon(room.tell, request)

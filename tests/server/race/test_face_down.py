@@ -1,0 +1,164 @@
+"""No board that is shown to anybody holds a card that a seat still racing has not seen, and what they all have seen lies open.
+
+What a player has seen is counted here from the views that they were sent and from nothing else: cards by their names, and how many of each.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from protocol.cards import CARD_TEXT, FACE_DOWN, SUITS
+from protocol.errors import Refusal
+from protocol.views import View
+from server.race.commands import PlayMove, ResignSeat, StopSeat
+from server.race.face_down import EVERYTHING_SEEN, first_turns, see_face_down, seen_by_player, turns_after
+from server.race.view import see
+from server.rules.catalogue import RULE_SETS, rule_set
+from server.rules.position import Position
+from server.spectate.delay import DelayedBoards
+from tests.server.race.racing import START, counting_down, options
+
+DECK = 13
+
+
+def open_cards(view: View) -> Counter[str]:
+    """The cards that lie face up, those on the foundations left out."""
+    cards = Counter(card for pile in view.piles.values() for card in pile)
+    cards.update(view.waste)
+    cards.update(view.stock_next)
+    del cards[FACE_DOWN]
+    return cards
+
+
+def home_cards(view: View) -> Counter[str]:
+    cards = Counter[str]()
+    for foundation, count in view.foundations.items():
+        suit = CARD_TEXT[SUITS.index(foundation[0]) * DECK :][:DECK]
+        cards.update(suit[:count] if foundation[1:] != "-" else suit[DECK - count :])
+    return cards
+
+
+class Seen:
+    """What one player has seen."""
+
+    def __init__(self) -> None:
+        self.cards = Counter[str]()
+
+    def look(self, position: Position) -> None:
+        view = see(position)
+        self.cards |= open_cards(view) + home_cards(view)
+
+
+ACTIONS = st.lists(
+    st.tuples(
+        st.integers(0, 2),
+        st.sampled_from(["move"] * 30 + ["turn"] * 20 + ["stop", "resign"]),
+        st.integers(0, 1_000),
+        st.integers(0, 3_000),
+    ),
+    max_size=120,
+)
+
+
+@pytest.mark.parametrize("rules", list(RULE_SETS))
+@settings(max_examples=15, deadline=None)
+@given(delay_s=st.sampled_from([0, 10, 60]), seed=st.integers(0, 5), actions=ACTIONS)
+def test_no_board_holds_a_card_that_a_seat_still_racing_has_not_seen(
+    rules: str, delay_s: int, seed: int, actions: list[tuple[int, str, int, int]]
+) -> None:
+    driven = counting_down(options(seats=3, rules=rules, deal=f"deal {seed}"), round_trips=[0, 40, 300])
+    boards = DelayedBoards(delay_s * 1000, seats=3)
+    seen = [Seen() for _ in range(3)]
+    told, at = 0, -200
+
+    def look() -> None:
+        nonlocal told
+        for event in driven.events[told:]:
+            boards.note(event, START + at)
+        told = len(driven.events)
+        dealt = [seat for seat in driven.race.seats if seat.dealt]
+        for seat in dealt:
+            assert seat.position is not None
+            seen[seat.number].look(seat.position)
+        boards.due(START + at, most=10_000)
+        racing = [seat.number for seat in driven.race.seats if seat.state in ("waiting", "racing")]
+        for board in boards.shown() if driven.phase() != "over" else ():
+            shown = open_cards(board.view)
+            assert all(shown <= seen[seat].cards for seat in racing), f"seat {board.seat} shows too much"
+            assert not (board.view.moves and FACE_DOWN in str(board.view))
+
+    look()
+    for seat, what, which, pause in actions:
+        at += pause
+        driven.advance(at)
+        look()
+        try:
+            match what:
+                case "move" | "turn" if driven.phase() == "racing" and driven.seat(seat).state == "racing":
+                    moves = driven.position(seat).legal_moves()
+                    turning = [move for move in moves if move[0] in "sr"]
+                    chosen = turning if what == "turn" and turning else moves
+                    driven.do(PlayMove(seat, driven.seat(seat).ply, chosen[which % len(chosen)]), at)
+                case "stop":
+                    driven.do(StopSeat(seat), at)
+                case "resign":
+                    driven.do(ResignSeat(seat), at)
+                case _:
+                    pass
+        except Refusal:
+            pass
+        look()
+
+
+@pytest.mark.parametrize("rules", list(RULE_SETS))
+@settings(max_examples=10, deadline=None)
+@given(seed=st.binary(min_size=32, max_size=32), choices=st.lists(st.integers(0, 1_000), max_size=150), behind=st.integers(0, 150))
+def test_what_another_has_seen_lies_open_and_what_nobody_else_needs_hidden_does_too(
+    rules: str, seed: bytes, choices: list[int], behind: int
+) -> None:
+    position = waiting = rule_set(rules).deal(seed)
+    turns, other = first_turns(position), Seen()
+    other.look(position)
+    for number, choice in enumerate(choices):
+        moves = position.legal_moves()
+        if not moves:
+            break
+        before, position = position, position.play(moves[choice % len(moves)])
+        turns = turns_after(turns, before, moves[choice % len(moves)], position)
+        if number < behind:
+            waiting = position
+            other.look(waiting)
+        view, truth = see_face_down(position, turns, seen_by_player(waiting)), see(position)
+        assert see_face_down(position, turns, EVERYTHING_SEEN) == truth
+        assert see_face_down(position, turns, seen_by_player(position)) == truth
+        hidden = open_cards(truth) - open_cards(view)
+        # Behind a redeal that shuffles the cards are known, and what order they come in is not.
+        if position.redeals_left == waiting.redeals_left:
+            packs = rule_set(rules).decks
+            assert all(other.cards[card] < packs for card in hidden), "a card that the other one has seen lies face down"
+    if behind > len(choices):
+        assert see_face_down(position, turns, seen_by_player(waiting)) == see(position)
+
+
+def test_a_seat_that_waits_is_shown_nothing_of_its_own_stock() -> None:
+    driven = counting_down(options(rules="colorado"))
+    boards = DelayedBoards(0, seats=2)
+    told = 0
+    for at in range(0, 5_000, 100):
+        driven.advance(at)
+        if driven.phase() == "racing" and driven.position(0).legal_moves():
+            move = max(driven.position(0).legal_moves(), key=lambda move: (len(move) > 2, move))
+            driven.do(PlayMove(0, driven.seat(0).ply, move), at)
+        for event in driven.events[told:]:
+            boards.note(event, START + at)
+        told = len(driven.events)
+    boards.due(START + 20_000, most=10_000)
+    racer, waiting = boards.shown()
+    laid = driven.race.firsts[1]
+    assert FACE_DOWN not in str(waiting.view)
+    assert str(racer.view).count(FACE_DOWN) > 10
+    assert open_cards(racer.view) <= open_cards(see(laid))
