@@ -142,7 +142,7 @@ class TournamentService:
             self._nursery.start_soon(self._ask_old, identity, AskedCommand(member, asker, message))
 
     def follow(self, member: Member, message: FollowTournament, start_soon: Callable[..., None]) -> None:
-        """Follow a tournament, or stop. start_soon: starts tasks that end with the member's connection, such as a look-up. Raises Refusal."""
+        """Follow a tournament, or stop. start_soon: for tasks that end with the member's connection. Raises Refusal."""
         if not message.follow:
             self.subscriptions.unfollow(member)
             return
