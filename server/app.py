@@ -140,6 +140,7 @@ async def running(settings: Settings) -> AsyncIterator[str]:
                 origins=settings.origins,
                 site=site,
                 admission=_admission(settings),
+                plain_sockets=settings.plain_sockets,
             ) as port:
                 yield _url(settings.host, port, secure=tls is not None)
                 tournaments.stop()

@@ -57,6 +57,9 @@ from tests.server.rooms.playing import first_seed
 
 Kind = TypeVar("Kind")
 
+PLAIN_SOCKETS = False
+"""Whether the server's connections have a task each. The fixture `both_kinds` shows a test both."""
+
 _DECODERS = {name: server_message_decoder(name) for name in ENCODINGS}
 
 
@@ -384,7 +387,7 @@ async def open_house(
         nursery.start_soon(house.lobby.run)
         nursery.start_soon(house.matchmaker.run)
         nursery.start_soon(house.counter.run)
-        async with serving(house.dispatch, [house.listener], site=house.site):
+        async with serving(house.dispatch, [house.listener], site=house.site, plain_sockets=PLAIN_SOCKETS):
             yield house
             await house.rooms.stop()
         nursery.cancel_scope.cancel()
