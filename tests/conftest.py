@@ -6,6 +6,8 @@ What could not be tested for want of a browser is said at the end of the run.
 
 from __future__ import annotations
 
+import contextlib
+import importlib
 import inspect
 import os
 import signal
@@ -27,11 +29,6 @@ def carpet_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Names and tokens, the last record, the server's database: all of it goes by CARPET_HOME, in processes that are started too."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("CARPET_HOME", str(tmp_path_factory.mktemp("carpet-home")))
-        if sys.dont_write_bytecode:
-            # The tests start some hundreds of processes: where none may leave bytecode behind, each would compile all of the program.
-            base = tmp_path_factory.getbasetemp()
-            patch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
-            patch.setenv("PYTHONPYCACHEPREFIX", str((base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "bytecode"))
         yield
 
 
@@ -43,6 +40,30 @@ def interruptible() -> Iterator[None]:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if sys.dont_write_bytecode and hasattr(config, "cache"):
+        # Where no bytecode may be left beside the sources, every worker and every process that a test starts would compile all of the
+        # program, and pytest would rewrite the assertions of all tests anew. It is kept with pytest's own cache instead.
+        place = str(config.cache.mkdir("bytecode"))
+        patch = pytest.MonkeyPatch()
+        patch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
+        patch.setenv("PYTHONPYCACHEPREFIX", place)
+        patch.setattr(sys, "dont_write_bytecode", False)
+        patch.setattr(sys, "pycache_prefix", place)
+        config.add_cleanup(patch.undo)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection(session: pytest.Session) -> None:
+    # In a fresh tree, rewriting assertions is most of the collection, and each worker of xdist collects all tests in the same order. Every
+    # other one imports them from the end first: two workers meet in the middle, and find the other half rewritten.
+    if int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw")) % 2:
+        for path in sorted(session.config.rootpath.glob("tests/**/test_*.py"), reverse=True):
+            # What is wrong with a module is said when it is collected.
+            with contextlib.suppress(Exception):
+                importlib.import_module(".".join(path.relative_to(session.config.rootpath).with_suffix("").parts))
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -237,12 +237,13 @@ def correct(
 
 @tournament_app.command(
     epilog=examples("carpet tournament remove carpet.example KWPRTM bert --reason 'asked me to'"),
-    help=f"Take an entrant out.\n\n{OTHER_SCREEN}",
+    help=f"Take an entrant out, or let one back in.\n\n{OTHER_SCREEN}",
 )
 def remove(
     url: Url,
     tournament: Id,
-    who: Annotated[str, typer.Argument(metavar="ENTRANT", help="His name, or his id where two are called the same.")],
+    who: Annotated[str, typer.Argument(metavar="ENTRANT", help="Their name, or their id where two have the same name.")],
+    back: Annotated[bool, typer.Option("--back", help="Let them back in, from the next round on.")] = False,
     reason: Reason = "",
     name: Name = None,
 ) -> None:
@@ -250,8 +251,8 @@ def remove(
     address_of(url)
     from client.connection.tournament_client import remove as remove_from
 
-    removed = run(lambda: remove_from(url, id_, who, reason=reason[:200], name=name))
-    print_text(f"{removed} plays in tournament {id_} no more.")
+    removed = run(lambda: remove_from(url, id_, who, back=back, reason=reason[:200], name=name))
+    print_text(f"{removed} is {'back in' if back else 'out of'} tournament {id_}.")
 
 
 @tournament_app.command(

@@ -1,18 +1,16 @@
-"""Sweeping the commands of races that are over out of the log, a little with each commit.
+"""The log of commands, and how those of races that are over are swept out of it, a little with each commit.
 
-A pass begins when as many rows are dead as alive, and no fewer than `SWEPT_AT`, and goes through the log once, from its beginning. So each
-row is looked at about twice in its life, and the log is about twice as long as what runs at most. Rows lie in the order of their numbers:
-a step touches neighbouring pages only.
+A pass begins when as many commands are dead as alive, and no fewer than `SWEPT_AT`, and goes through the log once, from its beginning. So
+each command is looked at about twice in its life, and the log is about twice as long as what runs at most.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Final
 
-from sqlalchemy import Connection, delete, exists, select
-
-from server.store.tables import commands, races
+from server.store.documents import BadDocument, Taken, decode_commands, encode_commands
+from server.store.sql import Row, Sql
 
 SWEPT_AT: Final = 20_000
 """Commands of races that are over which may lie about in any case."""
@@ -20,35 +18,95 @@ SWEPT_AT: Final = 20_000
 SWEPT_AT_ONCE: Final = 1_000
 """Commands looked at in one commit, or twice those that it adds: few enough that no move waits, and enough to come to an end."""
 
-_over = exists().where(races.c.id == commands.c.race, races.c.phase != "running")
+READ_AT_ONCE: Final = 20
+"""Batches in memory at a time."""
+
+ROW: Final = 1
+"""What a batch counts for beside its commands: one without any is swept out too."""
 
 
-class Sweep:
-    def __init__(self, rows: int) -> None:
-        """rows: commands that are there."""
-        self._rows = rows
+def batches(sql: Sql, *, after: int = 0) -> Iterator[Row]:
+    """All with a higher number, in order."""
+    page = "SELECT number, commands FROM batches WHERE number > :after ORDER BY number LIMIT :limit"
+    while rows := sql.rows(page, {"after": after, "limit": READ_AT_ONCE}):
+        yield from rows
+        after = rows[-1].number
+
+
+class Log:
+    """last: the number of the last batch."""
+
+    def __init__(self, sql: Sql, running: dict[str, int]) -> None:
+        """Reads all of it. running: race to the last sequence of its commands, which is put in here."""
+        self.last = 0
+        self._size = 0
         self._look_at = 0
-        self._from: int | None = None
+        # The number after which the pass goes on; None between passes.
+        self._swept_to: int | None = None
+        for row in batches(sql):
+            self.last = row.number
+            commands = _readable(row)
+            self._size += ROW + len(commands)
+            for race, sequence, _, _ in commands:
+                name = race.decode(errors="replace")
+                if name in running:
+                    running[name] = sequence
 
-    def step(self, connection: Connection, *, added: int, running: Mapping[str, int]) -> None:
-        """After each batch, in its transaction. running: race to its number of commands."""
-        self._rows += added
-        if self._from is None and self._rows >= self._look_at:
+    @property
+    def is_swept(self) -> bool:
+        """Whether a pass is under way."""
+        return self._swept_to is not None
+
+    def add(self, commands: int, running: Mapping[str, int]) -> None:
+        """A batch is written. running: race to its number of commands."""
+        self.last += 1
+        self._size += ROW + commands
+        if self._swept_to is None and self._size >= self._look_at:
             alive = sum(running.values())
             allowed = max(SWEPT_AT, alive)
-            if self._rows - alive >= allowed:
-                self._from = 0
+            if self._size - alive >= allowed:
+                self._swept_to = 0
             else:
                 self._look_at = alive + allowed
-        if self._from is not None:
-            self._from = self._sweep(connection, self._from, max(SWEPT_AT_ONCE, 2 * added))
 
-    def _sweep(self, connection: Connection, first: int, rows: int) -> int | None:
-        """Look at so many rows from number `first` on; gives the number to go on from, or None at the end."""
-        from_here = select(commands.c.number).where(commands.c.number >= first).order_by(commands.c.number)
-        past = connection.scalar(from_here.offset(rows).limit(1))
-        chosen = delete(commands).where(commands.c.number >= first, _over)
-        if past is not None:
-            chosen = chosen.where(commands.c.number < past)
-        self._rows -= connection.execute(chosen).rowcount
-        return past
+    def sweep(self, sql: Sql, running: Mapping[str, int], *, added: int) -> None:
+        """One step of the pass, if there is one. running: the races that run."""
+        if self._swept_to is None:
+            return
+        left = max(SWEPT_AT_ONCE, 2 * added)
+        for row in batches(sql, after=self._swept_to):
+            # The last one stays: it says which batch was the last.
+            if row.number >= self.last or left <= 0:
+                break
+            self._swept_to = row.number
+            left -= self._sweep_batch(sql, row, running)
+        else:
+            row = None
+        if row is None or row.number >= self.last:
+            self._swept_to = None
+
+    def _sweep_batch(self, sql: Sql, row: Row, running: Mapping[str, int]) -> int:
+        """Gives its size before."""
+        try:
+            commands = decode_commands(row.commands)
+        except BadDocument:
+            # For `db check` to find; perhaps somebody can make something of it.
+            return ROW
+        kept = [command for command in commands if command[0].decode(errors="replace") in running]
+        if not kept:
+            sql.run("DELETE FROM batches WHERE number = :number", [{"number": row.number}])
+            self._size -= ROW + len(commands)
+        elif len(kept) < len(commands):
+            sql.run(
+                "UPDATE batches SET commands = :commands WHERE number = :number",
+                [{"number": row.number, "commands": encode_commands(kept)}],
+            )
+            self._size -= len(commands) - len(kept)
+        return ROW + len(commands)
+
+
+def _readable(row: Row) -> list[Taken]:
+    try:
+        return decode_commands(row.commands)
+    except BadDocument:
+        return []

@@ -1,4 +1,4 @@
-"""Values to the text that is stored, and back: commands, options, records.
+"""Values to the text that is stored, and back: commands, options, records; and the commands of a batch to bytes.
 
 A command is the JSON list `[version, tag, fields]`. The tags are names of their own, so that a class can be renamed without making journals
 unreadable; they are never changed or used again. A change to a command's fields that old text does not fit takes a new version.
@@ -6,7 +6,8 @@ unreadable; they are never changed or used again. A change to a command's fields
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from collections.abc import Sequence
+from typing import Final, NamedTuple, TypeAlias
 
 import msgspec
 
@@ -72,11 +73,32 @@ _FIELDS: Final[dict[str, msgspec.json.Decoder[Command]]] = {tag: msgspec.json.De
 _ENCODER: Final = msgspec.json.Encoder()
 
 
-def encode_command(command: Command) -> str:
-    return _ENCODER.encode((VERSION, _TAG_OF[type(command)], command)).decode()
+Taken: TypeAlias = tuple[bytes, int, int, bytes]
+"""A command in a batch: race, sequence, Unix time in milliseconds, and the command as text."""
+
+_BATCH_ENCODER: Final = msgspec.msgpack.Encoder()
+_BATCH: Final = msgspec.msgpack.Decoder(list[Taken])
 
 
-def decode_command(text: str) -> Command:
+def encode_commands(taken: Sequence[Taken]) -> bytes:
+    """A list in MessagePack, of which each command is bytes of its own: one that is damaged does not make the others unreadable."""
+    return _BATCH_ENCODER.encode(taken)
+
+
+def decode_commands(batch: bytes) -> list[Taken]:
+    """Raises BadDocument."""
+    try:
+        return _BATCH.decode(batch)
+    except msgspec.DecodeError as error:
+        raise BadDocument(f"not a batch of commands: {error}") from error
+
+
+def encode_command(command: Command) -> bytes:
+    """UTF-8. Raises UnicodeError for text that has no such form."""
+    return _ENCODER.encode((VERSION, _TAG_OF[type(command)], command))
+
+
+def decode_command(text: bytes) -> Command:
     """Raises BadDocument."""
     try:
         version, tag, fields = _FRAME.decode(text)
@@ -92,6 +114,18 @@ def decode_command(text: str) -> Command:
 def decode_options(text: str) -> RaceOptions:
     """Raises BadDocument."""
     return decode_opening(text).options
+
+
+def encode_nonces(nonces: tuple[str, ...]) -> str:
+    return _ENCODER.encode(nonces).decode()
+
+
+def decode_nonces(text: str) -> tuple[str, ...]:
+    """Raises BadDocument."""
+    try:
+        return msgspec.json.decode(text, type=tuple[str, ...])
+    except (msgspec.DecodeError, UnicodeError) as error:
+        raise BadDocument(f"not the nonces of a deal: {error}") from error
 
 
 def encode_options(options: RaceOptions) -> str:

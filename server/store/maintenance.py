@@ -10,27 +10,24 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, TypeAlias
 
-from sqlalchemy import Connection, Engine, func, select
-
 from protocol.errors import Refusal
 from protocol.record import BadRecord, Record
 from server.race.audit import audit
 from server.store import schema
+from server.store.compaction import batches
+from server.store.connections import brief_reading, translated
 from server.store.database import open_database
-from server.store.documents import BadDocument, decode_record
-from server.store.engines import brief_reading_engine, translated
+from server.store.documents import BadDocument, decode_commands, decode_record
 from server.store.errors import StoreCorrupt, StoreError, StoreUnavailable
 from server.store.locations import Location, existing
 from server.store.port import RunningRace, room_shown
-from server.store.reading import running_races
 from server.store.replay import replay
+from server.store.running import running_races
 from server.store.schema import Upgraded
-from server.store.tables import commands, players, races, records, seats
+from server.store.sql import Sql
+from server.store.sql_store import records
 
 Faults: TypeAlias = Iterator[str]
-
-READ_AT_ONCE: Final = 100
-"""Records in memory at a time."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,11 +60,11 @@ def upgrade(where: str | None = None) -> Upgraded:
 def check(where: str | None = None) -> Checked:
     """Read all of it, also while a server runs on it. Raises StoreError where there is nothing that could be checked."""
     location = existing(where)
-    with brief_reading_engine(location) as engine, translated(location), engine.connect() as connection:
-        found = schema.check(connection)
-        faults = tuple(_faults(connection, location))
+    with brief_reading(location) as sql:
+        found = schema.check(sql)
+        faults = tuple(_faults(sql, location))
         # Counting may be what a damaged file cannot do any more.
-        counts = [0, 0, 0] if faults else [connection.scalar(query) or 0 for query in _COUNTS]
+        counts = [0, 0, 0] if faults else [_count(sql, what) for what in _COUNTED]
         return Checked(
             where=str(location),
             schema=found,
@@ -75,7 +72,7 @@ def check(where: str | None = None) -> Checked:
             running=counts[1],
             records=counts[2],
             faults=faults,
-            notes=tuple(_notes(connection)),
+            notes=tuple(_notes(sql)),
         )
 
 
@@ -91,13 +88,12 @@ def backup(target: Path, where: str | None = None) -> BackedUp:
     if target.exists():
         raise StoreUnavailable(f"{target} is there already; choose another name")
     partial = target.with_name(f"{target.name}.partial")
-    with brief_reading_engine(location) as engine, translated(location):
-        with engine.begin() as connection:
-            schema.check(connection)
+    with brief_reading(location) as sql:
+        schema.check(sql)
         try:
             # Nobody else may read what has the secrets of deals in it.
             os.close(os.open(partial, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600))
-            _copy(engine, partial)
+            _copy(sql, partial)
             partial.rename(target)
             _sync(target.parent)
         except OSError as error:
@@ -110,11 +106,10 @@ def backup(target: Path, where: str | None = None) -> BackedUp:
 # ---- backup
 
 
-def _copy(engine: Engine, target: Path) -> None:
-    with closing(engine.raw_connection()) as source, closing(sqlite3.connect(target, isolation_level=None)) as copy:
-        assert isinstance(source.driver_connection, sqlite3.Connection)
+def _copy(sql: Sql, target: Path) -> None:
+    with closing(sqlite3.connect(target, isolation_level=None)) as copy:
         # All pages in one step: one moment, and writers are not held up, because they write to the log.
-        source.driver_connection.backup(copy)
+        sql.connection.backup(copy)
         # The copy is to be one file.
         copy.execute("PRAGMA journal_mode = DELETE")
         (said,) = copy.execute("PRAGMA quick_check(1)").fetchone()
@@ -133,19 +128,19 @@ def _sync(path: Path) -> None:
 
 # ---- check
 
-_COUNTS: Final = (
-    select(func.count()).select_from(players),
-    select(func.count()).select_from(races).where(races.c.phase == "running"),
-    select(func.count()).select_from(records),
-)
+_COUNTED: Final = ("players", "races WHERE phase = 'running'", "records")
 
 
-def _faults(connection: Connection, location: Location) -> Faults:
-    looks: tuple[Callable[[Connection], Faults], ...] = (_storage_faults, _record_faults, _race_faults, _running_faults)
+def _count(sql: Sql, what: str) -> int:
+    return int(sql.rows(f"SELECT count(*) AS rows FROM {what}")[0].rows)  # noqa: S608
+
+
+def _faults(sql: Sql, location: Location) -> Faults:
+    looks: tuple[Callable[[Sql], Faults], ...] = (_storage_faults, _record_faults, _race_faults, _log_faults, _running_faults)
     for look in looks:
         try:
             with translated(location):
-                found = list(look(connection))
+                found = list(look(sql))
         except StoreCorrupt as error:
             yield str(error)
             # What cannot be read makes everything after it wrong, or look so.
@@ -153,20 +148,18 @@ def _faults(connection: Connection, location: Location) -> Faults:
         yield from found
 
 
-def _storage_faults(connection: Connection) -> Faults:
-    if connection.dialect.name != "sqlite":
+def _storage_faults(sql: Sql) -> Faults:
+    if sql.dialect != "sqlite":
         return
-    for (said,) in connection.exec_driver_sql("PRAGMA integrity_check"):
+    for (said,) in sql.rows("PRAGMA integrity_check"):
         if said != "ok":
             yield f"the file is damaged: {said}"
-    for table, row, parent, _ in connection.exec_driver_sql("PRAGMA foreign_key_check"):
+    for table, row, parent, _ in sql.rows("PRAGMA foreign_key_check"):
         yield f"row {row} of {table} belongs to nothing in {parent}"
 
 
-def _record_faults(connection: Connection) -> Faults:
-    race_number = races.c.number.label("race_number")
-    joined = select(records, races.c.room, race_number, races.c.phase).join_from(records, races, races.c.id == records.c.race)
-    for row in connection.execute(joined, execution_options={"yield_per": READ_AT_ONCE}):
+def _record_faults(sql: Sql) -> Faults:
+    for row in records(sql):
         try:
             record = decode_record(row.record, row.digest)
             audit(record)
@@ -176,28 +169,37 @@ def _record_faults(connection: Connection) -> Faults:
         # A private room's code is in no record; an earlier server's has it.
         if record.room not in (row.room, room_shown(row.race)) or (record.race, row.phase) != (row.race_number, "over"):
             yield f"record of race {row.race}: it is of race {record.race} of {record.room}, the race of that id is another, or not over"
-        yield from _seat_faults(connection, row.race, record)
+        yield from _seat_faults(sql, row.race, record)
 
 
-def _seat_faults(connection: Connection, race: str, record: Record) -> Faults:
-    rows = connection.execute(select(seats).where(seats.c.race == race).order_by(seats.c.seat)).all()
+def _seat_faults(sql: Sql, race: str, record: Record) -> Faults:
+    rows = sql.rows("SELECT * FROM seats WHERE race = :race ORDER BY seat", {"race": race})
     kept = [(row.seat, row.name, row.bot, row.state, row.place, row.home, row.ended_at_ms) for row in rows]
     true = [(seat.name, seat.bot, seat.state, seat.place, seat.home, seat.ended_at_ms) for seat in record.seats]
     if kept != [(number, *seat) for number, seat in enumerate(true)]:
         yield f"seats of race {race}: they are not those of its record"
 
 
-def _race_faults(connection: Connection) -> Faults:
-    recorded = select(races.c.id).join_from(races, records, records.c.race == races.c.id, isouter=True)
-    for race in connection.scalars(recorded.where(races.c.phase == "over", records.c.race.is_(None))):
-        yield f"race {race}: it is over and has no record"
-    known = select(commands.c.race).distinct().join_from(commands, races, races.c.id == commands.c.race, isouter=True)
-    for race in connection.scalars(known.where(races.c.id.is_(None))):
-        yield f"commands of race {race}: there is no such race"
+def _race_faults(sql: Sql) -> Faults:
+    unrecorded = "SELECT id FROM races WHERE phase = 'over' AND NOT EXISTS (SELECT 1 FROM records WHERE records.race = races.id)"
+    for row in sql.rows(unrecorded):
+        yield f"race {row.id}: it is over and has no record"
 
 
-def _running_faults(connection: Connection) -> Faults:
-    running = running_races(connection)
+def _log_faults(sql: Sql) -> Faults:
+    known = {row.id.encode(errors="surrogateescape") for row in sql.rows("SELECT id FROM races")}
+    strange: set[bytes] = set()
+    for batch in batches(sql):
+        try:
+            strange.update(race for race, *_ in decode_commands(batch.commands) if race not in known)
+        except BadDocument as error:
+            yield f"batch {batch.number}: {error}"
+    for race in sorted(strange):
+        yield f"commands of race {race.decode(errors='backslashreplace')}: there is no such race"
+
+
+def _running_faults(sql: Sql) -> Faults:
+    running = running_races(sql)
     yield from (damaged.what for damaged in running.damaged)
     for race in running.races:
         yield from _replay_faults(race)
@@ -210,8 +212,9 @@ def _replay_faults(running: RunningRace) -> Faults:
         yield f"race {running.opened.race} cannot be brought back: {error}"
 
 
-def _notes(connection: Connection) -> Iterator[str]:
-    if connection.dialect.name == "postgresql":
+def _notes(sql: Sql) -> Iterator[str]:
+    if sql.dialect == "postgresql":
         for setting in ("fsync", "full_page_writes"):
-            if connection.exec_driver_sql(f"SHOW {setting}").scalar() != "on":
+            (row,) = sql.rows("SELECT current_setting(:setting) AS value", {"setting": setting})
+            if row.value != "on":
                 yield f"the server runs with {setting} = off: what is written may be lost with the power"

@@ -6,26 +6,21 @@ Looks at one moment of the store, also while a server runs on it. Putting right 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
-
-from sqlalchemy import Connection, bindparam, select, update
 
 from protocol.record import Record
 from server.race.rating import Rating, RatingChange, Unratable, rate_record
 from server.store import schema
+from server.store.connections import brief_reading
 from server.store.database import open_database
 from server.store.documents import BadDocument, decode_record
-from server.store.engines import brief_reading_engine, translated
+from server.store.entries import RATE, change_of, change_row, rating_of, rating_row
 from server.store.errors import StoreCorrupt
 from server.store.locations import Location, existing
-from server.store.reading import AnyRow, change_of, rating_of, where_in
-from server.store.rows import RATE, Row, change_row, rating_row
-from server.store.tables import players, records, seats
-
-READ_AT_ONCE: Final = 100
-"""Records in memory at a time."""
+from server.store.sql import Row, Sql
+from server.store.sql_store import records
 
 CLOSE: Final = 1e-9
 """Relative difference up to which two numbers agree: another machine's exponential function may differ in its last digit."""
@@ -76,9 +71,9 @@ class Rerated:
 def rerate(where: str | None = None) -> Rerated:
     """Compare what is stored with what follows from the records. Raises StoreError where one of them cannot be read."""
     location = existing(where)
-    with brief_reading_engine(location) as engine, translated(location), engine.begin() as connection:
-        schema.check(connection)
-        return _Run(connection, location).compare()
+    with brief_reading(location) as sql:
+        schema.check(sql)
+        return _Run(sql, location).compare()
 
 
 def repair(where: str | None = None) -> Rerated:
@@ -89,11 +84,11 @@ def repair(where: str | None = None) -> Rerated:
     location = existing(where)
     store = open_database(where)
     try:
-        with store.maintaining() as connection:
-            found = _Run(connection, location).compare()
+        with store.maintaining() as sql:
+            found = _Run(sql, location).compare()
             if not found.agrees:
-                _write(connection, found)
-                if not _Run(connection, location).compare().agrees:
+                _write(sql, found)
+                if not _Run(sql, location).compare().agrees:
                     raise StoreCorrupt(f"{location}: more is wrong than ratings, and nothing was changed; run carpet-server db check")
             return found
     finally:
@@ -103,8 +98,8 @@ def repair(where: str | None = None) -> Rerated:
 class _Run:
     """Once through all records, within the connection's transaction."""
 
-    def __init__(self, connection: Connection, location: Location) -> None:
-        self._connection = connection
+    def __init__(self, sql: Sql, location: Location) -> None:
+        self._sql = sql
         self._location = location
         self._ratings: dict[str, Rating] = {}
         self._races = 0
@@ -120,26 +115,20 @@ class _Run:
         )
 
     def _wrong_seats(self) -> Iterator[WrongSeat]:
-        in_order = select(records).order_by(records.c.number)
-        # Closed whatever comes: a record that cannot be read ends the run in the middle.
-        with self._connection.execute(in_order, execution_options={"yield_per": READ_AT_ONCE}) as found:
-            for rows in found.partitions():
-                stored = self._stored_changes(row.race for row in rows)
-                for row in rows:
-                    yield from self._wrong_seats_of(row, stored)
+        for row in records(self._sql):
+            yield from self._wrong_seats_of(row)
 
-    def _wrong_seats_of(self, row: AnyRow, stored: Mapping[tuple[str, int], RatingChange | None]) -> Iterator[WrongSeat]:
+    def _wrong_seats_of(self, row: Row) -> Iterator[WrongSeat]:
+        seats = self._sql.rows("SELECT * FROM seats WHERE race = :race", {"race": row.race})
+        stored = {seat.seat: change_of(seat) for seat in seats}
         record = self._record(row)
         due = self._rate(record, row.race)
         for number, seat in enumerate(record.seats):
-            wrong = WrongSeat(row.race, number, seat.player or None, stored.get((row.race, number)), due[number] if due else None)
+            wrong = WrongSeat(row.race, number, seat.player or None, stored.get(number), due[number] if due else None)
             if not _close(_change_figures(wrong.stored), _change_figures(wrong.due)):
                 yield wrong
 
-    def _stored_changes(self, wanted: Iterable[str]) -> dict[tuple[str, int], RatingChange | None]:
-        return {(row.race, row.seat): change_of(row) for row in where_in(self._connection, select(seats), seats.c.race, wanted)}
-
-    def _record(self, row: AnyRow) -> Record:
+    def _record(self, row: Row) -> Record:
         try:
             return decode_record(row.record, row.digest)
         except BadDocument as error:
@@ -156,29 +145,23 @@ class _Run:
         return changes
 
     def _wrong_players(self) -> Iterator[WrongPlayer]:
-        for row in self._connection.execute(select(players).order_by(players.c.id), execution_options={"yield_per": READ_AT_ONCE}):
+        for row in self._sql.rows("SELECT id, name, mu, sigma, races FROM players ORDER BY id"):
             stored, due = rating_of(row), self._ratings.get(row.id)
             half_there = due is None and (row.races, row.mu, row.sigma) != (0, None, None)
             if half_there or not _close(_rating_figures(stored), _rating_figures(due)):
                 yield WrongPlayer(row.id, row.name, stored, due)
 
 
-def _write(connection: Connection, found: Rerated) -> None:
+def _write(sql: Sql, found: Rerated) -> None:
     if found.seats_wrong:
-        rows = [{"of": wrong.race, "at": wrong.seat, **_to(change_row(wrong.due))} for wrong in found.seats_wrong]
-        connection.execute(_CHANGE, rows)
+        sql.run(_CHANGE, [{"race": wrong.race, "seat": wrong.seat, **change_row(wrong.due)} for wrong in found.seats_wrong])
     if found.players_wrong:
-        connection.execute(RATE, [rating_row(wrong.player, wrong.due) for wrong in found.players_wrong])
-
-
-def _to(columns: Row) -> Row:
-    return {f"to_{column}": value for column, value in columns.items()}
+        sql.run(RATE, [rating_row(wrong.player, wrong.due) for wrong in found.players_wrong])
 
 
 _CHANGE: Final = (
-    update(seats)
-    .where(seats.c.race == bindparam("of"), seats.c.seat == bindparam("at"))
-    .values({column: bindparam(f"to_{column}") for column in change_row(None)})
+    f"UPDATE seats SET {', '.join(f'{column} = :{column}' for column in change_row(None))}"  # noqa: S608
+    " WHERE race = :race AND seat = :seat"
 )
 
 

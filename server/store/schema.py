@@ -7,20 +7,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
-
-from sqlalchemy import Column, Connection, MetaData, Table, Text, inspect, select
+from typing import Any, Final
 
 from server.store.errors import StoreForeign, StoreTooNew, StoreTooOld
-from server.store.tables import metadata
+from server.store.locations import Location
+from server.store.sql import Sql
+from server.store.tables import NAMES
 
 MIGRATIONS: Final = Path(__file__).parent / "migrations"
 VERSION_TABLE: Final = "carpet_schema"
 """Not Alembic's usual name: a PostgreSQL schema may be shared with a program that uses that."""
 
-_version_number: Final = Column("version_num", Text)
-# Alembic makes and writes it; here it is only read, so it is none of the tables in `metadata`.
-Table(VERSION_TABLE, MetaData(), _version_number)
+_TABLES: Final = {
+    "sqlite": "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'",
+    "postgresql": "SELECT tablename AS name FROM pg_tables WHERE schemaname = current_schema()",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,13 +38,14 @@ class Upgraded:
         return f"schema {self.before or 'none'} → {self.now}: {' '.join(self.steps)}"
 
 
-def version(connection: Connection) -> str | None:
+def version(sql: Sql) -> str | None:
     """The version that the database has; None when it has none of our tables. Raises StoreForeign."""
-    tables = set(inspect(connection).get_table_names())
+    tables = {row.name for row in sql.rows(_TABLES[sql.dialect])}
     if VERSION_TABLE in tables:
-        return connection.scalar(select(_version_number))
+        row = sql.row(f"SELECT version_num FROM {VERSION_TABLE}")  # noqa: S608
+        return str(row.version_num) if row is not None else None
     # A SQLite file is one program's; a PostgreSQL schema may be several programs', as long as they do not want the same names.
-    in_the_way = tables if connection.dialect.name == "sqlite" else tables & set(metadata.tables)
+    in_the_way = tables if sql.dialect == "sqlite" else tables & NAMES
     if in_the_way:
         raise StoreForeign(f"there are tables of another program ({', '.join(sorted(in_the_way))}); choose another database")
     return None
@@ -59,9 +61,9 @@ def versions(migrations: Path = MIGRATIONS) -> list[str]:
     return sorted(step.name[1:].partition("_")[0] for step in (migrations / "versions").glob("v*_*.py"))
 
 
-def check(connection: Connection, migrations: Path = MIGRATIONS) -> str:
+def check(sql: Sql, migrations: Path = MIGRATIONS) -> str:
     """The version, when it is the one this program works with. Raises StoreTooOld, StoreTooNew, StoreForeign."""
-    found = version(connection)
+    found = version(sql)
     _refuse_newer(found, migrations)
     if found != newest(migrations):
         had = "has no tables yet" if found is None else f"has schema {found}"
@@ -69,9 +71,12 @@ def check(connection: Connection, migrations: Path = MIGRATIONS) -> str:
     return found
 
 
-def upgrade(connection: Connection, migrations: Path = MIGRATIONS) -> Upgraded:
-    """Bring the tables to the newest version within the connection's transaction. Raises StoreTooNew, StoreForeign."""
-    before = version(connection)
+def upgrade(sql: Sql, location: Location, migrations: Path = MIGRATIONS) -> Upgraded:
+    """Bring the tables to the newest version, all steps or none. Raises StoreTooNew, StoreForeign.
+
+    sql: the connection that holds the lock of the store.
+    """
+    before = version(sql)
     _refuse_newer(before, migrations)
     head = newest(migrations)
     if before == head:
@@ -79,13 +84,29 @@ def upgrade(connection: Connection, migrations: Path = MIGRATIONS) -> Upgraded:
     from alembic import command
     from alembic.config import Config
     from alembic.script import ScriptDirectory
+    from sqlalchemy import create_engine, event
+    from sqlalchemy.pool import NullPool
 
     script = ScriptDirectory(str(migrations))
     steps = tuple(step.doc for step in reversed(list(script.walk_revisions(before or "base", head))) if step.revision != before)
-    config = Config(attributes={"connection": connection, "version_table": VERSION_TABLE})
-    # The parser of that option reads % as the beginning of something.
-    config.set_main_option("script_location", str(migrations).replace("%", "%%"))
-    command.upgrade(config, "head")
+    engine = create_engine(location.url, poolclass=NullPool)
+    if location.path is not None:
+
+        @event.listens_for(engine, "connect")
+        def connected(connection: Any, record: object) -> None:
+            del record
+            # The module's own transactions would leave the making of tables out of them.
+            connection.isolation_level = None
+
+        @event.listens_for(engine, "begin")
+        def begun(connection: Any) -> None:
+            connection.exec_driver_sql("BEGIN IMMEDIATE")
+
+    with engine.begin() as connection:
+        config = Config(attributes={"connection": connection, "version_table": VERSION_TABLE})
+        # The parser of that option reads % as the beginning of something.
+        config.set_main_option("script_location", str(migrations).replace("%", "%%"))
+        command.upgrade(config, "head")
     return Upgraded(before, head, steps)
 
 

@@ -1,186 +1,132 @@
-"""The tables, as they are now. How they became so is in `migrations`; a test compares the two.
+"""The tables, as they are now, in SQLite's words: what a store in memory is made with. A database on a disk gets them step by step, by
+`migrations`; a test compares the two.
 
-`commands` is a log, not a table to look things up in: rows are added at its end only, in the order in which they were taken, so that a
-commit writes a few pages, however many races run. So it has no index by race and no foreign key: the store's ledger sees to what they would
-(measured: an index costs four times the processor time of a command). It is read from end to end when a server starts; the commands
-of races that are over are swept out, so it stays as small as what runs.
+`batches` is a log, not a table to look things up in: one row a commit, with all commands that were taken in it, so that a thousand
+commands cost few pages and one statement. It is read from end to end when a server starts; the commands of races that are over are swept
+out, so it stays about as small as what runs.
 """
 
 from __future__ import annotations
 
-from sqlalchemy import (
-    BigInteger,
-    Boolean,
-    CheckConstraint,
-    Column,
-    Double,
-    ForeignKey,
-    Index,
-    Integer,
-    LargeBinary,
-    MetaData,
-    SmallInteger,
-    Table,
-    Text,
-    false,
-    text,
-)
+from typing import Final
 
-metadata = MetaData(
-    naming_convention={
-        "ix": "%(table_name)s_%(column_0_N_name)s",
-        "uq": "%(table_name)s_%(column_0_N_name)s_key",
-        "ck": "%(table_name)s_%(constraint_name)s_check",
-        "fk": "%(table_name)s_%(column_0_N_name)s_fkey",
-        "pk": "%(table_name)s_pkey",
-    }
-)
+TABLES: Final = """
+CREATE TABLE players (
+    id TEXT NOT NULL PRIMARY KEY,
+    name TEXT NOT NULL,
+    name_key TEXT NOT NULL UNIQUE,
+    token_hash BLOB NOT NULL UNIQUE,
+    created_at_ms BIGINT NOT NULL,
+    seen_at_ms BIGINT NOT NULL,
+    mu DOUBLE,
+    sigma DOUBLE,
+    races INTEGER DEFAULT 0 NOT NULL
+);
 
-# Only a column that is called INTEGER is SQLite's own row number, and costs no index.
-RowNumber = BigInteger().with_variant(Integer(), "sqlite")
+-- Shuffles that several races are dealt. nonces: a JSON list. reveals_at_ms: NULL while that is not settled.
+CREATE TABLE shared_deals (
+    key TEXT NOT NULL PRIMARY KEY,
+    kind TEXT NOT NULL,
+    id TEXT NOT NULL,
+    secret BLOB NOT NULL,
+    nonces TEXT NOT NULL,
+    options TEXT,
+    owner TEXT REFERENCES players (id),
+    made_at_ms BIGINT NOT NULL,
+    reveals_at_ms BIGINT
+);
+CREATE INDEX shared_deals_of_kind ON shared_deals (kind, made_at_ms);
 
-# Compared by code point everywhere, not by the rules of whatever language the database was made for.
-Key = Text().with_variant(Text(collation="C"), "postgresql")
+-- reason: why it was aborted. deal: the key of a shared one; NULL for most.
+CREATE TABLE races (
+    id TEXT NOT NULL PRIMARY KEY,
+    room TEXT NOT NULL,
+    number INTEGER NOT NULL,
+    options TEXT NOT NULL,
+    secret BLOB NOT NULL,
+    software TEXT NOT NULL,
+    opened_at_ms BIGINT NOT NULL,
+    phase TEXT NOT NULL CHECK (phase IN ('running', 'over', 'aborted')),
+    ended_at_ms BIGINT,
+    reason TEXT,
+    deal TEXT
+);
+CREATE INDEX races_running ON races (id) WHERE phase = 'running';
+CREATE INDEX races_of_deal ON races (deal) WHERE deal IS NOT NULL;
 
-players = Table(
-    "players",
-    metadata,
-    Column("id", Key, primary_key=True),
-    Column("name", Text, nullable=False),
-    Column("name_key", Key, nullable=False, unique=True),
-    Column("token_hash", LargeBinary, nullable=False, unique=True),
-    Column("created_at_ms", BigInteger, nullable=False),
-    Column("seen_at_ms", BigInteger, nullable=False),
-    Column("mu", Double, nullable=True),
-    Column("sigma", Double, nullable=True),
-    Column("races", Integer, nullable=False, server_default=text("0")),
-)
+-- Who has had their run of a deal that each player runs once.
+CREATE TABLE runs (
+    deal TEXT NOT NULL REFERENCES shared_deals (key),
+    rules TEXT NOT NULL,
+    player TEXT NOT NULL REFERENCES players (id),
+    race TEXT NOT NULL REFERENCES races (id),
+    PRIMARY KEY (deal, rules, player)
+);
+CREATE INDEX runs_race ON runs (race);
 
-shared_deals = Table(
-    "shared_deals",
-    metadata,
-    Column("key", Key, primary_key=True),
-    Column("kind", Text, nullable=False),
-    Column("id", Key, nullable=False),
-    Column("secret", LargeBinary, nullable=False),
-    Column("nonces", Text, nullable=False),
-    Column("options", Text, nullable=True),
-    Column("owner", Key, ForeignKey("players.id"), nullable=True),
-    Column("made_at_ms", BigInteger, nullable=False),
-    Column("reveals_at_ms", BigInteger, nullable=True),
-)
-"""Shuffles that several races are dealt. nonces: a JSON list. reveals_at_ms: NULL while that is not settled."""
+-- closed_at_ms: NULL while something may go on by itself.
+CREATE TABLE tournaments (
+    id TEXT NOT NULL PRIMARY KEY,
+    director TEXT NOT NULL REFERENCES players (id),
+    secret BLOB NOT NULL,
+    document TEXT NOT NULL,
+    made_at_ms BIGINT NOT NULL,
+    closed_at_ms BIGINT
+);
+CREATE INDEX tournaments_made ON tournaments (made_at_ms, id);
 
-Index("shared_deals_of_kind", shared_deals.c.kind, shared_deals.c.made_at_ms)
+-- The logs of tournaments. author: NULL for the server.
+CREATE TABLE decisions (
+    tournament TEXT NOT NULL REFERENCES tournaments (id),
+    sequence INTEGER NOT NULL,
+    at_ms BIGINT NOT NULL,
+    author TEXT REFERENCES players (id),
+    decision TEXT NOT NULL,
+    PRIMARY KEY (tournament, sequence)
+);
 
-races = Table(
-    "races",
-    metadata,
-    Column("id", Key, primary_key=True),
-    Column("room", Text, nullable=False),
-    Column("number", Integer, nullable=False),
-    Column("options", Text, nullable=False),
-    Column("secret", LargeBinary, nullable=False),
-    Column("software", Text, nullable=False),
-    Column("opened_at_ms", BigInteger, nullable=False),
-    Column("phase", Text, CheckConstraint("phase IN ('running', 'over', 'aborted')", name="phase"), nullable=False),
-    Column("ended_at_ms", BigInteger, nullable=True),
-    Column("reason", Text, nullable=True),
-    Column("deal", Key, nullable=True),
-)
-"""reason: why it was aborted. deal: the key of a shared one; NULL for most. That it is known is the ledger's to see to: SQLite adds no
-foreign key to a table that is there."""
+-- One row a commit; the last one says which that was. writer: random bytes, new for each opening of the store. commands: as of
+-- `documents.encode_commands`; of races that run, and until they are swept out of others.
+CREATE TABLE batches (
+    number INTEGER NOT NULL PRIMARY KEY,
+    writer BLOB NOT NULL,
+    commands BLOB NOT NULL
+);
 
-Index(
-    "races_running",
-    races.c.id,
-    sqlite_where=races.c.phase == "running",
-    postgresql_where=races.c.phase == "running",
-)
+-- number: in the order in which they were written, in which ratings follow from them.
+CREATE TABLE records (
+    race TEXT NOT NULL PRIMARY KEY REFERENCES races (id),
+    record TEXT NOT NULL,
+    digest TEXT NOT NULL,
+    finished_at_ms BIGINT NOT NULL,
+    number BIGINT NOT NULL UNIQUE
+);
 
-Index("races_of_deal", races.c.deal, sqlite_where=races.c.deal.is_not(None), postgresql_where=races.c.deal.is_not(None))
+-- Who sat where and what came of it, to look up by player: of races that are over, as their records have it, and of those that had begun
+-- and were aborted, which have no places. finished_at_ms: of the race, Unix time. ended_at_ms: of the seat, from the start. mu_before and
+-- the others: what a race that counts did to the player's rating. rated_races: the player's, this one included. here: whether the player
+-- is still in the room of the race, which is over.
+CREATE TABLE seats (
+    race TEXT NOT NULL REFERENCES races (id),
+    seat SMALLINT NOT NULL,
+    player TEXT REFERENCES players (id),
+    name TEXT NOT NULL,
+    bot TEXT,
+    state TEXT NOT NULL,
+    place SMALLINT,
+    home SMALLINT NOT NULL,
+    finished_at_ms BIGINT NOT NULL,
+    ended_at_ms BIGINT,
+    mu_before DOUBLE,
+    sigma_before DOUBLE,
+    mu_after DOUBLE,
+    sigma_after DOUBLE,
+    rated_races INTEGER,
+    here BOOLEAN DEFAULT 0 NOT NULL,
+    PRIMARY KEY (race, seat)
+);
+CREATE INDEX seats_of_player ON seats (player, finished_at_ms, race);
+CREATE INDEX seats_here ON seats (race) WHERE here;
+"""
 
-runs = Table(
-    "runs",
-    metadata,
-    Column("deal", Key, ForeignKey("shared_deals.key"), primary_key=True),
-    Column("rules", Key, primary_key=True),
-    Column("player", Key, ForeignKey("players.id"), primary_key=True),
-    Column("race", Key, ForeignKey("races.id"), nullable=False, index=True),
-)
-"""Who has had his run of a deal that each player runs once."""
-
-tournaments = Table(
-    "tournaments",
-    metadata,
-    Column("id", Key, primary_key=True),
-    Column("director", Key, ForeignKey("players.id"), nullable=False),
-    Column("secret", LargeBinary, nullable=False),
-    Column("document", Text, nullable=False),
-    Column("made_at_ms", BigInteger, nullable=False),
-    Column("closed_at_ms", BigInteger, nullable=True),
-)
-"""closed_at_ms: NULL while something may go on by itself."""
-
-Index("tournaments_made", tournaments.c.made_at_ms, tournaments.c.id)
-
-decisions = Table(
-    "decisions",
-    metadata,
-    Column("tournament", Key, ForeignKey("tournaments.id"), primary_key=True),
-    Column("sequence", Integer, primary_key=True, autoincrement=False),
-    Column("at_ms", BigInteger, nullable=False),
-    Column("author", Key, ForeignKey("players.id"), nullable=True),
-    Column("decision", Text, nullable=False),
-)
-"""The logs of tournaments. author: NULL for the server."""
-
-commands = Table(
-    "commands",
-    metadata,
-    Column("number", RowNumber, primary_key=True, autoincrement=False),
-    Column("race", Key, nullable=False),
-    Column("sequence", Integer, nullable=False),
-    Column("at_ms", BigInteger, nullable=False),
-    Column("command", Text, nullable=False),
-)
-"""Of running races; those of others may be there until they are swept out."""
-
-records = Table(
-    "records",
-    metadata,
-    Column("race", Key, ForeignKey("races.id"), primary_key=True),
-    Column("record", Text, nullable=False),
-    Column("digest", Text, nullable=False),
-    Column("finished_at_ms", BigInteger, nullable=False),
-    Column("number", BigInteger, nullable=False, unique=True),
-)
-"""number: in the order in which they were written, in which ratings follow from them."""
-
-seats = Table(
-    "seats",
-    metadata,
-    Column("race", Key, ForeignKey("races.id"), primary_key=True),
-    Column("seat", SmallInteger, primary_key=True, autoincrement=False),
-    Column("player", Key, ForeignKey("players.id"), nullable=True),
-    Column("name", Text, nullable=False),
-    Column("bot", Text, nullable=True),
-    Column("state", Text, nullable=False),
-    Column("place", SmallInteger, nullable=True),
-    Column("home", SmallInteger, nullable=False),
-    Column("finished_at_ms", BigInteger, nullable=False),
-    Column("ended_at_ms", BigInteger, nullable=True),
-    Column("mu_before", Double, nullable=True),
-    Column("sigma_before", Double, nullable=True),
-    Column("mu_after", Double, nullable=True),
-    Column("sigma_after", Double, nullable=True),
-    Column("rated_races", Integer, nullable=True),
-    Column("here", Boolean, nullable=False, server_default=false()),
-)
-"""Who sat where and what came of it, to look up by player: of races that are over, as their records have it, and of those that had begun
-and were aborted, which have no places. finished_at_ms: of the race, Unix time. ended_at_ms: of the seat, from the start. mu_before and the
-others: what a race that counts did to the player's rating. rated_races: his, this one included. here: he is in the room of the race still,
-which is over."""
-
-Index("seats_of_player", seats.c.player, seats.c.finished_at_ms, seats.c.race)
-Index("seats_here", seats.c.race, sqlite_where=seats.c.here.is_(True), postgresql_where=seats.c.here.is_(True))
+NAMES: Final = frozenset({"players", "shared_deals", "races", "runs", "tournaments", "decisions", "batches", "records", "seats"})

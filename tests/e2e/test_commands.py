@@ -17,7 +17,7 @@ from protocol.client_messages import OpenRace
 from protocol.views import RaceOptions
 from tests.e2e.commands import carpet, carpet_on_terminal, running_server
 
-pytestmark = pytest.mark.e2e
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")

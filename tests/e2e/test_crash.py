@@ -9,7 +9,7 @@ import pytest
 from tests.e2e.crash import kill_and_count
 
 
-@pytest.mark.e2e
+@pytest.mark.slow
 async def test_a_server_that_is_killed_again_and_again_loses_no_move_that_was_acknowledged(tmp_path: Path) -> None:
     count = await kill_and_count(tmp_path, kills=4, races_at_once=3, seed=4)
     assert count.lost == []

@@ -14,7 +14,7 @@ from protocol.record import BadRecord, from_json
 from server.race.audit import audit
 from tests.e2e.commands import Ran, carpet
 
-pytestmark = pytest.mark.e2e
+pytestmark = pytest.mark.slow
 
 Trail = tuple[str | int, ...]
 

@@ -36,7 +36,7 @@ from tests.e2e.crash import ROOT, kept_records
 from tests.e2e.faulty_proxy import FaultyProxy
 from tests.e2e.scripted import QUICK, ScriptedPlayer
 
-pytestmark = pytest.mark.e2e
+pytestmark = pytest.mark.slow
 
 PATIENCE_S = 120
 """Nothing here takes a tenth of that, but on a machine that is busy with something else; then what is stuck is told from what is slow."""

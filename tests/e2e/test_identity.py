@@ -18,7 +18,7 @@ from protocol.server_messages import Room, Said, ServerMessage, Talk, Welcome, Y
 from protocol.views import RaceOptions
 from tests.e2e.commands import carpet, carpet_on_terminal, running_server
 
-pytestmark = pytest.mark.e2e
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")

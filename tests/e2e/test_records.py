@@ -24,7 +24,7 @@ from server.config import Settings
 from tests.e2e.commands import Ran, carpet, carpet_on_terminal
 from tests.server.net.wire import Client
 
-pytestmark = pytest.mark.e2e
+pytestmark = pytest.mark.slow
 
 NAME = "Zoë / 100%"
 

@@ -15,7 +15,7 @@ from tests.e2e.commands import carpet, environment
 from tests.e2e.terminal import Terminal, terminal_environment
 from tests.e2e.test_two_terminals import HELD, HINT, own_moves
 
-pytestmark = pytest.mark.e2e
+pytestmark = pytest.mark.slow
 
 
 @pytest.mark.parametrize("rules", RULE_SETS)

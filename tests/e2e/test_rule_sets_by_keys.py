@@ -25,7 +25,7 @@ from tests.e2e.terminal import Terminal, terminal_environment
 from tests.e2e.test_specification import Peer
 from tests.e2e.test_two_terminals import CARD, HELD, HINT, Player, is_racing, own_moves
 
-pytestmark = pytest.mark.e2e
+pytestmark = pytest.mark.slow
 
 
 class Person(Player):

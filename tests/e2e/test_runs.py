@@ -13,7 +13,7 @@ import pytest
 from tests.e2e.commands import carpet, environment, running_server
 from tests.e2e.terminal import Terminal, terminal_environment
 
-pytestmark = pytest.mark.e2e
+pytestmark = pytest.mark.slow
 
 HINT = re.compile(r" ▸ (?:\d+ cards?|One card|Nothing fits)")
 

@@ -21,7 +21,7 @@ from tests.e2e.commands import environment, running_server
 from tests.e2e.terminal import Terminal, terminal_environment
 from tests.e2e.test_two_terminals import own_moves
 
-pytestmark = pytest.mark.e2e
+pytestmark = pytest.mark.slow
 
 
 class Heard:

@@ -24,7 +24,7 @@ from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 from websockets.typing import Subprotocol
 
-pytestmark = pytest.mark.e2e
+pytestmark = pytest.mark.slow
 
 Map = dict[str, Any]
 

@@ -21,7 +21,7 @@ from server.config import Settings
 from tests.e2e.commands import Ran, carpet
 from tests.server.net.wire import Client
 
-pytestmark = pytest.mark.e2e
+pytestmark = pytest.mark.slow
 
 ZOE, BEN = "Zoë / 100%", "Ben"
 

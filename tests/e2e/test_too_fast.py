@@ -18,7 +18,7 @@ from server.config import Settings
 LINES = [f"line {number}" for number in range(30)]
 
 
-@pytest.mark.e2e
+@pytest.mark.slow
 async def test_what_was_dropped_as_too_many_is_heard_later_and_once() -> None:
     heard: list[str] = []
     told: list[str] = []

@@ -13,7 +13,7 @@ from protocol.tournaments import TournamentDocument
 from tests.e2e.commands import carpet, environment, running_server
 from tests.e2e.terminal import ROOT, Terminal, terminal_environment
 
-pytestmark = pytest.mark.e2e
+pytestmark = pytest.mark.slow
 
 DOWN, RIGHT, LEFT, TAB, BACK_TAB, ESCAPE = "\x1b[B", "\x1b[C", "\x1b[D", "\t", "\x1b[Z", "\x1b"
 NAMES = ("anna", "random 1", "random 2", "random 3")

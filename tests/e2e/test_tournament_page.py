@@ -12,7 +12,7 @@ from tests.e2e.browser import Browser, open_browser
 from tests.e2e.commands import running_server
 from tests.e2e.page_checks import CONTRAST, OVERFLOW, UNNAMED
 
-pytestmark = pytest.mark.e2e
+pytestmark = pytest.mark.slow
 
 HOSTILE = "<img src=x onerror=alert(1)>"
 LONG = "W" * 24

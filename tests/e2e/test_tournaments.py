@@ -167,7 +167,7 @@ async def check(ground: Ground, document: TournamentDocument, entrants: list[Ent
     return rounds
 
 
-@pytest.mark.e2e
+@pytest.mark.slow
 async def test_64_play_a_nine_round_swiss_through_a_kill_of_the_server(tmp_path: Path) -> None:
     async with ground_in(tmp_path) as ground:
         options = msgspec.structs.replace(FAST, format="swiss", rounds=9)
@@ -188,7 +188,7 @@ async def test_64_play_a_nine_round_swiss_through_a_kill_of_the_server(tmp_path:
         assert [(found["id"], found["phase"]) for found in listed] == [(document.id, "over")]
 
 
-@pytest.mark.e2e
+@pytest.mark.slow
 async def test_64_play_a_knock_out_through_a_kill_of_the_server(tmp_path: Path) -> None:
     async with ground_in(tmp_path) as ground:
         options = msgspec.structs.replace(FAST, format="elimination", replays=1)

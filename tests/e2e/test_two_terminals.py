@@ -18,7 +18,7 @@ import pytest
 from tests.e2e.commands import carpet, environment, running_server
 from tests.e2e.terminal import PATIENCE_S, Terminal, terminal_environment
 
-pytestmark = pytest.mark.e2e
+pytestmark = pytest.mark.slow
 
 CURSOR = str.maketrans("▗▄▖▐▌▝▀▘", " " * 8)
 BOARD_WIDTH, BOARD_ROWS = 48, range(2, 19)

@@ -21,7 +21,7 @@ from tests.e2e.commands import running_server
 from tests.e2e.page_checks import CONTRAST, OVERFLOW, UNNAMED
 from tests.e2e.sitting import Sitting
 
-pytestmark = pytest.mark.e2e
+pytestmark = pytest.mark.slow
 
 HOSTILE = "<img src=x onerror=alert"  # as much of it as a name may have
 LONG = "W" * 24

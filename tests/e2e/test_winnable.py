@@ -17,7 +17,7 @@ from protocol.server_messages import Room as RoomSnapshot
 from protocol.views import RaceOptions
 from tests.e2e.commands import carpet
 
-pytestmark = pytest.mark.e2e
+pytestmark = pytest.mark.slow
 
 
 async def raced(url: str, options: RaceOptions) -> Record:

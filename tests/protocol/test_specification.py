@@ -371,7 +371,7 @@ def test_a_limit_is_the_one_of_the_code(limit: str, value: object) -> None:
 
 
 def test_figures_in_the_text_are_those_of_the_code() -> None:
-    assert f"the port is {DEFAULT_PORT} unless" in " ".join(chapter("Transport").split())
+    assert f"The port is {DEFAULT_PORT} unless" in " ".join(chapter("Transport").split())
     assert f"min(round_trip_ms // 2, {MAX_CREDIT_MS})" in chapter("Time")
     assert KEPT_ROUND_TRIPS == 8, "the chapter on time says eight"
     deals = " ".join(chapter("Fair deals").split())

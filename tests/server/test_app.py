@@ -28,7 +28,6 @@ from tests.server.net.wire import Client
 from tests.server.store.keeping import made, opened, over, taken, write
 
 
-@pytest.mark.e2e
 async def test_a_race_against_a_bot_over_a_real_socket_gives_a_record_that_holds() -> None:
     async with (
         running(Settings(port=0, bots_wait=False, rate=1e6, burst=1_000_000)) as url,
@@ -56,7 +55,6 @@ async def test_a_race_against_a_bot_over_a_real_socket_gives_a_record_that_holds
         audit(record)
 
 
-@pytest.mark.e2e
 async def test_two_players_race_for_ratings_over_real_sockets_and_see_them_everywhere() -> None:
     async with (
         running(Settings(port=0, rate=1e6, burst=1_000_000, database="memory")) as url,
@@ -92,7 +90,6 @@ async def test_two_players_race_for_ratings_over_real_sockets_and_see_them_every
             ]
 
 
-@pytest.mark.e2e
 @pytest.mark.parametrize("seated", ["ann", "nobody"])
 async def test_a_race_that_cannot_go_on_is_in_its_players_history_and_keeps_no_server_from_starting(tmp_path: Path, seated: str) -> None:
     where = str(tmp_path / "carpet.sqlite3")
@@ -118,7 +115,6 @@ async def test_a_race_that_cannot_go_on_is_in_its_players_history_and_keeps_no_s
     store.close()
 
 
-@pytest.mark.e2e
 async def test_after_the_end_a_room_is_there_at_the_next_server_too(tmp_path: Path) -> None:
     settings = Settings(port=0, bots_wait=False, database=str(tmp_path / "carpet.sqlite3"))
     async with running(settings) as url, connect(url, subprotocols=[Subprotocol(MSGPACK)]) as line:
@@ -140,7 +136,6 @@ async def test_after_the_end_a_room_is_there_at_the_next_server_too(tmp_path: Pa
         assert (await Client(line).hello("Ann", token)).room is None
 
 
-@pytest.mark.e2e
 async def test_a_room_is_not_brought_back_after_hours(tmp_path: Path) -> None:
     where = str(tmp_path / "carpet.sqlite3")
     store = open_database(where)
@@ -155,7 +150,6 @@ async def test_a_room_is_not_brought_back_after_hours(tmp_path: Path) -> None:
     store.close()
 
 
-@pytest.mark.e2e
 async def test_an_ipv6_address_is_written_as_one() -> None:
     try:
         async with running(Settings(host="::1", port=0)) as url:
@@ -164,7 +158,6 @@ async def test_an_ipv6_address_is_written_as_one() -> None:
         pytest.skip("no IPv6 here")
 
 
-@pytest.mark.e2e
 async def test_cancelling_a_server_leaves_no_task_behind() -> None:
     with trio.move_on_after(30) as scope:
         async with running(Settings(port=0)) as url, connect(url, subprotocols=[Subprotocol(MSGPACK)]) as line:
@@ -174,7 +167,6 @@ async def test_cancelling_a_server_leaves_no_task_behind() -> None:
     assert scope.cancelled_caught
 
 
-@pytest.mark.e2e
 async def test_a_wish_for_more_connections_than_there_can_be_is_told_to_the_host(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:

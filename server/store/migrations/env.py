@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from alembic import context
 
-from server.store.tables import metadata
-
 context.configure(
     connection=context.config.attributes["connection"],
-    target_metadata=metadata,
     version_table=context.config.attributes["version_table"],
     render_as_batch=True,
 )

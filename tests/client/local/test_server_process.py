@@ -16,7 +16,7 @@ from trio.testing import MockClock, wait_all_tasks_blocked
 import protocol
 from client.local.server_process import ServerFailed, open_server, server_command, server_environment
 
-pytestmark = pytest.mark.e2e
+pytestmark = pytest.mark.slow
 
 
 def script(text: str) -> list[str]:

@@ -12,7 +12,7 @@ from protocol.replay import to_json
 from server.analysis.frames import frames
 from tests.client import replays, scenes
 
-pytestmark = pytest.mark.e2e
+pytestmark = pytest.mark.slow
 
 
 def script(text: str) -> list[str]:

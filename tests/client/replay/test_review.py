@@ -17,7 +17,7 @@ from tests.client import scenes
 from tests.client.local.test_server_process import fifo, jump_when_it_says_so
 from tests.server.race.racing import STALLING, greedy_line, options, started
 
-pytestmark = pytest.mark.e2e
+pytestmark = pytest.mark.slow
 
 RECORD = scenes.record()
 

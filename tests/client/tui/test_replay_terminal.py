@@ -16,7 +16,7 @@ from tests.client import replays
 from tests.e2e.commands import carpet, carpet_on_terminal, environment
 from tests.e2e.terminal import Terminal, terminal_environment
 
-pytestmark = pytest.mark.e2e
+pytestmark = pytest.mark.slow
 
 RECORD = replays.record("carpet", 2)
 END = clock_text(RECORD.ended_at_ms)

@@ -10,7 +10,7 @@ import pytest
 
 from tests.e2e.terminal import ALTERNATE_OFF, ALTERNATE_ON, ROOT, Terminal, terminal_environment
 
-pytestmark = pytest.mark.e2e
+pytestmark = pytest.mark.slow
 
 
 def start(**environment: str) -> Terminal:

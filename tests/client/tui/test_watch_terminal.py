@@ -21,7 +21,7 @@ from protocol.views import RaceOptions
 from tests.e2e.commands import carpet, carpet_on_terminal, environment, running_server
 from tests.e2e.terminal import Terminal, terminal_environment
 
-pytestmark = pytest.mark.e2e
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")

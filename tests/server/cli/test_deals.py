@@ -105,7 +105,7 @@ def test_the_bots_that_play_unless_told_otherwise_are_those_that_do_not_think_lo
     assert QUICK_BOTS.split(",") == [bot.name for bot in HOUSE_BOTS.values() if not bot.thinks]
 
 
-@pytest.mark.e2e
+@pytest.mark.slow
 def test_a_sample_is_counted_and_the_run_repeats() -> None:
     arguments = ("winrate", "carpet", "--deals", "40", "--first-seed", "01" * 32, "--bots", "greedy,deep", "--bot-deals", "2")
     first = json_of(*arguments, "--processes", "2")
@@ -116,7 +116,7 @@ def test_a_sample_is_counted_and_the_run_repeats() -> None:
     assert [(bot["name"], bot["deals"]) for bot in first["bots"]] == [("greedy", 40), ("deep", 2)]
 
 
-@pytest.mark.e2e
+@pytest.mark.slow
 def test_it_is_told_in_words_without_a_bar_where_there_is_no_terminal() -> None:
     result = run("winrate", "carpet", "--deals", "10", "--bots", "none")
     assert result.exit_code == 0
@@ -130,7 +130,7 @@ def test_it_is_told_in_words_without_a_bar_where_there_is_no_terminal() -> None:
     assert "random: won 0 of 2" in two_decks
 
 
-@pytest.mark.e2e
+@pytest.mark.slow
 def test_on_a_terminal_a_bar_says_how_far_it_is() -> None:
     master, slave = pty.openpty()
     command = [sys.executable, "-m", "server.cli.main", "winrate", "carpet", "--deals", "60", "--bots", "none", "--json"]
@@ -145,7 +145,7 @@ def test_on_a_terminal_a_bar_says_how_far_it_is() -> None:
     assert shown[-1] == f"[{'#' * 30}] 60 of 60 games"
 
 
-@pytest.mark.e2e
+@pytest.mark.slow
 def test_an_interrupt_stops_it_with_one_sentence_and_no_worker_is_left() -> None:
     command = [sys.executable, "-m", "server.cli.main", "winrate", "twenty", "--deals", "100000", "--bots", "none", "--processes", "1"]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True) as process:

@@ -316,7 +316,7 @@ def server(*arguments: str, **options: object) -> Iterator[tuple[subprocess.Pope
             process.kill()
 
 
-@pytest.mark.e2e
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_serve_says_where_it_listens_and_stops_on_a_signal_with_status_0(number: signal.Signals) -> None:
     with server("--port", "0") as (process, line):
@@ -331,7 +331,7 @@ def test_serve_says_where_it_listens_and_stops_on_a_signal_with_status_0(number:
         assert "Traceback" not in stderr
 
 
-@pytest.mark.e2e
+@pytest.mark.slow
 def test_serve_stops_when_standard_input_ends_if_told_so() -> None:
     with server("--port", "0", "--exit-with-parent", stdin=subprocess.PIPE) as (process, line):
         assert line.startswith("listening on ")
@@ -341,7 +341,7 @@ def test_serve_stops_when_standard_input_ends_if_told_so() -> None:
         assert process.wait(timeout=30) == 0
 
 
-@pytest.mark.e2e
+@pytest.mark.slow
 def test_serve_takes_all_the_descriptors_it_may_have_and_outlives_it_when_there_are_none() -> None:
     before, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     few = {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (min(before, 256), hard))}
@@ -361,7 +361,6 @@ def test_serve_takes_all_the_descriptors_it_may_have_and_outlives_it_when_there_
         assert process.returncode == 0
 
 
-@pytest.mark.e2e
 def test_serve_on_a_port_that_is_taken_says_so_in_one_sentence() -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
@@ -371,7 +370,7 @@ def test_serve_on_a_port_that_is_taken_says_so_in_one_sentence() -> None:
     assert "choose another with --host and --port" in complaint(result)
 
 
-@pytest.mark.e2e
+@pytest.mark.slow
 def test_serve_whose_reader_has_left_ends_and_does_not_blame_the_address() -> None:
     ours, its = os.pipe()
     os.close(ours)
@@ -381,7 +380,6 @@ def test_serve_whose_reader_has_left_ends_and_does_not_blame_the_address() -> No
     assert (ran.returncode, ran.stderr) == (1, b"")
 
 
-@pytest.mark.e2e
 def test_serve_on_a_host_that_is_not_here_says_so_in_one_sentence() -> None:
     for host in ("192.0.2.1", "no such host"):
         result = run("serve", "--host", host, "--port", "0")
@@ -389,7 +387,6 @@ def test_serve_on_a_host_that_is_not_here_says_so_in_one_sentence() -> None:
         assert f"cannot listen on {host}" in complaint(result)
 
 
-@pytest.mark.e2e
 def test_serve_with_tls_files_that_cannot_be_used_says_so_in_one_sentence(tmp_path: Path) -> None:
     (tmp_path / "key.pem").write_text("no key")
     for name in ("missing.pem", "key.pem"):

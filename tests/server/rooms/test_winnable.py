@@ -210,7 +210,7 @@ async def test_where_there_is_none_it_is_not_looked_for_again(autojump_clock: Mo
 # ---- with a real worker
 
 
-@pytest.mark.e2e
+@pytest.mark.slow
 async def test_a_real_worker_finds_the_number_that_the_record_is_checked_by() -> None:
     with trio.fail_after(60):
         async with open_workers(1) as workers, trio.open_nursery() as nursery:

@@ -12,7 +12,7 @@ import trio
 
 from server.runtime.workers import WorkerDied, open_workers
 
-pytestmark = pytest.mark.e2e
+pytestmark = pytest.mark.slow
 
 
 def die() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 
 from msgspec.structs import replace
@@ -10,7 +11,10 @@ from protocol.record import Record, sealed
 from protocol.views import RaceOptions
 from server.race.commands import Command, PlayMove
 from server.race.rating import FIRST, POINTS, Rating
+from server.store.compaction import batches
+from server.store.documents import Taken, decode_commands, encode_commands
 from server.store.port import CommandTaken, Entry, PlayedSeat, PlayerMade, RaceOpened, RaceOver, Store
+from server.store.sql import Sql
 from tests.server.race.racing import SECRET, WINNABLE, Driven, greedy_line, started
 
 NOW = 1_700_000_000_000
@@ -82,6 +86,15 @@ def logged(race: str) -> list[CommandTaken]:
         CommandTaken(race=race, sequence=sequence, at_ms=at_ms, command=command)
         for sequence, (command, at_ms) in enumerate(driven().log, 1)
     ]
+
+
+def change_log(sql: Sql, change: Callable[[Taken], Taken | None]) -> None:
+    """Put something else in the place of each command, or nothing."""
+    for row in list(batches(sql)):
+        kept = [changed for taken in decode_commands(row.commands) if (changed := change(taken)) is not None]
+        sql.run(
+            "UPDATE batches SET commands = :commands WHERE number = :number", [{"number": row.number, "commands": encode_commands(kept)}]
+        )
 
 
 def write(store: Store, *entries: Entry) -> None:

@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 import pytest
-from sqlalchemy import func, select
 
-from server.store import compaction as sweep
+from server.store import compaction
 from server.store.database import DatabaseStore, open_database
+from server.store.documents import decode_commands
 from server.store.port import RaceAborted
-from server.store.tables import commands
 from tests.server.store.keeping import NOW, opened, over, taken, write
 
 
 @pytest.fixture(autouse=True)
 def _soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sweep, "SWEPT_AT", 30)
-    monkeypatch.setattr(sweep, "SWEPT_AT_ONCE", 7)
+    monkeypatch.setattr(compaction, "SWEPT_AT", 30)
+    monkeypatch.setattr(compaction, "SWEPT_AT_ONCE", 7)
 
 
 def rows(store: DatabaseStore) -> int:
-    with store._reader.connect() as connection:
-        return connection.scalar(select(func.count()).select_from(commands)) or 0
+    """Commands in the log."""
+    with store._reading() as sql:
+        return sum(len(decode_commands(row.commands)) for row in compaction.batches(sql))
 
 
 def test_the_log_stays_as_small_as_what_runs(database: DatabaseStore) -> None:

@@ -36,7 +36,7 @@ def killed_after(lines: int, where: str, races: int) -> dict[int, int]:
     return acknowledged
 
 
-@pytest.mark.e2e
+@pytest.mark.slow
 @pytest.mark.parametrize(("lines", "races"), [(1, 1), (400, 7), (2000, 150)])
 def test_what_was_acknowledged_survives_a_kill(where: str, lines: int, races: int) -> None:
     acknowledged = killed_after(lines, where, races)
@@ -52,8 +52,8 @@ def test_what_was_acknowledged_survives_a_kill(where: str, lines: int, races: in
 
 def test_sqlite_syncs_its_log_at_every_commit(sqlite: str) -> None:
     store = open_database(sqlite)
-    with store._writer.connect() as connection:
-        settings = {name: connection.exec_driver_sql(f"PRAGMA {name}").scalar() for name in ("journal_mode", "synchronous", "foreign_keys")}
+    with store.maintaining() as sql:
+        settings = {name: sql.rows(f"PRAGMA {name}")[0][0] for name in ("journal_mode", "synchronous", "foreign_keys")}
     store.close()
     assert settings == {"journal_mode": "wal", "synchronous": 2, "foreign_keys": 1}
 
@@ -64,6 +64,6 @@ def test_postgres_waits_for_its_log_even_where_it_was_told_not_to(postgres: str)
     with psycopg.connect(hasty) as plain:
         assert plain.execute("SHOW synchronous_commit").fetchone() == ("off",)
     store: DatabaseStore = open_database(hasty)
-    with store._writer.connect() as connection:
-        assert connection.exec_driver_sql("SHOW synchronous_commit").scalar() == "on"
+    with store.maintaining() as sql:
+        assert sql.rows("SHOW synchronous_commit") == [("on",)]
     store.close()

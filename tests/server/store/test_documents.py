@@ -35,7 +35,7 @@ commands = st.one_of(*(st.builds(command) for command in TAGS.values()))
 def test_every_command_comes_back_as_it_was(command: Command) -> None:
     text = encode_command(command)
     assert decode_command(text) == command
-    assert "\0" not in text
+    assert b"\0" not in text
 
 
 def test_every_command_has_a_tag_of_its_own() -> None:
@@ -44,9 +44,9 @@ def test_every_command_has_a_tag_of_its_own() -> None:
 
 def test_the_text_of_commands_stays_what_it_is() -> None:
     """What is written today has to be read by every later program."""
-    assert encode_command(PlayMove(1, 7, "b3")) == '[1,"play-move",{"seat":1,"ply":7,"move":"b3"}]'
-    assert encode_command(TakeSeat("p", "Anna")) == '[1,"take-seat",{"player":"p","name":"Anna","bot":null,"seat":null}]'
-    assert encode_command(GetReady(0, b"\x00\xff")) == '[1,"get-ready",{"seat":0,"nonce":"AP8="}]'
+    assert encode_command(PlayMove(1, 7, "b3")) == b'[1,"play-move",{"seat":1,"ply":7,"move":"b3"}]'
+    assert encode_command(TakeSeat("p", "Anna")) == b'[1,"take-seat",{"player":"p","name":"Anna","bot":null,"seat":null}]'
+    assert encode_command(GetReady(0, b"\x00\xff")) == b'[1,"get-ready",{"seat":0,"nonce":"AP8="}]'
     assert list(TAGS) == [
         "take-seat",
         "leave-seat",

@@ -4,24 +4,25 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from server.store import engines
+from server.store import connections
 from server.store.database import DatabaseStore, open_database
 from server.store.errors import StoreBusy, StoreCorrupt, StoreForeign, StoreFull, StoreInUse, StoreUnavailable
 from server.store.opening import NOTHING_KEPT, open_store
 from server.store.port import RunningRace
-from tests.server.store.keeping import logged, made, opened, over, taken, won, write
+from server.store.sql import Sql
+from tests.server.store.keeping import change_log, logged, made, opened, over, taken, won, write
 
 
 @pytest.fixture(autouse=True)
 def _little_patience(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engines, "BUSY_S", 1)
+    monkeypatch.setattr(connections, "BUSY_S", 1)
 
 
 @contextmanager
@@ -34,8 +35,8 @@ def opened_store(where: str) -> Iterator[DatabaseStore]:
 
 
 def pragma(store: DatabaseStore, text: str) -> int:
-    with store._writer.connect() as connection:
-        return int(connection.exec_driver_sql(f"PRAGMA {text}").scalar() or 0)
+    with store._writing() as sql:
+        return int(sql.rows(f"PRAGMA {text}")[0][0])
 
 
 def test_a_full_disk_is_said_and_what_was_there_stays(sqlite: str) -> None:
@@ -68,9 +69,9 @@ def test_postgres_tables_that_another_program_holds_are_busy(postgres: str) -> N
     with opened_store(postgres) as store:
         write(store, opened("r"))
         with psycopg.connect(postgres) as other:
-            other.execute("LOCK TABLE commands IN EXCLUSIVE MODE")
-            with store._writer.begin() as connection:
-                connection.exec_driver_sql("SET lock_timeout = 1")
+            other.execute("LOCK TABLE batches IN EXCLUSIVE MODE")
+            with store._writing() as sql:
+                sql.rows("SELECT set_config('lock_timeout', '1', false)")
             with pytest.raises(StoreBusy, match="try again"):
                 write(store, taken("r", 1))
         write(store, taken("r", 1))
@@ -79,10 +80,9 @@ def test_postgres_tables_that_another_program_holds_are_busy(postgres: str) -> N
 def test_a_postgres_line_that_breaks_is_said_and_made_anew(postgres: str) -> None:
     with opened_store(postgres) as store:
         write(store, opened("r"))
-        with store._writer.connect() as connection:
-            process = connection.exec_driver_sql("SELECT pg_backend_pid()").scalar()
-        with store._reader.connect() as reader:
-            reader.exec_driver_sql(f"SELECT pg_terminate_backend({process}, 5000)")
+        with store._writing() as sql, store._reading() as reader:
+            (process,) = sql.rows("SELECT pg_backend_pid() AS id")
+            reader.rows(f"SELECT pg_terminate_backend({process.id}, 5000) AS done")
         with pytest.raises(StoreUnavailable, match="cannot use postgresql://"):
             write(store, taken("r", 1))
         write(store, taken("r", 1))
@@ -124,28 +124,29 @@ def test_a_record_that_was_altered_is_not_given_out(sqlite: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("statement", "what", "readable"),
+    ("damage", "what", "readable"),
     [
         (
-            "DELETE FROM commands WHERE race = 'bad' AND sequence = 2",
+            lambda sql: change_log(sql, lambda taken: None if taken[:2] == (b"bad", 2) else taken),
             "command 2 is missing: command 3 is in its place",
             RunningRace(opened("bad"), (taken("bad", 1),)),
         ),
         (
-            "UPDATE commands SET command = '[1,\"fly\",{}]' WHERE race = 'bad' AND sequence = 3",
+            lambda sql: change_log(sql, lambda taken: (*taken[:3], b'[1,"fly",{}]') if taken[:2] == (b"bad", 3) else taken),
             "command 3: a command 'fly'",
             RunningRace(opened("bad"), (taken("bad", 1), taken("bad", 2))),
         ),
-        ("UPDATE races SET options = '[]' WHERE id = 'bad'", "not the options of a race", None),
+        (lambda sql: sql.run("UPDATE races SET options = '[]' WHERE id = 'bad'"), "not the options of a race", None),
     ],
 )
 def test_a_damaged_race_does_not_keep_the_others_from_coming_back(
-    sqlite: str, statement: str, what: str, readable: RunningRace | None
+    sqlite: str, damage: Callable[[Sql], None], what: str, readable: RunningRace | None
 ) -> None:
     with opened_store(sqlite) as store:
         for race in ("good", "bad"):
             write(store, opened(race), *[taken(race, sequence) for sequence in range(1, 4)])
-    alter(sqlite, statement)
+        with store.maintaining() as sql:
+            damage(sql)
     with opened_store(sqlite) as store:
         running = store.running()
         assert [race.opened.race for race in running.races] == ["good"]

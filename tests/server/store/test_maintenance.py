@@ -16,8 +16,7 @@ from server.store import maintenance as care
 from server.store.database import DatabaseStore, open_database
 from server.store.documents import encode_record
 from server.store.errors import StoreError, StoreInUse, StoreTooOld, StoreUnavailable
-from server.store.tables import commands, races, records, seats
-from tests.server.store.keeping import logged, made, opened, over, taken, won, write
+from tests.server.store.keeping import change_log, logged, made, opened, over, taken, won, write
 
 
 @pytest.fixture
@@ -31,7 +30,7 @@ def kept(where: str, database: DatabaseStore) -> str:
 def test_a_sound_store_is_called_sound_while_a_server_runs_on_it(kept: str) -> None:
     checked = care.check(kept)
     assert checked.faults == ()
-    assert (checked.schema, checked.players, checked.running, checked.records) == ("0006", 1, 1, 1)
+    assert (checked.schema, checked.players, checked.running, checked.records) == ("0007", 1, 1, 1)
 
 
 def test_each_thing_that_is_wrong_is_named(kept: str, database: DatabaseStore) -> None:
@@ -43,14 +42,15 @@ def test_each_thing_that_is_wrong_is_named(kept: str, database: DatabaseStore) -
     )
     write(database, opened("gap"), taken("gap", 1), taken("gap", 2), opened("orphan"), taken("orphan", 1))
     write(database, opened("seatless"), taken("seatless", 1, PlayMove(99, 0, "s")))
-    with database._writer.begin() as connection:
-        connection.execute(records.update().where(records.c.race == "forged").values(record=encode_record(forged)))
-        connection.execute(records.update().where(records.c.race == "cheated").values(record=encode_record(cheated), digest=cheated.digest))
-        connection.execute(records.delete().where(records.c.race == "lost"))
-        connection.execute(seats.update().where(seats.c.race == "moved", seats.c.seat == 0).values(home=3))
-        connection.execute(seats.update().where(seats.c.race == "late", seats.c.seat == 1).values(ended_at_ms=None))
-        connection.execute(commands.delete().where(commands.c.race == "gap", commands.c.sequence == 1))
-        connection.execute(races.delete().where(races.c.id == "orphan"))
+    with database.maintaining() as sql:
+        sql.run("UPDATE records SET record = :record WHERE race = 'forged'", [{"record": encode_record(forged)}])
+        altered = {"record": encode_record(cheated), "digest": cheated.digest}
+        sql.run("UPDATE records SET record = :record, digest = :digest WHERE race = 'cheated'", [altered])
+        sql.run("DELETE FROM records WHERE race = 'lost'")
+        sql.run("UPDATE seats SET home = 3 WHERE race = 'moved' AND seat = 0")
+        sql.run("UPDATE seats SET ended_at_ms = NULL WHERE race = 'late' AND seat = 1")
+        change_log(sql, lambda taken: None if taken[:2] == (b"gap", 1) else taken)
+        sql.run("DELETE FROM races WHERE id = 'orphan'")
     faults = care.check(kept).faults
     for fault in (
         "record of race forged: the record's digest is not that of its text: it was altered",

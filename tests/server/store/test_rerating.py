@@ -15,7 +15,6 @@ from server.store.database import DatabaseStore, open_database
 from server.store.errors import StoreCorrupt, StoreInUse
 from server.store.journal import Journal
 from server.store.rerating import repair, rerate
-from server.store.tables import players, records, seats
 from tests.server.store.keeping import made, opened, over, rated_over, write
 
 PLAYERS = ("anna", "ben", "cleo", "dora")
@@ -83,18 +82,15 @@ def kept(where: str, database: DatabaseStore) -> str:
 def test_each_number_that_was_changed_is_found_and_put_right(kept: str) -> None:
     assert rerate(kept).agrees
     store = open_database(kept)
-    with store._writer.begin() as connection:
-        connection.execute(players.update().where(players.c.id == "anna").values(mu=99.0))
-        connection.execute(players.update().where(players.c.id == "ben").values(races=4))
-        connection.execute(players.update().where(players.c.id == "cleo").values(mu=None, sigma=None, races=0))
-        connection.execute(players.update().where(players.c.id == "dora").values(mu=25.0, sigma=1.0, races=1))
-        connection.execute(seats.update().where(seats.c.race == "s", seats.c.seat == 1).values(sigma_before=seats.c.sigma_before + 1e-6))
-        connection.execute(seats.update().where(seats.c.race == "t", seats.c.seat == 0).values(rated_races=None))
-        connection.execute(
-            seats.update()
-            .where(seats.c.race == "bot", seats.c.seat == 0)
-            .values(mu_before=1, sigma_before=1, mu_after=1, sigma_after=1, rated_races=1)
-        )
+    with store.maintaining() as sql:
+        sql.run("UPDATE players SET mu = 99.0 WHERE id = 'anna'")
+        sql.run("UPDATE players SET races = 4 WHERE id = 'ben'")
+        sql.run("UPDATE players SET mu = NULL, sigma = NULL, races = 0 WHERE id = 'cleo'")
+        sql.run("UPDATE players SET mu = 25.0, sigma = 1.0, races = 1 WHERE id = 'dora'")
+        sql.run("UPDATE seats SET sigma_before = sigma_before + 1e-6 WHERE race = 's' AND seat = 1")
+        sql.run("UPDATE seats SET rated_races = NULL WHERE race = 't' AND seat = 0")
+        all_one = "mu_before = 1, sigma_before = 1, mu_after = 1, sigma_after = 1, rated_races = 1"
+        sql.run(f"UPDATE seats SET {all_one} WHERE race = 'bot' AND seat = 0")
     store.close()
     found = rerate(kept)
     assert [wrong.player for wrong in found.players_wrong] == ["anna", "ben", "cleo", "dora"]
@@ -108,8 +104,8 @@ def test_each_number_that_was_changed_is_found_and_put_right(kept: str) -> None:
 
 def test_a_record_that_is_taken_out_is_found_by_all_that_came_after_it(kept: str) -> None:
     store = open_database(kept)
-    with store._writer.begin() as connection:
-        connection.execute(records.delete().where(records.c.race == "r"))
+    with store.maintaining() as sql:
+        sql.run("DELETE FROM records WHERE race = 'r'")
     store.close()
     found = rerate(kept)
     assert {wrong.race for wrong in found.seats_wrong} == {"s", "t"}
@@ -118,9 +114,9 @@ def test_a_record_that_is_taken_out_is_found_by_all_that_came_after_it(kept: str
 
 def test_what_cannot_be_put_right_is_said_and_left(kept: str) -> None:
     store = open_database(kept)
-    with store._writer.begin() as connection:
-        connection.execute(seats.delete().where(seats.c.race == "r", seats.c.seat == 0))
-        connection.execute(players.update().where(players.c.id == "anna").values(mu=99.0))
+    with store.maintaining() as sql:
+        sql.run("DELETE FROM seats WHERE race = 'r' AND seat = 0")
+        sql.run("UPDATE players SET mu = 99.0 WHERE id = 'anna'")
     store.close()
     with pytest.raises(StoreCorrupt, match="more is wrong than ratings, and nothing was changed; run carpet-server db check"):
         repair(kept)
@@ -129,8 +125,8 @@ def test_what_cannot_be_put_right_is_said_and_left(kept: str) -> None:
 
 def test_an_altered_record_is_no_ground_for_ratings(kept: str) -> None:
     store = open_database(kept)
-    with store._writer.begin() as connection:
-        connection.execute(records.update().where(records.c.race == "r").values(digest="0" * 64))
+    with store.maintaining() as sql:
+        sql.run("UPDATE records SET digest = :digest WHERE race = 'r'", [{"digest": "0" * 64}])
     store.close()
     with pytest.raises(StoreCorrupt, match=r"the record of race r cannot be read: .* altered"):
         rerate(kept)

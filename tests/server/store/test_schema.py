@@ -6,18 +6,19 @@ import shutil
 from pathlib import Path
 
 import pytest
-from alembic.autogenerate import compare_metadata
-from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import Connection, insert, select
 
+from protocol.views import RaceOptions
 from server.store import schema
 from server.store.database import DatabaseStore, open_database
-from server.store.documents import encode_record
+from server.store.documents import encode_command, encode_options, encode_record
 from server.store.errors import StoreTooNew, StoreTooOld
 from server.store.locations import locate
+from server.store.memory import MemoryStore
 from server.store.port import RaceAborted
-from server.store.tables import metadata, players, races, records, seats
+from server.store.sql import Sql
+from server.store.tables import NAMES
+from tests.server.race.racing import SECRET
 from tests.server.store.keeping import NOW, made, opened, seat, taken, won, write
 
 LATER = '''"""Give players a motto."""
@@ -25,13 +26,14 @@ LATER = '''"""Give players a motto."""
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0007"
-down_revision = "0006"
+revision = "0008"
+down_revision = "0007"
 
 
 def upgrade() -> None:
     op.add_column("players", sa.Column("motto", sa.Text))
 '''
+RACES = {"r": "running", "over": "over", "s": "running"}
 BROKEN = LATER + '    op.execute("SELECT * FROM nowhere")\n'
 
 
@@ -40,38 +42,59 @@ def later(tmp_path: Path) -> Path:
     """The migrations of a later program, in a folder whose name needs care."""
     folder = tmp_path / "100% later"
     shutil.copytree(schema.MIGRATIONS, folder, ignore=shutil.ignore_patterns("__pycache__"))
-    (folder / "versions" / "v0007_mottos.py").write_text(LATER)
+    (folder / "versions" / "v0008_mottos.py").write_text(LATER)
     return folder
 
 
 @pytest.fixture
 def first(tmp_path: Path) -> Path:
     """The migrations of the first program."""
-    folder = tmp_path / "first"
-    shutil.copytree(schema.MIGRATIONS, folder, ignore=shutil.ignore_patterns("__pycache__", "v000[2-9]*"))
-    return folder
+    return until(1, tmp_path)
 
 
-def old_players(connection: Connection) -> None:
-    for player in ("anna", "ben"):
-        values = {"id": player, "name": player, "name_key": player, "token_hash": player.encode(), "created_at_ms": 1, "seen_at_ms": 1}
-        connection.execute(insert(players).values(values))
+def until(last: int, folder: Path) -> Path:
+    """The migrations of a program that had so many."""
+    migrations = folder / str(last)
+    shutil.copytree(schema.MIGRATIONS, migrations, ignore=shutil.ignore_patterns("__pycache__", f"v000[{last + 1}-9]*"))
+    return migrations
 
 
-def old_race(connection: Connection, race: str, record: str) -> None:
+def old_players(sql: Sql) -> None:
+    players = [{"id": player, "token": player.encode()} for player in ("anna", "ben")]
+    sql.run("INSERT INTO players VALUES (:id, :id, :id, :token, 1, 1, NULL, NULL, 0)", players)
+
+
+def old_race(sql: Sql, race: str, record: str) -> None:
     """A race between Anna and Ben as the first program had it; the one that is called r is the newest."""
-    connection.execute(
-        insert(races).values(
-            id=race, room="ABCDEF", number=1, options='{"rules": "carpet"}', secret=b"", software="old", opened_at_ms=1, phase="over"
-        )
+    values = {"race": race, "options": '{"rules": "carpet"}', "secret": b""}
+    sql.run("INSERT INTO races VALUES (:race, 'ABCDEF', 1, :options, :secret, 'old', 1, 'over', NULL, NULL)", [values])
+    sql.run(
+        "INSERT INTO records VALUES (:race, :record, :digest, :at)", [{"race": race, "record": record, "digest": won().digest, "at": NOW}]
     )
-    connection.execute(insert(records).values(race=race, record=record, digest=won().digest, finished_at_ms=NOW))
     for number, player in enumerate(("anna", "ben")):
-        connection.execute(
-            insert(seats).values(
-                race=race, seat=number, player=player, name=player, state="stopped", place=1, home=9, finished_at_ms=NOW + (race == "r")
-            )
-        )
+        seat = {"race": race, "seat": number, "player": player, "at": NOW + (race == "r")}
+        sql.run("INSERT INTO seats VALUES (:race, :seat, :player, :player, NULL, 'stopped', 1, 9, :at)", [seat])
+
+
+def shape(sql: Sql) -> dict[str, list[tuple[str, bool]]]:
+    """The columns of our tables, and whether they may be empty."""
+    if sql.dialect == "sqlite":
+        return {name: [(row.name, not row.notnull) for row in sql.rows(f"PRAGMA table_info({name})")] for name in NAMES}
+    columns = "SELECT column_name, is_nullable FROM information_schema.columns WHERE table_schema = current_schema() AND table_name = :name"
+    found = {name: sql.rows(f"{columns} ORDER BY ordinal_position", {"name": name}) for name in NAMES}
+    return {name: [(row.column_name, row.is_nullable == "YES") for row in rows] for name, rows in found.items()}
+
+
+def rules(sql: Sql) -> list[tuple[object, ...]]:
+    """What SQLite sees to: types, keys, uniqueness, references, indexes."""
+    looks = "table_info({})", "foreign_key_list({})"
+    seen = [(name, *row) for name in sorted(NAMES) for look in looks for row in sql.rows(f"PRAGMA {look.format(name)}")]
+    for name in sorted(NAMES):
+        for index in sql.rows(f"PRAGMA index_list({name})"):
+            columns = [row.name for row in sql.rows(f"PRAGMA index_info({index.name})")]
+            # What makes itself has another name in each.
+            seen.append((name, index.name if index.origin == "c" else "", index.unique, index.partial, *columns))
+    return sorted(seen, key=repr)
 
 
 def test_a_new_database_gets_all_tables_and_an_up_to_date_one_is_left_alone(where: str) -> None:
@@ -82,16 +105,24 @@ def test_a_new_database_gets_all_tables_and_an_up_to_date_one_is_left_alone(wher
         "Keep shuffles that several races share, and who has had his run of them.",
         "Keep who is still in the room of a race that is over.",
         "Keep tournaments, and the logs of what was decided about them.",
+        "Keep the commands of each commit as one row of bytes, and number the commits.",
     )
-    for expected in (f"schema none → 0006: {' '.join(steps)}", "schema 0006: nothing to do"):
+    for expected in (f"schema none → 0007: {' '.join(steps)}", "schema 0007: nothing to do"):
         store = open_database(where)
         store.close()
         assert str(store.upgraded) == expected
 
 
 def test_the_migrations_make_the_tables_that_the_program_uses(database: DatabaseStore) -> None:
-    with database._reader.connect() as connection:
-        assert compare_metadata(MigrationContext.configure(connection, opts={"version_table": schema.VERSION_TABLE}), metadata) == []
+    with database._reading() as sql, MemoryStore()._reading() as memory:
+        assert shape(sql) == shape(memory)
+
+
+def test_the_migrations_and_the_tables_in_memory_have_the_same_types_keys_and_indexes(sqlite: str) -> None:
+    store = open_database(sqlite)
+    with store._reading() as sql, MemoryStore()._reading() as memory:
+        assert rules(sql) == rules(memory)
+    store.close()
 
 
 def test_an_older_database_is_upgraded_and_keeps_what_it_has(where: str, later: Path) -> None:
@@ -100,20 +131,20 @@ def test_an_older_database_is_upgraded_and_keeps_what_it_has(where: str, later: 
     kept = (store.player("anna"), store.running())
     store.close()
     store = DatabaseStore(locate(where), migrations=later)
-    assert str(store.upgraded) == "schema 0006 → 0007: Give players a motto."
+    assert str(store.upgraded) == "schema 0007 → 0008: Give players a motto."
     assert (store.player("anna"), store.running()) == kept
     store.close()
 
 
 def test_a_database_of_the_first_tables_keeps_its_histories_and_learns_when_each_seat_ended(where: str, first: Path) -> None:
     store = DatabaseStore(locate(where), migrations=first)
-    with store._writer.begin() as connection:
-        old_players(connection)
+    with store.maintaining() as sql:
+        old_players(sql)
         for race, record in (("r", encode_record(won())), ("damaged", "{"), ("damaged too", '{"seats": [{"ended_at_ms": "late"}]}')):
-            old_race(connection, race, record)
+            old_race(sql, race, record)
     store.close()
     store = open_database(where)
-    assert str(store.upgraded).startswith("schema 0001 → 0006: Keep the seats of aborted races")
+    assert str(store.upgraded).startswith("schema 0001 → 0007: Keep the seats of aborted races")
     assert store.record("r") == won()
     ends = [seat.ended_at_ms for seat in won().seats]
     (played,) = store.history("ben", limit=1)
@@ -126,45 +157,65 @@ def test_a_database_of_the_first_tables_keeps_its_histories_and_learns_when_each
 
 def test_more_records_than_are_read_at_once_are_all_seen_to(sqlite: str, first: Path) -> None:
     store = DatabaseStore(locate(sqlite), migrations=first)
-    with store._writer.begin() as connection:
-        old_players(connection)
+    with store.maintaining() as sql:
+        old_players(sql)
         for number in range(250):
-            old_race(connection, f"r{number:03}", '{"seats": [{"ended_at_ms": 7}, {"ended_at_ms": 8}]}')
+            old_race(sql, f"r{number:03}", '{"seats": [{"ended_at_ms": 7}, {"ended_at_ms": 8}]}')
     store.close()
     store = open_database(sqlite)
     races = store.history("anna", limit=1000)
     assert len(races) == 250
     assert {tuple(seat.ended_at_ms for seat in race.seats) for race in races} == {(7, 8)}
-    with store._reading() as connection:
-        numbered = connection.execute(select(records.c.number, records.c.race).order_by(records.c.number)).all()
+    with store._reading() as sql:
+        numbered = sql.rows("SELECT number, race FROM records ORDER BY number")
     assert numbered == [(number + 1, f"r{number:03}") for number in range(250)]
+    store.close()
+
+
+def test_races_that_ran_with_a_row_for_each_command_go_on(where: str, tmp_path: Path) -> None:
+    store = DatabaseStore(locate(where), migrations=until(6, tmp_path))
+    with store.maintaining() as sql:
+        rows = [{"id": race, "phase": phase, "options": encode_options(RaceOptions()), "secret": SECRET} for race, phase in RACES.items()]
+        columns = "id, room, number, options, secret, software, opened_at_ms, phase"
+        sql.run(f"INSERT INTO races ({columns}) VALUES (:id, 'ABCDEF', 1, :options, :secret, 'carpet-server 0', 1, :phase)", rows)
+        each = [(race, command) for sequence in range(1, 702) for race in RACES for command in (taken(race, sequence),)]
+        logged = [
+            {"number": number, "race": race, "sequence": it.sequence, "at": it.at_ms, "command": encode_command(it.command).decode()}
+            for number, (race, it) in enumerate(each, 1)
+        ]
+        sql.run("INSERT INTO commands VALUES (:number, :race, :sequence, :at, :command)", logged)
+    store.close()
+    store = open_database(where)
+    assert [(race.opened.race, len(race.commands)) for race in store.running().races] == [("r", 701), ("s", 701)]
+    assert store.running().races[1].commands == tuple(taken("s", sequence) for sequence in range(1, 702))
+    write(store, taken("r", 702))
+    assert len(store.running().races[0].commands) == 702
     store.close()
 
 
 def test_a_newer_database_is_refused_by_name(where: str, later: Path) -> None:
     DatabaseStore(locate(where), migrations=later).close()
-    with pytest.raises(StoreTooNew, match="schema 0007, made by a newer carpet-race; this one works with 0006: update it"):
+    with pytest.raises(StoreTooNew, match="schema 0008, made by a newer carpet-race; this one works with 0007: update it"):
         open_database(where)
 
 
 def test_an_upgrade_that_fails_changes_nothing(where: str, later: Path) -> None:
     open_database(where).close()
-    (later / "versions" / "v0007_mottos.py").write_text(BROKEN)
+    (later / "versions" / "v0008_mottos.py").write_text(BROKEN)
     with pytest.raises(Exception, match="nowhere"):
         DatabaseStore(locate(where), migrations=later)
     store = open_database(where)
     assert store.upgraded.steps == ()
-    with store._reader.connect() as connection:
-        columns = {column["name"] for column in schema.inspect(connection).get_columns("players")}
-        assert "motto" not in columns
+    with store._reading() as sql:
+        assert "motto" not in dict(shape(sql)["players"])
     store.close()
 
 
 def test_looking_at_an_old_database_does_not_upgrade_it(database: DatabaseStore, later: Path) -> None:
-    with database._reader.connect() as connection:
-        assert schema.check(connection) == "0006"
-        with pytest.raises(StoreTooOld, match="has schema 0006, this program works with 0007: run carpet-server db upgrade"):
-            schema.check(connection, later)
+    with database._reading() as sql:
+        assert schema.check(sql) == "0007"
+        with pytest.raises(StoreTooOld, match="has schema 0007, this program works with 0008: run carpet-server db upgrade"):
+            schema.check(sql, later)
 
 
 def test_the_names_of_the_files_are_the_versions_that_alembic_goes_by(later: Path) -> None:
@@ -181,5 +232,6 @@ def test_the_migrations_are_shipped_with_the_package() -> None:
         "v0004_shared_deals.py",
         "v0005_rooms_that_stand.py",
         "v0006_tournaments.py",
+        "v0007_batches_of_commands.py",
     }
     assert (schema.MIGRATIONS / "env.py").is_file()

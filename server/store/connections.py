@@ -1,6 +1,6 @@
 """Connections: how each database is set up so that what is committed stays, and what its errors mean.
 
-Two engines a store: one connection that writes, and a few that read. Why an acknowledged move survives:
+One connection of a store writes, and a few read. Why an acknowledged move survives:
 
 SQLite, write-ahead log, synchronous=FULL. A commit appends to the log and syncs it before it returns. `kill -9` takes nothing, because what
 was written is the operating system's by then; loss of power takes nothing, because what was synced is on the disk. (NORMAL would sync at
@@ -17,13 +17,11 @@ import fcntl
 import os
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, Final
 
-from sqlalchemy import Connection, Engine, create_engine, event
-from sqlalchemy.engine.interfaces import DBAPIConnection
-from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.pool import QueuePool
 
@@ -36,6 +34,7 @@ from server.store.errors import (
     StoreUnavailable,
 )
 from server.store.locations import Location
+from server.store.sql import Sql, sqlite
 
 BUSY_S: Final = 5
 """How long a statement waits for another program that holds the database, before it is an error."""
@@ -43,90 +42,111 @@ BUSY_S: Final = 5
 READERS: Final = 4
 """Connections that read at once, at most; a further one waits for `BUSY_S`, then the store is busy."""
 
-_LOCK_NOT_AVAILABLE: Final = "55P03"
-
 KEPT_LOG_BYTES: Final = 64 * 1024 * 1024
 """SQLite's log shrinks to this after a time in which it could not be folded into the database."""
 
+_LOCK_NOT_AVAILABLE: Final = "55P03"
+_SAFE_COMMITS: Final = "SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'"
+_LOCK: Final = "SELECT pg_advisory_lock(hashtext('carpet-race ' || current_schema()))"
 
-def writing_engine(location: Location) -> Engine:
-    """One connection, whose transactions write."""
-    engine = _engine(location, pool_size=1)
+
+def connect_to_write(location: Location) -> Sql:
+    """PostgreSQL: the connection holds the lock of the store from its beginning, the one made after a broken line too."""
     if location.path is not None:
-        _set_up_sqlite(engine, begin="BEGIN IMMEDIATE", pragmas=("journal_mode = WAL", f"journal_size_limit = {KEPT_LOG_BYTES}"))
-    else:
-        _set_up_postgres(
-            engine,
-            "SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'",
-        )
-    return engine
+        pragmas = "journal_mode = WAL", f"journal_size_limit = {KEPT_LOG_BYTES}"
+        return sqlite(_connect_sqlite(location.path, *pragmas), begin="BEGIN IMMEDIATE")
+    connection = _connect_postgres(location, _SAFE_COMMITS)
+    try:
+        # Waits for `lock_timeout`: the connection of a server that was killed may take a moment to be gone.
+        connection.execute(_LOCK)
+    except Exception as error:
+        connection.close()
+        if getattr(error, "sqlstate", None) == _LOCK_NOT_AVAILABLE:
+            raise StoreInUse(f"another carpet-server uses {location}; stop it, or choose another database") from error
+        raise
+    return _postgres(connection, begin="BEGIN")
 
 
-def reading_engine(location: Location) -> Engine:
+class Readers:
     """Connections that only read; each transaction sees one state of the store."""
-    if location.path is not None:
-        engine = _engine(location, pool_size=READERS)
-        _set_up_sqlite(engine, begin="BEGIN", pragmas=("query_only = ON",))
-    else:
-        engine = _engine(location, pool_size=READERS, isolation_level="REPEATABLE READ")
-        _set_up_postgres(engine, "SET default_transaction_read_only = on")
-    return engine
+
+    def __init__(self, location: Location) -> None:
+        self._location = location
+        self._pool = QueuePool(self._connect, pool_size=READERS, max_overflow=0, timeout=BUSY_S, reset_on_return=None)
+
+    def _connect(self) -> Any:
+        if self._location.path is not None:
+            return sqlite(_connect_sqlite(self._location.path, "query_only = ON"))
+        connection = _connect_postgres(self._location, "SET default_transaction_read_only = on")
+        return _postgres(connection, begin="BEGIN ISOLATION LEVEL REPEATABLE READ")
+
+    @contextmanager
+    def reading(self) -> Iterator[Sql]:
+        """A transaction. Raises StoreError for what goes wrong within."""
+        with translated(self._location):
+            pooled = self._pool.connect()
+            try:
+                sql = pooled.driver_connection
+                assert isinstance(sql, Sql)
+                with sql.look():
+                    yield sql
+            except StoreError:
+                raise
+            except Exception:
+                # The next one gets a new one.
+                pooled.invalidate()
+                raise
+            finally:
+                pooled.close()
+
+    def close(self) -> None:
+        self._pool.dispose()
 
 
 @contextmanager
-def brief_reading_engine(location: Location) -> Iterator[Engine]:
-    """The same for one look: its connections are closed at the end."""
-    engine = reading_engine(location)
-    try:
-        yield engine
-    finally:
-        engine.dispose()
+def brief_reading(location: Location) -> Iterator[Sql]:
+    """The same for one look: its connection is closed at the end."""
+    with closing(Readers(location)) as readers, readers.reading() as sql:
+        yield sql
 
 
-def _engine(location: Location, *, pool_size: int, **more: Any) -> Engine:
-    connect_args: dict[str, Any] = {"timeout": BUSY_S}
-    if location.path is None:
-        # A server that is gone without a word is noticed; the kernel would try for a quarter of an hour.
-        connect_args = {"connect_timeout": BUSY_S, "tcp_user_timeout": 4 * BUSY_S * 1000, "application_name": "carpet-race"}
+def _connect_sqlite(path: Path, *pragmas: str) -> sqlite3.Connection:
+    # Not the module's own transactions: they would begin late, and leave tables out of them.
+    connection = sqlite3.connect(path, timeout=BUSY_S, isolation_level=None, check_same_thread=False)
     try:
-        return create_engine(
-            location.url,
-            poolclass=QueuePool,
-            pool_size=pool_size,
-            max_overflow=0,
-            pool_timeout=BUSY_S,
-            connect_args=connect_args,
-            **more,
-        )
+        for pragma in ("synchronous = FULL", "fullfsync = ON", "checkpoint_fullfsync = ON", *pragmas):
+            connection.execute(f"PRAGMA {pragma}")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _connect_postgres(location: Location, statement: str) -> Any:
+    try:
+        import psycopg
+        from psycopg.rows import namedtuple_row
     except ModuleNotFoundError as error:
         raise StoreUnavailable("PostgreSQL needs psycopg, which is not installed: pip install 'carpet-race[postgres]'") from error
+    _, parameters = location.url.get_dialect()().create_connect_args(location.url)
+    connection = psycopg.connect(
+        **parameters,
+        autocommit=True,
+        row_factory=namedtuple_row,
+        connect_timeout=BUSY_S,
+        # A server that is gone without a word is noticed; the kernel would try for a quarter of an hour.
+        tcp_user_timeout=4 * BUSY_S * 1000,
+        application_name="carpet-race",
+    )
+    connection.execute(f"SET lock_timeout = '{BUSY_S}s'")
+    connection.execute(statement)
+    return connection
 
 
-def _set_up_sqlite(engine: Engine, *, begin: str, pragmas: tuple[str, ...]) -> None:
-    @event.listens_for(engine, "connect")
-    def connected(connection: DBAPIConnection, record: object) -> None:
-        del record
-        # The module's own transactions would begin late and leave tables out of them.
-        connection.isolation_level = None
-        cursor = connection.cursor()
-        for pragma in ("foreign_keys = ON", "synchronous = FULL", "fullfsync = ON", "checkpoint_fullfsync = ON", *pragmas):
-            cursor.execute(f"PRAGMA {pragma}")
-        cursor.close()
+def _postgres(connection: Any, *, begin: str) -> Sql:
+    import psycopg
 
-    @event.listens_for(engine, "begin")
-    def begun(connection: Connection) -> None:
-        connection.exec_driver_sql(begin)
-
-
-def _set_up_postgres(engine: Engine, statement: str) -> None:
-    @event.listens_for(engine, "connect")
-    def connected(connection: DBAPIConnection, record: object) -> None:
-        del record
-        cursor = connection.cursor()
-        cursor.execute(f"SET lock_timeout = '{BUSY_S}s'")
-        cursor.execute(statement)
-        cursor.close()
-        connection.commit()
+    return Sql(connection, "postgresql", begin=begin, refusals=(psycopg.IntegrityError, psycopg.DataError))
 
 
 # ---- one server a store
@@ -150,26 +170,6 @@ class FileLock:
         os.close(self._descriptor)
 
 
-def lock_with_connection(engine: Engine, location: Location) -> None:
-    """PostgreSQL: every connection of this engine holds the lock from its beginning, the one made after a broken line too."""
-    driver = engine.dialect.loaded_dbapi
-
-    @event.listens_for(engine, "connect")
-    def connected(connection: DBAPIConnection, record: object) -> None:
-        del record
-        cursor = connection.cursor()
-        try:
-            # Waits for `lock_timeout`: the connection of a server that was killed may take a moment to be gone.
-            cursor.execute("SELECT pg_advisory_lock(hashtext('carpet-race ' || current_schema()))")
-        except driver.Error as error:
-            connection.close()
-            if getattr(error, "sqlstate", None) == _LOCK_NOT_AVAILABLE:
-                raise StoreInUse(f"another carpet-server uses {location}; stop it, or choose another database") from error
-            raise
-        cursor.close()
-        connection.commit()
-
-
 # ---- what errors mean
 
 
@@ -178,14 +178,18 @@ def translated(location: Location) -> Iterator[None]:
     """Errors of database and driver come out as StoreError."""
     try:
         yield
+    except StoreError:
+        raise
     except PoolTimeout as error:
         raise StoreBusy(f"too much is asked of {location} at once") from error
-    except DBAPIError as error:
-        raise _meaning(error.orig or error, location) from error
-    except (SQLAlchemyError, sqlite3.Error) as error:
-        raise _meaning(error, location) from error
     except OSError as error:
         raise StoreUnavailable(f"cannot use {location}: {error.strerror or error}") from error
+    except Exception as error:
+        # SQLAlchemy's, of the migrations, has the driver's within it.
+        meant = getattr(error, "orig", None) or error
+        if isinstance(meant, sqlite3.Error | SQLAlchemyError) or hasattr(meant, "sqlstate"):
+            raise _meaning(meant, location) from error
+        raise
 
 
 def _meaning(error: BaseException, location: Location) -> StoreError:

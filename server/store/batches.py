@@ -1,0 +1,168 @@
+"""How a batch is judged and written: commands of races by the thousand, everything else entry by entry.
+
+A command fits when its race runs and it is the next one: that is known here without asking the database. All commands of a batch are one
+row of bytes, and where there is nothing else, one statement. The other kinds are written where they stand, within a savepoint for each
+request: the tables judge them (see `entries`).
+
+Each batch has a number, kept with it in the same transaction. So it shows whether a batch was committed whose answer was lost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Final
+
+from server.store.compaction import Log
+from server.store.documents import Taken, encode_command, encode_commands
+from server.store.entries import KINDS, Step
+from server.store.errors import EntryRefused
+from server.store.port import CommandTaken, Entry, RaceAborted, RaceOpened, RaceOver, Request
+from server.store.sql import Contradiction, Row, Sql, Values
+
+BIGGEST: Final = 2**63
+_WRITE: Final = "INSERT INTO batches (number, writer, commands) VALUES (:number, :writer, :commands)"
+
+
+class BatchWriter:
+    """What the writer knows of what is stored: read from the database, then kept in step with it. After an error, make a new one."""
+
+    def __init__(self, sql: Sql, writer: bytes) -> None:
+        """writer: random bytes, which nobody else has."""
+        self._writer = writer
+        # Race to its last sequence.
+        self._running = dict.fromkeys((row.id for row in sql.rows("SELECT id FROM races WHERE phase = 'running'")), 0)
+        self._log = Log(sql, self._running)
+        self._taken: list[Taken] = []
+        # What the request that is being judged has changed in it: how it was.
+        self._before: dict[str, int | None] = {}
+
+    @property
+    def number(self) -> int:
+        """Of the batch that is being written."""
+        return self._log.last + 1
+
+    def has_written(self, sql: Sql, number: int) -> bool:
+        """Whether a batch of this number, and by this writer, is in the database."""
+        written = "SELECT 1 AS found FROM batches WHERE number = :number AND writer = :writer"
+        return sql.row(written, {"number": number, "writer": self._writer}) is not None
+
+    def judge(self, sql: Sql, requests: Sequence[Request]) -> tuple[EntryRefused | None, ...]:
+        """One outcome a request. Writes all but the commands; within a transaction, unless it `is_one_statement`."""
+        self._taken = []
+        return tuple([self._judge(sql, request, self._taken) for request in requests])
+
+    def finish(self, sql: Sql) -> None:
+        """Write the commands."""
+        # The record of a race replaces them.
+        kept = [command for command in self._taken if command[0].decode() in self._running]
+        sql.run(_WRITE, [{"number": self.number, "writer": self._writer, "commands": encode_commands(kept)}])
+        self._log.add(len(kept), self._running)
+        self._log.sweep(sql, self._running, added=len(kept))
+
+    def is_one_statement(self, requests: Sequence[Request]) -> bool:
+        """Whether writing them needs no transaction around it."""
+        return not self._log.is_swept and all(type(entry) is CommandTaken for request in requests for entry in request)
+
+    def _judge(self, sql: Sql, request: Request, taken: list[Taken]) -> EntryRefused | None:
+        length = len(taken)
+        self._before.clear()
+        try:
+            if all(type(entry) is CommandTaken for entry in request):
+                for entry in request:
+                    self._take(entry, taken)  # type: ignore[arg-type]
+            else:
+                self._write_each(sql, request, taken)
+        except EntryRefused as refused:
+            del taken[length:]
+            for race, last in self._before.items():
+                if last is None:
+                    self._running.pop(race, None)
+                else:
+                    self._running[race] = last
+            return refused
+        return None
+
+    def _write_each(self, sql: Sql, request: Request, taken: list[Taken]) -> None:
+        entry = request[0]
+        try:
+            with sql.savepoint():
+                for entry in request:
+                    if isinstance(entry, CommandTaken):
+                        self._take(entry, taken)
+                    else:
+                        _write_entry(entry, sql)
+                        self._follow(entry)
+        except Contradiction as contradiction:
+            raise KINDS[type(entry)].clash(entry, str(contradiction)) from contradiction
+
+    def _take(self, entry: CommandTaken, taken: list[Taken]) -> None:
+        race, sequence = entry.race, entry.sequence
+        last = self._running.get(race)
+        if last is None:
+            raise EntryRefused(f"race {race} is not running")
+        if sequence != last + 1:
+            raise EntryRefused(f"race {race}: command {sequence} cannot follow command {last}")
+        try:
+            text = encode_command(entry.command)
+        except UnicodeError as error:
+            raise EntryRefused(f"an entry that cannot be stored: {error}") from error
+        if not -BIGGEST <= entry.at_ms < BIGGEST:
+            raise EntryRefused(f"an entry that cannot be stored: its time is {entry.at_ms}")
+        self._before.setdefault(race, last)
+        self._running[race] = sequence
+        taken.append((race.encode(), sequence, entry.at_ms, text))
+
+    def _follow(self, entry: Entry) -> None:
+        match entry:
+            case RaceOpened(race=race):
+                self._before.setdefault(race, None)
+                self._running[race] = 0
+            case RaceOver(race=race) | RaceAborted(race=race):
+                self._before.setdefault(race, self._running.pop(race))
+            case _:
+                pass
+
+
+def _write_entry(entry: Entry, sql: Sql) -> None:
+    """Within a savepoint. Raises EntryRefused, with part of it written."""
+    kind = KINDS[type(entry)]
+    try:
+        _check_players(kind.needs(entry), sql)
+        steps, found = kind.steps(entry), None
+        with suppress(StopIteration):
+            while True:
+                found = _carry_out(steps.send(found), sql)
+    except (ValueError, OverflowError) as error:
+        raise EntryRefused(f"an entry that cannot be stored: {error}") from error
+
+
+def _carry_out(step: Step, sql: Sql) -> Row | None:
+    for row in step.rows:
+        _check_form(row)
+    reads = step.statement.startswith("SELECT")
+    found = sql.row(step.statement, step.rows[0]) if reads else None
+    touched = found is not None if reads else sql.run(step.statement, step.rows)
+    if not touched and step.refusal is not None:
+        raise EntryRefused(step.refusal)
+    return found
+
+
+def _check_players(wanted: Sequence[str | None], sql: Sql) -> None:
+    needed = [player for player in dict.fromkeys(wanted) if player is not None]
+    _check_form(dict(enumerate(needed)))  # type: ignore[arg-type]
+    known = {row.id for row in sql.rows_in("SELECT id FROM players WHERE id IN :wanted", needed)}
+    for player in needed:
+        if player not in known:
+            raise EntryRefused(f"there is no player {player}")
+
+
+def _check_form(row: Values) -> None:
+    """What has no form in one of the databases has none in any. Raises ValueError, OverflowError."""
+    for column, value in row.items():
+        if type(value) is str:
+            value.encode()
+            if "\0" in value:
+                raise ValueError(f"{column} has a null character")
+        elif type(value) is int and not -(2**63) <= value < 2**63:
+            raise OverflowError(f"{column} is {value}")

@@ -1,0 +1,385 @@
+"""The one table of journal entries: for each kind what it needs, what is checked and written, and beside that how it is read back.
+
+A new kind is a class in `port`, a row in `KINDS` and a function that writes it. The commands of races, of which there are a thousand for
+one of anything else, are not written one by one: see `batches`.
+
+A step is a statement that has to find or change at least one row where it says what its failure means; a kind's steps are taken in order,
+within a savepoint. The tables' own constraints judge the rest, and `clash` says what it means that one of them is broken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple, TypeAlias
+
+from protocol.text import clean_name
+from server.race.rating import Rating, RatingChange, Unratable, rate_record
+from server.store.documents import (
+    BadDocument,
+    Opened,
+    decode_nonces,
+    decode_opening,
+    decode_options,
+    encode_nonces,
+    encode_opening,
+    encode_options,
+    encode_record,
+)
+from server.store.errors import EntryRefused, NameTaken, RunAlready
+from server.store.port import (
+    Entry,
+    PlayedSeat,
+    Player,
+    PlayerMade,
+    PlayerRenamed,
+    PlayerSeen,
+    PlayersLeft,
+    RaceAborted,
+    RaceOpened,
+    RaceOver,
+    SharedDealMade,
+    SharedDealRevealed,
+    TournamentDecided,
+    TournamentMade,
+    deal_key,
+    name_key,
+    played_seats,
+    runs_once,
+)
+from server.store.sql import Row, Values
+
+
+class Step(NamedTuple):
+    """refusal: what it means that it found or changed nothing; None where it may."""
+
+    statement: str
+    rows: Sequence[Values]
+    refusal: str | None = None
+
+
+Steps: TypeAlias = Generator[Step, Row | None, None]
+"""Each step is answered with the row that it found first, or None."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kind:
+    """needs: the ids of players that have to be known. clash: what it means to break a constraint."""
+
+    steps: Callable[[Any], Steps]
+    needs: Callable[[Any], Sequence[str | None]] = lambda entry: ()
+    clash: Callable[[Any, str], EntryRefused] = lambda entry, constraint: EntryRefused(f"an entry that cannot be stored: {constraint}")
+
+
+def _insert(table: str, *rows: Values) -> Step:
+    columns = rows[0].keys()
+    return Step(f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({', '.join(f':{column}' for column in columns)})", rows)  # noqa: S608
+
+
+def _checked_name(name: str) -> str:
+    if not name or clean_name(name) != name:
+        raise EntryRefused(f"{name!r} is not a name as it is kept: printable, one line, at most 24 characters")
+    return name
+
+
+# ---- players
+
+
+def _make_player(entry: PlayerMade) -> Steps:
+    player = {
+        "id": entry.player,
+        "name": _checked_name(entry.name),
+        "name_key": name_key(entry.name),
+        "token_hash": entry.token_hash,
+        "created_at_ms": entry.at_ms,
+        "seen_at_ms": entry.at_ms,
+    }
+    yield _insert("players", player)
+
+
+def _name_clash(entry: PlayerMade | PlayerRenamed, constraint: str) -> EntryRefused:
+    if "name_key" in constraint:
+        return NameTaken(entry.name)
+    return EntryRefused(f"player {entry.player} or their token is known already")
+
+
+def _rename_player(entry: PlayerRenamed) -> Steps:
+    row = {"id": entry.player, "name": _checked_name(entry.name), "name_key": name_key(entry.name)}
+    yield Step("UPDATE players SET name = :name, name_key = :name_key WHERE id = :id", [row])
+
+
+def _see_player(entry: PlayerSeen) -> Steps:
+    yield Step("UPDATE players SET seen_at_ms = :at_ms WHERE id = :id", [{"id": entry.player, "at_ms": entry.at_ms}])
+
+
+def player_of(row: Row) -> Player:
+    return Player(id=row.id, name=row.name, created_at_ms=row.created_at_ms, seen_at_ms=row.seen_at_ms, rating=rating_of(row))
+
+
+def rating_of(row: Row) -> Rating | None:
+    """None before the first rated race."""
+    return Rating(row.mu, row.sigma, row.races) if None not in (row.mu, row.sigma) else None
+
+
+def rating_row(player: str, rating: Rating | None) -> dict[str, Any]:
+    """For `RATE`. rating: None for somebody who has none."""
+    if rating is None:
+        return {"id": player, "mu": None, "sigma": None, "races": 0}
+    return {"id": player, "mu": rating.mu, "sigma": rating.sigma, "races": rating.races}
+
+
+# ---- races
+
+
+def _open_race(entry: RaceOpened) -> Steps:
+    occasion = entry.occasion
+    key = deal_key(occasion.deal.kind, occasion.deal.id) if occasion is not None else None
+    if key is not None:
+        yield Step("SELECT 1 AS found FROM shared_deals WHERE key = :key", [{"key": key}], f"there is no shared deal {key}")
+    race = {
+        "id": entry.race,
+        "room": entry.room,
+        "number": entry.number,
+        "options": encode_opening(Opened(entry.options, entry.series, occasion, entry.opening)),
+        "secret": entry.secret,
+        "software": entry.software,
+        "opened_at_ms": entry.at_ms,
+        "phase": "running",
+        "deal": key,
+    }
+    yield _insert("races", race)
+    if occasion is not None and runs_once(occasion) and occasion.invited:
+        runs = [{"deal": key, "rules": entry.options.rules, "player": player, "race": entry.race} for player in occasion.invited]
+        yield _insert("runs", *runs)
+
+
+def _opening_clash(entry: RaceOpened, constraint: str) -> EntryRefused:
+    if "runs" in constraint and entry.occasion is not None:
+        deal = entry.occasion.deal
+        return RunAlready(f"a player of race {entry.race} has had a run of the deal {deal_key(deal.kind, deal.id)}")
+    return EntryRefused(f"race {entry.race} was opened before")
+
+
+def opened_of(row: Row) -> RaceOpened:
+    """Raises BadDocument."""
+    opening = decode_opening(row.options)
+    for text in (row.id, row.room, row.software):
+        if not text.isprintable():
+            raise BadDocument(f"{text!a} where a name stood")
+    return RaceOpened(
+        race=row.id,
+        room=row.room,
+        number=row.number,
+        options=opening.options,
+        secret=row.secret,
+        software=row.software,
+        at_ms=row.opened_at_ms,
+        series=opening.series,
+        occasion=opening.occasion,
+        opening=opening.opening,
+    )
+
+
+def _end_race(entry: RaceOver) -> Steps:
+    record = entry.record
+    yield _close_race(entry, "over", None)
+    if len(entry.players) != len(record.seats):
+        raise EntryRefused(f"race {entry.race}: its record has {len(record.seats)} seats, and there are {len(entry.players)} players")
+    yield Step(
+        "INSERT INTO records (race, record, digest, finished_at_ms, number)"
+        " VALUES (:race, :record, :digest, :at_ms, (SELECT coalesce(max(number), 0) + 1 FROM records))",
+        [{"race": entry.race, "record": encode_record(record), "digest": record.digest, "at_ms": entry.at_ms}],
+    )
+    changes = (yield from _rate(entry)) if record.rated else ()
+    if entry.players:
+        yield _insert("seats", *_seat_rows(entry, changes))
+    if changes:
+        yield Step(RATE, [rating_row(seat.player, change.after) for seat, change in zip(record.seats, changes, strict=True)])
+
+
+def _rate(entry: RaceOver) -> Generator[Step, Row | None, tuple[RatingChange, ...]]:
+    """What the race does to each seat's rating, from those that the players have now."""
+    record = entry.record
+    # Ratings are made again from records alone: those have to name the same players.
+    if tuple(seat.player for seat in record.seats) != entry.players:
+        raise EntryRefused(f"race {entry.race}: its record is rated and names other players")
+    ratings: dict[str, Rating] = {}
+    for seat in record.seats:
+        row = yield Step("SELECT mu, sigma, races FROM players WHERE id = :id", [{"id": seat.player}])
+        rating = rating_of(row)
+        if rating is not None:
+            ratings[seat.player] = rating
+    try:
+        return rate_record(record, ratings)
+    except Unratable as error:
+        raise EntryRefused(f"race {entry.race}: {error}") from error
+
+
+def _abort_race(entry: RaceAborted) -> Steps:
+    yield _close_race(entry, "aborted", entry.reason)
+    if entry.seats:
+        yield _insert("seats", *_seat_rows(entry, ()))
+    else:
+        # It had not begun: nobody has seen a card of it.
+        yield Step("DELETE FROM runs WHERE race = :race", [{"race": entry.race}])
+
+
+def _close_race(entry: RaceOver | RaceAborted, phase: str, reason: str | None) -> Step:
+    return Step(
+        "UPDATE races SET phase = :phase, ended_at_ms = :at_ms, reason = :reason WHERE id = :race AND phase = 'running'",
+        [{"race": entry.race, "phase": phase, "at_ms": entry.at_ms, "reason": reason}],
+        f"race {entry.race} is not running",
+    )
+
+
+RATE: Final = "UPDATE players SET mu = :mu, sigma = :sigma, races = :races WHERE id = :id"
+
+
+def _seat_rows(entry: RaceOver | RaceAborted, changes: Sequence[RatingChange]) -> list[Values]:
+    here = entry.here if isinstance(entry, RaceOver) else ()
+    return [
+        {
+            "race": entry.race,
+            "seat": number,
+            "player": seat.player,
+            "name": seat.name,
+            "bot": seat.bot,
+            "state": seat.state,
+            "place": seat.place,
+            "home": seat.home,
+            "ended_at_ms": seat.ended_at_ms,
+            "finished_at_ms": entry.at_ms,
+            "here": number in here,
+            **change_row(seat.rating),
+        }
+        for number, seat in enumerate(played_seats(entry, changes))
+    ]
+
+
+def change_row(change: RatingChange | None) -> dict[str, Any]:
+    """The columns of a seat that say what its race did to its player's rating."""
+    if change is None:
+        return dict.fromkeys(("mu_before", "sigma_before", "mu_after", "sigma_after", "rated_races"))
+    before, after = change.before, change.after
+    return {
+        "mu_before": before.mu,
+        "sigma_before": before.sigma,
+        "mu_after": after.mu,
+        "sigma_after": after.sigma,
+        "rated_races": after.races,
+    }
+
+
+def change_of(row: Row) -> RatingChange | None:
+    """None where its race did not count."""
+    if None in (row.mu_before, row.sigma_before, row.mu_after, row.sigma_after, row.rated_races):
+        return None
+    before = Rating(row.mu_before, row.sigma_before, row.rated_races - 1)
+    return RatingChange(before=before, after=Rating(row.mu_after, row.sigma_after, row.rated_races))
+
+
+def seat_of(row: Row) -> PlayedSeat:
+    return PlayedSeat(row.player, row.name, row.bot, row.state, row.place, row.home, row.ended_at_ms, change_of(row))
+
+
+def _leave_room(entry: PlayersLeft) -> Steps:
+    over = "SELECT 1 AS found FROM races WHERE id = :race AND phase <> 'running'"
+    yield Step(over, [{"race": entry.race}], f"race {entry.race} is not over")
+    if entry.seats:
+        leavers = [{"race": entry.race, "seat": seat} for seat in entry.seats]
+        yield Step("UPDATE seats SET here = false WHERE race = :race AND seat = :seat", leavers)
+
+
+# ---- shared deals and tournaments
+
+
+def _make_deal(entry: SharedDealMade) -> Steps:
+    deal = {
+        "key": entry.key,
+        "kind": entry.kind,
+        "id": entry.id,
+        "secret": entry.secret,
+        "nonces": encode_nonces(entry.nonces),
+        "options": encode_options(entry.options) if entry.options is not None else None,
+        "owner": entry.owner,
+        "made_at_ms": entry.at_ms,
+        "reveals_at_ms": entry.reveals_at_ms,
+    }
+    yield _insert("shared_deals", deal)
+
+
+def deal_of(row: Row) -> SharedDealMade:
+    """Raises BadDocument."""
+    return SharedDealMade(
+        kind=row.kind,
+        id=row.id,
+        secret=row.secret,
+        at_ms=row.made_at_ms,
+        nonces=decode_nonces(row.nonces),
+        options=decode_options(row.options) if row.options is not None else None,
+        owner=row.owner,
+        reveals_at_ms=row.reveals_at_ms,
+    )
+
+
+def _reveal_deal(entry: SharedDealRevealed) -> Steps:
+    key = deal_key(entry.kind, entry.id)
+    reveal = "UPDATE shared_deals SET reveals_at_ms = :at_ms WHERE key = :key"
+    yield Step(reveal, [{"key": key, "at_ms": entry.at_ms}], f"there is no shared deal {key}")
+
+
+def _make_tournament(entry: TournamentMade) -> Steps:
+    tournament = {
+        "id": entry.tournament,
+        "director": entry.director,
+        "secret": entry.secret,
+        "document": entry.document,
+        "made_at_ms": entry.at_ms,
+    }
+    yield _insert("tournaments", tournament)
+
+
+def tournament_of(row: Row) -> TournamentMade:
+    return TournamentMade(tournament=row.id, director=row.director, secret=row.secret, document=row.document, at_ms=row.made_at_ms)
+
+
+def _decide(entry: TournamentDecided) -> Steps:
+    tournament = {"id": entry.tournament}
+    yield Step("SELECT 1 AS found FROM tournaments WHERE id = :id", [tournament], f"there is no tournament {entry.tournament}")
+    found = yield Step("SELECT coalesce(max(sequence), 0) AS last FROM decisions WHERE tournament = :id", [tournament])
+    if found is None or entry.sequence != found.last + 1:
+        raise EntryRefused(f"tournament {entry.tournament}: decision {entry.sequence} cannot follow decision {found and found.last}")
+    decision = {
+        "tournament": entry.tournament,
+        "sequence": entry.sequence,
+        "at_ms": entry.at_ms,
+        "author": entry.author,
+        "decision": entry.decision,
+    }
+    yield _insert("decisions", decision)
+    if entry.closes:
+        yield Step("UPDATE tournaments SET closed_at_ms = :at_ms WHERE id = :id", [{**tournament, "at_ms": entry.at_ms}])
+
+
+def decision_of(row: Row) -> TournamentDecided:
+    return TournamentDecided(tournament=row.tournament, sequence=row.sequence, at_ms=row.at_ms, author=row.author, decision=row.decision)
+
+
+def _known(what: str) -> Callable[[Any, str], EntryRefused]:
+    return lambda entry, constraint: EntryRefused(f"{what} {entry.id if what == 'deal' else entry.tournament} is known already")
+
+
+KINDS: Final[dict[type[Entry], Kind]] = {
+    PlayerMade: Kind(steps=_make_player, clash=_name_clash),
+    PlayerRenamed: Kind(steps=_rename_player, needs=lambda entry: (entry.player,), clash=_name_clash),
+    PlayerSeen: Kind(steps=_see_player, needs=lambda entry: (entry.player,)),
+    RaceOpened: Kind(steps=_open_race, needs=lambda entry: entry.occasion.invited if entry.occasion else (), clash=_opening_clash),
+    RaceOver: Kind(steps=_end_race, needs=lambda entry: entry.players),
+    PlayersLeft: Kind(steps=_leave_room),
+    RaceAborted: Kind(steps=_abort_race, needs=lambda entry: [seat.player for seat in entry.seats]),
+    SharedDealMade: Kind(steps=_make_deal, needs=lambda entry: (entry.owner,), clash=_known("deal")),
+    SharedDealRevealed: Kind(steps=_reveal_deal),
+    TournamentMade: Kind(steps=_make_tournament, needs=lambda entry: (entry.director,), clash=_known("tournament")),
+    TournamentDecided: Kind(steps=_decide, needs=lambda entry: (entry.author,)),
+}
+"""All kinds but CommandTaken."""

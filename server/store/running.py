@@ -1,0 +1,69 @@
+"""The races that run, read from the log: each with its commands, or with what is wrong with it. Damage to one keeps no other back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from server.store.compaction import batches
+from server.store.documents import BadDocument, Taken, decode_command, decode_commands
+from server.store.entries import opened_of
+from server.store.port import CommandTaken, DamagedRace, Running, RunningRace
+from server.store.sql import Row, Sql
+
+
+def running_races(sql: Sql) -> Running:
+    """All of them, read within the connection's transaction."""
+    rows = sql.rows("SELECT * FROM races WHERE phase = 'running' ORDER BY opened_at_ms, id")
+    logged: dict[bytes, list[Taken]] = {row.id.encode(errors="surrogateescape"): [] for row in rows}
+    lost: dict[bytes, int] = {}
+    for batch in batches(sql):
+        try:
+            commands = decode_commands(batch.commands)
+        except BadDocument:
+            # Whose commands were in it shows by the ids that can still be found there.
+            lost.update((race, batch.number) for race in logged if race in batch.commands)
+            continue
+        for command in commands:
+            if command[0] in logged:
+                logged[command[0]].append(command)
+    whole: list[RunningRace] = []
+    damaged: list[DamagedRace] = []
+    for row, (race, commands) in zip(rows, logged.items(), strict=True):
+        found = _read_race(row, commands, lost.get(race))
+        if isinstance(found, RunningRace):
+            whole.append(found)
+        else:
+            damaged.append(found)
+    return Running(tuple(whole), tuple(damaged))
+
+
+def _read_race(row: Row, commands: Iterable[Taken], lost: int | None) -> RunningRace | DamagedRace:
+    """A race from its row and its commands, in order. lost: the batch with some of them that cannot be read."""
+    try:
+        opened = opened_of(row)
+    except BadDocument as error:
+        return _damaged(row, error, None)
+    taken: list[CommandTaken] = []
+    try:
+        for sequence, command in enumerate(commands, 1):
+            taken.append(_read_command(row.id, sequence, command))
+        if lost is not None:
+            raise BadDocument(f"batch {lost}, which has some of its commands, is damaged")
+    except BadDocument as error:
+        return _damaged(row, error, RunningRace(opened, tuple(taken)))
+    return RunningRace(opened, tuple(taken))
+
+
+def _damaged(row: Row, error: BadDocument, readable: RunningRace | None) -> DamagedRace:
+    return DamagedRace(row.id, f"race {row.id} cannot be brought back: {error}", readable)
+
+
+def _read_command(race: str, sequence: int, command: Taken) -> CommandTaken:
+    """Raises BadDocument."""
+    _, written, at_ms, text = command
+    if written != sequence:
+        raise BadDocument(f"command {sequence} is missing: command {written} is in its place")
+    try:
+        return CommandTaken(race=race, sequence=sequence, at_ms=at_ms, command=decode_command(text))
+    except BadDocument as error:
+        raise BadDocument(f"command {sequence}: {error}") from error

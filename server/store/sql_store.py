@@ -1,0 +1,268 @@
+"""The store in SQL: what is asked of it, and what is answered. Where its connections come from is for those who derive from it to say."""
+
+from __future__ import annotations
+
+import secrets
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import Any, Final, TypeVar
+
+from protocol.record import Record
+from protocol.views import SharedKind
+from server.race.rating import RatingChange
+from server.store.batches import BatchWriter
+from server.store.documents import BadDocument, decode_opening, decode_options, decode_record
+from server.store.entries import change_of, deal_of, decision_of, opened_of, player_of, seat_of, tournament_of
+from server.store.errors import EntryRefused, StoreCorrupt
+from server.store.port import (
+    NEVER_MS,
+    Mark,
+    PlayedRace,
+    Player,
+    RaceStatus,
+    Request,
+    Run,
+    Running,
+    SharedDealMade,
+    StandingRace,
+    TournamentDecided,
+    TournamentMade,
+    deal_key,
+    name_key,
+)
+from server.store.running import running_races
+from server.store.sql import Row, Sql
+
+Value = TypeVar("Value")
+
+READ_AT_ONCE: Final = 100
+"""Records in memory at a time."""
+
+_SEALED: Final = f"CASE WHEN races.deal IS NULL THEN 0 ELSE coalesce(shared_deals.reveals_at_ms, {NEVER_MS}) END AS sealed_until_ms"
+_WITH_DEAL: Final = "LEFT JOIN shared_deals ON shared_deals.key = races.deal"
+
+
+class SqlStore(ABC):
+    def __init__(self, name: str) -> None:
+        """name: where it is, for people."""
+        self._name = name
+        self._id = secrets.token_bytes(16)
+        self._batches: BatchWriter | None = None
+        # The last batch that was to be committed: its requests, its number and what came of them.
+        self._unsure: tuple[Sequence[Request], int, tuple[EntryRefused | None, ...]] | None = None
+
+    @abstractmethod
+    def _writing(self) -> AbstractContextManager[Sql]:
+        """The one connection that writes, not in a transaction. Raises StoreError for what goes wrong within."""
+
+    @abstractmethod
+    def _reading(self) -> AbstractContextManager[Sql]:
+        """A connection within a transaction, which sees one state of the store. Raises StoreError for what goes wrong within."""
+
+    # ---- writing
+
+    def write(self, requests: Sequence[Request]) -> tuple[EntryRefused | None, ...]:
+        if not requests:
+            return ()
+        # Kept again only when all went well: after an error, what the database has is read anew.
+        batches, self._batches = self._batches, None
+        unsure, self._unsure = self._unsure, None
+        with self._writing() as sql:
+            if batches is None:
+                batches = BatchWriter(sql, self._id)
+                if unsure is not None and unsure[0] is requests and batches.has_written(sql, unsure[1]):
+                    self._batches = batches
+                    return unsure[2]
+            with nullcontext() if batches.is_one_statement(requests) else sql.transaction():
+                outcomes = batches.judge(sql, requests)
+                self._unsure = requests, batches.number, outcomes
+                batches.finish(sql)
+        self._unsure = None
+        self._batches = batches
+        return outcomes
+
+    @contextmanager
+    def maintaining(self) -> Iterator[Sql]:
+        """A transaction for who looks after the store; it is kept when the context is left without an error."""
+        self._batches = None
+        with self._writing() as sql, sql.transaction():
+            yield sql
+
+    # ---- races
+
+    def running(self) -> Running:
+        with self._reading() as sql:
+            return running_races(sql)
+
+    def standing(self) -> tuple[StandingRace, ...]:
+        with self._reading() as sql:
+            rows = sql.rows(
+                "SELECT races.*, records.record, records.digest, records.finished_at_ms FROM records JOIN races ON races.id = records.race"
+                " WHERE races.id IN (SELECT race FROM seats WHERE here) ORDER BY records.finished_at_ms, races.id"
+            )
+            seated = _seats(sql, (row.id for row in rows))
+        return tuple(race for row in rows if (race := _standing(row, seated[row.id])) is not None)
+
+    def record(self, race: str) -> Record | None:
+        row = self._row("SELECT * FROM records WHERE race = :race", race=race)
+        return self._read(lambda row: decode_record(row.record, row.digest), row, f"the record of race {race}")
+
+    def race_status(self, race: str) -> RaceStatus | None:
+        row = self._row(f"SELECT races.phase, races.reason, {_SEALED} FROM races {_WITH_DEAL} WHERE races.id = :race", race=race)  # noqa: S608
+        return RaceStatus(row.phase, row.reason, row.sealed_until_ms) if row is not None else None
+
+    def rating_changes(self, race: str) -> tuple[RatingChange, ...]:
+        rows = self._rows("SELECT * FROM seats WHERE race = :race ORDER BY seat", race=race)
+        return tuple(change for change in map(change_of, rows) if change is not None)
+
+    def history(self, player: str, *, limit: int, before: Mark | None = None) -> tuple[PlayedRace, ...]:
+        older = "AND (seats.finished_at_ms, seats.race) < (:finished_at_ms, :race)" if before is not None else ""
+        own = (
+            "SELECT seats.race, seats.seat, seats.finished_at_ms, races.room, races.number, races.options, races.reason,"  # noqa: S608
+            f" {_SEALED} FROM seats JOIN races ON races.id = seats.race {_WITH_DEAL} WHERE seats.player = :player {older}"
+            " ORDER BY seats.finished_at_ms DESC, seats.race DESC, seats.seat LIMIT :limit"
+        )
+        mark = {"finished_at_ms": before.finished_at_ms, "race": before.race} if before is not None else {}
+        with self._reading() as sql:
+            rows = sql.rows(own, {"player": player, "limit": limit, **mark})
+            seated = _seats(sql, {row.race for row in rows})
+        return self._read_all(lambda row: _played(row, seated[row.race]), rows, f"the history of player {player}")
+
+    def runs(self, kind: SharedKind, deal: str) -> tuple[Run, ...]:
+        with self._reading() as sql:
+            rows = sql.rows("SELECT * FROM races WHERE deal = :key ORDER BY opened_at_ms, id", {"key": deal_key(kind, deal)})
+            seated = _seats(sql, (row.id for row in rows))
+        return self._read_all(lambda row: _run(row, seated.get(row.id, ())), rows, f"the runs of deal {deal}")
+
+    # ---- players
+
+    def player(self, player: str) -> Player | None:
+        return self._player("id", player)
+
+    def player_by_token_hash(self, token_hash: bytes) -> Player | None:
+        return self._player("token_hash", token_hash)
+
+    def player_by_name(self, name: str) -> Player | None:
+        return self._player("name_key", name_key(name))
+
+    def name_taken(self, name: str) -> bool:
+        return self.player_by_name(name) is not None
+
+    def ladder(self, limit: int) -> tuple[Player, ...]:
+        best_first = "SELECT * FROM players WHERE mu IS NOT NULL ORDER BY mu - 3 * sigma DESC, name_key LIMIT :limit"
+        return tuple(map(player_of, self._rows(best_first, limit=limit)))
+
+    def _player(self, column: str, value: str | bytes) -> Player | None:
+        row = self._row(f"SELECT * FROM players WHERE {column} = :value", value=value)  # noqa: S608
+        return player_of(row) if row is not None else None
+
+    # ---- shared deals and tournaments
+
+    def shared_deal(self, kind: SharedKind, deal: str) -> SharedDealMade | None:
+        row = self._row("SELECT * FROM shared_deals WHERE key = :key", key=deal_key(kind, deal))
+        return self._read(deal_of, row, f"the deal {deal}")
+
+    def shared_deals(self, kind: SharedKind, *, limit: int) -> tuple[SharedDealMade, ...]:
+        newest_first = "SELECT * FROM shared_deals WHERE kind = :kind ORDER BY made_at_ms DESC, id LIMIT :limit"
+        return self._read_all(deal_of, self._rows(newest_first, kind=kind, limit=limit), "a shared deal")
+
+    def tournaments(self, *, closed: bool, limit: int) -> tuple[TournamentMade, ...]:
+        newest_first = (
+            f"SELECT * FROM tournaments WHERE closed_at_ms IS {'NOT NULL' if closed else 'NULL'}"  # noqa: S608
+            " ORDER BY made_at_ms DESC, id LIMIT :limit"
+        )
+        return tuple(map(tournament_of, self._rows(newest_first, limit=limit)))
+
+    def tournament(self, tournament: str) -> TournamentMade | None:
+        row = self._row("SELECT * FROM tournaments WHERE id = :id", id=tournament)
+        return tournament_of(row) if row is not None else None
+
+    def tournament_log(self, tournament: str) -> tuple[TournamentDecided, ...]:
+        log = "SELECT * FROM decisions WHERE tournament = :id ORDER BY sequence"
+        return tuple(map(decision_of, self._rows(log, id=tournament)))
+
+    # ---- how
+
+    def _rows(self, statement: str, **values: Any) -> list[Row]:
+        with self._reading() as sql:
+            return sql.rows(statement, values)
+
+    def _row(self, statement: str, **values: Any) -> Row | None:
+        rows = self._rows(statement, **values)
+        return rows[0] if rows else None
+
+    def _read(self, read: Callable[[Row], Value], row: Row | None, what: str) -> Value | None:
+        return self._read_all(read, (row,), what)[0] if row is not None else None
+
+    def _read_all(self, read: Callable[[Row], Value], rows: Iterable[Row], what: str) -> tuple[Value, ...]:
+        try:
+            return tuple([read(row) for row in rows])
+        except BadDocument as error:
+            raise StoreCorrupt(f"{self._name}: {what} cannot be read: {error}") from error
+
+
+def records(sql: Sql) -> Iterator[Row]:
+    """All of them in the order of their writing, each with the room, the number and the phase of its race."""
+    page = (
+        "SELECT records.*, races.room, races.number AS race_number, races.phase FROM records JOIN races ON races.id = records.race"
+        " WHERE records.number > :after ORDER BY records.number LIMIT :limit"
+    )
+    after = 0
+    while rows := sql.rows(page, {"after": after, "limit": READ_AT_ONCE}):
+        yield from rows
+        after = rows[-1].number
+
+
+def _seats(sql: Sql, wanted: Iterable[str]) -> dict[str, list[Row]]:
+    """The seats of these races, in order."""
+    found: dict[str, list[Row]] = {}
+    for row in sql.rows_in("SELECT * FROM seats WHERE race IN :wanted ORDER BY race, seat", wanted):
+        found.setdefault(row.race, []).append(row)
+    return found
+
+
+def _standing(row: Row, seats: Sequence[Row]) -> StandingRace | None:
+    try:
+        opened, record = opened_of(row), decode_record(row.record, row.digest)
+    except BadDocument:
+        # It is over, so nothing is lost but a rematch; and `db check` says what is wrong with it.
+        return None
+    return StandingRace(
+        opened=opened,
+        record=record,
+        players=tuple(seat.player for seat in seats),
+        here=frozenset(seat.seat for seat in seats if seat.here),
+        changes=tuple(change for change in map(change_of, seats) if change is not None),
+        ended_at_ms=row.finished_at_ms,
+    )
+
+
+def _played(row: Row, seats: Iterable[Row]) -> PlayedRace:
+    return PlayedRace(
+        race=row.race,
+        room=row.room,
+        number=row.number,
+        rules=decode_options(row.options).rules,
+        finished_at_ms=row.finished_at_ms,
+        aborted=row.reason,
+        seat=row.seat,
+        seats=tuple(map(seat_of, seats)),
+        sealed_until_ms=row.sealed_until_ms,
+    )
+
+
+def _run(row: Row, seats: Iterable[Row]) -> Run:
+    opening = decode_opening(row.options)
+    if opening.occasion is None:
+        raise BadDocument(f"race {row.id} has a shared deal and no occasion")
+    return Run(
+        race=row.id,
+        room=row.room,
+        rules=opening.options.rules,
+        occasion=opening.occasion,
+        phase=row.phase,
+        opened_at_ms=row.opened_at_ms,
+        finished_at_ms=row.ended_at_ms,
+        seats=tuple(map(seat_of, seats)),
+    )
