@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from client.local.server_process import server_command, server_environment
+from client.replay.own_server import server_command, server_environment
 from tests.e2e.terminal import Terminal, terminal_environment
 
 TIMEOUT = 60
