@@ -51,7 +51,7 @@ _DECODERS: dict[str, Decoder[ClientMessage]] = {name: client_message_decoder(nam
 
 
 class Dispatch(Protocol):
-    """What a connection does with what it hears. None of it blocks, but `gone`."""
+    """What a connection does with what it hears. None of it blocks."""
 
     rate: float
     burst: int
@@ -65,7 +65,7 @@ class Dispatch(Protocol):
     def resynchronise(self, connection: Connection) -> None:
         """Messages to this peer were dropped: tell it everything anew."""
 
-    async def gone(self, connection: Connection) -> None:
+    def gone(self, connection: Connection) -> None:
         """It has ended, and so have the tasks that it had started. Once for each that has arrived."""
 
 

@@ -140,8 +140,7 @@ class HubConnection(Connection):
         finally:
             self._tasks.remove(scope)
             if self._ended and not self._tasks:
-                with trio.CancelScope(shield=True):
-                    await self._depart()
+                self._depart()
 
     def after(self, seconds: float, act: Callable[[], None]) -> None:
         def later() -> None:
@@ -383,15 +382,14 @@ class HubConnection(Connection):
         for task in self._tasks:
             task.cancel()
         if not self._tasks:
-            self._hub.nursery.start_soon(self._depart)
+            self._depart()
 
-    async def _depart(self) -> None:
-        with trio.CancelScope(shield=True):
-            try:
-                if self._arrived:
-                    await self._dispatch.gone(self)
-            finally:
-                self._door.ended(self)
+    def _depart(self) -> None:
+        try:
+            if self._arrived:
+                self._dispatch.gone(self)
+        finally:
+            self._door.ended(self)
 
 
 def _frame_size(data: bytes, start: int) -> int:

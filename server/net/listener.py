@@ -127,8 +127,7 @@ async def serving(
                         if door is not None:
                             closing.start_soon(door.aclose)
             if door is not None:
-                with trio.CancelScope(shield=True):
-                    await door.cut_all()
+                door.cut_all()
             nursery.cancel_scope.cancel()
 
 
@@ -189,14 +188,11 @@ class _Door:
         if self._connections:
             await self._empty.wait()
 
-    async def cut_all(self) -> None:
+    def cut_all(self) -> None:
         """Those who are still here, without another word."""
         self._accepting.cancel()
-        self._empty = trio.Event()
         for connection in list(self._connections):
             connection.cut()
-        if self._connections:
-            await self._empty.wait()
 
 
 class _HandedOver(trio.abc.Listener[trio.abc.HalfCloseableStream]):

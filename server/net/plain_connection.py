@@ -66,9 +66,7 @@ class PlainConnection(Connection, ServerConnection):
                 await self.wait_closed()
                 self._tasks.cancel_scope.cancel()
         finally:
-            # Also when the server is being cancelled: the room has to know.
-            with trio.CancelScope(shield=True):
-                await self._dispatch.gone(self)
+            self._dispatch.gone(self)
 
     def start_soon(self, work: Callable[..., Awaitable[object]], *arguments: Any) -> None:
         self._tasks.start_soon(work, *arguments)

@@ -33,7 +33,7 @@ def patience(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(f"server.net.{where}", 60.0)
 
 
-pytestmark = [pytest.mark.e2e, pytest.mark.usefixtures("both_kinds")]
+pytestmark = pytest.mark.usefixtures("both_kinds")
 
 
 @asynccontextmanager
