@@ -337,10 +337,11 @@ class CorrectResult(Struct, frozen=True, kw_only=True, tag_field="type", tag="co
 
 
 class RemoveEntrant(Struct, frozen=True, kw_only=True, tag_field="type", tag="remove-entrant"):
-    """Take an entrant out, as if he had left. Answered by `decided`."""
+    """Take an entrant out, or with `remove` false let one who is out back in. Answered by `decided`."""
 
     id: TournamentId
     entrant: EntrantId
+    remove: bool = True
     reason: Reason = ""
     ref: Reference = 0
 

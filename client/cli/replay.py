@@ -10,7 +10,7 @@ from typing import TextIO
 import trio
 
 from client.connection.address import Address
-from client.connection.failure import Failure
+from client.connection.errors import Failure
 from client.replay.frames import replay_race
 from client.storage.identity import home_folder
 from client.storage.saved_records import NAME, kept_record

@@ -20,8 +20,9 @@ from client.connection.events import Link, LinkEvent, NoLink
 from client.replay.frames import NoReplay, replay_race
 from client.replay.review import review_game
 from client.replay.timeline import TimeLine
-from client.storage.bests import BestsError, Standing, counts, standing_sentence
+from client.storage.bests import BestChange, BestsError, counts
 from client.text.formatting import bell_due, is_called, is_found
+from client.text.runs import best_sentence
 from client.tui.controller import Controller, ReplayWanted, ReviewWanted
 from client.tui.root import Root
 from client.tui.session import Session
@@ -39,7 +40,7 @@ IDLE_TICK_S = 0.5
 
 Reviewer: TypeAlias = Callable[[Record, int], Awaitable[tuple[str, ...]]]
 Replayer: TypeAlias = Callable[[Record], Awaitable[TimeLine]]
-Keeper: TypeAlias = Callable[[Record], Standing]
+Keeper: TypeAlias = Callable[[Record], BestChange]
 Recorder: TypeAlias = Callable[[Record], None]
 
 
@@ -175,7 +176,7 @@ class App:
             self._recorder(record)
         if self._keeper is not None and counts(record):
             try:
-                standing = standing_sentence(self._keeper(record))
+                standing = best_sentence(self._keeper(record))
             except BestsError as error:
                 standing = str(error)
             self._controller.kept(record, standing)

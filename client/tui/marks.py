@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from client.game.board import Board, free_slots, is_upright
 from client.game.moves import choices, fillable, goes_home, homeward, moves_from, source
-from client.state.store import RoomModel
+from client.state.room import RoomModel
 from client.tui.cards import Look
 from client.tui.theme import Theme
 from client.tui.ui_state import Desk

@@ -12,8 +12,8 @@ from client.game.board import Board, board_of
 from client.game.hints import why_not
 from client.game.moves import goes_home, moves_from, press, source, target
 from client.state.capabilities import rules_of
-from client.state.store import Model, RoomModel
-from client.text.formatting import race_clock_ms
+from client.state.room import RoomModel, race_clock_ms
+from client.state.store import Model
 from client.tui.keymap import Place
 from client.tui.session import Session
 from client.tui.ui_state import Desk, place_of

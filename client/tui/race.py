@@ -13,8 +13,8 @@ import urwid
 from client.game.board import Board, board_of
 from client.game.hints import hint
 from client.state.capabilities import rules_of
-from client.state.store import RoomModel
-from client.text.formatting import deck_size, race_clock_ms
+from client.state.room import RoomModel, race_clock_ms
+from client.text.formatting import deck_size
 from client.tui.bars import all_bars
 from client.tui.cards import Size
 from client.tui.frame import Line, Screen, fit, foot, lines_widget, row, stacked, top

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import urwid
 
-from client.state.evidence import check, verdict
-from client.state.store import Evidence, RoomModel
+from client.state.evidence import Evidence, check, verdict
+from client.state.room import RoomModel
 from client.text.formatting import clock_text, curves, deck_size, series_sentence
 from client.text.runs import board_lines, board_title
 from client.tui.frame import Line, Screen, Spot, clip, fit, foot, lines_widget, stacked, upper, wrap_text

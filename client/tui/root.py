@@ -9,7 +9,8 @@ from collections.abc import Callable
 
 import urwid
 
-from client.text.formatting import clock_text, race_clock_ms
+from client.state.room import race_clock_ms
+from client.text.formatting import clock_text
 from client.tui.controller import Controller
 from client.tui.frame import Screen
 from client.tui.help import SMALLEST, help_screen, last_help_line, over, too_small

@@ -8,8 +8,9 @@ from textwrap import wrap
 import urwid
 
 from client.replay.timeline import SPEEDS
-from client.state.store import Model, RoomModel
-from client.text.formatting import clock_text, race_clock_ms, search_sentence
+from client.state.room import RoomModel, race_clock_ms
+from client.state.store import Model
+from client.text.formatting import clock_text, search_sentence
 from client.text.tournaments import format_text, title_text
 from client.tui.frame import Hands, Line, clip, line_width, lines_widget, spread, wrap_text
 from client.tui.replay_state import Reel

@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import assert_never
 
-from client.connection.events import Connected, Link
-from client.connection.resync import WATCH_REFERENCE
+from client.connection.events import WATCH_REFERENCE, Connected, Link
 from client.state.store import Event, Model, MoveSent, ReadySent, reduce
 from client.tui.start import Start, StartAlone, StartBot, StartHall, StartHome, StartMatch
 from client.tui.tournament_subscription import Attendance

@@ -5,8 +5,8 @@ from __future__ import annotations
 import urwid
 
 from client.state.capabilities import rules_of
-from client.state.store import RoomModel
-from client.text.formatting import clock_text, is_run, limit_text, race_clock_ms, rated_sentence, series_sentence
+from client.state.room import RoomModel, race_clock_ms
+from client.text.formatting import clock_text, is_run, limit_text, rated_sentence, series_sentence
 from client.tui.bars import seat_name
 from client.tui.frame import Line, Screen, Spot, clip, fit, foot, lines_widget, row, stacked, upper, wrap_text
 from client.tui.keymap import Action, Place

@@ -10,9 +10,9 @@ import urwid
 
 from client.game.board import board_of, free_slots
 from client.state.capabilities import rules_of
-from client.state.store import RoomModel
+from client.state.room import RoomModel, race_clock_ms
 from client.state.watching import WatchModel
-from client.text.formatting import clock_text, curves, deck_size, race_clock_ms, series_meanwhile
+from client.text.formatting import clock_text, curves, deck_size, series_meanwhile
 from client.tui.bars import seat_lines, seat_name
 from client.tui.frame import Line, Screen, clip, foot, lines_widget, spread, stacked, top
 from client.tui.keymap import Action, Place

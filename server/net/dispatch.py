@@ -59,7 +59,7 @@ from server.rooms.registry import Rooms
 from server.rooms.requests import Ask, Enter, Exit, RoomMessage
 from server.rooms.room import Room
 from server.rules.catalogue import RULE_SETS, describe
-from server.runs.service import Counter, Question, RunAsked
+from server.runs.service import Question, RunAsked, RunService
 from server.spectate.spectator_registry import Gallery
 from server.store.errors import RunAlready, StoreError
 from server.tournaments.commands import Asker, TournamentCommand
@@ -103,7 +103,7 @@ class Dispatch:
         lobby: Lobby,
         matchmaker: Matchmaker,
         gallery: Gallery,
-        counter: Counter,
+        counter: RunService,
         tournaments: TournamentService,
         clock: Clock,
         software: str,

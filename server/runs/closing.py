@@ -15,7 +15,7 @@ from server.rooms.registry import Rooms
 from server.rooms.requests import CallOff, Reveal
 from server.rooms.room import Room
 from server.runs import days
-from server.runs.challenges import Challenges, closes_at_ms
+from server.runs.challenges import ChallengeRegistry, closes_at_ms
 from server.runs.dailies import READY_MARGIN_MS
 from server.store.errors import StoreError
 
@@ -31,7 +31,7 @@ LOOK_S: Final = 0.2
 class Closing:
     """`run` is its one task."""
 
-    def __init__(self, rooms: Rooms, challenges: Challenges, clock: Clock) -> None:
+    def __init__(self, rooms: Rooms, challenges: ChallengeRegistry, clock: Clock) -> None:
         self._rooms = rooms
         self._challenges = challenges
         self._clock = clock

@@ -6,8 +6,9 @@
 from __future__ import annotations
 
 import hmac
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TypeAlias, assert_never
+from typing import Final, TypeAlias, assert_never
 
 from protocol.client_messages import (
     AddBot,
@@ -34,6 +35,7 @@ from server.tournaments.events import (
     Finished,
     Paused,
     ResultCorrected,
+    ResultEntered,
     Resumed,
     Returned,
     Withdrawn,
@@ -41,6 +43,9 @@ from server.tournaments.events import (
 from server.tournaments.pairing.crosstable import Refused, UnknownEntrant
 from server.tournaments.pairing.rounds import RaceResult
 from server.tournaments.state import NotNow, PlacesTaken, TournamentState
+
+MISSED_RUNNING: Final = 2
+"""Rounds in which an entrant may not come to their table, one after the other, before they are withdrawn."""
 
 EntrantCommand: TypeAlias = EnterTournament | LeaveTournament | CheckIn
 DirectorCommand: TypeAlias = StartTournament | PauseTournament | PairRound | CorrectResult | RemoveEntrant | AddBot | EndTournament
@@ -90,8 +95,9 @@ def _directed(state: TournamentState, command: DirectorCommand) -> Decision:
         case CorrectResult():
             result = _result(command.result) if command.result is not None else None
             return Decision((ResultCorrected(command.round, command.table, command.race, result, clean_reason(command.reason)),))
-        case RemoveEntrant(entrant=entrant, reason=reason):
-            return Decision((Withdrawn(_entrant(state, entrant), clean_reason(reason)),))
+        case RemoveEntrant(entrant=entrant, remove=remove, reason=reason):
+            known = _entrant(state, entrant)
+            return Decision((Withdrawn(known, clean_reason(reason)) if remove else Returned(known, clean_reason(reason)),))
         case AddBot(bot=bot):
             return Decision((next_bot(state, known_bot(bot or state.options.bot)),))
         case EndTournament(reason=reason):
@@ -133,6 +139,15 @@ def when_due(state: TournamentState) -> Decision:
         return Decision(pairs=True)
     events, can_be_paired = _settle_field(state)
     return Decision(events, pairs=True) if can_be_paired else Decision((*events, CalledOff("too few have checked in")))
+
+
+def with_withdrawals(state: TournamentState, no_shows: Iterable[ResultEntered]) -> tuple[Event, ...]:
+    """The forfeits, and the withdrawal of those who have now missed their table in too many rounds running."""
+    events = tuple(no_shows)
+    missed = state.after_all(events, at_ms=state.since_ms).missed
+    # A knock-out puts them out by itself.
+    gone = [] if state.crosstable.format.knock_out else [entrant for entrant, rounds in missed.items() if rounds >= MISSED_RUNNING]
+    return (*events, *(Withdrawn(entrant, f"missed {MISSED_RUNNING} rounds running") for entrant in gone))
 
 
 def as_refusal(refused: Refused) -> Refusal:

@@ -27,7 +27,7 @@ from server.rooms.outgoing import Outgoing, refused
 from server.rooms.room import Room
 from server.store.errors import StoreError
 from server.store.port import Entry, SharedDealMade, SharedDealRevealed, TournamentDecided
-from server.tournaments.commands import Asker, TournamentCommand, as_refusal, decide, when_due
+from server.tournaments.commands import Asker, TournamentCommand, as_refusal, decide, when_due, with_withdrawals
 from server.tournaments.documents import replayed
 from server.tournaments.events import CalledOff, Event, Finished, RaceAborted, RoundPaired, encode_event
 from server.tournaments.pairing.crosstable import Refused
@@ -183,7 +183,7 @@ class Director:
     async def _heed_time(self) -> None:
         now = self._ports.clock.now_ms()
         if no_shows := self.tables.no_shows(self.state, now):
-            await self._happen(no_shows)
+            await self._happen(with_withdrawals(self.state, no_shows))
         due = self.state.next_due_ms
         if due is not None and due <= now:
             decision = when_due(self.state)

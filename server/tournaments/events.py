@@ -49,6 +49,7 @@ class Returned:
     """An entrant who had withdrawn plays again, from the next round that is paired."""
 
     entrant: str
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)

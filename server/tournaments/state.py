@@ -85,6 +85,7 @@ class TournamentState:
 
     code: needed to enter. since_ms: when the stage began, or went on after a pause. length: rounds as settled, 0 while they are not or
     follow from the field. shuffles: one a round. numbers: of the shuffle by table, where it is not the first one. race_ids: by table.
+    missed: in how many rounds running an entrant who plays has not come to their table.
     """
 
     id: str
@@ -103,6 +104,7 @@ class TournamentState:
     shuffles: tuple[Shuffle, ...] = ()
     numbers: Mapping[TableKey, int] = field(default_factory=dict)
     race_ids: Mapping[TableKey, tuple[str, ...]] = field(default_factory=dict)
+    missed: Mapping[str, int] = field(default_factory=dict)
     log: tuple[LoggedEvent, ...] = ()
 
     # ---- what it says
@@ -235,7 +237,7 @@ class TournamentState:
             case CheckedIn():
                 return self._checked_in(event)
             case Withdrawn(entrant):
-                return replace(self, crosstable=self.crosstable.withdraw(entrant))
+                return replace(self, crosstable=self.crosstable.withdraw(entrant), missed=_without(self.missed, entrant))
             case Returned(entrant):
                 self._check_places()
                 return replace(self, crosstable=self.crosstable.readmit(entrant))
@@ -314,8 +316,19 @@ class TournamentState:
             self,
             crosstable=crosstable,
             race_ids={**self.race_ids, key: ids} if ids else self.race_ids,
+            missed=self._missed_after(event),
             numbers=self._next_number(key) if crosstable.result(*key) is None else self.numbers,
         )
+
+    def _missed_after(self, event: ResultEntered) -> Mapping[str, int]:
+        pairing = self.crosstable.pairing(event.round, event.table)
+        assert pairing is not None
+        missed = _without(self.missed, *pairing.entrants)
+        if event.result.forfeit and not event.race_id:
+            for entrant, points in zip(pairing.entrants, event.result.points, strict=False):
+                if not points and self.crosstable.plays(entrant):
+                    missed[entrant] = self.missed.get(entrant, 0) + 1
+        return missed
 
     def _corrected(self, event: ResultCorrected) -> TournamentState:
         key = event.round, event.table
@@ -338,6 +351,10 @@ class TournamentState:
 
     def _next_number(self, key: TableKey) -> dict[TableKey, int]:
         return {**self.numbers, key: self.deal_number(key) + 1}
+
+
+def _without(missed: Mapping[str, int], *entrants: str) -> dict[str, int]:
+    return {entrant: rounds for entrant, rounds in missed.items() if entrant not in entrants}
 
 
 def new_state(

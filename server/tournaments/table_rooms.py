@@ -198,9 +198,9 @@ class TableRooms:
         result = result_of(state, race.pairing, record)
         return [ResultEntered(race.round, race.pairing.table, race.number, result, record.id)]
 
-    def no_shows(self, state: TournamentState, now_ms: int) -> list[Event]:
+    def no_shows(self, state: TournamentState, now_ms: int) -> list[ResultEntered]:
         """The forfeits of entrants who have not come in time."""
-        events: list[Event] = []
+        events: list[ResultEntered] = []
         for table in self:
             due = table.no_show_at(state)
             if due is None or due > now_ms:

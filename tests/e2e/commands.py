@@ -18,7 +18,7 @@ from typing import Any
 
 import trio
 
-from client.local.server_process import server_command, server_environment
+from client.replay.own_server import server_command, server_environment
 from server.app import running
 from server.config import Settings
 from tests.e2e.terminal import Terminal, terminal_environment

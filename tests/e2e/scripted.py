@@ -15,11 +15,10 @@ import trio
 
 from client.connection.client import NetLink, open_link
 from client.connection.errors import Unreachable
-from client.connection.events import Back, LinkEvent, Lost
+from client.connection.events import Back, Identity, LinkEvent, Lost
 from client.connection.websocket import LineTimes
 from client.local.policies import POLICIES
 from client.state.store import Model
-from client.storage.identity import Identity
 from client.tui.session import Session
 from client.tui.start import StartHome
 from protocol.client_messages import JoinRace, OpenRace, Say

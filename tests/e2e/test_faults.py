@@ -20,7 +20,7 @@ import trio
 
 from client.connection.client import USUAL_TIMES, NetLink, open_link
 from client.connection.errors import closed_by_server
-from client.storage.identity import Identity
+from client.connection.events import Identity
 from client.tui.app import run_app
 from client.tui.start import StartHome
 from client.tui.ui_state import UiSettings

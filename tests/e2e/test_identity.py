@@ -11,8 +11,8 @@ import trio
 
 from client.connection.client import NetLink, open_link
 from client.connection.errors import EntryRefused
-from client.connection.events import LinkEvent, Lost
-from client.storage.identity import Identity, IdentityStore
+from client.connection.events import Identity, LinkEvent, Lost
+from client.storage.identity import IdentityStore
 from protocol.client_messages import OpenRace, Say, WatchRace
 from protocol.server_messages import Room, Said, ServerMessage, Talk, Welcome, YouAre
 from protocol.views import RaceOptions

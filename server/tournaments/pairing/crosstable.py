@@ -1,7 +1,8 @@
 """The crosstable: who entered, the rounds as paired, the results. The rules of the file:
 
 Field      Entrants are seeded by rating, best first; those without one come last, equals in the order of entry. A format with a fixed field
-           (round robin, elimination) lets nobody in or back once its first round is paired.
+           (round robin, elimination) lets nobody in once its first round is paired. Its starters can come back to a round robin, but not
+           to an elimination.
 Rounds     One at a time: the next round can be paired once every counted table has its result. In a fixed field a table may name an entrant
            who has withdrawn: it is forfeited at once. Elsewhere those who have withdrawn are not paired.
 Results    One a race. The format says what the races of a table come to: a drawn knock-out match needs another race. A forfeit gives the
@@ -48,7 +49,7 @@ class Format(Protocol):
     """How a tournament is played. A frozen value: its fields are its options."""
 
     fixed_field: ClassVar[bool]
-    """Nobody enters or returns after the first pairing, and tables of withdrawn entrants are forfeited."""
+    """Nobody enters after the first pairing, and tables of withdrawn entrants are forfeited."""
     knock_out: ClassVar[bool]
     """A round follows from the results before it, table by table."""
     tie_breaks: ClassVar[tuple[TieBreak, ...]]
@@ -162,7 +163,8 @@ class Crosstable:
         found = self._entrant(entrant)
         if found.active:
             raise EntryRefused(f"{entrant} has not withdrawn")
-        self._check_field_open()
+        if self.format.knock_out or entrant not in self.starters:
+            self._check_field_open()
         return self._with(replace(found, withdrawn_after=None))
 
     def pair(self, paired: Round) -> Crosstable:
@@ -216,7 +218,7 @@ class Crosstable:
 
     def _check_field_open(self) -> None:
         if self.rounds and self.format.fixed_field:
-            raise EntryRefused("the field is fixed since the first round was paired: nobody can enter or return in this format")
+            raise EntryRefused("the field is fixed since the first round was paired: nobody can enter or return now")
 
     def _entrant(self, entrant: str) -> Entrant:
         if entrant not in self.entrants:

@@ -9,8 +9,7 @@ import trio
 import trio.testing
 from msgspec.structs import replace as changed
 
-from client.connection.events import Back, Connecting, Lost, RoundTrip
-from client.connection.resync import NO_SEAT
+from client.connection.events import NO_SEAT, Back, Connecting, Lost, RoundTrip
 from client.tui.app import App
 from client.tui.start import AppOutcome, StartBot, StartMatch
 from client.tui.ui_state import DEAL_LINE, OPEN_LINE, SERIES_LINE, UiSettings

@@ -9,8 +9,7 @@ from msgspec import structs
 from trio.testing import MockClock
 from urwid.testing import render_text
 
-from client.connection.events import Back, Connected, Lost
-from client.connection.resync import WATCH_REFERENCE
+from client.connection.events import WATCH_REFERENCE, Back, Connected, Lost
 from client.state.watching import watch_after
 from client.tui.keymap import Action, Place, shown_at
 from client.tui.ui_state import Desk

@@ -13,8 +13,7 @@ import pytest
 import trio
 
 from client.connection.client import open_link
-from client.connection.resync import WATCH_REFERENCE
-from client.storage.identity import Identity
+from client.connection.events import WATCH_REFERENCE, Identity
 from protocol.client_messages import OpenRace, Ready, WatchRace
 from protocol.server_messages import Error, Room, Started
 from protocol.views import RaceOptions

@@ -515,6 +515,57 @@ async def test_whom_the_director_has_removed_does_not_come_back_by_himself(autoj
     assert isinstance(await ben.ask(EnterTournament(id=identity)), Decided)
 
 
+async def test_the_director_lets_back_in_whom_they_removed(autojump_clock: MockClock, hall: Hall) -> None:
+    ann, ben, cleo = await hall.people("Ann", "Ben", "Cleo")
+    director, identity = await started(hall, replace(FAST, rounds=3, pause_s=None), ann, ben, cleo)
+    await hall.until(lambda: hall.state(identity).phase == "between")
+    await director.ask(RemoveEntrant(id=identity, entrant=ann.player.id))
+    assert refused(await ann.ask(EnterTournament(id=identity))) == "tournament/not-now"
+    assert refused(await ann.ask(RemoveEntrant(id=identity, entrant=ann.player.id, remove=False))) == "tournament/not-the-director"
+    back = RemoveEntrant(id=identity, entrant=ann.player.id, remove=False, reason="a mistake")
+    assert isinstance(await director.ask(back), Decided)
+    assert refused(await director.ask(back)) == "tournament/refused", "they play already"
+    await director.ask(PairRound(id=identity, round=2))
+    assert hall.state(identity).crosstable.rounds[1].of(ann.player.id) is not None
+    # Letting somebody back in ends the ban for good.
+    await ann.ask(LeaveTournament(id=identity))
+    assert isinstance(await ann.ask(EnterTournament(id=identity)), Decided)
+
+
+@pytest.mark.parametrize("kind", ["swiss", "round-robin"])
+async def test_who_misses_two_rounds_running_is_withdrawn_and_may_come_back(autojump_clock: MockClock, hall: Hall, kind: str) -> None:
+    people = await hall.people("Ann", "Ben", "Cleo", "Dan")
+    lazy = people[0]
+    lazy.habit = "absent"
+    options = replace(FAST, format=kind, double=True, rounds=5, pause_s=None)  # type: ignore[arg-type]
+    director, identity = await started(hall, options, *people)
+    for number in (1, 2):
+        assert hall.state(identity).crosstable.plays(lazy.player.id)
+        await hall.until(lambda: hall.state(identity).phase == "between")
+        await director.ask(PairRound(id=identity, round=number + 1))
+    assert kinds(hall, identity).count("Withdrawn") == 1
+    assert not hall.state(identity).crosstable.plays(lazy.player.id)
+    lazy.habit = "quick"
+    await lazy.enter(identity)
+    await hall.until(lambda: hall.state(identity).phase == "between")
+    await director.ask(PairRound(id=identity, round=4))
+    await hall.until(lambda: hall.state(identity).phase == "between")
+    pairing = hall.state(identity).crosstable.rounds[3].of(lazy.player.id)
+    assert pairing is not None
+    assert hall.state(identity).race_ids[4, pairing.table], "it was raced"
+
+
+async def test_one_round_missed_now_and_then_withdraws_nobody(autojump_clock: MockClock, hall: Hall) -> None:
+    people = await hall.people("Ann", "Ben")
+    director, identity = await started(hall, replace(FAST, rounds=5, pause_s=None), *people)
+    for number in range(2, 6):
+        await hall.until(lambda: hall.state(identity).phase == "between")
+        people[0].habit = "absent" if number % 2 else "quick"
+        await director.ask(PairRound(id=identity, round=number))
+    await hall.over(identity)
+    assert "Withdrawn" not in kinds(hall, identity)
+
+
 async def test_a_store_that_cannot_be_read_costs_whoever_makes_a_tournament_an_answer_and_nobody_else_anything(
     autojump_clock: MockClock, hall: Hall
 ) -> None:

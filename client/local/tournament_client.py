@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from client.connection.failure import Failure
+from client.connection.errors import Failure
 from client.local.sitting import identified
 from protocol.client_messages import CorrectResult, FollowTournament, PairRound, RemoveEntrant, TournamentMessage
 from protocol.server_messages import Decided, Tournament
@@ -45,12 +45,12 @@ async def correct(url: str, request: CorrectResult, *, cards: tuple[int, int] | 
         await link.decided(request)
 
 
-async def remove(url: str, tournament: str, who: str, *, reason: str, name: str | None) -> str:
-    """Have an entrant taken out. who: his name in any case of its letters, or his id. Who that was. Raises NoSuchEntrant."""
+async def remove(url: str, tournament: str, who: str, *, back: bool, reason: str, name: str | None) -> str:
+    """Take an entrant out, or let one back in. who: name in any case of its letters, or id. Who it was. Raises NoSuchEntrant."""
     async with identified(url, name) as link:
         told = await link.told(FollowTournament(id=tournament))
         entrant = entrant_named(told, who)
-        await link.decided(RemoveEntrant(id=tournament, entrant=entrant, reason=reason))
+        await link.decided(RemoveEntrant(id=tournament, entrant=entrant, remove=not back, reason=reason))
         return next(clean_name(each.name) for each in told.entrants if each.id == entrant)
 
 
