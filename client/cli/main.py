@@ -41,8 +41,7 @@ from client.cli.tournament import tournament_app
 from client.connection.errors import Failure
 
 if TYPE_CHECKING:
-    from client.tui.start import StartMatch
-    from client.tui.ui_state import UiSettings
+    from client.tui.start import StartMatch, UiSettings
 
 app = typer.Typer(
     name="carpet",

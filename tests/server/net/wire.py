@@ -40,8 +40,8 @@ from server.pages.runs import run_routes
 from server.pages.tournaments import tournament_routes
 from server.pages.web_page import web_routes
 from server.rooms.clock import Clock
+from server.rooms.driver import Room as ServedRoom
 from server.rooms.registry import Rooms
-from server.rooms.room import Room as ServedRoom
 from server.runs.ghost_lines import RecordedGhosts
 from server.runs.service import RunService
 from server.spectate.spectator_registry import Gallery
@@ -261,6 +261,7 @@ class House:
             bots_wait=False,
             keeps=store is not None,
         )
+        nursery.start_soon(self.rooms.run)
         self.players = Players(entropy=entropy, store=self.store, journal=self.journal, clock=self.clock)
         self.rooms.on_rated(self.players.rated)
         self.lobby = Lobby(self.rooms, self.players, self.clock)
@@ -288,7 +289,6 @@ class House:
             gallery=self.gallery,
             counter=self.runs,
             tournaments=self.tournaments,
-            clock=self.clock,
             software="test",
             rate=rate,
             burst=burst,
