@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import secrets
+import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -33,7 +34,7 @@ from server.rooms.clock import Clock
 from server.rooms.deal_finder import DealFinder
 from server.rooms.registry import Rooms
 from server.runs.ghost_lines import RecordedGhosts
-from server.runs.service import Counter
+from server.runs.service import RunService
 from server.runtime.workers import open_workers
 from server.spectate.spectator_registry import Gallery
 from server.store.errors import EntryRefused
@@ -52,6 +53,12 @@ STANDS_S = 900
 again; after a longer while he does not expect to be led back there."""
 
 
+WORKERS_CODE = ("networkx", "server.race.audit", "server.solver.winnable", "server.tournaments.pairing_worker")
+"""The modules of all that workers do for a server."""
+
+SWITCH_S = 0.0005
+"""Seconds for which a thread that reads the store may keep the interpreter from the event loop; ten times as many by default."""
+
 logger = logging.getLogger("carpet.app")
 
 
@@ -65,9 +72,10 @@ async def running(settings: Settings) -> AsyncIterator[str]:
     tls = None
     if settings.tls_cert is not None and settings.tls_key is not None:
         tls = tls_context(settings.tls_cert, settings.tls_key)
+    sys.setswitchinterval(SWITCH_S)
     store = await trio.to_thread.run_sync(open_store, settings.database)
     try:
-        async with open_workers(settings.workers) as workers, trio.open_nursery() as nursery:
+        async with open_workers(settings.workers, code=WORKERS_CODE) as workers, trio.open_nursery() as nursery:
             clock = Clock()
             journal = Journal(store)
             nursery.start_soon(journal.run)
@@ -85,6 +93,7 @@ async def running(settings: Settings) -> AsyncIterator[str]:
                 max_rooms=settings.max_rooms,
                 bots_wait=settings.bots_wait,
             )
+            nursery.start_soon(rooms.run)
             players = Players(entropy=secrets.token_bytes, store=store, journal=journal, clock=clock)
             rooms.on_rated(players.rated)
             lobby = Lobby(rooms, players, clock)
@@ -93,8 +102,10 @@ async def running(settings: Settings) -> AsyncIterator[str]:
             nursery.start_soon(matchmaker.run)
             gallery = Gallery(nursery, rooms, clock)
             nursery.start_soon(gallery.run)
-            counter = Counter(rooms, store=store, journal=journal, clock=clock, entropy=secrets.token_bytes, records=records)
-            nursery.start_soon(counter.run)
+            runs = RunService(
+                rooms, store=store, journal=journal, clock=clock, entropy=secrets.token_bytes, compute=workers.run, records=records
+            )
+            nursery.start_soon(runs.run)
             tournaments = TournamentService(
                 TournamentPorts(
                     clock=clock,
@@ -112,9 +123,8 @@ async def running(settings: Settings) -> AsyncIterator[str]:
                 lobby=lobby,
                 matchmaker=matchmaker,
                 gallery=gallery,
-                counter=counter,
+                counter=runs,
                 tournaments=tournaments,
-                clock=clock,
                 software=SOFTWARE,
                 rate=settings.rate,
                 burst=settings.burst,
@@ -127,7 +137,7 @@ async def running(settings: Settings) -> AsyncIterator[str]:
                     *race_routes(readers, clock),
                     ladder_route(readers),
                     lobby_route(lobby),
-                    *run_routes(readers, counter),
+                    *run_routes(readers, runs),
                     *tournament_routes(tournaments),
                     *web_routes(),
                 ]

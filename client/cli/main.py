@@ -38,11 +38,10 @@ from client.cli.shared import (
 )
 from client.cli.stats import stats_app
 from client.cli.tournament import tournament_app
-from client.connection.failure import Failure
+from client.connection.errors import Failure
 
 if TYPE_CHECKING:
-    from client.tui.start import StartMatch
-    from client.tui.ui_state import UiSettings
+    from client.tui.start import StartMatch, UiSettings
 
 app = typer.Typer(
     name="carpet",
@@ -367,7 +366,7 @@ def _ask_server(arguments: list[str]) -> NoReturn:
     """Leave the rest to a command of the server of this installation, its words and its exit status too."""
     import subprocess
 
-    from client.local.server_process import server_command, server_environment
+    from client.replay.own_server import server_command, server_environment
 
     environment = server_environment() | {protocol.PROGRAM_VARIABLE: "carpet"}
     finished = subprocess.run(server_command(arguments), env=environment, check=False)  # noqa: S603  (our own)

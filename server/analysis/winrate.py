@@ -158,7 +158,7 @@ def _solved(row: RuleSet, budget: int | None, seeds: Sequence[bytes]) -> Counts:
     outcomes: Counter[OutcomeFound] = Counter()
     positions = 0
     for seed in seeds:
-        found = solve(row.deal(seed), budget=budget)
+        found = solve(row.deal(seed), budget=budget, line=False)
         outcomes[found.outcome] += 1
         positions += found.nodes
     return Counts(len(seeds), outcomes["won"], outcomes["unknown"], positions)

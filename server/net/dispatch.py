@@ -51,15 +51,14 @@ from server.lobby.quick_match import QuickMatch as Matchmaker
 from server.lobby.quick_match import Seeker
 from server.net.connection import PeerConnection
 from server.rooms.chat import words
-from server.rooms.clock import Clock
 from server.rooms.codes import read_code
+from server.rooms.driver import Room
 from server.rooms.member import Line, PlayerName
 from server.rooms.outgoing import Outgoing
 from server.rooms.registry import Rooms
 from server.rooms.requests import Ask, Enter, Exit, RoomMessage
-from server.rooms.room import Room
 from server.rules.catalogue import RULE_SETS, describe
-from server.runs.service import Counter, Question, RunAsked
+from server.runs.service import Question, RunAsked, RunService
 from server.spectate.spectator_registry import Gallery
 from server.store.errors import RunAlready, StoreError
 from server.tournaments.commands import Asker, TournamentCommand
@@ -103,9 +102,8 @@ class Dispatch:
         lobby: Lobby,
         matchmaker: Matchmaker,
         gallery: Gallery,
-        counter: Counter,
+        counter: RunService,
         tournaments: TournamentService,
-        clock: Clock,
         software: str,
         rate: float,
         burst: int,
@@ -119,7 +117,6 @@ class Dispatch:
         self._gallery = gallery
         self._counter = counter
         self._tournaments = tournaments
-        self._clock = clock
         self._software = software
         self._visits: dict[PeerConnection, Visit] = {}
         self._rules = tuple(describe(row) for row in RULE_SETS.values())
@@ -136,9 +133,7 @@ class Dispatch:
                 await connection.wait_closed()
                 visit.nursery.cancel_scope.cancel()
         finally:
-            # Also when the server is being cancelled: the room has to know.
-            with trio.CancelScope(shield=True):
-                await self._gone(visit)
+            self._gone(visit)
 
     async def _greet(self, visit: Visit) -> None:
         """Find out who it is, which may take the store some time. What the peer says meanwhile is held."""
@@ -187,7 +182,7 @@ class Dispatch:
         visit.connection.serve_watcher(alone=True)
         visit.connection.post(Outgoing(self._welcome(watching, token, watches=True)))
 
-    async def _gone(self, visit: Visit) -> None:
+    def _gone(self, visit: Visit) -> None:
         del self._visits[visit.connection]
         self._lobby.unfollow(visit.connection)
         self._gallery.gone(visit.connection)
@@ -197,7 +192,7 @@ class Dispatch:
         self._players.depart(visit.player, visit.connection)
         self._matchmaker.leave(visit.player.id, member=visit.connection)
         if visit.room is not None:
-            await visit.room.tell(Exit(visit.player, visit.connection, self._clock.now_ms()))
+            visit.room.tell(Exit(visit.player, visit.connection))
 
     def resynchronise(self, connection: PeerConnection) -> None:
         visit = self._visits.get(connection)
@@ -402,15 +397,7 @@ class Dispatch:
         self._enter(visit, visit.player, room, version=0, ref=ref)
 
     def _enter(self, visit: Visit, player: PlayerName, room: Room, *, version: int, ref: int) -> None:
-        # Claimed before the room's task has heard of it: a second request behind this one must find the player taken.
-        claimed = self._rooms.of(player.id) is room
-        self._rooms.seat_taken(room, player.id)
-        try:
-            room.ask(Enter(player, visit.connection, version, ref, self._clock.now_ms()))
-        except Refusal:
-            if not claimed:
-                self._rooms.seat_left(room, player.id)
-            raise
+        room.ask(Enter(player, visit.connection, version, ref))
         visit.room = room
         self._matchmaker.leave(player.id, reason="elsewhere")
 
@@ -433,7 +420,7 @@ class Dispatch:
         room = self._rooms.of(player.id) or visit.room
         if room is None:
             raise Refusal(ErrorCode.NOT_IN_ROOM)
-        room.ask(Ask(player, visit.connection, message, self._clock.now_ms()))
+        room.ask(Ask(player, visit.connection, message))
 
 
 def _as_refusal(error: Refusal | StoreError) -> Refusal:

@@ -14,25 +14,25 @@ from protocol.errors import Refusal
 from protocol.views import RunKind
 from server.net.http import Asked, NoPage, Page, Route
 from server.pages.readers import Readers
-from server.runs.service import Counter, Question
+from server.runs.service import Question, RunService
 
 NOBODY = ""
 
 
-def run_routes(readers: Readers, counter: Counter) -> tuple[Route, ...]:
+def run_routes(readers: Readers, service: RunService) -> tuple[Route, ...]:
     async def show_days(asked: Asked) -> Page:
         del asked
-        return await _page(readers, counter, ListDailies())
+        return await _page(readers, service, ListDailies())
 
     async def show_day(asked: Asked) -> Page:
-        return await _page(readers, counter, _runs("daily", asked.values["date"], asked.values["rules"]))
+        return await _page(readers, service, _runs("daily", asked.values["date"], asked.values["rules"]))
 
     async def show_challenges(asked: Asked) -> Page:
         del asked
-        return await _page(readers, counter, ListChallenges())
+        return await _page(readers, service, ListChallenges())
 
     async def show_challenge(asked: Asked) -> Page:
-        return await _page(readers, counter, _runs("challenge", asked.values["id"]))
+        return await _page(readers, service, _runs("challenge", asked.values["id"]))
 
     return (
         Route("/daily.json", show_days),
@@ -46,9 +46,9 @@ def _runs(kind: RunKind, deal: str, rules: str = "carpet") -> ListRuns:
     return ListRuns(kind=kind, id=deal, rules=rules)
 
 
-async def _page(readers: Readers, counter: Counter, question: Question) -> Page:
+async def _page(readers: Readers, service: RunService, question: Question) -> Page:
     try:
-        told = await readers.wait(lambda: counter.answer(NOBODY, question))
+        told = await readers.wait(lambda: service.answer(NOBODY, question))
     except Refusal as refusal:
         # Whoever asks by an address can be wrong in its steps alone.
         raise NoPage(HTTPStatus.NOT_FOUND, str(refusal)) from refusal

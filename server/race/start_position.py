@@ -24,11 +24,8 @@ class NoSuchPosition(ValueError):
 
 def opening_of(record: Record, *, seat: int, ply: int) -> Opening:
     """The position of a seat (from 0) after so many moves, of a record that has passed the audit. Raises NoSuchPosition."""
-    if seat >= len(record.seats):
-        raise NoSuchPosition(f"the race had {len(record.seats)} seats")
+    check_ply(record, seat=seat, ply=ply)
     made = [move.move for move in record.moves if move.seat == seat]
-    if ply > len(made):
-        raise NoSuchPosition(f"that seat made {len(made)} moves")
     # Where it was played on itself, what was made before belongs to it.
     moves = (*(record.deal.past.moves if record.deal.past is not None else ()), *made[:ply])
     opening = Opening(
@@ -37,6 +34,14 @@ def opening_of(record: Record, *, seat: int, ply: int) -> Opening:
     if first_of(opening, rule_set(record.rules)).is_over:
         raise NoSuchPosition("no move is legal there")
     return opening
+
+
+def check_ply(record: Record, *, seat: int, ply: int) -> None:
+    """Raises NoSuchPosition where the record has no such seat, or one with fewer moves. Takes no time."""
+    if seat >= len(record.seats):
+        raise NoSuchPosition(f"the race had {len(record.seats)} seats")
+    if ply > record.seats[seat].plies:
+        raise NoSuchPosition(f"that seat made {record.seats[seat].plies} moves")
 
 
 def first_of(opening: Opening, rules: RuleSet) -> Position:

@@ -1,8 +1,7 @@
-"""The way into a run: one a player and deal, whatever lines he asks by and however often the server has been started since.
+"""Admission to a run: one for each player and deal, whatever connections they use and however often the server has been restarted since.
 
-What a player may have is decided by what is kept. The rooms that are open are looked at first, since a run that is under way is gone on
-with, and then the store; and while one request of a player's is being decided, another of his for the same deal waits for it. The journal
-refuses a second run in any case.
+What is kept decides. Open rooms are looked at first, since a run under way goes on, and then the store. While one request of a player is
+being decided, their next one for the same deal waits. The journal refuses a second run in any case.
 """
 
 from __future__ import annotations
@@ -15,16 +14,16 @@ from protocol.errors import ErrorCode, Refusal
 from protocol.views import RaceOptions, SharedDeal
 from server.race.shared_deal_spec import Occasion
 from server.rooms.clock import Clock
+from server.rooms.driver import Room
 from server.rooms.ports import Purpose
 from server.rooms.registry import Rooms
-from server.rooms.room import Room
 from server.runs.boards import Boards
 from server.runs.ghost_choice import Candidate, choose
 from server.store.journal import Journal
 from server.store.port import Run, SharedDealMade, Store
 
 
-class Entrance:
+class RunAdmission:
     def __init__(self, rooms: Rooms, boards: Boards, *, store: Store, journal: Journal, clock: Clock) -> None:
         self._rooms = rooms
         self._boards = boards
@@ -34,12 +33,12 @@ class Entrance:
         self._deciding: dict[tuple[str, str, str], trio.Event] = {}
 
     async def run(
-        self, player: str, made: SharedDealMade, deal: SharedDeal, options: RaceOptions, *, ready_by_ms: int, haunted: bool = False
+        self, player: str, made: SharedDealMade, deal: SharedDeal, options: RaceOptions, *, ready_by_ms: int, ghosts: bool = False
     ) -> Room:
-        """The room of this player's run of a deal: the one he is in already, or a new one.
+        """The room of this player's run of a deal: the one they are in already, or a new one.
 
-        ready_by_ms: by when he has to be ready (`closing` sees to it). haunted: with those beside it who ran it before him. Raises Refusal
-        `run/already`, `run/closed` and those of opening a room; StoreError.
+        ready_by_ms: by when they have to be ready (`closing` sees to it). ghosts: show earlier runs beside it. Raises StoreError, Refusal:
+        `run/already`, `run/closed` and those of opening a room.
         """
         key = player, made.key, options.rules
         while (decided := self._deciding.get(key)) is not None:
@@ -54,8 +53,8 @@ class Entrance:
                 raise Refusal(ErrorCode.ALREADY_RUN)
             if self._clock.now_ms() >= ready_by_ms:
                 raise Refusal(ErrorCode.RUN_CLOSED)
-            ghosts = await self._ghosts(player, [run for run in runs if run.phase == "over"]) if haunted else ()
-            occasion = Occasion(deal=deal, invited=(player,), ghosts=ghosts)
+            earlier = await self._ghosts(player, [run for run in runs if run.phase == "over"]) if ghosts else ()
+            occasion = Occasion(deal=deal, invited=(player,), ghosts=earlier)
             return self._rooms.open(options, Purpose(occasion=occasion, secret=made.secret))
         finally:
             del self._deciding[key]
@@ -63,10 +62,10 @@ class Entrance:
 
     def _under_way(self, player: str, deal: SharedDeal, rules: str) -> Room | None:
         for room in self._rooms:
-            occasion = room.occasion
-            if occasion is None or room.race.phase == "over" or room.is_closed:
+            spec = room.spec
+            if spec is None or room.summary.phase == "over" or room.is_closed:
                 continue
-            if occasion.deal == deal and player in occasion.invited and room.options.rules == rules:
+            if spec.deal == deal and player in spec.invited and room.options.rules == rules:
                 return room
         return None
 

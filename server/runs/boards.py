@@ -1,17 +1,24 @@
-"""What the runs of a deal have come to, and who may see it: whoever has had his run, and everybody once the deal is revealed."""
+"""What the runs of a deal have come to, and who may see it: whoever has had their run, and everybody once the deal is revealed.
+
+A board is read and placed at most once in KEPT_MS however many ask for it, or when a run of it is over, and in a thread where it is long.
+"""
 
 from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import partial
 from typing import Final
+
+import trio
 
 from protocol.fairness import commitment
 from protocol.record import Record
 from protocol.server_messages import Runs
 from protocol.views import RunKind, RunRow, SharedKind
 from server.rooms.clock import Clock
-from server.rooms.room import Room
+from server.rooms.driver import Room
 from server.runs import days
 from server.runs.results import Day, Result, Streak, result_of, rows, streak
 from server.store.errors import StoreCorrupt
@@ -19,18 +26,35 @@ from server.store.journal import Journal
 from server.store.port import Run, SharedDealMade, Store
 
 SHOWN: Final = 100
-"""Lines of a board, the best; one's own comes beside them."""
+"""Lines of a board, the best; the asker's own comes beside them."""
+
+KEPT_MS: Final = 1000
+BOARDS_KEPT: Final = 200
+"""Boards that are kept for so long, each with all its lines. When it is full the oldest goes."""
+
+SHORT: Final = 100
+"""Runs that are placed here and now, in less than a millisecond."""
 
 RESULTS_KEPT: Final = 20_000
 """Results that are not read out of their records again: several hundred bytes each."""
 
 READ_AT_ONCE: Final = 50
-"""Records that are read in one go: a thread is held for a tenth of a second by them."""
+"""Records that are read in one go: they take a thread a tenth of a second."""
 
 DAYS_KEPT: Final = 6_000
 """Some hundred days of each rule set, which do not change any more."""
 DAYS_COUNTED: Final = 366
 """Days in a row are counted no further back."""
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """The whole board of a deal under one rule set. ran: whoever has had their run. over: runs that have ended."""
+
+    read_at_ms: int
+    over: int
+    ran: frozenset[str]
+    lines: tuple[RunRow, ...]
 
 
 class Boards:
@@ -42,30 +66,26 @@ class Boards:
         self._clock = clock
         self._results: OrderedDict[str, Result] = OrderedDict()
         self._days: OrderedDict[tuple[str, str], Day] = OrderedDict()
+        self._placed: OrderedDict[tuple[str, str], Placed] = OrderedDict()
+        self._overs = 0
 
     async def runs(self, kind: SharedKind, deal: str, rules: str) -> tuple[Run, ...]:
         """All that count, under one rule set: also those that are under way, or were aborted when they had begun. Raises StoreError."""
-        found = await self._journal.ask(self._store.runs, kind, deal)
-        return tuple(run for run in found if run.rules == rules and (run.phase != "aborted" or run.seats))
+        return await self._journal.ask(counting_runs, self._store, kind, deal, rules)
 
     async def board(self, made: SharedDealMade, rules: str, player: str, *, ref: int = 0) -> Runs:
         """The board as this player may see it; "" for somebody who has no run. Raises StoreError."""
         kind: RunKind = "daily" if made.kind == "daily" else "challenge"
-        runs = await self.runs(kind, made.id, rules)
-        over = [run for run in runs if run.phase == "over"]
+        placed = await self._board(kind, made, rules)
         revealed = not made.is_sealed(self._clock.now_ms())
-        shown = revealed or has_run(runs, player)
-        lines: tuple[RunRow, ...] = ()
-        if shown:
-            results = await self.results(over)
-            streaks = await self._streaks(made.id, rules, results) if kind == "daily" else {}
-            lines = rows(results, lambda runner: streaks.get(runner, Streak()))
+        shown = revealed or player in placed.ran
+        lines = placed.lines if shown else ()
         assert made.reveals_at_ms is not None
         return Runs(
             kind=kind,
             id=made.id,
             rules=rules,
-            runs=len(over),
+            runs=placed.over,
             shown=shown,
             rows=lines[:SHOWN],
             own=next((row for row in lines if row.player == player), None),
@@ -74,6 +94,26 @@ class Boards:
             secret=made.secret.hex() if revealed else None,
             ref=ref,
         )
+
+    async def _board(self, kind: RunKind, made: SharedDealMade, rules: str) -> Placed:
+        now, key = self._clock.now_ms(), (made.key, rules)
+        kept = self._placed.get(key)
+        if kept is not None and now < kept.read_at_ms + KEPT_MS:
+            return kept
+        overs = self._overs
+        runs = await self.runs(kind, made.id, rules)
+        results = await self.results(run for run in runs if run.phase == "over")
+        streaks = await self._streaks(made.id, rules, results) if kind == "daily" else {}
+        place = partial(rows, results, lambda runner: streaks.get(runner, Streak()))
+        lines = place() if len(results) <= SHORT else await trio.to_thread.run_sync(place)
+        placed = Placed(now, len(results), who_ran(runs), lines)
+        # A run may have ended meanwhile.
+        if overs == self._overs:
+            self._placed[key] = placed
+            self._placed.move_to_end(key)
+            if len(self._placed) > BOARDS_KEPT:
+                self._placed.popitem(last=False)
+        return placed
 
     async def results(self, runs: Iterable[Run]) -> list[Result]:
         """Of runs that are over, in their order. Raises StoreError."""
@@ -88,8 +128,10 @@ class Boards:
 
     def note(self, room: Room, record: Record) -> None:
         """A race on a shared deal is over: its result need not be read out of its record."""
-        if room.occasion is not None and room.occasion.deal.kind != "round":
+        if room.spec is not None and room.spec.deal.kind != "round":
             self._keep(result_of(record))
+            self._placed.clear()
+            self._overs += 1
 
     def _keep(self, result: Result) -> None:
         self._results[result.race] = result
@@ -122,9 +164,14 @@ class Boards:
         return found
 
 
-def has_run(runs: Iterable[Run], player: str) -> bool:
-    """Whether this player has had his run, and is not in the middle of it."""
-    return any(run.phase != "running" and player in run.occasion.invited for run in runs)
+def counting_runs(store: Store, kind: SharedKind, deal: str, rules: str) -> tuple[Run, ...]:
+    """Those under one rule set that have begun, or may yet begin."""
+    return tuple(run for run in store.runs(kind, deal) if run.rules == rules and (run.phase != "aborted" or run.seats))
+
+
+def who_ran(runs: Iterable[Run]) -> frozenset[str]:
+    """All who have had their run, and are not in the middle of it."""
+    return frozenset(player for run in runs if run.phase != "running" for player in run.occasion.invited)
 
 
 def _results(store: Store, races: list[str]) -> list[Result]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from msgspec.structs import replace
@@ -14,6 +15,7 @@ from protocol.views import ChallengeInfo, RaceOptions, SharedDeal
 from server.rooms.clock import Clock
 from server.rooms.codes import new_code
 from server.rooms.options import check_options
+from server.runs.boards import counting_runs, who_ran
 from server.store.journal import Journal
 from server.store.port import SharedDealMade, Store
 
@@ -25,11 +27,24 @@ LISTED: Final = 50
 LOOKED_AT: Final = 500
 """The newest challenges, among which those to be listed are looked for."""
 
+KEPT_MS: Final = 1000
+"""How long what was read for a list is told again, however many ask."""
+
 MARGIN_MS: Final = 60_000
 """Between the last moment at which a run can end and the reveal."""
 
 
-class Challenges:
+@dataclass(frozen=True, slots=True)
+class Count:
+    """What the runs of a challenge have come to. owner: the name of its owner. over: runs that have ended. ran: who has had their run."""
+
+    read_at_ms: int
+    owner: str
+    over: int
+    ran: frozenset[str]
+
+
+class ChallengeRegistry:
     """entropy(n): n random bytes fit for secrets."""
 
     def __init__(self, *, store: Store, journal: Journal, clock: Clock, entropy: Callable[[int], bytes]) -> None:
@@ -37,6 +52,8 @@ class Challenges:
         self._journal = journal
         self._clock = clock
         self._entropy = entropy
+        self._newest: tuple[int, tuple[SharedDealMade, ...]] = 0, ()
+        self._counts: dict[str, Count] = {}
 
     async def open(self, player: str, asked: OpenChallenge) -> SharedDealMade:
         """A new one of this player's. Raises Refusal, StoreError."""
@@ -59,7 +76,29 @@ class Challenges:
             reveals_at_ms=now + asked.closes_in_s * 1000 + _longest_ms(options),
         )
         await self._journal.write(made)
+        self.forget()
         return made
+
+    async def listed(self, player: str) -> tuple[ChallengeInfo, ...]:
+        """The challenges that this player may run, and their own, the newest first. Raises StoreError."""
+        now = self._clock.now_ms()
+        shown = [made for made in await self.newest() if made.owner == player or (is_public(made) and closes_at_ms(made) > now)]
+        return await self.told(shown[:LISTED], player)
+
+    async def told(self, shown: Sequence[SharedDealMade], player: str) -> tuple[ChallengeInfo, ...]:
+        """What this player may know of some challenges. Raises StoreError."""
+        now = self._clock.now_ms()
+        self._counts = {deal: count for deal, count in self._counts.items() if now < count.read_at_ms + KEPT_MS}
+        counts = dict(self._counts)
+        if missing := [made for made in shown if made.id not in counts]:
+            counts |= await self._journal.ask(_counts, self._store, missing, now)
+            self._counts |= counts
+        return tuple(_told(made, counts[made.id], player) for made in shown)
+
+    def forget(self) -> None:
+        """A challenge was opened, or a run is over: what was read for a list is not so any more."""
+        self._newest = 0, ()
+        self._counts = {}
 
     async def deal(self, code: str) -> SharedDealMade | None:
         """The challenge of this id. Raises StoreError."""
@@ -67,11 +106,26 @@ class Challenges:
 
     async def newest(self) -> tuple[SharedDealMade, ...]:
         """The newest first. Raises StoreError."""
-        return await self._journal.ask(_newest, self._store)
+        read_at_ms, newest = self._newest
+        if self._clock.now_ms() >= read_at_ms + KEPT_MS:
+            newest = await self._journal.ask(_newest, self._store)
+            self._newest = self._clock.now_ms(), newest
+        return newest
 
 
 def _newest(store: Store) -> tuple[SharedDealMade, ...]:
     return store.shared_deals("challenge", limit=LOOKED_AT)
+
+
+def _counts(store: Store, challenges: Sequence[SharedDealMade], now_ms: int) -> dict[str, Count]:
+    owners = {owner: store.player(owner) for owner in {made.owner for made in challenges} if owner is not None}
+    counts: dict[str, Count] = {}
+    for made in challenges:
+        runs = counting_runs(store, "challenge", made.id, options_of(made).rules)
+        owner = owners.get(made.owner) if made.owner is not None else None
+        over = sum(run.phase == "over" for run in runs)
+        counts[made.id] = Count(now_ms, owner.name if owner is not None else "", over, who_ran(runs))
+    return counts
 
 
 def _longest_ms(options: RaceOptions) -> int:
@@ -101,13 +155,12 @@ def shared_deal(made: SharedDealMade) -> SharedDeal:
     return SharedDeal(kind="challenge", id=made.id, nonces=made.nonces)
 
 
-def told(made: SharedDealMade, *, owner: str, runs: int, ran: bool) -> ChallengeInfo:
-    """What anybody may know of it. owner: the name of whose it is. runs: that have ended. ran: whether the asker has had his."""
+def _told(made: SharedDealMade, count: Count, player: str) -> ChallengeInfo:
     options = options_of(made)
     assert made.reveals_at_ms is not None
     return ChallengeInfo(
         id=made.id,
-        owner=owner,
+        owner=count.owner,
         rules=options.rules,
         time_limit_s=options.time_limit_s,
         public=is_public(made),
@@ -115,6 +168,6 @@ def told(made: SharedDealMade, *, owner: str, runs: int, ran: bool) -> Challenge
         made_at_ms=made.at_ms,
         closes_at_ms=closes_at_ms(made),
         reveals_at_ms=made.reveals_at_ms,
-        runs=runs,
-        ran=ran,
+        runs=count.over,
+        ran=player in count.ran,
     )

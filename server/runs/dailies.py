@@ -27,11 +27,14 @@ AGAIN_S = 60.0
 READY_MARGIN_MS = RaceOptions().countdown_s * 1000
 """Before a day's end one has to be ready, to be dealt to within the day."""
 
+KEPT_MS = 1000
+"""How long what is told of the days is told again, however many ask."""
+
 REMEMBERED = 500
 """Days whose deals are read once."""
 
 
-class Dailies:
+class DailyDeals:
     """`run` is its one task. entropy(n): n random bytes fit for secrets."""
 
     def __init__(self, *, store: Store, journal: Journal, clock: Clock, entropy: Callable[[int], bytes]) -> None:
@@ -40,6 +43,7 @@ class Dailies:
         self._clock = clock
         self._entropy = entropy
         self._made: dict[str, SharedDealMade] = {}
+        self._told: tuple[int, tuple[DailyDeal, ...]] = 0, ()
 
     async def run(self) -> None:
         """Have the deals of today and of the days ahead committed to, until cancelled: at once, and then with each day."""
@@ -90,10 +94,15 @@ class Dailies:
 
     async def told(self, *, ref: int = 0) -> DailiesMessage:
         """All that is told of them, to anybody. Raises StoreError."""
-        await self.prepare()
         now = self._clock.now_ms()
-        kept = await self._journal.ask(_newest, self._store)
-        return DailiesMessage(now_ms=now, days=tuple(_told(made, now) for made in kept), ref=ref)
+        told_at_ms, told = self._told
+        if now >= told_at_ms + KEPT_MS:
+            await self.prepare()
+            kept = await self._journal.ask(_newest, self._store)
+            now = self._clock.now_ms()
+            told = tuple(_told(made, now) for made in kept)
+            self._told = now, told
+        return DailiesMessage(now_ms=now, days=told, ref=ref)
 
 
 def shared_deal(made: SharedDealMade, rules: str) -> SharedDeal:

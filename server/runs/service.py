@@ -1,49 +1,63 @@
-"""Where players ask for runs, challenges and boards, whatever line they ask by: each request and its answer."""
+"""Runs, challenges and boards: each request and its answer, whoever asks and by whatever connection."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import logging
+from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from typing import Final, TypeAlias, assert_never
 
+import msgspec
 import trio
 
 from protocol.client_messages import ListChallenges, ListDailies, ListRuns, OpenChallenge, PlayOn, RunChallenge, RunDaily
 from protocol.errors import ErrorCode, Refusal
 from protocol.record import BadRecord, Record
 from protocol.server_messages import Challenge, Challenges, RunMessage
-from protocol.views import ChallengeInfo, RaceOptions
-from server.race.audit import audit
-from server.race.start_position import NoSuchPosition, opening_of
+from protocol.views import RaceOptions
+from server.race.audit import audited_opening
+from server.race.start_position import NoSuchPosition, Opening, check_ply
 from server.rooms.clock import Clock
 from server.rooms.codes import read_code
+from server.rooms.driver import Room
 from server.rooms.options import check_options
 from server.rooms.registry import Rooms
-from server.rooms.room import Room
 from server.runs import challenges, dailies, days
-from server.runs.admission import Entrance
-from server.runs.boards import Boards, has_run
-from server.runs.challenges import Challenges as ChallengeBook
+from server.runs.admission import RunAdmission
+from server.runs.boards import Boards
+from server.runs.challenges import ChallengeRegistry
 from server.runs.closing import Closing
-from server.runs.dailies import Dailies
+from server.runs.dailies import DailyDeals
+from server.runtime.workers import WorkerDied
 from server.store.journal import Journal
 from server.store.port import SharedDealMade, Store
+
+logger = logging.getLogger("carpet.runs")
 
 Question: TypeAlias = ListDailies | OpenChallenge | ListChallenges | ListRuns
 RunAsked: TypeAlias = RunDaily | RunChallenge | PlayOn
 
+Compute: TypeAlias = Callable[..., Awaitable[Opening]]
+"""Calls a function with the arguments behind it, in a worker, and gives what it gives. Raises WorkerDied."""
+
 ASKED_AT_ONCE: Final = 2
-"""Questions that are looked up in the store at once: players say hello and pages are read by it too."""
+"""Questions that are looked up in the store at once: greetings and pages read it too."""
 
 ASKED_WAITING: Final = 64
-"""Questions that may wait for one of these; when there are more, the answer is `server/busy`."""
+"""Questions that may wait for one of these. When it is full the answer is `server/busy`."""
+
+AUDITS_AT_ONCE: Final = 1
+"""Records that are checked at once, each by a worker: races wait for the others to find their deals."""
+
+AUDITS_WAITING: Final = 16
+"""Requests to play on that may wait for that. When it is full the answer is `server/busy`."""
 
 PRACTICE_S: Final = 3600
 """The limit of a race that is played on: nobody is kept waiting by it."""
 
 
-class Counter:
-    """`run` is its one task. entropy(n): n random bytes fit for secrets.
+class RunService:
+    """`run` is its one task. entropy(n): n random bytes fit for secrets. compute: runs a job in a worker.
 
     records: by race id, of races that can be played on beside those in the store.
     """
@@ -56,26 +70,33 @@ class Counter:
         journal: Journal,
         clock: Clock,
         entropy: Callable[[int], bytes],
+        compute: Compute,
         records: Mapping[str, Record] | None = None,
     ) -> None:
-        self._dailies = Dailies(store=store, journal=journal, clock=clock, entropy=entropy)
-        self._challenges = ChallengeBook(store=store, journal=journal, clock=clock, entropy=entropy)
+        self._dailies = DailyDeals(store=store, journal=journal, clock=clock, entropy=entropy)
+        self._challenges = ChallengeRegistry(store=store, journal=journal, clock=clock, entropy=entropy)
         self._boards = Boards(store=store, journal=journal, clock=clock)
-        rooms.on_over(self._boards.note)
-        self._entrance = Entrance(rooms, self._boards, store=store, journal=journal, clock=clock)
+        rooms.on_over(self._over)
+        self._admission = RunAdmission(rooms, self._boards, store=store, journal=journal, clock=clock)
         self._closing = Closing(rooms, self._challenges, clock)
         self._rooms = rooms
         self._records = records or {}
         self._store = store
         self._journal = journal
         self._clock = clock
+        self._compute = compute
         self._asked = trio.CapacityLimiter(ASKED_AT_ONCE)
+        self._audits = trio.CapacityLimiter(AUDITS_AT_ONCE)
 
     async def run(self) -> None:
         """Do what is due with the days, until cancelled."""
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._dailies.run)
             nursery.start_soon(self._closing.run)
+
+    def _over(self, room: Room, record: Record) -> None:
+        self._boards.note(room, record)
+        self._challenges.forget()
 
     async def answer(self, player: str, asked: Question) -> RunMessage:
         """What is told to this player, "" for nobody. Raises Refusal, `server/busy` too, and StoreError."""
@@ -90,7 +111,8 @@ class Counter:
                 return await self._dailies.told(ref=ref)
             case OpenChallenge(ref=ref):
                 made = await self._challenges.open(player, asked)
-                return Challenge(challenge=await self._info(made, player), ref=ref)
+                (info,) = await self._challenges.told([made], player)
+                return Challenge(challenge=info, ref=ref)
             case ListChallenges(ref=ref):
                 return await self.listed(player, ref=ref)
             case ListRuns():
@@ -107,23 +129,16 @@ class Counter:
             case RunChallenge(id=code):
                 made = await self._challenge(code)
                 deal, options = challenges.shared_deal(made), challenges.options_of(made)
-                return await self._entrance.run(player, made, deal, options, ready_by_ms=challenges.closes_at_ms(made), haunted=True)
+                return await self._admission.run(player, made, deal, options, ready_by_ms=challenges.closes_at_ms(made), ghosts=True)
             case PlayOn():
                 return await self._play_on(asked)
             case _:
                 assert_never(asked)
 
     async def listed(self, player: str, *, ref: int = 0) -> Challenges:
-        """The challenges that this player may run, and his own. Raises StoreError."""
-        now = self._clock.now_ms()
-        shown: list[ChallengeInfo] = []
-        for made in await self._challenges.newest():
-            own = made.owner == player
-            if own or (challenges.is_public(made) and challenges.closes_at_ms(made) > now):
-                shown.append(await self._info(made, player))
-            if len(shown) == challenges.LISTED:
-                break
-        return Challenges(now_ms=now, challenges=tuple(shown), ref=ref)
+        """The challenges that this player may run, and their own. Raises StoreError."""
+        shown = await self._challenges.listed(player)
+        return Challenges(now_ms=self._clock.now_ms(), challenges=shown, ref=ref)
 
     async def _daily(self, player: str, rules: str) -> Room:
         options = dailies.daily_options(rules)
@@ -131,7 +146,7 @@ class Counter:
         day = days.date_of(self._clock.now_ms())
         made = await self._day(day)
         ready_by_ms = days.ends_at_ms(day) - dailies.READY_MARGIN_MS
-        return await self._entrance.run(player, made, dailies.shared_deal(made, rules), options, ready_by_ms=ready_by_ms)
+        return await self._admission.run(player, made, dailies.shared_deal(made, rules), options, ready_by_ms=ready_by_ms)
 
     async def _play_on(self, asked: PlayOn) -> Room:
         record = self._records.get(asked.race)
@@ -139,11 +154,18 @@ class Counter:
             record = await self._journal.ask(partial(_public_record, self._store, now_ms=self._clock.now_ms()), asked.race)
         if record is None:
             raise Refusal(ErrorCode.NO_SUCH_POSITION, "there is no record of that race that is open to all")
+        if self._audits.statistics().tasks_waiting >= AUDITS_WAITING:
+            raise Refusal(ErrorCode.SERVER_BUSY)
         try:
-            audit(record)
-            opening = opening_of(record, seat=asked.seat, ply=asked.ply)
+            # What can be refused at once is, before a worker replays the whole race.
+            check_ply(record, seat=asked.seat, ply=asked.ply)
+            async with self._audits:
+                opening = await self._compute(audited_opening, msgspec.json.encode(record), asked.seat, asked.ply)
         except (BadRecord, NoSuchPosition) as error:
             raise Refusal(ErrorCode.NO_SUCH_POSITION, str(error)) from error
+        except WorkerDied as error:
+            logger.error("a record could not be checked: %s", error)
+            raise Refusal(ErrorCode.SERVER_BUSY) from error
         options = RaceOptions(rules=record.rules, seats=1, public=False, rated=False, time_limit_s=PRACTICE_S)
         return self._rooms.open(options, opening=opening)
 
@@ -168,12 +190,6 @@ class Counter:
         if made is None:
             raise Refusal(ErrorCode.NO_SUCH_DEAL)
         return made
-
-    async def _info(self, made: SharedDealMade, player: str) -> ChallengeInfo:
-        runs = await self._boards.runs("challenge", made.id, challenges.options_of(made).rules)
-        owner = await self._journal.ask(self._store.player, made.owner) if made.owner is not None else None
-        over = sum(run.phase == "over" for run in runs)
-        return challenges.told(made, owner=owner.name if owner is not None else "", runs=over, ran=has_run(runs, player))
 
 
 def _public_record(store: Store, race: str, *, now_ms: int) -> Record | None:

@@ -57,7 +57,7 @@ def check_first_winnable(rules: str, secret: bytes, nonces: Sequence[bytes], k: 
 
 def _is_won(rules: str, seed: bytes, cancelled: Cancelled | None) -> bool:
     row = rule_set(rules)
-    return solve(row.deal(seed), budget=BUDGET[row.family], cancelled=cancelled).outcome == "won"
+    return solve(row.deal(seed), budget=BUDGET[row.family], line=False, cancelled=cancelled).outcome == "won"
 
 
 def _caution(family: Family) -> str:

@@ -22,10 +22,10 @@ from protocol.text import clean_chat
 from protocol.tournaments import LISTED_TOURNAMENTS, TITLE_LENGTH, TournamentDocument, TournamentListing, is_tournament_id
 from server.rooms.bots import house_bots
 from server.rooms.codes import new_code, read_code
+from server.rooms.driver import Room
 from server.rooms.member import Member
 from server.rooms.options import check_options
 from server.rooms.outgoing import Outgoing, refused
-from server.rooms.room import Room
 from server.runtime.token_bucket import Bucket
 from server.store.errors import StoreError
 from server.store.port import TournamentMade
@@ -294,7 +294,7 @@ class TournamentService:
     # ---- news from rooms
 
     def _race_over(self, room: Room, record: Record) -> None:
-        deal = room.occasion.deal if room.occasion is not None else None
+        deal = room.spec.deal if room.spec is not None else None
         if deal is not None and deal.kind == "round" and (director := self._running.get(deal.id.partition("/")[0])) is not None:
             director.race_over(room, record)
 

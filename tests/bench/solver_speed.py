@@ -12,6 +12,7 @@ import sys
 from collections.abc import Sequence
 from hashlib import sha256
 from pathlib import Path
+from statistics import median
 from time import process_time
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
@@ -34,6 +35,11 @@ def measure(name: str, rules: CarpetRules, numbers: range) -> Sequence[str]:
         solutions.append(solve(position))
         slowest = max(slowest, process_time() - before)
     seconds = process_time() - started
+    decided: list[float] = []
+    for position in positions:
+        before = process_time()
+        solve(position, line=False)
+        decided.append(process_time() - before)
     outcomes = [solution.outcome for solution in solutions]
     for position, solution in zip(positions, solutions, strict=True):
         for move in solution.moves:
@@ -45,7 +51,8 @@ def measure(name: str, rules: CarpetRules, numbers: range) -> Sequence[str]:
     low, high = 100 * share.low, 100 * share.high
     moves = sum(len(solution.moves) for solution in solutions) / won if won else 0
     print(
-        f"{name:16} {deals / seconds:7.0f} {seconds / deals * 1000:8.2f} {slowest * 1000:9.0f} {sum(nodes) / deals:9.0f} "
+        f"{name:16} {deals / seconds:7.0f} {seconds / deals * 1000:8.2f} {median(decided) * 1000:8.2f} {slowest * 1000:9.0f} "
+        f"{sum(nodes) / deals:9.0f} "
         f"{nodes[deals // 2]:7} {nodes[-1]:9} {100 * share.value:7.2f} {low:6.2f}-{high:.2f} {unknown:8} {moves:6.1f}",
         flush=True,
     )
@@ -60,7 +67,7 @@ def main() -> None:
     options = parser.parse_args()
     numbers = range(options.first, options.first + options.deals)
     print(
-        f"{'rule set':16} {'deals/s':>7} {'ms/deal':>8} {'worst ms':>9} {'positions':>9} "
+        f"{'rule set':16} {'deals/s':>7} {'ms/deal':>8} {'decided':>8} {'worst ms':>9} {'positions':>9} "
         f"{'median':>7} {'most':>9} {'won %':>7} {'95 %':>12} {'unknown':>8} {'moves':>6}"
     )
     outcomes = {name: measure(name, FAMILY[name], numbers) for name in options.rules}

@@ -112,7 +112,7 @@ async def test_a_guest_may_do_nothing_else(autojump_clock: MockClock, house: Hou
             error = await guest.error()
             assert (error.code, error.ref) == (ErrorCode.WATCHES_ONLY, number)
         assert len(house.rooms) == 1
-        assert [seat.name for seat in house.only_room.race.seats] == ["Ann", ""]
+        assert [seat.name for seat in house.only_room.core.race.seats] == ["Ann", ""]
 
 
 async def test_a_guest_says_hello_once_and_becomes_nobody_else(autojump_clock: MockClock, house: House) -> None:

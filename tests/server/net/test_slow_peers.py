@@ -156,7 +156,7 @@ async def test_a_racer_who_never_reads_is_away_for_the_other_who_plays_on(autoju
         assert (presence.seat, presence.connected) == (1, False)
         await ann.move()
         assert (await ann.hear_of(Progress)).state == "forfeited"
-        assert house.only_room.race.seats[0].ply == 1
+        assert house.only_room.core.race.seats[0].ply == 1
 
 
 async def test_a_reader_who_is_always_behind_but_reads_on_is_not_cut(autojump_clock: MockClock, house: House) -> None:
@@ -208,11 +208,11 @@ async def test_who_leaves_while_he_does_not_read_is_told_so_and_not_seated_again
             end.post(said(number))
         await bob.say(LeaveRace())
         await trio.sleep(1)
-        assert house.only_room.race.seats[1].player is None
+        assert house.only_room.core.race.seats[1].player is None
         while not isinstance(await bob.hear(), Left):
             pass
         await trio.testing.wait_all_tasks_blocked()
-        assert house.only_room.race.seats[1].player is None
+        assert house.only_room.core.race.seats[1].player is None
         assert not any(isinstance(message, Room) for message in bob.heard[2:])
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import random
 import socket
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
@@ -40,10 +40,10 @@ from server.pages.runs import run_routes
 from server.pages.tournaments import tournament_routes
 from server.pages.web_page import web_routes
 from server.rooms.clock import Clock
+from server.rooms.driver import Room as ServedRoom
 from server.rooms.registry import Rooms
-from server.rooms.room import Room as ServedRoom
 from server.runs.ghost_lines import RecordedGhosts
-from server.runs.service import Counter
+from server.runs.service import RunService
 from server.spectate.spectator_registry import Gallery
 from server.store.journal import Journal
 from server.store.memory import MemoryStore
@@ -245,6 +245,7 @@ class House:
         # Another server on the same store must not draw the same again.
         entropy = random.Random(5 if store is None else repr(self.clock.now_ms())).randbytes
         self.store = store or MemoryStore()
+        self.computed: list[Callable[..., object]] = []
         self.journal = Journal(self.store)
         nursery.start_soon(self.journal.run)
         self.rooms = Rooms(
@@ -260,13 +261,14 @@ class House:
             bots_wait=False,
             keeps=store is not None,
         )
+        nursery.start_soon(self.rooms.run)
         self.players = Players(entropy=entropy, store=self.store, journal=self.journal, clock=self.clock)
         self.rooms.on_rated(self.players.rated)
         self.lobby = Lobby(self.rooms, self.players, self.clock)
         self.gallery = Gallery(nursery, self.rooms, self.clock)
         nursery.start_soon(self.gallery.run)
         self.matchmaker = QuickMatch(self.rooms, clock=self.clock, rating=self.players.rating)
-        self.counter = Counter(self.rooms, store=self.store, journal=self.journal, clock=self.clock, entropy=entropy)
+        self.runs = RunService(self.rooms, store=self.store, journal=self.journal, clock=self.clock, entropy=entropy, compute=self._compute)
         self.tournaments = TournamentService(
             TournamentPorts(
                 clock=self.clock,
@@ -285,9 +287,8 @@ class House:
             lobby=self.lobby,
             matchmaker=self.matchmaker,
             gallery=self.gallery,
-            counter=self.counter,
+            counter=self.runs,
             tournaments=self.tournaments,
-            clock=self.clock,
             software="test",
             rate=rate,
             burst=burst,
@@ -298,7 +299,7 @@ class House:
                 *race_routes(readers, self.clock),
                 ladder_route(readers),
                 lobby_route(self.lobby),
-                *run_routes(readers, self.counter),
+                *run_routes(readers, self.runs),
                 *tournament_routes(self.tournaments),
                 *web_routes(),
             ]
@@ -335,6 +336,12 @@ class House:
                 while data := await stream.receive_some():
                     received += data
         return Answered.read(received)
+
+    async def _compute(self, function: Callable[..., Kind], *arguments: object) -> Kind:
+        """In place of a worker."""
+        self.computed.append(function)
+        await trio.lowlevel.checkpoint()
+        return function(*arguments)
 
     @property
     def connections(self) -> list[PeerConnection]:
@@ -383,7 +390,7 @@ async def open_house(
             house.rooms.go_on(left)
         nursery.start_soon(house.lobby.run)
         nursery.start_soon(house.matchmaker.run)
-        nursery.start_soon(house.counter.run)
+        nursery.start_soon(house.runs.run)
         async with serving(house.dispatch, [house.listener], site=house.site):
             yield house
             await house.rooms.stop()

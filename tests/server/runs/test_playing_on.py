@@ -11,7 +11,7 @@ from protocol.errors import ErrorCode
 from protocol.record import BadRecord, sealed
 from protocol.server_messages import Ghost, Left, Result, Room
 from server.analysis.frames import frames
-from server.race.audit import audit
+from server.race.audit import audit, audited_opening
 from server.race.start_position import first_positions
 from server.race.view import see
 from server.rules.catalogue import RULE_SETS
@@ -104,6 +104,18 @@ async def test_there_is_no_playing_on_from_a_position_that_there_was_not(autojum
         for seat, ply in ((1, 0), (0, len(record.moves) + 1), (0, len(record.moves))):
             await anna.say(PlayOn(race=record.id, seat=seat, ply=ply))
             assert (await anna.error()).code == ErrorCode.NO_SUCH_POSITION
+
+
+async def test_a_whole_race_is_checked_by_a_worker_and_only_where_it_has_the_position(autojump_clock: MockClock, house: House) -> None:
+    async with house.guest("Anna") as anna:
+        record = (await raced(anna)).record
+        await asked(anna, LeaveRace(), Left)
+        for seat, ply in ((1, 0), (0, len(record.moves) + 1)):
+            await anna.say(PlayOn(race=record.id, seat=seat, ply=ply))
+            assert (await anna.error()).code == ErrorCode.NO_SUCH_POSITION
+        assert house.computed == []
+        await asked(anna, PlayOn(race=record.id, seat=0, ply=2), Room)
+        assert house.computed == [audited_opening]
 
 
 async def test_the_moves_before_the_start_are_checked_with_the_record(autojump_clock: MockClock, house: House) -> None:

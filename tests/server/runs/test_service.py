@@ -1,15 +1,18 @@
-"""The counter itself: how much it looks up at once, whoever asks."""
+"""The questions about runs: how much is looked up at once, whoever asks, and how often."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import trio
 from trio.testing import MockClock
 
-from protocol.client_messages import ListDailies
+from protocol.client_messages import ListChallenges, ListDailies, ListRuns, OpenChallenge
 from protocol.errors import ErrorCode, Refusal
-from protocol.server_messages import Dailies
+from protocol.server_messages import Challenge, Challenges, Dailies
 from server.runs.service import ASKED_AT_ONCE, ASKED_WAITING
 from tests.server.net.wire import House
+from tests.server.runs.running import asked
 
 
 async def test_few_questions_are_looked_up_at_once_and_of_those_that_wait_no_more_than_some(
@@ -17,7 +20,7 @@ async def test_few_questions_are_looked_up_at_once_and_of_those_that_wait_no_mor
 ) -> None:
     gate = trio.Event()
     looking, most = 0, 0
-    told = house.counter._dailies.told
+    told = house.runs._dailies.told
 
     async def slow(*, ref: int) -> Dailies:
         nonlocal looking, most
@@ -28,13 +31,13 @@ async def test_few_questions_are_looked_up_at_once_and_of_those_that_wait_no_mor
         looking -= 1
         return answer
 
-    house.counter._dailies.told = slow  # type: ignore[method-assign]
+    house.runs._dailies.told = slow  # type: ignore[method-assign]
     answered: list[int] = []
     refused: list[ErrorCode] = []
 
     async def ask(ref: int) -> None:
         try:
-            answer = await house.counter.answer("", ListDailies(ref=ref))
+            answer = await house.runs.answer("", ListDailies(ref=ref))
         except Refusal as refusal:
             refused.append(refusal.code)
         else:
@@ -48,3 +51,33 @@ async def test_few_questions_are_looked_up_at_once_and_of_those_that_wait_no_mor
         assert refused == [ErrorCode.SERVER_BUSY] * 3
         gate.set()
     assert (most, len(answered)) == (ASKED_AT_ONCE, ASKED_AT_ONCE + ASKED_WAITING)
+
+
+async def test_a_list_or_a_board_is_read_once_a_second_however_many_ask_and_anew_when_something_was_opened(
+    autojump_clock: MockClock, house: House
+) -> None:
+    reads: list[str] = []
+    ask = house.journal.ask
+
+    async def counted(call: Callable[..., object], *arguments: object) -> object:
+        reads.append(getattr(call, "__name__", "?"))
+        return await ask(call, *arguments)
+
+    async with house.guest("Anna") as anna:
+        await asked(anna, OpenChallenge(nonce="ab" * 16), Challenge)
+        house.journal.ask = counted  # type: ignore[method-assign]
+        for question in (ListDailies(), ListChallenges(), ListRuns(kind="daily")):
+            first = await house.runs.answer("", question)
+            assert reads
+            reads.clear()
+            for _ in range(50):
+                assert await house.runs.answer("", question) == first
+            assert reads == []
+        await asked(anna, OpenChallenge(nonce="cd" * 16), Challenge)
+        listed = await house.runs.answer("", ListChallenges())
+        assert isinstance(listed, Challenges)
+        assert len(listed.challenges) == 2
+        reads.clear()
+        await trio.sleep(1.1)
+        await house.runs.answer("", ListChallenges())
+        assert reads

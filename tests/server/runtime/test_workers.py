@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import time
 from pathlib import Path
 
@@ -85,3 +86,40 @@ async def test_there_are_no_more_processes_than_were_allowed() -> None:
             for _ in range(12):
                 nursery.start_soon(job)
     assert 1 <= len(pids) <= 2
+
+
+SERVER = """
+import importlib, pathlib, sys, trio
+from server.runtime.workers import WorkerDied, open_workers
+
+async def main() -> None:
+    async with open_workers(1, code=sys.argv[2:]) as workers:
+        job = importlib.import_module("job")
+        # Until the template has loaded it.
+        await workers.run(job.answer)
+        for file in pathlib.Path(sys.argv[1]).rglob("*.py*"):
+            file.unlink()
+        try:
+            await workers.run(job.die)
+        except WorkerDied:
+            pass
+        try:
+            print(await workers.run(job.answer))
+        except WorkerDied as error:
+            print(error)
+
+if __name__ == "__main__":
+    trio.run(main)
+"""
+
+
+@pytest.mark.parametrize(("code", "told"), [(["job"], "42"), ([], "could not load job.answer")])
+async def test_a_worker_that_starts_after_its_code_was_replaced_has_it_all_the_same(tmp_path: Path, code: list[str], told: str) -> None:
+    (tmp_path / "job.py").write_text("import os\ndef answer():\n    return 42\ndef die():\n    os._exit(1)\n")
+    program = tmp_path / "program"
+    program.write_text(SERVER)
+    path = os.pathsep.join([str(tmp_path), *sys.path])
+    command = [sys.executable, "-B", str(program), str(tmp_path), *code]
+    with trio.fail_after(60):
+        done = await trio.run_process(command, capture_stdout=True, env={**os.environ, "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"})
+    assert told in done.stdout.decode()

@@ -43,7 +43,7 @@ def test_lines_of_whole_deals_replay(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", FAMILY)
-def test_lines_replay_from_anywhere_in_a_game(name: str) -> None:
+def test_lines_replay_from_anywhere_in_a_game_and_without_one_the_answer_is_the_same(name: str) -> None:
     choose = Random(name)
     outcomes = set()
     for number in range(60):
@@ -51,6 +51,8 @@ def test_lines_replay_from_anywhere_in_a_game(name: str) -> None:
         solution = solve(position)
         assert solution.exact
         assert played(position, solution.moves).is_won == (solution.outcome == "won")
+        without = solve(position, line=False)
+        assert (without.outcome, without.nodes, without.moves) == (solution.outcome, solution.nodes, ())
         outcomes.add(solution.outcome)
     assert "won" in outcomes
 
