@@ -156,6 +156,7 @@ async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> A
                 origins=settings.origins,
                 site=site,
                 admission=admission,
+                plain_sockets=settings.plain_sockets,
             ) as port:
                 with _metrics_served(nursery, settings, _figures(admission, rooms, players, journal)):
                     yield _url(settings.host, port, secure=tls is not None)

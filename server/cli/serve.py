@@ -77,6 +77,9 @@ def serve(
     ] = None,
     bot_pace: Annotated[Pace, typer.Option(help="House bots play at the pace of a person, or as fast as they can.")] = Pace.HUMAN,
     workers: Annotated[int, typer.Option(metavar="N", help="Processes that look for winnable deals, at most.")] = DEFAULT_WORKERS,
+    plain_sockets: Annotated[
+        bool, typer.Option("--plain-sockets", help="Serve each connection in a task of its own, as over TLS: slower, to compare with.")
+    ] = False,
     with_record: Annotated[
         list[str] | None,
         typer.Option(metavar="FILE", help="The record of a race that can be played on here, as JSON; may be repeated."),
@@ -111,6 +114,7 @@ def serve(
             max_rooms=max_rooms,
             max_connections=max_connections,
             max_connections_per_address=max_connections_per_address,
+            plain_sockets=plain_sockets,
             database=database,
             origins=tuple(origin or ()),
             bots_wait=bot_pace is Pace.HUMAN,

@@ -415,6 +415,8 @@ async def test_a_server_that_cannot_take_players_says_why_not_and_is_alive_all_t
     async def hanging(*_: object) -> None:
         await trio.sleep_forever()
 
+    # What a server writes at its start is written.
+    await trio.testing.wait_all_tasks_blocked()
     match trouble:
         case "broken":
             monkeypatch.setattr(house.store, "player", broken)
