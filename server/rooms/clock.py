@@ -43,11 +43,12 @@ class RoomClock(Clock):
     def deadline(self, moment_ms: int) -> float:
         return self._clock.deadline(moment_ms) if self._stopped_at is None else math.inf
 
-    def stop(self) -> None:
-        if self._stopped_at is None:
-            self._stopped_at = self._clock.now_ms()
+    def stop(self, since: float) -> None:
+        """since: Trio's time, a moment that may have passed."""
+        self._stopped_at = self._clock.now_ms() - round((trio.current_time() - since) * 1000)
 
-    def go_on(self) -> int:
-        """Gives the milliseconds for which it stood still. It goes on where the other clock is, without them."""
+    def go_on(self) -> tuple[int, int]:
+        """It goes on where the other clock is by now. Gives the moments at which it stopped and goes on."""
+        now_ms = self._clock.now_ms()
         stopped_at, self._stopped_at = self._stopped_at, None
-        return self._clock.now_ms() - stopped_at if stopped_at is not None else 0
+        return stopped_at if stopped_at is not None else now_ms, now_ms

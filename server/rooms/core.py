@@ -109,9 +109,9 @@ class RoomCore:
         self._broadcast.snapshot(player, member, self.race, self._time(now))
         return self._draft.take()
 
-    def skip(self, lost_ms: int) -> Effects:
-        """So much time does not count: none passed here while the server's clock went on."""
-        self.ahead_ms -= lost_ms
+    def skip(self, since: int, until: int) -> Effects:
+        """The time between two moments of the server's clock does not count; but what has been decided in it stays."""
+        self.ahead_ms -= max(until - max(since, self._races.now - self.ahead_ms), 0)
         return Effects(summary=self.summary())
 
     def tell_all(self, outgoing: Outgoing) -> Effects:

@@ -310,10 +310,10 @@ class Room:
         if not self.is_closed:
             self._deliver(self.core.tell_all(refused(Refusal(ErrorCode.CANNOT_WRITE), 0)))
 
-    def skip(self, lost_ms: int) -> None:
-        """The outage is over, and the clock of the rooms has stood still for so long."""
+    def skip(self, since: int, until: int) -> None:
+        """The outage is over, and the clock of the rooms has stood still between these moments."""
         if not self.is_closed:
-            self._gate.put(self.core.skip(lost_ms))
+            self._gate.put(self.core.skip(since, until))
 
     # ---- side jobs
 
