@@ -11,6 +11,7 @@ import trio
 
 import protocol
 from client.cli import main as cli
+from client.cli import screens
 from client.connection.errors import Failure
 from client.replay.own_server import server_environment
 from protocol.client_messages import OpenRace
@@ -166,7 +167,7 @@ def test_the_kind_of_race_that_is_typed_is_the_one_that_is_asked_for(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[OpenRace] = []
-    monkeypatch.setattr(cli, "_visit", lambda command, url, request, *others: asked.append(request))
+    monkeypatch.setattr(screens, "_visit", lambda command, url, request, *others: asked.append(request))
     series = ["--session", "3", "--series-grace", "60"]
     assert run(capsys, "host", "carpet.example", *series, "--delay", "0", "--unrated").status == 0
     assert run(capsys, "host", "carpet.example", "--swap").status == 0
