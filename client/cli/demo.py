@@ -21,7 +21,7 @@ def demo(
 ) -> None:
     """Watch two scripted players race, in plain text.
 
-    They race over real WebSockets, on a server that is started for them; no terminal is needed.
+    They race over real WebSockets, on a server started for them. It needs no terminal.
     """
     race_options(rules=rules, deal=deal)
 

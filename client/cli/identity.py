@@ -22,7 +22,11 @@ from client.storage.identity_transfer import LONGEST_EXPORT, Brought, merged, pa
 from protocol.text import clean_chat, clean_name
 
 app = typer.Typer(rich_markup_mode=None)
-move_app = typer.Typer(help="Take who you are to another machine: name, player and token.", rich_markup_mode=None)
+move_app = typer.Typer(
+    help="Take your identity to another machine.",
+    epilog=examples("carpet identity export anna.json", "carpet identity import anna.json"),
+    rich_markup_mode=None,
+)
 app.add_typer(move_app, name="identity")
 
 
@@ -32,7 +36,7 @@ def _root(context: typer.Context) -> None:
         typer.echo(context.get_help())
 
 
-MaybeUrl = Annotated[str | None, typer.Argument(metavar="URL", help=f"{URL_HELP} Without it: what this machine knows, nobody asked.")]
+MaybeUrl = Annotated[str | None, typer.Argument(metavar="URL", help=f"{URL_HELP} Without it: what this machine knows.")]
 OwnName = Annotated[str | None, typer.Option(metavar="NAME", help="Which of your players there. [default: the one used last]")]
 
 
@@ -42,9 +46,9 @@ def whoami(
     name: OwnName = None,
     as_json: Json = False,
 ) -> None:
-    """Say who you are at a server, or at all that this machine knows.
+    """Show who you are at a server.
 
-    The server is asked, which disturbs no race that you are in.
+    Without a URL: at every server that this machine knows. Asking disturbs no race that you are in.
     """
     if url is None:
         if name is not None:
@@ -84,12 +88,12 @@ def _row(url: str, identity: Identity) -> dict[str, object]:
 @app.command(epilog="Example: carpet rename carpet.example Berta")
 def rename(
     url: Url,
-    new_name: Annotated[str, typer.Argument(metavar="NAME", help="What you would be called; at most 24 characters.")],
+    new_name: Annotated[str, typer.Argument(metavar="NAME", help="Your new name; at most 24 characters.")],
     name: OwnName = None,
 ) -> None:
-    """Take another name at a server, and stay the same player.
+    """Take another name at a server.
 
-    A race that you are in goes on under the old name, and its record keeps it.
+    You stay the same player. A race that you are in goes on under the old name, and its record keeps it.
     """
 
     if not clean_name(new_name):
@@ -108,9 +112,9 @@ def export_identity(
     file: Annotated[str, typer.Argument(metavar="FILE", help="A new file; - writes to standard output.")],
     server: Annotated[str | None, typer.Option(metavar="URL", help="Only who you are at this server. [default: at all]")] = None,
 ) -> None:
-    """Write who you are to a file, for another machine.
+    """Write your identity to a file.
 
-    The file holds your tokens: whoever has it is you.
+    The file holds your tokens: whoever has it can play as you.
     """
     url = address_of(server).url if server is not None else None
 
@@ -128,13 +132,11 @@ def export_identity(
 @move_app.command("import", epilog="Example: carpet identity import anna.json")
 def import_identity(
     file: Annotated[str, typer.Argument(metavar="FILE", help="What carpet identity export wrote; - reads standard input.")],
-    replace: Annotated[
-        bool, typer.Option("--replace", help="Where another player has the name here, give him up for the new one.")
-    ] = False,
+    replace: Annotated[bool, typer.Option("--replace", help="Where another player has the name here, replace them.")] = False,
 ) -> None:
-    """Take over who you are from another machine.
+    """Read your identity from a file.
 
-    What is here already stays. All of the file is taken, or nothing.
+    What is here already stays. The file is taken whole or not at all.
     """
 
     brought = read_export(_read(file))

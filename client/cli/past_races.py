@@ -57,12 +57,12 @@ MOST_LISTED = 1000
 def history(
     url: MaybeUrl = None,
     player: Player = None,
-    limit: Annotated[int, typer.Option(metavar="N", min=1, max=MOST_LISTED, help="How many, at most.")] = 20,
+    limit: Annotated[int, typer.Option(metavar="N", min=1, max=MOST_LISTED, help="At most so many.")] = 20,
     as_json: Json = False,
 ) -> None:
     """List a player's races, newest first.
 
-    Each has an id: carpet export saves its record. A race that was aborted says why.
+    Each has an id, by which carpet export saves its record. An aborted race says why.
     """
     if url is None:
         races = kept_races(None if player is None else cleaned(player), limit)
@@ -72,7 +72,7 @@ def history(
     if as_json:
         print_json([{**msgspec.to_builtins(past.race), "seat": past.own} for past in races])
     elif not races:
-        print_text("There is no race yet.")
+        print_text("No races yet.")
     else:
         print_text("\n".join(table(races, width=shutil.get_terminal_size().columns, zone=None)))
 
@@ -82,9 +82,9 @@ def export(
     url: Url,
     race: Annotated[str, typer.Argument(metavar="ID", help="The race's id, as carpet history shows it.")],
     file: Annotated[str | None, typer.Argument(metavar="FILE", help="A new file; - for standard output. [default: ID.json]")] = None,
-    force: Annotated[bool, typer.Option("--force", help="Write over a file that is there.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
 ) -> None:
-    """Save the record of a race that is over.
+    """Save the record of a finished race.
 
     carpet verify checks it, and carpet review says what was possible.
     """
@@ -115,7 +115,7 @@ def stats(
     player: Player = None,
     as_json: Json = False,
 ) -> None:
-    """See what a player's races come to.
+    """Show a player's results in tables and charts.
 
     Races, wins, cards home and times, by rule set and by opponent; the rating and the cards home as curves.
     """
@@ -146,7 +146,7 @@ def stats(
 def best(as_json: Json = False) -> None:
     """Show your best times against the clock.
 
-    They are kept on this machine, for each rule set; carpet play --alone adds to them.
+    They are kept on this machine, for each rule set. carpet play --alone adds to them.
     """
 
     bests = BestsStore(home_folder()).read()

@@ -23,9 +23,9 @@ def races(
     url: Url,
     as_json: Json = False,
 ) -> None:
-    """List a server's open and running races, and who is there.
+    """List a server's open and running races.
 
-    carpet join goes to an open one by its code.
+    carpet join takes a seat in an open one by its code.
     """
     address = address_of(url)
 
@@ -78,12 +78,12 @@ def _clean(text: str) -> str:
 @app.command(epilog=examples("carpet ladder carpet.example", "carpet ladder carpet.example --limit 100 --json"))
 def ladder(
     url: Url,
-    limit: Annotated[int, typer.Option(metavar="N", min=1, max=200, help="So many players at most.")] = 20,
+    limit: Annotated[int, typer.Option(metavar="N", min=1, max=200, help="At most so many.")] = 20,
     as_json: Json = False,
 ) -> None:
-    """See who is best at a server, by the races that count.
+    """List the best players of a server.
 
-    A rating begins at 1000 and is what a player is worth almost surely.
+    A rating begins at 1000; only rated races change it.
     """
     address = address_of(url)
 

@@ -41,7 +41,7 @@ def verify(
 ) -> None:
     """Check the record of a race.
 
-    The shuffle, every move and the result are worked out again. Exit status 0 only when all of the record is true.
+    Works out the shuffle, every move and the result again. The exit status is 0 only if the whole record is true.
     """
     _ask_server(["verify", "--", file])
 
@@ -49,11 +49,11 @@ def verify(
 @app.command(epilog=examples("carpet review race.json --seat 1", "carpet demo --fast --json | carpet review -"))
 def review(
     file: Annotated[str, typer.Argument(metavar="FILE", help="A record as JSON; - reads standard input.")],
-    seat: Annotated[int | None, typer.Option(metavar="N", min=1, help="This seat only, from 1 as verify counts.")] = None,
+    seat: Annotated[int | None, typer.Option(metavar="N", min=1, help="Only this seat, counted from 1 as verify does.")] = None,
 ) -> None:
-    """See what was possible in a race.
+    """See what was possible in a finished race.
 
-    For each game: the best there was, the move that lost it, and what would have kept it.
+    For each game: the best possible result, the move that lost it, and the move that would have kept it.
     """
     _ask_server(["review", *(["--seat", str(seat)] if seat is not None else []), "--", file])
 
@@ -74,9 +74,9 @@ def replay(
     *,
     settings: UiSettings,
 ) -> None:
-    """Watch a race that is over.
+    """Watch a finished race again.
 
-    Both boards stand side by side on one time line: play, pause, step, jump.
+    All boards stand side by side on one time line: play, pause, step, jump.
     """
     need_terminal("replay", keys=file != "-")
     address = address_of(server) if server is not None else None
@@ -97,23 +97,23 @@ def play_on(
         str | None,
         typer.Argument(metavar="FILE|ID", help="A record as JSON, or the id of a race. [default: your last race]"),
     ] = None,
-    ply: Annotated[int, typer.Option("--from", metavar="K", min=0, help="From where so many moves of the seat were made.")] = 0,
-    seat: Annotated[int | None, typer.Option(metavar="N", min=1, help="Of this seat, from 1 as verify counts. [default: yours]")] = None,
+    ply: Annotated[int, typer.Option("--from", metavar="K", min=0, help="Start after so many moves of the seat.")] = 0,
+    seat: Annotated[int | None, typer.Option(metavar="N", min=1, help="The seat, counted from 1 as verify does. [default: yours]")] = None,
     server: Annotated[str | None, typer.Option(metavar="URL", help="The server to ask for that id. [default: none]")] = None,
     name: Name = None,
     *,
     settings: UiSettings,
 ) -> None:
-    """Play on from move K of a race that is over, against your own past self.
+    """Play on from a position of a finished race.
 
-    The record is checked first. It is practice, on a server of your own, which counts for nothing.
+    You race your own past self, on a server of your own; it counts for nothing. The record is checked first.
     """
     need_terminal("play-on")
     address = address_of(server) if server is not None else None
 
     record = run(lambda: read_record(file, address))
     if not record.id:
-        fail("That record is older than races' ids: it cannot be played on.")
+        fail("That record has no id, so it is too old to be played on.")
     number = own_seat(record) if seat is None else seat - 1
     finish(run(lambda: played_on(record, seat=number, ply=ply, name=name, settings=settings)))
 
@@ -125,7 +125,7 @@ def own_seat(record: Record) -> int:
     players = {identity.player for identity in known if identity.player is not None}
     own = past_race(record, players=players, names={identity.name for identity in known}).own
     if own is None:
-        fail("Which of the seats is yours is not to be seen from the record; say it: --seat N, from 1 as verify counts.", MISUSED)
+        fail("The record does not show which seat is yours: add --seat N, counted from 1 as verify does.", MISUSED)
     return own
 
 

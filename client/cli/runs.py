@@ -56,7 +56,7 @@ class RunUnlessNamed(TyperGroup):
 daily_app = typer.Typer(
     name="daily",
     cls=RunUnlessNamed,
-    help="Run the deal of the day: carpet daily [URL] [RULES]. All have the same shuffle, once, and see the others' results afterwards.",
+    help="Run the deal of the day, the same for everybody.\n\ncarpet daily [URL] [RULES]: one run a day, and then you see how others did.",
     epilog=examples("carpet daily carpet.example", "carpet daily carpet.example crazy-quilt", "carpet daily board carpet.example"),
     rich_markup_mode=None,
 )
@@ -76,7 +76,10 @@ def run_daily(
     *,
     settings: UiSettings,
 ) -> None:
-    """Run today's deal. One run counts, and there is no other until midnight (UTC)."""
+    """Run today's deal.
+
+    One run counts; the next deal comes at midnight (UTC).
+    """
     address = address_of(url or _only_server())
     need_terminal("daily")
     _keep_commitments(address)
@@ -94,9 +97,9 @@ def daily_board(
     name: Name = None,
     as_json: Json = False,
 ) -> None:
-    """See how a day's deal was run.
+    """See the results of a day's deal.
 
-    While the day lasts, only by who has had his own run.
+    While the day lasts, only once you have had your own run.
     """
 
     address = address_of(url)
@@ -109,9 +112,9 @@ def verify(
     url: MaybeUrl = None,
     as_json: Json = False,
 ) -> None:
-    """Check the deals of days gone by against the commitments that you were shown.
+    """Check past deals of the day against their commitments.
 
-    A server shows a commitment before the day, and its secret after it. Exit status 0 only when each of them fits.
+    A server shows a commitment before the day and its secret afterwards. The exit status is 0 only if all that you were shown fits.
     """
     address = address_of(url or _only_server())
     told, checked = _checked(address)
@@ -128,7 +131,7 @@ def _only_server() -> str:
     urls = list(IdentityStore(home_folder()).read().servers)
     if len(urls) != 1:
         some = f"you have been at {len(urls)}" if urls else "you have been at none yet"
-        fail(f"Say which server: carpet daily URL ({some}).", MISUSED)
+        fail(f"Which server? carpet daily URL ({some}).", MISUSED)
     return urls[0]
 
 
@@ -173,7 +176,7 @@ def _as_map(checked: Checked) -> dict[str, Any]:
 
 challenge_app = typer.Typer(
     name="challenge",
-    help="Have others run the same deal as you, each when he likes, against the ghosts of those before him.",
+    help="Have others run the same deal as you, in their own time.\n\nThey race the ghosts of those who ran it before.",
     epilog=examples("carpet challenge create carpet.example", "carpet challenge run carpet.example ABCDEF"),
     rich_markup_mode=None,
 )
@@ -186,14 +189,14 @@ def create(
     url: Url,
     rules: Annotated[str, typer.Option(metavar="ID", help="The rule set, such as carpet-free or crazy-quilt.")] = "carpet",
     time_limit: Annotated[int, typer.Option(metavar="S", min=10, max=3600, help="Seconds for each run.")] = 600,
-    days: Annotated[float, typer.Option(metavar="N", help="Days until it closes, an hour's part of one to 30.")] = 7,
-    private: Annotated[bool, typer.Option("--private", help="Not listed: only for who has its id.")] = False,
+    days: Annotated[float, typer.Option(metavar="N", help="Days until it closes, from 0.05 to 30.")] = 7,
+    private: Annotated[bool, typer.Option("--private", help="Do not list it: only its id leads there.")] = False,
     name: Name = None,
     as_json: Json = False,
 ) -> None:
-    """Open a challenge; its id is printed, to be given to others.
+    """Open a challenge and print its id, to give to others.
 
-    The shuffle comes from a secret of the server's and from random bytes of yours: nobody has chosen it, and you do not know it either.
+    The shuffle comes from a secret of the server and random bytes of yours: nobody has chosen it, and you do not know it either.
     """
     if not 1 / 24 <= days <= 30:
         fail("--days takes a number from 0.05 to 30.", MISUSED)
@@ -213,7 +216,7 @@ def create(
 
 @challenge_app.command("list", epilog="Example: carpet challenge list carpet.example")
 def list_challenges(url: Url, name: Name = None, as_json: Json = False) -> None:
-    """See which challenges can be run, and your own."""
+    """List the challenges that can be run, and your own."""
     address = address_of(url)
 
     token = _identity(address, name).token
@@ -234,7 +237,10 @@ def run_challenge(
     *,
     settings: UiSettings,
 ) -> None:
-    """Run a challenge. One run counts; those who ran it before are shown beside it, as they went."""
+    """Run a challenge.
+
+    One run counts. Those who ran it before race beside you, as they went.
+    """
     code = code_of(challenge)
     address = address_of(url)
     need_terminal("challenge run")
@@ -244,9 +250,9 @@ def run_challenge(
 
 @challenge_app.command("board", epilog="Example: carpet challenge board carpet.example ABCDEF")
 def challenge_board(url: Url, challenge: Id, name: Name = None, as_json: Json = False) -> None:
-    """See how a challenge was run.
+    """See the results of a challenge.
 
-    Until it is revealed, only by who has had his own run.
+    Until it is revealed, only once you have had your own run.
     """
 
     show_board(address_of(url), ListRuns(kind="challenge", id=code_of(challenge)), name=name, as_json=as_json)

@@ -31,14 +31,10 @@ from protocol.client_messages import JoinRace, OpenRace, WatchRace
 
 app = typer.Typer(rich_markup_mode=None)
 
-Winnable = Annotated[bool, typer.Option("--winnable", help="Only a deal that can be won; which one, still nobody knows.")]
-BestOf = Annotated[
-    int | None, typer.Option("--best-of", metavar="N", help="A series of races, won by whoever wins more of these N, an odd number.")
-]
-Session = Annotated[
-    int | None, typer.Option("--session", metavar="N", help="N attempts: a patience won is a point, cards home break ties.")
-]
-Swap = Annotated[bool, typer.Option("--swap", help="Two shuffles: each player plays one, and then the other's.")]
+Winnable = Annotated[bool, typer.Option("--winnable", help="Only a deal that can be won; nobody knows which one.")]
+BestOf = Annotated[int | None, typer.Option("--best-of", metavar="N", help="A series: whoever wins most of N races wins it. N is odd.")]
+Session = Annotated[int | None, typer.Option("--session", metavar="N", help="N attempts: a game won is a point; cards home break ties.")]
+Swap = Annotated[bool, typer.Option("--swap", help="Two shuffles: each player plays one, then the other's.")]
 
 
 @app.command(epilog=examples("carpet play --bot random --rules crazy-quilt --deal tuesday", "carpet play --alone"))
@@ -60,12 +56,12 @@ def play(
 ) -> None:
     """Race a house bot or the clock, on a server of your own.
 
-    The server is started for the game and ends with it.
+    The server starts with the game and ends with it.
     """
     if alone and bot is not None:
-        fail("--alone and --bot do not go together: who races the clock has no opponent.", MISUSED)
+        fail("--alone and --bot do not go together: alone, you race the clock.", MISUSED)
     if alone and (best_of is not None or session is not None or swap):
-        fail("--alone and a series do not go together: the clock is raced once, and again as often as you like.", MISUSED)
+        fail("--alone and a series do not go together: race the clock once, and again as often as you like.", MISUSED)
     series = series_fields(best_of, session, swap=swap)
     options = race_options(
         rules=rules, bots=[] if alone else [bot or "greedy"], seats=1 if alone else 2, deal=deal, winnable=winnable, series=series
@@ -83,18 +79,18 @@ def play(
 def host(
     url: Url,
     rules: Rules = "carpet",
-    seats: Annotated[int, typer.Option(metavar="N", min=1, max=8, help="Players the race waits for.")] = 2,
+    seats: Annotated[int, typer.Option(metavar="N", min=1, max=8, help="Number of players.")] = 2,
     bot: Annotated[list[str] | None, typer.Option(metavar="NAME", help="A house bot for one of the seats; may be repeated.")] = None,
-    private: Annotated[bool, typer.Option("--private", help="Not shown in the lobby: only for who has the code.")] = False,
+    private: Annotated[bool, typer.Option("--private", help="Keep it out of the lobby: only the code leads there.")] = False,
     deal: Deal = None,
     winnable: Winnable = False,
     best_of: BestOf = None,
     session: Session = None,
     swap: Swap = False,
-    unrated: Annotated[bool, typer.Option("--unrated", help="The race does not change ratings; with a bot or --deal none does.")] = False,
+    unrated: Annotated[bool, typer.Option("--unrated", help="Do not rate the race; one with a bot or a --deal never is.")] = False,
     time_limit: Annotated[int, typer.Option(metavar="S", min=10, max=3600, help="Seconds for the whole race.")] = 600,
     countdown: Annotated[int, typer.Option(metavar="S", min=1, max=10, help="Seconds from everybody being ready to the start.")] = 3,
-    grace: Annotated[int, typer.Option(metavar="S", min=5, max=600, help="Seconds that a player may be away before he forfeits.")] = 60,
+    grace: Annotated[int, typer.Option(metavar="S", min=5, max=600, help="Seconds a player may be away before they forfeit.")] = 60,
     series_grace: Annotated[
         int | None,
         typer.Option(
@@ -102,7 +98,7 @@ def host(
             metavar="S",
             min=5,
             max=3600,
-            help="Seconds that he may be away between two races before he gives the series up. [default: 300]",
+            help="Seconds a player may be away between two races of a series. [default: 300]",
         ),
     ] = None,
     delay: Annotated[
@@ -111,7 +107,7 @@ def host(
             metavar="S",
             min=0,
             max=600,
-            help="Seconds by which watchers see boards later than players; at least 10 where the race is rated.",
+            help="Seconds by which boards are shown late to watchers; at least 10 in a rated race.",
         ),
     ] = 10,
     name: Name = None,
@@ -120,7 +116,7 @@ def host(
 ) -> None:
     """Open a race on a server for others to join.
 
-    The screen shows the code to give them.
+    The screen shows the code to give to them.
     """
     options = race_options(
         rules=rules,
@@ -149,7 +145,7 @@ def join(
     *,
     settings: UiSettings,
 ) -> None:
-    """Join a race by its code, or come back to a seat in it."""
+    """Join a race by its code, or come back to your seat."""
     code = code_of(code)
 
     _visit("join", url, JoinRace(code=code), name, settings)
@@ -160,7 +156,7 @@ def join(
 def watch(
     url: Url,
     code: Annotated[
-        str | None, typer.Argument(metavar="CODE", help="The six letters of the race. [default: the closest one, then the next]")
+        str | None, typer.Argument(metavar="CODE", help="The six letters of the race. [default: the closest race, then the next]")
     ] = None,
     name: Name = None,
     *,
@@ -168,7 +164,7 @@ def watch(
 ) -> None:
     """Watch others race.
 
-    How far they are is shown as it happens, their boards some seconds later.
+    Progress is shown as it happens, boards some seconds later.
     """
     code = None if code is None else code_of(code)
 
@@ -179,14 +175,14 @@ def watch(
 @with_looks()
 def match(
     url: Url,
-    rules: Annotated[str | None, typer.Option(metavar="ID", help="The rule set to race at. [default: what the other one wants]")] = None,
+    rules: Annotated[str | None, typer.Option(metavar="ID", help="The rule set. [default: your opponent's choice]")] = None,
     name: Name = None,
     *,
     settings: UiSettings,
 ) -> None:
-    """Race whoever else looks for an opponent.
+    """Race whoever else is looking for an opponent.
 
-    The server finds one of about your rating; the longer you wait, the less that matters.
+    The server looks for somebody of about your rating; the longer you wait, the less that matters.
     """
     if rules is not None:
         race_options(rules=rules)

@@ -112,9 +112,9 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.
 
 _LOOKS: dict[str, Any] = {
     "four_colour": typer.Option("--four-colour", "--four-color", help="A deck with a colour for each suit."),
-    "colour_blind": typer.Option("--colour-blind", "--color-blind", help="Colours that are told apart without red and green."),
+    "colour_blind": typer.Option("--colour-blind", "--color-blind", help="Colours that do not rely on red and green."),
     "ascii_only": typer.Option("--ascii", help="Letters in place of suit signs and frames."),
-    "no_bell": typer.Option("--no-bell", help="Do not ring when your table waits, at the start and near the end."),
+    "no_bell": typer.Option("--no-bell", help="Do not ring at the start and near the end, nor when your table waits."),
 }
 
 
@@ -176,14 +176,14 @@ def settings_of(four_colour: bool, colour_blind: bool, ascii_only: bool, no_bell
 def need_terminal(command: str, *, keys: bool = True) -> None:
     """keys: whether they come through standard input too."""
     if not (sys.stdout.isatty() and (sys.stdin.isatty() or not keys)):
-        fail(f"carpet {command} draws on a terminal, and there is none here; carpet demo shows a race in plain text.", MISUSED)
+        fail(f"carpet {command} needs a terminal, and there is none here; carpet demo shows a race in plain text.", MISUSED)
 
 
 def race_options(**fields: object) -> Any:
     """RaceOptions of these fields, by the limits that the wire has for them."""
 
     if fields.get("winnable") and fields.get("deal") is not None:
-        fail("--winnable and --deal do not go together: a deal by name is what it is.", MISUSED)
+        fail("--winnable and --deal do not go together: a named deal is always the same one.", MISUSED)
     try:
         options = msgspec.convert(fields, RaceOptions)
     except msgspec.ValidationError as error:
@@ -193,15 +193,15 @@ def race_options(**fields: object) -> Any:
         fail(f"--{option} does not fit: {what[0].lower()}{what[1:]}.", MISUSED)
     if options.deal is not None and clean_chat(options.deal) != options.deal:
         # Not cleaned but refused, as servers do: another name would be another deal.
-        fail("--deal does not fit: a deal's name is one line of printable text.", MISUSED)
+        fail("--deal does not fit: it is one line of printable text.", MISUSED)
     if options.swaps and options.seats != 2:
         fail("--swap is for two players: --seats does not go with it.", MISUSED)
     if options.swaps and (options.deal is not None or options.winnable):
-        fail("--swap takes two deals that nobody can know or choose: --deal and --winnable do not go with it.", MISUSED)
+        fail("--swap takes two random deals: --deal and --winnable do not go with it.", MISUSED)
     if options.series.format == "best-of" and options.seats < 2:
-        fail("--best-of is for two players at least; alone, play a --session.", MISUSED)
+        fail("--best-of needs two players or more; alone, play a --session.", MISUSED)
     if options.unrated_because == "early-boards":
-        fail(f"In a race for ratings boards are shown {RATED_DELAY_S} s late at least: add --unrated, or a longer --delay.", MISUSED)
+        fail(f"In a rated race boards are shown at least {RATED_DELAY_S} s late: add --unrated, or a longer --delay.", MISUSED)
     return options
 
 
@@ -225,7 +225,7 @@ def series_fields(best_of: int | None, session: int | None, *, swap: bool, grace
 
 
 def there_already(target: object) -> NoReturn:
-    fail(f"{target} is there already: name another file, or say --force to write over it.")
+    fail(f"{target} exists already: name another file, or add --force to overwrite it.")
 
 
 def write_new(path: Path, text: str, *, force: bool) -> None:

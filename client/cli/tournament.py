@@ -34,7 +34,7 @@ from protocol.tournaments import TournamentOptions
 
 tournament_app = typer.Typer(
     name="tournament",
-    help="Make, direct, play in and look at tournaments.",
+    help="Make, direct, play in and follow tournaments.",
     epilog=examples("carpet tournament create carpet.example 'Carpet Open' --fill 8", "carpet tournament join carpet.example KWPRTM"),
     no_args_is_help=True,
     rich_markup_mode=None,
@@ -44,7 +44,7 @@ tournament_app.add_typer(tournament_pages_app)
 Name = Annotated[str | None, typer.Option(metavar="NAME", help="Your name there; another name is another player. [default: as last time]")]
 Reason = Annotated[str, typer.Option(metavar="TEXT", help="Why, for the tournament's log.")]
 
-OTHER_SCREEN = "It comes as you: a screen of yours that is open at that server is let go; there, a key does the same."
+OTHER_SCREEN = "It takes your connection over: a screen of yours at that server is disconnected. There, a key does the same."
 
 
 # ---- to make one
@@ -61,23 +61,25 @@ def create(
         str, typer.Option("--format", metavar="FORMAT", help="How it is played: swiss, round-robin, elimination or session.")
     ] = "swiss",
     rounds: Annotated[
-        int, typer.Option(metavar="N", min=0, max=100, help="Rounds of a Swiss, or deals of a session; 0: as many as the field asks for.")
+        int, typer.Option(metavar="N", min=0, max=100, help="Rounds of a Swiss, or deals of a session; 0: as many as the field needs.")
     ] = 0,
     double: Annotated[bool, typer.Option("--double", help="Round robin: two meetings; elimination: out after two losses.")] = False,
     rules: Annotated[str, typer.Option(metavar="ID", help="The rule set; `carpet-server rules list` shows all.")] = "carpet",
     time_limit: Annotated[int, typer.Option(metavar="S", min=10, max=3600, help="Seconds for each race.")] = 600,
     countdown: Annotated[int, typer.Option(metavar="S", min=1, max=10, help="Seconds from everybody being ready to the start.")] = 3,
-    grace: Annotated[int, typer.Option(metavar="S", min=5, max=600, help="Seconds that a player may be away before he forfeits.")] = 60,
+    grace: Annotated[int, typer.Option(metavar="S", min=5, max=600, help="Seconds a player may be away before they forfeit.")] = 60,
     places: Annotated[int, typer.Option(metavar="N", min=2, max=256, help="Entrants at most, bots included.")] = 256,
-    fill: Annotated[int, typer.Option(metavar="N", min=0, max=256, help="Bots enter until there are so many, when it starts.")] = 0,
-    bot: Annotated[str, typer.Option(metavar="NAME", help="The house bot that fills seats and races who has a bye.")] = "random",
-    check_in: Annotated[int, typer.Option(metavar="S", min=0, max=3600, help="Seconds for checking in; 0: who has entered plays.")] = 120,
-    no_show: Annotated[int, typer.Option(metavar="S", min=5, max=3600, help="Seconds until who is not at his table forfeits.")] = 120,
+    fill: Annotated[int, typer.Option(metavar="N", min=0, max=256, help="When it starts, bots enter until there are so many.")] = 0,
+    bot: Annotated[str, typer.Option(metavar="NAME", help="The house bot that fills seats and plays the byes.")] = "random",
+    check_in: Annotated[
+        int, typer.Option(metavar="S", min=0, max=3600, help="Seconds for checking in; 0: everybody who entered plays.")
+    ] = 120,
+    no_show: Annotated[int, typer.Option(metavar="S", min=5, max=3600, help="Seconds until players not at their table forfeit.")] = 120,
     pause: Annotated[int, typer.Option(metavar="S", min=0, max=3600, help="Seconds between two rounds.")] = 20,
     by_hand: Annotated[bool, typer.Option("--by-hand", help="No round is paired before you say so.")] = False,
-    code: Annotated[str | None, typer.Option(metavar="TEXT", help="Entering asks for this. [default: anybody may enter]")] = None,
-    private: Annotated[bool, typer.Option("--private", help="Not listed: only for who has the id.")] = False,
-    unrated: Annotated[bool, typer.Option("--unrated", help="Its races do not change ratings; those against bots never do.")] = False,
+    code: Annotated[str | None, typer.Option(metavar="TEXT", help="A word needed to enter. [default: none]")] = None,
+    private: Annotated[bool, typer.Option("--private", help="Do not list it: only the id leads there.")] = False,
+    unrated: Annotated[bool, typer.Option("--unrated", help="Do not rate its races; those against bots never are.")] = False,
     name: Name = None,
     as_json: Json = False,
 ) -> None:
@@ -131,15 +133,15 @@ def create(
 def join(
     url: Url,
     tournament: Id,
-    code: Annotated[str | None, typer.Option(metavar="TEXT", help="What its director has given out, where entering asks for it.")] = None,
+    code: Annotated[str | None, typer.Option(metavar="TEXT", help="The word that its director gave out, where one is needed.")] = None,
     name: Name = None,
-    no_screen: Annotated[bool, typer.Option("--no-screen", help="Enter and end: the screen can be gone to later.")] = False,
+    no_screen: Annotated[bool, typer.Option("--no-screen", help="Only enter; go to the screen later.")] = False,
     *,
     settings: UiSettings,
 ) -> None:
     """Enter a tournament and go to its screen, or come back to it.
 
-    There you check in, and when your table waits for you the screen goes there by itself.
+    There you check in; when your table is ready the screen takes you there.
     """
     id_ = tournament_id(tournament)
     address_of(url)
@@ -152,12 +154,12 @@ def join(
 
 
 @tournament_app.command(
-    epilog="Example: carpet tournament leave carpet.example KWPRTM", help=f"Play in a tournament no more.\n\n{OTHER_SCREEN}"
+    epilog="Example: carpet tournament leave carpet.example KWPRTM", help=f"Withdraw from a tournament.\n\n{OTHER_SCREEN}"
 )
 def leave(url: Url, tournament: Id, name: Name = None) -> None:
     id_ = tournament_id(tournament)
     _decided(url, LeaveTournament(id=id_), name)
-    print_text(f"You play in tournament {id_} no more.")
+    print_text(f"You have withdrawn from tournament {id_}.")
 
 
 # ---- to direct
@@ -175,7 +177,7 @@ def start(url: Url, tournament: Id, name: Name = None) -> None:
 
 @tournament_app.command(
     epilog="Example: carpet tournament pause carpet.example KWPRTM",
-    help=f"Let the races that are being run end, and start nothing new.\n\n{OTHER_SCREEN}",
+    help=f"Let running races end, and start nothing new.\n\n{OTHER_SCREEN}",
 )
 def pause(url: Url, tournament: Id, name: Name = None) -> None:
     id_ = tournament_id(tournament)
@@ -267,12 +269,12 @@ def add_bot(
 
 @tournament_app.command(
     epilog="Example: carpet tournament end carpet.example KWPRTM --reason 'no light'",
-    help=f"Break a tournament off; its standings stay.\n\n{OTHER_SCREEN}",
+    help=f"Break a tournament off; the standings stay.\n\n{OTHER_SCREEN}",
 )
 def end(url: Url, tournament: Id, reason: Reason = "", name: Name = None) -> None:
     id_ = tournament_id(tournament)
     _decided(url, EndTournament(id=id_, reason=reason[:200]), name)
-    print_text(f"Tournament {id_} is broken off.")
+    print_text(f"Tournament {id_} has been broken off.")
 
 
 # ---- to look at
@@ -286,9 +288,9 @@ def watch(
     *,
     settings: UiSettings,
 ) -> None:
-    """Look on at a tournament: tables, standings, log.
+    """Watch a tournament: tables, standings, log.
 
-    Nobody hears of it. Enter watches the marked table.
+    You come as a guest. Enter watches the marked table.
     """
     id_ = None if tournament is None else tournament_id(tournament)
     address_of(url)

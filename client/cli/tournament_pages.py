@@ -37,7 +37,7 @@ def list_(url: Url, as_json: Json = False) -> None:
 
 @tournament_pages_app.command(epilog="Example: carpet tournament standings carpet.example KWPRTM")
 def standings(url: Url, tournament: Id, as_json: Json = False) -> None:
-    """Print how a tournament stands, with its tie-breaks."""
+    """Print the standings of a tournament, with tie-breaks."""
     address, id_ = address_of(url), tournament_id(tournament)
 
     document = fetch_tournament(address, id_)
@@ -57,11 +57,11 @@ def export(
         str | None, typer.Argument(metavar="FILE", help="A new file; - for standard output. [default: ID.json or ID.csv]")
     ] = None,
     csv: Annotated[bool, typer.Option("--csv", help="The standings, for a spreadsheet. [default: all of it, as JSON]")] = False,
-    force: Annotated[bool, typer.Option("--force", help="Write over a file that is there.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
 ) -> None:
     """Save a tournament: entrants, rounds, results, standings, log.
 
-    The secrets of the rounds that are over are in it, so that their shuffles can be checked.
+    It includes the secrets of finished rounds, so that their shuffles can be checked.
     """
     address, id_ = address_of(url), tournament_id(tournament)
 
@@ -96,7 +96,7 @@ def listing_lines(listed: Sequence[TournamentListing]) -> list[str]:
     """A table, its names at the end of the lines, where their width is of no matter."""
 
     if not listed:
-        return ["There is no tournament there; carpet tournament create makes one."]
+        return ["No tournaments yet; carpet tournament create makes one."]
     widest = max(len("rules"), *(len(clean_name(each.rules)) for each in listed))
     lines = [f"{'id':<6}  {'format':<11}  {'rules':<{widest}}  {'stands':<14}  round  entrants  name"]
     for each in listed:

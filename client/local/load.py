@@ -78,7 +78,7 @@ def run_load(plan: Plan, *, seconds: float, processes: int, progress: Progress) 
         while not wait(list(pipes), 0.2) and time.monotonic() < begun + 2 * seconds + 10:
             progress(plan.races, plan.races, time.monotonic() - begun)
         tallies = [_heard(pipe) for pipe in pipes]
-    return _together(plan, [tally for tally in tallies if isinstance(tally, Tally)])
+    return together(plan, [tally for tally in tallies if isinstance(tally, Tally)])
 
 
 def find_load(
@@ -142,7 +142,7 @@ def _heard(pipe: Connection) -> object:
     return told
 
 
-def _together(plan: Plan, tallies: list[Tally]) -> LoadResult:
+def together(plan: Plan, tallies: list[Tally]) -> LoadResult:
     view, progress, watched = Histogram(), Histogram(), Histogram()
     errors: dict[str, int] = {}
     for tally in tallies:

@@ -87,13 +87,6 @@ class Connection:
     def say(self, **message: Any) -> None:
         self._write(_frame(0x2, _encode(message)))
 
-    def close(self) -> None:
-        self._loop.forget(self._socket)
-        self._socket.close()
-
-    def writable(self) -> None:
-        self._drain()
-
     def readable(self) -> None:
         now = time.perf_counter()
         while True:
@@ -165,17 +158,18 @@ class Connection:
     def _write(self, data: bytes) -> None:
         self._out.append(data)
         if len(self._out) == 1:
-            self._drain()
+            self.drain()
 
-    def _drain(self) -> None:
+    def drain(self) -> None:
         while self._out:
             try:
                 sent = self._socket.send(self._out[0])
             except _WAITS:
                 self._loop.want(self._socket, self, writing=True)
                 return
-            except OSError:
-                return  # reading tells why
+            except OSError as error:
+                self._end(error.strerror or "the connection broke")
+                return
             if sent < len(self._out[0]):
                 self._out[0] = self._out[0][sent:]
                 continue
@@ -183,7 +177,9 @@ class Connection:
         self._loop.want(self._socket, self, writing=False)
 
     def _end(self, why: str) -> None:
-        self.close()
+        self._out.clear()
+        self._loop.forget(self._socket)
+        self._socket.close()
         self._peer.closed(why)
 
 
@@ -250,6 +246,6 @@ class Loop:
             wait = min(end, self._due[0][0] if self._due else end) - time.perf_counter()
             for key, events in self._selector.select(min(max(wait, 0.0), 0.1)):
                 if events & selectors.EVENT_WRITE:
-                    key.data.writable()
+                    key.data.drain()
                 if events & selectors.EVENT_READ and key.fileobj.fileno() != -1:  # type: ignore[union-attr]
                     key.data.readable()

@@ -308,7 +308,8 @@ class Load:
         patience = begun + SETUP_S + self.plan.races / 20
         self.open_some()
         self.loop.at(begun, lambda moment: self._report(pipe, moment))
-        self.loop.run(lambda: patience if self.stands < self.plan.races else 0.0)
+        # A connection that is refused before the first race runs is refused to all of them.
+        self.loop.run(lambda: patience if self.stands < self.plan.races and not (self.errors and not self.stands) else 0.0)
         if self.stands < self.plan.races:
             pipe.send(f"Only {self.stands} of {self.plan.races} races came to stand{self._because()}.")
             return

@@ -151,7 +151,7 @@ def test_a_house_bot_has_no_statistics_here_as_it_has_none_at_a_server(capsys: p
     keep_record(
         folder, sealed(replace(record(), id="HKTRWM-1-0a1b2c3d4e5f", seats=(one, replace(two, name="deep", bot="deep", player=""))))
     )
-    for command, empty in (("stats", "deep, kept here: there is no race yet.\n"), ("history", "There is no race yet.\n")):
+    for command, empty in (("stats", "deep, kept here: there is no race yet.\n"), ("history", "No races yet.\n")):
         assert run(capsys, command, "--player", "deep").out == empty
 
 
