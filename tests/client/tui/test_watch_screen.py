@@ -53,7 +53,7 @@ async def test_a_race_is_taken_by_a_click_and_without_one_the_key_says_so(mock_c
         assert run.link.taken() == [WatchRace(code="PLMNBV", ref=WATCH_REFERENCE)]
         await run.say(structs.replace(scenes.lobby(), running=()))
         await run.give("w")
-        assert run.screen.shows("No race is being run in public just now.")
+        assert run.screen.shows("No public race is running.")
 
 
 async def test_bars_count_at_once_and_boards_when_they_come(mock_clock: MockClock) -> None:
@@ -144,7 +144,7 @@ async def test_the_server_moves_on_to_the_next_race_and_what_was_typed_for_the_l
 async def test_where_nothing_is_run_it_says_so_and_waits(mock_clock: MockClock) -> None:
     async with running() as run:
         await run.say(UP, scenes.welcome(), Unwatched(code=None, reason="none"))
-        assert run.screen.shows("No race is being run in public just now.")
+        assert run.screen.shows("No public race is running.")
         await run.give("t")
         assert not run.screen.shows("Say:")
         await run.say(watched.watched())
