@@ -124,7 +124,7 @@ async def test_it_stops_at_the_end_and_begins_again(mock_clock: trio.testing.Moc
         mock_clock.jump(2)
         await settled()
         assert f"paused ×16   {END} / {END}" in look.head
-        assert "stalled" in look.screen.last_text[1]
+        assert "no moves" in look.screen.last_text[1]
         await look.give("enter")
         assert "playing ×16   0:00.0" in look.head
 
@@ -162,7 +162,7 @@ async def test_the_buttons_do_what_their_keys_do() -> None:
     async with looking() as look:
         await look.screen.click("end")
         assert f"{END} / {END}" in look.head
-        await look.screen.click("parting")
+        await look.screen.click("p diverge")
         assert f"{clock_text(PARTED_MS)} /" in look.head
         await look.screen.click("quit")
         assert look.outcome is not None

@@ -197,7 +197,7 @@ async def test_enter_goes_to_ones_own_table_and_else_watches_the_marked_one() ->
     rest = (replace(rest[0], second="p5"), *rest[1:])
     async with before(tournaments.running(tables=rest)) as run:
         await run.give("down", "enter")
-        assert run.screen.shows("Nothing is being raced at table 2 now: 1 : 0 (52 : 31 cards).")
+        assert run.screen.shows("No race is running at table 2: 1 : 0 (52 : 31 cards).")
         await run.give("down", "w")
         (watch,) = run.link.taken()
         assert isinstance(watch, WatchRace)
