@@ -30,7 +30,7 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "replay": ("replay", "Watch a finished race again."),
     "play-on": ("replay", "Play on from a position of a finished race."),
     "review": ("replay", "See what was possible in a finished race."),
-    "verify": ("replay", "Check the record of a race."),
+    "verify": ("replay", "Check the record of a race, or a whole tournament."),
     "history": ("past_races", "List a player's races, newest first."),
     "export": ("past_races", "Save the record of a finished race."),
     "stats": ("past_races", "Show a player's results in tables and charts."),

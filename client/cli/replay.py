@@ -26,8 +26,7 @@ from client.storage.identity import IdentityStore, home_folder
 from client.storage.saved_records import NAME, kept_record
 from client.text.past_races import past_race
 from client.tui.app import run_replay
-from client.tui.start import AppOutcome
-from client.tui.ui_state import UiSettings
+from client.tui.start import AppOutcome, UiSettings
 from protocol.pages import is_race_id
 from protocol.record import LONGEST_RECORD, BadRecord, Record, from_json
 from protocol.text import clean_chat
@@ -37,13 +36,15 @@ app = typer.Typer(rich_markup_mode=None)
 
 @app.command(epilog="Example: carpet demo --json | carpet verify -")
 def verify(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="A record as JSON; - reads standard input.")],
+    file: Annotated[str, typer.Argument(metavar="FILE", help="A record, or a tournament's document, as JSON; - reads standard input.")],
+    records: Annotated[list[str] | None, typer.Argument(metavar="[RECORD]...", help="Records of the tournament's races.")] = None,
 ) -> None:
-    """Check the record of a race.
+    """Check the record of a race, or a whole tournament.
 
-    Works out the shuffle, every move and the result again. The exit status is 0 only if the whole record is true.
+    Of a race the shuffle, every move and the result are worked out again; of a tournament the shuffles of its rounds, the records given,
+    points, tie-breaks and places. The exit status is 0 only if all of it is true.
     """
-    _ask_server(["verify", "--", file])
+    _ask_server(["verify", "--", file, *(records or [])])
 
 
 @app.command(epilog=examples("carpet review race.json --seat 1", "carpet demo --fast --json | carpet review -"))

@@ -25,8 +25,7 @@ from client.cli.shared import (
     with_looks,
 )
 from client.local.sitting import play_alone, play_bot, visit
-from client.tui.start import StartMatch
-from client.tui.ui_state import UiSettings
+from client.tui.start import StartMatch, UiSettings
 from protocol.client_messages import JoinRace, OpenRace, WatchRace
 
 app = typer.Typer(rich_markup_mode=None)

@@ -21,8 +21,7 @@ from client.connection.address import Address, BadAddress, parse_address
 from client.connection.errors import Failure
 from client.storage.files import USUAL, make_file, replace_file
 from client.text.past_races import printable_json
-from client.tui.start import AppOutcome
-from client.tui.ui_state import UiSettings
+from client.tui.start import AppOutcome, UiSettings
 from protocol.text import clean_chat
 from protocol.views import MAX_SERIES_RACES, RATED_DELAY_S, RaceOptions
 

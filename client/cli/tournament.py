@@ -16,7 +16,7 @@ from client.local.sitting import attend
 from client.local.tournament_client import correct as correct_at
 from client.local.tournament_client import decide, pair_next, verdict_of
 from client.local.tournament_client import remove as remove_from
-from client.tui.ui_state import UiSettings
+from client.tui.start import UiSettings
 from protocol.client_messages import (
     AddBot,
     CorrectResult,

@@ -4,81 +4,118 @@ their tie-breaks, and the log. On a wide terminal tables and standings stand sid
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-import urwid
+from collections.abc import Hashable
 
 from client.state.capabilities import rules_of
 from client.state.store import Model
 from client.state.tournament import DONE_PHASES, OPEN_PHASES, TournamentModel, is_raced, table_name
 from client.text.formatting import clock_text
 from client.text.tournaments import TIE_BREAK_HEADS, TIE_BREAK_WORDS, phase_sentence, points_text, quarters_text, result_text
-from client.tui.bars import STATE_WORDS, bar
-from client.tui.frame import Line, Screen, Spot, clip, fit, foot, line_width, lines_widget, row, spread, stacked, top, window, wrap_text
-from client.tui.keymap import Action, Place
+from client.text.words import end_word
+from client.tui.actions import Pick
+from client.tui.bars import bar
+from client.tui.keymap import Command
+from client.tui.picture import (
+    MIDDLE,
+    Line,
+    Picture,
+    Size,
+    block,
+    clip,
+    fit,
+    foot,
+    hit,
+    line_width,
+    row,
+    screen,
+    spread,
+    stacked,
+    window,
+    wrap_text,
+)
 from client.tui.scene import Scene, head, remarks
-from client.tui.tournament_view_state import PAGES, Hall, HallPage, Standing, directs, own_entrant, own_table, page_of, standings_of
-from client.tui.ui_state import Desk
+from client.tui.screen import Screen
+from client.tui.tournament_keys import KEYS, update
+from client.tui.tournament_view_state import (
+    PAGES,
+    Hall,
+    HallPage,
+    Standing,
+    directs,
+    is_guest,
+    own_entrant,
+    own_table,
+    page_of,
+    standings_of,
+)
+from client.tui.ui_state import Ui
 from protocol.text import clean_chat, clean_name
 from protocol.tournaments import LoggedDecision, TournamentSide, TournamentTable
 
 WIDE = 150
 """With so many columns tables and standings stand side by side."""
 PAGE_WORDS: dict[HallPage, str] = {"tables": "Tables", "standings": "Standings", "log": "Log"}
-_DIRECTING = frozenset({Action.START, Action.HOLD, Action.PAIR_ROUND, Action.CORRECT, Action.REMOVE, Action.ADD_BOT, Action.END})
+_DIRECTING = frozenset({Command.START, Command.HOLD, Command.PAIR_ROUND, Command.CORRECT, Command.REMOVE, Command.ADD_BOT, Command.END})
 
 
-def tournament_screen(scene: Scene, size: tuple[int, int], hall: Hall) -> urwid.Widget:
-    """The whole screen as a box widget."""
+def _view(scene: Scene, size: Size) -> Picture:
+    """The whole screen as a picture."""
     width, height = size
+    hall = scene.ui.hall
+    assert hall is not None
     tournament = scene.model.tournaments.tournament(hall.id)
     if tournament is None:
-        feet = (remarks(scene, width, 2), foot(Place.TOURNAMENT, scene.hands, scene.theme, width, without=frozenset(Action) - _ALWAYS))
-        return Screen(head(scene, width), urwid.Filler(lines_widget([[("felt", "Looking ...")]], align=urwid.CENTER)), *feet)
+        feet = (remarks(scene, width, 2), foot(KEYS, scene.theme, width, without=frozenset(Command) - _ALWAYS))
+        looking = block([[("felt", "Loading...")]], width, centred=True)
+        return screen(size, head(scene, width), looking, *feet, above=MIDDLE)
     ties = ", ".join(TIE_BREAK_WORDS.get(kind, clean_name(kind)) for kind in tournament.told.tie_breaks)
     aside = f"Points, then {ties}." if ties and tournament.told.rounds and page_of(hall, tournament.told) == "standings" else ""
     without = _meaningless(scene, tournament, hall)
-    feet = (remarks(scene, width, 2, aside=aside), foot(Place.TOURNAMENT, scene.hands, scene.theme, width, without=without))
+    feet = (remarks(scene, width, 2, aside=aside), foot(KEYS, scene.theme, width, without=without))
     page = page_of(hall, tournament.told)
-    told = lines_widget([_stands(scene, tournament, width), [("hint", clip(f" {own_sentence(scene, tournament)}", width))], []])
+    told = block([_stands(scene, tournament, width), [("hint", clip(f" {own_sentence(scene, tournament)}", width))], []])
     rows = height - 1 - 3 - 1 - 2 - 1
     if width >= WIDE and page != "log":
         right = min(width - 80, 84)
-        parts: urwid.Widget = row(
-            (width - right - 1, _page(scene, tournament, hall, "tables", width - right - 1, rows, marks=page == "tables")),
-            (1, lines_widget([[]])),
+        parts: Picture = row(
+            (width - right, _page(scene, tournament, hall, "tables", width - right - 1, rows, marks=page == "tables")),
             (right, _page(scene, tournament, hall, "standings", right, rows, marks=page == "standings")),
         )
     else:
         parts = _page(scene, tournament, hall, page, width, rows, marks=True)
-    body = top(stacked(told, lines_widget([_pages(tournament, page, width)]), parts))
-    return Screen(head(scene, width), body, *feet)
+    return screen(size, head(scene, width), stacked(told, block([_pages(tournament, page, width)]), parts), *feet)
 
 
-_ALWAYS = frozenset({Action.HELP, Action.QUIT, Action.BACK})
+_ALWAYS = frozenset({Command.HELP, Command.QUIT, Command.BACK})
 
 
-def _meaningless(scene: Scene, tournament: TournamentModel, hall: Hall) -> frozenset[Action]:
+CLOSED_FORMATS = ("round-robin", "elimination")
+"""Those that nobody can enter once they have begun."""
+
+
+def _meaningless(scene: Scene, tournament: TournamentModel, hall: Hall) -> frozenset[Command]:
     """The actions that mean nothing now, for this player."""
     told, own = tournament.told, own_entrant(scene.model, tournament)
     plays = own is not None and not own.withdrawn
     done = told.phase in DONE_PHASES
-    guest = scene.model.welcome is not None and not scene.model.welcome.player
     page = page_of(hall, told)
     hidden = {
-        Action.ENTER: plays or done or guest or (bool(told.rounds) and told.options.format in ("round-robin", "elimination")),
-        Action.CHECK_IN: not plays or done or (own is not None and own.checked_in) or told.phase == "registration",
-        Action.WITHDRAW: not plays or done,
-        Action.PLAY: own_table(scene.model, tournament) is None and not (page == "tables" and any(map(is_raced, told.tables))),
-        Action.START: told.phase not in OPEN_PHASES,
-        Action.HOLD: told.phase in (*OPEN_PHASES, *DONE_PHASES),
-        Action.PAIR_ROUND: told.phase != "between",
-        Action.CORRECT: page != "tables" or not told.tables,
-        Action.REMOVE: page != "standings",
-        Action.ADD_BOT: done,
-        Action.END: done,
+        Command.ENTER: plays
+        or done
+        or is_guest(scene.model)
+        or (bool(told.rounds) and told.options.format in ("round-robin", "elimination")),
+        Command.CHECK_IN: not plays or done or (own is not None and own.checked_in) or told.phase == "registration",
+        Command.WITHDRAW: not plays or done,
+        Command.PLAY: own_table(scene.model, tournament) is None and not (page == "tables" and any(map(is_raced, told.tables))),
+        Command.START: told.phase not in OPEN_PHASES,
+        Command.HOLD: told.phase in (*OPEN_PHASES, *DONE_PHASES),
+        Command.PAIR_ROUND: told.phase != "between",
+        Command.CORRECT: page != "tables" or not told.tables,
+        Command.REMOVE: page != "standings",
+        Command.ADD_BOT: done,
+        Command.END: done,
     }
-    nobodys = frozenset[Action]() if directs(scene.model, tournament) else _DIRECTING
+    nobodys = frozenset[Command]() if directs(scene.model, tournament) else _DIRECTING
     return nobodys | frozenset(action for action, is_hidden in hidden.items() if is_hidden)
 
 
@@ -90,7 +127,7 @@ def _left_ms(scene: Scene, tournament: TournamentModel) -> int | None:
 
 
 def _stands(scene: Scene, tournament: TournamentModel, width: int) -> Line:
-    director = "you direct it " if directs(scene.model, tournament) else f"director {clean_name(tournament.told.director_name)} "
+    director = "you are the director " if directs(scene.model, tournament) else f"director {clean_name(tournament.told.director_name)} "
     sentence = f" {phase_sentence(tournament.told, _left_ms(scene, tournament))}"
     return spread([("title", sentence)], [("faint", f" {director}")], width, "felt")
 
@@ -101,31 +138,33 @@ def own_sentence(scene: Scene, tournament: TournamentModel) -> str:
     own, table, directing = own_entrant(model, tournament), own_table(model, tournament), directs(model, tournament)
     if told.phase in DONE_PHASES:
         place = next((each.place for each in told.standings if own is not None and each.entrant == own.id), None)
-        return "" if place is None else f"You are number {place} of {len(told.standings)}."
+        return "" if place is None else f"You placed {place} of {len(told.standings)}."
     if table is not None and own is not None:
         other = clean_name(table_name(tournament, table.second if table.first == own.id else table.first))
         until_ms = tournament.no_show_until_ms(table)
         within = "" if until_ms is None else f" within {clock_text(until_ms - scene.now_ms, tenths=False)}"
-        return f"Table {table.table} against {other} waits for you: enter goes there{within}."
+        return f"Table {table.table} against {other} is waiting for you: press enter to go there{within}."
     if own is None or own.withdrawn:
         if directing and told.phase == "registration":
-            return "S starts it, b lets a bot enter, i lets you play in it yourself."
+            return "S starts it, b adds a bot, i enters you as a player."
         if directing and told.phase == "check-in":
-            return "S pairs the first round now, without those who are not here."
+            return "S pairs the first round now, without those who have not checked in."
         if directing and told.phase == "between" and told.phase_ms is None:
             return "N pairs the next round."
-        return "You have withdrawn." if own is not None else "You do not play in it." if told.rounds else "You have not entered: press i."
+        if own is not None:
+            return "You have withdrawn."
+        return "You are not playing." if told.rounds else "You have not entered. Press i to enter."
     if not own.checked_in and told.phase != "registration":
-        return "You play: press c to check in, or you are left out."
+        return "Press c to check in, or you will be left out."
     if told.phase == "registration":
-        starts = "press S when all are here." if directing else "its director opens the check-in."
-        return f"You have entered: {starts}"
+        starts = "Press S when everybody is here." if directing else "The director will open the check-in."
+        return f"You have entered. {starts}"
     mine = tournament.table_of(own.id)
     if told.phase == "running" and mine is not None and mine.result is not None:
-        return f"Your table has its result: {result_text(mine.result, plain=scene.theme.is_ascii)}. The round goes on."
+        return f"Your table is finished: {result_text(mine.result, plain=scene.theme.is_ascii)}. The round goes on."
     if directing and told.phase == "between" and told.phase_ms is None:
-        return "N pairs the next round, and you go to your table by yourself."
-    return "You play: when a round is paired, this screen goes to your table by itself."
+        return "N pairs the next round and takes you to your table."
+    return "You are in. When the next round is paired, you are taken to your table."
 
 
 def _pages(tournament: TournamentModel, page: HallPage, width: int) -> Line:
@@ -146,23 +185,16 @@ def _pages(tournament: TournamentModel, page: HallPage, width: int) -> Line:
     return spread(line, [("faint", f"{hints[page]} ")], width, "felt")
 
 
-def _page(scene: Scene, tournament: TournamentModel, hall: Hall, page: HallPage, width: int, rows: int, *, marks: bool) -> urwid.Widget:
+def _page(scene: Scene, tournament: TournamentModel, hall: Hall, page: HallPage, width: int, rows: int, *, marks: bool) -> Picture:
     """marks: the marked line is one of this page."""
-    marked = scene.desk.item if marks else -1
+    marked = scene.ui.item if marks else -1
     if page == "tables":
         lines = _tables(scene, tournament, width, rows, marked)
     elif page == "standings":
         lines = _standings(scene, tournament, width, rows, marked)
     else:
         lines = _log(tournament, width, rows, marked)
-    return stacked(*[Spot(lines_widget([line]), _pick(scene, at) if marks else _nothing) for at, line in lines])
-
-
-def _pick(scene: Scene, at: int) -> Callable[[], None]:
-    return (lambda: scene.hands.pick(at)) if at >= 0 else _nothing
-
-
-def _nothing() -> None: ...
+    return stacked(*[hit(block([line]), Pick(at), width) if marks and at >= 0 else block([line]) for at, line in lines])
 
 
 # ---- tables
@@ -171,7 +203,7 @@ def _nothing() -> None: ...
 def _tables(scene: Scene, tournament: TournamentModel, width: int, rows: int, marked: int) -> list[tuple[int, Line]]:
     tables = tournament.told.tables
     if not tables:
-        return [(-1, [("felt", "  No round is paired yet.")])]
+        return [(-1, [("felt", "  No round has been paired yet.")])]
     return [(at, _table(scene, tournament, table, width, marked=at == marked)) for at, table in window(tables, marked, rows)]
 
 
@@ -208,7 +240,7 @@ def _middle(scene: Scene, table: TournamentTable, width: int, *, cards: int) -> 
         score = result_text(table.result, plain=plain)
         return [("strong", f"{score:^{width}}")]
     if not table.sides:
-        return [("faint", f"{'is being set' if table.code is None else 'waits':^{width}}")]
+        return [("faint", f"{'setting up' if table.code is None else 'waiting':^{width}}")]
     each = (width - 9) // 2
     one, other = table.sides[0], table.sides[1] if len(table.sides) > 1 else None
     return [
@@ -220,9 +252,9 @@ def _middle(scene: Scene, table: TournamentTable, width: int, *, cards: int) -> 
 
 def _side(scene: Scene, side: TournamentSide, width: int, *, cards: int, role: str) -> Line:
     if not side.present:
-        return [("bad", f"{clip('not there', width):^{width}}")]
+        return [("bad", f"{clip('absent', width):^{width}}")]
     if side.state == "waiting":
-        return [("faint", f"{clip('there', width):^{width}}")]
+        return [("faint", f"{clip('present', width):^{width}}")]
     return bar(side.home, cards, width, scene.theme, role)
 
 
@@ -236,7 +268,7 @@ def _tail(scene: Scene, tournament: TournamentModel, table: TournamentTable) -> 
     again = f" race {table.race}" if table.race > 1 else ""
     if is_raced(table):
         return f"{clock_text(table.elapsed_ms + scene.now_ms - tournament.heard_at_ms, tenths=False)}{again}"
-    ended = [STATE_WORDS[side.state] for side in table.sides if STATE_WORDS[side.state]]
+    ended = [end_word(side.state) for side in table.sides if end_word(side.state)]
     return ended[0] if ended else again.strip()
 
 
@@ -281,7 +313,7 @@ def _standing(scene: Scene, tournament: TournamentModel, standing: Standing, wid
     gone = " (withdrawn)" if entrant.withdrawn else ""
     name_width = _name_width(tournament, width)
     if row_ is None:
-        return [(role, f"{text}    {fit(name + gone, name_width)}"), ("faint", "  from the next round")]
+        return [(role, f"{text}    {fit(name + gone, name_width)}"), ("faint", "  joins next round")]
     ties = "".join(f"{quarters_text(value, plain=plain):>7}" for value in row_.tie_breaks)
     record = f"{row_.won} {row_.drawn} {row_.lost}"
     return [
@@ -310,7 +342,7 @@ def _log(tournament: TournamentModel, width: int, rows: int, marked: int) -> lis
     """The newest decision first, by the time since it was made; the marked one is told in full."""
     entries = tuple(reversed(tournament.told.log))
     if not entries:
-        return [(-1, [("felt", "  Nothing is decided yet.")])]
+        return [(-1, [("felt", "  No decisions yet.")])]
     shown: list[tuple[int, Line]] = []
     for at, entry in window(entries, marked, rows):
         texts = wrap_text(_decision(entry), width - 14) if at == marked else [clip(_decision(entry), width - 14)]
@@ -326,15 +358,22 @@ def _decision(entry: LoggedDecision) -> str:
     return f"{clean_chat(entry.text)}{author}{reason}"
 
 
-# ---- what changes by time alone
+# ---- the registry's row
 
 
-def hall_times(model: Model, desk: Desk, now_ms: int) -> list[str]:
-    """As texts: the screen is drawn anew when one of them is another."""
-    tournament = model.tournaments.tournament(desk.hall.id) if desk.hall is not None else None
+def _times(scene: Scene) -> Hashable:
+    hall = scene.ui.hall
+    tournament = scene.model.tournaments.tournament(hall.id) if hall is not None else None
     if tournament is None:
-        return []
+        return None
     moments = [tournament.phase_until_ms, *(tournament.no_show_until_ms(table) for table in tournament.told.tables)]
-    counts = [str((moment - now_ms) // 1000) for moment in moments if moment is not None]
+    counts = tuple((moment - scene.now_ms) // 1000 for moment in moments if moment is not None)
     raced = any(map(is_raced, tournament.told.tables))
-    return [*counts, str((now_ms - tournament.heard_at_ms) // 1000) if raced else ""]
+    return counts, (scene.now_ms - tournament.heard_at_ms) // 1000 if raced else None
+
+
+def _is_shown(state: Model, ui: Ui) -> bool:
+    return state.room is None and ui.hall is not None and ui.hall.id is not None
+
+
+SCREEN = Screen("tournament", "At a tournament", KEYS, _is_shown, update, _view, times=_times, scrolls=True)

@@ -22,8 +22,7 @@ from client.connection.client import USUAL_TIMES, NetLink, open_link
 from client.connection.errors import closed_by_server
 from client.connection.events import Identity
 from client.tui.app import run_app
-from client.tui.start import StartHome
-from client.tui.ui_state import UiSettings
+from client.tui.start import StartHome, UiSettings
 from protocol.client_messages import JoinRace, OpenRace
 from protocol.errors import CloseCode
 from protocol.record import Record, from_json
@@ -304,7 +303,7 @@ async def test_the_screens_tell_of_a_server_that_is_started_again(tmp_path: Path
                 await shown(screen, " / 10:00")
                 await screen.give("s")
                 await shown(screen, "1 move")
-            await shown(screen, "no line, again in")
+            await shown(screen, "reconnecting in")
             await shown(screen, "the connection was refused")
             async with serving(database, port):
                 await shown(screen, "The line is back.")

@@ -17,7 +17,7 @@ from selenium.webdriver.common.keys import Keys
 
 from protocol.cards import RANKS
 from tests.e2e.browser import Browser, open_browser
-from tests.e2e.commands import running_server
+from tests.e2e.commands import serving
 from tests.e2e.page_checks import CONTRAST, OVERFLOW, UNNAMED
 from tests.e2e.sitting import Sitting
 
@@ -38,7 +38,7 @@ def chromium() -> Iterator[Browser]:
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[str]:
-    with running_server("--rate", "1000", "--burst", "1000") as (url, _):
+    with serving(rate=1000, burst=1000) as url:
         yield url
 
 
@@ -93,7 +93,7 @@ def test_the_lobby_is_live(browser: Browser, server: str) -> None:
         assert browser.text(".races h3 a") == f"{ada.name} against {zoe.name}"
         assert browser.all(".races h3 a")[0].get_attribute("href") == page(server, f"/watch/{ada.code}")
         assert browser.text(".here") == f"{ada.name}, {zoe.name}, {grace.name}"
-        assert browser.text(".open h3") == f"{grace.name} (1 free seat)"
+        assert browser.text(".open h3") == f"{grace.name} (1 open seat)"
         assert browser.text(".open .facts").startswith("Crazy Quilt · 2 seats")
         assert browser.text(".open code") == f"carpet join {server} {grace.code}"
         ada.play(12)
@@ -329,7 +329,7 @@ def test_the_lobby_tells_ratings_and_series(browser: Browser, server: str) -> No
             player.hear_of("left")
         ada.say("open-race", options={"series": {"format": "session", "races": 3}})
         browser.open(page(server))
-        browser.wait_for_text(".open h3", f"{ada.name} {after[0]} (1 free seat)")
+        browser.wait_for_text(".open h3", f"{ada.name} {after[0]} (1 open seat)")
         assert browser.text(".open .facts") == "Carpet · session of 3 · 2 seats · at most 10:00 · rated"
         assert browser.text(".here") == f"{ada.name} {after[0]}, {zoe.name} {after[1]}"
 
@@ -450,7 +450,7 @@ def wait_for_page(browser: Browser, path: str, tables: list[str]) -> None:
     if path == "/":
         browser.wait(lambda: len(browser.all(".races li")) == 3 and browser.all(".open li"), f"the races, not: {browser.text('main')}")
     elif path == tables[-1]:
-        browser.wait_for_text(".bars", "free seat")
+        browser.wait_for_text(".bars", "open seat")
     else:
         browser.wait(
             lambda: all("5 moves" in each.text for each in browser.all(".seat-board .when") or [browser.all("h1")[0]]), "the boards"
@@ -535,14 +535,14 @@ NO_TRY_BY_ITSELF = """
 
 @pytest.mark.parametrize("how", ["by its button", "by itself"])
 def test_a_lost_line_is_told_and_comes_back(browser: Browser, how: str) -> None:
-    with running_server() as (url, _):
+    with serving() as url:
         browser.open(page(url))
         browser.wait_for_text(".summary", "0 races being run")
         assert browser.text("#line") == ""
         if how == "by its button":
             browser.run(NO_TRY_BY_ITSELF)
     browser.wait_for_text("#line", "The line to the server is lost. It is tried again by itself.")
-    with running_server("--port", url.rpartition(":")[2]), Sitting(url, "Grace"):
+    with serving(port=int(url.rpartition(":")[2])), Sitting(url, "Grace"):
         if how == "by its button":
             browser.all("#line button")[0].send_keys(Keys.ENTER)
         browser.wait_for_text(".here", "Grace")

@@ -11,8 +11,9 @@ from urwid.testing import render_text
 
 from client.connection.events import WATCH_REFERENCE, Back, Connected, Lost
 from client.state.watching import watch_after
-from client.tui.keymap import Action, Place, shown_at
-from client.tui.ui_state import Desk
+from client.tui import watching
+from client.tui.keymap import Command
+from client.tui.ui_state import Ui
 from protocol.cards import FACE_DOWN
 from protocol.client_messages import FollowLobby, Say, Unwatch, WatchRace
 from protocol.server_messages import Hidden, Result, Scored, Unwatched
@@ -52,7 +53,7 @@ async def test_a_race_is_taken_by_a_click_and_without_one_the_key_says_so(mock_c
         assert run.link.taken() == [WatchRace(code="PLMNBV", ref=WATCH_REFERENCE)]
         await run.say(structs.replace(scenes.lobby(), running=()))
         await run.give("w")
-        assert run.screen.shows("No race is being run in public just now.")
+        assert run.screen.shows("No public race is running.")
 
 
 async def test_bars_count_at_once_and_boards_when_they_come(mock_clock: MockClock) -> None:
@@ -75,10 +76,10 @@ async def test_curves_take_the_place_of_the_boards_and_after_the_race_boards_tha
         assert run.screen.shows("after move")
         await run.say(watched.event(Result(version=8, record=scenes.record())))
         assert run.screen.shows("Anna won.")
-        assert run.screen.shows("no move left")
+        assert run.screen.shows("no moves")
         await run.give("v")
         assert run.screen.shows("after move")
-        assert run.screen.shows("boards as they ended")
+        assert run.screen.shows("final boards")
 
 
 async def test_of_the_first_race_of_a_swap_no_board_is_promised(mock_clock: MockClock) -> None:
@@ -88,11 +89,11 @@ async def test_of_the_first_race_of_a_swap_no_board_is_promised(mock_clock: Mock
         series = SeriesInfo(format="swap", races=2, raced=0, over=False, seats=seats)
         await watch(run, boards=0, options=RaceOptions(series=swap), series=series)
         assert run.screen.shows("no boards in this race")
-        assert run.screen.shows("No board is shown of the first race")
+        assert run.screen.shows("No boards in the first race")
         assert not run.screen.shows("10 s l")
         await run.say(watched.event(Scored(version=8, series=structs.replace(series, raced=1), record=None)))
         assert run.screen.shows("boards 10 s late")
-        assert run.screen.shows("The board is shown 10 s later")
+        assert run.screen.shows("This board is shown 10 s late")
 
 
 async def test_between_the_races_of_a_series_and_after_it_its_score_is_shown(mock_clock: MockClock) -> None:
@@ -143,7 +144,7 @@ async def test_the_server_moves_on_to_the_next_race_and_what_was_typed_for_the_l
 async def test_where_nothing_is_run_it_says_so_and_waits(mock_clock: MockClock) -> None:
     async with running() as run:
         await run.say(UP, scenes.welcome(), Unwatched(code=None, reason="none"))
-        assert run.screen.shows("No race is being run in public just now.")
+        assert run.screen.shows("No public race is running.")
         await run.give("t")
         assert not run.screen.shows("Say:")
         await run.say(watched.watched())
@@ -154,7 +155,7 @@ async def test_a_lost_line_is_told_and_the_race_is_there_again_with_the_snapshot
     async with running() as run:
         await watch(run)
         await run.say(Lost("The connection to the server was lost.", 4000))
-        assert run.screen.shows("no line, again in 4 s")
+        assert run.screen.shows("reconnecting in 4 s")
         assert run.screen.shows("Watching · Carpet")
         run.link.taken()
         await run.say(Connected("ws://fake", "carpet.v1.msgpack"), scenes.welcome(), watched.watched(version=20), Back())
@@ -195,7 +196,7 @@ async def test_help_says_the_keys_of_watching_first(mock_clock: MockClock) -> No
 @pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
 def test_every_card_of_the_boards_is_drawn(rules: str, size: tuple[int, int]) -> None:
     watch = watched.racing(rules, moves=40)
-    text = "\n".join(render_text(widget_of(Shown(scenes.at_home, Desk(watch=watch)), size), size)[3:]).replace("10", "T")
+    text = "\n".join(render_text(widget_of(Shown(scenes.at_home, Ui(watch=watch)), size), size)[3:]).replace("10", "T")
     for board in watch.boards:
         for pile in board.view.piles.values():
             if pile:
@@ -210,7 +211,7 @@ def test_a_card_that_lies_face_down_is_drawn_as_a_back(rules: str, size: tuple[i
     covered = {slot: (FACE_DOWN,) * len(pile) for slot, pile in first.view.piles.items()}
     view = structs.replace(first.view, piles=covered, moves=())
     hidden = replace(watch, boards=(structs.replace(first, view=view), *watch.boards[1:]))
-    text = "\n".join(render_text(widget_of(Shown(scenes.at_home, Desk(watch=hidden)), size), size)[3:])
+    text = "\n".join(render_text(widget_of(Shown(scenes.at_home, Ui(watch=hidden)), size), size)[3:])
     assert text.count("░░") >= sum(bool(pile) for pile in covered.values())
     assert "??" not in text
 
@@ -227,7 +228,7 @@ def test_nothing_a_server_says_reaches_the_terminal_unclean() -> None:
         for record in (None, replays.record()):
             phase = "racing" if record is None else "over"
             evil = replace(model, room=replace(room, record=record, phase=phase), boards=boards)  # type: ignore[arg-type]
-            text = "".join(render_text(widget_of(Shown(scenes.at_home, Desk(watch=evil, details=details)), (80, 24)), (80, 24)))
+            text = "".join(render_text(widget_of(Shown(scenes.at_home, Ui(watch=evil, details=details)), (80, 24)), (80, 24)))
             assert not {"\x1b", "\x07", "\u202e"} & set(text)
             assert "Watching" in text
 
@@ -236,12 +237,12 @@ def test_the_foot_offers_only_what_there_is() -> None:
     def foot(shown: Shown) -> str:
         return render_text(widget_of(shown, (120, 40)), (120, 40))[-1]
 
-    assert "tab seats" not in foot(Shown(scenes.at_home, Desk(watch=watched.racing())))
-    assert "tab seats" in foot(Shown(scenes.at_home, Desk(watch=watched.racing(seats=5))))
-    nothing = foot(Shown(scenes.at_home, Desk(watch=watch_after(None, Unwatched(code=None, reason="none"), 0))))
+    assert "tab seats" not in foot(Shown(scenes.at_home, Ui(watch=watched.racing())))
+    assert "tab seats" in foot(Shown(scenes.at_home, Ui(watch=watched.racing(seats=5))))
+    nothing = foot(Shown(scenes.at_home, Ui(watch=watch_after(None, Unwatched(code=None, reason="none"), 0))))
     assert "talk" not in nothing
     assert "curves" not in nothing
-    assert {Action.PAIR, Action.CHAT, Action.DETAILS} <= {binding.action for binding in shown_at(Place.WATCH)}
+    assert {Command.PAIR, Command.CHAT, Command.DETAILS} <= {binding.command for binding in watching.KEYS}
 
 
 async def test_hidden_events_of_a_watched_race_change_nothing_that_is_seen(mock_clock: MockClock) -> None:
