@@ -37,6 +37,7 @@ class ErrorCode(StrEnum):
     SERVER_STOPPING = "server/stopping"
     INTERNAL = "server/internal"
     NOT_KEPT = "server/not-kept"
+    PAUSED = "server/paused"
     NO_WINNABLE_DEAL = "server/no-winnable-deal"
     UNKNOWN_RULES = "room/unknown-rules"
     UNKNOWN_BOT = "room/unknown-bot"
@@ -106,6 +107,9 @@ ERRORS: dict[ErrorCode, ErrorKind] = {
     ErrorCode.SERVER_STOPPING: ErrorKind(Fault.SERVER, "The server is stopping; no new race can be opened."),
     ErrorCode.INTERNAL: ErrorKind(Fault.SERVER, "Something went wrong on the server; its log says what."),
     ErrorCode.NOT_KEPT: ErrorKind(Fault.SERVER, "The server cannot keep what happens, so this is ended."),
+    ErrorCode.PAUSED: ErrorKind(
+        Fault.SERVER, "The server cannot write just now. Every race stands still, and no time counts, until it can."
+    ),
     ErrorCode.NO_WINNABLE_DEAL: ErrorKind(Fault.SERVER, "No deal that can be won was found for this race; open it again."),
     ErrorCode.UNKNOWN_RULES: ErrorKind(Fault.CLIENT, "The server does not know that rule set."),
     ErrorCode.UNKNOWN_BOT: ErrorKind(Fault.CLIENT, "There is no house bot of that name."),

@@ -77,6 +77,8 @@ async def running(settings: Settings) -> AsyncIterator[str]:
     try:
         async with open_workers(settings.workers, code=WORKERS_CODE) as workers, trio.open_nursery() as nursery:
             clock = Clock()
+            # Nobody can play before the server listens.
+            clock.pause()
             journal = Journal(store)
             nursery.start_soon(journal.run)
             records = {record.id: record for record in settings.records}
@@ -94,6 +96,7 @@ async def running(settings: Settings) -> AsyncIterator[str]:
                 bots_wait=settings.bots_wait,
             )
             nursery.start_soon(rooms.run)
+            journal.outage_listeners.append(rooms.store_changed)
             players = Players(entropy=secrets.token_bytes, store=store, journal=journal, clock=clock)
             rooms.on_rated(players.rated)
             lobby = Lobby(rooms, players, clock)
@@ -151,6 +154,7 @@ async def running(settings: Settings) -> AsyncIterator[str]:
                 site=site,
                 admission=_admission(settings),
             ) as port:
+                clock.resume()
                 yield _url(settings.host, port, secure=tls is not None)
                 tournaments.stop()
                 await rooms.stop()
@@ -180,7 +184,7 @@ async def _go_on(rooms: Rooms, store: Store, journal: Journal, clock: Clock) -> 
             lost += [(race.opened.race, str(error), race) for race in (room.earlier, room.running) if race is not None]
     for race_id, what, readable in lost:
         logger.error("race %s cannot go on and is aborted: %s", race_id, what)
-        aborted = RaceAborted(race=race_id, reason=what, at_ms=clock.now_ms(), seats=seats_readable(readable))
+        aborted = RaceAborted(race=race_id, reason=what, at_ms=clock.wall_ms(), seats=seats_readable(readable))
         try:
             await journal.write(aborted)
         except EntryRefused:
@@ -198,7 +202,7 @@ async def _stand_on(rooms: Rooms, store: Store, journal: Journal, clock: Clock) 
     gone: list[PlayersLeft] = []
     for standing in reversed(over):
         try:
-            if standing.ended_at_ms < clock.now_ms() - STANDS_S * 1000:
+            if standing.ended_at_ms < clock.wall_ms() - STANDS_S * 1000:
                 raise ValueError(f"it was over more than {STANDS_S // 60} minutes ago")
             rooms.go_on(standing)
         except ValueError as error:

@@ -157,6 +157,10 @@ class Notebook:
         self.error: StoreError | None = None
         self._held: list[tuple[Sequence[Entry], Callable[[StoreError | None], None]]] | None = None
 
+    @property
+    def has_room(self) -> bool:
+        return self._held is None
+
     def hold(self) -> None:
         self._held = []
 

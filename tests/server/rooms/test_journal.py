@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 
 import pytest
 import trio
 from trio.testing import MockClock
 
-from protocol.errors import ErrorCode
+from protocol.errors import ErrorCode, Refusal
 from protocol.server_messages import CurrentView, Error, Left, PlayerView, Presence, Progress, Result, Room, Said
 from protocol.views import RaceOptions
 from server.race.audit import audit
@@ -22,12 +23,9 @@ from server.store.replay import RunningRoom
 from tests.server.rooms.playing import Notebook, Table
 
 
-class SetBack(Clock):
-    """A server's clock on a wall that was set back by a day."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._offset -= 86_400
+def moved(by_s: float) -> Clock:
+    """A server's clock on a wall that was set by so much since the table's began."""
+    return Clock(time.time() + by_s)
 
 
 async def restart(old: Table, room: ServedRoom, nursery: trio.Nursery, *, clock: Clock | None = None) -> tuple[Table, ServedRoom]:
@@ -243,7 +241,9 @@ async def test_a_server_that_breaks_down_leaves_its_races_to_the_next_one_too(au
     assert again.core.race.phase == "racing"
 
 
-async def test_a_race_goes_on_after_a_crash_where_it_was_with_its_clock_running(autojump_clock: MockClock, nursery: trio.Nursery) -> None:
+async def test_a_race_goes_on_after_a_crash_where_it_was_and_no_time_has_passed_in_it(
+    autojump_clock: MockClock, nursery: trio.Nursery
+) -> None:
     table = Table(nursery)
     ann, bob = table.guest("Ann"), table.guest("Bob")
     room = await table.racing(ann, bob)
@@ -266,7 +266,7 @@ async def test_a_race_goes_on_after_a_crash_where_it_was_with_its_clock_running(
         assert isinstance(back.heard[0], Room)
         assert (back.view, back.ply) == seen[guest][:2]
         assert back.version > seen[guest][2]
-        assert back.last(Room).elapsed_ms >= 24_000
+        assert 3_000 <= back.last(Room).elapsed_ms < 4_000
         back.move(again)
         await new.settle()
         assert back.ply == seen[guest][1] + 1
@@ -294,8 +294,9 @@ async def test_who_does_not_come_back_after_a_crash_has_the_whole_grace_and_then
     audit(back.last(Result).record)
 
 
-async def test_where_the_wall_was_set_back_meanwhile_clocks_and_grace_run_on_from_where_they_were(
-    autojump_clock: MockClock, nursery: trio.Nursery
+@pytest.mark.parametrize("by_s", [-86_400, 600, 86_400])
+async def test_wherever_the_wall_was_set_meanwhile_clocks_and_grace_run_on_from_where_they_were(
+    autojump_clock: MockClock, nursery: trio.Nursery, by_s: float
 ) -> None:
     table = Table(nursery)
     ann, bob = table.guest("Ann"), table.guest("Bob")
@@ -303,7 +304,7 @@ async def test_where_the_wall_was_set_back_meanwhile_clocks_and_grace_run_on_fro
     await trio.sleep(4)
     ann.move(room)
     await table.settle()
-    new, again = await restart(table, room, nursery, clock=SetBack())
+    new, again = await restart(table, room, nursery, clock=moved(by_s))
     back = new.guest("Ann")
     back.player = ann.player
     back.enter(again)
@@ -322,9 +323,7 @@ async def test_where_the_wall_was_set_back_meanwhile_clocks_and_grace_run_on_fro
     audit(record)
 
 
-async def test_a_race_whose_time_ran_out_meanwhile_is_over_when_the_next_server_starts(
-    autojump_clock: MockClock, nursery: trio.Nursery
-) -> None:
+async def test_time_in_which_no_server_was_there_counts_for_no_time_limit(autojump_clock: MockClock, nursery: trio.Nursery) -> None:
     table = Table(nursery)
     ann, bob = table.guest("Ann"), table.guest("Bob")
     room = await table.racing(ann, bob, time_limit_s=60)
@@ -332,6 +331,12 @@ async def test_a_race_whose_time_ran_out_meanwhile_is_over_when_the_next_server_
     await trio.sleep(70)
     table.journal.entries = entries
     new, again = await restart(table, room, nursery)
+    for seat in (0, 1):
+        back = new.guest(("Ann", "Bob")[seat])
+        back.enter(again)
+    await trio.sleep(59)
+    assert again.core.race.phase == "racing"
+    await trio.sleep(2)
     assert again.core.race.phase == "over"
     over = new.journal.entries[-1]
     assert isinstance(over, RaceOver)
@@ -447,3 +452,39 @@ async def test_a_private_room_goes_on_under_letters_that_are_not_its_code(
     assert again.core.race.number == 2
     assert letters != again.code
     assert (letters == first.partition("-")[0]) is not of_an_earlier_server
+
+
+async def test_a_server_that_dies_at_once_after_each_start_forfeits_nobody(autojump_clock: MockClock, nursery: trio.Nursery) -> None:
+    table = Table(nursery)
+    ann, bob = table.guest("Ann"), table.guest("Bob")
+    room = await table.racing(ann, bob, grace_s=10)
+    for _ in range(10):
+        await trio.sleep(9)
+        table, room = await restart(table, room, nursery)
+    assert [seat.state for seat in room.core.race.seats] == ["racing", "racing"]
+    assert not [entry for entry in table.journal.entries if isinstance(entry, RaceOver)]
+
+
+async def test_while_the_store_is_out_no_time_passes_players_are_told_and_nothing_new_begins(
+    autojump_clock: MockClock, table: Table
+) -> None:
+    ann, bob = table.guest("Ann"), table.guest("Bob")
+    room = await table.racing(ann, bob, time_limit_s=60, grace_s=20)
+    await bob.vanish(room)
+    await trio.sleep(10)
+    table.journal.hold()
+    table.rooms.store_changed(is_out=True)
+    ann.move(room)
+    await trio.sleep(300)
+    assert ann.codes == [ErrorCode.PAUSED]
+    assert not ann.all(PlayerView)
+    with pytest.raises(Refusal) as refused:
+        table.rooms.open(RaceOptions())
+    assert refused.value.code is ErrorCode.SERVER_BUSY
+    table.journal.release()
+    table.rooms.store_changed(is_out=False)
+    assert 10_000 <= ann.last(PlayerView).elapsed_ms <= 10_100
+    await trio.sleep(9)
+    assert room.core.race.seats[1].state == "racing"
+    await trio.sleep(2)
+    assert room.core.race.seats[1].state == "forfeited"
