@@ -75,4 +75,11 @@ class ChooseDeal:
     k: int
 
 
-Command: TypeAlias = TakeSeat | LeaveSeat | MeasureLine | GetReady | ChooseDeal | PlayMove | StopSeat | ResignSeat | LoseLine | RegainLine
+@dataclass(frozen=True, slots=True)
+class PassTime:
+    """Nothing but the time: from here the race goes on after a restart, and not from before."""
+
+
+Command: TypeAlias = (
+    TakeSeat | LeaveSeat | MeasureLine | GetReady | ChooseDeal | PlayMove | StopSeat | ResignSeat | LoseLine | RegainLine | PassTime
+)

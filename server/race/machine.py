@@ -43,6 +43,7 @@ from server.race.commands import (
     LeaveSeat,
     LoseLine,
     MeasureLine,
+    PassTime,
     PlayMove,
     RegainLine,
     ResignSeat,
@@ -205,7 +206,7 @@ class Race:
     # ---- commands
 
     def _apply(self, command: Command, now: int) -> Iterator[RaceEvent]:
-        if not isinstance(command, (TakeSeat, ChooseDeal)) and self.seats[command.seat].player is None:
+        if not isinstance(command, (TakeSeat, ChooseDeal, PassTime)) and self.seats[command.seat].player is None:
             raise Refusal(ErrorCode.NOT_YOUR_SEAT, "nobody holds it")
         match command:
             case TakeSeat():
@@ -229,6 +230,8 @@ class Race:
                 return self._lose_line(self.seats[number], now)
             case RegainLine(seat=number):
                 return self._regain_line(self.seats[number])
+            case PassTime():
+                return iter(())
             case _:
                 assert_never(command)
 

@@ -131,7 +131,7 @@ class RoomCore:
         """When there is something to do without a request, by the server's clock."""
         races = self._races
         due = races.race.next_deadline()
-        for moment in (self._abandoned_at, self._ready_timeout.due, races.ghosts.due(races.race)):
+        for moment in (self._abandoned_at, self._ready_timeout.due, races.ghosts.due(races.race), races.log.due(races.race)):
             if moment is not None and (due is None or moment < due):
                 due = moment
         return due - races.ahead_ms if due is not None else None

@@ -133,7 +133,7 @@ class RaceSequence:
         """Do what is due by this moment of the server's clock."""
         self.now = max(self.now, now + self.ahead_ms)
         race = self.race
-        self.publish(race.advance(self.now))
+        self.publish(self.log.pass_time(race, self.now))
         for ghost in self.ghosts.advance(race, self.now):
             self.publish((GhostMoved(ghost),))
 

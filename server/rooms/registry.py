@@ -42,8 +42,7 @@ class RoomJournal(Protocol):
     """The part of `server.store.journal.Journal` that rooms need."""
 
     @property
-    def has_room(self) -> bool:
-        """Whether more work may be begun."""
+    def has_room(self) -> bool: ...
 
     def submit(self, entries: Sequence[Entry], done: Callable[[StoreError | None], None]) -> None: ...
 

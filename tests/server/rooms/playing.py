@@ -155,11 +155,8 @@ class Notebook:
     def __init__(self) -> None:
         self.entries: list[Entry] = []
         self.error: StoreError | None = None
+        self.has_room = True
         self._held: list[tuple[Sequence[Entry], Callable[[StoreError | None], None]]] | None = None
-
-    @property
-    def has_room(self) -> bool:
-        return self._held is None
 
     def hold(self) -> None:
         self._held = []

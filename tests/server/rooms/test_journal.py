@@ -241,9 +241,7 @@ async def test_a_server_that_breaks_down_leaves_its_races_to_the_next_one_too(au
     assert again.core.race.phase == "racing"
 
 
-async def test_a_race_goes_on_after_a_crash_where_it_was_and_no_time_has_passed_in_it(
-    autojump_clock: MockClock, nursery: trio.Nursery
-) -> None:
+async def test_a_race_goes_on_after_a_crash_where_it_was_with_its_clock(autojump_clock: MockClock, nursery: trio.Nursery) -> None:
     table = Table(nursery)
     ann, bob = table.guest("Ann"), table.guest("Bob")
     room = await table.racing(ann, bob)
@@ -266,7 +264,8 @@ async def test_a_race_goes_on_after_a_crash_where_it_was_and_no_time_has_passed_
         assert isinstance(back.heard[0], Room)
         assert (back.view, back.ply) == seen[guest][:2]
         assert back.version > seen[guest][2]
-        assert 3_000 <= back.last(Room).elapsed_ms < 4_000
+        # The time was noted every ten seconds, last four seconds before the crash; what came after that is forgiven.
+        assert 13_000 <= back.last(Room).elapsed_ms < 25_000
         back.move(again)
         await new.settle()
         assert back.ply == seen[guest][1] + 1
@@ -465,14 +464,13 @@ async def test_a_server_that_dies_at_once_after_each_start_forfeits_nobody(autoj
     assert not [entry for entry in table.journal.entries if isinstance(entry, RaceOver)]
 
 
-async def test_while_the_store_is_out_no_time_passes_players_are_told_and_nothing_new_begins(
-    autojump_clock: MockClock, table: Table
-) -> None:
+async def test_while_the_store_is_out_no_time_passes_all_are_told_and_nothing_begins(autojump_clock: MockClock, table: Table) -> None:
     ann, bob = table.guest("Ann"), table.guest("Bob")
     room = await table.racing(ann, bob, time_limit_s=60, grace_s=20)
     await bob.vanish(room)
     await trio.sleep(10)
     table.journal.hold()
+    table.journal.has_room = False
     table.rooms.store_changed(is_out=True)
     ann.move(room)
     await trio.sleep(300)
