@@ -301,13 +301,15 @@ def demo(
 
 @app.command(epilog="Example: carpet demo --json | carpet verify -")
 def verify(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="A record as JSON; - reads standard input.")],
+    file: Annotated[str, typer.Argument(metavar="FILE", help="A record, or a tournament's document, as JSON; - reads standard input.")],
+    records: Annotated[list[str] | None, typer.Argument(metavar="[RECORD]...", help="Records of the tournament's races.")] = None,
 ) -> None:
-    """Check the record of a race.
+    """Check the record of a race, or a whole tournament.
 
-    The shuffle, every move and the result are worked out again. Exit status 0 only when all of the record is true.
+    Of a race the shuffle, every move and the result are worked out again; of a tournament the shuffles of its rounds, the records given,
+    points, tie-breaks and places. Exit status 0 only when all of it is true.
     """
-    _ask_server(["verify", "--", file])
+    _ask_server(["verify", "--", file, *(records or [])])
 
 
 @app.command(epilog=examples("carpet review race.json --seat 1", "carpet demo --fast --json | carpet review -"))

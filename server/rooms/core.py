@@ -163,6 +163,8 @@ class RoomCore:
             case Close():
                 self.is_closed = True
                 self._goes_on = self._setup.keeps
+                if self._goes_on:
+                    self._races.log.note_time(self.race, self._races.now)
             case CallOff():
                 self._call_off(request)
             case Reveal():

@@ -79,6 +79,11 @@ class RaceLog:
             self._note(PassTime(), at_ms)
         return events
 
+    def note_time(self, race: Race, at_ms: int) -> None:
+        """Note the time now, where any passes in this race."""
+        if race.phase in ("countdown", "racing"):
+            self._note(PassTime(), at_ms)
+
     def due(self, race: Race) -> int | None:
         """When the time is to be noted, if nothing else is until then."""
         return self._noted_at + MARK_MS if race.phase == "racing" else None

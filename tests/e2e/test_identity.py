@@ -16,14 +16,14 @@ from client.storage.identity import IdentityStore
 from protocol.client_messages import OpenRace, Say, WatchRace
 from protocol.server_messages import Room, Said, ServerMessage, Talk, Welcome, YouAre
 from protocol.views import RaceOptions
-from tests.e2e.commands import carpet, carpet_on_terminal, running_server
+from tests.e2e.commands import carpet, carpet_on_terminal, serving
 
 pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
 def url() -> Iterator[str]:
-    with running_server() as (url, _):
+    with serving() as url:
         yield url
 
 
