@@ -35,9 +35,9 @@ class ErrorCode(StrEnum):
     SERVER_FULL = "server/full"
     SERVER_BUSY = "server/busy"
     SERVER_STOPPING = "server/stopping"
+    CANNOT_WRITE = "server/cannot-write"
     INTERNAL = "server/internal"
     NOT_KEPT = "server/not-kept"
-    PAUSED = "server/paused"
     NO_WINNABLE_DEAL = "server/no-winnable-deal"
     UNKNOWN_RULES = "room/unknown-rules"
     UNKNOWN_BOT = "room/unknown-bot"
@@ -105,11 +105,11 @@ ERRORS: dict[ErrorCode, ErrorKind] = {
     ErrorCode.SERVER_FULL: ErrorKind(Fault.SERVER, "The server holds as many races as it may; try again later."),
     ErrorCode.SERVER_BUSY: ErrorKind(Fault.SERVER, "The race has more to do than it can; try again in a moment."),
     ErrorCode.SERVER_STOPPING: ErrorKind(Fault.SERVER, "The server is stopping; no new race can be opened."),
+    ErrorCode.CANNOT_WRITE: ErrorKind(
+        Fault.SERVER, "The server cannot save anything just now. Clocks stand still, and races go on as soon as it can."
+    ),
     ErrorCode.INTERNAL: ErrorKind(Fault.SERVER, "Something went wrong on the server; its log says what."),
     ErrorCode.NOT_KEPT: ErrorKind(Fault.SERVER, "The server cannot keep what happens, so this is ended."),
-    ErrorCode.PAUSED: ErrorKind(
-        Fault.SERVER, "The server cannot write just now. Every race stands still, and no time counts, until it can."
-    ),
     ErrorCode.NO_WINNABLE_DEAL: ErrorKind(Fault.SERVER, "No deal that can be won was found for this race; open it again."),
     ErrorCode.UNKNOWN_RULES: ErrorKind(Fault.CLIENT, "The server does not know that rule set."),
     ErrorCode.UNKNOWN_BOT: ErrorKind(Fault.CLIENT, "There is no house bot of that name."),

@@ -101,7 +101,7 @@ async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> A
                 bots_wait=settings.bots_wait,
             )
             nursery.start_soon(rooms.run)
-            journal.outage_listeners.append(rooms.store_changed)
+            journal.outage_listeners.append(rooms.outage)
             players = Players(entropy=secrets.token_bytes, store=store, journal=journal, clock=clock)
             rooms.on_rated(players.rated)
             lobby = Lobby(rooms, players, clock)
@@ -164,6 +164,7 @@ async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> A
                 clock.resume()
                 with _metrics_served(nursery, settings, _figures(admission, rooms, players, journal)):
                     yield _url(settings.host, port, secure=tls is not None)
+                journal.hurry()
                 tournaments.stop()
                 await rooms.stop()
             journal.close()

@@ -31,7 +31,7 @@ from server.rooms.deadlines import Deadline, Deadlines
 from server.rooms.effects import Closing, Effects, Greeting, SpectatorNotice
 from server.rooms.ghosts import ghosts_wanted
 from server.rooms.member import Member, PlayerName
-from server.rooms.outgoing import Outgoing
+from server.rooms.outgoing import Outgoing, refused
 from server.rooms.ports import FindDeal, GhostLines, GhostWanted, Journal, RatingChanges
 from server.rooms.race_sequence import BotSeat, RoomSetup
 from server.rooms.rating_updates import read_changes
@@ -179,11 +179,6 @@ class Room:
         if not self.is_closed:
             self._take(None)
 
-    def warn(self, outgoing: Outgoing) -> None:
-        """Tell everybody who is here something that does not wait for the journal."""
-        for member in self.core.members.values():
-            member.post(outgoing)
-
     # ---- what comes of them
 
     def _do(self, effects: Effects) -> None:
@@ -299,6 +294,13 @@ class Room:
         """A message about those who watch, behind all that has happened."""
         if not self.is_closed:
             self._gate.put(self.core.tell_all(outgoing))
+
+    # ---- outages
+
+    def tell_of_outage(self) -> None:
+        """At once: it is why everything else has to wait."""
+        if not self.is_closed:
+            self._deliver(self.core.tell_all(refused(Refusal(ErrorCode.CANNOT_WRITE), 0)))
 
     # ---- side jobs
 

@@ -21,11 +21,10 @@ from server.race.start_position import Opening
 from server.rooms.bots import THOUGHTS
 from server.rooms.clock import Clock
 from server.rooms.codes import new_code, read_code
-from server.rooms.deadlines import AT_ONCE, Deadlines
+from server.rooms.deadlines import Deadlines
 from server.rooms.driver import Room, RoomPorts
 from server.rooms.member import Member
 from server.rooms.options import check_options
-from server.rooms.outgoing import Outgoing, refused
 from server.rooms.ports import FindDeal, GhostLines, GhostWanted, Purpose, RatingChanges
 from server.rooms.race_sequence import RoomSetup
 from server.rooms.recovery import EarlierRoom, LeftRoom, earlier_room
@@ -90,7 +89,7 @@ class Rooms:
         self._rating_listeners: list[Callable[[str, Rating], None]] = []
         self._over_listeners: list[Callable[[Room, Record], None]] = []
         self._journal = journal
-        self._nursery = nursery
+        self._in_outage = False
         self._clock = clock
         self._deadlines = Deadlines(clock)
         self._ports = RoomPorts(
@@ -131,10 +130,12 @@ class Rooms:
         """
         if self._stopping:
             raise Refusal(ErrorCode.SERVER_STOPPING)
-        if len(self._rooms) >= self._max_rooms:
-            raise Refusal(ErrorCode.SERVER_FULL)
+        if self._in_outage:
+            raise Refusal(ErrorCode.CANNOT_WRITE)
         if not self._journal.has_room:
             raise Refusal(ErrorCode.SERVER_BUSY)
+        if len(self._rooms) >= self._max_rooms:
+            raise Refusal(ErrorCode.SERVER_FULL)
         check_options(options)
         code = new_code(self._entropy)
         while code in self._rooms:
@@ -228,19 +229,15 @@ class Rooms:
         while self._rooms:
             await self._emptied.wait()
 
-    def store_changed(self, is_out: bool) -> None:
-        """The store cannot be written for now, or it can again. Meanwhile no time passes in any race."""
+    def outage(self, is_out: bool) -> None:
+        """The journal cannot write, or can again. Meanwhile no time passes in rooms, and no new ones are opened."""
+        self._in_outage = is_out
         if is_out:
             self._clock.pause()
-            self._nursery.start_soon(self._warn, refused(Refusal(ErrorCode.PAUSED), 0))
+            for room in list(self._rooms.values()):
+                room.tell_of_outage()
         else:
             self._clock.resume()
-
-    async def _warn(self, outgoing: Outgoing) -> None:
-        for number, room in enumerate(list(self._rooms.values()), 1):
-            room.warn(outgoing)
-            if number % AT_ONCE == 0:
-                await trio.lowlevel.checkpoint()
 
     # ---- what rooms tell (RoomOwner)
 

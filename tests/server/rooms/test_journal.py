@@ -9,7 +9,7 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from protocol.errors import ErrorCode, Refusal
+from protocol.errors import ErrorCode
 from protocol.server_messages import CurrentView, Error, Left, PlayerView, Presence, Progress, Result, Room, Said
 from protocol.views import RaceOptions
 from server.race.audit import audit
@@ -462,27 +462,3 @@ async def test_a_server_that_dies_at_once_after_each_start_forfeits_nobody(autoj
         table, room = await restart(table, room, nursery)
     assert [seat.state for seat in room.core.race.seats] == ["racing", "racing"]
     assert not [entry for entry in table.journal.entries if isinstance(entry, RaceOver)]
-
-
-async def test_while_the_store_is_out_no_time_passes_all_are_told_and_nothing_begins(autojump_clock: MockClock, table: Table) -> None:
-    ann, bob = table.guest("Ann"), table.guest("Bob")
-    room = await table.racing(ann, bob, time_limit_s=60, grace_s=20)
-    await bob.vanish(room)
-    await trio.sleep(10)
-    table.journal.hold()
-    table.journal.has_room = False
-    table.rooms.store_changed(is_out=True)
-    ann.move(room)
-    await trio.sleep(300)
-    assert ann.codes == [ErrorCode.PAUSED]
-    assert not ann.all(PlayerView)
-    with pytest.raises(Refusal) as refused:
-        table.rooms.open(RaceOptions())
-    assert refused.value.code is ErrorCode.SERVER_BUSY
-    table.journal.release()
-    table.rooms.store_changed(is_out=False)
-    assert 10_000 <= ann.last(PlayerView).elapsed_ms <= 10_100
-    await trio.sleep(9)
-    assert room.core.race.seats[1].state == "racing"
-    await trio.sleep(2)
-    assert room.core.race.seats[1].state == "forfeited"
