@@ -6,6 +6,7 @@ Owns the nursery of their tasks. Knows nothing of what happens inside one.
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from functools import partial
 from typing import Final
 
@@ -135,8 +136,8 @@ class TournamentService:
             self._check_lookup(identity)
             self._nursery.start_soon(self._ask_old, identity, AskedCommand(member, asker, message))
 
-    def follow(self, member: Member, message: FollowTournament, nursery: trio.Nursery) -> None:
-        """Follow a tournament, or stop. nursery: ends with the member's connection, and a look-up with it. Raises Refusal."""
+    def follow(self, member: Member, message: FollowTournament, start_soon: Callable[..., None]) -> None:
+        """Follow a tournament, or stop. start_soon: for tasks that end with the member's connection. Raises Refusal."""
         if not message.follow:
             self.subscriptions.unfollow(member)
             return
@@ -146,7 +147,7 @@ class TournamentService:
             self.subscriptions.follow(member, director, message.round, ref=message.ref)
         else:
             self._check_lookup(identity)
-            nursery.start_soon(self._follow_old, member, identity, message)
+            start_soon(self._follow_old, member, identity, message)
 
     def greet(self, player: str, member: Member) -> None:
         """A player has connected: tell them which table waits for them."""

@@ -21,6 +21,8 @@ from protocol.views import RaceOptions
 from server.net.connection import BAD_MESSAGES
 from tests.server.net.wire import House, frame_bytes, open_house, request_bytes
 
+pytestmark = pytest.mark.usefixtures("both_kinds")
+
 DECK = sorted(fresh_deck())
 
 

@@ -27,11 +27,12 @@ from protocol.views import RaceOptions, View
 from server.lobby.lobby import Lobby
 from server.lobby.players import Players
 from server.lobby.quick_match import QuickMatch
-from server.net.connection import PeerConnection
+from server.net.connection import Connection
 from server.net.dispatch import Dispatch
 from server.net.http import Site
 from server.net.listener import serving
 from server.net.stream import SocketStream
+from server.pages.health import readiness_route
 from server.pages.ladder import ladder_route
 from server.pages.lobby import lobby_route
 from server.pages.races import race_routes
@@ -56,6 +57,9 @@ from server.tournaments.service import TournamentService
 from tests.server.rooms.playing import first_seed
 
 Kind = TypeVar("Kind")
+
+PLAIN_SOCKETS = False
+"""Whether the server's connections have a task each. The fixture `both_kinds` shows a test both."""
 
 _DECODERS = {name: server_message_decoder(name) for name in ENCODINGS}
 
@@ -300,6 +304,7 @@ class House:
                 ladder_route(readers),
                 lobby_route(self.lobby),
                 *run_routes(readers, self.runs),
+                readiness_route(self.rooms, self.store, self.journal, max_rooms=max_rooms),
                 *tournament_routes(self.tournaments),
                 *web_routes(),
             ]
@@ -344,7 +349,7 @@ class House:
         return function(*arguments)
 
     @property
-    def connections(self) -> list[PeerConnection]:
+    def connections(self) -> list[Connection]:
         """The server's ends, in the order in which they came."""
         return list(self.dispatch._visits)
 
@@ -391,7 +396,7 @@ async def open_house(
         nursery.start_soon(house.lobby.run)
         nursery.start_soon(house.matchmaker.run)
         nursery.start_soon(house.runs.run)
-        async with serving(house.dispatch, [house.listener], site=house.site):
+        async with serving(house.dispatch, [house.listener], site=house.site, plain_sockets=PLAIN_SOCKETS):
             yield house
             await house.rooms.stop()
         nursery.cancel_scope.cancel()

@@ -131,7 +131,7 @@ class Person:
         assert isinstance(here, Decided), here
 
     def follow(self, identity: str, number: int | None = None) -> None:
-        self._hall.tournaments.follow(self, FollowTournament(id=identity, round=number), self._hall.nursery)
+        self._hall.tournaments.follow(self, FollowTournament(id=identity, round=number), self._hall.nursery.start_soon)
 
     # ---- races
 
