@@ -70,7 +70,10 @@ class RegainLine:
 
 @dataclass(frozen=True, slots=True)
 class ChooseDeal:
-    """The answer to `Race.deal_wanted`: seed number `k` is the first whose deal can be won. Its time sets the countdown."""
+    """The answer to `Race.deal_wanted`: seed number `k` is the first whose deal can be won. Its time sets the countdown.
+
+    Or the release of a race that `is_held`, with the k it has.
+    """
 
     k: int
 

@@ -29,7 +29,20 @@ from server.rooms.member import Member, PlayerName
 from server.rooms.outgoing import Outgoing, refused
 from server.rooms.race_sequence import BotSeat, RaceSequence, RoomSetup
 from server.rooms.ready_timeout import ReadyTimeout
-from server.rooms.requests import Ask, CallOff, Close, DealFound, Enter, Exit, RatingsRead, Reveal, RoomRequest, check_race, race_command
+from server.rooms.requests import (
+    Ask,
+    CallOff,
+    Close,
+    DealFound,
+    Enter,
+    Exit,
+    RatingsRead,
+    Release,
+    Reveal,
+    RoomRequest,
+    check_race,
+    race_command,
+)
 from server.rooms.spectator_port import Shown
 from server.rooms.summary import RoomSummary, summarized
 
@@ -167,6 +180,10 @@ class RoomCore:
                     self._races.log.note_time(self.race, self._races.now)
             case CallOff():
                 self._call_off(request)
+            case Release():
+                if self.race.is_held:
+                    self._races.measure_all()
+                    self._races.do(ChooseDeal(self.race.deal.k))
             case Reveal():
                 self._races.reveal_shared()
             case DealFound():
@@ -216,7 +233,7 @@ class RoomCore:
 
     def _say(self, seat: Seat, message: Say) -> None:
         text = words(message)
-        if self.race.phase == "racing" and message.phrase is None:
+        if message.phrase is None and (self.race.phase == "racing" or self.summary().phrases_only):
             raise Refusal(ErrorCode.PHRASES_ONLY, path="$.text")
         self._races.publish((LineSaid(ChatLine(seat=seat.number, name=seat.name, text=text, phrase=message.phrase), message.ref),))
 
