@@ -17,6 +17,7 @@ from server.config import DEFAULT_CONNECTIONS, Settings
 from server.lobby.lobby import Lobby
 from server.lobby.players import Players
 from server.lobby.quick_match import QuickMatch
+from server.net.connection import RoundTripRule
 from server.net.connection_limits import Admission
 from server.net.descriptors import connections_for
 from server.net.dispatch import Dispatch
@@ -151,6 +152,7 @@ async def running(settings: Settings) -> AsyncIterator[str]:
                 site=site,
                 admission=_admission(settings),
                 plain_sockets=settings.plain_sockets,
+                round_trip_rule=RoundTripRule(trust_pings=settings.trust_pings),
             ) as port:
                 yield _url(settings.host, port, secure=tls is not None)
                 tournaments.stop()

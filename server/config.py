@@ -30,6 +30,7 @@ class Settings:
     max_connections_per_address: at once; 0 for no limit.
     workers: processes that look for winnable deals, at most; they are started when they are needed.
     plain_sockets: a task for each connection, as over TLS and where there is no epoll, in place of one for all.
+    trust_pings: believe a client's answers to pings where the kernel cannot tell its round trip.
     records: of races that can be played on here beside those in the database; they have passed the audit.
     """
 
@@ -47,6 +48,7 @@ class Settings:
     bots_wait: bool = True
     workers: int = DEFAULT_WORKERS
     plain_sockets: bool = False
+    trust_pings: bool = False
     records: tuple[Record, ...] = ()
 
     def __post_init__(self) -> None:

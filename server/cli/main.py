@@ -134,6 +134,13 @@ def serve(
     plain_sockets: Annotated[
         bool, typer.Option("--plain-sockets", help="Serve each connection in a task of its own, as over TLS: slower, to compare with.")
     ] = False,
+    trust_pings: Annotated[
+        bool,
+        typer.Option(
+            "--trust-pings",
+            help="Credit players with the round trip that their pings show where the system cannot measure it: a proxy, or no Linux.",
+        ),
+    ] = False,
     with_record: Annotated[
         list[str] | None,
         typer.Option(metavar="FILE", help="The record of a race that can be played on here, as JSON; may be repeated."),
@@ -161,6 +168,7 @@ def serve(
             max_connections=max_connections,
             max_connections_per_address=max_connections_per_address,
             plain_sockets=plain_sockets,
+            trust_pings=trust_pings,
             database=database,
             origins=tuple(origin or ()),
             bots_wait=bot_pace is Pace.HUMAN,

@@ -10,9 +10,11 @@ told everything anew (`resynchronise`). When nothing of what waits is taken for 
 from __future__ import annotations
 
 import logging
+import socket
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
 import trio
@@ -24,6 +26,7 @@ from protocol.client_messages import ClientMessage
 from protocol.codec import SUBPROTOCOLS, Decoder, client_message_decoder, reference
 from protocol.errors import CloseCode, ErrorCode, Refusal
 from server.net.limits import RateLimit, Verdict
+from server.net.stream import kernel_round_trip_ms
 from server.race.timing import RoundTrips
 from server.rooms.outgoing import Bundle, Outgoing, refused
 
@@ -39,15 +42,34 @@ STALL_S: Final = 20.0
 BAD_MESSAGES: Final = 20
 """Messages that could not be understood, in one connection, before it is closed: a program that sends them has a bug or a purpose."""
 
-PING_INTERVAL_S: Final = 5.0
+PING_INTERVAL_S: Final = 4.0
 """Every ping is a measured round trip too, so they are more frequent than keeping a connection alive would need."""
 
-PING_TIMEOUT_S: Final = 20.0
+PING_TIMEOUT_S: Final = 6.0
+"""Seconds that a peer has to answer a ping. With the interval before it and the time to close, the opponent of somebody who has vanished
+hears of it within 12 s."""
 
 WATCHER_PING_S: Final = 20.0
 """Seconds between two pings to who only watches: no move of theirs is timed, and a crowd's pings cost more than what it is told."""
 
 _DECODERS: dict[str, Decoder[ClientMessage]] = {name: client_message_decoder(name) for name in SUBPROTOCOLS}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RoundTripRule:
+    """What a measured round trip is worth. A client can answer pings late, but not make its kernel do so.
+
+    kernel_ms: what the kernel says of a socket. trust_pings: believe the pings where it cannot know.
+    """
+
+    kernel_ms: Callable[[socket.socket], int | None] = kernel_round_trip_ms
+    trust_pings: bool = False
+
+    def worth(self, ping_ms: int, kernel_ms: int | None) -> int:
+        """Milliseconds that count."""
+        if kernel_ms is None:
+            return ping_ms if self.trust_pings else 0
+        return min(ping_ms, kernel_ms)
 
 
 class Dispatch(Protocol):
@@ -79,6 +101,7 @@ class Connection(ABC):
         "_early",
         "_limit",
         "_missed",
+        "_round_trip_rule",
         "_round_trips",
         "_shut",
         "_text",
@@ -88,8 +111,9 @@ class Connection(ABC):
 
     protocol: ServerProtocol
 
-    def __init__(self, dispatch: Dispatch) -> None:
+    def __init__(self, dispatch: Dispatch, round_trip_rule: RoundTripRule) -> None:
         self._dispatch = dispatch
+        self._round_trip_rule = round_trip_rule
         self._limit = RateLimit(rate=dispatch.rate, burst=dispatch.burst)
         # Heard before the dispatch listens: at most as much as the limit passes.
         self._early: list[tuple[bytes, bool]] | None = []
@@ -139,8 +163,16 @@ class Connection(ABC):
 
     @property
     def round_trip_ms(self) -> int | None:
-        """The smallest of the last measured round trips."""
+        """The smallest of the last round trips, as far as they count."""
         return self._round_trips.best
+
+    def _measured(self, ping_ms: int) -> None:
+        """A ping was answered."""
+        self._round_trips.add(self._round_trip_rule.worth(ping_ms, self._kernel_ms()))
+
+    @abstractmethod
+    def _kernel_ms(self) -> int | None:
+        """What the kernel says of the round trip; None where it cannot know that to the peer itself."""
 
     def listen(self) -> None:
         """From now on the dispatch hears what the peer says, and at once what it has said already."""
