@@ -35,6 +35,7 @@ class ErrorCode(StrEnum):
     SERVER_FULL = "server/full"
     SERVER_BUSY = "server/busy"
     SERVER_STOPPING = "server/stopping"
+    CANNOT_WRITE = "server/cannot-write"
     INTERNAL = "server/internal"
     NOT_KEPT = "server/not-kept"
     NO_WINNABLE_DEAL = "server/no-winnable-deal"
@@ -104,6 +105,9 @@ ERRORS: dict[ErrorCode, ErrorKind] = {
     ErrorCode.SERVER_FULL: ErrorKind(Fault.SERVER, "The server holds as many races as it may; try again later."),
     ErrorCode.SERVER_BUSY: ErrorKind(Fault.SERVER, "The race has more to do than it can; try again in a moment."),
     ErrorCode.SERVER_STOPPING: ErrorKind(Fault.SERVER, "The server is stopping; no new race can be opened."),
+    ErrorCode.CANNOT_WRITE: ErrorKind(
+        Fault.SERVER, "The server cannot save anything just now. Clocks stand still, and races go on as soon as it can."
+    ),
     ErrorCode.INTERNAL: ErrorKind(Fault.SERVER, "Something went wrong on the server; its log says what."),
     ErrorCode.NOT_KEPT: ErrorKind(Fault.SERVER, "The server cannot keep what happens, so this is ended."),
     ErrorCode.NO_WINNABLE_DEAL: ErrorKind(Fault.SERVER, "No deal that can be won was found for this race; open it again."),

@@ -29,6 +29,7 @@ class Settings:
     max_connections: at once; None for DEFAULT_CONNECTIONS or as many as there are file descriptors for.
     max_connections_per_address: at once; 0 for no limit.
     workers: processes that look for winnable deals, at most; they are started when they are needed.
+    metrics: `[HOST:]PORT` at which Prometheus can ask for figures, None for nowhere.
     plain_sockets: a task for each connection, as over TLS and where there is no epoll, in place of one for all.
     trust_pings: believe a client's answers to pings where the kernel cannot tell its round trip.
     records: of races that can be played on here beside those in the database; they have passed the audit.
@@ -47,6 +48,7 @@ class Settings:
     origins: tuple[str, ...] = ()
     bots_wait: bool = True
     workers: int = DEFAULT_WORKERS
+    metrics: str | None = None
     plain_sockets: bool = False
     trust_pings: bool = False
     records: tuple[Record, ...] = ()
@@ -66,3 +68,11 @@ class Settings:
             raise BadSettings("--max-connections-per-address is at least 1, or 0 for no limit")
         if self.workers < 1:
             raise BadSettings("--workers is at least 1")
+        if self.metrics is not None and not 0 <= self.metrics_address[1] <= 65535:
+            raise BadSettings(f"--metrics is a port from 0 to 65535, with an address before it or without, not {self.metrics}")
+
+    @property
+    def metrics_address(self) -> tuple[str, int]:
+        """Where figures are to be had; the port is -1 where it is no number."""
+        host, _, port = (self.metrics or "").rpartition(":")
+        return host.strip("[]") or "127.0.0.1", int(port) if port.isascii() and port.isdecimal() else -1

@@ -254,6 +254,12 @@ def tls_context(certificate: str, key: str) -> ssl.SSLContext:
     return context
 
 
+def renew(context: ssl.SSLContext, certificate: str, key: str) -> None:
+    """Have new connections get what is in these files now. Raises UnusableTlsFiles, with the context as it was."""
+    tls_context(certificate, key)
+    context.load_cert_chain(certificate, key, password=_no_password)
+
+
 def _no_password() -> str:
     # Without this, OpenSSL would ask on the terminal for the password of an encrypted key.
     raise ValueError("the key is encrypted")

@@ -53,7 +53,7 @@ class RoomCore:
         self._setup = setup
         self._spec = setup.spec
         # The wall may have been set back between two servers. The race's time must not be, nor stand still until the wall has caught up:
-        # this room's is ahead of the server's clock.
+        # this room's is ahead of the server's clock. After time that counts against nobody it is behind it.
         self.ahead_ms = max(setup.earlier.last_at_ms - now, 0) if setup.earlier is not None else 0
         self._draft = Draft()
         self._races = RaceSequence(setup, draft=self._draft, now=now + self.ahead_ms)
@@ -108,6 +108,11 @@ class RoomCore:
             return None
         self._broadcast.snapshot(player, member, self.race, self._time(now))
         return self._draft.take()
+
+    def skip(self, lost_ms: int) -> Effects:
+        """So much time does not count: none passed here while the server's clock went on."""
+        self.ahead_ms -= lost_ms
+        return Effects(summary=self.summary())
 
     def tell_all(self, outgoing: Outgoing) -> Effects:
         """One message to everybody who is here."""

@@ -31,7 +31,7 @@ from server.rooms.deadlines import Deadline, Deadlines
 from server.rooms.effects import Closing, Effects, Greeting, SpectatorNotice
 from server.rooms.ghosts import ghosts_wanted
 from server.rooms.member import Member, PlayerName
-from server.rooms.outgoing import Outgoing
+from server.rooms.outgoing import Outgoing, refused
 from server.rooms.ports import FindDeal, GhostLines, GhostWanted, Journal, RatingChanges
 from server.rooms.race_sequence import BotSeat, RoomSetup
 from server.rooms.rating_updates import read_changes
@@ -302,6 +302,18 @@ class Room:
         """A message about those who watch, behind all that has happened."""
         if not self.is_closed:
             self._gate.put(self.core.tell_all(outgoing))
+
+    # ---- outages
+
+    def tell_of_outage(self) -> None:
+        """At once: it is why everything else has to wait."""
+        if not self.is_closed:
+            self._deliver(self.core.tell_all(refused(Refusal(ErrorCode.CANNOT_WRITE), 0)))
+
+    def skip(self, lost_ms: int) -> None:
+        """The outage is over, and the clock of the rooms has stood still for so long."""
+        if not self.is_closed:
+            self._gate.put(self.core.skip(lost_ms))
 
     # ---- side jobs
 

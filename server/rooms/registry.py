@@ -20,7 +20,7 @@ from server.race.rating import Rating
 from server.race.start_position import Opening
 from server.rooms.abort_retry_queue import AbortRetryQueue
 from server.rooms.bots import THOUGHTS
-from server.rooms.clock import Clock
+from server.rooms.clock import Clock, RoomClock
 from server.rooms.codes import new_code, read_code
 from server.rooms.deadlines import Deadlines
 from server.rooms.driver import Room, RoomPorts
@@ -40,6 +40,9 @@ logger = logging.getLogger("carpet.rooms")
 
 class RoomJournal(Protocol):
     """The part of `server.store.journal.Journal` that rooms need."""
+
+    @property
+    def has_room(self) -> bool: ...
 
     def submit(self, entries: Sequence[Entry], done: Callable[[StoreError | None], None]) -> None: ...
 
@@ -89,9 +92,12 @@ class Rooms:
         self._rating_listeners: list[Callable[[str, Rating], None]] = []
         self._over_listeners: list[Callable[[Room, Record], None]] = []
         self._owed = AbortRetryQueue(nursery, journal)
-        self._deadlines = Deadlines(clock)
+        self._journal = journal
+        self._clock = RoomClock(clock)
+        self._in_outage = False
+        self._deadlines = Deadlines(self._clock)
         self._ports = RoomPorts(
-            clock=clock,
+            clock=self._clock,
             entropy=entropy,
             owner=self,
             journal=journal,
@@ -128,6 +134,10 @@ class Rooms:
         """
         if self._stopping:
             raise Refusal(ErrorCode.SERVER_STOPPING)
+        if self._in_outage:
+            raise Refusal(ErrorCode.CANNOT_WRITE)
+        if not self._journal.has_room:
+            raise Refusal(ErrorCode.SERVER_BUSY)
         if len(self._rooms) >= self._max_rooms:
             raise Refusal(ErrorCode.SERVER_FULL)
         check_options(options)
@@ -213,6 +223,19 @@ class Rooms:
         or raise.
         """
         self._over_listeners.append(listener)
+
+    def outage(self, is_out: bool) -> None:
+        """The journal cannot write, or can again. Meanwhile no time passes in rooms, and no new ones are opened."""
+        self._in_outage = is_out
+        if is_out:
+            self._clock.stop()
+            for room in list(self._rooms.values()):
+                room.tell_of_outage()
+        else:
+            lost_ms = self._clock.go_on()
+            for room in list(self._rooms.values()):
+                room.skip(lost_ms)
+        self._deadlines.look_again()
 
     async def stop(self) -> None:
         """Open no more rooms and close those there are; returns when the last one has told its members, and what is owed to the journal

@@ -32,6 +32,7 @@ from server.net.dispatch import Dispatch
 from server.net.http import Site
 from server.net.listener import serving
 from server.net.stream import SocketStream
+from server.pages.health import readiness_route
 from server.pages.ladder import ladder_route
 from server.pages.lobby import lobby_route
 from server.pages.races import race_routes
@@ -303,6 +304,7 @@ class House:
                 ladder_route(readers),
                 lobby_route(self.lobby),
                 *run_routes(readers, self.runs),
+                readiness_route(self.rooms, self.store, self.journal, max_rooms=max_rooms),
                 *tournament_routes(self.tournaments),
                 *web_routes(),
             ]
