@@ -83,6 +83,8 @@ async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> A
             trio.open_nursery() as nursery,
         ):
             clock = Clock()
+            # Nobody can play before the server listens.
+            clock.pause()
             journal = Journal(store)
             nursery.start_soon(journal.run)
             records = {record.id: record for record in settings.records}
@@ -161,6 +163,7 @@ async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> A
                 plain_sockets=settings.plain_sockets,
                 round_trip_rule=RoundTripRule(trust_pings=settings.trust_pings),
             ) as port:
+                clock.resume()
                 with _metrics_served(nursery, settings, _figures(admission, rooms, players, journal)):
                     yield _url(settings.host, port, secure=tls is not None)
                 journal.hurry()
@@ -236,7 +239,7 @@ async def _go_on(rooms: Rooms, store: Store, journal: Journal, clock: Clock) -> 
             lost += [(race.opened.race, str(error), race) for race in (room.earlier, room.running) if race is not None]
     for race_id, what, readable in lost:
         logger.error("race %s cannot go on and is aborted: %s", race_id, what)
-        aborted = RaceAborted(race=race_id, reason=what, at_ms=clock.now_ms(), seats=seats_readable(readable))
+        aborted = RaceAborted(race=race_id, reason=what, at_ms=clock.wall_ms(), seats=seats_readable(readable))
         try:
             await journal.write(aborted)
         except EntryRefused:
@@ -254,7 +257,7 @@ async def _stand_on(rooms: Rooms, store: Store, journal: Journal, clock: Clock) 
     gone: list[PlayersLeft] = []
     for standing in reversed(over):
         try:
-            if standing.ended_at_ms < clock.now_ms() - STANDS_S * 1000:
+            if standing.ended_at_ms < clock.wall_ms() - STANDS_S * 1000:
                 raise ValueError(f"it was over more than {STANDS_S // 60} minutes ago")
             rooms.go_on(standing)
         except ValueError as error:
