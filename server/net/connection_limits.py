@@ -44,7 +44,7 @@ class Ticket:
         self._admission: Admission | None = admission
 
     def name_client(self, proxy: str, named: Sequence[str]) -> str:
-        """The client's address, for which it counts from now on. named: by the proxies that a request has come through, the nearest last."""
+        """The client's address, for which it counts from now on. named: by the proxies of its request, the nearest last."""
         if self._admission is None or not self.by_proxy:
             return proxy
         client = self._admission.proxies.client(proxy, named)
