@@ -47,12 +47,11 @@ async def test_a_race_against_a_bot_over_a_real_socket_gives_a_record_that_holds
         await ann.open(seats=2, bots=("random",), countdown_s=1)
         await ann.ready()
         await ann.hear_of(Started)
-        for _ in range(300):
-            if not ann.view or not ann.view.moves:
-                break
+        # Until no move is left, or the bot has won before: a move that comes after that is refused.
+        while ann.view and ann.view.moves and not any(isinstance(message, Result) for message in ann.heard):
             await ann.move(ann.view.moves[0])
             played = ann.ply
-            while ann.ply == played:
+            while ann.ply == played and not any(isinstance(message, Result) for message in ann.heard):
                 await ann.hear()
         record = next((message.record for message in ann.heard if isinstance(message, Result)), None)
         if record is None:
@@ -281,10 +280,10 @@ async def test_a_race_whose_database_is_locked_for_a_while_goes_on_as_if_no_time
             while (told := await ann.hear_of(Error)).code != ErrorCode.CANNOT_WRITE:
                 pass
             assert (told.ref, ann.ply) == (0, 0)
-            await trio.sleep(1)
+            await trio.sleep(3)
             other.execute("ROLLBACK")
         view = await ann.hear_of(PlayerView)
         assert view.ply == 1
         await ann.move(view.view.moves[0])
-        # The lock was held for three seconds at least.
-        assert (await ann.hear_of(PlayerView)).elapsed_ms < 1000 + view.elapsed_ms
+        # The lock was held for five seconds, of which the first two or three were not yet seen to be an outage.
+        assert (await ann.hear_of(PlayerView)).elapsed_ms < 4000
