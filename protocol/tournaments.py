@@ -220,7 +220,10 @@ class LoggedDecision(Struct, frozen=True, kw_only=True):
 
 
 class EntrantDocument(Struct, frozen=True, kw_only=True):
-    """An entrant as they are kept. nonce: what they have given to the shuffles, null before. rating: when they entered."""
+    """An entrant as they are kept. nonce: what they have given to the shuffles, null before. rating: when they entered.
+
+    withdrawn_after: how many rounds were paired when they withdrew; null while they play.
+    """
 
     id: str
     name: str
@@ -230,6 +233,7 @@ class EntrantDocument(Struct, frozen=True, kw_only=True):
     nonce: Hex16 | None
     withdrawn: bool
     first_round: int
+    withdrawn_after: int | None = None
 
 
 class TableDocument(Struct, frozen=True, kw_only=True):

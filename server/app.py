@@ -93,6 +93,7 @@ async def running(settings: Settings) -> AsyncIterator[str]:
                 max_rooms=settings.max_rooms,
                 bots_wait=settings.bots_wait,
             )
+            nursery.start_soon(rooms.run)
             players = Players(entropy=secrets.token_bytes, store=store, journal=journal, clock=clock)
             rooms.on_rated(players.rated)
             lobby = Lobby(rooms, players, clock)
@@ -124,7 +125,6 @@ async def running(settings: Settings) -> AsyncIterator[str]:
                 gallery=gallery,
                 counter=runs,
                 tournaments=tournaments,
-                clock=clock,
                 software=SOFTWARE,
                 rate=settings.rate,
                 burst=settings.burst,
@@ -150,6 +150,7 @@ async def running(settings: Settings) -> AsyncIterator[str]:
                 origins=settings.origins,
                 site=site,
                 admission=_admission(settings),
+                plain_sockets=settings.plain_sockets,
             ) as port:
                 yield _url(settings.host, port, secure=tls is not None)
                 tournaments.stop()

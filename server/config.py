@@ -29,6 +29,7 @@ class Settings:
     max_connections: at once; None for DEFAULT_CONNECTIONS or as many as there are file descriptors for.
     max_connections_per_address: at once; 0 for no limit.
     workers: processes that look for winnable deals, at most; they are started when they are needed.
+    plain_sockets: a task for each connection, as over TLS and where there is no epoll, in place of one for all.
     records: of races that can be played on here beside those in the database; they have passed the audit.
     """
 
@@ -45,6 +46,7 @@ class Settings:
     origins: tuple[str, ...] = ()
     bots_wait: bool = True
     workers: int = DEFAULT_WORKERS
+    plain_sockets: bool = False
     records: tuple[Record, ...] = ()
 
     def __post_init__(self) -> None:

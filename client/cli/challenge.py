@@ -12,7 +12,7 @@ from client.cli.shared import MISUSED, Url, address_of, examples, fail, print_js
 
 if TYPE_CHECKING:
     from client.connection.address import Address
-    from client.storage.identity import Identity
+    from client.connection.events import Identity
     from protocol.client_messages import ListRuns, OpenChallenge
     from protocol.views import ChallengeInfo
 

@@ -15,7 +15,8 @@ import typer
 from client.cli.shared import FAILED, MISUSED, URL_HELP, Url, address_of, examples, fail, print_text, run
 
 if TYPE_CHECKING:
-    from client.storage.identity import Document, Identity, IdentityStore
+    from client.connection.events import Identity
+    from client.storage.identity import Document, IdentityStore
 
 identity_app = typer.Typer()
 move_app = typer.Typer(help="Take who you are to another machine: name, player and token.", rich_markup_mode=None)
@@ -176,7 +177,7 @@ def _player(store: IdentityStore, url: str, name: str | None) -> Identity:
 
 
 def _write_new(file: str, text: bytes) -> None:
-    from client.storage.whole_file import make_file
+    from client.storage.files import make_file
 
     # Never over another file, and for nobody else to read at any moment.
     try:

@@ -11,8 +11,7 @@ import typer
 from client.cli.shared import FAILED, INTERRUPTED, MISUSED, fail, print_text, prints
 
 if TYPE_CHECKING:
-    from client.tui.start import AppOutcome
-    from client.tui.ui_state import UiSettings
+    from client.tui.start import AppOutcome, UiSettings
 
 Name = Annotated[
     str | None, typer.Option(metavar="NAME", help="Your name; another name is another player. [default: as last time, or your login name]")
@@ -50,7 +49,7 @@ def finish(outcome: AppOutcome) -> None:
 def settings_of(four_colour: bool, colour_blind: bool, ascii_only: bool, no_bell: bool) -> UiSettings:
     if four_colour and colour_blind:
         fail("--four-colour and --colour-blind are two palettes: choose one.", MISUSED)
-    from client.tui.ui_state import UiSettings
+    from client.tui.start import UiSettings
 
     palette = "four" if four_colour else "safe" if colour_blind else "classic"
     return UiSettings(palette=palette, ascii=ascii_only or not prints("♠│█"), bell=not no_bell)

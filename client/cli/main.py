@@ -38,11 +38,10 @@ from client.cli.shared import (
 )
 from client.cli.stats import stats_app
 from client.cli.tournament import tournament_app
-from client.connection.failure import Failure
+from client.connection.errors import Failure
 
 if TYPE_CHECKING:
-    from client.tui.start import StartMatch
-    from client.tui.ui_state import UiSettings
+    from client.tui.start import StartMatch, UiSettings
 
 app = typer.Typer(
     name="carpet",
@@ -302,13 +301,15 @@ def demo(
 
 @app.command(epilog="Example: carpet demo --json | carpet verify -")
 def verify(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="A record as JSON; - reads standard input.")],
+    file: Annotated[str, typer.Argument(metavar="FILE", help="A record, or a tournament's document, as JSON; - reads standard input.")],
+    records: Annotated[list[str] | None, typer.Argument(metavar="[RECORD]...", help="Records of the tournament's races.")] = None,
 ) -> None:
-    """Check the record of a race.
+    """Check the record of a race, or a whole tournament.
 
-    The shuffle, every move and the result are worked out again. Exit status 0 only when all of the record is true.
+    Of a race the shuffle, every move and the result are worked out again; of a tournament the shuffles of its rounds, the records given,
+    points, tie-breaks and places. Exit status 0 only when all of it is true.
     """
-    _ask_server(["verify", "--", file])
+    _ask_server(["verify", "--", file, *(records or [])])
 
 
 @app.command(epilog=examples("carpet review race.json --seat 1", "carpet demo --fast --json | carpet review -"))
@@ -365,7 +366,7 @@ def _ask_server(arguments: list[str]) -> NoReturn:
     """Leave the rest to a command of the server of this installation, its words and its exit status too."""
     import subprocess
 
-    from client.local.server_process import server_command, server_environment
+    from client.replay.own_server import server_command, server_environment
 
     environment = server_environment() | {protocol.PROGRAM_VARIABLE: "carpet"}
     finished = subprocess.run(server_command(arguments), env=environment, check=False)  # noqa: S603  (our own)

@@ -24,7 +24,7 @@ def write_new(path: Path, text: str, *, force: bool) -> None:
 
 def _write(path: Path, text: str, *, force: bool) -> None:
     """In one piece or not at all, and over nothing unless forced. Raises OSError, ValueError."""
-    from client.storage.whole_file import USUAL, make_file, replace_file
+    from client.storage.files import USUAL, make_file, replace_file
 
     try:
         make_file(path, text.encode(), mode=USUAL)

@@ -10,13 +10,12 @@ from typing import TextIO
 import trio
 
 from client.connection.address import Address
-from client.connection.failure import Failure
+from client.connection.errors import Failure
 from client.replay.frames import replay_race
 from client.storage.identity import home_folder
 from client.storage.saved_records import NAME, kept_record
 from client.tui.app import run_replay
-from client.tui.start import AppOutcome
-from client.tui.ui_state import UiSettings
+from client.tui.start import AppOutcome, UiSettings
 from protocol.pages import is_race_id
 from protocol.record import LONGEST_RECORD, BadRecord, Record, from_json
 from protocol.text import clean_chat

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn, TypeVar
 
 import typer
 
-from client.connection.failure import Failure
+from client.connection.errors import Failure
 
 if TYPE_CHECKING:
     from client.connection.address import Address

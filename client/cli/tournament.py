@@ -1,6 +1,6 @@
 """`carpet tournament`: make, direct, play in and look at tournaments.
 
-What a director asks for goes over a line of its own (`client.connection.tournament_client`); lists, standings and exports come as pages.
+What a director asks for goes over a line of its own (`client.local.tournament_client`); lists, standings and exports come as pages.
 """
 
 from __future__ import annotations
@@ -197,7 +197,7 @@ def resume(url: Url, tournament: Id, name: Name = None) -> None:
 def pair(url: Url, tournament: Id, name: Name = None) -> None:
     id_ = tournament_id(tournament)
     address_of(url)
-    from client.connection.tournament_client import pair_next
+    from client.local.tournament_client import pair_next
 
     number = run(lambda: pair_next(url, id_, name=name))
     print_text(f"Round {number} of tournament {id_} is paired.")
@@ -222,8 +222,8 @@ def correct(
 ) -> None:
     id_, home = tournament_id(tournament), _cards(cards)
     address_of(url)
-    from client.connection.tournament_client import correct as correct_at
-    from client.connection.tournament_client import verdict_of
+    from client.local.tournament_client import correct as correct_at
+    from client.local.tournament_client import verdict_of
     from protocol.client_messages import CorrectResult
 
     try:
@@ -249,7 +249,7 @@ def remove(
 ) -> None:
     id_ = tournament_id(tournament)
     address_of(url)
-    from client.connection.tournament_client import remove as remove_from
+    from client.local.tournament_client import remove as remove_from
 
     removed = run(lambda: remove_from(url, id_, who, back=back, reason=reason[:200], name=name))
     print_text(f"{removed} is {'back in' if back else 'out of'} tournament {id_}.")
@@ -321,7 +321,7 @@ def _cards(typed: str | None) -> tuple[int, int] | None:
 
 def _decided(url: str, request: TournamentMessage, name: str | None) -> Decided:
     address_of(url)
-    from client.connection.tournament_client import decide
+    from client.local.tournament_client import decide
 
     return run(lambda: decide(url, request, name=name))
 

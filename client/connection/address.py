@@ -11,7 +11,7 @@ import re
 import urllib.parse
 from dataclasses import dataclass
 
-from client.connection.failure import Failure
+from client.connection.errors import Failure
 from protocol import DEFAULT_PORT
 
 _SCHEME_PORTS = {"ws": 80, "wss": 443}

@@ -21,11 +21,10 @@ from msgspec.structs import replace
 
 from client.connection.address import Address, BadAddress, parse_address
 from client.connection.errors import Ending, EntryRefused, LinkError, OtherVersion, Unreachable
-from client.connection.events import Back, Connected, Connecting, LinkEvent, Lost, RoundTrip
+from client.connection.events import Back, Connected, Connecting, Identity, LinkEvent, Lost, RoundTrip
 from client.connection.outbox import Unanswered
 from client.connection.resync import Resume, Step
 from client.connection.websocket import Dial, Line, LineTimes, open_line
-from client.storage.identity import Identity
 from protocol import __version__
 from protocol.client_messages import (
     ClientMessage,

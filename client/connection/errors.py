@@ -10,10 +10,15 @@ import ssl
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from client.connection.address import Address
-from client.connection.failure import Failure
 from protocol.errors import CloseCode
 from protocol.text import clean_chat
+
+
+class Failure(Exception):
+    """What a person can do something about: commands print it as a sentence, not as a traceback.
+
+    str() is one sentence or two: what is wrong, and what to do. Every module has its own kinds.
+    """
 
 
 class LinkError(Failure):
@@ -85,22 +90,21 @@ def cannot_read(what: str) -> Ending:
     return Ending(f"The server sent what this version cannot read: {what}.", final=True)
 
 
-def other_version(address: Address, subprotocol: str) -> OtherVersion:
-    return OtherVersion(f"The server at {address.url} does not speak {subprotocol}: one of the two needs an update of carpet-race.")
+def other_version(url: str, subprotocol: str) -> OtherVersion:
+    return OtherVersion(f"The server at {url} does not speak {subprotocol}: one of the two needs an update of carpet-race.")
 
 
-def refused_by_http(status: int, body: bytes, address: Address, subprotocol: str) -> LinkError:
+def refused_by_http(status: int, body: bytes, url: str, subprotocol: str) -> LinkError:
     """There was an HTTP answer in place of a WebSocket."""
     if status == 400 and b"subprotocol" in body.lower():
-        return other_version(address, subprotocol)
+        return other_version(url, subprotocol)
     if status >= 500 or status == 429:
-        return Unreachable(f"The server at {address.url} cannot take you now (HTTP {status}); try again later.")
-    return NotCarpetServer(f"There is no Carpet Race server at {address.url}: what answers there says HTTP {status}.")
+        return Unreachable(f"The server at {url} cannot take you now (HTTP {status}); try again later.")
+    return NotCarpetServer(f"There is no Carpet Race server at {url}: what answers there says HTTP {status}.")
 
 
-def unreachable(error: BaseException, address: Address) -> LinkError:
-    """Name, TCP or TLS failed."""
-    place = address.place
+def unreachable(error: BaseException, *, host: str, place: str) -> LinkError:
+    """Name, TCP or TLS failed. place: host and port, for people."""
     causes = list(_causes(error))
     for cause in causes:
         match cause:
@@ -109,7 +113,7 @@ def unreachable(error: BaseException, address: Address) -> LinkError:
             case ssl.SSLError():
                 return NotTrusted(f"No secure connection to {place} came about ({cause.reason or cause}); is it ws:// instead of wss://?")
             case socket.gaierror():
-                return Unreachable(f"There is no host named {address.host}, or its address cannot be looked up now.")
+                return Unreachable(f"There is no host named {host}, or its address cannot be looked up now.")
             case ConnectionRefusedError():
                 return Unreachable(f"Nothing answers at {place}: the connection was refused; is the server running, and is that its port?")
     root = causes[-1]

@@ -7,13 +7,30 @@ have no gaps and no repeats. Must not know of sockets, screens or the game.
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias
-
-import trio
+from typing import Final, Protocol, TypeAlias
 
 from protocol.client_messages import ClientMessage
 from protocol.server_messages import ServerMessage
+
+NO_SEAT: Final = "no-seat"
+"""`reason` of a Left that the client makes itself: on coming back there was no seat left to come back to. No server says this."""
+
+NO_RACE: Final = "no-race"
+"""`reason` of an Unwatched that the client makes itself: on coming back the race could not be watched any more. No server says this."""
+
+WATCH_REFERENCE: Final = 2**31 - 4
+"""`ref` of the requests to watch that a link makes by itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """A name, and the token and public id of that player at one server; None for somebody who has not been there before."""
+
+    name: str
+    token: str | None = None
+    player: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +82,7 @@ class Link(Protocol):
     def url(self) -> str: ...
 
     @property
-    def events(self) -> trio.MemoryReceiveChannel[ServerMessage | LinkEvent]: ...
+    def events(self) -> AsyncIterator[ServerMessage | LinkEvent]: ...
 
     def send(self, message: ClientMessage) -> bool:
         """Hand `message` to the line. Never blocks. False when there is no line now, or none by which its room could be reached yet: the
@@ -78,10 +95,9 @@ class Link(Protocol):
 class NoLink:
     """A line to nowhere, for what is shown without a server: nothing is ever heard, and nothing goes out."""
 
-    def __init__(self) -> None:
-        # Of no size: its sending end is closed at once.
-        sender, self.events = trio.open_memory_channel[ServerMessage | LinkEvent](0)
-        sender.close()
+    @property
+    def events(self) -> AsyncIterator[ServerMessage | LinkEvent]:
+        return _nothing()
 
     @property
     def url(self) -> str:
@@ -91,3 +107,8 @@ class NoLink:
         """Nobody is there to hear it."""
         del message
         return False
+
+
+async def _nothing() -> AsyncIterator[ServerMessage | LinkEvent]:
+    return
+    yield

@@ -18,8 +18,7 @@ import msgspec
 
 import protocol
 from client.connection.address import Address
-from client.connection.errors import unreachable
-from client.connection.failure import Failure
+from client.connection.errors import Failure, unreachable
 from protocol.client_messages import ListRuns
 from protocol.pages import PAGE_RACES, History, HistoryRace, Ladder, LadderPlayer, Problem, is_race_id
 from protocol.record import LONGEST_RECORD, BadRecord, Record, digest, from_json
@@ -208,4 +207,4 @@ def _no_line(error: BaseException, address: Address) -> Failure:
         return PageRefused(f"The server at {address.place} does not answer; try again later.", 0)
     if isinstance(error, http.client.HTTPException):
         return NotAPage(f"What answers at {address.place} is no web server, or breaks off.")
-    return unreachable(error, address)
+    return unreachable(error, host=address.host, place=address.place)

@@ -11,11 +11,9 @@ from typing import TypeVar
 import trio
 
 from client.connection.client import open_link
-from client.connection.errors import LinkError, Unreachable
-from client.connection.events import Lost
-from client.connection.failure import Failure
+from client.connection.errors import Failure, LinkError, Unreachable
+from client.connection.events import Identity, Lost
 from client.connection.websocket import LineTimes
-from client.storage.identity import Identity
 from protocol.client_messages import ClientMessage
 from protocol.errors import ErrorCode
 from protocol.server_messages import Error

@@ -33,6 +33,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from client.connection.events import NO_RACE, NO_SEAT, WATCH_REFERENCE
 from protocol.client_messages import JoinRace, QuickMatch, Unwatch, WatchRace
 from protocol.errors import ErrorCode
 from protocol.server_messages import (
@@ -54,15 +55,6 @@ from protocol.server_messages import (
 
 REJOIN_REFERENCE = 2**31 - 2
 """`ref` of the joins that are made here, to tell their refusals from those of the app's own requests."""
-
-NO_SEAT = "no-seat"
-"""`reason` of a Left that is made here: on coming back there was no seat left to come back to. No server says this."""
-
-WATCH_REFERENCE = 2**31 - 4
-"""`ref` of the requests to watch that are made here."""
-
-NO_RACE = "no-race"
-"""`reason` of an Unwatched that is made here: on coming back the race could not be watched any more. No server says this."""
 
 _PASSING = frozenset({ErrorCode.TOO_FAST, ErrorCode.SERVER_BUSY, ErrorCode.INTERNAL, ErrorCode.WATCHED_TOO_OFTEN})
 """Refusals that may be none a moment later."""

@@ -224,11 +224,11 @@ def _failure(error: BaseException, address: Address, subprotocol: str, times: Li
     """The error of a connection that did not come about, as the sentence that helps most."""
     match error:
         case InvalidStatus(response=response):
-            return refused_by_http(response.status_code, bytes(response.body or b""), address, subprotocol)
+            return refused_by_http(response.status_code, bytes(response.body or b""), address.url, subprotocol)
         case InvalidProxy() | ProxyError():
             return Unreachable(f"The proxy on the way to {address.place} does not let you through: {error}.")
         case NegotiationError():
-            return other_version(address, subprotocol)
+            return other_version(address.url, subprotocol)
         case InvalidHandshake():
             # A server that wants TLS hangs up on plain bytes.
             end = "." if address.secure else "; is it wss:// instead of ws://?"
@@ -237,4 +237,4 @@ def _failure(error: BaseException, address: Address, subprotocol: str, times: Li
             return Unreachable(f"There was no answer from {address.place} within {times.open_s:.0f} seconds.")
         case ImportError():
             return Unreachable(f"The proxy on the way to {address.place} is of a kind that this installation cannot use: {error}.")
-    return unreachable(error, address)
+    return unreachable(error, host=address.host, place=address.place)

@@ -8,11 +8,9 @@ from __future__ import annotations
 import trio
 
 from client.connection.client import open_link
-from client.connection.errors import LinkError, Unreachable
-from client.connection.events import Lost
-from client.connection.failure import Failure
+from client.connection.errors import Failure, LinkError, Unreachable
+from client.connection.events import Identity, Lost
 from client.connection.websocket import Dial, LineTimes
-from client.storage.identity import Identity
 from protocol.client_messages import Rename, WhoAmI
 from protocol.errors import ErrorCode
 from protocol.server_messages import Error, YouAre

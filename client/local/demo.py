@@ -17,8 +17,10 @@ from client.local.scripted_player import run_bot
 from client.local.server_process import open_server
 from client.state.capabilities import check_rules
 from client.state.evidence import Check, check
-from client.state.store import Model, RoomModel
+from client.state.room import RoomModel
+from client.state.store import Model
 from client.text.formatting import deck_size
+from client.text.words import SEAT_ENDS
 from protocol.cards import DECK_SIZE
 from protocol.record import Record
 from protocol.server_messages import PlayerView, Progress, Result, Room, ServerMessage, Started, Welcome
@@ -31,14 +33,6 @@ PACE = 0.3
 LINE_EVERY_MS = 1000
 LINE_EVERY_CARDS = 8
 BAR = 20
-
-_ENDS = {
-    "won": "has brought every card home",
-    "stalled": "has no move left",
-    "stopped": "has stopped",
-    "forfeited": "has given up",
-    "out-of-time": "has run out of time",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,8 +114,8 @@ class Narrator:
     def _progress(self, model: Model, room: RoomModel, event: Progress | PlayerView) -> None:
         seat = room.seats[event.seat]
         home = sum(seat.home for seat in room.seats)
-        if event.state in _ENDS:
-            self._write(f"{_seconds(event.elapsed_ms)}  {seat.name} {_ENDS[event.state]}, with {seat.home} cards home.")
+        if event.state in SEAT_ENDS:
+            self._write(f"{_seconds(event.elapsed_ms)}  {seat.name} {SEAT_ENDS[event.state].predicate}, with {seat.home} cards home.")
         if self._fast:
             due = home - self._last_home >= LINE_EVERY_CARDS
         else:

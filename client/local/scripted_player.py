@@ -13,12 +13,11 @@ from collections.abc import Callable
 import trio
 
 from client.connection.client import open_link
-from client.connection.events import Link, LinkEvent, Lost
-from client.connection.failure import Failure
+from client.connection.errors import Failure
+from client.connection.events import Identity, Link, LinkEvent, Lost
 from client.connection.websocket import Dial
 from client.local.policies import Policy
 from client.state.store import Event, Model, MoveSent, ReadySent, reduce
-from client.storage.identity import Identity
 from protocol.client_messages import JoinRace, LeaveRace, Move, OpenRace, Ready, Stop
 from protocol.codec import MSGPACK
 from protocol.errors import ErrorCode
@@ -112,8 +111,8 @@ class _Player:
 
     async def _heard(self) -> ServerMessage | LinkEvent:
         try:
-            return await self._link.events.receive()
-        except trio.EndOfChannel:
+            return await anext(self._link.events)
+        except StopAsyncIteration:
             raise BotFailed("The line is closed.") from None
 
     def _reduce(self, event: Event) -> None:

@@ -15,15 +15,15 @@ import trio
 
 from client.connection.address import parse_address
 from client.connection.client import Entry, NetLink, open_link
+from client.connection.events import Identity
 from client.local.server_process import open_server
 from client.replay.frames import replay_race
 from client.state.capabilities import check_options, check_rules
 from client.storage.bests import BestsStore
-from client.storage.identity import Identity, IdentityError, IdentityStore, default_name, home_folder
+from client.storage.identity import IdentityError, IdentityStore, default_name, home_folder
 from client.storage.saved_records import Keepsakes
 from client.tui.app import Keeper, run_app
-from client.tui.start import AppOutcome, Start, StartAlone, StartBot, StartHall, StartHome, StartMatch
-from client.tui.ui_state import UiSettings
+from client.tui.start import AppOutcome, Start, StartAlone, StartBot, StartHall, StartHome, StartMatch, UiSettings
 from protocol.client_messages import EnterTournament, FollowTournament, JoinRace, OpenRace, PlayOn, RunDaily, WatchRace
 from protocol.record import Record, to_json
 from protocol.text import clean_name

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 
 import trio
 
-from client.connection.failure import Failure
-from client.local.server_process import ServerFailed, ServerNotStarted, ask_server
+from client.connection.errors import Failure
+from client.replay.own_server import ServerFailed, ServerNotStarted, ask_server
 from client.replay.timeline import TimeLine, time_line
 from protocol.record import Record, to_json
 from protocol.replay import BadReplay, from_json

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import trio
 
-from client.local.server_process import ServerFailed, ServerNotStarted, ask_server
+from client.replay.own_server import ServerFailed, ServerNotStarted, ask_server
 from protocol.record import Record, to_json
 
 LIMIT_S = 60.0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from client.connection.failure import Failure
+from client.connection.errors import Failure
 from protocol.server_messages import Welcome
 from protocol.text import clean_name
 from protocol.views import BotInfo, RaceOptions, RulesInfo

@@ -7,14 +7,32 @@ legal is for `carpet verify`.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
-from client.state.store import Evidence
+from client.state.room import RoomModel
 from protocol.cards import RANKS, card_text, fresh_deck
 from protocol.record import BadRecord, Record, check_deal, check_nonces, digest, seed_of
 from protocol.shuffle import DEAL_LABEL, shuffle
 from protocol.text import clean_chat
 from protocol.views import View
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What this client saw itself of one race, to check its record against."""
+
+    code: str
+    race: int
+    commitment: str
+    nonce: str
+    winnable: bool = False
+    first_view: View | None = None
+
+    def secret_of(self, room: RoomModel) -> bool:
+        """Whether it is of the first race of the swap whose second one is waited for."""
+        second = room.options.swaps and room.series is not None and room.series.raced == 1
+        return second and (self.code, self.race + 1) == (room.code, room.race)
 
 
 class Check(NamedTuple):

@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from client.connection.events import LinkEvent
-from client.state.store import LocalEvent, RoomModel, room_after, room_heard
-from client.text.formatting import race_clock_ms
+from client.state.room import RoomModel, race_clock_ms, room_after, room_heard
+from client.state.store import LocalEvent
 from protocol.server_messages import (
     Board,
     Ratings,

@@ -15,10 +15,8 @@ from typing import Annotated, NamedTuple
 import msgspec
 from msgspec import Meta, Struct
 
-from client.connection.failure import Failure
-from client.storage.file_lock import LockHeld, wait_for_lock
-from client.storage.whole_file import replace_file
-from client.text.formatting import clock_text
+from client.connection.errors import Failure
+from client.storage.files import LockHeld, replace_file, wait_for_lock
 from protocol import HOME_VARIABLE
 from protocol.record import Record
 
@@ -44,7 +42,7 @@ class Bests(Struct, frozen=True, kw_only=True):
     rules: dict[RulesId, Best] = {}
 
 
-class Standing(NamedTuple):
+class BestChange(NamedTuple):
     """One's best before a race and after it."""
 
     before: Best
@@ -66,23 +64,6 @@ def after_race(best: Best, record: Record) -> Best:
     won = seat.state == "won"
     times = [ms for ms in (best.best_ms, seat.ended_at_ms if won else None) if ms is not None]
     return Best(tries=best.tries + 1, wins=best.wins + won, best_ms=min(times, default=None), most_home=max(best.most_home, seat.home))
-
-
-def standing_sentence(standing: Standing) -> str:
-    """How the race stands among one's own: `New best! Before it 3:20.1. 12 tries, 3 won.`"""
-    before, after = standing
-    tries = f"{after.tries} {'try' if after.tries == 1 else 'tries'}, {after.wins} won."
-    if after.best_ms is not None:
-        if before.best_ms is None:
-            return f"Your first win: best {clock_text(after.best_ms)}, new best! {tries}"
-        if after.best_ms < before.best_ms:
-            return f"Best {clock_text(after.best_ms)}, new best! Before it {clock_text(before.best_ms)}. {tries}"
-        return f"Your best is {clock_text(after.best_ms)}. {tries}"
-    if not before.tries:
-        return f"Your first try: {after.most_home} cards home."
-    if after.most_home > before.most_home:
-        return f"Best {after.most_home} cards home, new best! Before it {before.most_home}. {tries}"
-    return f"Your best is {after.most_home} cards home. {tries}"
 
 
 class BestsStore:
@@ -109,12 +90,12 @@ class BestsStore:
             raise BestsError(f"The file {self.path} is of a newer carpet-race: bring this one up to it, or set {HOME_VARIABLE}.")
         return bests
 
-    def add(self, record: Record) -> Standing:
+    def add(self, record: Record) -> BestChange:
         """Count a race that `counts` in. Raises BestsError; nothing has changed then."""
         with self._locked():
             return self._add(record)
 
-    def _add(self, record: Record) -> Standing:
+    def _add(self, record: Record) -> BestChange:
         bests = self.read()
         before = bests.rules.get(record.rules, Best())
         after = after_race(before, record)
@@ -123,7 +104,7 @@ class BestsStore:
             replace_file(self.path, text)
         except OSError as error:
             raise self._not_written(error) from error
-        return Standing(before, after)
+        return BestChange(before, after)
 
     @contextlib.contextmanager
     def _locked(self) -> Iterator[None]:

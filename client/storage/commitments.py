@@ -14,8 +14,8 @@ from typing import Final, Literal
 import msgspec
 from msgspec import Struct
 
-from client.connection.failure import Failure
-from client.storage.whole_file import replace_file
+from client.connection.errors import Failure
+from client.storage.files import replace_file
 from protocol.views import DailyDeal
 
 FORMAT: Final = 1

@@ -18,24 +18,15 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from client.connection.failure import Failure
-from client.storage.file_lock import PATIENCE_S, LockHeld, wait_for_lock
-from client.storage.whole_file import replace_file
+from client.connection.errors import Failure
+from client.connection.events import Identity
+from client.storage.files import PATIENCE_S, LockHeld, replace_file, wait_for_lock
 from protocol import HOME_VARIABLE
 from protocol.text import clean_name
 
 FALLBACK_NAME = "player"
 FORMAT = 1
 LOCK_PATIENCE_S = PATIENCE_S
-
-
-@dataclass(frozen=True, slots=True)
-class Identity:
-    """A name, and the token and public id of that player at one server; None where he has not been before."""
-
-    name: str
-    token: str | None = None
-    player: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

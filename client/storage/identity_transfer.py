@@ -13,8 +13,9 @@ from typing import Literal
 import msgspec
 
 from client.connection.address import BadAddress, parse_address
-from client.connection.failure import Failure
-from client.storage.identity import FORMAT, Document, Identity, Server
+from client.connection.errors import Failure
+from client.connection.events import Identity
+from client.storage.identity import FORMAT, Document, Server
 from protocol.text import clean_chat, clean_name
 
 LONGEST_EXPORT = 1_000_000

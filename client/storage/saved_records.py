@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from client.storage.whole_file import replace_file
+from client.storage.files import replace_file
 from protocol.pages import is_race_id
 from protocol.record import LONGEST_RECORD, BadRecord, Record, digest, from_json, to_json
 

@@ -7,7 +7,8 @@ from itertools import zip_longest
 from typing import Final
 
 from client.game.moves import goes_home
-from client.state.store import Model, RoomModel, Search
+from client.state.room import RoomModel
+from client.state.store import Model, Search
 from protocol.record import Record
 from protocol.text import clean_name
 from protocol.views import RATED_DELAY_S, RaceOptions, RulesInfo, RunningRaceInfo, SeatInfo, SeriesFormat, SeriesInfo, Unrated
@@ -40,11 +41,6 @@ def limit_text(seconds: int) -> str:
     """A time that is set, not one that runs: `10 min`, `45 s`, `1 min 30 s`."""
     minutes, rest = divmod(seconds, 60)
     return " ".join(f"{count} {unit}" for count, unit in ((minutes, "min"), (rest, "s")) if count) or "0 s"
-
-
-def race_clock_ms(started_at_ms: int | None, now_ms: int) -> int:
-    """Milliseconds on the race's clock: below zero before the start, 0 when no start is set."""
-    return 0 if started_at_ms is None else now_ms - started_at_ms
 
 
 def deck_size(rules: tuple[RulesInfo, ...], options: RaceOptions) -> int:

@@ -12,6 +12,7 @@ from datetime import UTC, datetime, tzinfo
 
 from wcwidth import wcswidth
 
+from client.text.words import end_word
 from protocol.pages import HistoryRace, HistorySeat
 from protocol.record import Record
 from protocol.text import clean_chat, clean_name
@@ -19,8 +20,6 @@ from protocol.text import clean_chat, clean_name
 HEADINGS = ("date", "rules", "against", "place", "ended", "home", "time", "id")
 NARROWEST = 80
 AGAINST = HEADINGS.index("against")
-_SHORT = {"out-of-time": "time up", "forfeited": "forfeit"}
-"""In as many letters as the others, so that the longest line fits 80 cells."""
 
 FLEXIBLE = 5
 """Cells that the opponents' names have at least."""
@@ -107,9 +106,7 @@ def _row(past: PastRace, zone: tzinfo | None) -> tuple[str, ...]:
 
 
 def _ended(own: HistorySeat | None) -> str:
-    if own is None:
-        return "-"
-    return _SHORT.get(own.state, own.state)
+    return end_word(own.state) or "-" if own is not None else "-"
 
 
 def date_text(at_ms: int, zone: tzinfo | None) -> str:

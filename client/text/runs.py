@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import UTC, datetime, tzinfo
 
+from client.storage.bests import BestChange
 from client.text.formatting import clock_text
 from client.text.past_races import fitted
+from client.text.words import end_word
 from protocol.server_messages import Runs
 from protocol.text import clean_chat, clean_name
 from protocol.views import ChallengeInfo, RunRow
-
-_ENDS = {"won": "all home", "stalled": "no move left", "stopped": "stopped", "forfeited": "gave up", "out-of-time": "time up"}
 
 
 def board_title(runs: Runs) -> str:
@@ -40,7 +40,7 @@ def _row(row: RunRow, with_days: bool) -> str:
     days = f"  {row.days:>4}  {row.days_won:>3}" if with_days else ""
     time_ms = row.ended_at_ms if row.state == "won" else row.home_at_ms
     name = fitted(clean_name(row.name) or "nameless", 20)
-    return f"{row.place:>5}  {name}  {row.home:>4}  {clock_text(time_ms):>8}  {beats:>5}{days}  {_ENDS.get(row.state, '')}".rstrip()
+    return f"{row.place:>5}  {name}  {row.home:>4}  {clock_text(time_ms):>8}  {beats:>5}{days}  {end_word(row.state)}".rstrip()
 
 
 def challenge_lines(challenges: Sequence[ChallengeInfo], now_ms: int) -> list[str]:
@@ -70,3 +70,20 @@ def moment_text(at_ms: int, zone: tzinfo | None = UTC) -> str:
         return datetime.fromtimestamp(at_ms / 1000, zone).strftime("%Y-%m-%d %H:%M")
     except (OverflowError, OSError, ValueError):
         return "-"
+
+
+def best_sentence(change: BestChange) -> str:
+    """How the race stands among one's own: `New best! Before it 3:20.1. 12 tries, 3 won.`"""
+    before, after = change
+    tries = f"{after.tries} {'try' if after.tries == 1 else 'tries'}, {after.wins} won."
+    if after.best_ms is not None:
+        if before.best_ms is None:
+            return f"Your first win: best {clock_text(after.best_ms)}, new best! {tries}"
+        if after.best_ms < before.best_ms:
+            return f"Best {clock_text(after.best_ms)}, new best! Before it {clock_text(before.best_ms)}. {tries}"
+        return f"Your best is {clock_text(after.best_ms)}. {tries}"
+    if not before.tries:
+        return f"Your first try: {after.most_home} cards home."
+    if after.most_home > before.most_home:
+        return f"Best {after.most_home} cards home, new best! Before it {before.most_home}. {tries}"
+    return f"Your best is {after.most_home} cards home. {tries}"

@@ -1,1 +1,1 @@
-"""The screens in urwid: pure of the network, drawn from the model. The only importer of urwid."""
+"""The screens: `update` makes the player's side of what is heard and done, `view` a picture of both, and an adapter shows it by urwid."""

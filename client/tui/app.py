@@ -1,7 +1,6 @@
-"""The driver: urwid's main loop, the link's events and a ticking clock, each a task of one nursery of our own.
+"""The driver: what is heard, typed and clicked goes through `update`, what comes of it is carried out, and the view is shown.
 
-Owns the terminal while it runs and gives it back on every way out: a quit, a signal, a lost terminal, an error anywhere. All state is
-in the controller; the root widget draws what it holds, when it has changed or when a shown second has passed.
+Owns the run of the screens: the state, the player's side, and the tasks beside them, each in one nursery of its own.
 """
 
 from __future__ import annotations
@@ -9,28 +8,47 @@ from __future__ import annotations
 import secrets
 import signal
 import threading
-from collections.abc import Awaitable, Callable
-from typing import Literal, TextIO, TypeAlias
+from collections.abc import Awaitable, Callable, Hashable
+from dataclasses import dataclass, replace
+from typing import Literal, TextIO, TypeAlias, assert_never
 
 import trio
-import urwid
-from urwid.display.common import BaseScreen
 
-from client.connection.events import Link, LinkEvent, NoLink
+from client.connection.events import Link, NoLink
 from client.replay.frames import NoReplay, replay_race
 from client.replay.review import review_game
 from client.replay.timeline import TimeLine
-from client.storage.bests import BestsError, Standing, counts, standing_sentence
-from client.text.formatting import bell_due, is_called, is_found
-from client.tui.controller import Controller, ReplayWanted, ReviewWanted
-from client.tui.root import Root
-from client.tui.session import Session
-from client.tui.start import AppOutcome, Start, StartAlone, StartBot, StartHall, StartHome
-from client.tui.theme import entries, theme_for
+from client.storage.bests import BestChange, BestsError, counts
+from client.text.runs import best_sentence
+from client.tui.actions import (
+    Action,
+    Effect,
+    Keep,
+    Kept,
+    Key,
+    LetGo,
+    PlayOnWanted,
+    Quit,
+    Replay,
+    Replayed,
+    Resized,
+    Review,
+    Reviewed,
+    Ring,
+    Send,
+    Wheel,
+)
+from client.tui.driver import Driver
+from client.tui.picture import Picture, Size
+from client.tui.replay_state import reel_of
+from client.tui.scene import Scene, scene_of
+from client.tui.start import AppOutcome, Start, StartAlone, StartBot, StartHall, StartHome, UiSettings
+from client.tui.terminal import Display, Terminal
+from client.tui.theme import entries
 from client.tui.tournament_view_state import Hall
-from client.tui.ui_state import Desk, UiSettings
+from client.tui.ui_state import Ui
+from client.tui.view import body_times, head_times, is_running, view, with_head
 from protocol.record import Record
-from protocol.server_messages import Scored, ServerMessage
 
 TICK_S = 0.1
 """While a clock runs; a tick redraws only what has changed."""
@@ -39,7 +57,7 @@ IDLE_TICK_S = 0.5
 
 Reviewer: TypeAlias = Callable[[Record, int], Awaitable[tuple[str, ...]]]
 Replayer: TypeAlias = Callable[[Record], Awaitable[TimeLine]]
-Keeper: TypeAlias = Callable[[Record], Standing]
+Keeper: TypeAlias = Callable[[Record], BestChange]
 Recorder: TypeAlias = Callable[[Record], None]
 
 
@@ -48,7 +66,7 @@ async def run_app(
     *,
     settings: UiSettings,
     start: Start,
-    screen: BaseScreen | None = None,
+    screen: Display | None = None,
     reviewer: Reviewer = review_game,
     replayer: Replayer = replay_race,
     keeper: Keeper | None = None,
@@ -62,69 +80,46 @@ async def run_app(
     races are not against it. recorder: is given each record once, when it comes. remark: said in the room that one finds
     oneself in, until a key is pressed. The link is the caller's: it is not closed here.
     """
-    app = App(
-        link,
-        settings=settings,
-        start=start,
-        screen=screen,
-        reviewer=reviewer,
-        replayer=replayer,
-        keeper=keeper,
-        recorder=recorder,
-        remark=remark,
-    )
-    return await app.run()
+    # A race at once is what `carpet play` begins with, on a server that it has started.
+    own_server = isinstance(start, StartBot | StartAlone)
+    hall = Hall(start.id) if isinstance(start, StartHall) else None
+    ui = Ui(settings=settings, start=start, own_server=own_server, hall=hall, remark=remark)
+    return await App(link, ui, screen=screen, jobs=Jobs(reviewer, replayer, keeper, recorder)).run()
 
 
-async def run_replay(replay: TimeLine, *, settings: UiSettings, keys: TextIO, screen: BaseScreen | None = None) -> AppOutcome:
+async def run_replay(replay: TimeLine, *, settings: UiSettings, keys: TextIO, screen: Display | None = None) -> AppOutcome:
     """Show a race that is over until the player has seen enough; returns how it ended. keys: the terminal that they come from."""
-    if screen is None:
-        screen = urwid.display.raw.Screen(input=keys)
-    return await App(NoLink(), settings=settings, start=StartHome(), screen=screen, replay=replay).run()
+    ui = Ui(settings=settings, start=StartHome(), reel=reel_of(replay), only_replay=True)
+    return await App(NoLink(), ui, screen=screen, keys=keys).run()
+
+
+@dataclass(frozen=True, slots=True)
+class Jobs:
+    """What is done beside the screens, see `run_app`."""
+
+    reviewer: Reviewer = review_game
+    replayer: Replayer = replay_race
+    keeper: Keeper | None = None
+    recorder: Recorder | None = None
 
 
 class App:
     """One run of the client's screens."""
 
-    def __init__(
-        self,
-        link: Link,
-        *,
-        settings: UiSettings,
-        start: Start,
-        screen: BaseScreen | None = None,
-        reviewer: Reviewer = review_game,
-        replayer: Replayer = replay_race,
-        keeper: Keeper | None = None,
-        recorder: Recorder | None = None,
-        replay: TimeLine | None = None,
-        remark: str = "",
-    ) -> None:
+    def __init__(self, link: Link, ui: Ui, *, screen: Display | None = None, keys: TextIO | None = None, jobs: Jobs | None = None) -> None:
         self._link = link
-        self._keeper = keeper
-        self._recorder = recorder
-        self._reviewer = reviewer
-        self._replayer = replayer
-        self._screen = screen if screen is not None else urwid.display.raw.Screen()
-        self._colours: int = getattr(self._screen, "colors", 256)
-        if settings.colours is not None:
-            self._set_colours(settings.colours)
-        self._session = Session(link, start=start, nonce=_nonce, now_ms=_now_ms)
-        # A race at once is what `carpet play` begins with, on a server that it has started.
-        own_server = isinstance(start, StartBot | StartAlone)
-        self._controller = Controller(
-            self._session, desk=Desk(settings=settings), now_ms=_now_ms, own_server=own_server, replay=replay, remark=remark
-        )
-        self._root = Root(self._controller, colours=self._colours, now_ms=_now_ms)
-        self._event_loop = urwid.TrioEventLoop()
-        self._loop = urwid.MainLoop(self._root, screen=self._screen, event_loop=self._event_loop)
-        self._reason: Literal["quit", "signal", "terminal"] = "quit"
-        self._records: dict[str, Record] = {}
+        self._driver = Driver(link, ui, now_ms=_now_ms, nonce=_nonce, carry_out=self._carry_out)
+        self._jobs = jobs or Jobs()
+        self._terminal = Terminal(self, screen=screen, keys=keys)
+        if ui.settings.colours is not None:
+            self._terminal.set_colours(ui.settings.colours)
+        self._colours = ui.settings.colours or self._terminal.colours
+        self._picture: Picture | None = None
+        self._times: tuple[Hashable, Hashable] = (None, None)
         self._looks: UiSettings | None = None
-        if isinstance(start, StartHall):
-            self._controller.go_to_hall(Hall(start.id))
-        self._root.after = self._settle
-        self._settle()
+        self._outcome = AppOutcome("quit", ui.settings)
+        self._records: list[Record] = []
+        self._show()
 
     async def run(self) -> AppOutcome:
         """Open the nursery, start the screen, and wait for the end."""
@@ -135,58 +130,83 @@ class App:
             nursery.start_soon(self._listen)
             nursery.start_soon(self._tick)
             try:
-                # `start` restores the terminal when the block is left, in whatever way.
-                with self._loop.start():
-                    await self._event_loop.run_async()
+                await self._terminal.run()
             except OSError:
                 # The terminal went away: nothing is left to draw on.
-                self._reason = "terminal"
+                self._outcome = replace(self._outcome, reason="terminal")
             nursery.cancel_scope.cancel()
-        room = self._controller.model.room
+        room = self._driver.state.room
         held = room.code if room is not None and room.seat is not None and room.phase != "over" else None
-        records, wanted = tuple(self._records.values()), self._controller.play_on
-        return AppOutcome(self._reason, self._controller.desk.settings, held, records, play_on=wanted)
+        return replace(self._outcome, settings=self._driver.ui.settings, code=held, records=tuple(self._records))
+
+    # ---- effects
+
+    def _carry_out(self, effect: Effect) -> Action | None:
+        match effect:
+            case Review(record, seat):
+                self._nursery.start_soon(self._review, record, seat)
+            case Replay(record, seat):
+                self._nursery.start_soon(self._replay, record, seat)
+            case Keep(record):
+                return self._keep(record)
+            case Quit(play_on):
+                self._end("quit", play_on)
+            case Ring():
+                self._bell()
+            case Send():
+                raise AssertionError("the driver sends")
+            case _:
+                assert_never(effect)
+        return None
+
+    def _keep(self, record: Record) -> Kept | None:
+        self._records.append(record)
+        if self._jobs.recorder is not None:
+            self._jobs.recorder(record)
+        if self._jobs.keeper is None or not counts(record):
+            return None
+        try:
+            return Kept(record.digest, best_sentence(self._jobs.keeper(record)))
+        except BestsError as error:
+            return Kept(record.digest, str(error))
+
+    async def _replay(self, record: Record, seat: int | None) -> None:
+        line: TimeLine | str
+        try:
+            line = await self._jobs.replayer(record)
+        except NoReplay as error:
+            line = str(error)
+        self._do(Replayed(record.digest, seat, line))
+
+    async def _review(self, record: Record, seat: int) -> None:
+        self._do(Reviewed(record.digest, await self._jobs.reviewer(record, seat)))
+
+    def _bell(self) -> None:
+        self._terminal.bell()
+
+    # ---- what is heard, and the clock
 
     async def _listen(self) -> None:
         async for event in self._link.events:
-            self._hear(event)
+            self._driver.hear(event)
+            self._show()
 
-    def _hear(self, event: ServerMessage | LinkEvent) -> None:
-        before = self._controller.model
-        self._controller.hear(event)
-        after = self._controller.model
-        # The first race of a swap is told of with the score of the second.
-        told = event.record if isinstance(event, Scored) else None
-        for record in (told, after.room.record if after.room is not None else None):
-            if record is not None:
-                self._keep(record)
-        rules = after.rules
-        due = is_found(before, after) or is_called(before, after) or bell_due(before.room, after.room, rules)
-        if self._controller.desk.settings.bell and due:
-            self._bell()
-        self._settle()
-
-    def _keep(self, record: Record) -> None:
-        """Once for each race, however often its result is told."""
-        if record.digest in self._records:
-            return
-        self._records[record.digest] = record
-        if self._recorder is not None:
-            self._recorder(record)
-        if self._keeper is not None and counts(record):
-            try:
-                standing = standing_sentence(self._keeper(record))
-            except BestsError as error:
-                standing = str(error)
-            self._controller.kept(record, standing)
+    def _do(self, action: Action) -> None:
+        self._driver.do(action)
+        self._show()
 
     async def _tick(self) -> None:
         while True:
-            desk = self._controller.desk
-            room, reel = self._controller.model.room or (desk.watch.room if desk.watch is not None else None), desk.reel
-            runs = (room is not None and room.phase in ("countdown", "racing")) or (reel is not None and reel.is_running)
-            await trio.sleep(TICK_S if runs else IDLE_TICK_S)
-            self._root.tick()
+            await trio.sleep(TICK_S if is_running(self._driver.state, self._driver.ui) else IDLE_TICK_S)
+            # Time has passed: draw again what shows another second, and no more of it than that.
+            scene = self._scene()
+            times = head_times(scene), body_times(scene)
+            if times[1] != self._times[1]:
+                self._show()
+            elif times[0] != self._times[0] and self._picture is not None:
+                self._picture = with_head(self._picture, scene, self._driver.ui.size)
+                self._terminal.redraw()
+            self._times = times
 
     async def _watch_signals(self, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         # Ctrl+C included: as an exception it could strike anywhere, between two halves of an escape sequence too.
@@ -195,50 +215,47 @@ class App:
             async for _ in signals:
                 self._end("signal")
 
-    def _end(self, reason: Literal["quit", "signal", "terminal"]) -> None:
-        self._reason = reason
+    def _end(self, reason: Literal["quit", "signal"], play_on: PlayOnWanted | None = None) -> None:
+        self._outcome = replace(self._outcome, reason=reason, play_on=play_on)
         self._nursery.cancel_scope.cancel()
 
-    def _settle(self) -> None:
-        """After anything has happened: new colours, a redraw, or the end."""
-        if self._controller.quitting:
-            self._end("quit")
-        settings = self._controller.desk.settings
+    # ---- for the terminal
+
+    def _scene(self) -> Scene:
+        return scene_of(self._driver.state, self._driver.ui, _now_ms(), colours=self._colours)
+
+    def _show(self) -> None:
+        """What is shown is not what is any more."""
+        settings = self._driver.ui.settings
         if settings != self._looks:
             self._looks = settings
-            theme = theme_for(settings.palette, ascii_only=settings.ascii, colours=self._colours)
-            self._screen.register_palette(entries(theme.palette, exact=self._colours > 256))
-        self._root.redraw()
-        wanted, self._controller.review_wanted = self._controller.review_wanted, None
-        if wanted is not None:
-            self._nursery.start_soon(self._review, wanted)
-        race, self._controller.replay_wanted = self._controller.replay_wanted, None
-        if race is not None:
-            self._nursery.start_soon(self._replay, race)
+            self._terminal.set_palette(entries(self._scene().theme.palette, exact=self._colours > 256))
+        self._picture = None
+        self._terminal.redraw()
 
-    async def _replay(self, wanted: ReplayWanted) -> None:
-        try:
-            line = await self._replayer(wanted.record)
-        except NoReplay as error:
-            self._controller.replayed(wanted, str(error))
+    def picture(self, size: Size) -> Picture:
+        """What is shown now, in a terminal of this size."""
+        if size != self._driver.ui.size:
+            self._driver.do(Resized(size))
+            self._picture = None
+        if self._picture is None:
+            self._picture = view(self._scene(), size)
+        return self._picture
+
+    def key(self, key: str) -> None:
+        """A key was typed."""
+        self._do(Key(key))
+
+    def mouse(self, button: int, column: int, row: int) -> None:
+        """A button was pressed."""
+        if button in (4, 5):
+            self._do(Wheel(-1 if button == 4 else 1))
+        elif button == 3:
+            self._do(LetGo())
         else:
-            self._controller.replayed(wanted, line)
-        self._settle()
-
-    async def _review(self, wanted: ReviewWanted) -> None:
-        self._controller.reviewed(wanted, await self._reviewer(wanted.record, wanted.seat))
-        self._settle()
-
-    def _set_colours(self, colours: Literal[1, 16, 88, 256, 16777216]) -> None:
-        self._colours = colours
-        set_properties = getattr(self._screen, "set_terminal_properties", None)
-        if set_properties is not None:
-            set_properties(colors=colours)
-
-    def _bell(self) -> None:
-        if isinstance(self._screen, urwid.display.raw.Screen) and self._screen.started:
-            self._screen.write("\a")
-            self._screen.flush()
+            click = self.picture(self._driver.ui.size).click_at(column, row)
+            if button == 1 and click is not None:
+                self._do(click)
 
 
 def _nonce() -> str:

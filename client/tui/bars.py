@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from client.text.formatting import foundation_counts, on_last_cards
-from client.tui.frame import Line, clip, fit, line_width, spread
+from client.tui.picture import Line, clip, fit, line_width, spread
 from client.tui.theme import Theme
 from protocol.cards import DECK_SIZE, RANKS
 from protocol.text import clean_name

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, Literal, NamedTuple, TypeAlias
 
-from client.tui.frame import Line, fit
+from client.tui.picture import Line, fit
 from client.tui.theme import Theme
 from protocol.cards import CARD_TEXT, FACE_DOWN, RANKS
 

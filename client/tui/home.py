@@ -1,25 +1,58 @@
 """The home screen and the form for a new race: a menu, house bots and open races, all one list to walk or click.
 
-`home_items` is the list; what an item does when it is taken is told by its kind and value, so the controller needs no screen for it.
+`home_items` is the list; what an item does when it is taken is told by its kind and value.
 """
 
 from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
-import urwid
-
+from client.connection.events import WATCH_REFERENCE
 from client.state.store import Model
 from client.text.formatting import clock_text, home_counts, limit_text, series_name, with_ratings
-from client.tui import cards
-from client.tui.frame import Line, Screen, Spot, clip, fit, foot, lines_widget, row, stacked, text_width, upper, wrap_text
-from client.tui.keymap import Place
-from client.tui.scene import Scene, clean_long, head, remarks, rules_name
-from client.tui.tournament_form import FoundingForm, founding_lines
-from client.tui.ui_state import OpenForm, form_lines
+from client.tui import cards, form
+from client.tui.actions import Do, Pick, ScreenAction, Typed
+from client.tui.everywhere import open_help, quit_or_ask
+from client.tui.keymap import CHOOSE, Binding, Command, Keys
+from client.tui.picture import (
+    EMPTY,
+    UPPER,
+    Line,
+    Picture,
+    block,
+    clip,
+    fit,
+    foot,
+    hit,
+    row,
+    screen,
+    shifted,
+    stacked,
+    text_width,
+    wrap_text,
+)
+from client.tui.scene import Scene, head, remarks, rules_name
+from client.tui.screen import Screen
+from client.tui.step import Step
+from client.tui.subscriptions import follow
+from client.tui.tournament_view_state import Hall
+from protocol.client_messages import JoinRace, QuickMatch, RunDaily, WatchRace
 from protocol.server_messages import Welcome
 from protocol.text import clean_chat, clean_name
 from protocol.views import RunningRaceInfo
+
+KEYS: Keys = (
+    CHOOSE,
+    Binding(Command.BOT, ("b",), "bot", "Race a house bot.", shown=False),
+    Binding(Command.OPEN, ("o",), "open", "Open a race for others.", shown=False),
+    Binding(Command.CODE, ("c",), "code", "Join a race by its code.", shown=False),
+    Binding(Command.RACES, ("r",), "races", "Go to the open races.", shown=False),
+    Binding(Command.RUNNING, ("w",), "watch", "Go to the races that are being run; enter watches one.", shown=False),
+    Binding(Command.MATCH, ("m",), "match", "Quick match: look for an opponent of your rating, or stop.", shown=False),
+    Binding(Command.DAILY, ("d",), "daily", "Run today's deal, which everybody runs once.", shown=False),
+    Binding(Command.TOURNAMENTS, ("t",), "tournaments", "Go to the tournaments.", shown=False),
+    Binding(Command.BACK, ("esc",), "stop", "Look for no opponent any more.", shown=False),
+)
 
 
 class Item(NamedTuple):
@@ -70,10 +103,10 @@ _BANNER_CARD = cards.Size(6, 3, 0)
 _FAN = ("AS", "KH", "QD", "JC", "TS")
 
 
-def home_screen(scene: Scene, size: tuple[int, int]) -> urwid.Widget:
-    """The whole home screen as a box widget."""
+def home_screen(scene: Scene, size: tuple[int, int]) -> Picture:
+    """The whole home screen as a picture."""
     width, height = size
-    model, theme, desk = scene.model, scene.theme, scene.desk
+    model, theme, ui = scene.model, scene.theme, scene.ui
     inner = min(width, 110)
     margin = (width - inner) // 2
     card = cards.LARGE if height >= 36 and width >= 110 else cards.MEDIUM if height >= 30 and width >= 90 else _BANNER_CARD
@@ -87,9 +120,9 @@ def home_screen(scene: Scene, size: tuple[int, int]) -> urwid.Widget:
     running = [(at, item) for at, item in enumerate(items) if item.kind == "running"]
     list_width = inner - MENU_WIDTH - 5
     # What has no room on the marked line is told in full above the keys.
-    marked = next((item for at, item in (*bots, *races, *running) if at == desk.item), None)
+    marked = next((item for at, item in (*bots, *races, *running) if at == ui.item), None)
     aside = marked.detail if marked is not None and text_width(marked.detail) > list_width - DETAIL_AT else ""
-    feet = (remarks(scene, width, 2, aside=aside), foot(Place.HOME, scene.hands, theme, width))
+    feet = (remarks(scene, width, 2, aside=aside), foot(KEYS, theme, width))
     body_height = height - 1 - 3 - card.height - 3
     bot_rows = min(len(bots), max(body_height - 9, 2))
     # What the one list does not need is the other's.
@@ -98,23 +131,22 @@ def home_screen(scene: Scene, size: tuple[int, int]) -> urwid.Widget:
     left = stacked(
         _title(scene, "Race a friend", MENU_WIDTH),
         *[_item(scene, at, item, MENU_WIDTH, key=True) for at, item in menu_items],
-        lines_widget([[]]),
+        block([[]]),
         _people(scene, MENU_WIDTH),
     )
     no_races = "None just now: open one." if model.lobby is not None else "Not known without a line." if model.link.reason else ""
     right = stacked(
         _title(scene, "Race a house bot (b)", list_width),
         *_window(scene, bots, list_width, bot_rows, "The server has no bots." if model.welcome is not None else ""),
-        lines_widget([[]]),
+        block([[]]),
         _title(scene, _races_title(model), list_width),
         *_window(scene, races, list_width, left_rows - running_rows, no_races),
-        lines_widget([[]]),
+        block([[]]),
         _title(scene, _running_title(model), list_width),
         *_window(scene, running, list_width, running_rows, "None to be watched just now." if model.lobby is not None else ""),
     )
-    columns = row((margin + 2, lines_widget([[]])), (MENU_WIDTH, left), (2, lines_widget([[]])), (list_width, right))
-    body = upper(stacked(urwid.Padding(banner, left=margin), columns))
-    return Screen(head(scene, width), body, *feet)
+    columns = shifted(row((MENU_WIDTH + 2, left), (list_width, right)), margin + 2)
+    return screen(size, head(scene, width), stacked(shifted(banner, margin), columns), *feet, above=UPPER)
 
 
 def _races_title(model: Model) -> str:
@@ -125,7 +157,7 @@ def _running_title(model: Model) -> str:
     return "Watch a race (w)" if model.lobby is None else f"Watch a race (w): {model.lobby.races_running} running"
 
 
-def _banner(scene: Scene, width: int, card: cards.Size) -> urwid.Widget:
+def _banner(scene: Scene, width: int, card: cards.Size) -> Picture:
     welcome = scene.model.welcome
     words: list[Line] = [
         [("title", "C A R P E T   R A C E")],
@@ -134,9 +166,9 @@ def _banner(scene: Scene, width: int, card: cards.Size) -> urwid.Widget:
         [("faint", _own_name(welcome) if welcome is not None else "")],
     ]
     above: list[Line] = [[]] * (1 + (card.height - 3) // 2)
-    fan = [(card.width + 1, lines_widget([[], *cards.face(name, card, scene.theme)])) for name in _FAN]
+    fan = [(card.width + 1, block([[], *cards.face(name, card, scene.theme)])) for name in _FAN]
     left = max(width - 4 - len(_FAN) * (card.width + 1), 10)
-    return stacked(row((2, lines_widget([[]])), *fan, (2, lines_widget([[]])), (left, lines_widget([*above, *words]))), lines_widget([[]]))
+    return stacked(row((2, EMPTY), *fan, (2, EMPTY), (left, block([*above, *words]))), block([[]]))
 
 
 def _own_name(welcome: Welcome) -> str:
@@ -144,13 +176,13 @@ def _own_name(welcome: Welcome) -> str:
     return f"You are {clean_name(welcome.name)}{rating}."
 
 
-def _title(scene: Scene, text: str, width: int) -> urwid.Widget:
+def _title(scene: Scene, text: str, width: int) -> Picture:
     rule = scene.theme.glyphs.bar_rest
-    return lines_widget([[("title", clip(text, width)), ("faint", " " + rule * max(width - len(text) - 1, 0))]])
+    return block([[("title", clip(text, width)), ("faint", " " + rule * max(width - len(text) - 1, 0))]])
 
 
-def _item(scene: Scene, at: int, item: Item, width: int, *, key: bool = False) -> urwid.Widget:
-    marked = scene.desk.item == at
+def _item(scene: Scene, at: int, item: Item, width: int, *, key: bool = False) -> Picture:
+    marked = scene.ui.item == at
     pointer = scene.theme.glyphs.pointer if marked else " "
     if key:
         text = f"{pointer} {fit(item.label, width - 5)}{item.detail:>2} "
@@ -158,7 +190,7 @@ def _item(scene: Scene, at: int, item: Item, width: int, *, key: bool = False) -
     else:
         text = fit(f"{pointer} {fit(item.label, 10)} {_in_short(item.detail, width - DETAIL_AT)}", width)
         line = [("chosen", text)] if marked else [("strong", text[:DETAIL_AT]), ("faint", text[DETAIL_AT:])]
-    return Spot(lines_widget([line]), lambda: scene.hands.pick(at))
+    return hit(block([line]), Pick(at))
 
 
 def _in_short(text: str, width: int) -> str:
@@ -168,54 +200,99 @@ def _in_short(text: str, width: int) -> str:
     return f"{(wrap_text(text, width - 4) or [''])[0]} ..."
 
 
-def _window(scene: Scene, items: list[tuple[int, Item]], width: int, rows: int, empty: str) -> list[urwid.Widget]:
+def _window(scene: Scene, items: list[tuple[int, Item]], width: int, rows: int, empty: str) -> list[Picture]:
     """As many of the lines as fit, the marked one among them."""
     if not items:
-        return [lines_widget([[("faint", f"  {empty}")]])]
-    marked = next((number for number, (at, _) in enumerate(items) if at == scene.desk.item), 0)
+        return [block([[("faint", f"  {empty}")]])]
+    marked = next((number for number, (at, _) in enumerate(items) if at == scene.ui.item), 0)
     first = max(0, min(marked - rows + 1, len(items) - rows))
     return [_item(scene, at, item, width) for at, item in items[first : first + rows]]
 
 
-def _people(scene: Scene, width: int) -> urwid.Widget:
+def _people(scene: Scene, width: int) -> Picture:
     lobby = scene.model.lobby
     if lobby is None:
-        return lines_widget([[]])
+        return block([[]])
     names = with_ratings(lobby.players[:12], lobby.ratings)
     lines: list[Line] = [[("faint", f"{lobby.players_here} here")], *[[("faint", text)] for text in wrap_text(names, width)[:3]]]
-    return lines_widget(lines)
+    return block(lines)
 
 
-def form_screen(scene: Scene, size: tuple[int, int], form: OpenForm) -> urwid.Widget:
-    """The form for a new race."""
-    hint = "Up and down choose a line, left and right change it, enter opens the race."
-    return form_page(scene, size, "Open a race", form_lines(form, scene.model.rules), hint)
+# ---- what keys and clicks do
 
 
-def founding_screen(scene: Scene, size: tuple[int, int], form: FoundingForm) -> urwid.Widget:
-    """The form for a new tournament."""
-    hint = "Up and down choose a line, left and right change it; the last one makes it."
-    return form_page(scene, size, "Make a tournament", founding_lines(form, scene.model.rules), hint)
+def _update(step: Step, action: ScreenAction) -> Step:
+    match action:
+        case Do(Command.UP | Command.DOWN | Command.LEFT | Command.RIGHT as command):
+            return step.walk(command, len(home_items(step.state)))
+        case Do(Command.PLAY):
+            return _take(step, step.ui.item)
+        case Pick(line):
+            return _take(step.but(item=line), line)
+        case Do(Command.BOT):
+            return _mark(step, "bot", "This server has no bots.")
+        case Do(Command.RUNNING):
+            return _mark(step, "running", "No race is being run in public just now.")
+        case Do(Command.RACES):
+            return _mark(step, "race", "No open race just now.")
+        case Typed("code", text) if text:
+            return step.send(JoinRace(code=text.upper()[:16]))
+        case Do(command):
+            return _do(step, command)
+        case _:
+            return step
 
 
-def form_page(scene: Scene, size: tuple[int, int], title: str, lines: tuple[tuple[str, str, str], ...], hint: str) -> urwid.Widget:
-    """Lines of (what, value, explanation), of which the last one does it."""
-    width, height = size
-    inner = min(width - 4, 90)
-    margin = (width - inner) // 2
-    parts: list[urwid.Widget] = [lines_widget([[], [("title", title)], []])]
-    pointer = scene.theme.glyphs.pointer
-    for at, (what, value, _) in enumerate(lines):
-        marked = at == scene.desk.item
-        words = f"{fit(what, 12)} {clean_chat(value)}" if value else what
-        text = fit(f"{pointer if marked else ' '} {words}", inner)
-        line: Line = [("chosen", text)] if marked else [("strong", text[:15]), ("felt", text[15:])]
-        if not value:
-            parts.append(lines_widget([[]]))
-        parts.append(Spot(lines_widget([line]), lambda at=at: scene.hands.pick(at)))  # type: ignore[misc]
-    explanation = clean_long(lines[min(scene.desk.item, len(lines) - 1)][2])
-    room = max(height - len(lines) - 9, 1)
-    parts.append(lines_widget([[], *[[("faint", text)] for text in wrap_text(explanation, inner)[:room]]]))
-    parts.append(lines_widget([[], [("faint", hint)]]))
-    body = upper(urwid.Padding(stacked(*parts), left=margin, width=inner))
-    return Screen(head(scene, width), body, remarks(scene, width, 1), foot(Place.FORM, scene.hands, scene.theme, width))
+def _do(step: Step, command: Command) -> Step:
+    match command:
+        case Command.MATCH:
+            return step.send(QuickMatch(cancel=step.state.search is not None))
+        case Command.DAILY:
+            return step.send(RunDaily(rules=step.ui.rules))
+        case Command.OPEN:
+            return form.opened(step)
+        case Command.CODE:
+            return step.prompt("code")
+        case Command.TOURNAMENTS:
+            return follow(step.but(hall=Hall(), item=0))
+        case Command.BACK if step.state.search is not None:
+            return step.send(QuickMatch(cancel=True))
+        case _:
+            return step
+
+
+_COMMANDS = {
+    "open": Command.OPEN,
+    "code": Command.CODE,
+    "match": Command.MATCH,
+    "daily": Command.DAILY,
+    "tournaments": Command.TOURNAMENTS,
+}
+
+
+def _take(step: Step, line: int) -> Step:
+    items = home_items(step.state)
+    if not 0 <= line < len(items):
+        return step
+    item = items[line]
+    match item.kind:
+        case "bot":
+            return step.list_rules(step.ui.rules, bot=item.value)
+        case "race":
+            return step.send(JoinRace(code=item.value))
+        case "running":
+            return step.send(WatchRace(code=item.value, ref=WATCH_REFERENCE))
+        case "help":
+            return open_help(step)
+        case "quit":
+            return quit_or_ask(step)
+        case _:
+            return _do(step, _COMMANDS[item.kind])
+
+
+def _mark(step: Step, kind: str, otherwise: str) -> Step:
+    at = next((number for number, item in enumerate(home_items(step.state)) if item.kind == kind), None)
+    return step.note(otherwise) if at is None else step.but(item=at)
+
+
+SCREEN = Screen("home", "At home", KEYS, lambda state, ui: state.room is None, _update, home_screen, scrolls=True)

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 
 from client.game.board import Board, free_slots, is_upright
 from client.game.moves import choices, fillable, goes_home, homeward, moves_from, source
-from client.state.store import RoomModel
+from client.state.room import RoomModel
 from client.tui.cards import Look
 from client.tui.theme import Theme
-from client.tui.ui_state import Desk
+from client.tui.ui_state import Ui
 from protocol.views import View
 
 _NONE: frozenset[str] = frozenset()
@@ -55,15 +55,15 @@ class Marks:
         return glyphs.moves if moves else " "
 
 
-def marks_of(room: RoomModel, view: View, board: Board, desk: Desk) -> Marks:
+def marks_of(room: RoomModel, view: View, board: Board, ui: Ui) -> Marks:
     """The marks of the table; none of what can be played once one's own part has ended, while others are racing."""
     free = free_slots(board, view) if board.family == "quilt" else None
     if room.own is not None and room.own.state not in ("waiting", "racing"):
-        return Marks(view, board, desk.cursor, free=free, plays=False)
-    if desk.held:
-        takes = choices(view, desk.held)
-        return Marks(view, board, desk.cursor, desk.held, takes, takes, takes, free)
+        return Marks(view, board, ui.cursor, free=free, plays=False)
+    if ui.held:
+        takes = choices(view, ui.held)
+        return Marks(view, board, ui.cursor, ui.held, takes, takes, takes, free)
     lit = frozenset(homeward(view))
     if not lit and "s" not in view.moves:
         lit = frozenset(source(move) for move in view.moves)
-    return Marks(view, board, desk.cursor, lit=lit, gaps=fillable(view), free=free)
+    return Marks(view, board, ui.cursor, lit=lit, gaps=fillable(view), free=free)

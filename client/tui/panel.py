@@ -1,16 +1,15 @@
-"""What lies beside the cards of the layout: foundations, stock and waste, reserves. Each as a flow widget with its height in rows."""
+"""What lies beside the cards of the layout: foundations, stock and waste, reserves. Each as a picture."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
-import urwid
+from dataclasses import replace
 
 from client.game.moves import moves_from
 from client.tui import cards
+from client.tui.actions import Press
 from client.tui.cards import EDGES, Size
-from client.tui.frame import Line, Spot, fit, lines_widget, row, stacked
 from client.tui.marks import Marks
+from client.tui.picture import EMPTY, Line, Picture, Rect, Slot, block, fit, hit, row, stacked
 from client.tui.scene import Scene
 from client.tui.theme import Theme
 from protocol.cards import RANKS
@@ -19,17 +18,10 @@ from protocol.views import View
 FOUNDATION = Size(6, 3, 0)
 
 
-class Part(NamedTuple):
-    """A widget and the rows that it takes."""
-
-    widget: urwid.Widget
-    height: int
-
-
 # ---- foundations
 
 
-def foundations(scene: Scene, marks: Marks, width: int, card: Size, *, tall: bool) -> Part:
+def foundations(scene: Scene, marks: Marks, width: int, card: Size, *, tall: bool) -> Picture:
     """The foundations: four cards, or two rows of them where each suit has one built up and one built down; small ones unless `tall`."""
     view = marks.view
     names = list(view.foundations)
@@ -38,37 +30,37 @@ def foundations(scene: Scene, marks: Marks, width: int, card: Size, *, tall: boo
     large = card.height >= 5 and width >= 4 * (cards.MEDIUM.width + 1)
     size = cards.MEDIUM if large else FOUNDATION
     cells = [(size.width + 1, _foundation(scene, marks, name, size)) for name in names]
-    label = lines_widget([[("faint", f"{view.home} cards home")]])
-    return Part(stacked(label, row(*cells)), 1 + size.height)
+    label = block([[("faint", f"{view.home} cards home")]])
+    return stacked(label, row(*cells))
 
 
-def _foundation(scene: Scene, marks: Marks, name: str, size: Size) -> urwid.Widget:
+def _foundation(scene: Scene, marks: Marks, name: str, size: Size) -> Picture:
     count, down = marks.view.foundations[name], name.endswith("-")
     lines = cards.foundation(name[:1], count, size, scene.theme, down=down, takes=name in marks.takes)
-    return Spot(lines_widget(lines), lambda: scene.hands.place(name))
+    return _spot(block(lines), name, Rect(0, 0, size.width, size.height))
 
 
-def _twin(scene: Scene, marks: Marks, *, tall: bool) -> Part:
+def _twin(scene: Scene, marks: Marks, *, tall: bool) -> Picture:
     """A row for those built up and a row for those built down; beside or below each card the rank that it wants next."""
     theme, view = scene.theme, marks.view
-    parts: list[urwid.Widget] = [lines_widget([[("faint", f"{view.home} cards home{'' if tall else '     top next'}")]])]
+    parts: list[Picture] = [block([[("faint", f"{view.home} cards home{'' if tall else '     top next'}")]])]
     for sign, arrow in (("+", theme.glyphs.playable), ("-", theme.glyphs.down)):
         names = [name for name in view.foundations if name.endswith(sign)]
         widths = [FOUNDATION.width + (name != names[-1]) for name in names]
         draw = _foundation if tall else _small_foundation
         cells = [(width, draw(scene, marks, name, FOUNDATION)) for width, name in zip(widths, names, strict=True)]
-        parts.append(row((2, lines_widget([*([[]] if tall else []), [("title", arrow)]])), *cells))
+        parts.append(row((2, block([*([[]] if tall else []), [("title", arrow)]])), *cells))
         if tall:
             wants = [fit(f"  {_wanted(view, name, theme)}", width) for width, name in zip(widths, names, strict=True)]
-            parts.append(lines_widget([[("faint", "  "), *[("faint", text) for text in wants]]]))
-    return Part(stacked(*parts), 1 + 2 * (FOUNDATION.height + 1) if tall else 3)
+            parts.append(block([[("faint", "  "), *[("faint", text) for text in wants]]]))
+    return stacked(*parts)
 
 
 def _wanted(view: View, name: str, theme: Theme) -> str:
     return cards.wanted(view.foundations[name], down=name.endswith("-")) or theme.glyphs.tick
 
 
-def _small_foundation(scene: Scene, marks: Marks, name: str, size: Size) -> urwid.Widget:
+def _small_foundation(scene: Scene, marks: Marks, name: str, size: Size) -> Picture:
     """Top card and wanted rank in one row."""
     theme, view, suit = scene.theme, marks.view, name[:1]
     run = RANKS[::-1] if name.endswith("-") else RANKS
@@ -77,13 +69,13 @@ def _small_foundation(scene: Scene, marks: Marks, name: str, size: Size) -> urwi
     takes = name in marks.takes
     sign = theme.glyphs.takes if takes else " "
     line: Line = [(f"{'lit' if takes else 'card'} {suit}", fit(top, size.width - 3) + sign), ("faint", fit(_wanted(view, name, theme), 2))]
-    return Spot(lines_widget([line]), lambda: scene.hands.place(name))
+    return _spot(block([line]), name, Rect(0, 0, size.width - 2, 1))
 
 
 # ---- stock and waste
 
 
-def stock_and_waste(scene: Scene, marks: Marks, width: int, card: Size) -> Part | None:
+def stock_and_waste(scene: Scene, marks: Marks, width: int, card: Size) -> Picture | None:
     """The stock's back and the waste's top, and what is to be known of both; None where the game has neither."""
     board, view, theme = marks.board, marks.view, scene.theme
     if not board.stock and not board.waste:
@@ -92,21 +84,22 @@ def stock_and_waste(scene: Scene, marks: Marks, width: int, card: Size) -> Part 
     cell = size.width + EDGES
     between = 3 if width >= 2 * cell + 5 else 2
     column = cell + between if board.waste else width
-    labels: list[tuple[int, urwid.Widget]] = []
-    piles: list[tuple[int, urwid.Widget]] = []
+    face = Rect(1, 0, size.width, size.height)
+    labels: list[tuple[int, Picture]] = []
+    piles: list[tuple[int, Picture]] = []
     if board.stock:
         redeals = _redeals(marks)
         press = "r" if redeals else "s"
         lines = cards.gap("r", size, theme, open_for=theme.glyphs.playable) if redeals else cards.back(view.stock, size, theme)
-        labels.append((column, _spot(scene, [_stock_label(marks, theme.glyphs.playable)], press)))
-        piles += [(cell, _spot(scene, cards.edged(lines, theme, cursor=marks.cursor == "s"), press)), (between, lines_widget([[]]))]
+        labels.append((column, hit(block([_stock_label(marks, theme.glyphs.playable)]), Press(press), column)))
+        drawn = _spot(block(cards.edged(lines, theme, cursor=marks.cursor == "s")), press, face)
+        piles += [(cell, drawn), (between, EMPTY)]
     if board.waste:
         lines = _waste_face(scene, marks, size)
-        labels.append((width - column, _spot(scene, [_waste_label(marks)], "w")))
-        piles.append((cell, _spot(scene, cards.edged(lines, theme, cursor=marks.cursor == "w"), "w")))
-    rows: list[urwid.Widget] = [row(*labels), row(*piles)]
-    below = _below(scene, marks, width)
-    return Part(stacked(*rows, lines_widget(below)), size.height + 1 + len(below))
+        labels.append((width - column, hit(block([_waste_label(marks)]), Press("w"), width - column)))
+        piles.append((cell, _spot(block(cards.edged(lines, theme, cursor=marks.cursor == "w")), "w", face)))
+    rows: list[Picture] = [row(*labels), row(*piles)]
+    return stacked(*rows, block(_below(scene, marks, width)))
 
 
 def _redeals(marks: Marks) -> bool:
@@ -114,8 +107,9 @@ def _redeals(marks: Marks) -> bool:
     return not marks.view.stock and "r" in marks.view.moves and marks.plays
 
 
-def _spot(scene: Scene, lines: list[Line], place: str) -> urwid.Widget:
-    return Spot(lines_widget(lines), lambda: scene.hands.place(place))
+def _spot(picture: Picture, place: str, card: Rect) -> Picture:
+    """A place that can be pressed, whose card lies there in it."""
+    return replace(hit(picture, Press(place)), slots=(Slot(place, card),))
 
 
 def _waste_face(scene: Scene, marks: Marks, size: Size) -> list[Line]:
@@ -169,16 +163,16 @@ def small_cards(theme: Theme, names: tuple[str, ...]) -> Line:
 # ---- reserves
 
 
-def reserves(scene: Scene, marks: Marks, width: int, height: int) -> Part:
+def reserves(scene: Scene, marks: Marks, width: int, height: int) -> Picture:
     """One row a reserve: its top card, and the cards under it as far as there is room; a free row between where `height` allows."""
     names = marks.board.reserves
     free = 1 if len(names) * 2 - 1 <= height else 0
-    parts: list[urwid.Widget] = []
+    parts: list[Picture] = []
     for number, name in enumerate(names):
         if number and free:
-            parts.append(lines_widget([[]]))
-        parts.append(Spot(lines_widget([_reserve(scene, marks, name, width)]), lambda name=name: scene.hands.place(name)))  # type: ignore[misc]
-    return Part(stacked(*parts), len(names) * (1 + free) - free)
+            parts.append(block([[]]))
+        parts.append(_spot(block([_reserve(scene, marks, name, width)], width), name, Rect(4, 0, cards.TINY.width, 1)))
+    return stacked(*parts)
 
 
 def _reserve(scene: Scene, marks: Marks, name: str, width: int) -> Line:

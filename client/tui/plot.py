@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from client.text.formatting import clock_text
-from client.tui.frame import Line
+from client.tui.picture import Line
 from client.tui.theme import Theme
 from protocol.record import Record
 

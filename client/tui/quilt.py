@@ -6,14 +6,12 @@ others lie in the shade; a gap is the bare felt. Without colours the long sides 
 
 from __future__ import annotations
 
-import urwid
-
 from client.game.board import Board, is_upright
 from client.tui import cards
+from client.tui.actions import Press
 from client.tui.cards import Look, Size
-from client.tui.frame import Field, Line, fit
 from client.tui.marks import Marks
-from client.tui.scene import Scene
+from client.tui.picture import Hit, Line, Picture, Rect, Slot, fit
 from client.tui.table import letter_label
 from client.tui.theme import Theme
 from protocol.cards import FACE_DOWN
@@ -36,8 +34,8 @@ def quilt_height(board: Board, cell: Size) -> int:
     return 1 + board.rows * cell.height
 
 
-def quilt(scene: Scene, marks: Marks, cell: Size) -> urwid.Widget:
-    """The quilt as a flow widget."""
+def quilt(marks: Marks, cell: Size, theme: Theme) -> Picture:
+    """The quilt as a picture."""
     board = marks.board
     letters: Line = [("faint", " " * LABELS)]
     for letter in board.letters:
@@ -46,17 +44,18 @@ def quilt(scene: Scene, marks: Marks, cell: Size) -> urwid.Widget:
     for number in range(1, board.rows + 1):
         under = marks.cursor[1:] == str(number) and marks.cursor[:1] in board.letters
         label: Line = [("cursor" if under else "faint", fit(str(number), LABELS))]
-        cells = [slot_lines(marks, f"{letter}{number}", cell, scene.theme) for letter in board.letters]
+        cells = [slot_lines(marks, f"{letter}{number}", cell, theme) for letter in board.letters]
         for at in range(cell.height):
             start = label if at == (cell.height - 1) // 2 else [("faint", " " * LABELS)]
             lines.append([*start, *(piece for drawn in cells for piece in drawn[at])])
 
-    def press(column: int, row: int) -> None:
-        across, down = (column - LABELS) // cell.width, (row - 1) // cell.height
-        if 0 <= across < board.columns and 0 <= down < board.rows:
-            scene.hands.place(f"{board.letters[across]}{down + 1}")
-
-    return Field(lines, press)
+    cells_at = {
+        f"{letter}{down + 1}": Rect(LABELS + across * cell.width, 1 + down * cell.height, cell.width, cell.height)
+        for across, letter in enumerate(board.letters)
+        for down in range(board.rows)
+    }
+    hits = tuple(Hit(rect, Press(slot)) for slot, rect in cells_at.items())
+    return Picture(tuple(lines), hits, tuple(Slot(slot, rect) for slot, rect in cells_at.items()))
 
 
 def slot_lines(marks: Marks, slot: str, cell: Size, theme: Theme) -> list[Line]:

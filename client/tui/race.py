@@ -6,24 +6,32 @@ view; what a click or key means is the controller's business.
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import NamedTuple
-
-import urwid
 
 from client.game.board import Board, board_of
 from client.game.hints import hint
 from client.state.capabilities import rules_of
-from client.state.store import RoomModel
-from client.text.formatting import deck_size, race_clock_ms
+from client.state.room import RoomModel, race_clock_ms
+from client.state.store import Model
+from client.text.formatting import deck_size
+from client.tui.actions import Do, LetGo, Press, ScreenAction, Typed
 from client.tui.bars import all_bars
-from client.tui.cards import Size
-from client.tui.frame import Line, Screen, fit, foot, lines_widget, row, stacked, top
-from client.tui.keymap import Action, Place
+from client.tui.cards import Size as CardSize
+from client.tui.cursor import NAMED, moved, type_slot
+from client.tui.keymap import LEAVE, TALK, Binding, Command, Keys
 from client.tui.marks import Marks, marks_of
-from client.tui.panel import Part, foundations, peek, reserves, stock_and_waste
+from client.tui.panel import foundations, peek, reserves, stock_and_waste
+from client.tui.picture import EMPTY, MIDDLE, Line, Picture, Size, block, fit, foot, placed, row, screen, shifted, stacked
+from client.tui.playing import DOWN, UP, let_go, place, typed_move
 from client.tui.quilt import quilt, quilt_height, quilt_size, quilt_width
+from client.tui.room import leave, say, still_racing, talk
 from client.tui.scene import Scene, chat_lines, head, remarks
+from client.tui.screen import Screen
+from client.tui.step import Step
 from client.tui.table import grid, grid_height, grid_size, grid_width
+from client.tui.ui_state import Ui
+from protocol.client_messages import Resign, Stop
 from protocol.text import clean_chat
 
 PANEL = 30
@@ -37,90 +45,105 @@ TALL = 30
 TALK_ROWS = 6
 """With so many rows free below the bars, the chat has a place of its own there."""
 
-_PLAYING = frozenset({Action.PLAY, Action.WASTE, Action.STOCK, Action.REDEAL, Action.KEEP, Action.RESIGN})
+KEYS: Keys = (
+    Binding(Command.PLAY, ("enter", " "), "play", "Play the card under the cursor, or put the held one there."),
+    Binding(Command.SLOT, ("'",), "slot", "Begin a slot's name: b3 needs none, 'h3 does (h is a key).", shown=False),
+    Binding(Command.WASTE, ("w",), "waste", "The waste: its top card goes home, or fills the waiting gap."),
+    Binding(Command.STOCK, ("s",), "stock", "Turn the next stock card, or fill the waiting gap with it."),
+    Binding(Command.REDEAL, ("r",), "redeal", "Redeal the waste, where the rules have it."),
+    Binding(Command.UPWARD, ("+", "="), "up", "The held card goes home, where there are two ways upwards.", shown=False),
+    Binding(Command.DOWNWARD, ("-",), "down", "The held card goes home downwards, from the King.", shown=False),
+    Binding(Command.BACK, ("esc",), "let go", "Let go of the held card; forget the slot name begun."),
+    Binding(Command.MOVE, (":",), "move", "Type a whole move: b3, w, s, w:b3, c5:w, b3+.", shown=False),
+    Binding(Command.KEEP, ("K",), "stop", "Stop here and keep your cards home (asks first)."),
+    Binding(Command.RESIGN, ("R",), "resign", "Give the race up (asks first)."),
+    TALK,
+    LEAVE,
+)
+
+_PLAYING = frozenset({Command.PLAY, Command.WASTE, Command.STOCK, Command.REDEAL, Command.KEEP, Command.RESIGN})
 """The keys that mean nothing any more when one's own part has ended."""
 
 
 class _Layout(NamedTuple):
     """The board as it is drawn, with its size in columns and rows."""
 
-    widget: urwid.Widget
+    picture: Picture
     width: int
     height: int
-    card: Size
+    card: CardSize
 
 
-def race_screen(scene: Scene, size: tuple[int, int]) -> urwid.Widget:
-    """The whole screen as a box widget. The room has a view, or nothing is on the table yet."""
+def _view(scene: Scene, size: Size) -> Picture:
+    """The whole screen. The room has a view, or nothing is on the table yet."""
     width, height = size
     room = scene.model.room
     assert room is not None
     view = room.view
-    keys_line = foot(Place.RACE, scene.hands, scene.theme, width, without=_hidden(scene, room))
+    keys_line = foot(KEYS, scene.theme, width, without=_hidden(scene, room))
     if view is None:
-        waits = urwid.Filler(urwid.Text("The cards are on their way.", align=urwid.CENTER))
-        return Screen(head(scene, width), waits, lines_widget([[]]), remarks(scene, width, 2), keys_line)
+        waits = block([[("felt", "The cards are on their way.")]], width, centred=True)
+        return screen(size, head(scene, width), waits, block([[]]), remarks(scene, width, 2), keys_line, above=MIDDLE)
     board = board_of(rules_of(scene.model.rules, room.options.rules), view)
-    marks = marks_of(room, view, board, scene.desk)
+    marks = marks_of(room, view, board, scene.ui)
     arrange = _below_each_other if board.is_wide else _side_by_side
     body, talks = arrange(scene, room, marks, width, height - 1 - FEET)
     shown = remarks(scene, width, 2, talk=not talks, aside=peek(scene, view, marks.cursor))
-    return Screen(head(scene, width), body, _hint(scene, room, board, width), shown, keys_line)
+    return screen(size, head(scene, width), body, _hint(scene, room, board, width), shown, keys_line)
 
 
-def _hidden(scene: Scene, room: RoomModel) -> frozenset[Action]:
+def _hidden(scene: Scene, room: RoomModel) -> frozenset[Command]:
     """The actions that mean nothing now."""
     if room.own is not None and room.own.state not in ("waiting", "racing"):
-        return _PLAYING | {Action.BACK}
+        return _PLAYING | {Command.BACK}
     moves: tuple[str, ...] = room.view.moves if room.view is not None else ()
     board = board_of(rules_of(scene.model.rules, room.options.rules), room.view) if room.view is not None else Board()
     hidden = {
-        Action.WASTE: not board.waste,
-        Action.STOCK: not board.stock,
-        Action.REDEAL: "r" not in moves,
-        Action.BACK: not scene.desk.held,
+        Command.WASTE: not board.waste,
+        Command.STOCK: not board.stock,
+        Command.REDEAL: "r" not in moves,
+        Command.BACK: not scene.ui.held,
     }
     return frozenset(action for action, is_hidden in hidden.items() if is_hidden)
 
 
-def _hint(scene: Scene, room: RoomModel, board: Board, width: int) -> urwid.Widget:
+def _hint(scene: Scene, room: RoomModel, board: Board, width: int) -> Picture:
     own, view = room.own, room.view
     if own is None or view is None:
-        return lines_widget([[]])
+        return block([[]])
     racing = race_clock_ms(room.started_at_ms, scene.now_ms) >= 0 and room.started_at_ms is not None
     if scene.model.link.state != "connected" and own.state in ("waiting", "racing"):
         sent = scene.model.in_flight
         words = "No move can go out now. The clock runs on; your seat is kept for a while."
         if sent is not None:
             words = f"Your move {clean_chat(sent.move)} was not answered: it goes out again when the line is back."
-        return lines_widget([[("bad", fit(f" {scene.theme.glyphs.ring} {words}", width))]])
-    text = hint(view, own, board, racing=racing, held=scene.desk.held)
-    return lines_widget([[("hint", fit(f" {scene.theme.glyphs.pointer} {text}", width))]])
+        return block([[("bad", fit(f" {scene.theme.glyphs.ring} {words}", width))]])
+    text = hint(view, own, board, racing=racing, held=scene.ui.held)
+    return block([[("hint", fit(f" {scene.theme.glyphs.pointer} {text}", width))]])
 
 
 def _layout(scene: Scene, marks: Marks, width: int, height: int) -> _Layout:
     board = marks.board
     if board.family == "quilt":
         card = quilt_size(board, width, height)
-        return _Layout(quilt(scene, marks, card), quilt_width(board, card), quilt_height(board, card), card)
+        return _Layout(quilt(marks, card, scene.theme), quilt_width(board, card), quilt_height(board, card), card)
     card = grid_size(board, width, height)
     return _Layout(grid(scene, marks, card), grid_width(board, card), grid_height(board, card), card)
 
 
-def _side_by_side(scene: Scene, room: RoomModel, marks: Marks, width: int, height: int) -> tuple[urwid.Widget, bool]:
+def _side_by_side(scene: Scene, room: RoomModel, marks: Marks, width: int, height: int) -> tuple[Picture, bool]:
     layout = _layout(scene, marks, width - PANEL, height)
     free = max(width - layout.width - PANEL, 0)
     # Wide screens give the panel up to half as much again; the rest goes to both sides.
     panel_width = PANEL - 1 + min(free, 18 if layout.card.height > 3 else 1)
     margin = max(width - layout.width - panel_width - 1, 0) // 2
     above = 0 if layout.height + 2 >= height else (height - layout.height) // 2
-    board = urwid.Filler(layout.widget, valign=urwid.MIDDLE if above else urwid.TOP)
+    board = placed(layout.picture, height, MIDDLE if above else 0)
     panel, talks = _panel(scene, room, marks, panel_width, height - above, layout.card)
-    side = urwid.Padding(top(stacked(lines_widget([[]] * above), panel) if above else panel), width=panel_width)
-    return urwid.Columns([(margin, urwid.SolidFill(" ")), (layout.width, board), (1, urwid.SolidFill(" ")), side]), talks
+    return row((margin, EMPTY), (layout.width + 1, board), (panel_width, shifted(panel, 0, above))), talks
 
 
-def _panel(scene: Scene, room: RoomModel, marks: Marks, width: int, height: int, card: Size) -> tuple[urwid.Widget, bool]:
+def _panel(scene: Scene, room: RoomModel, marks: Marks, width: int, height: int, card: CardSize) -> tuple[Picture, bool]:
     """Foundations, stock and waste or reserves, bars; and whether the chat has found room below them."""
     seats = sum(info.name is not None for info in room.seats) + len(room.ghosts)
     parts = [foundations(scene, marks, width, card, tall=height >= TALL)]
@@ -131,16 +154,16 @@ def _panel(scene: Scene, room: RoomModel, marks: Marks, width: int, height: int,
     taken = sum(part.height for part in parts)
     # Between the parts there is a free row, unless somebody's bar would fall off the end for it.
     free = 1 if height - taken - len(parts) >= seats else 0
-    widgets: list[urwid.Widget] = []
+    shown: list[Picture] = []
     for part in parts:
-        widgets += [part.widget, *([lines_widget([[]])] if free else [])]
+        shown += [part, *([block([[]])] if free else [])]
     left = height - taken - free * len(parts)
     bars = _bars(scene, room, width - 1, left)
-    widgets.append(lines_widget(bars))
+    shown.append(block(bars))
     talks = left - len(bars) >= TALK_ROWS and bool(room.chat)
     if talks:
-        widgets.append(lines_widget([[], [("title", "Talk")], *chat_lines(scene, width, min(left - len(bars) - 2, 8))]))
-    return stacked(*widgets), talks
+        shown.append(block([[], [("title", "Talk")], *chat_lines(scene, width, min(left - len(bars) - 2, 8))]))
+    return stacked(*shown), talks
 
 
 def _bars(scene: Scene, room: RoomModel, width: int, height: int) -> list[Line]:
@@ -149,23 +172,98 @@ def _bars(scene: Scene, room: RoomModel, width: int, height: int) -> list[Line]:
     return all_bars(room.seats, room.seat, width, height, scene.theme, cards=total, away_ms=away, ghosts=room.ghosts)
 
 
-def _below_each_other(scene: Scene, room: RoomModel, marks: Marks, width: int, height: int) -> tuple[urwid.Widget, bool]:
+def _below_each_other(scene: Scene, room: RoomModel, marks: Marks, width: int, height: int) -> tuple[Picture, bool]:
     layout = _layout(scene, marks, width, height - LOWER)
     left = height - layout.height
     homes = foundations(scene, marks, PANEL - 1, layout.card, tall=left >= 1 + 2 * 4 + 1)
     pile_width = 27 if layout.card.height >= 5 else 21
-    piles = stock_and_waste(scene, marks, pile_width, layout.card) or Part(lines_widget([[]]), 1)
+    piles = stock_and_waste(scene, marks, pile_width, layout.card) or block([[]])
     free = max(width - layout.width, 0) // 2
     margin = 0 if width < 100 else free
     bars_width = width - 2 * margin - PANEL - pile_width - 2
     bars = _bars(scene, room, bars_width, left)
-    lower = row(
-        (margin + 1, lines_widget([[]])),
-        (PANEL - 1, homes.widget),
-        (1, lines_widget([[]])),
-        (pile_width, piles.widget),
-        (1, lines_widget([[]])),
-        (bars_width, lines_widget(bars)),
-    )
-    board = urwid.Padding(layout.widget, left=free, width=layout.width)
-    return top(stacked(board, lower)), False
+    lower = row((margin + 1, EMPTY), (PANEL, homes), (pile_width + 1, piles), (bars_width, block(bars)))
+    return stacked(shifted(layout.picture, free), lower), False
+
+
+# ---- what keys and clicks do
+
+_PLACES = {Command.WASTE: "w", Command.STOCK: "s", Command.REDEAL: "r", Command.UPWARD: UP, Command.DOWNWARD: DOWN}
+
+
+def _update(step: Step, action: ScreenAction) -> Step:
+    room = step.state.room
+    view = room.view if room is not None else None
+    match action:
+        case Press(pressed):
+            return place(step, pressed)
+        case Do(Command.UP | Command.DOWN | Command.LEFT | Command.RIGHT as command) if room is not None and view is not None:
+            board = board_of(rules_of(step.state.rules, room.options.rules), view)
+            return step.but(cursor=moved(board, step.ui.cursor, command))
+        case LetGo():
+            return let_go(step)
+        case Do(Command.PLAY):
+            # Where the stock has lain, a redeal is what the pile stands for.
+            redeals = step.ui.cursor == "s" and view is not None and not view.stock and "r" in view.moves
+            return place(step, "r" if redeals else step.ui.cursor)
+        case Do(command) if command in _PLACES:
+            return place(step, _PLACES[command])
+        case Do(Command.SLOT):
+            return step.but(typed=NAMED)
+        case Do(Command.MOVE):
+            return step.prompt("move")
+        case Do(Command.KEEP | Command.RESIGN as command):
+            return _end(step, command)
+        case Do(command):
+            return _in_room(step, command)
+        case Typed("move", text):
+            return typed_move(step, text)
+        case Typed():
+            return say(step, action)
+        case _:
+            return step
+
+
+def _in_room(step: Step, command: Command) -> Step:
+    match command:
+        case Command.CHAT:
+            return talk(step)
+        case Command.LEAVE:
+            return leave(step)
+        case Command.BACK:
+            return let_go(step)
+        case _:
+            return step
+
+
+def _end(step: Step, command: Command) -> Step:
+    room = step.state.room
+    if room is None or room.seat is None or not still_racing(step):
+        return step.note("Your part of this race has ended.")
+    if command is Command.KEEP:
+        stop = Stop(race=room.race, seat=room.seat)
+        return step.ask("Stop now and keep your cards home?", ("Stop", "Go on racing"), (stop, None))
+    resign = Resign(race=room.race, seat=room.seat)
+    return step.ask("Give this race up? You are placed last.", ("Give up", "Go on racing"), (resign, None))
+
+
+def _type_key(step: Step, key: str) -> Step | None:
+    """A key that is part of a slot's name."""
+    named = type_slot(step.ui.typed, key)
+    step = step.but(typed=named.typed)
+    if named.slot is not None:
+        step = place(step, named.slot)
+    return step if named.taken else None
+
+
+def _times(scene: Scene) -> Hashable:
+    room = scene.model.room
+    return None if room is None else tuple((until_ms - scene.now_ms) // 1000 for _, until_ms in room.away_until_ms)
+
+
+def _is_shown(state: Model, ui: Ui) -> bool:
+    del ui
+    return state.room is not None and state.room.phase == "racing"
+
+
+SCREEN = Screen("race", "In a race", KEYS, _is_shown, _update, _view, times=_times, type_key=_type_key)

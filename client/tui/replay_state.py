@@ -1,4 +1,4 @@
-"""A replay as it is being looked at: which two seats, where the head is, and what each key makes of it. One frozen value on the desk.
+"""A replay as it is being looked at: which two seats, where the head is, and what each key makes of it. One frozen value on the ui.
 
 Pure: the time line and the head's arithmetic are `client.replay.timeline`'s.
 """
@@ -23,7 +23,7 @@ from client.replay.timeline import (
     parting,
     reduce,
 )
-from client.tui.keymap import Action
+from client.tui.keymap import Command
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,30 +76,30 @@ def jumped_to_tenth(reel: Reel, tenths: int, now_ms: int) -> Reel:
     return _after(reel, Tenth(tenths), now_ms)
 
 
-def reel_after(reel: Reel, action: Action, now_ms: int) -> Reel:
+def reel_after(reel: Reel, action: Command, now_ms: int) -> Reel:
     """What an action makes of it; most actions are none of a replay's."""
     left, right = reel.pairs[reel.pair][0], reel.pairs[reel.pair][-1]
-    commands: dict[Action, HeadCommand] = {
-        Action.PAUSE: Toggle(),
-        Action.LEFT: Step(-1),
-        Action.RIGHT: Step(1),
-        Action.LEFT_BACK: Step(-1, left),
-        Action.LEFT_ON: Step(1, left),
-        Action.RIGHT_BACK: Step(-1, right),
-        Action.RIGHT_ON: Step(1, right),
-        Action.UP: Pace(1),
-        Action.FASTER: Pace(1),
-        Action.DOWN: Pace(-1),
-        Action.SLOWER: Pace(-1),
-        Action.FIRST: Tenth(0),
-        Action.LAST: Tenth(10),
+    commands: dict[Command, HeadCommand] = {
+        Command.PAUSE: Toggle(),
+        Command.LEFT: Step(-1),
+        Command.RIGHT: Step(1),
+        Command.LEFT_BACK: Step(-1, left),
+        Command.LEFT_ON: Step(1, left),
+        Command.RIGHT_BACK: Step(-1, right),
+        Command.RIGHT_ON: Step(1, right),
+        Command.UP: Pace(1),
+        Command.FASTER: Pace(1),
+        Command.DOWN: Pace(-1),
+        Command.SLOWER: Pace(-1),
+        Command.FIRST: Tenth(0),
+        Command.LAST: Tenth(10),
     }
     if action in commands:
         return _after(reel, commands[action], now_ms)
-    if action is Action.PARTING and reel.parting is not None:
+    if action is Command.PARTING and reel.parting is not None:
         return jumped(reel, reel.parting.at_ms, now_ms)
-    if action in (Action.PAIR, Action.PAIR_BACK):
-        return replace(reel, pair=(reel.pair + (1 if action is Action.PAIR else -1)) % len(reel.pairs))
+    if action in (Command.PAIR, Command.PAIR_BACK):
+        return replace(reel, pair=(reel.pair + (1 if action is Command.PAIR else -1)) % len(reel.pairs))
     return reel
 
 

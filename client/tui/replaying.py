@@ -1,70 +1,93 @@
 """The replay screen: two boards side by side as they stood at one moment, and below them the time line of both.
 
 A race of one seat has one board; of more than two seats two are shown, and keys choose which. Owns the arrangement; where the head is and
-what it does is `client.replay.timeline`'s business, what a key means the controller's.
+what it does is `client.replay.timeline`'s business, a key's meaning `replay_state`'s.
 """
 
 from __future__ import annotations
 
-import urwid
+from collections.abc import Hashable
 
 from client.game.board import Board, board_of, free_slots
 from client.game.moves import goes_home, source, target, top_card
 from client.replay.timeline import Head, SeatLine
 from client.text.formatting import clock_text
+from client.tui.actions import Do, Jump, PlayOnWanted, Quit, ScreenAction
 from client.tui.bars import seat_lines
-from client.tui.frame import Line, Screen, clip, foot, lines_widget, spread
-from client.tui.keymap import Action, Place
+from client.tui.everywhere import close_replay
+from client.tui.keymap import Binding, Command, Keys
 from client.tui.marks import Marks
 from client.tui.panel import small_cards
-from client.tui.replay_state import Reel
+from client.tui.picture import Line, Picture, Size, block, clip, foot, screen, spread
+from client.tui.replay_state import Reel, jumped, jumped_to_tenth, reel_after
 from client.tui.scene import Scene, head
+from client.tui.screen import Screen
 from client.tui.small_board import place_of_move
 from client.tui.small_table import side_by_side, small_table, width_of_each
+from client.tui.step import Step
 from client.tui.theme import Theme
 from client.tui.timeline import PLAIN_ROWS, parting_sentence, time_line
 from protocol.cards import DECK_SIZE
 from protocol.text import clean_chat
 from protocol.views import SeatInfo, View
 
+KEYS: Keys = (
+    Binding(Command.PAUSE, (" ", "enter"), "play", "Play, or pause; at the end, from the start."),
+    Binding(Command.LEFT_BACK, ("[",), "left back", "Back over the last move of the board on the left.", shown=False),
+    Binding(Command.LEFT_ON, ("]",), "left on", "On to the next move of the board on the left.", shown=False),
+    Binding(Command.RIGHT_BACK, (",",), "right back", "Back over the last move of the board on the right.", shown=False),
+    Binding(Command.RIGHT_ON, (".",), "right on", "On to the next move of the board on the right.", shown=False),
+    Binding(Command.SLOWER, ("-",), "slower", "Slower, down to a quarter of the race's pace."),
+    Binding(Command.FASTER, ("+", "="), "faster", "Faster, up to sixteen times the race's pace."),
+    Binding(Command.PARTING, ("p",), "parting", "To where the two lines of play part."),
+    Binding(Command.FIRST, ("g", "home"), "start", "To the start."),
+    Binding(Command.LAST, ("G", "end"), "end", "To the end."),
+    Binding(Command.TENTH, tuple("0123456789"), "jump", "To so many tenths of the race.", shown=False),
+    Binding(Command.PLAY_ON, ("o",), "play on", "Play on from the board on the left, beside what came.", shown=False),
+    Binding(Command.PAIR, ("tab",), "pair", "The next two seats, where there are more than two."),
+    Binding(Command.PAIR_BACK, ("shift tab",), "pair", "The two seats before.", shown=False),
+    Binding(Command.BACK, ("esc",), "back", "Close the replay.", shown=False),
+)
 HIGH = 34
 """With so many rows the progress curves stand above the time line."""
 CURVES = 8
 
 
-def replay_screen(scene: Scene, size: tuple[int, int], reel: Reel) -> urwid.Widget:
-    """The whole screen as a box widget."""
+def _view(scene: Scene, size: Size) -> Picture:
+    """The whole screen as a picture."""
     width, height = size
+    reel = scene.ui.reel
+    assert reel is not None
     now = reel.at(scene.now_ms)
     shown = reel.shown
     line_rows = PLAIN_ROWS + (CURVES if height >= HIGH else 0)
     feet = (
-        lines_widget([_told(scene, reel, width)]),
-        time_line(reel, now, scene.theme, scene.hands, width, line_rows),
-        foot(Place.REPLAY, scene.hands, scene.theme, width, without=_meaningless(reel)),
+        block([_told(scene, reel, width)]),
+        time_line(reel, now, scene.theme, width, line_rows),
+        foot(KEYS, scene.theme, width, without=_meaningless(reel)),
     )
     room = height - 1 - 1 - line_rows - 1
     each = width_of_each(len(shown), width)
     plies = reel.line.plies(now.made)
     boards = [_board(scene, reel, now, line, plies[line.number], side=side, width=each, height=room) for side, line in enumerate(shown)]
-    return Screen(head(scene, width), side_by_side(boards, width), *feet)
+    return screen(size, head(scene, width), side_by_side(boards, width), *feet)
 
 
-def _meaningless(reel: Reel) -> frozenset[Action]:
-    without = set() if len(reel.pairs) > 1 else {Action.PAIR}
-    return frozenset(without if reel.parting is not None else {*without, Action.PARTING})
+def _meaningless(reel: Reel) -> frozenset[Command]:
+    without = set() if len(reel.pairs) > 1 else {Command.PAIR}
+    return frozenset(without if reel.parting is not None else {*without, Command.PARTING})
 
 
 def _told(scene: Scene, reel: Reel, width: int) -> Line:
     """What the last key came to, else where the lines of play part."""
-    told: Line = [("strong", f" {scene.desk.note}")] if scene.desk.note else [("hint", f" {parting_sentence(reel, scene.theme)}")]
+    told: Line = [("strong", f" {scene.ui.note}")] if scene.ui.note else [("hint", f" {parting_sentence(reel, scene.theme)}")]
     return spread(told, [], width, "felt")
 
 
 # ---- one board
 
 
-def _board(scene: Scene, reel: Reel, now: Head, line: SeatLine, ply: int, *, side: int, width: int, height: int) -> urwid.Widget:
+def _board(scene: Scene, reel: Reel, now: Head, line: SeatLine, ply: int, *, side: int, width: int, height: int) -> Picture:
     view = line.view(ply)
     above = seat_lines(
         _seat(line, ply, now),
@@ -125,3 +148,44 @@ def _words(before: View, after: View, move: str, theme: Theme) -> Line:
     card = top_card(before, place)
     words = {"+": "home, up", "-": "home, down"}.get(move[-1:], "home") if goes_home(move) else f"to {'the waste' if end == 'w' else end}"
     return [*small_cards(theme, (card,)), ("felt", words)]
+
+
+# ---- what keys and clicks do
+
+
+def _update(step: Step, action: ScreenAction) -> Step:
+    reel = step.ui.reel
+    if reel is None:
+        return step
+    match action:
+        case Jump(t_ms):
+            return step.but(reel=jumped(reel, t_ms, step.now_ms))
+        case Do(Command.TENTH, key):
+            return step.but(reel=jumped_to_tenth(reel, int(key), step.now_ms))
+        case Do(Command.BACK):
+            return close_replay(step)
+        case Do(Command.PLAY_ON):
+            return _play_on(step, reel)
+        case Do(Command.PARTING) if reel.parting is None:
+            return step.note("The lines of play do not part.")
+        case Do(command):
+            return step.but(reel=reel_after(reel, command, step.now_ms))
+        case _:
+            return step
+
+
+def _play_on(step: Step, reel: Reel) -> Step:
+    shown, record = reel.shown[0], reel.line.record
+    ply = reel.line.plies(reel.at(step.now_ms).made)[shown.number]
+    if step.ui.only_replay:
+        return step.then(Quit(PlayOnWanted(record, shown.number, ply)))
+    # Here there is a race to go back to, and a server of one's own would take the connection's place.
+    seat = f" --seat {shown.number + 1}" if shown.number != reel.own else ""
+    return step.note(f"To play on from here, when you have left: carpet play-on --from {ply}{seat}")
+
+
+def _times(scene: Scene) -> Hashable:
+    return clock_text(scene.ui.reel.at(scene.now_ms).t_ms) if scene.ui.reel is not None else None
+
+
+SCREEN = Screen("replay", "In a replay", KEYS, lambda state, ui: ui.reel is not None, _update, _view, times=_times)

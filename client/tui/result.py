@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
-import urwid
+from dataclasses import replace
 
-from client.state.evidence import check, verdict
-from client.state.store import Evidence, RoomModel
+from client.state.evidence import Evidence, check, verdict
+from client.state.room import RoomModel
+from client.state.store import Model
 from client.text.formatting import clock_text, curves, deck_size, series_sentence
 from client.text.runs import board_lines, board_title
-from client.tui.frame import Line, Screen, Spot, clip, fit, foot, lines_widget, stacked, upper, wrap_text
-from client.tui.keymap import Action, Place
+from client.tui.actions import Do, Replay, Review, Reviewed, ScreenAction, Typed
+from client.tui.keymap import LEAVE, TALK, Binding, Command, Keys
+from client.tui.picture import UPPER, Line, Picture, Size, block, clip, fit, foot, hit, screen, shifted, stacked, wrap_text
 from client.tui.plot import plot, scale
-from client.tui.review import review_lines
-from client.tui.scene import Scene, head, remarks
+from client.tui.replay_state import reel_of
+from client.tui.room import leave, ready, say, talk
+from client.tui.scene import Scene, clean_long, head, remarks
+from client.tui.screen import Screen
+from client.tui.step import Step
 from client.tui.theme import Theme
+from client.tui.ui_state import Ui
+from protocol.client_messages import LeaveRace, Rematch
 from protocol.record import Record, SeatRecord
 from protocol.text import clean_chat, clean_name
 
@@ -27,6 +34,14 @@ STATE_SENTENCES = {
     "racing": "",
 }
 
+KEYS: Keys = (
+    Binding(Command.REMATCH, ("r", "enter"), "rematch", "Race the same players again."),
+    Binding(Command.DETAILS, ("d",), "details", "Show how the deal was checked, or the curves again."),
+    Binding(Command.REVIEW, ("v",), "review", "Show what was possible in your game, or the curves again."),
+    Binding(Command.REPLAY, ("y",), "replay", "Watch the race again, both boards side by side."),
+    TALK,
+    LEAVE,
+)
 SENTENCES_AT = 15
 """Columns of what was checked, before the sentences about it."""
 
@@ -34,19 +49,19 @@ SENTENCES_AT = 15
 CLOSED = "Others have yet to play this deal. Its cards and the record of your race can be seen when nobody has to play it any more."
 
 
-def result_screen(scene: Scene, size: tuple[int, int]) -> urwid.Widget:
-    """The whole result screen as a box widget."""
+def _view(scene: Scene, size: Size) -> Picture:
+    """The whole result screen as a picture."""
     width, height = size
     room = scene.model.finished
     assert room is not None
-    hidden = _meaningless(room) | (frozenset({Action.REMATCH}) if scene.model.is_at_table else frozenset[Action]())
-    feet = (remarks(scene, width, 2), foot(Place.RESULT, scene.hands, scene.theme, width, without=hidden, labels=_labels(scene)))
+    hidden = _meaningless(room) | (frozenset({Command.REMATCH}) if scene.model.is_at_table else frozenset[Command]())
+    feet = (remarks(scene, width, 2), foot(KEYS, scene.theme, width, without=hidden, labels=_labels(scene)))
     rules = scene.model.rules
     total = deck_size(rules, room.options)
     inner = min(width - 4, 100)
     margin = (width - inner) // 2
     # In the place of a free row, which one's own sentence stands apart by itself.
-    standing: list[Line] = [[("strong", text)] for text in wrap_text(clean_chat(scene.desk.standing), inner)]
+    standing: list[Line] = [[("strong", text)] for text in wrap_text(clean_chat(scene.ui.standing), inner)]
     above: list[Line] = [[], headline(room), *(standing or [[]])]
     above += places_table(scene, room, inner, total)
     above += score_lines(room, inner)
@@ -56,35 +71,35 @@ def result_screen(scene: Scene, size: tuple[int, int]) -> urwid.Widget:
     if record is None:
         room_left = height - 1 - 3 - len(above) - 3
         closed = [
-            lines_widget(above),
-            lines_widget([[("faint", text)] for text in wrap_text(CLOSED, inner)]),
-            lines_widget(_board(scene, room, inner, room_left)),
+            block(above),
+            block([[("faint", text)] for text in wrap_text(CLOSED, inner)]),
+            block(_board(scene, room, inner, room_left) or [[]]),
         ]
         if scene.model.is_at_table:
-            closed.append(Spot(lines_widget([[], _rematch_line(scene, room)]), lambda: scene.hands.act(Action.REMATCH)))
-        return Screen(head(scene, width), upper(urwid.Padding(stacked(*closed), left=margin, width=inner)), *feet)
+            closed.append(hit(block([[], _rematch_line(scene, room)]), Do(Command.REMATCH), inner))
+        return screen(size, head(scene, width), shifted(stacked(*closed), margin), *feet, above=UPPER)
     verdict_lines, rematch_line = _deal_lines(scene, room, record, inner, total), _rematch_line(scene, room)
     room_left = height - 1 - 3 - len(above) - len(verdict_lines) - 2
-    if scene.desk.review is not None:
-        centre = review_lines(scene.desk.review, inner, max(room_left, 3))
-    elif scene.desk.details:
+    if scene.ui.review is not None:
+        centre = review_lines(scene.ui.review, inner, max(room_left, 3))
+    elif scene.ui.details:
         centre = _details(scene, room, record, inner, max(room_left, 3), total)
     else:
         centre = plot(_drawn(room, record), inner, max(min(room_left, 22), 3), scene.theme, cards=scale(record, total))
     parts = [
-        lines_widget(above),
-        urwid.AttrMap(lines_widget(centre, "panel"), "panel"),
-        lines_widget([[]]),
-        Spot(lines_widget(verdict_lines), lambda: scene.hands.act(Action.DETAILS)),
-        Spot(lines_widget([rematch_line]), lambda: scene.hands.act(Action.REMATCH)),
+        block(above),
+        block(centre, inner, role="panel"),
+        block([[]]),
+        hit(block(verdict_lines), Do(Command.DETAILS), inner),
+        hit(block([rematch_line]), Do(Command.REMATCH), inner),
     ]
-    return Screen(head(scene, width), upper(urwid.Padding(stacked(*parts), left=margin, width=inner)), *feet)
+    return screen(size, head(scene, width), shifted(stacked(*parts), margin), *feet, above=UPPER)
 
 
-def _meaningless(room: RoomModel) -> frozenset[Action]:
+def _meaningless(room: RoomModel) -> frozenset[Command]:
     """What cannot be done behind a race that is run once, and while its record is closed."""
-    closed = {Action.DETAILS, Action.REVIEW, Action.REPLAY} if room.record is None else set()
-    return frozenset({Action.REMATCH, *closed} if room.shared is not None else closed)
+    closed = {Command.DETAILS, Command.REVIEW, Command.REPLAY} if room.record is None else set()
+    return frozenset({Command.REMATCH, *closed} if room.shared is not None else closed)
 
 
 def _board(scene: Scene, room: RoomModel, width: int, height: int) -> list[Line]:
@@ -96,10 +111,10 @@ def _board(scene: Scene, room: RoomModel, width: int, height: int) -> list[Line]
     return [[], [("title", clip(board_title(runs), width))], *[[line] for line in lines]]
 
 
-def _labels(scene: Scene) -> dict[Action, str]:
+def _labels(scene: Scene) -> dict[Command, str]:
     """Between two races of a series the next one is open already, and the same key says that one is ready for it."""
     now = scene.model.room
-    return {Action.REMATCH: "ready"} if now is not None and now.phase == "waiting" else {}
+    return {Command.REMATCH: "ready"} if now is not None and now.phase == "waiting" else {}
 
 
 def headline(room: RoomModel) -> Line:
@@ -253,3 +268,84 @@ def _rematch_line(scene: Scene, room: RoomModel) -> Line:
         return [("faint", "The others have left.")]
     what = "race the same players again" if room.series is None else "another series against the same players"
     return [("strong", f"r: {what}")]
+
+
+THINKING = "Thinking about your game: every card is known now ..."
+
+
+def review_lines(sentences: tuple[str, ...], width: int, rows: int) -> list[Line]:
+    """The panel, at most `rows` high. No sentences: they are not there yet."""
+    lines: list[Line] = [[("panel strong", " Your game, with every card known")], [("panel", "")]]
+    for number, sentence in enumerate(sentences or (THINKING,)):
+        lines += [[("panel" if number else "panel strong", f" {text}")] for text in wrap_text(clean_long(sentence), width - 2)]
+    if len(lines) > rows:
+        # A low terminal with many seats: carpet review tells all of it.
+        lines = [*lines[: max(rows - 1, 1)], [("panel faint", " ... the rest: carpet review")]]
+    return lines
+
+
+# ---- what keys and clicks do
+
+
+def _update(step: Step, action: ScreenAction) -> Step:
+    match action:
+        case Do(Command.REMATCH) if step.state.is_at_table:
+            # Nobody races anybody again there: the tournament goes on.
+            return step.send(LeaveRace())
+        case Do(Command.REMATCH):
+            return _again(step)
+        case Do(Command.DETAILS):
+            return step.but(details=not step.ui.details, review=None)
+        case Do(Command.REVIEW):
+            return _review(step)
+        case Do(Command.REPLAY):
+            return _replay(step)
+        case Do(Command.CHAT):
+            return talk(step)
+        case Do(Command.LEAVE):
+            return leave(step)
+        case Typed():
+            return say(step, action)
+        case _:
+            return step
+
+
+def _again(step: Step) -> Step:
+    """Ask for another race between the same players, once; in a series, where the next race is open already, be ready for it."""
+    room = step.state.room
+    if room is not None and room.phase == "waiting":
+        return ready(step)
+    if room is None or room.own is None or room.own.again:
+        return step
+    # Nobody else is waited for: whoever asks a bot for another race has said that they are ready for it.
+    alone = all(seat.bot is not None for seat in room.seats if seat.seat != room.seat)
+    return step.send(Rematch(race=room.race)).but(followed=replace(step.ui.followed, ready_at_once=alone))
+
+
+def _review(step: Step) -> Step:
+    room, known = step.state.finished, step.ui.reviewed
+    if step.ui.review is not None:
+        return step.but(review=None)
+    if room is None or room.record is None or room.seat is None:
+        return step.note("There is no game of yours to review.")
+    if known is None or known.digest != room.record.digest:
+        known = Reviewed(room.record.digest, ())
+        step = step.but(reviewed=known).then(Review(room.record, room.seat))
+    return step.but(details=False, review=known.sentences)
+
+
+def _replay(step: Step) -> Step:
+    room, known = step.state.finished, step.ui.replayed
+    if room is None or room.record is None:
+        return step.note("There is no race to replay.")
+    if known is not None and known.record.digest == room.record.digest:
+        return step.but(reel=reel_of(known, own=room.seat))
+    return step.note("The race is being played over again ...").then(Replay(room.record, room.seat))
+
+
+def _is_shown(state: Model, ui: Ui) -> bool:
+    del ui
+    return state.room is not None and (state.room.phase == "over" or (state.room.phase == "waiting" and state.finished is not None))
+
+
+SCREEN = Screen("result", "Before and after a race", KEYS, _is_shown, _update, _view)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-import urwid
+from msgspec.structs import replace as changed
 
-from client.tui.frame import Line, Screen, Spot, fit, foot, lines_widget, row, stacked, upper, wrap_text
-from client.tui.keymap import Place
+from client.tui.actions import Do, Pick, ScreenAction
+from client.tui.form import KEYS, with_rules
+from client.tui.keymap import Command
+from client.tui.picture import UPPER, Line, Picture, Size, block, fit, foot, hit, row, screen, shifted, stacked, wrap_text
+from client.tui.room import race_bot
 from client.tui.scene import Scene, clean_long, head, remarks
-from client.tui.ui_state import RulesPage
+from client.tui.screen import Screen
+from client.tui.step import Step
 from protocol.text import clean_chat, clean_name
 from protocol.views import RulesInfo
 
@@ -29,31 +33,67 @@ def rules_lines(info: RulesInfo, width: int) -> list[Line]:
     return [*lines, *[[("felt", text)] for text in wrap_text(clean_long(info.explanation), width)]]
 
 
-def rules_screen(scene: Scene, size: tuple[int, int], page: RulesPage) -> urwid.Widget:
+def _view(scene: Scene, size: Size) -> Picture:
     """The list on the left, what is marked on the right."""
     width, height = size
+    page = scene.ui.rules_page
+    assert page is not None
     infos = scene.model.rules
     inner = min(width - 1, 110)
     margin = (width - inner) // 2
     words = "Rules of the race" if page.bot is None else f"Race {clean_name(page.bot)} at"
-    title = lines_widget([[("title", f" {words}"), ("faint", "   enter or a second click chooses")], []])
+    title = block([[("title", f" {words}"), ("faint", "   enter or a second click chooses")], []])
     rows = max(height - 5, 1)
-    marked = scene.desk.item
+    marked = scene.ui.item
     first = max(0, min(marked - rows + 1, len(infos) - rows))
     items = [_item(scene, at, info) for at, info in enumerate(infos)][first : first + rows]
     told = rules_lines(infos[marked], inner - LIST_WIDTH - 2)[:rows] if 0 <= marked < len(infos) else []
-    body = row(
-        (LIST_WIDTH, stacked(*items) if items else lines_widget([[("faint", "The server offers none.")]])),
-        (2, lines_widget([[]])),
-        (inner - LIST_WIDTH - 2, lines_widget(told)),
-    )
-    placed = urwid.Padding(stacked(title, body), left=margin, width=inner)
-    return Screen(head(scene, width), upper(placed), remarks(scene, width, 1), foot(Place.RULES, scene.hands, scene.theme, width))
+    offered = stacked(*items) if items else block([[("faint", "The server offers none.")]])
+    body = row((LIST_WIDTH + 2, offered), (inner - LIST_WIDTH - 2, block(told)))
+    feet = (remarks(scene, width, 1), foot(KEYS, scene.theme, width))
+    return screen(size, head(scene, width), shifted(stacked(title, body), margin), *feet, above=UPPER)
 
 
-def _item(scene: Scene, at: int, info: RulesInfo) -> urwid.Widget:
-    chosen = at == scene.desk.item
+def _item(scene: Scene, at: int, info: RulesInfo) -> Picture:
+    chosen = at == scene.ui.item
     pointer = scene.theme.glyphs.pointer if chosen else " "
     name, rest = fit(f" {pointer} {clean_name(info.name)}", LIST_WIDTH - 9), fit(clean_name(info.difficulty), 9)
     line: Line = [("chosen", name + rest)] if chosen else [("strong", name), ("faint", rest)]
-    return Spot(lines_widget([line]), lambda: scene.hands.pick(at))
+    return hit(block([line]), Pick(at))
+
+
+# ---- what keys and clicks do
+
+
+def _update(step: Step, action: ScreenAction) -> Step:
+    page = step.ui.rules_page
+    match action:
+        case Do(Command.UP | Command.DOWN | Command.LEFT | Command.RIGHT as command):
+            return step.walk(command, len(step.state.rules))
+        case Do(Command.PLAY):
+            return _choose(step, step.ui.item)
+        case Pick(line) if line == step.ui.item:
+            return _choose(step, line)
+        case Pick(line):
+            return step.but(item=line)
+        case Do(Command.BACK) if page is not None:
+            return step.but(rules_page=None, item=page.behind)
+        case _:
+            return step
+
+
+def _choose(step: Step, line: int) -> Step:
+    page, infos = step.ui.rules_page, step.state.rules
+    if page is None or not 0 <= line < len(infos):
+        return step
+    chosen = infos[line].id
+    step = step.but(rules_page=None, item=page.behind)
+    if step.ui.founding is not None:
+        return step.but(founding=changed(step.ui.founding, rules=chosen))
+    step = step.but(rules=chosen)
+    if page.bot is not None:
+        return race_bot(step, page.bot, chosen)
+    return step if step.ui.form is None else step.but(form=with_rules(step.ui.form, chosen, infos))
+
+
+SCREEN = Screen("rules", "At home", KEYS, lambda state, ui: state.room is None and ui.rules_page is not None, _update, _view, scrolls=True)

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from textwrap import wrap
 
-import urwid
-
 from client.replay.timeline import SPEEDS
-from client.state.store import Model, RoomModel
-from client.text.formatting import clock_text, race_clock_ms, search_sentence
+from client.state.room import RoomModel, race_clock_ms
+from client.state.store import Model
+from client.text.formatting import clock_text, search_sentence
 from client.text.tournaments import format_text, title_text
-from client.tui.frame import Hands, Line, clip, line_width, lines_widget, spread, wrap_text
+from client.tui.picture import Line, Picture, block, clip, fit, line_width, spread, stacked, text_width, wrap_text
 from client.tui.replay_state import Reel
-from client.tui.theme import Theme
+from client.tui.theme import Theme, theme_for
 from client.tui.tournament_view_state import Hall
-from client.tui.ui_state import Desk
+from client.tui.ui_state import Prompt, Ui
 from protocol.text import CHAT_LENGTH, clean_chat, clean_name
 from protocol.views import WatcherLine
 
@@ -36,14 +35,19 @@ PROMPT_LABELS = {
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """Everything one drawing needs. edit: what is being typed, while `desk.prompt` is set."""
+    """Everything one drawing needs."""
 
     model: Model
-    desk: Desk
+    ui: Ui
     theme: Theme
     now_ms: int
-    hands: Hands
-    edit: urwid.Edit | None = None
+
+
+def scene_of(model: Model, ui: Ui, now_ms: int, *, colours: int = 256) -> Scene:
+    """The scene in the looks that the player likes."""
+    settings = ui.settings
+    theme = theme_for(settings.palette, ascii_only=settings.ascii, colours=colours)
+    return Scene(model, ui, theme, now_ms)
 
 
 def clean_long(text: str) -> str:
@@ -77,7 +81,7 @@ def line_state(scene: Scene) -> Line:
 
 def shown_room(scene: Scene) -> RoomModel | None:
     """The room that one is in, or else the one that is watched."""
-    watch = scene.desk.watch
+    watch = scene.ui.watch
     return scene.model.room or (watch.room if watch is not None else None)
 
 
@@ -100,15 +104,15 @@ def clock_line(scene: Scene) -> Line:
     ]
 
 
-def head(scene: Scene, width: int) -> urwid.Widget:
+def head(scene: Scene, width: int) -> Picture:
     """The first row: where one is, the clock, the line."""
-    if scene.desk.reel is not None:
-        return replay_head(scene, scene.desk.reel, width)
+    if scene.ui.reel is not None:
+        return replay_head(scene, scene.ui.reel, width)
     room = scene.model.finished or shown_room(scene)
     dot = f" {scene.theme.glyphs.middle} "
-    left: Line = [("head strong", " Watching" if scene.model.room is None and scene.desk.watch is not None else " Carpet Race")]
-    if room is None and scene.desk.hall is not None:
-        left = hall_head(scene, scene.desk.hall)
+    left: Line = [("head strong", " Watching" if scene.model.room is None and scene.ui.watch is not None else " Carpet Race")]
+    if room is None and scene.ui.hall is not None:
+        left = hall_head(scene, scene.ui.hall)
     clock = clock_line(scene)
     right = [*clock, ("head", "  "), *line_state(scene)] if clock else line_state(scene)
     if room is not None:
@@ -120,7 +124,7 @@ def head(scene: Scene, width: int) -> urwid.Widget:
             piece = ("head", f"{dot}{part}")
             if line_width([*left, piece]) + 1 <= width - line_width(right):
                 left.append(piece)
-    return lines_widget([spread(left, right, width, "head")], "head")
+    return block([spread(left, right, width, "head")])
 
 
 def hall_head(scene: Scene, hall: Hall) -> Line:
@@ -136,7 +140,7 @@ def hall_head(scene: Scene, hall: Hall) -> Line:
     return [("head strong", f" {title_text(told.options.name)}"), ("head", "".join(f"{dot}{clean_name(fact)}" for fact in facts))]
 
 
-def replay_head(scene: Scene, reel: Reel, width: int) -> urwid.Widget:
+def replay_head(scene: Scene, reel: Reel, width: int) -> Picture:
     """The first row of a replay: which race it is, and where its head is and how fast it moves."""
     record, now = reel.line.record, reel.at(scene.now_ms)
     parts = [reel.line.rules.name, record.room, *([f"race {record.race}"] if record.race > 1 else [])]
@@ -150,16 +154,16 @@ def replay_head(scene: Scene, reel: Reel, width: int) -> urwid.Widget:
         ("head strong", clock_text(now.t_ms)),
         ("head", f" / {clock_text(reel.line.end_ms)} "),
     ]
-    return lines_widget([spread(left, right, width, "head")], "head")
+    return block([spread(left, right, width, "head")])
 
 
 def notice_lines(scene: Scene, width: int) -> list[Line]:
     """What was last said to the player: a remark about a key, or a notice while it is fresh; and why there is no line, if so."""
-    desk, notice, link = scene.desk, scene.model.notice, scene.model.link
-    if desk.typed:
-        return [[("title", f" Slot: {desk.typed.lstrip(chr(39))}_"), ("faint", "  (esc forgets it)")]]
-    if desk.note:
-        return [[("strong", f" {desk.note}")]]
+    ui, notice, link = scene.ui, scene.model.notice, scene.model.link
+    if ui.typed:
+        return [[("title", f" Slot: {ui.typed.lstrip(chr(39))}_"), ("faint", "  (esc forgets it)")]]
+    if ui.note:
+        return [[("strong", f" {ui.note}")]]
     lines: list[Line] = []
     if notice is not None and scene.now_ms - notice.at_ms < NOTICE_MS:
         role = "strong" if notice.kind == "info" else "bad"
@@ -190,19 +194,27 @@ def chat_lines(scene: Scene, width: int, rows: int) -> list[Line]:
     return lines
 
 
-def remarks(scene: Scene, width: int, rows: int, *, talk: bool = True, aside: str = "") -> urwid.Widget:
+def prompt_line(prompt: Prompt, width: int) -> Picture:
+    """What is asked for and what has been typed, as much of it as fits before the caret."""
+    label = f" {PROMPT_LABELS[prompt.kind]}: "
+    room = max(width - len(label) - 1, 2)
+    before = prompt.text[: prompt.caret]
+    while text_width(before) >= room:
+        before = before[1:]
+    field = fit(before + prompt.text[prompt.caret :], room)
+    return replace(block([[("title", label), ("edit", field)]]), caret=(len(label) + text_width(before), 0))
+
+
+def remarks(scene: Scene, width: int, rows: int, *, talk: bool = True, aside: str = "") -> Picture:
     """The rows above the keys: what is being typed, or a notice, else `aside`; and the newest chat, unless it is shown elsewhere."""
-    if scene.desk.prompt is not None and scene.edit is not None:
-        label = f" {PROMPT_LABELS[scene.desk.prompt]}: "
-        field = urwid.Columns([(len(label), urwid.Text([("title", label)])), urwid.AttrMap(scene.edit, "edit"), (1, urwid.Text(" "))])
+    if scene.ui.prompt is not None:
+        field = prompt_line(scene.ui.prompt, width)
         rest = chat_lines(scene, width, rows - 1 if talk else 0)
         padding: list[Line] = [[]] * (rows - 1 - len(rest))
-        if rows == 1:
-            return urwid.AttrMap(field, "felt")
-        return urwid.AttrMap(urwid.Pile([(urwid.PACK, lines_widget([*padding, *rest])), (urwid.PACK, field)]), "felt")
+        return stacked(block([*padding, *rest]), field)
     beside: list[Line] = [[("faint", f" {text}")] for text in wrap_text(aside, width - 2)]
     notices = (notice_lines(scene, width) or beside or [[]])[:rows]
     chat = chat_lines(scene, width, rows - len(notices) if talk else 0)
     lines = [*chat, *notices]
     padding = [[]] * (rows - len(lines))
-    return lines_widget([*padding, *lines])
+    return block([*padding, *lines])

@@ -10,12 +10,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
-import urwid
-
 from client.game.board import is_upright
 from client.tui.cards import DRAWN, LARGE, MEDIUM, NARROW, SMALL, TINY, Look, Size, card_name
-from client.tui.frame import Line, fit, lines_widget, stacked
 from client.tui.marks import Marks
+from client.tui.picture import Line, Picture, block, fit, shifted, stacked
 from client.tui.quilt import CELLS, quilt, quilt_height, quilt_width
 from client.tui.scene import Scene
 from client.tui.table import grid, grid_height, grid_width
@@ -29,32 +27,32 @@ BOXED: Final = Size(5, 3, 0)
 SMALL_LABELS: Final = 2
 
 
-def small_board(scene: Scene, marks: Marks, width: int, height: int) -> urwid.Widget:
-    """The layout, and the reserves below it, as a flow widget of at most so many columns and rows; the marked place as the cursor's."""
+def small_board(scene: Scene, marks: Marks, width: int, height: int) -> Picture:
+    """The layout, and the reserves below it, in at most so many columns and rows; the marked place as the cursor's."""
     reserves = _reserves(marks, scene.theme, width)
     drawn = _layout(scene, marks, width, height - len(reserves))
-    return stacked(drawn, lines_widget(reserves)) if reserves else drawn
+    return stacked(drawn, block(reserves)) if reserves else drawn
 
 
-def _layout(scene: Scene, marks: Marks, width: int, height: int) -> urwid.Widget:
+def _layout(scene: Scene, marks: Marks, width: int, height: int) -> Picture:
     board = marks.board
-    scene = replace(scene, desk=replace(scene.desk, cursor=marks.cursor))
+    scene = replace(scene, ui=replace(scene.ui, cursor=marks.cursor))
     if board.family == "quilt":
         cell = next((cell for cell in CELLS if quilt_width(board, cell) <= width and quilt_height(board, cell) <= height), None)
         if cell is not None:
-            return _centred(quilt(scene, marks, cell), quilt_width(board, cell), width)
-        return _centred(lines_widget(_small_quilt(marks, scene.theme)), SMALL_LABELS + 4 * board.columns, width)
+            return _centred(quilt(marks, cell, scene.theme), quilt_width(board, cell), width)
+        return _centred(block(_small_quilt(marks, scene.theme)), SMALL_LABELS + 4 * board.columns, width)
     low = BOXED if scene.theme.bordered else LOW
     for size in (MEDIUM, SMALL, NARROW) if board.is_wide else (LARGE, MEDIUM, SMALL, NARROW, low, TINY):
         if grid_width(board, size) <= width and grid_height(board, size) <= height:
             return _centred(grid(scene, marks, size), grid_width(board, size), width)
     cell_width = 4 if SMALL_LABELS + 4 * board.columns <= width else 3
     fans = _fans(marks, scene.theme, cell_width, max((height - 1) // max(board.rows, 1), 1))
-    return _centred(lines_widget(fans), SMALL_LABELS + cell_width * board.columns, width)
+    return _centred(block(fans), SMALL_LABELS + cell_width * board.columns, width)
 
 
-def _centred(widget: urwid.Widget, own: int, width: int) -> urwid.Widget:
-    return urwid.Padding(widget, left=max(width - own, 0) // 2, width=own)
+def _centred(picture: Picture, own: int, width: int) -> Picture:
+    return shifted(picture, max(width - own, 0) // 2)
 
 
 def short_name(card: str, theme: Theme) -> str:

@@ -6,12 +6,11 @@ Shared by all screens that show tables side by side. Nothing of it can be presse
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
-import urwid
-
-from client.tui.frame import Line, line_width, lines_widget, spread
 from client.tui.marks import Marks
 from client.tui.panel import small_cards
+from client.tui.picture import MIDDLE, Line, Picture, block, line_width, placed, row, shifted, spread, stacked
 from client.tui.scene import Scene
 from client.tui.small_board import small_board
 from client.tui.theme import Theme
@@ -29,24 +28,20 @@ def width_of_each(tables: int, width: int) -> int:
     return min((width - 1 - BETWEEN * (tables - 1)) // tables, WIDEST)
 
 
-def side_by_side(tables: Sequence[urwid.Widget], width: int) -> urwid.Widget:
-    """Tables in the middle of so many columns; box widgets, as the whole is."""
+def side_by_side(tables: Sequence[Picture], width: int) -> Picture:
+    """Tables in the middle of so many columns."""
     each = width_of_each(len(tables), width)
     margin = max(width - each * len(tables) - BETWEEN * (len(tables) - 1), 0) // 2
-    columns: list[tuple[int, urwid.Widget]] = [(margin, urwid.SolidFill(" "))]
-    for number, table in enumerate(tables):
-        if number:
-            columns.append((BETWEEN, urwid.SolidFill(" ")))
-        columns.append((each, table))
-    return urwid.Columns(columns)
+    return shifted(row(*((each + BETWEEN, table) for table in tables[:-1]), (each, tables[-1])), margin)
 
 
-def small_table(scene: Scene, marks: Marks, ply: int, above: list[Line], below: Line, *, width: int, height: int) -> urwid.Widget:
-    """A box widget. ply: the moves that led to the view. above: who it is, and how far. below: the row under the cards."""
+def small_table(scene: Scene, marks: Marks, ply: int, above: list[Line], below: Line, *, width: int, height: int) -> Picture:
+    """ply: the moves that led to the view. above: who it is, and how far. below: the row under the cards."""
     rows = [*above, _foundations(marks.view, ply, marks, scene.theme, width), _stock(marks.view, marks, scene.theme, width)]
     cards_room = height - len(rows) - 1
-    body = urwid.Filler(small_board(scene, marks, width, cards_room), valign=urwid.MIDDLE if height > 26 else urwid.TOP)
-    return urwid.Pile([(urwid.PACK, lines_widget(rows)), (urwid.WEIGHT, 1, body), (urwid.PACK, lines_widget([below]))])
+    body = placed(small_board(scene, marks, width, cards_room), cards_room, MIDDLE if height > 26 else 0)
+    # Nothing of it can be pressed.
+    return replace(stacked(block(rows), body, block([below])), hits=())
 
 
 def _foundations(view: View, ply: int, marks: Marks, theme: Theme, width: int) -> Line:

@@ -6,9 +6,19 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from client.tui.ui_state import UiSettings
+from client.tui.actions import PlayOnWanted
 from protocol.record import Record
 from protocol.views import SeriesOptions
+
+
+@dataclass(frozen=True, slots=True)
+class UiSettings:
+    """How the player likes it. colours: 1, 16, 88, 256 or 2**24, or None to ask the terminal (and `NO_COLOR`)."""
+
+    palette: str = "classic"
+    ascii: bool = False
+    bell: bool = True
+    colours: Literal[1, 16, 88, 256, 16777216] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,15 +64,6 @@ class StartHall:
 
 
 Start: TypeAlias = StartHome | StartBot | StartAlone | StartMatch | StartHall
-
-
-@dataclass(frozen=True, slots=True)
-class PlayOnWanted:
-    """A race that is over is to be gone on with: from where this seat (from 0) had made so many moves."""
-
-    record: Record
-    seat: int
-    ply: int
 
 
 @dataclass(frozen=True, slots=True)

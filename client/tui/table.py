@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import urwid
-
 from client.game.board import Board
 from client.tui import cards
+from client.tui.actions import Press
 from client.tui.cards import EDGES, Size
-from client.tui.frame import Field, Line, fit
 from client.tui.keymap import CURSOR_LETTERS
 from client.tui.marks import Marks
+from client.tui.picture import Hit, Line, Picture, Rect, Slot, fit
 from client.tui.scene import Scene
 
 LABELS = 3
@@ -38,8 +37,8 @@ def grid_height(board: Board, card: Size) -> int:
     return 1 + board.rows * (card.height + card.gap + board.is_wide)
 
 
-def grid(scene: Scene, marks: Marks, card: Size) -> urwid.Widget:
-    """The grid as a flow widget."""
+def grid(scene: Scene, marks: Marks, card: Size) -> Picture:
+    """The grid as a picture."""
     board = marks.board
     wide, tall = card.width + EDGES, card.height + board.is_wide
     lines = [_between(scene, board, 0, card)]
@@ -51,12 +50,13 @@ def grid(scene: Scene, marks: Marks, card: Size) -> urwid.Widget:
         if card.gap:
             lines.append(_between(scene, board, number, card))
 
-    def press(column: int, row: int) -> None:
-        across, (down, below) = (column - LABELS) // wide, divmod(row - 1, tall + card.gap)
-        if 0 <= across < board.columns and 0 <= down < board.rows and below < tall:
-            scene.hands.place(f"{board.letters[across]}{down + 1}")
-
-    return Field(lines, press)
+    cells_at = {
+        f"{letter}{down + 1}": Rect(LABELS + across * wide, 1 + down * (tall + card.gap), wide, tall)
+        for across, letter in enumerate(board.letters)
+        for down in range(board.rows)
+    }
+    slots = tuple(Slot(slot, Rect(rect.column + 1, rect.row, card.width, card.height)) for slot, rect in cells_at.items())
+    return Picture(tuple(lines), tuple(Hit(rect, Press(slot)) for slot, rect in cells_at.items()), slots)
 
 
 def _between(scene: Scene, board: Board, above: int, card: Size) -> Line:
@@ -64,9 +64,9 @@ def _between(scene: Scene, board: Board, above: int, card: Size) -> Line:
     line: Line = [("faint", " " * LABELS)]
     for letter in board.letters:
         label = letter_label(letter) if above == 0 else ""
-        if card.gap and scene.desk.cursor == f"{letter}{above + 1}":
+        if card.gap and scene.ui.cursor == f"{letter}{above + 1}":
             line.append(("cursor", cards.cursor_edge(card, scene.theme, label, top=True)))
-        elif card.gap and scene.desk.cursor == f"{letter}{above}":
+        elif card.gap and scene.ui.cursor == f"{letter}{above}":
             line.append(("cursor", cards.cursor_edge(card, scene.theme, label, top=False)))
         else:
             line.append(("faint", label.center(card.width + EDGES)))

@@ -5,14 +5,13 @@ In a high terminal the progress curves stand above it, column under column. A cl
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-
-import urwid
+from dataclasses import replace
 
 from client.game.moves import goes_home
 from client.replay.timeline import Head, SeatLine
 from client.text.formatting import clock_text, curves
-from client.tui.frame import Field, Hands, Line, clip, fit
+from client.tui.actions import Jump
+from client.tui.picture import Hit, Line, Picture, Rect, block, clip, fit
 from client.tui.plot import AXIS, plot, scale
 from client.tui.replay_state import Reel
 from client.tui.theme import Theme
@@ -23,7 +22,7 @@ PLAIN_ROWS = 3
 """A row of moves for each of two seats, and the line between."""
 
 
-def time_line(reel: Reel, head: Head, theme: Theme, hands: Hands, width: int, height: int) -> urwid.Widget:
+def time_line(reel: Reel, head: Head, theme: Theme, width: int, height: int) -> Picture:
     """`height` rows: PLAIN_ROWS, and what is more is for the curves, which need three."""
     columns = max(width - AXIS - 1, 4)
     end_ms = max(reel.line.end_ms, 1)
@@ -35,14 +34,9 @@ def time_line(reel: Reel, head: Head, theme: Theme, hands: Hands, width: int, he
     lines.append(_track(reel, head, theme, columns, end_ms))
     lines.append(_moves(shown[1], 1, theme, columns, end_ms) if len(shown) > 1 else [("panel", "")])
 
-    def press(column: int, row: int) -> None:
-        del row
-        if 0 <= column - AXIS < columns:
-            # The first column is the start itself, and the last one the end.
-            hands.jump(reel.line.end_ms * (column - AXIS) // (columns - 1))
-
-    ground: dict[Hashable, Hashable] = {"felt": "panel"}
-    return urwid.AttrMap(Field(lines, press), ground)
+    # The first column is the start itself, and the last one the end.
+    hits = (Hit(Rect(AXIS + at, 0, 1, height), Jump(reel.line.end_ms * at // (columns - 1))) for at in range(columns))
+    return replace(block(lines, width, role="panel"), hits=tuple(hits))
 
 
 def column_of(t_ms: int, end_ms: int, columns: int) -> int:

@@ -4,81 +4,117 @@ their tie-breaks, and the log. On a wide terminal tables and standings stand sid
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-import urwid
+from collections.abc import Hashable
 
 from client.state.capabilities import rules_of
 from client.state.store import Model
 from client.state.tournament import DONE_PHASES, OPEN_PHASES, TournamentModel, is_raced, table_name
 from client.text.formatting import clock_text
 from client.text.tournaments import TIE_BREAK_HEADS, TIE_BREAK_WORDS, phase_sentence, points_text, quarters_text, result_text
+from client.tui.actions import Pick
 from client.tui.bars import STATE_WORDS, bar
-from client.tui.frame import Line, Screen, Spot, clip, fit, foot, line_width, lines_widget, row, spread, stacked, top, window, wrap_text
-from client.tui.keymap import Action, Place
+from client.tui.keymap import Command
+from client.tui.picture import (
+    MIDDLE,
+    Line,
+    Picture,
+    Size,
+    block,
+    clip,
+    fit,
+    foot,
+    hit,
+    line_width,
+    row,
+    screen,
+    spread,
+    stacked,
+    window,
+    wrap_text,
+)
 from client.tui.scene import Scene, head, remarks
-from client.tui.tournament_view_state import PAGES, Hall, HallPage, Standing, directs, own_entrant, own_table, page_of, standings_of
-from client.tui.ui_state import Desk
+from client.tui.screen import Screen
+from client.tui.tournament_keys import KEYS, update
+from client.tui.tournament_view_state import (
+    PAGES,
+    Hall,
+    HallPage,
+    Standing,
+    directs,
+    is_guest,
+    own_entrant,
+    own_table,
+    page_of,
+    standings_of,
+)
+from client.tui.ui_state import Ui
 from protocol.text import clean_chat, clean_name
 from protocol.tournaments import LoggedDecision, TournamentSide, TournamentTable
 
 WIDE = 150
 """With so many columns tables and standings stand side by side."""
 PAGE_WORDS: dict[HallPage, str] = {"tables": "Tables", "standings": "Standings", "log": "Log"}
-_DIRECTING = frozenset({Action.START, Action.HOLD, Action.PAIR_ROUND, Action.CORRECT, Action.REMOVE, Action.ADD_BOT, Action.END})
+_DIRECTING = frozenset({Command.START, Command.HOLD, Command.PAIR_ROUND, Command.CORRECT, Command.REMOVE, Command.ADD_BOT, Command.END})
 
 
-def tournament_screen(scene: Scene, size: tuple[int, int], hall: Hall) -> urwid.Widget:
-    """The whole screen as a box widget."""
+def _view(scene: Scene, size: Size) -> Picture:
+    """The whole screen as a picture."""
     width, height = size
+    hall = scene.ui.hall
+    assert hall is not None
     tournament = scene.model.tournaments.tournament(hall.id)
     if tournament is None:
-        feet = (remarks(scene, width, 2), foot(Place.TOURNAMENT, scene.hands, scene.theme, width, without=frozenset(Action) - _ALWAYS))
-        return Screen(head(scene, width), urwid.Filler(lines_widget([[("felt", "Looking ...")]], align=urwid.CENTER)), *feet)
+        feet = (remarks(scene, width, 2), foot(KEYS, scene.theme, width, without=frozenset(Command) - _ALWAYS))
+        looking = block([[("felt", "Looking ...")]], width, centred=True)
+        return screen(size, head(scene, width), looking, *feet, above=MIDDLE)
     ties = ", ".join(TIE_BREAK_WORDS.get(kind, clean_name(kind)) for kind in tournament.told.tie_breaks)
     aside = f"Points, then {ties}." if ties and tournament.told.rounds and page_of(hall, tournament.told) == "standings" else ""
     without = _meaningless(scene, tournament, hall)
-    feet = (remarks(scene, width, 2, aside=aside), foot(Place.TOURNAMENT, scene.hands, scene.theme, width, without=without))
+    feet = (remarks(scene, width, 2, aside=aside), foot(KEYS, scene.theme, width, without=without))
     page = page_of(hall, tournament.told)
-    told = lines_widget([_stands(scene, tournament, width), [("hint", clip(f" {own_sentence(scene, tournament)}", width))], []])
+    told = block([_stands(scene, tournament, width), [("hint", clip(f" {own_sentence(scene, tournament)}", width))], []])
     rows = height - 1 - 3 - 1 - 2 - 1
     if width >= WIDE and page != "log":
         right = min(width - 80, 84)
-        parts: urwid.Widget = row(
-            (width - right - 1, _page(scene, tournament, hall, "tables", width - right - 1, rows, marks=page == "tables")),
-            (1, lines_widget([[]])),
+        parts: Picture = row(
+            (width - right, _page(scene, tournament, hall, "tables", width - right - 1, rows, marks=page == "tables")),
             (right, _page(scene, tournament, hall, "standings", right, rows, marks=page == "standings")),
         )
     else:
         parts = _page(scene, tournament, hall, page, width, rows, marks=True)
-    body = top(stacked(told, lines_widget([_pages(tournament, page, width)]), parts))
-    return Screen(head(scene, width), body, *feet)
+    return screen(size, head(scene, width), stacked(told, block([_pages(tournament, page, width)]), parts), *feet)
 
 
-_ALWAYS = frozenset({Action.HELP, Action.QUIT, Action.BACK})
+_ALWAYS = frozenset({Command.HELP, Command.QUIT, Command.BACK})
 
 
-def _meaningless(scene: Scene, tournament: TournamentModel, hall: Hall) -> frozenset[Action]:
+CLOSED_FORMATS = ("round-robin", "elimination")
+"""Those that nobody can enter once they have begun."""
+
+
+def _meaningless(scene: Scene, tournament: TournamentModel, hall: Hall) -> frozenset[Command]:
     """The actions that mean nothing now, for this player."""
     told, own = tournament.told, own_entrant(scene.model, tournament)
     plays = own is not None and not own.withdrawn
     done = told.phase in DONE_PHASES
-    guest = scene.model.welcome is not None and not scene.model.welcome.player
     page = page_of(hall, told)
     hidden = {
-        Action.ENTER: plays or done or guest or (bool(told.rounds) and told.options.format in ("round-robin", "elimination")),
-        Action.CHECK_IN: not plays or done or (own is not None and own.checked_in) or told.phase == "registration",
-        Action.WITHDRAW: not plays or done,
-        Action.PLAY: own_table(scene.model, tournament) is None and not (page == "tables" and any(map(is_raced, told.tables))),
-        Action.START: told.phase not in OPEN_PHASES,
-        Action.HOLD: told.phase in (*OPEN_PHASES, *DONE_PHASES),
-        Action.PAIR_ROUND: told.phase != "between",
-        Action.CORRECT: page != "tables" or not told.tables,
-        Action.REMOVE: page != "standings",
-        Action.ADD_BOT: done,
-        Action.END: done,
+        Command.ENTER: plays
+        or done
+        or is_guest(scene.model)
+        or (bool(told.rounds) and told.options.format in ("round-robin", "elimination")),
+        Command.CHECK_IN: not plays or done or (own is not None and own.checked_in) or told.phase == "registration",
+        Command.WITHDRAW: not plays or done,
+        Command.PLAY: own_table(scene.model, tournament) is None and not (page == "tables" and any(map(is_raced, told.tables))),
+        Command.START: told.phase not in OPEN_PHASES,
+        Command.HOLD: told.phase in (*OPEN_PHASES, *DONE_PHASES),
+        Command.PAIR_ROUND: told.phase != "between",
+        Command.CORRECT: page != "tables" or not told.tables,
+        Command.REMOVE: page != "standings",
+        Command.ADD_BOT: done,
+        Command.END: done,
     }
-    nobodys = frozenset[Action]() if directs(scene.model, tournament) else _DIRECTING
+    nobodys = frozenset[Command]() if directs(scene.model, tournament) else _DIRECTING
     return nobodys | frozenset(action for action, is_hidden in hidden.items() if is_hidden)
 
 
@@ -146,23 +182,16 @@ def _pages(tournament: TournamentModel, page: HallPage, width: int) -> Line:
     return spread(line, [("faint", f"{hints[page]} ")], width, "felt")
 
 
-def _page(scene: Scene, tournament: TournamentModel, hall: Hall, page: HallPage, width: int, rows: int, *, marks: bool) -> urwid.Widget:
+def _page(scene: Scene, tournament: TournamentModel, hall: Hall, page: HallPage, width: int, rows: int, *, marks: bool) -> Picture:
     """marks: the marked line is one of this page."""
-    marked = scene.desk.item if marks else -1
+    marked = scene.ui.item if marks else -1
     if page == "tables":
         lines = _tables(scene, tournament, width, rows, marked)
     elif page == "standings":
         lines = _standings(scene, tournament, width, rows, marked)
     else:
         lines = _log(tournament, width, rows, marked)
-    return stacked(*[Spot(lines_widget([line]), _pick(scene, at) if marks else _nothing) for at, line in lines])
-
-
-def _pick(scene: Scene, at: int) -> Callable[[], None]:
-    return (lambda: scene.hands.pick(at)) if at >= 0 else _nothing
-
-
-def _nothing() -> None: ...
+    return stacked(*[hit(block([line]), Pick(at), width) if marks and at >= 0 else block([line]) for at, line in lines])
 
 
 # ---- tables
@@ -326,15 +355,22 @@ def _decision(entry: LoggedDecision) -> str:
     return f"{clean_chat(entry.text)}{author}{reason}"
 
 
-# ---- what changes by time alone
+# ---- the registry's row
 
 
-def hall_times(model: Model, desk: Desk, now_ms: int) -> list[str]:
-    """As texts: the screen is drawn anew when one of them is another."""
-    tournament = model.tournaments.tournament(desk.hall.id) if desk.hall is not None else None
+def _times(scene: Scene) -> Hashable:
+    hall = scene.ui.hall
+    tournament = scene.model.tournaments.tournament(hall.id) if hall is not None else None
     if tournament is None:
-        return []
+        return None
     moments = [tournament.phase_until_ms, *(tournament.no_show_until_ms(table) for table in tournament.told.tables)]
-    counts = [str((moment - now_ms) // 1000) for moment in moments if moment is not None]
+    counts = tuple((moment - scene.now_ms) // 1000 for moment in moments if moment is not None)
     raced = any(map(is_raced, tournament.told.tables))
-    return [*counts, str((now_ms - tournament.heard_at_ms) // 1000) if raced else ""]
+    return counts, (scene.now_ms - tournament.heard_at_ms) // 1000 if raced else None
+
+
+def _is_shown(state: Model, ui: Ui) -> bool:
+    return state.room is None and ui.hall is not None and ui.hall.id is not None
+
+
+SCREEN = Screen("tournament", "At a tournament", KEYS, _is_shown, update, _view, times=_times, scrolls=True)

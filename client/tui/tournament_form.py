@@ -1,18 +1,26 @@
-"""The form for a new tournament: lines that change with left and right. Pure; it looks as the form for a race does."""
+"""The form for a new tournament; it looks as the form for a race does."""
 
 from __future__ import annotations
-
-from dataclasses import dataclass, field, replace
 
 from msgspec.structs import replace as changed
 
 from client.text.formatting import clock_text
 from client.text.tournaments import FORMAT_SENTENCES, FORMAT_WORDS, title_text
-from client.tui.choices import TIME_LIMITS_S, next_of
-from protocol.tournaments import TournamentFormat, TournamentOptions
+from client.tui.actions import Do, Pick, ScreenAction, Typed
+from client.tui.form import KEYS, TIME_LIMITS_S, FormLines, form_page, next_of
+from client.tui.keymap import Command
+from client.tui.picture import Picture, Size
+from client.tui.scene import Scene
+from client.tui.screen import Screen
+from client.tui.step import Step, way
+from protocol.client_messages import CreateTournament
+from protocol.text import clean_chat
+from protocol.tournaments import TITLE_LENGTH, TournamentFormat, TournamentOptions
 from protocol.views import BotInfo, RulesInfo
 
 USUAL_NAME = "Carpet Open"
+FOUNDING_REFERENCE = 2**31 - 6
+"""`ref` of the request for a new tournament, by which its answer is known."""
 FORMATS: tuple[TournamentFormat, ...] = ("swiss", "round-robin", "elimination", "session")
 ROUNDS = (0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 13, 15)
 FILLS = (0, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 24, 32, 48, 64)
@@ -29,16 +37,8 @@ PAUSE_LINE = 9
 MAKE_LINE = 11
 
 
-@dataclass(frozen=True, slots=True)
-class FoundingForm:
-    """The tournament about to be made."""
-
-    options: TournamentOptions = field(default_factory=lambda: TournamentOptions(name=USUAL_NAME))
-
-
-def founding_lines(form: FoundingForm, rules: tuple[RulesInfo, ...]) -> tuple[tuple[str, str, str], ...]:
-    """(what, value, explanation) for each line; the last one makes it."""
-    options = form.options
+def founding_lines(options: TournamentOptions, rules: tuple[RulesInfo, ...]) -> FormLines:
+    """The form line by line."""
     chosen = next((info for info in rules if info.id == options.rules), None)
     pause = "when you say so (N)" if options.pause_s is None else _seconds(options.pause_s, none="none")
     return (
@@ -81,9 +81,10 @@ def _seconds(seconds: int, *, none: str) -> str:
     return none if not seconds else f"{seconds} s" if seconds < 60 else f"{clock_text(seconds * 1000, tenths=False)} min"
 
 
-def founding_changed(form: FoundingForm, line: int, step: int, rules: tuple[RulesInfo, ...], bots: tuple[BotInfo, ...]) -> FoundingForm:
+def founding_changed(
+    options: TournamentOptions, line: int, step: int, rules: tuple[RulesInfo, ...], bots: tuple[BotInfo, ...]
+) -> TournamentOptions:
     """The form after left (-1) or right (+1) on a line. Values go round."""
-    options = form.options
     match line:
         case 1:
             # Rounds are of two formats alone, and doubling of the two others.
@@ -110,12 +111,52 @@ def founding_changed(form: FoundingForm, line: int, step: int, rules: tuple[Rule
             options = changed(options, public=not options.public)
         case _:
             pass
-    return replace(form, options=options)
+    return options
 
 
-def with_title(form: FoundingForm, name: str) -> FoundingForm:
-    return replace(form, options=changed(form.options, name=name or USUAL_NAME))
+# ---- what keys and clicks do
 
 
-def with_tournament_rules(form: FoundingForm, rules: str) -> FoundingForm:
-    return replace(form, options=changed(form.options, rules=rules))
+def _view(scene: Scene, size: Size) -> Picture:
+    assert scene.ui.founding is not None
+    hint = "Up and down choose a line, left and right change it; the last one makes it."
+    return form_page(scene, size, "Make a tournament", founding_lines(scene.ui.founding, scene.model.rules), hint)
+
+
+def _update(step: Step, action: ScreenAction) -> Step:
+    options = step.ui.founding
+    if options is None:
+        return step
+    match action:
+        case Do(Command.UP | Command.DOWN as command):
+            return step.walk(command, len(founding_lines(options, step.state.rules)))
+        case Do(Command.LEFT | Command.RIGHT as command):
+            return _change(step, options, way(command))
+        case Do(Command.PLAY):
+            return _take(step, options)
+        case Pick(line):
+            return _take(step.but(item=line), options)
+        case Do(Command.BACK):
+            return step.but(founding=None, item=0)
+        case Typed("title", text):
+            return step.but(founding=changed(options, name=clean_chat(text)[:TITLE_LENGTH].strip() or USUAL_NAME))
+        case _:
+            return step
+
+
+def _take(step: Step, options: TournamentOptions) -> Step:
+    if step.ui.item == MAKE_LINE:
+        return step.send(CreateTournament(options=options, ref=FOUNDING_REFERENCE))
+    if step.ui.item == NAME_LINE:
+        return step.prompt("title")
+    if step.ui.item == RULES_LINE:
+        return step.list_rules(options.rules)
+    return _change(step, options, 1)
+
+
+def _change(step: Step, options: TournamentOptions, by: int) -> Step:
+    welcome = step.state.welcome
+    return step.but(founding=founding_changed(options, step.ui.item, by, step.state.rules, welcome.bots if welcome is not None else ()))
+
+
+SCREEN = Screen("tournament-form", "At home", KEYS, lambda state, ui: state.room is None and ui.founding is not None, _update, _view)

@@ -10,29 +10,23 @@ from typing import Literal
 
 from client.state.store import Model
 from client.state.tournament import OPEN_PHASES, TournamentModel
-from protocol.client_messages import CorrectResult, EndTournament, RemoveEntrant
 from protocol.server_messages import Tournament
 from protocol.tournaments import StandingsRow, TournamentEntrant, TournamentTable
 
 HallPage = Literal["tables", "standings", "log"]
 PAGES: tuple[HallPage, ...] = ("tables", "standings", "log")
 
-Reasoned = CorrectResult | RemoveEntrant | EndTournament
-
 
 @dataclass(frozen=True, slots=True)
 class Hall:
     """id: of the tournament that is looked at, None for the list. page: None for the one that fits how it stands.
 
-    round: whose tables are shown, None for the last one. asked: a decision whose reason is being typed. marked: the line to go back to when
-    a question is answered.
+    round: whose tables are shown, None for the last one.
     """
 
     id: str | None = None
     page: HallPage | None = None
     round: int | None = None
-    asked: Reasoned | None = None
-    marked: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +94,7 @@ def directs(model: Model, tournament: TournamentModel | None) -> bool:
 
 
 def own_entrant(model: Model, tournament: TournamentModel) -> TournamentEntrant | None:
-    """This player as he has entered, withdrawn or not."""
+    """This player as they have entered, withdrawn or not."""
     return tournament.entrant(model.welcome.player) if model.welcome is not None and model.welcome.player else None
 
 
@@ -111,3 +105,8 @@ def own_table(model: Model, tournament: TournamentModel) -> TournamentTable | No
         return None
     table = tournament.table_of(model.welcome.player)
     return table if table is not None and table.result is None and table.code is not None else None
+
+
+def is_guest(model: Model) -> bool:
+    """Whether this one only watches, without a name."""
+    return model.welcome is not None and not model.welcome.player

@@ -2,36 +2,49 @@
 
 from __future__ import annotations
 
-import urwid
-
+from client.state.store import Model
 from client.text.tournaments import FORMAT_WORDS, PHASE_WORDS, title_text
-from client.tui.frame import Line, Screen, Spot, fit, foot, lines_widget, stacked, top, window
-from client.tui.keymap import Place
+from client.tui.actions import Do, Pick, ScreenAction, Typed
+from client.tui.everywhere import quit_or_ask
+from client.tui.keymap import OUT, Binding, Command, Keys
+from client.tui.picture import Line, Picture, Size, block, fit, foot, hit, screen, shifted, stacked, window
 from client.tui.scene import Scene, head, remarks, rules_name
+from client.tui.screen import Screen
+from client.tui.step import Step
+from client.tui.subscriptions import follow
+from client.tui.tournament_form import USUAL_NAME
+from client.tui.tournament_view_state import Hall, is_guest, lines_of
+from client.tui.ui_state import Ui
 from protocol.text import clean_name
-from protocol.tournaments import TournamentListing
+from protocol.tournaments import TournamentListing, TournamentOptions
 
+KEYS: Keys = (
+    Binding(Command.PLAY, ("enter", " "), "go there", "Go to the marked tournament."),
+    Binding(Command.OPEN, ("o",), "make one", "Make a tournament and direct it."),
+    Binding(Command.CODE, ("c",), "by id", "Go to a tournament by its id, six letters."),
+    OUT,
+)
 NONE_YET = "There is none yet: o makes one."
 
 
-def tournaments_screen(scene: Scene, size: tuple[int, int]) -> urwid.Widget:
-    """The whole list as a box widget."""
+def _view(scene: Scene, size: Size) -> Picture:
+    """The whole list as a picture."""
     width, height = size
     listed, running = scene.model.tournaments.listed, scene.model.tournaments.running
     inner = min(width - 2, 110)
     rows = height - 1 - 2 - 4
     title: Line = [("title", "Tournaments"), ("faint", "" if listed is None else f"   {running} not over yet; newest first")]
-    lines: list[urwid.Widget] = [lines_widget([[], title, [("faint", _cells("id", "name", "how", "stands", "who", inner))]])]
+    lines: list[Picture] = [block([[], title, [("faint", _cells("id", "name", "how", "stands", "who", inner))]])]
     if not listed:
         unknown = "Not known without a line." if scene.model.link.reason else ""
-        lines.append(lines_widget([[("felt", f"  {NONE_YET if listed is not None else unknown}")]]))
-    marked = scene.desk.item
+        lines.append(block([[("felt", f"  {NONE_YET if listed is not None else unknown}")]]))
+    marked = scene.ui.item
     for at, listing in window(listed or (), marked, rows):
         words = f"{scene.theme.glyphs.pointer if at == marked else ' '} {_listing(scene, listing, inner - 2)}"
         line: Line = [("chosen" if at == marked else "strong" if listing.phase not in ("over", "ended") else "faint", fit(words, inner))]
-        lines.append(Spot(lines_widget([line]), lambda at=at: scene.hands.pick(at)))  # type: ignore[misc]
-    body = top(urwid.Padding(stacked(*lines), left=(width - inner) // 2, width=inner))
-    return Screen(head(scene, width), body, remarks(scene, width, 2), foot(Place.TOURNAMENTS, scene.hands, scene.theme, width))
+        lines.append(hit(block([line]), Pick(at)))
+    body = shifted(stacked(*lines), (width - inner) // 2)
+    return screen(size, head(scene, width), body, remarks(scene, width, 2), foot(KEYS, scene.theme, width))
 
 
 def _cells(id_: str, name: str, how: str, stands: str, who: str, width: int) -> str:
@@ -46,3 +59,44 @@ def _listing(scene: Scene, listing: TournamentListing, width: int) -> str:
         stands = "open by code"
     who = f"{listing.entrants}/{listing.places}" if listing.phase == "registration" else str(listing.entrants)
     return _cells(clean_name(listing.id), title_text(listing.name), how, stands, who, width + 2)[2:]
+
+
+# ---- what keys and clicks do
+
+
+def _update(step: Step, action: ScreenAction) -> Step:
+    hall = step.ui.hall
+    if hall is None:
+        return step
+    match action:
+        case Do(Command.UP | Command.DOWN | Command.LEFT | Command.RIGHT as command):
+            return step.walk(command, lines_of(step.state, hall))
+        case Do(Command.PLAY):
+            return _go(step, step.ui.item)
+        case Pick(line):
+            return _go(step.but(item=line), line)
+        case Do(Command.OPEN):
+            return step.but(founding=TournamentOptions(name=USUAL_NAME), item=0)
+        case Do(Command.CODE):
+            return step.prompt("tournament")
+        case Typed("tournament", text) if text:
+            return follow(step.but(hall=Hall(text.upper()[:16]), item=0))
+        case Do(Command.BACK) if is_guest(step.state):
+            # Whoever only watches has nothing to do at home.
+            return quit_or_ask(step)
+        case Do(Command.BACK):
+            return follow(step.but(hall=None, item=0))
+        case _:
+            return step
+
+
+def _go(step: Step, line: int) -> Step:
+    listed = step.state.tournaments.listed or ()
+    return follow(step.but(hall=Hall(listed[line].id), item=0)) if 0 <= line < len(listed) else step
+
+
+def _is_shown(state: Model, ui: Ui) -> bool:
+    return state.room is None and ui.hall is not None and ui.hall.id is None
+
+
+SCREEN = Screen("tournaments", "At a tournament", KEYS, _is_shown, _update, _view, scrolls=True)

@@ -2,77 +2,105 @@
 
 from __future__ import annotations
 
-import urwid
+from collections.abc import Hashable
 
 from client.state.capabilities import rules_of
-from client.state.store import RoomModel
-from client.text.formatting import clock_text, is_run, limit_text, race_clock_ms, rated_sentence, series_sentence
+from client.state.room import RoomModel, race_clock_ms
+from client.state.store import Model
+from client.text.formatting import clock_text, is_run, limit_text, rated_sentence, series_sentence
+from client.tui.actions import Do, ScreenAction, Typed
 from client.tui.bars import seat_name
-from client.tui.frame import Line, Screen, Spot, clip, fit, foot, lines_widget, row, stacked, upper, wrap_text
-from client.tui.keymap import Action, Place
+from client.tui.keymap import LEAVE, TALK, Binding, Command, Keys
+from client.tui.picture import (
+    LARGE_ROWS,
+    UPPER,
+    Large,
+    Line,
+    Picture,
+    Rect,
+    Size,
+    block,
+    clip,
+    fit,
+    foot,
+    hit,
+    row,
+    screen,
+    shifted,
+    stacked,
+    wrap_text,
+)
+from client.tui.room import leave, ready, say, talk
 from client.tui.scene import Scene, chat_lines, clean_long, head, remarks, rules_name
+from client.tui.screen import Screen
+from client.tui.step import Step
 from client.tui.theme import Theme
+from client.tui.ui_state import Ui
 from protocol.text import clean_chat, clean_name
 from protocol.views import SeatInfo
 
+KEYS: Keys = (
+    Binding(Command.READY, ("r", "enter", " "), "ready", "Ready: when everybody is, the race starts."),
+    TALK,
+    LEAVE,
+)
 ROOMY = 20
 """Rows beside the rules' explanation where it stands on the right: head, banner, title, facts and feet."""
 MORE = " ... more: ?"
 
 
-def waiting_screen(scene: Scene, size: tuple[int, int]) -> urwid.Widget:
-    """The whole waiting room as a box widget."""
+def _view(scene: Scene, size: Size) -> Picture:
+    """The whole waiting room as a picture."""
     width, height = size
     room = scene.model.room
     assert room is not None
     inner = min(width - 4, 96)
     margin = (width - inner) // 2
     counting = room.phase == "countdown"
-    talk = lines_widget(chat_lines(scene, inner, max(height - 24, 0)))
+    talk = block(chat_lines(scene, inner, max(height - 24, 0)))
     roomy = len(wrap_text(_explanation(scene, room), _right(inner))) <= height - ROOMY - (room.series is not None)
     said = 3 if roomy else 2
     body = _spacious(scene, room, inner) if roomy else _close(scene, room, inner, height - 2 - said)
-    hidden = frozenset({Action.READY}) if counting or (room.own is not None and room.own.ready) else frozenset[Action]()
-    feet = (remarks(scene, width, said), foot(Place.WAITING, scene.hands, scene.theme, width, without=hidden))
-    placed = urwid.Padding(stacked(body, talk) if height > 40 else body, left=margin, width=inner)
-    return Screen(head(scene, width), upper(placed), *feet)
+    hidden = frozenset({Command.READY}) if counting or (room.own is not None and room.own.ready) else frozenset[Command]()
+    feet = (remarks(scene, width, said), foot(KEYS, scene.theme, width, without=hidden))
+    body = shifted(stacked(body, talk) if height > 40 else body, margin)
+    return screen(size, head(scene, width), body, *feet, above=UPPER)
 
 
-def _spacious(scene: Scene, room: RoomModel, width: int) -> urwid.Widget:
+def _spacious(scene: Scene, room: RoomModel, width: int) -> Picture:
     """Everything on the right, the rules too."""
-    blank = lines_widget([[]])
+    blank = block([[]])
     rules = [_title(scene, room), *_paragraph(wrap_text(_explanation(scene, room), _right(width))), *_facts(room, _right(width))]
     return stacked(blank, *_banner(scene, room, width, spaced=True), blank, _columns(scene, room, width, rules))
 
 
-def _close(scene: Scene, room: RoomModel, width: int, height: int) -> urwid.Widget:
+def _close(scene: Scene, room: RoomModel, width: int, height: int) -> Picture:
     """The rules below, over the whole width; free rows and at last the end of the rules give way where there is too little room."""
     facts = [_title(scene, room), *_facts(room, _right(width))]
     columns = _columns(scene, room, width, facts)
     told = wrap_text(_explanation(scene, room), width)
     banner = _banner(scene, room, width, spaced=False)
-    free = height - stacked(*banner, columns).rows((width,))
+    free = height - stacked(*banner, columns).height
     if len(told) > free:
         told = [*told[: free - 1], f"{clip(told[free - 1], width - len(MORE))}{MORE}"] if free > 0 else []
     gaps = min(free - len(told), 2)
     # First between the players and the rules, which are both text.
-    below, above = ([lines_widget([[]])] if gaps > at else [] for at in range(2))
-    return stacked(*banner, *above, columns, *below, lines_widget(_paragraph(told)))
+    below, above = ([block([[]])] if gaps > at else [] for at in range(2))
+    return stacked(*banner, *above, columns, *below, block(_paragraph(told)))
 
 
-def big_text(text: str, theme: Theme, role: str, width: int) -> urwid.Widget:
+def big_text(text: str, theme: Theme, role: str, width: int) -> Picture:
     """Text in large letters, or spaced out where the alphabet has no blocks."""
     if theme.is_ascii:
-        return lines_widget([[], [(role, " ".join(text))], []], align=urwid.CENTER)
-    font = urwid.HalfBlock5x4Font()
-    return urwid.AttrMap(urwid.Padding(urwid.BigText([(role, text)], font), align=urwid.CENTER, width=urwid.WHSettings.CLIP), "felt")
+        return block([[], [(role, " ".join(text))], []], width, centred=True)
+    return Picture(([],) * LARGE_ROWS, large=(Large(Rect(0, 0, width, LARGE_ROWS), role, text),))
 
 
-def _banner(scene: Scene, room: RoomModel, width: int, *, spaced: bool) -> tuple[urwid.Widget, ...]:
+def _banner(scene: Scene, room: RoomModel, width: int, *, spaced: bool) -> tuple[Picture, ...]:
     """What is waited for, and in large letters the code to give away or the seconds to the start."""
     words, large = _countdown(scene, room) if room.phase == "countdown" else _code(scene, room)
     score: list[Line] = [[("title", clip(series_sentence(room.series), width))]] if room.series is not None else []
-    above = lines_widget([*score, [("strong", words)], *([[]] if spaced else [])], align=urwid.CENTER)
+    above = block([*score, [("strong", words)], *([[]] if spaced else [])], width, centred=True)
     return above, big_text(large, scene.theme, "title", width)
 
 
@@ -117,20 +145,20 @@ def _right(width: int) -> int:
     return width - (width // 2 - 2) - 2
 
 
-def _columns(scene: Scene, room: RoomModel, width: int, right: list[Line]) -> urwid.Columns:
+def _columns(scene: Scene, room: RoomModel, width: int, right: list[Line]) -> Picture:
     left_width = width - _right(width) - 2
-    return row((left_width, _seats(scene, room, left_width)), (2, lines_widget([[]])), (_right(width), lines_widget(right)))
+    return row((left_width + 2, _seats(scene, room, left_width)), (_right(width), block(right)))
 
 
-def _seats(scene: Scene, room: RoomModel, width: int) -> urwid.Widget:
+def _seats(scene: Scene, room: RoomModel, width: int) -> Picture:
     lines: list[Line] = [[("title", "Players")]]
     away = scene.model.link.state != "connected"
     lines += [_seat(info, scene.theme, width, own=info.seat == room.seat, away=away) for info in room.seats]
-    parts: list[urwid.Widget] = [lines_widget(lines)]
+    parts: list[Picture] = [block(lines)]
     own = room.own
     if own is not None and not own.ready and room.phase == "waiting":
-        button = lines_widget([[], [("chosen", fit("   r   Ready", width))]])
-        parts.append(Spot(button, lambda: scene.hands.act(Action.READY)))
+        button = block([[], [("chosen", fit("   r   Ready", width))]])
+        parts.append(hit(button, Do(Command.READY)))
     return stacked(*parts)
 
 
@@ -189,3 +217,35 @@ def _promise(room: RoomModel) -> list[Line]:
         [("faint", "The shuffle's secret is fixed:")],
         [("faint", f"SHA-256 {room.commitment[:8]} {room.commitment[8:16]} {room.commitment[16:24]}")],
     ]
+
+
+# ---- what keys and clicks do
+
+
+def _update(step: Step, action: ScreenAction) -> Step:
+    match action:
+        case Do(Command.READY):
+            return ready(step)
+        case Do(Command.CHAT):
+            return talk(step)
+        case Do(Command.LEAVE):
+            return leave(step)
+        case Typed():
+            return say(step, action)
+        case _:
+            return step
+
+
+def _times(scene: Scene) -> Hashable:
+    room, call = scene.model.room, scene.model.tournaments.call
+    if room is not None and room.phase == "countdown":
+        return max(-race_clock_ms(room.started_at_ms, scene.now_ms) + 99, 0) // 100
+    return (call.until_ms - scene.now_ms) // 1000 if call is not None and call.until_ms is not None else None
+
+
+def _is_shown(state: Model, ui: Ui) -> bool:
+    del ui
+    return state.room is not None and state.room.phase in ("waiting", "countdown")
+
+
+SCREEN = Screen("waiting", "Before and after a race", KEYS, _is_shown, _update, _view, times=_times)

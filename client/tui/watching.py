@@ -6,23 +6,35 @@ high terminal the curves stand below the boards.
 
 from __future__ import annotations
 
-import urwid
+from collections.abc import Hashable
 
 from client.game.board import board_of, free_slots
 from client.state.capabilities import rules_of
-from client.state.store import RoomModel
+from client.state.room import RoomModel, race_clock_ms
 from client.state.watching import WatchModel
-from client.text.formatting import clock_text, curves, deck_size, race_clock_ms, series_meanwhile
+from client.text.formatting import clock_text, curves, deck_size, series_meanwhile
+from client.tui.actions import Do, ScreenAction, Typed
 from client.tui.bars import seat_lines, seat_name
-from client.tui.frame import Line, Screen, clip, foot, lines_widget, spread, stacked, top
-from client.tui.keymap import Action, Place
+from client.tui.keymap import Binding, Command, Keys
 from client.tui.marks import Marks
+from client.tui.picture import MIDDLE, Line, Picture, Size, block, clip, foot, placed, screen, shifted, spread, stacked, wrap_text
 from client.tui.plot import plot, scale, scale_of
 from client.tui.result import headline, places_table, rating_lines, score_lines
+from client.tui.room import say
 from client.tui.scene import Scene, head, remarks
+from client.tui.screen import Screen
 from client.tui.small_table import BETWEEN, side_by_side, small_table, width_of_each
+from client.tui.step import Step
+from protocol.client_messages import Unwatch
 from protocol.views import LateBoard, SeatInfo
 
+KEYS: Keys = (
+    Binding(Command.DETAILS, ("v",), "curves/boards", "The curves and all bars, or the boards."),
+    Binding(Command.PAIR, ("tab",), "seats", "The boards of the next seats, where there are more."),
+    Binding(Command.PAIR_BACK, ("shift tab",), "seats", "The boards of the seats before.", shown=False),
+    Binding(Command.CHAT, ("t",), "talk", "Say a line to all who watch; players hear it after the race."),
+    Binding(Command.LEAVE, ("L", "esc"), "leave", "Watch this race no more."),
+)
 HIGH = 34
 """With so many rows the curves stand below the boards."""
 CURVES = 9
@@ -34,38 +46,40 @@ WITHHELD = "No board is shown of the first race of a swap: the other one plays t
 NOTHING = ("No race is being run in public just now.", "The next one is shown as soon as it starts.")
 
 
-def watch_screen(scene: Scene, size: tuple[int, int], watch: WatchModel) -> urwid.Widget:
-    """The whole screen as a box widget."""
+def _view(scene: Scene, size: Size) -> Picture:
+    """The whole screen as a picture."""
     width, height = size
+    watch = scene.ui.watch
+    assert watch is not None
     room = watch.room
-    shows_curves = room is not None and (room.phase == "over") is not scene.desk.details
+    shows_curves = room is not None and (room.phase == "over") is not scene.ui.details
     without = _meaningless(scene, room, width, shows_curves=shows_curves)
     said = 2 if height < HIGH else 4
-    feet = (remarks(scene, width, said), foot(Place.WATCH, scene.hands, scene.theme, width, without=without))
-    told = lines_widget([_told(scene, watch, width)])
+    feet = (remarks(scene, width, said), foot(KEYS, scene.theme, width, without=without))
+    told = block([_told(scene, watch, width)])
     rows = height - 1 - 1 - said - 1
     if room is None:
-        body: urwid.Widget = urwid.Filler(lines_widget([[("felt", text)] for text in NOTHING], align=urwid.CENTER))
+        body = placed(block([[("felt", text)] for text in NOTHING], width, centred=True), rows, MIDDLE)
     elif room.phase in ("waiting", "countdown") and watch.last is not None:
         body = _between(scene, room, watch.last, width)
     elif room.phase in ("waiting", "countdown"):
-        body = urwid.Filler(lines_widget(_waiting(room, width), align=urwid.CENTER))
+        body = placed(block(_waiting(room, width), width, centred=True), rows, MIDDLE)
     elif room.phase == "over" and shows_curves and room.record is not None:
         body = _result(scene, room, width, rows)
     elif shows_curves:
         body = _progress(scene, watch, room, width, rows)
     else:
         body = _boards(scene, watch, room, width, rows, curves_rows=CURVES if height >= HIGH else 0)
-    return Screen(head(scene, width), urwid.Pile([(urwid.PACK, told), (urwid.WEIGHT, 1, body)]), *feet)
+    return screen(size, head(scene, width), stacked(told, body), *feet)
 
 
-def _meaningless(scene: Scene, room: RoomModel | None, width: int, *, shows_curves: bool) -> frozenset[Action]:
+def _meaningless(scene: Scene, room: RoomModel | None, width: int, *, shows_curves: bool) -> frozenset[Command]:
     """The actions that mean nothing now."""
     if room is None:
-        return frozenset({Action.PAIR, Action.DETAILS, Action.CHAT})
+        return frozenset({Command.PAIR, Command.DETAILS, Command.CHAT})
     hidden = {
-        Action.PAIR: shows_curves or len(_shown(scene, room, width)) == len(room.seats),
-        Action.DETAILS: room.phase in ("waiting", "countdown"),
+        Command.PAIR: shows_curves or len(_shown(scene, room, width)) == len(room.seats),
+        Command.DETAILS: room.phase in ("waiting", "countdown"),
     }
     return frozenset(action for action, is_hidden in hidden.items() if is_hidden)
 
@@ -99,11 +113,11 @@ def _readiness(room: RoomModel) -> list[Line]:
     return lines
 
 
-def _between(scene: Scene, room: RoomModel, last: RoomModel, width: int) -> urwid.Widget:
+def _between(scene: Scene, room: RoomModel, last: RoomModel, width: int) -> Picture:
     """The result of the race before, and who is ready for the next."""
     inner = min(width - 4, 100)
     lines: list[Line] = [[], headline(last), [], *_outcome(scene, last, inner), []]
-    return top(urwid.Padding(lines_widget([*lines, *_readiness(room)]), left=(width - inner) // 2, width=inner))
+    return shifted(block([*lines, *_readiness(room)]), (width - inner) // 2)
 
 
 def _outcome(scene: Scene, room: RoomModel, width: int) -> list[Line]:
@@ -118,29 +132,29 @@ def _outcome(scene: Scene, room: RoomModel, width: int) -> list[Line]:
 def _shown(scene: Scene, room: RoomModel, width: int) -> tuple[SeatInfo, ...]:
     """The seats whose boards have room, from the one that was chosen on, round and round."""
     fit = max((width - 1 + BETWEEN) // (NARROWEST + BETWEEN), 1)
-    first = scene.desk.first_seat % max(len(room.seats), 1)
+    first = scene.ui.first_seat % max(len(room.seats), 1)
     return (*room.seats[first:], *room.seats[:first])[:fit]
 
 
-def _boards(scene: Scene, watch: WatchModel, room: RoomModel, width: int, height: int, *, curves_rows: int) -> urwid.Widget:
+def _boards(scene: Scene, watch: WatchModel, room: RoomModel, width: int, height: int, *, curves_rows: int) -> Picture:
     shown = _shown(scene, room, width)
     others = [info for info in room.seats if info not in shown and info.name is not None]
     height -= curves_rows + bool(others)
     each = width_of_each(len(shown), width)
     tables = side_by_side([_table(scene, watch, room, info, each, height) for info in shown], width)
-    below = [lines_widget([_others(scene, room, others, width)])] if others else []
+    below = [block([_others(scene, room, others, width)])] if others else []
     if curves_rows:
-        below.append(urwid.AttrMap(lines_widget(_curves(scene, watch, room, width, curves_rows), "panel"), "panel"))
-    return urwid.Pile([(urwid.WEIGHT, 1, tables), *[(urwid.PACK, part) for part in below]])
+        below.append(block(_curves(scene, watch, room, width, curves_rows), width, role="panel"))
+    return stacked(placed(tables, height), *below)
 
 
-def _table(scene: Scene, watch: WatchModel, room: RoomModel, info: SeatInfo, width: int, height: int) -> urwid.Widget:
+def _table(scene: Scene, watch: WatchModel, room: RoomModel, info: SeatInfo, width: int, height: int) -> Picture:
     above = _seat(scene, room, info, width, 2)
     late = watch.board(info.seat)
     if late is None:
         words = f"The board is shown {room.options.delay_s} s later than it is played on." if not room.is_withheld else WITHHELD
-        told = urwid.Filler(urwid.Text(("faint", words if info.name is not None else ""), align=urwid.CENTER))
-        return urwid.Pile([(urwid.PACK, lines_widget(above)), (urwid.WEIGHT, 1, told)])
+        lines: list[Line] = [[("faint", text)] for text in wrap_text(words if info.name is not None else "", width)]
+        return stacked(block(above), placed(block(lines, width, centred=True), height - len(above), MIDDLE))
     view = late.view
     board = board_of(rules_of(scene.model.rules, room.options.rules), view)
     marks = Marks(view, board, "", free=free_slots(board, view) if board.family == "quilt" else None, plays=False)
@@ -171,7 +185,7 @@ def _others(scene: Scene, room: RoomModel, others: list[SeatInfo], width: int) -
 # ---- bars and curves
 
 
-def _progress(scene: Scene, watch: WatchModel, room: RoomModel, width: int, height: int) -> urwid.Widget:
+def _progress(scene: Scene, watch: WatchModel, room: RoomModel, width: int, height: int) -> Picture:
     inner = min(width - 4, 100)
     taken = [info for info in room.seats if info.name is not None]
     rows = 2 if len(taken) * 2 + 1 + LOWEST <= height // 2 else 1
@@ -179,8 +193,7 @@ def _progress(scene: Scene, watch: WatchModel, room: RoomModel, width: int, heig
     for info in taken:
         lines += _seat(scene, room, info, inner, rows)
     drawn = _curves(scene, watch, room, inner, max(height - len(lines) - 1, LOWEST))
-    parts = stacked(lines_widget([*lines, []]), urwid.AttrMap(lines_widget(drawn, "panel"), "panel"))
-    return top(urwid.Padding(parts, left=(width - inner) // 2, width=inner))
+    return shifted(stacked(block([*lines, []]), block(drawn, inner, role="panel")), (width - inner) // 2)
 
 
 def _curves(scene: Scene, watch: WatchModel, room: RoomModel, width: int, rows: int) -> list[Line]:
@@ -197,12 +210,44 @@ def _curves(scene: Scene, watch: WatchModel, room: RoomModel, width: int, rows: 
     return plot(lines, width, rows, scene.theme, cards=scale_of(max((info.home for info in room.seats), default=0), total))
 
 
-def _result(scene: Scene, room: RoomModel, width: int, height: int) -> urwid.Widget:
+def _result(scene: Scene, room: RoomModel, width: int, height: int) -> Picture:
     record = room.record
     assert record is not None
     inner = min(width - 4, 100)
     total = deck_size(scene.model.rules, room.options)
     table = [[], *_outcome(scene, room, inner), []]
     drawn = plot(list(enumerate(curves(record))), inner, max(min(height - len(table), 22), LOWEST), scene.theme, cards=scale(record, total))
-    parts = stacked(lines_widget(table), urwid.AttrMap(lines_widget(drawn, "panel"), "panel"))
-    return top(urwid.Padding(parts, left=(width - inner) // 2, width=inner))
+    return shifted(stacked(block(table), block(drawn, inner, role="panel")), (width - inner) // 2)
+
+
+# ---- what keys and clicks do
+
+
+def _update(step: Step, action: ScreenAction) -> Step:
+    room = step.ui.watch.room if step.ui.watch is not None else None
+    match action:
+        case Do(Command.DETAILS):
+            return step.but(details=not step.ui.details)
+        case Do(Command.PAIR):
+            return step.but(first_seat=step.ui.first_seat + 1)
+        case Do(Command.PAIR_BACK):
+            return step.but(first_seat=step.ui.first_seat - 1)
+        case Do(Command.CHAT) if room is not None:
+            return step.prompt("chat")
+        case Do(Command.LEAVE):
+            return step.send(Unwatch())
+        case Typed() if room is not None:
+            return say(step, action, room.code)
+        case _:
+            return step
+
+
+def _times(scene: Scene) -> Hashable:
+    room = scene.ui.watch.room if scene.ui.watch is not None else None
+    if room is None:
+        return None
+    left = race_clock_ms(room.started_at_ms, scene.now_ms) // 100 if room.phase == "countdown" else 0
+    return left, tuple((until_ms - scene.now_ms) // 1000 for _, until_ms in room.away_until_ms)
+
+
+SCREEN = Screen("watch", "Watching", KEYS, lambda state, ui: state.room is None and ui.watch is not None, _update, _view, times=_times)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from protocol.record import Record
 from protocol.replay import Frame, Replay
-from server.race.machine import state_after
+from server.race.seat import state_after
 from server.race.start_position import first_positions
 from server.race.view import see
 from server.rules.catalogue import describe, rule_set

@@ -12,7 +12,7 @@ import signal
 import sys
 from collections.abc import Sequence
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated, NoReturn, assert_never
 
 import typer
 
@@ -20,12 +20,26 @@ import protocol
 from server.cli.db import db_app
 from server.cli.deals import deals_app
 from server.cli.frames import frames_app
-from server.cli.shared import FileArgument, RulesArgument, SeedOption, examples, fail, program, rules_of, seed_of, true_record
+from server.cli.shared import (
+    RulesArgument,
+    SeedOption,
+    checked_record,
+    examples,
+    fail,
+    program,
+    read_document,
+    rules_of,
+    seed_of,
+    true_record,
+)
 from server.config import DEFAULT_CONNECTIONS, DEFAULT_WORKERS, BadSettings, Settings
 from server.runtime.gc_tuning import seldom_collected
 
 if TYPE_CHECKING:
     import trio
+
+    from protocol.record import DealRecord, Record
+    from protocol.tournaments import TournamentDocument
 
 INTERRUPTED = 130
 
@@ -117,6 +131,9 @@ def serve(
     ] = None,
     bot_pace: Annotated[Pace, typer.Option(help="House bots play at the pace of a person, or as fast as they can.")] = Pace.HUMAN,
     workers: Annotated[int, typer.Option(metavar="N", help="Processes that look for winnable deals, at most.")] = DEFAULT_WORKERS,
+    plain_sockets: Annotated[
+        bool, typer.Option("--plain-sockets", help="Serve each connection in a task of its own, as over TLS: slower, to compare with.")
+    ] = False,
     with_record: Annotated[
         list[str] | None,
         typer.Option(metavar="FILE", help="The record of a race that can be played on here, as JSON; may be repeated."),
@@ -143,6 +160,7 @@ def serve(
             max_rooms=max_rooms,
             max_connections=max_connections,
             max_connections_per_address=max_connections_per_address,
+            plain_sockets=plain_sockets,
             database=database,
             origins=tuple(origin or ()),
             bots_wait=bot_pace is Pace.HUMAN,
@@ -206,14 +224,77 @@ async def _wait_for_end_of_input(stop: trio.CancelScope) -> None:
     stop.cancel()
 
 
-@app.command(epilog="Example: carpet-server verify race.json")
+@app.command(epilog=examples("carpet-server verify race.json", "carpet-server verify KWPRTM.json races/*.json"))
 def verify(
-    file: FileArgument,
+    file: Annotated[
+        str, typer.Argument(metavar="FILE", help="A record, or the document of a tournament, as JSON; - reads standard input.")
+    ],
+    records: Annotated[list[str] | None, typer.Argument(metavar="[RECORD]...", help="Records of the tournament's races.")] = None,
 ) -> None:
-    """Check a record: commitment, seed, deal, every move, the result. Says what is wrong and exits 1 otherwise."""
-    record = true_record(file)
+    """Check a record, or a whole tournament.
+
+    Of a record: commitment, seed, deal, every move, the result. Of a tournament: the shuffles of its rounds, the records that are given,
+    points, tie-breaks and places. What is wrong is said, with exit status 1.
+    """
+    from server.tournaments.audit import BadTournament, read_tournament
+
+    text = read_document(file)
+    try:
+        tournament = read_tournament(text)
+    except BadTournament as error:
+        fail(f"not a true tournament: {error}")
+    if tournament is not None:
+        _verify_tournament(tournament, records or [])
+    elif records:
+        fail(f"{file} is not the document of a tournament; its file comes first, and records of its races after it", 2)
+    else:
+        _verify_record(checked_record(text))
+
+
+def _verify_tournament(document: TournamentDocument, files: list[str]) -> None:
+    from server.tournaments.audit import BadTournament, audit_tournament
+
+    try:
+        checked = audit_tournament(document, (true_record(file) for file in files))
+    except BadTournament as error:
+        fail(f"not a true tournament: {error}")
+    rounds = f"{checked.rounds} of {len(document.rounds)} rounds"
+    typer.echo(
+        f"verified: tournament {document.id}, {document.options.format}, {document.options.rules}, {len(document.entrants)} entrants"
+    )
+    typer.echo(f"shuffles: the secrets of {rounds} are those that the commitment of the tournament fixed")
+    typer.echo(f"records: {checked.records} of {checked.races} races, each with the shuffle of its round and the result of its table")
+    if checked.ruled:
+        typer.echo(f"of them, {checked.ruled} with a result that the director has corrected")
+    typer.echo("standings: points, tie-breaks and places follow from the results")
+    typer.echo("not checked: who was paired with whom, forfeits, and that the commitment was published before anybody entered")
+
+
+def _deal_checked(deal: DealRecord) -> str:
+    """What a record proves of its deal, and what it cannot."""
+    if deal.name is not None:
+        return f"the deal named {deal.name!r}"
+    if deal.past is not None:
+        return f"a position of race {deal.past.race} (not checked: that it was reached there)"
+    if deal.shared is None:
+        return "a deal that follows from the secret committed to and the players' nonces"
+    shared = deal.shared
+    match shared.kind:
+        case "round":
+            where, how = f"round {shared.id}", "the document of the tournament shows that"
+        case "daily":
+            where, how = f"the deal of {shared.id}", "carpet daily verify shows that, for days whose commitment you were shown"
+        case "challenge":
+            where, how = f"challenge {shared.id}", "whoever has run it before knows the deal"
+        case _:
+            assert_never(shared.kind)
+    number = f", shuffle {shared.number}" if shared.number > 1 else ""
+    return f"{where}{number}, a deal that follows from its secret and nonce (not checked: that they were fixed before it was run; {how})"
+
+
+def _verify_record(record: Record) -> None:
     deal = record.deal
-    kind = f"the deal named {deal.name!r}" if deal.name is not None else "a deal that nobody could know or choose"
+    kind = _deal_checked(deal)
     if deal.winnable:
         from server.solver.winnable import FalseNumber, check_first_winnable
 

@@ -59,19 +59,29 @@ def seed_of(text: str, option: str = "--seed") -> bytes:
     return seed
 
 
-def true_record(file: str) -> Record:
-    """The record in a file, once all of it but the solver's part has been checked; or the end."""
-    from protocol.record import LONGEST_RECORD, BadRecord, from_json
-    from server.race.audit import audit
+def read_document(file: str) -> bytes:
+    """What is in a file, as far as a document can reach; or the end."""
+    from protocol.record import LONGEST_RECORD
 
     try:
         if file == "-":
-            text = sys.stdin.buffer.read(LONGEST_RECORD + 1)
-        else:
-            with Path(file).open("rb") as opened:
-                text = opened.read(LONGEST_RECORD + 1)
+            return sys.stdin.buffer.read(LONGEST_RECORD + 1)
+        with Path(file).open("rb") as opened:
+            return opened.read(LONGEST_RECORD + 1)
     except OSError as error:
         fail(f"cannot read {file}: {error.strerror}")
+
+
+def true_record(file: str) -> Record:
+    """The record in a file, once all of it but the solver's part has been checked; or the end."""
+    return checked_record(read_document(file))
+
+
+def checked_record(text: bytes) -> Record:
+    """As `true_record`, of a document that was read."""
+    from protocol.record import BadRecord, from_json
+    from server.race.audit import audit
+
     try:
         record = from_json(text)
         audit(record)

@@ -11,13 +11,13 @@ from collections import OrderedDict
 from itertools import islice
 from typing import Final, TypeAlias
 
-from server.race.lead_ranking import Closeness, closeness
-from server.rooms.room import Room
+from server.race.lead_ranking import LeadRank
+from server.rooms.driver import Room
 
 RANKED: Final = 500
 """Races whose rank is found anew with one look, beside those that were listed: less than a millisecond or two."""
 
-_Ranked: TypeAlias = tuple[Closeness, str, Room]
+_Ranked: TypeAlias = tuple[LeadRank, str, Room]
 """Sorts the closest first; no two rooms have one code."""
 
 
@@ -39,12 +39,12 @@ class Listing:
 
     def changed(self, room: Room) -> None:
         """This room was opened or closed, or is another one in its seats or phase."""
-        phase = room.race.phase if not room.is_closed else "over"
+        phase = room.summary.phase if not room.summary.closed else "over"
         if phase in ("countdown", "racing"):
             self._running.add(room)
         else:
             self._running.discard(room)
-        if phase == "waiting" and _is_open(room):
+        if phase == "waiting" and room.options.public and room.summary.has_free_seat:
             self.open.setdefault(room)
         else:
             self.open.pop(room, None)
@@ -63,9 +63,9 @@ class Listing:
         return self._listed
 
     def _rank(self, room: Room) -> None:
-        rank = closeness(room.race)
+        rank = room.summary.lead_rank
         if rank is None:
-            # Over by now; who says so is on his way.
+            # Over by now; the news of it is on its way.
             self._forget(room)
             return
         ranked = (rank, room.code, room)
@@ -78,7 +78,3 @@ class Listing:
         ranked = self._ranks.pop(room, None)
         if ranked is not None:
             del self._order[bisect_left(self._order, ranked)]
-
-
-def _is_open(room: Room) -> bool:
-    return room.options.public and any(seat.player is None for seat in room.race.seats)

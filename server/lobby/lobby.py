@@ -16,10 +16,10 @@ from protocol.views import OpenRaceInfo, RunningRaceInfo, RunningSeatInfo
 from server.lobby.listing import Listing
 from server.lobby.players import Players
 from server.rooms.clock import Clock
+from server.rooms.driver import Room
 from server.rooms.member import Member
 from server.rooms.outgoing import Outgoing
 from server.rooms.registry import Rooms
-from server.rooms.room import Room
 
 INTERVAL_S = 0.5
 """Seconds between two messages to the followers, at least."""
@@ -114,11 +114,11 @@ class Lobby:
             races_open=len(self._listing.open),
             ratings=tuple(self._players.rating(player.id) for player in islice(self._players.here(), LISTED)),
             races_running=self._listing.running,
-            running=tuple(_running_race(room, now + room.ahead_ms) for room in self._listing.closest(LISTED)),
+            running=tuple(_running_race(room, now) for room in self._listing.closest(LISTED)),
         )
 
     def _open_race(self, room: Room) -> OpenRaceInfo:
-        taken = [(seat.player, seat.name) for seat in room.race.seats if seat.player is not None]
+        taken = [(seat.player, seat.name) for seat in room.summary.seats if seat.player is not None]
         return OpenRaceInfo(
             code=room.code,
             rules=room.options.rules,
@@ -136,16 +136,13 @@ class Lobby:
 
 
 def _running_race(room: Room, now: int) -> RunningRaceInfo:
-    race = room.race
+    summary = room.summary
     return RunningRaceInfo(
         code=room.code,
         rules=room.options.rules,
-        seats=tuple(
-            RunningSeatInfo(name=seat.name, bot=seat.bot, state=seat.state, home=seat.position.home if seat.position is not None else 0)
-            for seat in race.seats
-        ),
+        seats=tuple(RunningSeatInfo(name=seat.name, bot=seat.bot, state=seat.state, home=seat.home) for seat in summary.seats),
         watchers=room.watchers,
-        elapsed_ms=race.elapsed(now),
+        elapsed_ms=summary.elapsed_ms(now),
         time_limit_s=room.options.time_limit_s,
         delay_s=room.options.delay_s,
     )

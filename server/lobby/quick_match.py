@@ -17,10 +17,10 @@ from protocol.server_messages import WaitingMatch, WaitingOver
 from protocol.views import RaceOptions
 from server.lobby.match_queue import MatchQueue, Pair, QueueFull, Ticket, window
 from server.rooms.clock import Clock
+from server.rooms.driver import Room
 from server.rooms.member import Member
 from server.rooms.outgoing import Outgoing, refused
 from server.rooms.registry import Rooms
-from server.rooms.room import Room
 from server.rules.catalogue import RULE_SETS
 
 INTERVAL_S = 1.0

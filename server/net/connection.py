@@ -1,56 +1,51 @@
-"""One WebSocket connection: bytes in to messages, messages out to bytes, with no task of its own for either.
+"""One WebSocket connection as the dispatch sees it, and what the two kinds of it share: messages from frames, frames from messages.
 
-The library keeps the handshake, the closing and the pings. What is ours: a whole message is handed to the dispatch from
-`process_event`, inside the task that reads; and `post` sends without waiting. What a socket will not take now stays in the protocol's
-own queue of writes, and a task that exists only as long as there is something in it drains that.
+A connection of the hub has no task of its own; a plain one (`plain_connection`) is the library's, with a task that reads. Both hand a
+whole message to the dispatch where it was read, and `post` without waiting.
 
 When a peer does not read: OUTBOX_BYTES may wait for it. Past that, messages are dropped until the queue is empty, and then the peer is
 told everything anew (`resynchronise`). When nothing of what waits is taken for STALL_S, the connection is closed with 4008.
-
-A task of a connection that fails would take the whole server with it: the library owns its nursery. So each of ours has a supervisor.
 """
 
 from __future__ import annotations
 
 import logging
+from abc import ABC, abstractmethod
 from collections import deque
-from contextlib import suppress
-from http import HTTPStatus
-from typing import Any, Protocol
+from collections.abc import Awaitable, Callable
+from typing import Any, Final, Protocol
 
 import trio
-from websockets.exceptions import ConnectionClosed
-from websockets.frames import BINARY, CLOSE, CONT, DATA_OPCODES, PONG, TEXT, Frame
-from websockets.protocol import CLOSED, CONNECTING, OPEN, Event
+from websockets.frames import BINARY, CONT, DATA_OPCODES, TEXT, Frame
+from websockets.protocol import OPEN
 from websockets.server import ServerProtocol
-from websockets.trio.server import Server, ServerConnection
 
 from protocol.client_messages import ClientMessage
 from protocol.codec import SUBPROTOCOLS, Decoder, client_message_decoder, reference
 from protocol.errors import CloseCode, ErrorCode, Refusal
-from server.net.connection_limits import Entry
 from server.net.limits import RateLimit, Verdict
-from server.net.stream import SocketStream
 from server.race.timing import RoundTrips
 from server.rooms.outgoing import Bundle, Outgoing, refused
 
 logger = logging.getLogger("carpet.net")
 
-OUTBOX_BYTES = 64 * 1024
-"""Bytes that may wait for one socket, beside one message or bundle of any size. When there are more the peer misses messages and is
+OUTBOX_BYTES: Final = 64 * 1024
+"""Bytes that may wait for one socket, beside one message or bundle of any size. When there are more, the peer misses messages and is
 resynchronised once it has read what waited."""
 
-STALL_S = 20.0
+STALL_S: Final = 20.0
 """Seconds that a peer may take for one more message of those that wait; then it is asleep for good."""
 
-BAD_MESSAGES = 20
+BAD_MESSAGES: Final = 20
 """Messages that could not be understood, in one connection, before it is closed: a program that sends them has a bug or a purpose."""
 
-WATCHER_PING_S = 20.0
-"""Seconds between two pings to who only watches: no move of his is timed, and a crowd's pings cost more than what it is told."""
+PING_INTERVAL_S: Final = 5.0
+"""Every ping is a measured round trip too, so they are more frequent than keeping a connection alive would need."""
 
-CLOSING_S = 2.0
-"""Seconds that a peer which is being shut has to answer the close frame."""
+PING_TIMEOUT_S: Final = 20.0
+
+WATCHER_PING_S: Final = 20.0
+"""Seconds between two pings to who only watches: no move of theirs is timed, and a crowd's pings cost more than what it is told."""
 
 _DECODERS: dict[str, Decoder[ClientMessage]] = {name: client_message_decoder(name) for name in SUBPROTOCOLS}
 
@@ -61,65 +56,84 @@ class Dispatch(Protocol):
     rate: float
     burst: int
 
-    def heard(self, connection: PeerConnection, message: ClientMessage) -> None:
+    def arrived(self, connection: Connection) -> None:
+        """The handshake is done. What the peer says is held until the connection is told to `listen`."""
+
+    def heard(self, connection: Connection, message: ClientMessage) -> None:
         """A message has come. Raises Refusal to have it answered with an error."""
 
-    def resynchronise(self, connection: PeerConnection) -> None:
+    def resynchronise(self, connection: Connection) -> None:
         """Messages to this peer were dropped: tell it everything anew."""
 
+    def gone(self, connection: Connection) -> None:
+        """It has ended, and so have the tasks that it had started. Once for each that has arrived."""
 
-class PeerConnection(ServerConnection):
+
+class Connection(ABC):
     """The server's end of one connection. Satisfies `server.spectate.watcher.WatchingLine`."""
 
-    def __init__(
-        self,
-        nursery: trio.Nursery,
-        stream: trio.abc.Stream,
-        protocol: ServerProtocol,
-        server: Server,
-        *,
-        dispatch: Dispatch,
-        **options: Any,
-    ) -> None:
-        # The base class starts to read in its constructor, so what reading needs comes first.
+    __slots__ = (
+        "_bad_messages",
+        "_data",
+        "_dispatch",
+        "_early",
+        "_limit",
+        "_missed",
+        "_round_trips",
+        "_shut",
+        "_text",
+        "_whole",
+        "waiting_bytes",
+    )
+
+    protocol: ServerProtocol
+
+    def __init__(self, dispatch: Dispatch) -> None:
         self._dispatch = dispatch
-        self._raw = stream if isinstance(stream, SocketStream) else None
         self._limit = RateLimit(rate=dispatch.rate, burst=dispatch.burst)
-        # Heard before the handler has begun: at most as much as the limit passes.
+        # Heard before the dispatch listens: at most as much as the limit passes.
         self._early: list[tuple[bytes, bool]] | None = []
-        self._data = bytearray()
+        self._data: bytearray | None = None
         self._text = False
         self._whole = True
         self._bad_messages = 0
         self._round_trips = RoundTrips()
-        self._waiting_bytes = 0
-        self._draining = False
         self._missed = False
         self._shut = False
-        super().__init__(nursery, stream, protocol, server, **options)
-        self._player_ping_s = self.ping_interval
+        self.waiting_bytes = 0
+
+    # ---- what each kind does its own way
+
+    @property
+    @abstractmethod
+    def remote_address(self) -> Any:
+        """The peer's address and port, also after the end; None where it has none."""
+
+    @abstractmethod
+    def shut(self, code: CloseCode, reason: str) -> None:
+        """Close the connection, some time soon; what it still sends is not heard. Never blocks."""
+
+    @abstractmethod
+    def start_soon(self, work: Callable[..., Awaitable[object]], *arguments: Any) -> None:
+        """A task that lives no longer than the connection. One that fails ends it."""
+
+    @abstractmethod
+    def after(self, seconds: float, act: Callable[[], None]) -> None:
+        """Call it later, unless the connection has ended by then."""
+
+    @abstractmethod
+    def serve_watcher(self, *, alone: bool) -> None:
+        """Whether this connection only watches: then it is pinged to see that somebody is there, and no more often."""
+
+    @abstractmethod
+    def _put(self, frames: bytes) -> None:
+        """Send whole frames, some time: what the kernel does not take at once waits, counted in `waiting_bytes`."""
 
     # ---- in
 
     @property
-    def remote_address(self) -> Any:
-        stream = self._socket_stream
-        return stream.peer_name if stream is not None else None
-
-    @property
-    def entry(self) -> Entry:
-        """Whether it may come in at all."""
-        stream = self._socket_stream
-        return stream.ticket.entry if stream is not None and stream.ticket is not None else Entry.ADMITTED
-
-    @property
-    def _socket_stream(self) -> SocketStream | None:
-        stream = self.stream.transport_stream if isinstance(self.stream, trio.SSLStream) else self.stream
-        return stream if isinstance(stream, SocketStream) else None
-
-    @property
     def remote_host(self) -> str:
-        """The numeric address of the peer without its port; empty where the line has none."""
+        """The numeric address of the peer without its port; empty where it has none."""
         address = self.remote_address
         return str(address[0]) if address else ""
 
@@ -148,27 +162,11 @@ class PeerConnection(ServerConnection):
         """Until `listen` the dispatch hears nothing more: what the peer says waits, as much of it as the rate lets through."""
         self._early = []
 
-    def process_event(self, event: Event) -> None:
-        if not isinstance(event, Frame):
-            super().process_event(event)
-        elif self._shut or event.opcode is CLOSE or (event.opcode is PONG and self._measured(event)):
-            return
-        else:
-            # Every frame counts, an empty fragment and a ping too: they cost the server as much as a message does.
-            allowed = self._allowed()
-            if event.opcode in DATA_OPCODES:
-                self._collect(event, allowed=allowed)
-
-    def _measured(self, pong: Frame) -> bool:
-        waiting = len(self.pending_pings)
-        super().process_event(pong)
-        if len(self.pending_pings) == waiting:
-            return False
-        self._round_trips.add(round(self.latency * 1000))
-        if self.ping_interval is not None:
-            # The library would wait for the difference before its next ping, and fail on one below nothing.
-            self.latency = min(self.latency, self.ping_interval)
-        return True
+    def _frame_heard(self, frame: Frame) -> None:
+        # Every frame counts, an empty fragment and a ping too: they cost the server as much as a message does.
+        allowed = self._allowed()
+        if frame.opcode in DATA_OPCODES:
+            self._collect(frame, allowed=allowed)
 
     def _allowed(self) -> bool:
         match self._limit.judge(trio.current_time()):
@@ -186,30 +184,33 @@ class PeerConnection(ServerConnection):
         # The protocol has checked the order and the summed size of fragments already.
         if frame.opcode is not CONT:
             self._text = frame.opcode is TEXT
-        self._data += frame.data
-        self._whole = self._whole and allowed
+        whole = self._whole and allowed
         if not frame.fin:
+            self._whole = whole
+            self._data = (self._data or bytearray()) + frame.data
             return
-        data, whole = bytes(self._data), self._whole
-        self._data.clear()
+        data = bytes(frame.data) if self._data is None else bytes(self._data + frame.data)
+        self._data = None
         self._whole = True
-        if not whole:
-            return
+        if whole:
+            self._message(data, is_text=self._text)
+
+    def _message(self, data: bytes, *, is_text: bool) -> None:
+        """A whole message that the limit has let pass."""
         if self._early is not None:
-            self._early.append((data, self._text))
+            self._early.append((data, is_text))
         else:
-            self._hear(data, is_text=self._text)
+            self._hear(data, is_text=is_text)
 
     def _hear(self, data: bytes, *, is_text: bool) -> None:
-        assert self.subprotocol is not None
-        decoder = _DECODERS[self.subprotocol]
+        decoder = _DECODERS[self._encoding]
         try:
             if is_text is decoder.binary:
                 raise Refusal(ErrorCode.BAD_FRAME, "carpet.v1.msgpack goes in binary frames, carpet.v1.json in text frames")
             message = decoder.decode(data)
         except Refusal as refusal:
             self._bad_messages += 1
-            self.refuse(refusal, reference(data, self.subprotocol))
+            self.refuse(refusal, reference(data, self._encoding))
             if self._bad_messages >= BAD_MESSAGES:
                 self.shut(CloseCode.TOO_MANY_ERRORS, "too many messages that could not be understood")
             return
@@ -227,145 +228,38 @@ class PeerConnection(ServerConnection):
 
     # ---- out
 
+    @property
+    def _encoding(self) -> str:
+        encoding = self.protocol.subprotocol
+        assert encoding is not None
+        return encoding
+
     def post(self, outgoing: Outgoing) -> None:
         """Send, some time; never blocks, never raises."""
         if self._takes():
-            self._put(self._frame(outgoing))
+            self._put(_framed(outgoing, self._encoding))
 
     def post_all(self, bundle: Bundle) -> None:
         """The same with several messages, in one call of the kernel: for a small message that call is nearly all that sending costs."""
         if not self._takes():
             return
-        assert self.subprotocol is not None
-        frames = bundle.frames.get(self.subprotocol)
+        encoding = self._encoding
+        frames = bundle.frames.get(encoding)
         if frames is None:
-            frames = bundle.frames[self.subprotocol] = b"".join(self._frame(outgoing) for outgoing in bundle.messages)
+            frames = bundle.frames[encoding] = b"".join(_framed(outgoing, encoding) for outgoing in bundle.messages)
         self._put(frames)
 
     def _takes(self) -> bool:
-        if self.protocol.state is not OPEN or self._missed:
+        if self._missed or self.protocol.state is not OPEN:
             return False
-        self._missed = self._waiting_bytes > OUTBOX_BYTES
+        self._missed = self.waiting_bytes > OUTBOX_BYTES
         return not self._missed
 
-    def _put(self, frame: bytes) -> None:
-        self.protocol.writes.append(frame)
-        self._waiting_bytes += len(frame)
-        self._flush()
 
-    def _flush(self) -> None:
-        """Give the kernel what it takes at once, and leave the rest to a task. Frames of the library's and ours keep their order."""
-        writes = self.protocol.writes
-        if self._draining:
-            return
-        if self._raw is not None and not self.send_lock.locked():
-            try:
-                while writes:
-                    sent = self._raw.try_send(writes[0])
-                    if sent < len(writes[0]):
-                        writes[0] = writes[0][sent:]
-                        break
-                    del writes[0]
-            except (trio.BrokenResourceError, trio.ClosedResourceError):
-                # The reading task sees the same and ends the connection.
-                self._forget_unsent()
-                return
-        if writes:
-            self._draining = True
-            self.nursery.start_soon(self._drain)
-        else:
-            self._waiting_bytes = 0
-
-    async def send_data(self) -> None:
-        # Reading and pinging must not wait for a peer that does not read. Handshakes may: their owners have a deadline.
-        if self.protocol.state is OPEN:
-            self._flush()
-            await trio.lowlevel.checkpoint()
-            return
-        if self.protocol.state is CLOSED and self._has_shaken_hands:
-            # The peer has gone, and the library believes that nothing but the end is left to be sent.
-            self._forget_unsent()
-        await super().send_data()
-
-    @property
-    def _has_shaken_hands(self) -> bool:
-        return self.response is not None and self.response.status_code == HTTPStatus.SWITCHING_PROTOCOLS
-
-    def _forget_unsent(self) -> None:
-        """Nobody will read what waits. (What is empty stands for the end of the stream.)"""
-        self.protocol.writes[:] = [data for data in self.protocol.writes if not data]
-        self._waiting_bytes = 0
-
-    def _frame(self, outgoing: Outgoing) -> bytes:
-        subprotocol = self.subprotocol
-        assert subprotocol is not None
-        frame = outgoing.frames.get(subprotocol)
-        if frame is None:
-            # Frames from a server are not masked, so one serves everybody of the same encoding.
-            opcode = BINARY if _DECODERS[subprotocol].binary else TEXT
-            frame = Frame(opcode, outgoing.payload(subprotocol)).serialize(mask=False)
-            outgoing.frames[subprotocol] = frame
-        return frame
-
-    async def _drain(self) -> None:
-        try:
-            with trio.move_on_after(STALL_S) as stalled:
-                while self.protocol.writes:
-                    if self.protocol.state is not OPEN:
-                        await super().send_data()
-                        continue
-                    # Frame by frame, where the library takes all there is: so it is known at any time how much waits.
-                    async with self.send_lock:
-                        while self.protocol.writes and self.protocol.state is OPEN:
-                            frame = self.protocol.writes.pop(0)
-                            await self.stream.send_all(frame)
-                            self._waiting_bytes = max(self._waiting_bytes - len(frame), 0)
-                            stalled.deadline = trio.current_time() + STALL_S
-            # Nothing may be awaited since there was nothing left, or what came meanwhile would be left lying.
-            self._draining = False
-            self._waiting_bytes = 0
-            if stalled.cancelled_caught:
-                logger.info("%s does not read: closed", self.remote_address)
-                self.shut(CloseCode.TOO_SLOW, "messages were not read")
-            elif self._missed:
-                self._missed = False
-                self._dispatch.resynchronise(self)
-        except (trio.BrokenResourceError, trio.ClosedResourceError):
-            # The reading task sees the same and ends the connection.
-            self._forget_unsent()
-            self._draining = False
-        except Exception:
-            logger.exception("sending to %s failed", self.remote_address)
-            await trio.aclose_forcefully(self.stream)
-
-    def shut(self, code: CloseCode, reason: str) -> None:
-        """Close the connection, some time soon; what it still sends is not heard. Never blocks."""
-        if self._shut:
-            return
-        self._shut = True
-        if self.protocol.state in (CONNECTING, OPEN):
-            # What comes in is thrown away from now on. An orderly close would go on taking apart all that a flood brings.
-            self.protocol.fail(code, reason)
-        self.nursery.start_soon(self._part)
-
-    async def _part(self) -> None:
-        # A peer that does not read cannot be told either; then the line is cut.
-        with trio.move_on_after(CLOSING_S):
-            try:
-                await self.send_data()
-                await self.wait_closed()
-            except (trio.BrokenResourceError, trio.ClosedResourceError):
-                pass
-            except Exception:
-                logger.exception("closing the line to %s failed", self.remote_address)
-        await trio.aclose_forcefully(self.stream)
-
-    def serve_watcher(self, *, alone: bool) -> None:
-        """Whether this line only watches: then it is pinged to see that somebody is there, and no more often."""
-        if self._player_ping_s is not None:
-            self.ping_interval = WATCHER_PING_S if alone else self._player_ping_s
-
-    async def measure(self) -> None:
-        """Send one ping now; its answer is the first measured round trip."""
-        with suppress(ConnectionClosed):
-            await self.ping()
+def _framed(outgoing: Outgoing, encoding: str) -> bytes:
+    frame = outgoing.frames.get(encoding)
+    if frame is None:
+        # Frames from a server are not masked, so one serves everybody of the same encoding.
+        opcode = BINARY if _DECODERS[encoding].binary else TEXT
+        frame = outgoing.frames[encoding] = Frame(opcode, outgoing.payload(encoding)).serialize(mask=False)
+    return frame

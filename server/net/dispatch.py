@@ -6,10 +6,8 @@ One `Visit` a connection holds what the server knows of it: nobody before the he
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
-
-import trio
 
 from protocol.client_messages import (
     ClientMessage,
@@ -49,15 +47,14 @@ from server.lobby.lobby import Lobby
 from server.lobby.players import Players
 from server.lobby.quick_match import QuickMatch as Matchmaker
 from server.lobby.quick_match import Seeker
-from server.net.connection import PeerConnection
+from server.net.connection import Connection
 from server.rooms.chat import words
-from server.rooms.clock import Clock
 from server.rooms.codes import read_code
+from server.rooms.driver import Room
 from server.rooms.member import Line, PlayerName
 from server.rooms.outgoing import Outgoing
 from server.rooms.registry import Rooms
 from server.rooms.requests import Ask, Enter, Exit, RoomMessage
-from server.rooms.room import Room
 from server.rules.catalogue import RULE_SETS, describe
 from server.runs.service import Question, RunAsked, RunService
 from server.spectate.spectator_registry import Gallery
@@ -82,10 +79,8 @@ class Visit:
     watches_as: of one that only watches, the player who does by another line what else there is to do, or NOBODY.
     """
 
-    connection: PeerConnection
-    nursery: trio.Nursery = field(init=False)  # of the tasks that end with it
+    connection: Connection
     hello: Hello | None = None
-    said_hello: trio.Event = field(default_factory=trio.Event)
     player: PlayerName | None = None
     watches_as: PlayerName | None = None
     room: Room | None = None
@@ -93,7 +88,7 @@ class Visit:
 
 
 class Dispatch:
-    """Satisfies `server.net.connection.Dispatch`; `visit` is the handler of every connection."""
+    """Satisfies `server.net.connection.Dispatch`."""
 
     def __init__(
         self,
@@ -105,7 +100,6 @@ class Dispatch:
         gallery: Gallery,
         counter: RunService,
         tournaments: TournamentService,
-        clock: Clock,
         software: str,
         rate: float,
         burst: int,
@@ -119,45 +113,24 @@ class Dispatch:
         self._gallery = gallery
         self._counter = counter
         self._tournaments = tournaments
-        self._clock = clock
         self._software = software
-        self._visits: dict[PeerConnection, Visit] = {}
+        self._visits: dict[Connection, Visit] = {}
         self._rules = tuple(describe(row) for row in RULE_SETS.values())
         self._bots = tuple(BotInfo(name=bot.name, explanation=bot.explanation) for bot in HOUSE_BOTS.values())
 
-    async def visit(self, connection: PeerConnection) -> None:
-        """Stay with one connection from the handshake to its end; what it says comes by `heard`."""
+    def arrived(self, connection: Connection) -> None:
         visit = self._visits[connection] = Visit(connection)
-        try:
-            async with trio.open_nursery() as visit.nursery:
-                visit.nursery.start_soon(self._greet, visit)
-                connection.listen()
-                await connection.measure()
-                await connection.wait_closed()
-                visit.nursery.cancel_scope.cancel()
-        finally:
-            # Also when the server is being cancelled: the room has to know.
-            with trio.CancelScope(shield=True):
-                await self._gone(visit)
+        connection.after(HELLO_S, partial(self._check_hello, visit))
+        connection.listen()
 
-    async def _greet(self, visit: Visit) -> None:
+    @staticmethod
+    def _check_hello(visit: Visit) -> None:
+        if visit.player is None and visit.watches_as is None:
+            visit.connection.shut(CloseCode.HELLO_TIMEOUT, "no hello")
+
+    async def _find_player(self, visit: Visit, hello: Hello) -> None:
         """Find out who it is, which may take the store some time. What the peer says meanwhile is held."""
         connection = visit.connection
-        with trio.move_on_after(HELLO_S):
-            while visit.player is None and visit.watches_as is None:
-                await self._hear_hello(visit)
-        if visit.player is None and visit.watches_as is None:
-            connection.shut(CloseCode.HELLO_TIMEOUT, "no hello")
-            return
-        # Who came to watch may say later that he would race.
-        while visit.player is None:
-            await self._hear_hello(visit)
-
-    async def _hear_hello(self, visit: Visit) -> None:
-        await visit.said_hello.wait()
-        visit.said_hello = trio.Event()
-        hello, connection = visit.hello, visit.connection
-        assert hello is not None
         try:
             if hello.watch:
                 await self._let_watch(visit, hello)
@@ -187,8 +160,8 @@ class Dispatch:
         visit.connection.serve_watcher(alone=True)
         visit.connection.post(Outgoing(self._welcome(watching, token, watches=True)))
 
-    async def _gone(self, visit: Visit) -> None:
-        del self._visits[visit.connection]
+    def gone(self, connection: Connection) -> None:
+        visit = self._visits.pop(connection)
         self._lobby.unfollow(visit.connection)
         self._gallery.gone(visit.connection)
         self._tournaments.subscriptions.gone(visit.connection)
@@ -197,9 +170,9 @@ class Dispatch:
         self._players.depart(visit.player, visit.connection)
         self._matchmaker.leave(visit.player.id, member=visit.connection)
         if visit.room is not None:
-            await visit.room.tell(Exit(visit.player, visit.connection, self._clock.now_ms()))
+            visit.room.tell(Exit(visit.player, visit.connection))
 
-    def resynchronise(self, connection: PeerConnection) -> None:
+    def resynchronise(self, connection: Connection) -> None:
         visit = self._visits.get(connection)
         if visit is None:
             return
@@ -220,7 +193,7 @@ class Dispatch:
         if room is not None and not room.catch_up(player, connection) and self._rooms.of(player.id) is not room:
             connection.post(Outgoing(Left(code=room.code, reason="left")))
 
-    def heard(self, connection: PeerConnection, message: ClientMessage) -> None:
+    def heard(self, connection: Connection, message: ClientMessage) -> None:
         visit = self._visits.get(connection)
         if visit is None:
             # It is gone, and this was still on its way: nothing may be begun that nobody would end.
@@ -270,7 +243,7 @@ class Dispatch:
             case RunDaily() | RunChallenge() | PlayOn():
                 # As for hello: the store takes its time, and what is said meanwhile is heard after the answer.
                 visit.connection.hold()
-                visit.nursery.start_soon(self._enter_run, visit, player, message)
+                visit.connection.start_soon(self._enter_run, visit, player, message)
             case QuickMatch(cancel=True, ref=ref):
                 self._seek_no_more(visit, player, ref=ref)
             case QuickMatch(rules=rules, ref=ref):
@@ -292,7 +265,7 @@ class Dispatch:
                 else:
                     self._tournaments.subscriptions.unfollow_list(visit.connection)
             case FollowTournament():
-                self._tournaments.follow(visit.connection, message, visit.nursery)
+                self._tournaments.follow(visit.connection, message, visit.connection.start_soon)
             case _:
                 self._ask_tournament(visit, player, message)
 
@@ -305,14 +278,14 @@ class Dispatch:
             raise Refusal(ErrorCode.HELLO_TWICE)
         visit.hello = message
         visit.connection.hold()
-        visit.said_hello.set()
+        visit.connection.start_soon(self._find_player, visit, message)
 
     def _ask_who(self, visit: Visit, message: WhoAmI | Rename) -> None:
         if message.token is None and visit.player is None and visit.watches_as in (None, NOBODY):
             raise Refusal(ErrorCode.HELLO_FIRST if visit.watches_as is None else ErrorCode.WATCHES_ONLY)
         # As for hello: the store takes its time, and what is said meanwhile is heard after the answer.
         visit.connection.hold()
-        visit.nursery.start_soon(self._say_who, visit, message)
+        visit.connection.start_soon(self._say_who, visit, message)
 
     async def _say_who(self, visit: Visit, message: WhoAmI | Rename) -> None:
         try:
@@ -337,7 +310,7 @@ class Dispatch:
             if visit.player is None and isinstance(message, OpenChallenge):
                 raise Refusal(ErrorCode.WATCHES_ONLY)
         visit.connection.hold()
-        visit.nursery.start_soon(self._answer_at_counter, visit, token, message)
+        visit.connection.start_soon(self._answer_at_counter, visit, token, message)
 
     async def _answer_at_counter(self, visit: Visit, token: str | None, message: Question) -> None:
         try:
@@ -361,7 +334,7 @@ class Dispatch:
         visit.connection.listen()
 
     def _renamed(self, player: PlayerName, line: Line | None, *, by: Visit) -> None:
-        here = self._visits.get(line) if isinstance(line, PeerConnection) else None
+        here = self._visits.get(line) if isinstance(line, Connection) else None
         if here is not None:
             here.player = player
         his = [visit for visit in self._visits.values() if visit.watches_as is not None and visit.watches_as.id == player.id]
@@ -402,15 +375,7 @@ class Dispatch:
         self._enter(visit, visit.player, room, version=0, ref=ref)
 
     def _enter(self, visit: Visit, player: PlayerName, room: Room, *, version: int, ref: int) -> None:
-        # Claimed before the room's task has heard of it: a second request behind this one must find the player taken.
-        claimed = self._rooms.of(player.id) is room
-        self._rooms.seat_taken(room, player.id)
-        try:
-            room.ask(Enter(player, visit.connection, version, ref, self._clock.now_ms()))
-        except Refusal:
-            if not claimed:
-                self._rooms.seat_left(room, player.id)
-            raise
+        room.ask(Enter(player, visit.connection, version, ref))
         visit.room = room
         self._matchmaker.leave(player.id, reason="elsewhere")
 
@@ -433,7 +398,7 @@ class Dispatch:
         room = self._rooms.of(player.id) or visit.room
         if room is None:
             raise Refusal(ErrorCode.NOT_IN_ROOM)
-        room.ask(Ask(player, visit.connection, message, self._clock.now_ms()))
+        room.ask(Ask(player, visit.connection, message))
 
 
 def _as_refusal(error: Refusal | StoreError) -> Refusal:

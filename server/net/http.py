@@ -22,9 +22,9 @@ from websockets.datastructures import Headers
 from websockets.http11 import Request, Response
 
 from protocol.pages import Problem
-from server.net.connection import PeerConnection
 from server.net.connection_limits import Entry
 from server.net.limits import AddressRates
+from server.net.plain_connection import PlainConnection
 
 logger = logging.getLogger("carpet.net")
 
@@ -121,7 +121,7 @@ class Site:
         self._rates = AddressRates(rate=PAGES_A_SECOND, burst=PAGES_AT_ONCE)
         self._file_rates = AddressRates(rate=FILES_A_SECOND, burst=FILES_AT_ONCE)
 
-    async def answer(self, connection: PeerConnection, request: Request, *, secure: bool) -> Response | None:
+    async def answer(self, connection: PlainConnection, request: Request, *, secure: bool) -> Response | None:
         """The answer to a request that is not for a WebSocket, or None for one that is. secure: it came over TLS."""
         path = request.path.partition("?")[0]
         reads = request.method in ("GET", "HEAD")
@@ -146,7 +146,7 @@ class Site:
             response.body = b""
         return response
 
-    async def _page(self, connection: PeerConnection, request: Request) -> Response:
+    async def _page(self, connection: PlainConnection, request: Request) -> Response:
         try:
             route, asked = self._find(request.path)
             rates = self._file_rates if route.is_file else self._rates

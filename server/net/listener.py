@@ -12,30 +12,32 @@ from http import HTTPStatus
 from typing import Any, cast
 
 import trio
+from websockets.frames import CloseCode as StandardCode
 from websockets.http11 import Request, Response
 from websockets.trio.server import serve
 from websockets.typing import Subprotocol
 
 from protocol.codec import MAX_CLIENT_MESSAGE, SUBPROTOCOLS
-from server.net.connection import PeerConnection
-from server.net.connection_limits import Admission
+from server.net.connection import PING_INTERVAL_S, PING_TIMEOUT_S
+from server.net.connection_limits import Admission, Entry
 from server.net.dispatch import Dispatch
 from server.net.http import Site
+from server.net.hub import AVAILABLE as HUB_AVAILABLE
+from server.net.hub import Hub
+from server.net.hub_connection import HubConnection
 from server.net.origins import Origins
-from server.net.stream import SocketListener
-
-PING_INTERVAL_S = 5.0
-"""Every ping is a measured round trip too, so they are more frequent than keeping a line alive would need."""
-
-PING_TIMEOUT_S = 20.0
-
-CLOSING_S = 2.0
-"""Seconds that a peer has for the closing handshake."""
+from server.net.plain_connection import CLOSING_S, PlainConnection
+from server.net.stream import SocketListener, SocketStream
 
 STOPPING_S = 3.0
 """Seconds until the lines are cut of those who have not gone when the server stops: who does not read, or is still shaking hands."""
 
 BACKLOG = 1024
+
+HANDED_OVER = 1024
+"""Connections on their way to be answered the plain way. They are taken as fast as they come; when there are more, the next are closed."""
+
+_STOPS = "the server stops"
 
 
 @asynccontextmanager
@@ -48,11 +50,13 @@ async def listening(
     origins: Sequence[str],
     admission: Admission,
     site: Site | None = None,
+    plain_sockets: bool = False,
 ) -> AsyncIterator[int]:
     """Accept connections inside the context, as many as `admission` lets in; gives the port (the one chosen, where `port` is 0).
 
     origins: of web pages that may connect, beside the server's own and whoever names none (a browser always does). site: the pages for who
-    asks by plain HTTP. On leaving, every client is told with close code 1001. Raises AddressUnavailable.
+    asks by plain HTTP. plain_sockets: do not serve by the hub, as over TLS and where there is no epoll. On leaving, every client is told
+    with close code 1001. Raises AddressUnavailable.
     """
     try:
         listeners = await trio.open_tcp_listeners(port, host=host, backlog=BACKLOG)
@@ -65,7 +69,12 @@ async def listening(
             await listener.aclose()
         del listeners[1:]
     async with serving(
-        dispatch, [SocketListener(listener.socket, admission) for listener in listeners], tls=tls, origins=origins, site=site
+        dispatch,
+        [SocketListener(listener.socket, admission) for listener in listeners],
+        tls=tls,
+        origins=origins,
+        site=site,
+        plain_sockets=plain_sockets,
     ):
         yield chosen
 
@@ -78,17 +87,23 @@ async def serving(
     tls: ssl.SSLContext | None = None,
     origins: Sequence[str] = (),
     site: Site | None = None,
+    plain_sockets: bool = False,
 ) -> AsyncIterator[None]:
     """The same on listeners that are there already."""
+    allowed = Origins(origins)
     async with trio.open_nursery() as nursery:
+        door = None
+        if tls is None and not plain_sockets and HUB_AVAILABLE:
+            door = _Door(Hub(nursery), dispatch, listeners, allowed)
+            nursery.start_soon(door.run)
         server = await nursery.start(
             partial(
                 serve,
                 # The library's annotations ask for its own classes; what it does with them is in the port of ours.
-                cast(Any, dispatch.visit),
-                listeners=cast(Any, list(listeners)),
-                create_connection=cast(Any, partial(PeerConnection, dispatch=dispatch)),
-                process_request=cast(Any, partial(_answer, site=site or Site(), origins=Origins(origins), secure=tls is not None)),
+                cast(Any, PlainConnection.attend),
+                listeners=cast(Any, list(listeners) if door is None else [door.others]),
+                create_connection=cast(Any, partial(PlainConnection, dispatch=dispatch)),
+                process_request=cast(Any, partial(_answer, site=site or Site(), origins=allowed, secure=tls is not None)),
                 ssl=tls,
                 subprotocols=[Subprotocol(name) for name in SUBPROTOCOLS],
                 # Compression would cost memory and time a connection, and mix secrets with text that an enemy chooses.
@@ -107,11 +122,106 @@ async def serving(
             # Where everything is being cancelled the server is too, and nobody would come to tell that it has ended.
             if trio.current_effective_deadline() > -math.inf:
                 with trio.move_on_after(STOPPING_S, shield=True):
-                    await server.aclose(reason="the server stops")
+                    async with trio.open_nursery() as closing:
+                        closing.start_soon(partial(server.aclose, reason=_STOPS))
+                        if door is not None:
+                            closing.start_soon(door.aclose)
+            if door is not None:
+                door.cut_all()
             nursery.cancel_scope.cancel()
 
 
-async def _answer(connection: PeerConnection, request: Request, *, site: Site, origins: Origins, secure: bool) -> Response | None:
+class _Door:
+    """Lets connections in to the hub, and hands what is none of its to the plain way, whose listener is `others`."""
+
+    def __init__(
+        self, hub: Hub, dispatch: Dispatch, listeners: Sequence[trio.abc.Listener[trio.abc.HalfCloseableStream]], origins: Origins
+    ) -> None:
+        self.others = _HandedOver(listeners)
+        self._hub = hub
+        self._dispatch = dispatch
+        self._listeners = listeners
+        self._origins = origins
+        self._connections: set[HubConnection] = set()
+        self._accepting = trio.CancelScope()
+        self._empty = trio.Event()
+
+    async def run(self) -> None:
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(self._hub.run)
+            with self._accepting:
+                async with trio.open_nursery() as accepting:
+                    for listener in self._listeners:
+                        accepting.start_soon(self._accept, listener)
+
+    async def _accept(self, listener: trio.abc.Listener[trio.abc.HalfCloseableStream]) -> None:
+        async with listener:
+            while True:
+                stream = await listener.accept()
+                if isinstance(stream, SocketStream) and (stream.ticket is None or stream.ticket.entry is Entry.ADMITTED):
+                    self._connections.add(HubConnection(self._hub, stream, dispatch=self._dispatch, door=self))
+                else:
+                    self.hand_over(stream)
+
+    def admits(self, request: Request) -> bool:
+        upgrades = request.headers.get_all("Upgrade")
+        return [value.lower() for value in upgrades] == ["websocket"] and self._origins.admit(request.headers) and not self._stopping
+
+    @property
+    def _stopping(self) -> bool:
+        return self._accepting.cancel_called
+
+    def hand_over(self, stream: trio.abc.HalfCloseableStream) -> None:
+        self.others.take(stream)
+
+    def ended(self, connection: HubConnection) -> None:
+        self._connections.discard(connection)
+        if not self._connections:
+            self._empty.set()
+
+    async def aclose(self) -> None:
+        """Let nobody in any more, tell all who are here, and wait until they have gone."""
+        self._accepting.cancel()
+        self._empty = trio.Event()
+        for connection in list(self._connections):
+            connection.shut(StandardCode.GOING_AWAY, _STOPS)
+        if self._connections:
+            await self._empty.wait()
+
+    def cut_all(self) -> None:
+        """Those who are still here, without another word."""
+        self._accepting.cancel()
+        for connection in list(self._connections):
+            connection.cut()
+
+
+class _HandedOver(trio.abc.Listener[trio.abc.HalfCloseableStream]):
+    """A listener for the library, whose connections have been accepted elsewhere."""
+
+    def __init__(self, listeners: Sequence[trio.abc.Listener[trio.abc.HalfCloseableStream]]) -> None:
+        # The library names in its log the address that it listens on.
+        self.socket = cast(Any, listeners[0]).socket
+        self._taken, self._waiting = trio.open_memory_channel[trio.abc.HalfCloseableStream](HANDED_OVER)
+
+    def take(self, stream: trio.abc.HalfCloseableStream) -> None:
+        try:
+            self._taken.send_nowait(stream)
+        except (trio.WouldBlock, trio.BrokenResourceError):
+            if isinstance(stream, SocketStream):
+                stream.cut()
+
+    async def accept(self) -> trio.abc.HalfCloseableStream:
+        try:
+            return await self._waiting.receive()
+        except trio.ClosedResourceError:
+            raise trio.ClosedResourceError from None
+
+    async def aclose(self) -> None:
+        self._waiting.close()
+        await trio.lowlevel.checkpoint()
+
+
+async def _answer(connection: PlainConnection, request: Request, *, site: Site, origins: Origins, secure: bool) -> Response | None:
     response = await site.answer(connection, request, secure=secure)
     if response is None and not origins.admit(request.headers):
         return connection.respond(HTTPStatus.FORBIDDEN, "Pages from elsewhere may not connect here; the host can allow it with --origin.\n")

@@ -56,14 +56,18 @@ _NEXT_PLEASE = frozenset(
 
 
 class SocketStream(trio.abc.HalfCloseableStream):
-    """A connected, non-blocking stdlib socket as a Trio stream. It owns the socket, and the ticket with which it was let in."""
+    """A connected, non-blocking stdlib socket as a Trio stream. It owns the socket, and the ticket with which it was let in.
 
-    def __init__(self, sock: socket.socket, ticket: Ticket | None = None) -> None:
+    received: what has been read from it already.
+    """
+
+    def __init__(self, sock: socket.socket, ticket: Ticket | None = None, *, received: bytes = b"") -> None:
         sock.setblocking(False)
         if sock.family in (socket.AF_INET, socket.AF_INET6):
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._socket = sock
         self.ticket = ticket
+        self._received = received
         self._sending = trio.Lock()
         self._peer: Any = sock.getpeername() if sock.family in (socket.AF_INET, socket.AF_INET6) else None
 
@@ -111,6 +115,10 @@ class SocketStream(trio.abc.HalfCloseableStream):
                 raise _translated(error) from error
 
     async def receive_some(self, max_bytes: int | None = None) -> bytes:
+        if self._received:
+            await trio.lowlevel.checkpoint()
+            received, self._received = self._received[:max_bytes], self._received[max_bytes:] if max_bytes else b""
+            return received
         # Wait first: on a quiet line the first recv would nearly always be for nothing.
         while True:
             try:
@@ -128,12 +136,20 @@ class SocketStream(trio.abc.HalfCloseableStream):
             raise trio.ClosedResourceError("this socket was closed")
 
     async def aclose(self) -> None:
+        self.cut()
+        await trio.lowlevel.checkpoint()
+
+    def cut(self) -> None:
+        """Close it now."""
         if self._socket.fileno() != -1:
             trio.lowlevel.notify_closing(self._socket)
             self._socket.close()
             if self.ticket is not None:
                 self.ticket.hand_back()
-        await trio.lowlevel.checkpoint()
+
+    def detach(self) -> tuple[socket.socket, Ticket | None]:
+        """What it owns, for another owner. The stream must not be used any more."""
+        return self._socket, self.ticket
 
 
 class SocketListener(trio.abc.Listener[SocketStream]):

@@ -2,29 +2,38 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from collections.abc import Iterable
+from typing import Protocol, TypeAlias
 
-from server.race.machine import Race
+from protocol.views import SeatState
 
-Closeness: TypeAlias = tuple[bool, int, int]
+LeadRank: TypeAlias = tuple[bool, int, int]
 """Sorts the closest race first."""
 
 
-def closeness(race: Race) -> Closeness | None:
-    """Races between people come first; then the least difference of cards home between the first two; then the most cards home.
+class RankedSeat(Protocol):
+    """home: its cards home."""
 
-    A forfeited seat is in no race any more; the last one left is alone, and so is who races by himself: nothing is less close. None for a
-    race that is not being run.
+    @property
+    def bot(self) -> str | None: ...
+    @property
+    def state(self) -> SeatState: ...
+    @property
+    def home(self) -> int: ...
+
+
+def lead_rank(seats: Iterable[RankedSeat]) -> LeadRank:
+    """Of a race that is being run. Races between people come first; then the smallest lead in cards home; then the most cards home.
+
+    A forfeited seat is out of the race. Whoever is left alone, or races alone, is in no close race: their lead is all they have home.
     """
-    if race.phase != "racing":
-        return None
     people = 0
     first = second = -1
-    for seat in race.seats:
-        if seat.state == "forfeited" or seat.position is None:
+    for seat in seats:
+        if seat.state == "forfeited":
             continue
         people += seat.bot is None
-        home = seat.position.home
+        home = seat.home
         if home > first:
             first, second = home, first
         elif home > second:

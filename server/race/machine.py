@@ -31,11 +31,9 @@ clock: what is due by `now` is done first, then the command.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from typing import assert_never
 
 from protocol.errors import ErrorCode, Refusal
-from protocol.fairness import commitment
 from protocol.record import Record
 from protocol.views import Phase, RaceOptions, SeatState, SharedDeal
 from server.race.commands import (
@@ -64,64 +62,14 @@ from server.race.events import (
     SeatTaken,
     StartSet,
 )
-from server.race.report import Played, SeatReport, build_record
-from server.race.shuffles import SeriesPlace, seeds
-from server.race.start_position import Opening, first_of
+from server.race.race_deal import DealWanted, RaceDeal
+from server.race.report import build_record
+from server.race.seat import Seat, end_of, seats_concluded, state_after
+from server.race.shuffles import SeriesPlace
+from server.race.start_position import Opening
 from server.race.timing import MAX_CREDIT_MS, counted_at, credit
 from server.rules.catalogue import rule_set
-from server.rules.moves import NotAMove, parse_move
-from server.rules.position import IllegalMove, Position
-
-
-@dataclass(slots=True)
-class Seat:
-    """One seat as the machine keeps it. Others read it; only the machine writes it."""
-
-    number: int
-    player: str | None = None
-    name: str = ""
-    bot: str | None = None
-    nonce: bytes | None = None
-    connected: bool = True
-    away_until: int | None = None
-    round_trip_ms: int | None = None
-    start_round_trip_ms: int = 0
-    deal_at: int | None = None
-    dealt: bool = False
-    state: SeatState = "waiting"
-    position: Position | None = None
-    played: list[Played] = field(default_factory=list)
-    ended_at: int = 0
-
-    @property
-    def ply(self) -> int:
-        return len(self.played)
-
-    @property
-    def last_at(self) -> int:
-        """When the last move counted, from the start."""
-        return self.played[-1].at_ms if self.played else 0
-
-    @property
-    def report(self) -> SeatReport:
-        return SeatReport(
-            name=self.name,
-            bot=self.bot,
-            round_trip_ms=self.start_round_trip_ms,
-            state=self.state,
-            ended_at_ms=self.ended_at,
-            played=tuple(self.played),
-            player=self.player if self.player is not None and self.bot is None else "",
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class DealWanted:
-    """What a search for a winnable deal needs to know, and what its answer is good for: other nonces want another answer."""
-
-    rules: str
-    secret: bytes = field(repr=False)
-    nonces: tuple[bytes, ...]
+from server.rules.position import Position
 
 
 class Race:
@@ -153,21 +101,24 @@ class Race:
         self.rules = rule_set(options.rules)
         self.phase: Phase = "waiting"
         self.seats = [Seat(number) for number in range(options.seats)]
-        self.commitment = commitment(secret)
+        self.deal = RaceDeal(
+            options=options,
+            place=place or SeriesPlace(id=race_id),
+            secret=secret,
+            shared=shared,
+            opening=opening,
+            k=shared.number - 1 if shared is not None else 0,
+        )
+        self.commitment = self.deal.commitment
         self.starts_at: int | None = None
         self.record: Record | None = None
-        self.place = place or SeriesPlace(id=race_id)
         self._shown_room = shown_room or room
-        self.shared = shared
-        self._opening = opening
-        self._secret = secret
         self._software = software
-        self._k = shared.number - 1 if shared is not None else 0
-        self._seeds: tuple[bytes, ...] = ()
-        self._firsts: tuple[Position, ...] = ()
         self._closes_at = options.time_limit_s * 1000
         self._closed_by_limit = True
         self._revealed = False
+        self._due: int | None = None
+        self._is_due_known = False
 
     # ---- what the driver asks
 
@@ -177,7 +128,17 @@ class Race:
     @property
     def firsts(self) -> tuple[Position, ...]:
         """The position from which each seat starts; empty before the countdown."""
-        return self._firsts
+        return self.deal.firsts
+
+    @property
+    def place(self) -> SeriesPlace:
+        """In its series."""
+        return self.deal.place
+
+    @property
+    def shared(self) -> SharedDeal | None:
+        """The deal, where other races are dealt the same."""
+        return self.deal.shared
 
     @property
     def withheld(self) -> bool:
@@ -191,10 +152,9 @@ class Race:
     @property
     def deal_wanted(self) -> DealWanted | None:
         """All are ready, and a winnable deal is to be found for them: answer with ChooseDeal. None at any other time."""
-        nonces = tuple(seat.nonce for seat in self.seats if seat.nonce is not None)
-        if not self.options.winnable or self.phase != "waiting" or len(nonces) < len(self.seats):
+        if not self.options.winnable or self.phase != "waiting" or any(seat.nonce is None for seat in self.seats):
             return None
-        return DealWanted(self.rules.id, self._secret, nonces)
+        return self.deal.wanted(self._nonces)
 
     def elapsed(self, now: int) -> int:
         """Milliseconds since the start; 0 before it."""
@@ -202,13 +162,16 @@ class Race:
 
     def next_deadline(self) -> int | None:
         """When `advance` has something to do next, or None while everything waits for a command."""
-        return min(self._deadlines(), default=None)
+        if not self._is_due_known:
+            self._due, self._is_due_known = min(self._deadlines(), default=None), True
+        return self._due
 
     def advance(self, now: int) -> tuple[RaceEvent, ...]:
         """Do all that is due by `now`, in the order in which it was due."""
         events: list[RaceEvent] = []
         while (due := self.next_deadline()) is not None and due <= now:
             events.extend(self._do_what_is_due(due))
+            self._is_due_known = False
         return tuple(events)
 
     def apply(self, command: Command, now: int) -> tuple[RaceEvent, ...]:
@@ -217,9 +180,11 @@ class Race:
         Raises Refusal, with nothing changed. Call `advance(now)` first where what is due must not be lost to a refusal: the two
         calls come to the same, and then a refusal has no events to lose.
         """
-        events = list(self.advance(now))
-        events.extend(self._apply(command, now))
-        return tuple(events)
+        due, done = self.advance(now), tuple(self._apply(command, now))
+        # Most moves change nothing in what is due.
+        if not isinstance(command, PlayMove) or self.seats[command.seat].state != "racing":
+            self._is_due_known = False
+        return due + done if due else done
 
     def conclude(self, record: Record, players: Sequence[str | None]) -> None:
         """Be over at once, as the record of this very race has it, which is kept. For a race to which nothing has happened yet.
@@ -227,34 +192,13 @@ class Race:
         players: who sits on each seat now, house bots too; None where he has left since. People are away. Raises LookupError, ValueError or
         IllegalMove for a record of another race.
         """
-        self._k = record.deal.k
-        nonces = tuple(bytes.fromhex(nonce) for nonce in record.deal.nonces)
-        for seat, nonce in zip(self.seats, nonces, strict=True):
-            seat.nonce = nonce
-        self._deal()
-        for seat, told, player, nonce, first in zip(self.seats, record.seats, players, nonces, self._firsts, strict=True):
-            self.seats[seat.number] = Seat(
-                seat.number,
-                player=player,
-                name=told.name,
-                bot=told.bot,
-                nonce=nonce,
-                connected=told.bot is not None,
-                round_trip_ms=told.round_trip_ms,
-                start_round_trip_ms=told.round_trip_ms,
-                dealt=True,
-                state=told.state,
-                position=first,
-                ended_at=told.ended_at_ms,
-            )
-        for move in record.moves:
-            seat = self.seats[move.seat]
-            assert seat.position is not None
-            seat.position = seat.position.play(move.move)
-            seat.played.append(Played(move.move, move.at_ms, move.received_ms, move.credit_ms, move.home))
+        self.deal.k = record.deal.k
+        self.deal.deal([bytes.fromhex(nonce) for nonce in record.deal.nonces])
+        self.seats = seats_concluded(record, players, self.firsts)
         self.starts_at = record.started_at_ms
         self.phase = "over"
         self.record = record
+        self._is_due_known = False
         # A swap goes on at once, or never. Whether the others have played a shared deal is for those to say who know them.
         self._revealed = self.shared is None
 
@@ -328,28 +272,18 @@ class Race:
     def _choose_deal(self, k: int, now: int) -> Iterator[RaceEvent]:
         if self.deal_wanted is None:
             raise Refusal(ErrorCode.NOT_WAITING, "no deal is wanted")
-        self._k = k
+        self.deal.k = k
         return iter((self._set_start(now),))
 
     def _set_start(self, now: int) -> StartSet:
-        self._deal()
+        self.deal.deal(self._nonces)
         self.phase = "countdown"
         self.starts_at = now + self.options.countdown_s * 1000
         for seat in self.seats:
-            seat.position = self._firsts[seat.number]
+            seat.position = self.firsts[seat.number]
             seat.start_round_trip_ms = seat.round_trip_ms or 0
             seat.deal_at = self.starts_at - credit(seat.start_round_trip_ms)
         return StartSet(self.starts_at, tuple(seat.start_round_trip_ms for seat in self.seats))
-
-    def _deal(self) -> None:
-        if self._opening is not None:
-            self._seeds = (bytes.fromhex(self._opening.seed),) * len(self.seats)
-            self._firsts = (first_of(self._opening, self.rules),) * len(self.seats)
-            return
-        self._seeds = seeds(self.options, self.place, secret=self._secret, nonces=self._dealt_by, k=self._k)
-        # Each shuffle is dealt once, however many seats play it.
-        positions = {seed: self.rules.deal(seed) for seed in dict.fromkeys(self._seeds)}
-        self._firsts = tuple(positions[seed] for seed in self._seeds)
 
     def _play(self, seat: Seat, ply: int, text: str, now: int) -> Iterator[RaceEvent]:
         if self.phase == "over":
@@ -365,23 +299,10 @@ class Race:
         if ply > seat.ply:
             raise Refusal(ErrorCode.FUTURE_PLY, f"the next ply is {seat.ply}, not {ply}", path="$.ply")
         received_ms = self.elapsed(now)
-        round_trip_ms = seat.round_trip_ms or 0
-        at_ms = counted_at(received_ms=received_ms, round_trip_ms=round_trip_ms, previous_ms=seat.last_at)
+        at_ms = counted_at(received_ms=received_ms, round_trip_ms=seat.round_trip_ms or 0, previous_ms=seat.last_at)
         if at_ms > self._closes_at:
             raise Refusal(ErrorCode.RACE_OVER, "the time is up" if self._closed_by_limit else "it was decided before this move")
-        assert seat.position is not None
-        try:
-            move = parse_move(text).text
-            position = seat.position.play(move)
-        except NotAMove as error:
-            raise Refusal(ErrorCode.BAD_MOVE, path="$.move") from error
-        except IllegalMove as error:
-            # The error's own text names the stock: it is for logs, never for a player.
-            raise Refusal(ErrorCode.ILLEGAL_MOVE, path="$.move") from error
-        seat.position = position
-        # The credit that was really given, so that a record adds up.
-        played = Played(move=move, at_ms=at_ms, received_ms=received_ms, credit_ms=credit(round_trip_ms), home=position.home)
-        seat.played.append(played)
+        position = seat.play(text, at_ms=at_ms, received_ms=received_ms)
         return self._played(seat, state_after(position, seat.ply), at_ms, now)
 
     def _played(self, seat: Seat, state: SeatState, at_ms: int, now: int) -> Iterator[RaceEvent]:
@@ -466,9 +387,9 @@ class Race:
 
     def _end_where_no_move_is(self, now: int) -> Iterator[RaceEvent]:
         """A rule set without a stock can deal a position that has no legal move: rare."""
-        for seat, first in zip(self.seats, self._firsts, strict=True):
+        for seat, first in zip(self.seats, self.firsts, strict=True):
             if first.is_over and seat.state == "racing":
-                yield from self._end(seat, _end_of(first), 0, now)
+                yield from self._end(seat, end_of(first), 0, now)
 
     def _grace_over(self, seat: Seat, due: int) -> Iterator[RaceEvent]:
         seat.away_until = None
@@ -521,48 +442,25 @@ class Race:
             options=self.options,
             software=self._software,
             started_at_ms=self.starts_at,
-            secret=self._secret,
-            nonces=self._nonces,
-            k=self._k,
+            secret=self.deal.secret,
+            nonces=self.place.nonces or self._nonces,
+            k=self.deal.k,
             series=self.place.entry(self.options),
             shared=self.shared,
-            opening=self._opening,
-            firsts=self._firsts,
+            opening=self.deal.opening,
+            firsts=self.firsts,
             seats=tuple(seat.report for seat in self.seats),
         )
         yield RaceEnded(self.record)
 
     def _strike_out(self, seat: Seat) -> SeatEnded:
         """End a seat at the close, with what it had by then."""
-        while seat.played and seat.played[-1].at_ms > self._closes_at:
-            seat.played.pop()
-        position = self._firsts[seat.number]
-        for played in seat.played:
-            position = position.play_unchecked(played.move)
-        seat.position = position
+        position = seat.take_back(self._closes_at, first=self.firsts[seat.number])
         seat.state = "out-of-time" if self._closed_by_limit else "stopped"
         seat.ended_at = self._closes_at
         return SeatEnded(seat.number, seat.state, seat.ply, seat.ended_at, position)
 
     @property
-    def _dealt_by(self) -> tuple[bytes, ...]:
-        """The nonces that the seed is derived from."""
-        return tuple(bytes.fromhex(nonce) for nonce in self.shared.nonces) if self.shared is not None else self._nonces
-
-    @property
     def _nonces(self) -> tuple[bytes, ...]:
         """Of the seats; all of them once everybody is ready."""
-        return self.place.nonces or tuple(seat.nonce for seat in self.seats if seat.nonce is not None)
-
-
-def state_after(position: Position, ply: int) -> SeatState:
-    """How a seat stands when its move number `ply` has led to this position."""
-    limit = position.rules.move_limit
-    if position.is_over:
-        return _end_of(position)
-    return "stopped" if limit is not None and ply >= limit else "racing"
-
-
-def _end_of(position: Position) -> SeatState:
-    """How a position without a legal move has ended."""
-    return "won" if position.is_won else "stalled"
+        return tuple(seat.nonce for seat in self.seats if seat.nonce is not None)

@@ -41,7 +41,8 @@ from server.race.events import (
     SeatTaken,
     StartSet,
 )
-from server.race.machine import Race, Seat
+from server.race.machine import Race
+from server.race.seat import Seat
 from server.rules.position import Position
 
 Viewer: TypeAlias = int | None

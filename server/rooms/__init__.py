@@ -1,1 +1,1 @@
-"""Rooms: where the players of a race meet. One task and one bounded inbox a room; it alone touches its race, and so there are no locks."""
+"""Rooms: where the players of a race meet. A pure core decides (`core`), a driver keeps and delivers (`driver`), a registry lists them."""

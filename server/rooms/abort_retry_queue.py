@@ -10,11 +10,10 @@ from __future__ import annotations
 
 import logging
 from collections import deque
-from typing import Final
+from typing import Final, Protocol
 
 import trio
 
-from server.rooms.ports import Journal
 from server.store.errors import EntryRefused, StoreError
 from server.store.port import Entry
 
@@ -28,10 +27,15 @@ LONGEST_PAUSE_S: Final = 60.0
 """Seconds between two tries, which double from one to the other."""
 
 
-class Owed:
+class WritingJournal(Protocol):
+    async def write(self, *entries: Entry) -> None:
+        """Returns when the entries are safe, all of them. Raises StoreError when none is."""
+
+
+class AbortRetryQueue:
     """Its task runs in `nursery` for as long as something is owed."""
 
-    def __init__(self, nursery: trio.Nursery, journal: Journal) -> None:
+    def __init__(self, nursery: trio.Nursery, journal: WritingJournal) -> None:
         self._nursery = nursery
         self._journal = journal
         self._owed: deque[tuple[Entry, ...]] = deque()

@@ -1,13 +1,125 @@
-"""The house bots that a room's options ask for, and the seats they are for: the last ones. How one plays is `bot_player`'s affair."""
+"""House bots as members of a room: each is posted what a player is posted, and asks as a player asks. They have the last seats.
+
+Owns their pace and the thread that a long thought is given. Must not know the room or the race: a bot has a view, a strategy and a way to
+ask.
+"""
 
 from __future__ import annotations
 
+import random
+from collections.abc import Callable
+from typing import TypeAlias
+
+import trio
+
+from protocol.client_messages import Move, Rematch
 from protocol.errors import ErrorCode, Refusal
-from protocol.views import RaceOptions
+from protocol.server_messages import CurrentView, Dealt, Error, PlayerView, Result, Room
+from protocol.views import RaceOptions, View
 from server.bots.house import HouseBot, UnknownBot, house_bot
-from server.rooms.bot_player import Asking, BotPlayer
 from server.rooms.member import PlayerName
-from server.rooms.ports import RoomPorts
+from server.rooms.outgoing import Outgoing
+
+Asking: TypeAlias = "Callable[[BotPlayer, Move | Rematch], None]"
+
+PACE_S = (0.7, 1.9)
+"""Seconds that a bot takes for a move, evenly spread: about what a person needs who knows the game."""
+
+THOUGHTS = 1
+"""Long thoughts in the whole server at once: threads share one interpreter lock, and each that computes keeps the moves of all rooms
+waiting a little longer. When all are taken, a bot waits its turn."""
+
+
+class BotPlayer:
+    """One bot in one room. Satisfies `server.rooms.member.Member`; `run` plays whenever there is something to play."""
+
+    def __init__(
+        self,
+        *,
+        player: PlayerName,
+        bot: HouseBot,
+        rules: str,
+        seed: int,
+        waits: bool,
+        thoughts: trio.CapacityLimiter,
+        ask: Asking,
+    ) -> None:
+        """seed: all its randomness. waits: play at the pace of a person, else as fast as it thinks. thoughts: all bots' together."""
+        self.player = player
+        self._bot = bot
+        self._rules = rules
+        self._random = random.Random(seed)  # noqa: S311  (a bot's whims, not a secret)
+        self._waits = waits
+        self._thoughts = thoughts
+        self._ask = ask
+        self._strategy = bot.make(rules, self._random.getrandbits(32))
+        self._race = 1
+        self._seat = 0
+        # Only the newest view matters, so there is no queue that could fill: a later one takes the place of an earlier one.
+        self._ply = 0
+        self._view: View | None = None
+        self._starts_in_s = 0.0
+        self._again = False
+        self._done = False
+        self._news = trio.Event()
+
+    @property
+    def round_trip_ms(self) -> int:
+        return 0
+
+    def post(self, outgoing: Outgoing) -> None:
+        match outgoing.message:
+            case Room(race=race, phase=phase):
+                self._race = race
+                self._view = None
+                self._done = False
+                # Only at a server that has brought the room back is it over already.
+                self._again = phase == "over"
+                self._strategy = self._bot.make(self._rules, self._random.getrandbits(32))
+            case Dealt(seat=seat, view=view, starts_in_ms=starts_in_ms):
+                self._seat, self._ply, self._view = seat, 0, view
+                self._starts_in_s = starts_in_ms / 1000
+            case PlayerView(ply=ply, view=view, state=state):
+                self._ply, self._view = ply, view if state == "racing" else None
+            case CurrentView(race=race, seat=seat, ply=ply, view=view, state=state):
+                self._race, self._seat, self._ply = race, seat, ply
+                self._view = view if state == "racing" and not self._done else None
+            case Result(record=record):
+                self._race, self._view, self._again = record.race, None, True
+            case Error(code=ErrorCode.RACE_OVER):
+                # Somebody has won, and its seat is racing on paper until the race is settled: no later move of its can count either.
+                self._done, self._view = True, None
+            case _:
+                return
+        self._news.set()
+
+    async def run(self) -> None:
+        """Play until cancelled."""
+        while True:
+            await self._news.wait()
+            self._news = trio.Event()
+            try:
+                if self._again:
+                    self._again = False
+                    self._ask(self, Rematch(race=self._race))
+                elif self._view is not None:
+                    await self._play(self._view, self._ply)
+            except Refusal:
+                # The room is closed.
+                return
+
+    async def _play(self, view: View, ply: int) -> None:
+        began = trio.current_time()
+        if self._bot.thinks:
+            # Other rooms must not wait for a thought; abandoning it is safe, since a strategy only ever returns a move.
+            move = await trio.to_thread.run_sync(self._strategy.choose, view, abandon_on_cancel=True, limiter=self._thoughts)
+        else:
+            move = self._strategy.choose(view)
+        pause = self._starts_in_s + (self._random.uniform(*PACE_S) if self._waits else 0.0)
+        self._starts_in_s = 0.0
+        await trio.sleep_until(began + pause)
+        if self._view is view:
+            self._ask(self, Move(race=self._race, seat=self._seat, ply=ply, move=move))
 
 
 def house_bots(options: RaceOptions, *, alone: bool = False) -> dict[int, HouseBot]:
@@ -21,17 +133,22 @@ def house_bots(options: RaceOptions, *, alone: bool = False) -> dict[int, HouseB
     return dict(enumerate(bots, options.seats - len(bots)))
 
 
-def house_player(seat: int, bot: HouseBot, *, rules: str, ports: RoomPorts, ask: Asking) -> BotPlayer:
-    """The bot as a member of a room under these rules, for one seat."""
-    return BotPlayer(
-        player=PlayerName(house_id(seat), bot.name),
-        bot=bot,
-        rules=rules,
-        seed=int.from_bytes(ports.entropy(8), "big"),
-        waits=ports.bots_wait,
-        thoughts=ports.thoughts,
-        ask=ask,
-    )
+def bot_players(
+    options: RaceOptions, *, alone: bool, entropy: Callable[[int], bytes], waits: bool, thoughts: trio.CapacityLimiter, ask: Asking
+) -> dict[int, BotPlayer]:
+    """The same as members. Raises as `house_bots` does."""
+    return {
+        seat: BotPlayer(
+            player=PlayerName(house_id(seat), bot.name),
+            bot=bot,
+            rules=options.rules,
+            seed=int.from_bytes(entropy(8), "big"),
+            waits=waits,
+            thoughts=thoughts,
+            ask=ask,
+        )
+        for seat, bot in house_bots(options, alone=alone).items()
+    }
 
 
 def house_id(seat: int) -> str:

@@ -1,11 +1,10 @@
 """Who in a room is told what, and under which version. Owns the versions and the last events.
 
-What an event looks like to a viewer is `race.view`'s to say, and when a message goes out is `write_ahead`'s. Changes nothing in a race.
+What an event looks like to a viewer is `race.view`'s to say, and when a message goes out is the driver's. Changes nothing in a race.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -13,22 +12,24 @@ from protocol.record import Record
 from protocol.server_messages import Ghost, Ratings, RematchAsked, Result, RoomEvent, Said, Scored
 from protocol.server_messages import Room as RoomMessage
 from protocol.views import ChatLine, GhostInfo, SeatRating, SeriesInfo
+from server.race.board_history import history_of
 from server.race.events import MovePlayed, RaceEnded, RaceEvent, SeatDealt, StartSet
 from server.race.machine import Race
-from server.race.view import Viewer, current_view, snapshot, tell, tells_all_the_same
-from server.rooms.commit_gate import WriteAhead
+from server.race.view import Viewer, current_view, progress_curves, snapshot, tell, tells_all_the_same
+from server.rooms.effects import Draft, Greeting
+from server.rooms.ghosts import Ghosts
 from server.rooms.history import History
 from server.rooms.member import Member
 from server.rooms.members import Members
 from server.rooms.outgoing import Outgoing
-from server.rooms.spectator_port import Audience, Happened
+from server.rooms.spectator_port import Happened, Shown
 
 CHAT_KEPT = 50
 """Lines of chat in a snapshot; older ones are gone for who comes later."""
 
 
 @dataclass(frozen=True, slots=True)
-class AgainAsked:
+class RematchWanted:
     """A room's own event: the player of this seat would race again."""
 
     seat: int
@@ -44,7 +45,7 @@ class LineSaid:
 
 @dataclass(frozen=True, slots=True)
 class SeriesScored:
-    """A room's own event: how the series stands now. record: of an earlier race, that was withheld till now."""
+    """A room's own event: how the series stands now. record: of an earlier race, which was sealed until now."""
 
     series: SeriesInfo
     record: Record | None
@@ -59,49 +60,54 @@ class SeatsRated:
 
 @dataclass(frozen=True, slots=True)
 class RecordRevealed:
-    """A room's own event: the record of the race that is over is not closed any more."""
+    """A room's own event: the record of the race that is over is no longer sealed."""
 
     record: Record
 
 
 @dataclass(frozen=True, slots=True)
 class GhostMoved:
-    """A room's own event: somebody who ran the deal before had come so far at this moment of his run."""
+    """A room's own event: at this moment of their run, somebody who ran the deal before had come so far."""
 
     ghost: GhostInfo
 
 
-OwnEvent: TypeAlias = AgainAsked | LineSaid | SeriesScored | SeatsRated | RecordRevealed | GhostMoved
+OwnEvent: TypeAlias = RematchWanted | LineSaid | SeriesScored | SeatsRated | RecordRevealed | GhostMoved
 
 
 class Broadcast:
-    """Has each message held back by the log until it may go out. `now`: the room's, in milliseconds; it turns moments into time left."""
+    """`now`: the room's time in milliseconds; it turns moments into time left."""
 
-    def __init__(self, members: Members, log: WriteAhead, *, version: int, ratings: tuple[SeatRating, ...] = ()) -> None:
-        """version: that of the last event of all times, 0 before the first. ratings: what the race, if it is over, did to them."""
-        self.audience: Audience | None = None
-        """Those who watch, once anybody has."""
+    def __init__(
+        self, members: Members, draft: Draft, ghosts: Ghosts, *, version: int, ratings: tuple[SeatRating, ...], series: SeriesInfo | None
+    ) -> None:
+        """version: that of the last event of all times, 0 before the first. ratings: what the race, if it is over, did to them.
+
+        series: how that of the current race stands.
+        """
+        self.watched = False
+        """Whether anybody has ever watched."""
         self.again: set[int] = set()
         """The seats that have asked for a rematch of the current race."""
-        self.series: SeriesInfo | None = None
-        """How the series of the current race stands."""
-        self.ghosts: Callable[[Race], tuple[GhostInfo, ...]] = lambda race: ()
-        """Those beside a race, as they have been told of."""
+        self.series = series
+        self._ghosts = ghosts
         self._chat: list[ChatLine] = []
         self._ratings = ratings
         self._history: History[RaceEvent | OwnEvent] = History()
         self._history.version = version
         self._members = members
-        self._log = log
-        self._post = log.post
+        self._draft = draft
 
     # ---- to everybody
 
     def publish(self, event: RaceEvent | OwnEvent, race: Race, now: int) -> None:
-        """Tell everybody of an event, each as much of it as he may know."""
+        """Tell everybody of an event, each as much of it as they may know."""
         version = self._history.add(event)
         match event:
-            case AgainAsked(seat=seat):
+            case MovePlayed() | SeatDealt():
+                self._publish_apart(event, version, race, now)
+                return
+            case RematchWanted(seat=seat):
                 self.again.add(seat)
             case LineSaid(line=line):
                 self._chat = [*self._chat[-(CHAT_KEPT - 1) :], line]
@@ -112,78 +118,93 @@ class Broadcast:
             case StartSet():
                 # In a series those of the race before came when this one was open already.
                 self._ratings = ()
-            case RecordRevealed() | GhostMoved():
-                pass
-            case _ if not tells_all_the_same(event):
-                self._publish_apart(event, version, race, now)
-                return
+            case _:
+                assert isinstance(event, OwnEvent) or tells_all_the_same(event)
         message = _message(event, race, version=version, viewer=None, now=now)
         self.everybody(Outgoing(message))
-        self._tell_audience(message, event, race, now)
+        self._tell_spectators(message, event, race, now)
 
-    def _publish_apart(self, event: RaceEvent, version: int, race: Race, now: int) -> None:
+    def _publish_apart(self, event: MovePlayed | SeatDealt, version: int, race: Race, now: int) -> None:
         """One message to the seat that the event is about, and one to everybody else."""
-        assert isinstance(event, (MovePlayed, SeatDealt))
+        mover = race.seats[event.seat].player
         hidden: RoomEvent | None = None
         to_others: Outgoing | None = None
+        told = self._draft.effects.told
         for player, member in self._members.items():
-            viewer = _viewer(race, player)
-            if viewer == event.seat:
-                self._post(member, Outgoing(_message(event, race, version=version, viewer=viewer, now=now)))
+            if player == mover:
+                told.append((member, Outgoing(_message(event, race, version=version, viewer=event.seat, now=now))))
                 continue
             if to_others is None:
                 hidden = _message(event, race, version=version, viewer=None, now=now)
                 to_others = Outgoing(hidden)
-            self._post(member, to_others)
-        if self.audience is not None and self.audience.count:
-            self._tell_audience(hidden or _message(event, race, version=version, viewer=None, now=now), event, race, now)
+            told.append((member, to_others))
+        if self.watched:
+            self._tell_spectators(hidden or _message(event, race, version=version, viewer=None, now=now), event, race, now)
 
-    def _tell_audience(self, message: RoomEvent, event: RaceEvent | OwnEvent, race: Race, now: int) -> None:
-        if self.audience is not None:
-            in_race = None if isinstance(event, OwnEvent) else event
-            # Of a race that is withheld watchers see no board, however late: it shows what another seat has yet to play. That it is being
-            # run, and is over, they know.
-            if race.withheld and not isinstance(event, (StartSet, RaceEnded)):
-                in_race = None
-            self._log.hold(self.audience.happened, Happened(message, in_race, now))
+    def _tell_spectators(self, message: RoomEvent, event: RaceEvent | OwnEvent, race: Race, now: int) -> None:
+        if not self.watched:
+            return
+        in_race = None if isinstance(event, OwnEvent) else event
+        # Of a race that is sealed spectators see no board, however late: it shows what another seat has yet to play. That it is being
+        # run, and is over, they know.
+        if race.withheld and not isinstance(event, (StartSet, RaceEnded)):
+            in_race = None
+        self._draft.effects.told.append(Happened(message, in_race, now))
 
     def everybody(self, outgoing: Outgoing) -> None:
         """The same message to all who are here, encoded once."""
+        told = self._draft.effects.told
         for member in self._members.values():
-            self._post(member, outgoing)
+            told.append((member, outgoing))
 
-    def start_over(self, race: Race, now: int) -> None:
+    def start_over(self, race: Race, series: SeriesInfo | None, now: int) -> None:
         """Another race has begun: what came before it is told to nobody any more, and everybody gets a snapshot."""
+        self.series = series
         self.again.clear()
         self._ratings = ()
         self._history.forget()
         for player, member in self._members.items():
             self.snapshot(player, member, race, now)
-        if self.audience is not None:
-            self._log.hold(self.audience.starts_over, self.shown(None, race, now))
+        if self.watched:
+            self._draft.effects.told.append(self._room(None, race, now))
 
     # ---- to one
 
+    def one(self, member: Member, outgoing: Outgoing) -> None:
+        """A message to one line."""
+        self._draft.effects.told.append((member, outgoing))
+
     def bring_up_to_date(self, player: str, member: Member, version: int, race: Race, now: int, *, ref: int) -> None:
-        """Tell what was missed since `version`; everything when that is not known any more, or for 0. ref: of the request it answers."""
+        """Tell what was missed since `version`; everything when that is no longer known, or for 0. ref: of the request it answers."""
         missed = self._history.after(version) if version > 0 else None
         if missed is None:
             self.snapshot(player, member, race, now, ref=ref)
             return
         viewer = _viewer(race, player)
         for number, event in missed:
-            self._post(member, Outgoing(_message(event, race, version=number, viewer=viewer, now=now)))
-        # A move that was refused, or answered into a dead line, leaves the client unsure of its own position; this settles it.
+            self.one(member, Outgoing(_message(event, race, version=number, viewer=viewer, now=now)))
+        # A move that was refused, or answered into a dead connection, leaves the client unsure of its own position; this settles it.
         self.current_view(player, member, race, ref=ref)
         self._greet(member, race)
 
     def snapshot(self, player: str, member: Member, race: Race, now: int, *, ref: int = 0) -> None:
         """Tell all that this player may know."""
-        self._post(member, Outgoing(self.shown(_viewer(race, player), race, now, ref=ref)))
+        self.one(member, Outgoing(self._room(_viewer(race, player), race, now, ref=ref)))
         self._greet(member, race)
 
-    def shown(self, viewer: Viewer, race: Race, now: int, *, ref: int = 0) -> RoomMessage:
-        """All that this viewer may know."""
+    def current_view(self, player: str, member: Member, race: Race, *, ref: int = 0) -> None:
+        """Tell players their own position as it is, once they have been dealt one."""
+        seat = race.seat_of(player)
+        view = current_view(race, seat, ref=ref) if seat is not None else None
+        if view is not None:
+            self.one(member, Outgoing(view))
+
+    def shown(self, race: Race, now: int, *, with_boards: bool) -> Shown:
+        """All that somebody without a seat may know."""
+        boards = history_of(race) if with_boards else None
+        return Shown(self._room(None, race, now), progress_curves(race), boards)
+
+    def _room(self, viewer: Viewer, race: Race, now: int, *, ref: int = 0) -> RoomMessage:
         return snapshot(
             race,
             version=self._history.version,
@@ -193,21 +214,13 @@ class Broadcast:
             chat=tuple(self._chat),
             ratings=self._ratings,
             series=self.series,
-            ghosts=self.ghosts(race),
+            ghosts=self._ghosts.infos(race),
             ref=ref,
         )
 
     def _greet(self, member: Member, race: Race) -> None:
-        if self.audience is not None:
-            for outgoing in self.audience.greeting(racing=race.phase == "racing"):
-                self._post(member, outgoing)
-
-    def current_view(self, player: str, member: Member, race: Race, *, ref: int = 0) -> None:
-        """Tell a player his own position as it is, if he has been dealt one."""
-        seat = race.seat_of(player)
-        view = current_view(race, seat, ref=ref) if seat is not None else None
-        if view is not None:
-            self._post(member, Outgoing(view))
+        if self.watched:
+            self._draft.effects.told.append(Greeting(member, race.phase == "racing"))
 
 
 def _viewer(race: Race, player: str) -> Viewer:
@@ -217,7 +230,7 @@ def _viewer(race: Race, player: str) -> Viewer:
 
 def _message(event: RaceEvent | OwnEvent, race: Race, *, version: int, viewer: Viewer, now: int) -> RoomEvent:
     match event:
-        case AgainAsked(seat=seat):
+        case RematchWanted(seat=seat):
             return RematchAsked(version=version, seat=seat)
         case LineSaid(line=line, ref=ref):
             return Said(version=version, line=line, ref=ref)

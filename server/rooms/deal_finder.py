@@ -11,7 +11,7 @@ from typing import Final
 
 import trio
 
-from server.race.machine import DealWanted
+from server.race.race_deal import DealWanted
 from server.runtime.workers import WorkerDied, Workers
 from server.solver.winnable import NoneWinnable, first_winnable
 

@@ -1,50 +1,40 @@
 """The ghosts beside a run: as far as they have come by now, and what they do next. Nothing of a ghost is told before its moment.
 
 A ghost's clock is the race's: what it did at so many milliseconds of its own run, it does when so many have passed of this one. When this
-run is over the ghosts stand still: what they came to in the end is on the board of the deal.
+run is over the ghosts stand still: what they came to in the end is on the board of the deal. Pure.
 """
 
 from __future__ import annotations
 
-import logging
-
 from protocol.views import GhostInfo
 from server.race.ghosts import GhostLine
 from server.race.machine import Race
-from server.rooms.ports import GhostLines, GhostWanted
-from server.store.errors import StoreError
+from server.race.shared_deal_spec import Occasion
+from server.race.start_position import Opening
+from server.rooms.ports import GhostWanted
 
-logger = logging.getLogger("carpet.rooms")
 
-
-class Haunting:
-    def __init__(self, fetch: GhostLines, wanted: tuple[GhostWanted, ...]) -> None:
-        self._fetch = fetch
-        self._wanted = wanted
-        self._race = 0  # the number of the one in which so much was made
+class Ghosts:
+    def __init__(self) -> None:
+        self._race = 0  # the number of the one in which so many steps were made
         self._lines: tuple[GhostLine, ...] = ()
         self._made: list[int] = []
 
-    async def come(self) -> None:
-        """Have them read. Where they cannot be, the run goes on without."""
-        if not self._wanted:
-            return
-        try:
-            self._lines = await self._fetch(self._wanted)
-        except StoreError as error:
-            logger.warning("a run is without its ghosts: %s", error)
-        self._made = [0] * len(self._lines)
+    def come(self, lines: tuple[GhostLine, ...]) -> None:
+        """These are beside the run, before it begins."""
+        self._lines = lines
+        self._made = [0] * len(lines)
 
     def due(self, race: Race) -> int | None:
         """When the next ghost does something, in the race's time."""
-        if race.phase != "racing" or race.starts_at is None:
+        if not self._lines or race.phase != "racing" or race.starts_at is None:
             return None
         following = [line.steps[made].at_ms for line, made in zip(self._lines, self._made, strict=True) if made < len(line.steps)]
         return race.starts_at + min(following) if following else None
 
     def advance(self, race: Race, now: int) -> list[GhostInfo]:
         """How those stand now who have done something since the last time, by the time `now`."""
-        if race.phase != "racing" or race.starts_at is None or now < race.starts_at:
+        if not self._lines or race.phase != "racing" or race.starts_at is None or now < race.starts_at:
             return []
         if race.number != self._race:
             # Once more, from the start.
@@ -60,7 +50,7 @@ class Haunting:
 
     def infos(self, race: Race) -> tuple[GhostInfo, ...]:
         """All of them, as they were told last."""
-        return tuple(self._info(number, race) for number in range(len(self._lines)))
+        return tuple([self._info(number, race) for number in range(len(self._lines))])
 
     def _info(self, number: int, race: Race) -> GhostInfo:
         line, made = self._lines[number], self._made[number] if race.number == self._race else 0
@@ -72,3 +62,10 @@ class Haunting:
         step = line.steps[made - 1]
         home = step.home if step.home is not None else first
         return GhostInfo(ghost=number, name=line.name, state=step.state, ply=step.ply, home=home, elapsed_ms=step.at_ms)
+
+
+def ghosts_wanted(spec: Occasion | None, start_position: Opening | None) -> tuple[GhostWanted, ...]:
+    """Whose lines are shown beside the races of a room: of whoever played on from there, or of those who had the same deal."""
+    if start_position is not None:
+        return (GhostWanted(race=start_position.past.race, seat=start_position.past.seat, from_ply=start_position.ply),)
+    return tuple(GhostWanted(race=race) for race in spec.ghosts) if spec is not None else ()

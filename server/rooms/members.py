@@ -74,10 +74,6 @@ class Members:
         """His claim has run out while he was away."""
         self._people.discard(player)
 
-    def clear(self) -> None:
-        """Post to nobody any more."""
-        self._lines.clear()
-
     def _note_emptiness(self, now: int) -> None:
         if self.empty_since is None and not any(player in self._people for player in self._lines):
             self.empty_since = now

@@ -6,13 +6,14 @@ friends in a private race settle it between them. In a series under way nobody w
 
 from __future__ import annotations
 
-from server.race.machine import Race, Seat
+from server.race.machine import Race
+from server.race.seat import Seat
 
 READY_S = 120
 """Seconds in which who is not ready keeps his seat, from when all seats are taken and somebody is ready."""
 
 
-class Patience:
+class ReadyTimeout:
     """due: when it ends, in milliseconds; None while nobody is waited for."""
 
     def __init__(self) -> None:
@@ -20,9 +21,12 @@ class Patience:
 
     def lost_by(self, race: Race, now: int) -> list[Seat]:
         """Look at the race at every step: the seats whose players have kept the others waiting too long by now."""
+        if race.phase != "waiting":
+            self.due = None
+            return []
         people = [seat for seat in race.seats if seat.player is not None and seat.bot is None]
         late = [seat for seat in people if seat.nonce is None]
-        waited_for = race.options.public and race.phase == "waiting" and all(seat.player is not None for seat in race.seats)
+        waited_for = race.options.public and all(seat.player is not None for seat in race.seats)
         if not waited_for or not 0 < len(late) < len(people):
             self.due = None
         elif self.due is None:

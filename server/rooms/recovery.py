@@ -14,8 +14,8 @@ from protocol.views import SeatRating
 from server.race.commands import TakeSeat
 from server.race.machine import Race
 from server.rooms.bots import house_id
-from server.rooms.commit_gate import WriteAhead
-from server.rooms.series_state import SeriesRun
+from server.rooms.race_log import RaceLog
+from server.rooms.series_state import SeriesState
 from server.store.port import RaceOpened, StandingRace
 from server.store.replay import RunningRoom, as_opened, replay, seats_deserted
 
@@ -31,8 +31,8 @@ class EarlierRoom:
 
     opened: RaceOpened
     race: Race
-    series: SeriesRun
-    take_up: Callable[[WriteAhead], None]
+    series: SeriesState
+    take_up: Callable[[RaceLog], None]
     last_at_ms: int
     sat_here: frozenset[str]
     people: dict[int, str]
@@ -55,7 +55,7 @@ def _running(left: RunningRoom) -> EarlierRoom:
     return EarlierRoom(
         opened=running.opened,
         race=race,
-        series=SeriesRun(race.options, left),
+        series=SeriesState(race.options, left),
         take_up=lambda log: log.go_on(running),
         last_at_ms=commands[-1].at_ms if commands else 0,
         sat_here=frozenset(taken.command.player for taken in commands if isinstance(taken.command, TakeSeat)),
@@ -76,7 +76,7 @@ def _standing(left: StandingRace, is_elsewhere: Callable[[str], bool]) -> Earlie
     return EarlierRoom(
         opened=left.opened,
         race=race,
-        series=SeriesRun.after(left),
+        series=SeriesState.after(left),
         take_up=lambda log: log.stand(race.id, here=frozenset(people), gone=left.here - people.keys()),
         last_at_ms=left.ended_at_ms,
         sat_here=frozenset(player for player in left.players if player is not None),

@@ -1,38 +1,60 @@
 """All rooms of the server by code, and the room in which each player holds a seat.
 
-Opens rooms, runs their tasks and forgets them. Knows nothing of what happens in one; whoever wants to hear that the list has changed
-says so once, with `on_change`.
+Opens rooms and forgets them. Knows nothing of what happens in one; whoever wants to hear that the list has changed says so once, with
+`on_change`.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from typing import Protocol
 
 import trio
 
 from protocol.errors import ErrorCode, Refusal
 from protocol.record import Record
 from protocol.views import RaceOptions
+from server.race.ghosts import GhostLine
 from server.race.rating import Rating
 from server.race.start_position import Opening
-from server.rooms.abort_retry_queue import Owed
-from server.rooms.bot_player import THOUGHTS
+from server.rooms.abort_retry_queue import AbortRetryQueue
+from server.rooms.bots import THOUGHTS
 from server.rooms.clock import Clock
 from server.rooms.codes import new_code, read_code
-from server.rooms.ports import FindDeal, GhostLines, Journal, Purpose, RatingChanges, RoomPorts, no_ghosts
-from server.rooms.recovery import LeftRoom, earlier_room
+from server.rooms.deadlines import Deadlines
+from server.rooms.driver import Room, RoomPorts
+from server.rooms.member import Member
+from server.rooms.options import check_options
+from server.rooms.ports import FindDeal, GhostLines, GhostWanted, Purpose, RatingChanges
+from server.rooms.race_sequence import RoomSetup
+from server.rooms.recovery import EarlierRoom, LeftRoom, earlier_room
 from server.rooms.requests import Close
-from server.rooms.room import Room
 from server.rules.position import IllegalMove
+from server.store.errors import StoreError
 from server.store.port import Entry
 from server.store.replay import RunningRoom
 
 logger = logging.getLogger("carpet.rooms")
 
 
+class RoomJournal(Protocol):
+    """The part of `server.store.journal.Journal` that rooms need."""
+
+    def submit(self, entries: Sequence[Entry], done: Callable[[StoreError | None], None]) -> None: ...
+
+    async def write(self, *entries: Entry) -> None: ...
+
+
+async def no_ghosts(wanted: tuple[GhostWanted, ...]) -> tuple[GhostLine, ...]:
+    """Of a server that keeps no records to make them of."""
+    del wanted
+    await trio.lowlevel.checkpoint()
+    return ()
+
+
 class Rooms:
-    """Give it the nursery that its rooms live in; that nursery's owner ends them."""
+    """Give it the nursery that its side jobs live in; `run` is its one task."""
 
     def __init__(
         self,
@@ -41,7 +63,7 @@ class Rooms:
         clock: Clock,
         entropy: Callable[[int], bytes],
         software: str,
-        journal: Journal,
+        journal: RoomJournal,
         find_deal: FindDeal,
         rating_changes: RatingChanges,
         ghost_lines: GhostLines = no_ghosts,
@@ -54,7 +76,6 @@ class Rooms:
 
         max_rooms: past it, opening is refused with `server/full`.
         """
-        self._nursery = nursery
         self._entropy = entropy
         self._max_rooms = max_rooms
         self._rooms: dict[str, Room] = {}
@@ -67,12 +88,15 @@ class Rooms:
         self._seat_listeners: list[Callable[[Room, str], None]] = []
         self._rating_listeners: list[Callable[[str, Rating], None]] = []
         self._over_listeners: list[Callable[[Room, Record], None]] = []
-        self._owed = Owed(nursery, journal)
+        self._owed = AbortRetryQueue(nursery, journal)
+        self._deadlines = Deadlines(clock)
         self._ports = RoomPorts(
             clock=clock,
             entropy=entropy,
             owner=self,
             journal=journal,
+            nursery=nursery,
+            deadlines=self._deadlines,
             keeps=keeps,
             rating_changes=rating_changes,
             find_deal=find_deal,
@@ -82,6 +106,15 @@ class Rooms:
             ghost_lines=ghost_lines,
         )
 
+    async def run(self) -> None:
+        """Wake rooms that have something to do, until cancelled. Rooms that are still open then are closed: something else has failed."""
+        try:
+            await self._deadlines.run()
+        finally:
+            self._stopping = True
+            for room in list(self._rooms.values()):
+                room.break_off()
+
     def __iter__(self) -> Iterator[Room]:
         return iter(self._rooms.values())
 
@@ -89,21 +122,22 @@ class Rooms:
         return len(self._rooms)
 
     def open(self, options: RaceOptions, purpose: Purpose | None = None, *, opening: Opening | None = None) -> Room:
-        """A new room, its task started. purpose: for what, other than its opener's wish. opening: from where it begins, where not at a
-        deal. Raises Refusal when the server is full or
-        stopping, or the options do not fit.
+        """A new room. purpose: for what, other than its opener's wish. opening: from where it begins, where not at a deal.
+
+        Raises Refusal when the server is full or stopping, or the options do not fit.
         """
         if self._stopping:
             raise Refusal(ErrorCode.SERVER_STOPPING)
         if len(self._rooms) >= self._max_rooms:
             raise Refusal(ErrorCode.SERVER_FULL)
+        check_options(options)
         code = new_code(self._entropy)
         while code in self._rooms:
             code = new_code(self._entropy)
-        return self._start(Room(code=code, options=options, ports=self._ports, purpose=purpose, opening=opening))
+        return self._begin(self._room(code, options, purpose=purpose, start_position=opening))
 
     def go_on(self, left: LeftRoom) -> None:
-        """A room of an earlier server goes on. Those in which a race runs first: a player's seat there keeps him from any other.
+        """A room of an earlier server goes on. Those in which a race runs first: a player's seat there keeps them from any other.
 
         Raises ValueError, with a sentence, for one that cannot.
         """
@@ -111,19 +145,40 @@ class Rooms:
         if opened.room in self._rooms:
             raise ValueError(f"there is another race in room {opened.room}")
         try:
+            check_options(opened.options)
             earlier = earlier_room(left, is_elsewhere=self._seated.__contains__)
-            room = Room(code=opened.room, options=opened.options, ports=self._ports, earlier=earlier)
+            room = self._room(opened.room, opened.options, earlier=earlier)
         except (Refusal, LookupError, ValueError, IllegalMove) as error:
             raise ValueError(f"its commands cannot be taken again: {error}") from error
-        self._start(room)
-        for player in earlier.people.values():
-            self.seat_taken(room, player)
+        self._begin(room)
 
-    def _start(self, room: Room) -> Room:
+    def _room(
+        self,
+        code: str,
+        options: RaceOptions,
+        *,
+        purpose: Purpose | None = None,
+        start_position: Opening | None = None,
+        earlier: EarlierRoom | None = None,
+    ) -> Room:
+        setup = RoomSetup(
+            code=code,
+            options=options,
+            spec=earlier.opened.occasion if earlier is not None else purpose.occasion if purpose is not None else None,
+            secret=purpose.secret if purpose is not None else None,
+            start_position=earlier.opened.opening if earlier is not None else start_position,
+            earlier=earlier,
+            entropy=self._entropy,
+            round_trip=_round_trip,
+            software=self._ports.software,
+            keeps=self._ports.keeps,
+        )
+        return Room(setup, self._ports)
+
+    def _begin(self, room: Room) -> Room:
         self._rooms[room.code] = room
         self._players[room] = set()
-        self._nursery.start_soon(self._run, room, name=f"room {room.code}")
-        self.changed(room)
+        room.begin()
         return room
 
     def find(self, code: str) -> Room:
@@ -134,7 +189,7 @@ class Rooms:
         return room
 
     def of(self, player: str) -> Room | None:
-        """The room in which this player holds a seat or is about to take one, if any."""
+        """The room in which this player holds a seat, if any."""
         return self._seated.get(player)
 
     def on_change(self, listener: Callable[[], None]) -> None:
@@ -146,16 +201,16 @@ class Rooms:
         self._room_listeners.append(listener)
 
     def on_seat(self, listener: Callable[[Room, str], None]) -> None:
-        """Call `listener` with room and player whenever somebody takes a seat or is about to. It must not block or raise."""
+        """Call `listener` with room and player whenever somebody takes a seat. It must not block or raise."""
         self._seat_listeners.append(listener)
 
     def on_rated(self, listener: Callable[[str, Rating], None]) -> None:
-        """Call `listener` with a player's id and his rating whenever a race has changed it. It must not block or raise."""
+        """Call `listener` with a player's id and new rating whenever a race has changed it. It must not block or raise."""
         self._rating_listeners.append(listener)
 
     def on_over(self, listener: Callable[[Room, Record], None]) -> None:
-        """Call `listener` with a room that was opened for an occasion and the record of its race, once that is kept. It must not block or
-        raise.
+        """Call `listener` with a room that was opened on a shared deal and the record of its race, once that is kept. It must not block
+        or raise.
         """
         self._over_listeners.append(listener)
 
@@ -165,42 +220,24 @@ class Rooms:
         """
         self._stopping = True
         for room in list(self._rooms.values()):
-            await room.tell(Close(self._ports.clock.now_ms()))
-        if self._rooms:
+            room.tell(Close())
+        while self._rooms:
             await self._emptied.wait()
         await self._owed.pay()
         if self._owed:
             logger.error("ends of races that could not be kept: %d; the next server goes on with them", len(self._owed))
 
-    async def _run(self, room: Room) -> None:
-        try:
-            await room.run()
-        finally:
-            del self._rooms[room.code]
-            # However it ended, nobody may stay bound to a room that is gone: he could never open or join another one.
-            for player in self._players.pop(room):
-                if self._seated.get(player) is room:
-                    del self._seated[player]
-            if not self._rooms:
-                self._emptied.set()
-                self._emptied = trio.Event()
-            self.changed(room)
-
     # ---- what rooms tell (RoomOwner)
 
     def seat_taken(self, room: Room, player: str) -> None:
-        """Raises Refusal `room/closed` when the room is gone."""
-        if room not in self._players:
-            raise Refusal(ErrorCode.ROOM_CLOSED)
         self._seated[player] = room
         self._players[room].add(player)
         for listener in self._seat_listeners:
             listener(room, player)
 
     def seat_left(self, room: Room, player: str) -> None:
-        if room in self._players:
-            self._players[room].discard(player)
-        # By now he may hold a seat in another room.
+        self._players[room].discard(player)
+        # By now they may hold a seat in another room.
         if self._seated.get(player) is room:
             del self._seated[player]
 
@@ -220,3 +257,20 @@ class Rooms:
     def rated(self, player: str, rating: Rating) -> None:
         for listener in self._rating_listeners:
             listener(player, rating)
+
+    def gone(self, room: Room) -> None:
+        if self._rooms.get(room.code) is not room:
+            return
+        del self._rooms[room.code]
+        # However it ended, nobody may stay bound to a room that is gone: they could never open or join another one.
+        for player in self._players.pop(room):
+            if self._seated.get(player) is room:
+                del self._seated[player]
+        if not self._rooms:
+            self._emptied.set()
+            self._emptied = trio.Event()
+        self.changed(room)
+
+
+def _round_trip(member: Member) -> int | None:
+    return member.round_trip_ms

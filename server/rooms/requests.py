@@ -1,4 +1,4 @@
-"""What a room is asked and told by others: the values that go into its inbox, and which of the race's commands a message stands for.
+"""What a room is asked and told by others, as values, and which of the race's commands a message stands for.
 
 Knows nothing of what comes of them.
 """
@@ -11,7 +11,9 @@ from typing import TypeAlias, assert_never
 from protocol.client_messages import LeaveRace, Move, Ready, Rematch, Resign, Say, Stop
 from protocol.errors import ErrorCode, Refusal
 from server.race.commands import Command, GetReady, PlayMove, ResignSeat, StopSeat
-from server.race.machine import DealWanted, Seat
+from server.race.race_deal import DealWanted
+from server.race.rating import RatingChange
+from server.race.seat import Seat
 from server.rooms.member import Member, PlayerName
 
 RaceMessage: TypeAlias = Ready | Move | Stop | Resign
@@ -23,13 +25,12 @@ RoomMessage: TypeAlias = RaceMessage | LeaveRace | Rematch | Say
 
 @dataclass(frozen=True, slots=True)
 class Enter:
-    """`player` is here by `member`: he takes a free seat, or has one already. version: the last he knows, 0 for none."""
+    """`player` is here by `member`: they take a free seat, or have one already. version: the last they know, 0 for none."""
 
     player: PlayerName
     member: Member
     version: int
     ref: int
-    at_ms: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,41 +39,34 @@ class Exit:
 
     player: PlayerName
     member: Member
-    at_ms: int
 
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """A player's request, received at `at_ms`."""
+    """A player's request."""
 
     player: PlayerName
     member: Member
     message: RoomMessage
-    at_ms: int
 
 
 @dataclass(frozen=True, slots=True)
 class Close:
     """The host stops."""
 
-    at_ms: int
-
 
 @dataclass(frozen=True, slots=True)
 class CallOff:
-    """The race, opened for an occasion, is not to be run. One that has begun is run to its end, unless `also_running`: then it ends here,
+    """The race, opened on a shared deal, is not to be run. One that has begun is run to its end, unless `also_running`: then it ends here,
     without a result, because its deal may be told at any moment.
     """
 
-    at_ms: int
     also_running: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Reveal:
     """Nobody has to play the room's shared deal any more."""
-
-    at_ms: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,14 +75,21 @@ class DealFound:
 
     wanted: DealWanted
     k: int | None
-    at_ms: int
 
 
-RoomRequest: TypeAlias = Enter | Exit | Ask | Close | CallOff | Reveal | DealFound
+@dataclass(frozen=True, slots=True)
+class RatingsRead:
+    """What the race with this id did to ratings, by seat."""
+
+    race: str
+    changes: tuple[RatingChange, ...]
+
+
+RoomRequest: TypeAlias = Enter | Exit | Ask | Close | CallOff | Reveal | DealFound | RatingsRead
 
 
 def race_command(message: RaceMessage, *, seat: Seat, race: int) -> Command:
-    """What the holder of this seat asks of the race that has this number. Raises Refusal when he means another race or another seat."""
+    """What the holder of this seat asks of the race that has this number. Raises Refusal when they mean another race or another seat."""
     check_race(message.race, race)
     if not isinstance(message, Ready) and message.seat != seat.number:
         raise Refusal(ErrorCode.NOT_YOUR_SEAT, f"yours is {seat.number}", path="$.seat")

@@ -1,6 +1,6 @@
-"""The series that a room's races belong to, one after another, and the record that is kept back between the two races of a swap.
+"""The series that a room's races belong to, one after another, and the record that is sealed between the two races of a swap.
 
-What a series is worth and when it is over is `match.series`' affair. Tells nobody of anything, and keeps nothing.
+What a series is worth and when it is over is for `match.series` to say. Tells nobody anything, and keeps nothing.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ from server.store.replay import RunningRoom, replay
 
 
 @dataclass(frozen=True, slots=True)
-class Withheld:
-    """A race that is over, of which nobody is told yet. players: the id of each seat's player, None for a house bot."""
+class SealedRace:
+    """A race that is over, and that nobody is told of yet. players: the id of each seat's player, None for a house bot."""
 
     record: Record
     players: tuple[str | None, ...]
 
 
-class SeriesRun:
+class SeriesState:
     """One series at a time; `start_over` begins the next."""
 
     def __init__(self, options: RaceOptions, left: RunningRoom | None) -> None:
         """left: by an earlier server. Raises as `replay` does."""
         self._fresh = Series(options=options.series, seats=options.seats)
         self._series = self._fresh
-        self._withheld: Withheld | None = None
+        self._sealed: SealedRace | None = None
         self._before: str | None = None
         if left is not None:
             opened = left.running.opened
@@ -42,10 +42,10 @@ class SeriesRun:
                 earlier.advance(opened.at_ms)
                 if earlier.record is None:
                     raise ValueError(f"race {earlier.id} is not over, and the next one of its series runs")
-                self._withheld = Withheld(earlier.record, seated(earlier))
+                self._sealed = SealedRace(earlier.record, seated(earlier))
 
     @classmethod
-    def after(cls, standing: StandingRace) -> SeriesRun:
+    def after(cls, standing: StandingRace) -> SeriesState:
         """That of a room whose last race an earlier server has brought to its end. Raises ValueError where they do not belong together."""
         opened = standing.opened
         run = cls(opened.options, None)
@@ -71,7 +71,7 @@ class SeriesRun:
     @property
     def secret(self) -> bytes | None:
         """That the next race is to be dealt by, where it is not a fresh one."""
-        return bytes.fromhex(self._withheld.record.deal.secret) if self._withheld is not None else None
+        return bytes.fromhex(self._sealed.record.deal.secret) if self._sealed is not None else None
 
     @property
     def before(self) -> str | None:
@@ -90,7 +90,7 @@ class SeriesRun:
         self._series = self._series.raced(record)
         self._before = race.id
         if race.options.swaps and race.withheld:
-            self._withheld = Withheld(record, seated(race))
+            self._sealed = SealedRace(record, seated(race))
 
     def give_up(self, seats: Iterable[int]) -> None:
         """The players of these seats are gone."""
@@ -101,10 +101,10 @@ class SeriesRun:
         """Another series, between whoever is there."""
         self._series = self._fresh
 
-    def reveal(self) -> Withheld | None:
-        """What is withheld, which then is so no more."""
-        withheld, self._withheld = self._withheld, None
-        return withheld
+    def reveal(self) -> SealedRace | None:
+        """What is sealed, which then no longer is."""
+        sealed, self._sealed = self._sealed, None
+        return sealed
 
 
 def seated(race: Race) -> tuple[str | None, ...]:

@@ -8,14 +8,16 @@ from typing import Protocol
 
 from protocol.server_messages import Room as RoomMessage
 from protocol.server_messages import RoomEvent
+from protocol.views import Curve
+from server.race.board_history import RaceHistory
 from server.race.events import RaceEvent
 from server.rooms.outgoing import Outgoing
 
 
 @dataclass(frozen=True, slots=True)
 class Happened:
-    """One event of a room. message: what somebody without a seat is told of it. event: what it was in the race, None for a room's own and
-    for what would show boards of a race that is withheld.
+    """One event of a room. message: what somebody without a seat is told of it. event: what it was in the race, None for a room's own
+    and for what would show boards of a race that is sealed.
 
     at_ms: the room's time of it.
     """
@@ -25,7 +27,18 @@ class Happened:
     at_ms: int
 
 
-class Audience(Protocol):
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What somebody without a seat may know at one moment. curves: how everybody got there. boards: how the boards did; None where they
+    are not to be seen, or were not asked for.
+    """
+
+    room: RoomMessage
+    curves: tuple[Curve, ...]
+    boards: RaceHistory | None
+
+
+class SpectatorPort(Protocol):
     """All who watch one room. Nothing here blocks or raises. What it is told is in the journal."""
 
     @property
@@ -33,7 +46,7 @@ class Audience(Protocol):
         """How many watch, those included who are about to."""
 
     def happened(self, what: Happened) -> None:
-        """An event; those that show nothing but their version to somebody without a seat may be left out while nobody watches."""
+        """An event."""
 
     def starts_over(self, snapshot: RoomMessage) -> None:
         """Another race has begun."""
@@ -42,4 +55,4 @@ class Audience(Protocol):
         """Nothing will happen any more. reason: of `unwatched`; None when the race goes on at the next server."""
 
     def greeting(self, *, racing: bool) -> Sequence[Outgoing]:
-        """What a player who comes back needs to be told of them. racing: his race is being run."""
+        """What a player who comes back needs to be told of them. racing: their race is being run."""

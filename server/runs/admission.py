@@ -14,9 +14,9 @@ from protocol.errors import ErrorCode, Refusal
 from protocol.views import RaceOptions, SharedDeal
 from server.race.shared_deal_spec import Occasion
 from server.rooms.clock import Clock
+from server.rooms.driver import Room
 from server.rooms.ports import Purpose
 from server.rooms.registry import Rooms
-from server.rooms.room import Room
 from server.runs.boards import Boards
 from server.runs.ghost_choice import Candidate, choose
 from server.store.journal import Journal
@@ -62,10 +62,10 @@ class RunAdmission:
 
     def _under_way(self, player: str, deal: SharedDeal, rules: str) -> Room | None:
         for room in self._rooms:
-            occasion = room.occasion
-            if occasion is None or room.race.phase == "over" or room.is_closed:
+            spec = room.spec
+            if spec is None or room.summary.phase == "over" or room.is_closed:
                 continue
-            if occasion.deal == deal and player in occasion.invited and room.options.rules == rules:
+            if spec.deal == deal and player in spec.invited and room.options.rules == rules:
                 return room
         return None
 

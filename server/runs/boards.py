@@ -18,7 +18,7 @@ from protocol.record import Record
 from protocol.server_messages import Runs
 from protocol.views import RunKind, RunRow, SharedKind
 from server.rooms.clock import Clock
-from server.rooms.room import Room
+from server.rooms.driver import Room
 from server.runs import days
 from server.runs.results import Day, Result, Streak, result_of, rows, streak
 from server.store.errors import StoreCorrupt
@@ -128,7 +128,7 @@ class Boards:
 
     def note(self, room: Room, record: Record) -> None:
         """A race on a shared deal is over: its result need not be read out of its record."""
-        if room.occasion is not None and room.occasion.deal.kind != "round":
+        if room.spec is not None and room.spec.deal.kind != "round":
             self._keep(result_of(record))
             self._placed.clear()
             self._overs += 1

@@ -11,9 +11,9 @@ import trio
 
 from server.race.shared_deal_spec import Occasion
 from server.rooms.clock import Clock
+from server.rooms.driver import Room
 from server.rooms.registry import Rooms
 from server.rooms.requests import CallOff, Reveal
-from server.rooms.room import Room
 from server.runs import days
 from server.runs.challenges import ChallengeRegistry, closes_at_ms
 from server.runs.dailies import READY_MARGIN_MS
@@ -55,7 +55,7 @@ class Closing:
 
     async def _look(self) -> int | None:
         """Do what is due in any room; when there is something to do next."""
-        runs = [(room, room.occasion) for room in self._rooms if room.occasion is not None and room.occasion.deal.kind != "round"]
+        runs = [(room, room.spec) for room in self._rooms if room.spec is not None and room.spec.deal.kind != "round"]
         self._told = {told for told in self._told if not told[0].is_closed}
         due: list[int] = []
         for room, occasion in runs:
@@ -71,7 +71,7 @@ class Closing:
                     due.append(moment)
                 elif (room, is_reveal) not in self._told:
                     self._told.add((room, is_reveal))
-                    await room.tell(Reveal(now) if is_reveal else CallOff(now))
+                    room.tell(Reveal() if is_reveal else CallOff())
         if not runs:
             self._moments.clear()
         return min(due, default=None)

@@ -19,9 +19,9 @@ from server.race.audit import audited_opening
 from server.race.start_position import NoSuchPosition, Opening, check_ply
 from server.rooms.clock import Clock
 from server.rooms.codes import read_code
+from server.rooms.driver import Room
 from server.rooms.options import check_options
 from server.rooms.registry import Rooms
-from server.rooms.room import Room
 from server.runs import challenges, dailies, days
 from server.runs.admission import RunAdmission
 from server.runs.boards import Boards

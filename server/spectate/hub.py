@@ -26,15 +26,15 @@ import trio
 from protocol.errors import ErrorCode, Refusal
 from protocol.server_messages import Board, Talk, Unwatched, Watched, WatchedEvent, Watchers, WatchMessage
 from protocol.server_messages import Room as RoomMessage
-from protocol.views import Curve, LateBoard, WatcherLine
+from protocol.views import LateBoard, WatcherLine
+from server.race.board_history import RaceHistory
 from server.race.events import RaceEnded, StartSet
-from server.race.view import progress_curves
 from server.rooms.clock import Clock
+from server.rooms.driver import Room
 from server.rooms.outgoing import Bundle, Outgoing
-from server.rooms.room import Room
-from server.rooms.spectator_port import Happened
+from server.rooms.spectator_port import Happened, Shown
 from server.runtime.token_bucket import Bucket
-from server.spectate.delay import DelayedBoards, RaceHistory, history_of
+from server.spectate.delay import DelayedBoards
 from server.spectate.fanout_scheduler import Turns
 from server.spectate.watcher import Watcher
 
@@ -58,24 +58,15 @@ LINES_AT_ONCE: Final = 20
 
 
 @dataclass(frozen=True, slots=True)
-class _Shown:
-    """What somebody without a seat may know, how everybody got there, and how the boards came to be what they are."""
-
-    room: RoomMessage
-    curves: tuple[Curve, ...]
-    history: RaceHistory | None
-
-
-@dataclass(frozen=True, slots=True)
 class _StartsOver:
     room: RoomMessage
 
 
-_Item: TypeAlias = Happened | _Shown | _StartsOver | WatcherLine
+_Item: TypeAlias = Happened | Shown | _StartsOver | WatcherLine
 
 
 class Hub:
-    """Satisfies `server.rooms.spectator_port.Audience`. Once anybody has watched, it stays until the room is closed; `run` is its task."""
+    """Satisfies `SpectatorPort`. Once anybody has watched, it stays until the room is closed; `run` is its task."""
 
     def __init__(self, room: Room, *, clock: Clock, turns: Turns, on_close: Callable[[Hub], None]) -> None:
         """turns: of all hubs together."""
@@ -133,12 +124,12 @@ class Hub:
         line = WatcherLine(number=self._numbers, name=watcher.player.name, text=text)
         self._lines.append(line)
         self._put(line)
-        if self.room.race.phase == "racing":
+        if self.room.summary.phase == "racing":
             self._untold.append(line)
         else:
             self.room.tell_players(self._talked((line,)))
 
-    # ---- for the room (Audience)
+    # ---- for the room (SpectatorPort)
 
     @property
     def count(self) -> int:
@@ -200,7 +191,7 @@ class Hub:
         self._ask_for_snapshot()
         await self._tell(await self._waiting())
         while self._items:
-            if isinstance(shown := self._items[0], _Shown):
+            if isinstance(shown := self._items[0], Shown):
                 self._items.popleft()
                 await self._take_up(shown)
             await self._tell(await self._waiting())
@@ -212,13 +203,12 @@ class Hub:
     def _ask_for_snapshot(self) -> None:
         if not self._asked and any(not watcher.joined for watcher in self._watchers):
             # All are of the same moment.
-            history = history_of(self.room.race) if self._boards is None else None
-            self._asked = self.room.show(partial(self._show, self._era, progress_curves(self.room.race), history))
+            self._asked = self.room.show(partial(self._show, self._era), with_boards=self._boards is None)
 
-    def _show(self, era: int, curves: tuple[Curve, ...], history: RaceHistory | None, room: RoomMessage) -> None:
+    def _show(self, era: int, shown: Shown) -> None:
         if era == self._era:
             self._live = True
-            self._put(_Shown(room, curves, history))
+            self._put(shown)
 
     def _put(self, item: _Item) -> None:
         if not self._live:
@@ -242,7 +232,7 @@ class Hub:
         """What those are to be told who have had their snapshot, up to the next one; in its order."""
         era = self._era
         told: list[WatchMessage] = []
-        while self._items and not isinstance(item := self._items[0], _Shown):
+        while self._items and not isinstance(item := self._items[0], Shown):
             self._items.popleft()
             match item:
                 case Happened(message=message, event=event, at_ms=at_ms):
@@ -272,15 +262,15 @@ class Hub:
         elif self.quiet_since is None:
             self.quiet_since = trio.current_time()
 
-    async def _take_up(self, shown: _Shown) -> None:
+    async def _take_up(self, shown: Shown) -> None:
         self._asked = False
         boards, era = self._boards, self._era
         if boards is None:
-            self._begin(shown.room, shown.history)
+            self._begin(shown.room, shown.boards)
             boards = self._boards
             assert boards is not None
             # Nobody has seen any of them, so only the last ones matter.
-            while boards.due(self._clock.now_ms() + self.room.ahead_ms, most=STEPS):
+            while boards.due(self._clock.now_ms() + self.room.summary.ahead_ms, most=STEPS):
                 await trio.lowlevel.checkpoint()
             self._told = {board.seat: board for board in boards.shown()}
         late = boards.shown()
@@ -305,7 +295,7 @@ class Hub:
     async def _boards_due(self) -> list[WatchMessage]:
         """The newest of each seat, where what may be shown of it has changed: a card is turned up when all who race have seen it."""
         while (boards := self._boards) is not None:
-            due = boards.due(self._clock.now_ms() + self.room.ahead_ms, most=STEPS)
+            due = boards.due(self._clock.now_ms() + self.room.summary.ahead_ms, most=STEPS)
             if len(due) < STEPS:
                 break
             await trio.lowlevel.checkpoint()
@@ -349,7 +339,7 @@ class Hub:
     def _deadline(self) -> float:
         counting = self._count_at + COUNT_S if self.count != self._count_told else float("inf")
         due = self._boards.next_due if self._boards is not None else None
-        return min(counting, self._clock.deadline(due - self.room.ahead_ms) if due is not None else float("inf"))
+        return min(counting, self._clock.deadline(due - self.room.summary.ahead_ms) if due is not None else float("inf"))
 
     def _counted(self) -> Outgoing:
         return Outgoing(Watchers(code=self.room.code, count=self._count_told))

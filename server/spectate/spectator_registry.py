@@ -16,12 +16,12 @@ import trio
 
 from protocol.errors import CloseCode, ErrorCode, Refusal
 from protocol.server_messages import Unwatched
-from server.race.lead_ranking import Closeness, closeness
+from server.race.lead_ranking import LeadRank
 from server.rooms.clock import Clock
+from server.rooms.driver import Room
 from server.rooms.member import PlayerName
 from server.rooms.outgoing import Outgoing
 from server.rooms.registry import Rooms
-from server.rooms.room import Room
 from server.spectate.fanout_scheduler import Turns
 from server.spectate.hub import Hub
 from server.spectate.watcher import Watcher, WatchingLine
@@ -78,7 +78,7 @@ class Gallery:
         room = self._rooms.find(code)
         if room.is_closed:
             raise Refusal(ErrorCode.ROOM_CLOSED)
-        if room.occasion is not None and not room.occasion.watchable:
+        if room.spec is not None and not room.spec.watchable:
             raise Refusal(ErrorCode.NOT_SHOWN)
         if self._has_part(room, player):
             raise Refusal(ErrorCode.OWN_RACE)
@@ -137,7 +137,7 @@ class Gallery:
 
     def _has_part(self, room: Room, player: PlayerName) -> bool:
         """Whether he holds a seat there, has held one in the race, or is about to take one."""
-        return room.holds(player.id) or self._rooms.of(player.id) is room
+        return room.summary.holds(player.id) or self._rooms.of(player.id) is room
 
     def _seat_taken(self, room: Room, player: str) -> None:
         hub = self._hubs.get(room)
@@ -219,9 +219,9 @@ class Gallery:
 
     async def _closest(self) -> list[Room]:
         """The public races that are being run, the closest first."""
-        close: list[tuple[Closeness, str, Room]] = []
+        close: list[tuple[LeadRank, str, Room]] = []
         for number, room in enumerate(list(self._rooms), 1):
-            rank = closeness(room.race) if room.options.public else None
+            rank = room.summary.lead_rank if room.options.public else None
             if rank is not None:
                 close.append((rank, room.code, room))
             if number % LOOKED_AT == 0:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from server.store import schema
 from server.store.connections import FileLock, Readers, connect_to_write, translated
-from server.store.errors import StoreBusy, StoreFull
+from server.store.errors import StoreBusy, StoreFull, StoreUnavailable
 from server.store.locations import Location, locate
 from server.store.schema import Upgraded
 from server.store.sql import Sql
@@ -26,6 +26,7 @@ class DatabaseStore(SqlStore):
         super().__init__(str(location))
         self._location = location
         self._lock: FileLock | None = None
+        self._file: tuple[int, int] | None = None
         self._writer: Sql | None = None
         self._readers = Readers(location)
         try:
@@ -48,6 +49,8 @@ class DatabaseStore(SqlStore):
 
     @contextmanager
     def _writing(self) -> Iterator[Sql]:
+        # Before anything else, and with the connection kept: it is all that is left of a file that was removed.
+        self._check_file()
         try:
             with translated(self._location):
                 if self._writer is None:
@@ -60,8 +63,28 @@ class DatabaseStore(SqlStore):
             self._hang_up()
             raise
 
+    def _check_file(self) -> None:
+        """That the file which is open is the one that the next server will find."""
+        path = self._location.path
+        if path is None:
+            return
+        try:
+            found = path.stat()
+        except OSError as error:
+            raise StoreUnavailable(
+                f"{path} is gone: it was moved or removed while the server runs on it; put it back ({error.strerror})"
+            ) from error
+        if self._file is None:
+            self._file = found.st_dev, found.st_ino
+        elif self._file != (found.st_dev, found.st_ino):
+            raise StoreUnavailable(
+                f"{path} is another file than the one that the server runs on: put that one back, or start the server again"
+            )
+
     def _hang_up(self) -> None:
         writer, self._writer = self._writer, None
+        # What was known of the database was known by that connection, which held the lock.
+        self._batches = None
         if writer is not None:
             writer.close()
 

@@ -4,12 +4,15 @@ Group commit. One task (`run`) has the store's `write` called in a thread, one b
 the next batch. So a lone writer pays one commit, and a thousand writers share one. Requests are committed, and their callers called, in the
 order in which they were submitted; many for one race may be on their way at once.
 
-A failed commit fails all that wrote in its batch, with nothing of it kept; the journal goes on with the next. A race whose command failed
-so has gone further than its log: what it takes next would be refused, so its room has to end, or to begin again from `running`.
+A commit that fails is tried again for as long as it takes: a database that cannot be written just now loses nothing, and nobody is told of
+anything before it is safe. Meanwhile `outage` says since when and why, and those who asked for it are told. Whether a commit that was not
+answered took place is for the store to find out; the same requests are never written twice.
 """
 
 from __future__ import annotations
 
+import logging
+import math
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -21,30 +24,55 @@ import trio
 from server.store.errors import EntryRefused, JournalClosed, StoreError
 from server.store.port import Entry, Request, Store
 
+logger = logging.getLogger("carpet.store")
+
 Answer = TypeVar("Answer")
 Done: TypeAlias = Callable[[StoreError | None], None]
 
 QUEUE: Final = 8_192
 """Requests of the next batch. When it holds this many, `has_room` is False: whoever would open a race answers `server/busy`, and `write`
-waits. `submit` takes what it is given all the same: a race that runs goes on, and what its players may send has limits of its own."""
+waits. `submit` takes what it is given all the same: a race that runs goes on, and what its players may send has limits of its own. In an
+outage they wait for an answer, so the queue grows no longer than what was on its way."""
 
 FLOOR_S: Final = 0.004
 """Seconds from one commit's beginning to the next, at least, while several requests share a commit. Each commit costs about as much whether
 it holds ten requests or a hundred. A lone writer does not wait."""
 
+FIRST_RETRY_S: Final = 0.05
+RETRY_S: Final = 1.0
+"""Seconds from a failed commit to the next try: from the one to the other, twice as long each time."""
+
+SLOW_S: Final = 2.0
+"""A commit, or a look at an idle store, that takes longer is an outage before it has failed."""
+
+LOOK_S: Final = 1.0
+"""Seconds from one look at the store to the next."""
+
+LAST_TRIES_S: Final = 10.0
+"""For how long a journal that is to end tries to write what it holds."""
+
 
 @dataclass(slots=True)
 class Statistics:
-    """Since the start. largest: requests in one batch. commit_s: time spent in commits, of which max_commit_s in the slowest."""
+    """Since the start. failed_commits: tries of them. largest: requests in one batch. commit_s: in commits, max_commit_s in the slowest."""
 
     batches: int = 0
     requests: int = 0
     entries: int = 0
     refused: int = 0
-    failed_batches: int = 0
+    failed_commits: int = 0
+    outages: int = 0
     largest: int = 0
     commit_s: float = 0.0
     max_commit_s: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Outage:
+    """since: Trio's time from which on nothing could be written. why: one sentence."""
+
+    since: float
+    why: str
 
 
 @dataclass(slots=True, eq=False)
@@ -59,26 +87,40 @@ class Journal:
 
     def __init__(self, store: Store, *, queue: int = QUEUE) -> None:
         self.statistics = Statistics()
+        self.outage: Outage | None = None
+        self.outage_listeners: list[Callable[[bool], None]] = []
         self._store = store
         self._queue = queue
         # Its own: readers may hold all of Trio's threads.
         self._writer_thread = trio.CapacityLimiter(1)
         self._next = _Batch()
         self._next_commit_at = 0.0
+        # When the batch that is being committed was first tried; None between batches.
+        self._committing_since: float | None = None
+        self._gives_up_at = math.inf
         self._something = trio.Event()
         self._closed = False
         self._ended = trio.Event()
 
     @property
+    def available(self) -> bool:
+        """Whether the store can be written, as far as is known. `outage_listeners` are told when that changes: True for an outage."""
+        return self.outage is None
+
+    @property
     def has_room(self) -> bool:
         """Whether more work may be begun; see `QUEUE`."""
-        return len(self._next.requests) < self._queue
+        return self.available and not self._is_full
+
+    @property
+    def _is_full(self) -> bool:
+        return len(self._next.requests) >= self._queue
 
     def submit(self, entries: Sequence[Entry], done: Done) -> None:
         """Have the entries committed, all of them together. Never waits. Raises JournalClosed.
 
-        done: called in the event loop once they are, in the order of the submissions, with None; or with why they could not be written:
-        EntryRefused when they do not fit, another StoreError when their batch failed. It must not raise.
+        done: called in the event loop once they are, in the order of the submissions, with None; or with EntryRefused when they do not fit.
+        Another StoreError means that the server stops and its store could not be written till the end. It must not raise.
         """
         if self._closed:
             raise JournalClosed("the server is stopping: nothing more is written")
@@ -92,7 +134,7 @@ class Journal:
         A caller that is cancelled does not learn it, and they may still be written.
         """
         await trio.lowlevel.checkpoint_if_cancelled()
-        while not self._closed and not self.has_room:
+        while not self._closed and self._is_full:
             await self._next.taken.wait()
         committed = trio.Event()
         errors: list[StoreError] = []
@@ -126,9 +168,13 @@ class Journal:
     async def run(self) -> None:
         """Commit batch after batch, until closed or cancelled; in either case all that was taken by then."""
         try:
-            while not self._closed:
-                await self._something.wait()
-                await self._commit_what_came()
+            async with trio.open_nursery() as nursery:
+                if self._store.waits:
+                    nursery.start_soon(self._look_after_the_store)
+                while not self._closed:
+                    await self._something.wait()
+                    await self._commit_what_came()
+                nursery.cancel_scope.cancel()
         finally:
             self._closed = True
             try:
@@ -147,33 +193,100 @@ class Journal:
         if not batch.requests:
             return
         try:
-            # Its writers wait for the outcome, whoever is cancelled. A commit takes no longer than the database's own time limits.
-            with trio.CancelScope(shield=True):
-                await self._commit(batch)
+            await self._commit(batch)
         finally:
+            self._committing_since = None
             self._fail(batch, StoreError("the journal has failed; the log says how"))
 
     async def _commit(self, batch: _Batch) -> None:
+        """Its writers wait for the outcome, whoever is cancelled."""
         if self._store.waits and len(batch.requests) > 1:
             self._next_commit_at = trio.current_time() + FLOOR_S
+        self._committing_since = trio.current_time()
         started = time.perf_counter()
         try:
-            outcomes = await self._write(batch.requests)
+            outcomes = await self._write_in_the_end(batch.requests)
         except StoreError as error:
-            self._count(batch, time.perf_counter() - started)
-            self.statistics.failed_batches += 1
             self._fail(batch, error)
-        else:
-            self._count(batch, time.perf_counter() - started)
-            self.statistics.refused += sum(outcome is not None for outcome in outcomes)
-            for outcome in outcomes:
-                batch.waiting.popleft()(outcome)
+            return
+        self._resume()
+        self._count(batch, time.perf_counter() - started)
+        self.statistics.refused += sum(outcome is not None for outcome in outcomes)
+        for outcome in outcomes:
+            batch.waiting.popleft()(outcome)
+
+    async def _write_in_the_end(self, requests: Sequence[Request]) -> tuple[EntryRefused | None, ...]:
+        """Raises StoreError when the journal is to end and cannot wait any longer."""
+        retry_s = FIRST_RETRY_S
+        while True:
+            try:
+                with trio.CancelScope(shield=True):
+                    return await self._write(requests)
+            except StoreError as error:
+                self.statistics.failed_commits += 1
+                self._interrupt(str(error))
+                if self._gives_up():
+                    raise
+            with trio.CancelScope(shield=True):
+                await trio.sleep(retry_s)
+            retry_s = min(2 * retry_s, RETRY_S)
+
+    def _gives_up(self) -> bool:
+        stops = self._closed or trio.current_effective_deadline() == -math.inf
+        if stops and self._gives_up_at == math.inf:
+            self._gives_up_at = trio.current_time() + LAST_TRIES_S
+        return trio.current_time() >= self._gives_up_at
 
     async def _write(self, requests: Sequence[Request]) -> tuple[EntryRefused | None, ...]:
         if self._store.waits:
             return await trio.to_thread.run_sync(self._store.write, requests, limiter=self._writer_thread)
         await trio.lowlevel.checkpoint()
         return self._store.write(requests)
+
+    # ---- outages
+
+    async def _look_after_the_store(self) -> None:
+        """Notice what nobody who writes would: an idle store that is gone, and a commit that does not come to an end."""
+        while True:
+            await trio.sleep(LOOK_S)
+            since = self._committing_since
+            if since is not None:
+                if trio.current_time() - since >= SLOW_S and self.available:
+                    self._interrupt(f"the database has not answered for {SLOW_S:g} seconds")
+                continue
+            try:
+                with trio.move_on_after(SLOW_S) as scope:
+                    await trio.to_thread.run_sync(self._store.probe, limiter=self._writer_thread, abandon_on_cancel=True)
+            except StoreError as error:
+                self._interrupt(str(error))
+            else:
+                if scope.cancelled_caught:
+                    self._interrupt(f"the database has not answered for {SLOW_S:g} seconds")
+                elif self._committing_since is None:
+                    self._resume()
+
+    def _interrupt(self, why: str) -> None:
+        if self.outage is not None:
+            if self.outage.why != why:
+                logger.error("the store still cannot be written: %s", why)
+                self.outage = Outage(self.outage.since, why)
+            return
+        since = self._committing_since if self._committing_since is not None else trio.current_time()
+        self.outage = Outage(since, why)
+        self.statistics.outages += 1
+        logger.error("the store cannot be written; moves are held until it can: %s", why)
+        self._tell(True)
+
+    def _resume(self) -> None:
+        if self.outage is None:
+            return
+        logger.warning("the store can be written again, after %.1f seconds", trio.current_time() - self.outage.since)
+        self.outage = None
+        self._tell(False)
+
+    def _tell(self, is_out: bool) -> None:
+        for listener in self.outage_listeners:
+            listener(is_out)
 
     @staticmethod
     def _fail(batch: _Batch, failure: StoreError) -> None:

@@ -395,8 +395,13 @@ class Store(Protocol):
         """Judge the requests in their order and write those that fit in one transaction, which is safe on the disk when this returns.
 
         Gives one outcome a request: None, or why it was refused; a refused one leaves no trace and does not keep the others out.
-        Raises StoreError when nothing was written (see `StoreUnavailable` for the one case in which that is not known).
+        Raises StoreError when nothing was written, or the answer was lost: called again with the same sequence, and no other in between, it
+        finds out which, and writes them once.
         """
+        ...
+
+    def probe(self) -> None:
+        """Raises StoreError where nothing could be written now, as far as that can be told without writing. Made like `write`."""
         ...
 
     def running(self) -> Running:

@@ -67,12 +67,12 @@ class SqlStore(ABC):
             return ()
         # Kept again only when all went well: after an error, what the database has is read anew.
         batches, self._batches = self._batches, None
-        unsure, self._unsure = self._unsure, None
+        unsure = self._unsure
         with self._writing() as sql:
             if batches is None:
                 batches = BatchWriter(sql, self._id)
                 if unsure is not None and unsure[0] is requests and batches.has_written(sql, unsure[1]):
-                    self._batches = batches
+                    self._batches, self._unsure = batches, None
                     return unsure[2]
             with nullcontext() if batches.is_one_statement(requests) else sql.transaction():
                 outcomes = batches.judge(sql, requests)
@@ -81,6 +81,10 @@ class SqlStore(ABC):
         self._unsure = None
         self._batches = batches
         return outcomes
+
+    def probe(self) -> None:
+        with self._writing() as sql:
+            sql.row("SELECT 1 AS found")
 
     @contextmanager
     def maintaining(self) -> Iterator[Sql]:

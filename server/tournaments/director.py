@@ -22,9 +22,9 @@ import trio
 from protocol.errors import ErrorCode, Refusal
 from protocol.record import Record
 from protocol.server_messages import Called, Decided
+from server.rooms.driver import Room
 from server.rooms.member import Member
 from server.rooms.outgoing import Outgoing, refused
-from server.rooms.room import Room
 from server.store.errors import StoreError
 from server.store.port import Entry, SharedDealMade, SharedDealRevealed, TournamentDecided
 from server.tournaments.commands import Asker, TournamentCommand, as_refusal, decide, when_due, with_withdrawals
@@ -65,7 +65,6 @@ class Director:
         self._asked: deque[AskedCommand] = deque()
         self._over: deque[tuple[Room, Record]] = deque()
         self._wake = trio.Event()
-        self._nursery: trio.Nursery
 
     # ---- for other tasks
 
@@ -89,23 +88,22 @@ class Director:
     def calls_of(self, entrant: str) -> tuple[Called, ...]:
         """What an entrant who has just connected is to be told."""
         now = self._ports.clock.now_ms()
-        waiting = (table for table in self.tables if entrant in table.seating.invited and table.room.race.phase != "over")
+        waiting = (table for table in self.tables if entrant in table.seating.invited and table.room.summary.phase != "over")
         return tuple(table.call(self.state, entrant, now) for table in waiting)
 
     # ---- the task
 
     async def run(self) -> None:
         """Until cancelled. A fault costs what it was about; the rest goes on from what is kept."""
-        async with trio.open_nursery() as self._nursery:
-            while True:
-                try:
-                    await self._come_back()
-                    await self._serve()
-                except StoreError as error:
-                    logger.error("tournament %s: nothing can be decided: %s", self.state.id, error)
-                except Exception:
-                    logger.exception("tournament %s: a fault", self.state.id)
-                await trio.sleep(RETRY_S)
+        while True:
+            try:
+                await self._come_back()
+                await self._serve()
+            except StoreError as error:
+                logger.error("tournament %s: nothing can be decided: %s", self.state.id, error)
+            except Exception:
+                logger.exception("tournament %s: a fault", self.state.id)
+            await trio.sleep(RETRY_S)
 
     async def _come_back(self) -> None:
         """Read from the store how far the tournament is, find the rooms of its round, and enter results that were kept but not entered."""
@@ -118,7 +116,7 @@ class Director:
             self.tables.by_table.pop(place, None)
         await self._happen([event for events in found.values() for event in events])
         for number in range(1, self.state.round + 1):
-            self.tables.reveal(self.state, number, self._nursery)
+            self.tables.reveal(self.state, number)
 
     async def _found_results(self) -> dict[int, list[Event]]:
         """What came of the races that are wanted, as far as the store knows, by table."""
@@ -213,10 +211,10 @@ class Director:
         self._act()
         for number in range(max(was.round, 1), state.round + 1) if state is not was else ():
             if number > was.round or was.shuffles[number - 1].over_at_ms is None:
-                self.tables.reveal(state, number, self._nursery)
+                self.tables.reveal(state, number)
 
     def _act(self) -> None:
-        self.tables.update(self.state, self._nursery)
+        self.tables.update(self.state)
         self._changed(self)
 
 

@@ -6,6 +6,7 @@ Owns the nursery of their tasks. Knows nothing of what happens inside one.
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from functools import partial
 from typing import Final
 
@@ -22,10 +23,10 @@ from protocol.text import clean_chat
 from protocol.tournaments import LISTED_TOURNAMENTS, TITLE_LENGTH, TournamentDocument, TournamentListing, is_tournament_id
 from server.rooms.bots import house_bots
 from server.rooms.codes import new_code, read_code
+from server.rooms.driver import Room
 from server.rooms.member import Member
 from server.rooms.options import check_options
 from server.rooms.outgoing import Outgoing, refused
-from server.rooms.room import Room
 from server.runtime.token_bucket import Bucket
 from server.store.errors import StoreError
 from server.store.port import TournamentMade
@@ -140,8 +141,8 @@ class TournamentService:
             self._check_lookup(identity)
             self._nursery.start_soon(self._ask_old, identity, AskedCommand(member, asker, message))
 
-    def follow(self, member: Member, message: FollowTournament, nursery: trio.Nursery) -> None:
-        """Follow a tournament, or stop. nursery: ends with the member's connection, and a look-up with it. Raises Refusal."""
+    def follow(self, member: Member, message: FollowTournament, start_soon: Callable[..., None]) -> None:
+        """Follow a tournament, or stop. start_soon: for tasks that end with the member's connection. Raises Refusal."""
         if not message.follow:
             self.subscriptions.unfollow(member)
             return
@@ -151,7 +152,7 @@ class TournamentService:
             self.subscriptions.follow(member, director, message.round, ref=message.ref)
         else:
             self._check_lookup(identity)
-            nursery.start_soon(self._follow_old, member, identity, message)
+            start_soon(self._follow_old, member, identity, message)
 
     def greet(self, player: str, member: Member) -> None:
         """A player has connected: tell them which table waits for them."""
@@ -294,7 +295,7 @@ class TournamentService:
     # ---- news from rooms
 
     def _race_over(self, room: Room, record: Record) -> None:
-        deal = room.occasion.deal if room.occasion is not None else None
+        deal = room.spec.deal if room.spec is not None else None
         if deal is not None and deal.kind == "round" and (director := self._running.get(deal.id.partition("/")[0])) is not None:
             director.race_over(room, record)
 

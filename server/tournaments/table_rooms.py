@@ -21,10 +21,10 @@ from protocol.errors import Refusal
 from protocol.record import Record
 from protocol.server_messages import Called
 from protocol.tournaments import TournamentSide
+from server.rooms.driver import Room
 from server.rooms.outgoing import Outgoing
 from server.rooms.ports import Purpose
 from server.rooms.requests import CallOff, Reveal
-from server.rooms.room import Room
 from server.tournaments.events import Event, RaceAborted, ResultEntered
 from server.tournaments.log_text import name_of
 from server.tournaments.pairing.crosstable import TableKey, TableRace
@@ -51,7 +51,7 @@ class TableRoom:
 
     def no_show_at(self, state: TournamentState) -> int | None:
         """When those who are missing forfeit; None once the race has begun."""
-        if self.room.race.phase != "waiting" or not self.seating.invited:
+        if self.room.summary.phase != "waiting" or not self.seating.invited:
             return None
         return self.called_at_ms + 1000 * state.options.no_show_s
 
@@ -60,18 +60,18 @@ class TableRoom:
         return LiveTable(
             code=self.room.code,
             sides=tuple(self._side(state, seat) for seat in self.seating.sides),
-            elapsed_ms=self.room.race.elapsed(now_ms + self.room.ahead_ms),
+            elapsed_ms=self.room.summary.elapsed_ms(now_ms),
             no_show_ms=max(due - now_ms, 0) if due is not None else None,
         )
 
     def _side(self, state: TournamentState, number: int) -> TournamentSide:
-        seat, entrant = self.room.race.seats[number], self.seating.entrants[number]
+        seat, entrant = self.room.summary.seats[number], self.seating.entrants[number]
         return TournamentSide(
             entrant=entrant,
             name=name_of(state, entrant) if entrant is not None else state.options.bot,
             present=seat.player is not None and seat.connected,
             state=seat.state,
-            home=seat.position.home if seat.position is not None else 0,
+            home=seat.home,
         )
 
     def call(self, state: TournamentState, entrant: str, now_ms: int) -> Called:
@@ -116,16 +116,16 @@ class TableRooms:
         """Find the rooms of races that are wanted among those that an earlier server has left."""
         wanted = {race.pairing.table: race for race in state.wanted()}
         for room in self._of_round(state, state.round):
-            assert room.occasion is not None
-            place = room.occasion.table
+            assert room.spec is not None
+            place = room.spec.table
             race = wanted.get(place)
-            is_current = race is not None and room.occasion.deal.number == state.deal_number(race.key)
+            is_current = race is not None and room.spec.deal.number == state.deal_number(race.key)
             if race is not None and is_current and place not in self.by_table and not room.is_closed:
                 self._add(room, race, state)
                 self._call_all(state, self.by_table[place])
 
-    def update(self, state: TournamentState, nursery: trio.Nursery) -> None:
-        """Make the rooms those that the state wants. nursery: for what rooms have to be told."""
+    def update(self, state: TournamentState) -> None:
+        """Make the rooms those that the state wants."""
         if self._rest_until is not None and self._rest_until <= trio.current_time():
             self._rest_until = None
         wanted = {race.pairing.table: race for race in state.wanted() if race.key not in self._byes_run}
@@ -133,10 +133,10 @@ class TableRooms:
             if wanted.get(place) != table.race or table.number != state.deal_number(table.race.key):
                 del self.by_table[place]
                 # Nobody races on: the round may be over, and its secret public.
-                self._tell(table.room, CallOff(self._ports.clock.now_ms(), also_running=True), nursery)
-            elif state.paused and table.room.race.phase == "waiting":
+                table.room.tell(CallOff(also_running=True))
+            elif state.paused and table.room.summary.phase == "waiting":
                 # It stays until it is closed: a race that is just about to begin is run.
-                self._tell(table.room, CallOff(self._ports.clock.now_ms()), nursery)
+                table.room.tell(CallOff())
         opened = [] if state.paused else [race for place, race in wanted.items() if place not in self.by_table and self._open(race, state)]
         for race in opened:
             self._call_all(state, self.by_table[race.pairing.table])
@@ -186,7 +186,7 @@ class TableRooms:
                 if not state.paused:
                     self._rest()
                 # Over, but not kept: those who played it know its cards.
-                if table.room.race.phase in ("countdown", "racing", "over"):
+                if table.room.summary.phase in ("countdown", "racing", "over"):
                     events.append(RaceAborted(table.race.round, table.race.pairing.table, "its room was closed"))
         self.by_table = {table.race.pairing.table: table for table in tables.values()}
         return events
@@ -206,8 +206,8 @@ class TableRooms:
             if due is None or due > now_ms:
                 continue
             race = table.race
-            invited = table.room.race.seats[: len(table.seating.invited)]
-            result = no_show(table.seating, {seat.number for seat in invited if seat.nonce is None})
+            invited = table.room.summary.seats[: len(table.seating.invited)]
+            result = no_show(table.seating, {number for number, seat in enumerate(invited) if not seat.ready})
             if result is None:
                 # All are there: the race is just about to begin.
                 table.called_at_ms = now_ms
@@ -217,19 +217,13 @@ class TableRooms:
                 self._byes_run.add(race.key)
         return events
 
-    def reveal(self, state: TournamentState, number: int, nursery: trio.Nursery) -> None:
+    def reveal(self, state: TournamentState, number: int) -> None:
         """Have the rooms of a round that is over tell its records."""
         for room in self._of_round(state, number) if state.shuffles[number - 1].over_at_ms is not None else ():
-            if room.race.withheld:
-                self._tell(room, Reveal(self._ports.clock.now_ms()), nursery)
+            if room.summary.sealed:
+                room.tell(Reveal())
 
     def _of_round(self, state: TournamentState, number: int) -> list[Room]:
         """The rooms that were opened for that round of this tournament."""
         deal = "round", state.deal_id(number)
-        return [
-            room for room in self._ports.rooms if room.occasion is not None and (room.occasion.deal.kind, room.occasion.deal.id) == deal
-        ]
-
-    def _tell(self, room: Room, request: CallOff | Reveal, nursery: trio.Nursery) -> None:
-        # A room whose inbox is full must not keep the others waiting.
-        nursery.start_soon(room.tell, request)
+        return [room for room in self._ports.rooms if room.spec is not None and (room.spec.deal.kind, room.spec.deal.id) == deal]

@@ -5,6 +5,7 @@ People have the first seats of a room and house bots the last ones, whichever si
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from protocol.record import Record, SeatRecord
@@ -61,7 +62,11 @@ def occasion(state: TournamentState, number: int, pairing: Pairing) -> Occasion:
 
 def result_of(state: TournamentState, pairing: Pairing, record: Record) -> RaceResult:
     """The result of the race at a table."""
-    seats = [record.seats[seat] for seat in seating(state, pairing).sides]
+    return result_of_seats([record.seats[seat] for seat in seating(state, pairing).sides])
+
+
+def result_of_seats(seats: Sequence[SeatRecord]) -> RaceResult:
+    """seats: by side of the table; one where everybody plays alone."""
     if len(seats) == 1:
         return RaceResult("first" if seats[0].state == "won" else "second", (seats[0].home, 0))
     first, second = seats

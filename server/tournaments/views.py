@@ -115,10 +115,14 @@ def standings(crosstable: Crosstable) -> tuple[StandingsRow, ...]:
     """Kept while the crosstable stays: computing them takes a twentieth of a second where many have played many rounds."""
     known = _ranked.get(id(crosstable))
     if known is None or known[0] is not crosstable:
-        known = _ranked[id(crosstable)] = crosstable, tuple(_row(row) for row in crosstable.standings())
+        known = _ranked[id(crosstable)] = crosstable, standings_rows(crosstable)
         if len(_ranked) > RANKED_KEPT:
             _ranked.popitem(last=False)
     return known[1]
+
+
+def standings_rows(crosstable: Crosstable) -> tuple[StandingsRow, ...]:
+    return tuple(_row(row) for row in crosstable.standings())
 
 
 def _row(row: RankedEntrant) -> StandingsRow:
@@ -171,6 +175,7 @@ def _kept_entrant(state: TournamentState, seed: int, entrant: str) -> EntrantDoc
         bot=person.bot,
         nonce=person.nonce,
         withdrawn=not seeded.active,
+        withdrawn_after=seeded.withdrawn_after,
         first_round=seeded.first_round,
     )
 

@@ -10,8 +10,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from client.connection.events import Identity
 from client.storage.commitments import CommitmentStore
-from client.storage.identity import Identity, IdentityStore
+from client.storage.identity import IdentityStore
 from protocol.server_messages import Challenges, Dailies
 from protocol.views import DailyDeal
 from tests.client import runs

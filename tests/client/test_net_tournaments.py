@@ -11,7 +11,7 @@ from trio.testing import MockClock
 
 from client.connection.client import ENTRY_REFERENCE, HELLO_REFERENCE, open_link
 from client.connection.errors import EntryRefused, Unreachable
-from client.storage.identity import Identity
+from client.connection.events import Identity
 from protocol.client_messages import FollowTournament, Hello, PauseTournament
 from protocol.errors import ERRORS, ErrorCode
 from protocol.server_messages import Decided, Error

@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
+import queue
 import signal
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from client.local.server_process import server_command, server_environment
+import trio
+
+from client.replay.own_server import server_command, server_environment
+from server.app import running
+from server.config import Settings
 from tests.e2e.terminal import Terminal, terminal_environment
 
 TIMEOUT = 60
@@ -97,3 +105,57 @@ def running_server(*options: str) -> Iterator[tuple[str, subprocess.Popen[str]]]
             assert "Traceback" not in log.read()
         finally:
             process.kill()
+
+
+class _Complaints(logging.Handler):
+    """What a server logs with a traceback, but for what the library says of peers that are no WebSocket clients."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.WARNING)
+        self.heard: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if record.exc_info and record.name != "carpet.net.websocket":
+            self.heard.append(self.format(record))
+
+
+@contextlib.contextmanager
+def serving(**settings: Any) -> Iterator[str]:
+    """A server in a thread of this process, on a free port unless told otherwise: its URL.
+
+    What a process shows beside (its options, signals and streams) is shown by `running_server`. It must stop well and log no traceback.
+    """
+    said: queue.SimpleQueue[tuple[str, trio.lowlevel.TrioToken, trio.Event] | BaseException] = queue.SimpleQueue()
+
+    async def serve() -> None:
+        async with running(Settings(**{"port": 0, **settings})) as url:
+            stop = trio.Event()
+            said.put((url, trio.lowlevel.current_trio_token(), stop))
+            await stop.wait()
+
+    def run() -> None:
+        try:
+            trio.run(serve)
+        except BaseException as error:  # noqa: BLE001  (raised again in the thread of the test)
+            said.put(error)
+
+    complaints = _Complaints()
+    logging.getLogger().addHandler(complaints)
+    thread = threading.Thread(target=run, name="server")
+    thread.start()
+    try:
+        started = said.get()
+        if isinstance(started, BaseException):
+            raise started
+        url, token, stop = started
+        try:
+            yield url
+        finally:
+            trio.from_thread.run_sync(stop.set, trio_token=token)
+            thread.join()
+        if not said.empty():
+            raise said.get()  # type: ignore[misc]
+    finally:
+        thread.join()
+        logging.getLogger().removeHandler(complaints)
+    assert complaints.heard == []

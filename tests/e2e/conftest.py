@@ -6,25 +6,25 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.e2e.commands import running_server
+from tests.e2e.commands import serving
 
 
 @pytest.fixture(scope="module")
 def fast_server() -> Iterator[str]:
     """Its house bots play as fast as they can, and so may everybody else."""
-    with running_server("--bot-pace", "full", "--rate", "1000", "--burst", "1000") as (url, _):
+    with serving(bots_wait=False, rate=1000, burst=1000) as url:
         yield url
 
 
 @pytest.fixture(scope="module")
 def default_rate_server() -> Iterator[str]:
     """Its house bots play as fast as they can; everybody else at the rate of the specification."""
-    with running_server("--bot-pace", "full") as (url, _):
+    with serving(bots_wait=False) as url:
         yield url
 
 
 @pytest.fixture
 def strict_server() -> Iterator[str]:
     """Takes so few messages that whoever does not pace himself has too many in any race, on a slow machine too."""
-    with running_server("--rate", "15", "--burst", "15") as (url, _):
+    with serving(rate=15, burst=15) as url:
         yield url

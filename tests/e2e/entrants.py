@@ -12,8 +12,7 @@ from dataclasses import dataclass, field
 import trio
 
 from client.connection.client import open_link
-from client.connection.events import Connected, Link
-from client.storage.identity import Identity
+from client.connection.events import Connected, Identity, Link
 from protocol.client_messages import (
     CheckIn,
     CreateTournament,

@@ -15,13 +15,14 @@ import trio
 
 from client.connection.client import NetLink, open_link
 from client.connection.errors import Unreachable
-from client.connection.events import Back, LinkEvent, Lost
+from client.connection.events import Back, Identity, LinkEvent, Lost
 from client.connection.websocket import LineTimes
 from client.local.policies import POLICIES
 from client.state.store import Model
-from client.storage.identity import Identity
-from client.tui.session import Session
-from client.tui.start import StartHome
+from client.tui.actions import Do, Typed
+from client.tui.driver import Driver
+from client.tui.keymap import Command
+from client.tui.ui_state import Ui
 from protocol.client_messages import JoinRace, OpenRace, Say
 from protocol.phrases import PHRASES
 from protocol.record import Record, to_json
@@ -82,40 +83,40 @@ class ScriptedPlayer:
     async def _race(self, url: str, request: OpenRace | JoinRace, times: LineTimes) -> Record:
         nonces = itertools.count(1)
         async with open_link(url, self.identity, generator=random.Random(2), keep=self._keep, times=times) as link:
-            session = Session(
-                link, start=StartHome(), nonce=lambda: f"{next(nonces):032x}", now_ms=lambda: round(trio.current_time() * 1000)
-            )
+            session = Driver(link, Ui(), nonce=lambda: f"{next(nonces):032x}", now_ms=lambda: round(trio.current_time() * 1000))
             await link.entered(request)
             due = trio.current_time()
-            while session.model.room is None or session.model.room.record is None:
+            while session.state.room is None or session.state.room.record is None:
                 with trio.move_on_at(due):
                     self._hear(session, await link.events.receive())
                     continue
                 self._act(link, session)
                 due = trio.current_time() + self._pace
-            return session.model.room.record
+            return session.state.room.record
 
     def _keep(self, identity: Identity) -> None:
         self.identity = identity
 
-    def _hear(self, session: Session, event: ServerMessage | LinkEvent) -> None:
-        before = session.model.room
+    def _hear(self, session: Driver, event: ServerMessage | LinkEvent) -> None:
+        before = session.state.room
         if isinstance(event, RoomEvent) and not isinstance(event, Room) and before is not None and event.version != before.version + 1:
             self.notes.gaps.append(f"at {before.version} came {event}")
         session.hear(event)
-        self.notes.model = session.model
+        self.notes.model = session.state
         if isinstance(event, Lost):
             self.notes.lost.append(event)
         self.notes.back += isinstance(event, Back)
-        if session.model.room is not None:
+        if session.state.room is not None:
             self.entered.set()
             self.told.set()
             self.told = trio.Event()
             if not self._ready:
-                self._ready = session.ready()
+                session.do(Do(Command.READY))
+                # Nothing was to be said, or it was said.
+                self._ready = session.state.room.phase != "waiting" or session.state.evidence is not None
 
-    def _act(self, link: NetLink, session: Session) -> None:
-        model = session.model
+    def _act(self, link: NetLink, session: Driver) -> None:
+        model = session.state
         room = model.room
         if room is None or room.view is None or room.own is None or room.own.state != "racing" or room.started_at_ms is None:
             return
@@ -126,9 +127,10 @@ class ScriptedPlayer:
         phrase, line = list(PHRASES.items())[room.ply // TALK_EVERY % len(PHRASES)]
         if room.ply % TALK_EVERY == 0 and line not in self.notes.said and link.send(Say(text=line, phrase=phrase)):
             self.notes.said.append(line)
-        if session.move(move) and session.model.in_flight is not None:
+        session.do(Typed("move", move))
+        if session.state.in_flight is not None:
             assert self.notes.asked.setdefault(room.ply, move) == move
-            self.notes.model = session.model
+            self.notes.model = session.state
 
 
 async def main(url: str, code: str) -> None:

@@ -12,17 +12,17 @@ import trio
 from websockets.trio.server import serve
 
 from client.connection.client import open_link
-from client.storage.identity import Identity
+from client.connection.events import Identity
 from protocol.client_messages import OpenRace
 from protocol.views import RaceOptions
-from tests.e2e.commands import carpet, carpet_on_terminal, running_server
+from tests.e2e.commands import carpet, carpet_on_terminal, serving
 
 pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
 def url() -> Iterator[str]:
-    with running_server() as (url, _):
+    with serving() as url:
         yield url
 
 

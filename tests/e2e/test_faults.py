@@ -20,10 +20,9 @@ import trio
 
 from client.connection.client import USUAL_TIMES, NetLink, open_link
 from client.connection.errors import closed_by_server
-from client.storage.identity import Identity
+from client.connection.events import Identity
 from client.tui.app import run_app
-from client.tui.start import StartHome
-from client.tui.ui_state import UiSettings
+from client.tui.start import StartHome, UiSettings
 from protocol.client_messages import JoinRace, OpenRace
 from protocol.errors import CloseCode
 from protocol.record import Record, from_json

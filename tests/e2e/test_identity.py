@@ -11,19 +11,19 @@ import trio
 
 from client.connection.client import NetLink, open_link
 from client.connection.errors import EntryRefused
-from client.connection.events import LinkEvent, Lost
-from client.storage.identity import Identity, IdentityStore
+from client.connection.events import Identity, LinkEvent, Lost
+from client.storage.identity import IdentityStore
 from protocol.client_messages import OpenRace, Say, WatchRace
 from protocol.server_messages import Room, Said, ServerMessage, Talk, Welcome, YouAre
 from protocol.views import RaceOptions
-from tests.e2e.commands import carpet, carpet_on_terminal, running_server
+from tests.e2e.commands import carpet, carpet_on_terminal, serving
 
 pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
 def url() -> Iterator[str]:
-    with running_server() as (url, _):
+    with serving() as url:
         yield url
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from client.tui.keymap import Action, key_of
+from client.tui.keymap import EVERYWHERE, Command
 from tests.e2e.terminal import ROOT, Terminal, terminal_environment
 
 pytestmark = pytest.mark.slow
@@ -182,8 +182,9 @@ def test_the_house_bots_that_are_named_are_those_of_the_help(raced: tuple[Path, 
 
 
 def test_the_keys_that_are_named_do_what_is_said() -> None:
-    assert f"so do `{key_of(Action.COLOURS)}` and `{key_of(Action.ASCII)}` while you play" in README
-    assert f"`{key_of(Action.HELP)}` on any screen shows its keys" in README
+    keys = {binding.command: binding.keys[0] for binding in EVERYWHERE}
+    assert f"so do `{keys[Command.COLOURS]}` and `{keys[Command.ASCII]}` while you play" in README
+    assert f"`{keys[Command.HELP]}` on any screen shows its keys" in README
 
 
 def test_the_picture_is_what_the_screen_looks_like() -> None:

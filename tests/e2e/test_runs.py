@@ -10,19 +10,19 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.commands import carpet, environment, running_server
+from tests.e2e.commands import carpet, environment, serving
 from tests.e2e.terminal import Terminal, terminal_environment
 
 pytestmark = pytest.mark.slow
 
-HINT = re.compile(r" ▸ (?:\d+ cards?|One card|Nothing fits)")
+HINT = re.compile(r" ▸ (?:\d+ cards?|One card|Nothing fits|Fill the gap)")
 
 
 class Table:
     """A server, and people who come to it with terminals of their own."""
 
     def __init__(self, stack: contextlib.ExitStack, home: Path) -> None:
-        self.url, _ = stack.enter_context(running_server("--database", str(home / "carpet.sqlite3")))
+        self.url = stack.enter_context(serving(database=str(home / "carpet.sqlite3")))
         self._stack = stack
         self._home = home
 

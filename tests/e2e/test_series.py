@@ -17,7 +17,7 @@ from protocol.record import Record
 from protocol.server_messages import Result, Room, Scored
 from protocol.views import RaceOptions, SeriesFormat, SeriesInfo, SeriesOptions
 from server.race.audit import audit
-from tests.e2e.commands import environment, running_server
+from tests.e2e.commands import environment, serving
 from tests.e2e.terminal import Terminal, terminal_environment
 from tests.e2e.test_two_terminals import own_moves
 
@@ -50,7 +50,7 @@ async def test_two_bots_play_it_to_its_end(format_: SeriesFormat, races: int) ->
     ann, bob = Heard(), Heard()
     greedy, steady = POLICIES["greedy"], POLICIES["steady"]
     with contextlib.ExitStack() as stack:
-        url, _ = await trio.to_thread.run_sync(stack.enter_context, running_server("--rate", "1000", "--burst", "1000"))
+        url = await trio.to_thread.run_sync(stack.enter_context, serving(rate=1000, burst=1000))
         with trio.fail_after(60):
             async with trio.open_nursery() as nursery:
 
@@ -98,7 +98,7 @@ def bring_one_home(player: Terminal) -> None:
 
 def test_best_of_three_is_raced_by_keys_in_two_terminals(tmp_path: Path) -> None:
     with contextlib.ExitStack() as stack:
-        url, _ = stack.enter_context(running_server())
+        url = stack.enter_context(serving())
 
         def sit(name: str, *arguments: str) -> Terminal:
             command = [sys.executable, "-m", "client.cli.main", *arguments, "--name", name]

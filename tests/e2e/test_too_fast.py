@@ -6,8 +6,7 @@ import pytest
 import trio
 
 from client.connection.client import open_link
-from client.connection.events import Back
-from client.storage.identity import Identity
+from client.connection.events import Back, Identity
 from protocol.client_messages import OpenRace, Say
 from protocol.errors import ErrorCode
 from protocol.server_messages import Error, Room, Said, Welcome

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from protocol.tournaments import TournamentDocument
-from tests.e2e.commands import carpet, environment, running_server
+from tests.e2e.commands import carpet, environment, serving
 from tests.e2e.terminal import ROOT, Terminal, terminal_environment
 
 pytestmark = pytest.mark.slow
@@ -48,7 +48,7 @@ def play(terminal: Terminal) -> None:
 
 
 def test_a_tournament_is_made_entered_played_and_looked_at_by_keys(tmp_path: Path) -> None:
-    with running_server("--bot-pace", "full") as (url, _), client(tmp_path / "anna", "home", url, "--name", "anna") as anna:
+    with serving(bots_wait=False) as url, client(tmp_path / "anna", "home", url, "--name", "anna") as anna:
         anna.wait_for("Quick match")
         anna.type("t")
         anna.wait_for("There is none yet: o makes one.")
@@ -105,7 +105,7 @@ def test_a_tournament_is_made_entered_played_and_looked_at_by_keys(tmp_path: Pat
 
 
 def test_whoever_looks_on_sees_tables_and_watches_one_and_a_director_directs_by_commands(tmp_path: Path) -> None:
-    with running_server("--bot-pace", "human") as (url, _):
+    with serving() as url:
         made = carpet(tmp_path / "grace", "tournament", "create", url, "Rugs", "--rounds", "2", "--check-in", "0", "--by-hand")
         assert made.status == 0, made.err
         tournament = made.out.split()[1]
@@ -146,7 +146,7 @@ def test_the_commands_of_the_readme_run_as_they_are_written(tmp_path: Path) -> N
     grace, anna = tmp_path / "grace", tmp_path / "anna"
     create, join, start, watch, standings, export = block_under("Run a tournament")
 
-    with running_server("--bot-pace", "full") as (url, _):
+    with serving(bots_wait=False) as url:
 
         def words(command: str, tournament: str = "ID") -> list[str]:
             return [url if word == "SERVER" else tournament if word == "ID" else word for word in shlex.split(command, comments=True)[1:]]

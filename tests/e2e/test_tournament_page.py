@@ -9,7 +9,7 @@ import pytest
 
 from tests.e2e.attendee import Attendee
 from tests.e2e.browser import Browser, open_browser
-from tests.e2e.commands import running_server
+from tests.e2e.commands import serving
 from tests.e2e.page_checks import CONTRAST, OVERFLOW, UNNAMED
 
 pytestmark = pytest.mark.slow
@@ -26,7 +26,7 @@ def chromium() -> Iterator[Browser]:
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[str]:
-    with running_server("--rate", "1000", "--burst", "1000", "--bot-pace", "full") as (url, _):
+    with serving(rate=1000, burst=1000, bots_wait=False) as url:
         yield url
 
 

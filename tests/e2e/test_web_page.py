@@ -17,7 +17,7 @@ from selenium.webdriver.common.keys import Keys
 
 from protocol.cards import RANKS
 from tests.e2e.browser import Browser, open_browser
-from tests.e2e.commands import running_server
+from tests.e2e.commands import serving
 from tests.e2e.page_checks import CONTRAST, OVERFLOW, UNNAMED
 from tests.e2e.sitting import Sitting
 
@@ -38,7 +38,7 @@ def chromium() -> Iterator[Browser]:
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[str]:
-    with running_server("--rate", "1000", "--burst", "1000") as (url, _):
+    with serving(rate=1000, burst=1000) as url:
         yield url
 
 
@@ -535,14 +535,14 @@ NO_TRY_BY_ITSELF = """
 
 @pytest.mark.parametrize("how", ["by its button", "by itself"])
 def test_a_lost_line_is_told_and_comes_back(browser: Browser, how: str) -> None:
-    with running_server() as (url, _):
+    with serving() as url:
         browser.open(page(url))
         browser.wait_for_text(".summary", "0 races being run")
         assert browser.text("#line") == ""
         if how == "by its button":
             browser.run(NO_TRY_BY_ITSELF)
     browser.wait_for_text("#line", "The line to the server is lost. It is tried again by itself.")
-    with running_server("--port", url.rpartition(":")[2]), Sitting(url, "Grace"):
+    with serving(port=int(url.rpartition(":")[2])), Sitting(url, "Grace"):
         if how == "by its button":
             browser.all("#line button")[0].send_keys(Keys.ENTER)
         browser.wait_for_text(".here", "Grace")

@@ -9,7 +9,7 @@ import pytest
 import trio
 
 from client.connection.client import open_link
-from client.storage.identity import Identity
+from client.connection.events import Identity
 from protocol.client_messages import OpenRace, Ready, Stop
 from protocol.record import Record, to_json
 from protocol.server_messages import Error, Result, Started

@@ -12,7 +12,7 @@ import trio
 from websockets.trio.client import connect
 from websockets.typing import Subprotocol
 
-from client.local.server_process import server_environment
+from client.replay.own_server import server_environment
 from protocol.client_messages import FollowLobby, LeaveRace, Resign
 from protocol.codec import MSGPACK
 from protocol.record import check_deal, digest

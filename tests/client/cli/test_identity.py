@@ -13,7 +13,8 @@ from types import SimpleNamespace
 import pytest
 
 from client.cli import main as cli
-from client.storage.identity import Identity, IdentityStore
+from client.connection.events import Identity
+from client.storage.identity import IdentityStore
 from tests.client.cli.test_main import run
 
 HERE, THERE = "ws://here.example:7777", "wss://there.example:443"

@@ -11,8 +11,8 @@ import trio
 
 import protocol
 from client.cli import main as cli
-from client.connection.failure import Failure
-from client.local.server_process import server_environment
+from client.connection.errors import Failure
+from client.replay.own_server import server_environment
 from protocol.client_messages import OpenRace
 from protocol.views import RaceOptions, SeriesOptions
 

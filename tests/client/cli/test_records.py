@@ -11,7 +11,8 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from client.storage.identity import Identity, IdentityStore
+from client.connection.events import Identity
+from client.storage.identity import IdentityStore
 from client.storage.saved_records import keep_record
 from protocol.pages import History
 from protocol.record import from_json, sealed, to_json

@@ -14,7 +14,8 @@ import pytest
 from msgspec.structs import replace
 
 from client.cli import stats as cli_stats
-from client.storage.identity import Identity, IdentityStore
+from client.connection.events import Identity
+from client.storage.identity import IdentityStore
 from client.storage.saved_records import keep_record
 from protocol.pages import History, HistoryRace
 from protocol.record import sealed

@@ -11,7 +11,7 @@ import pytest
 from msgspec.structs import replace
 
 from client.cli.tournament_pages import listing_lines, standings_lines
-from client.connection.tournament_client import NoSuchEntrant, entrant_named, verdict_of
+from client.local.tournament_client import NoSuchEntrant, entrant_named, verdict_of
 from protocol.tournaments import (
     EntrantDocument,
     RoundDocument,

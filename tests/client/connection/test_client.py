@@ -17,11 +17,10 @@ from trio.testing import MockClock, memory_stream_pair
 
 from client.connection.client import ENTRY_REFERENCE, EVENTS, LONGEST_PAUSE, QUIET, open_link
 from client.connection.errors import EntryRefused, LinkError, NotCarpetServer, NotTrusted, OtherVersion, Unreachable
-from client.connection.events import Back, Connected, Connecting, Link, Lost, RoundTrip
+from client.connection.events import NO_SEAT, WATCH_REFERENCE, Back, Connected, Connecting, Identity, Link, Lost, RoundTrip
 from client.connection.outbox import FIRST_NUMBER, Request
-from client.connection.resync import NO_SEAT, REJOIN_REFERENCE, WATCH_REFERENCE
+from client.connection.resync import REJOIN_REFERENCE
 from client.connection.websocket import FRAMES, OUTBOX, LineTimes
-from client.storage.identity import Identity
 from protocol import server_messages as said
 from protocol.client_messages import FollowLobby, Hello, JoinRace, LeaveRace, Move, OpenRace, QuickMatch, Say, WatchRace, WhoAmI
 from protocol.codec import JSON, MSGPACK

@@ -14,8 +14,7 @@ from msgspec.structs import replace
 
 from client.connection import http as pages
 from client.connection.address import Address, parse_address
-from client.connection.errors import LinkError, NotTrusted, Unreachable
-from client.connection.failure import Failure
+from client.connection.errors import Failure, LinkError, NotTrusted, Unreachable
 from client.connection.http import NotAPage, PageRefused, fetch, fetch_history, fetch_record
 from protocol.pages import History, HistoryRace
 from protocol.record import Record, sealed, to_json

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from client.connection.resync import NO_RACE, NO_SEAT, REJOIN_REFERENCE, WATCH_REFERENCE, Resume, Step
+from client.connection.events import NO_RACE, NO_SEAT, WATCH_REFERENCE
+from client.connection.resync import REJOIN_REFERENCE, Resume, Step
 from protocol.client_messages import JoinRace, QuickMatch, WatchRace
 from protocol.errors import ERRORS, ErrorCode
 from protocol.server_messages import (

@@ -8,10 +8,9 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from client.connection.errors import LinkError, Unreachable
-from client.connection.failure import Failure
+from client.connection.errors import Failure, LinkError, Unreachable
+from client.connection.events import Identity
 from client.connection.who import NotKnown, NotRenamed, NotTold, rename, who_is
-from client.storage.identity import Identity
 from protocol.client_messages import ClientMessage, Rename, WhoAmI
 from protocol.errors import ERRORS, ErrorCode
 from protocol.server_messages import Error, ServerMessage, YouAre

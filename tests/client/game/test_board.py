@@ -11,11 +11,11 @@ from msgspec.structs import replace as changed
 
 from client.game.board import Board, board_of, free_slots, is_upright
 from client.tui.cursor import moved
-from client.tui.keymap import Action
+from client.tui.keymap import Command
 from server.rules.quilt import QuiltPosition
 from tests.client import scenes, tables
 
-WAYS = (Action.UP, Action.DOWN, Action.LEFT, Action.RIGHT)
+WAYS = (Command.UP, Command.DOWN, Command.LEFT, Command.RIGHT)
 QUILTS = [info.id for info in scenes.RULES if info.family == "quilt"]
 
 
@@ -76,11 +76,11 @@ def test_the_cursor_reaches_every_place_and_comes_back(rules: str) -> None:
 def test_left_and_right_undo_each_other_within_a_row(rules: str) -> None:
     board = tables.board_for(rules, tables.view_after(rules, 0))
     for letter in board.letters[:-1]:
-        assert moved(board, moved(board, f"{letter}2", Action.RIGHT), Action.LEFT) == f"{letter}2"
+        assert moved(board, moved(board, f"{letter}2", Command.RIGHT), Command.LEFT) == f"{letter}2"
 
 
 @pytest.mark.parametrize("cursor", ["", "p4", "z9", "w", "a77", "a", "1"])
 def test_a_cursor_on_no_place_finds_back_to_the_first_slot(cursor: str) -> None:
     board = tables.board_for("twenty", tables.view_after("twenty", 0))
-    assert moved(board, cursor, Action.DOWN) == "a1"
-    assert moved(Board(), cursor, Action.DOWN) == cursor
+    assert moved(board, cursor, Command.DOWN) == "a1"
+    assert moved(Board(), cursor, Command.DOWN) == cursor

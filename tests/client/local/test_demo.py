@@ -69,7 +69,7 @@ def test_the_end_of_a_seat_is_always_told() -> None:
     told.progress(0, 52, 200, "won")
     assert told.lines == [
         "   0.1 s  bert has no move left, with 4 cards home.",
-        "   0.2 s  anna has brought every card home, with 52 cards home.",
+        "   0.2 s  anna brought every card home, with 52 cards home.",
     ]
 
 

@@ -14,7 +14,8 @@ import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
 import protocol
-from client.local.server_process import ServerFailed, open_server, server_command, server_environment
+from client.local.server_process import open_server
+from client.replay.own_server import ServerFailed, server_command, server_environment
 
 pytestmark = pytest.mark.slow
 

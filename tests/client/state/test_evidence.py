@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace as changed
 
-from client.state.evidence import Check, check, verdict
-from client.state.store import Evidence
+from client.state.evidence import Check, Evidence, check, verdict
 from protocol.cards import card_text, fresh_deck
 from protocol.fairness import named_seed
 from protocol.record import Record, sealed

@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace as changed
 
-from client.connection.events import Back, Connected, Connecting, Lost, RoundTrip
-from client.connection.resync import NO_SEAT
+from client.connection.events import NO_SEAT, Back, Connected, Connecting, Lost, RoundTrip
 from client.state.store import Model, MoveSent, ReadySent, Search, reduce
 from protocol.errors import ERRORS, ErrorCode
 from protocol.server_messages import (

@@ -10,9 +10,6 @@ from client.connection.events import Connected, Lost
 from client.state.store import Model
 from client.state.tournament import TournamentsModel, is_raced, table_name, tournaments_after
 from client.text.formatting import is_called
-from client.tui.tournament_subscription import HALL_REFERENCE, Attendance
-from client.tui.tournament_view_state import Hall
-from protocol.client_messages import ClientMessage, FollowTournament, FollowTournaments
 from protocol.server_messages import Decided, Left, ServerMessage, Tournament
 from protocol.views import SharedDeal
 from tests.client import scenes
@@ -108,42 +105,3 @@ def test_tables_and_sides_have_names_and_moments() -> None:
     assert model.no_show_until_ms(model.told.tables[2]) == 106_000
     assert model.table_of(tournaments.ANNA) == model.told.tables[0]
     assert model.table_of("") is None
-
-
-# ---- what is followed
-
-
-HALLS = st.sampled_from([None, Hall(), Hall("KWPRTM"), Hall("KWPRTM", round=2), Hall("PLMNBV")])
-
-
-@given(st.lists(st.tuples(HALLS, st.booleans(), st.booleans(), st.booleans()), max_size=20))
-def test_what_is_looked_at_is_followed_and_nothing_else(steps: list[tuple[Hall | None, bool, bool, bool]]) -> None:
-    """As a server would have it, over lines that come and go and lose what is sent."""
-    lists, one, up = False, None, True
-
-    def send(message: ClientMessage) -> bool:
-        nonlocal lists, one
-        if up:
-            match message:
-                case FollowTournaments(follow=follow, ref=ref):
-                    assert ref == HALL_REFERENCE
-                    lists = follow
-                case FollowTournament(id=id_, round=round_, follow=follow):
-                    one = (id_, round_) if follow else None
-                case _:
-                    raise AssertionError(message)
-        return up
-
-    attendance = Attendance(send)
-    for hall, looks, is_up, is_new in steps:
-        up = is_up
-        if is_new:
-            lists, one = False, None
-            attendance.line_is_new()
-        attendance.look(hall)
-        attendance.settle(looks=looks)
-        if not up:
-            up = True
-            attendance.settle(looks=looks)
-        assert lists is (looks and hall is not None and hall.id is None)
-        assert one == ((hall.id, hall.round) if looks and hall is not None and hall.id is not None else None)

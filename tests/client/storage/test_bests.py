@@ -13,8 +13,9 @@ import pytest
 from msgspec import structs
 
 from client.storage import bests
-from client.storage.bests import Best, Bests, BestsError, BestsStore, Standing, after_race, counts, standing_sentence
-from client.storage.file_lock import wait_for_lock
+from client.storage.bests import Best, BestChange, Bests, BestsError, BestsStore, after_race, counts
+from client.storage.files import wait_for_lock
+from client.text.runs import best_sentence
 from protocol.record import Record
 from tests.client import scenes
 
@@ -58,13 +59,13 @@ def test_the_least_time_of_a_win_and_the_most_cards_home_are_kept() -> None:
     ],
 )
 def test_what_is_said_of_a_race(before: Best, after: Record, said: str) -> None:
-    assert standing_sentence(Standing(before, after_race(before, after))) == said
+    assert best_sentence(BestChange(before, after_race(before, after))) == said
 
 
 def test_the_file_has_each_rule_set_and_is_read_as_it_was_written(tmp_path: Path) -> None:
     store = BestsStore(tmp_path / "new")
     assert store.read() == Bests()
-    assert store.add(race()) == Standing(Best(), Best(tries=1, most_home=40))
+    assert store.add(race()) == BestChange(Best(), Best(tries=1, most_home=40))
     assert store.add(race("won", 52)).before == Best(tries=1, most_home=40)
     store.add(race(rules="colorado", home=70))
     assert BestsStore(tmp_path / "new").read().rules == {

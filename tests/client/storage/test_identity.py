@@ -12,8 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from client.connection.events import Identity
 from client.storage import identity
-from client.storage.identity import Identity, IdentityError, IdentityStore, Known, default_name, home_folder
+from client.storage.identity import IdentityError, IdentityStore, Known, default_name, home_folder
 
 URL = "ws://carpet.example:7777"
 

@@ -7,7 +7,7 @@ from typing import Any, get_args
 import pytest
 from msgspec.structs import replace as changed
 
-from client.state.store import RoomModel
+from client.state.room import RoomModel
 from client.text import formatting as reading
 from protocol.server_messages import Progress, WaitingMatch, WaitingOver
 from protocol.views import RaceOptions, SeriesOptions, Unrated

@@ -13,8 +13,7 @@ from urwid.testing import ScriptedScreen
 from client.connection.events import Connected, LinkEvent
 from client.replay.timeline import TimeLine
 from client.tui.app import Recorder, Replayer, Reviewer, run_app
-from client.tui.start import AppOutcome, Start, StartHome
-from client.tui.ui_state import UiSettings
+from client.tui.start import AppOutcome, Start, StartHome, UiSettings
 from protocol.client_messages import ClientMessage
 from protocol.record import Record
 from protocol.server_messages import ServerMessage

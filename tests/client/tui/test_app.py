@@ -9,11 +9,10 @@ import trio
 import trio.testing
 from msgspec.structs import replace as changed
 
-from client.connection.events import Back, Connecting, Lost, RoundTrip
-from client.connection.resync import NO_SEAT
+from client.connection.events import NO_SEAT, Back, Connecting, Lost, RoundTrip
 from client.tui.app import App
-from client.tui.start import AppOutcome, StartBot, StartMatch
-from client.tui.ui_state import DEAL_LINE, OPEN_LINE, SERIES_LINE, UiSettings
+from client.tui.form import DEAL_LINE, OPEN_LINE, SERIES_LINE
+from client.tui.start import AppOutcome, StartBot, StartMatch, UiSettings
 from protocol.client_messages import FollowLobby, JoinRace, LeaveRace, Move, OpenRace, QuickMatch, Ready, Rematch, Resign, Say, Stop
 from protocol.errors import ERRORS, ErrorCode
 from protocol.record import Record, sealed

@@ -1,4 +1,4 @@
-"""Every legal move of every rule set is reached by keys alone, by the cursor alone and by the mouse alone, through the real controller."""
+"""Every legal move of every rule set is reached by keys alone, by the cursor alone and by the mouse alone, through the real step."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from hypothesis import strategies as st
 
 from client.connection.events import Connected
 from client.game.moves import destination, goes_home, source
-from client.tui.controller import Controller
+from client.tui.actions import Key, LetGo, Press
 from client.tui.cursor import moved
-from client.tui.keymap import Action, key_of
-from client.tui.root import Root, draw
-from client.tui.scene import Scene
-from client.tui.session import Session
-from client.tui.start import StartHome
-from client.tui.theme import theme_for
-from client.tui.ui_state import Desk
+from client.tui.driver import Driver
+from client.tui.keymap import CURSOR, Command
+from client.tui.picture import Picture
+from client.tui.scene import scene_of
+from client.tui.ui_state import Ui
+from client.tui.view import view as show
 from protocol.client_messages import ClientMessage, Move
 from protocol.views import RaceOptions, View
 from server.race.view import see
 from tests.client import scenes, tables
 
 SIZE = (80, 24)
-WAYS = (Action.UP, Action.DOWN, Action.LEFT, Action.RIGHT)
+WAYS = (Command.UP, Command.DOWN, Command.LEFT, Command.RIGHT)
+KEYS = {binding.command: binding.keys[0] for binding in CURSOR}
 SEEDS = st.binary(min_size=32, max_size=32)
 
 
@@ -46,28 +46,32 @@ class Line:
 
 
 class Player:
-    """The controller of a player in a race, with this view before him."""
+    """A player in a race, with this view before them, at the keys and the mouse."""
 
     def __init__(self, rules: str, view: View) -> None:
         self.line = Line()
-        session = Session(self.line, start=StartHome(), nonce=lambda: "00" * 16, now_ms=lambda: 60_000)  # type: ignore[arg-type]
-        self.controller = Controller(session, desk=Desk(), now_ms=lambda: 60_000)
+        self.driver = Driver(self.line, Ui(), nonce=lambda: "00" * 16, now_ms=lambda: 60_000)  # type: ignore[arg-type]
         seats = (scenes.seat(0, "Anna", state="racing"), scenes.seat(1, "Benedikt", state="racing"))
         room = scenes.room(phase="racing", seats=seats, view=view, elapsed_ms=5000, options=RaceOptions(rules=rules))
         for event in (Connected("ws://fake", ""), scenes.welcome(), room):
-            self.controller.hear(event)
-        self.root = Root(self.controller, colours=256, now_ms=lambda: 60_000)
+            self.driver.hear(event)
 
     @property
     def held(self) -> str:
-        return self.controller.desk.held
+        return self.driver.ui.held
+
+    @property
+    def picture(self) -> Picture:
+        return show(scene_of(self.driver.state, self.driver.ui, 60_000), SIZE)
 
     def type(self, *keys: str) -> None:
         for key in keys:
-            self.root.keypress(SIZE, key)
+            self.driver.do(Key(key))
 
     def click(self, at: tuple[int, int]) -> None:
-        assert self.root.mouse_event(SIZE, "mouse press", 1, *at, True)
+        click = self.picture.click_at(*at)
+        assert click is not None
+        self.driver.do(click)
 
 
 def name_keys(place: str) -> Iterator[str]:
@@ -95,9 +99,9 @@ def test_every_move_is_reached_by_keys_alone(rules: str, seed: bytes, moves: int
         assert player.line.sent == [move]
 
 
-def steps(board: object, start: str, end: str) -> list[Action]:
+def steps(board: object, start: str, end: str) -> list[Command]:
     """The shortest way of the cursor."""
-    came: dict[str, list[Action]] = {start: []}
+    came: dict[str, list[Command]] = {start: []}
     queue = deque([start])
     while end not in came:
         place = queue.popleft()
@@ -118,42 +122,25 @@ def test_every_move_is_reached_with_the_cursor(rules: str, seed: bytes, moves: i
     for move in view.moves:
         player = Player(rules, view)
         begin = "s" if move == "r" else source(move)
-        player.type(*(key_of(way) for way in steps(board, "a1", begin)), "enter")
+        player.type(*(KEYS[way] for way in steps(board, "a1", begin)), "enter")
         if player.held and goes_home(move):
             player.type(move[-1] if move[-1] in "+-" else "enter")
         elif player.held:
-            player.type(*(key_of(way) for way in steps(board, begin, destination(view, move))), " ")
+            player.type(*(KEYS[way] for way in steps(board, begin, destination(view, move))), " ")
         assert player.line.sent == [move]
-
-
-class Seeing:
-    """Hands that note which place was meant."""
-
-    def __init__(self) -> None:
-        self.place_meant = ""
-
-    def act(self, action: Action) -> None: ...
-    def pick(self, index: int) -> None: ...
-    def jump(self, t_ms: int) -> None: ...
-
-    def place(self, place: str) -> None:
-        self.place_meant = place
 
 
 @lru_cache
 def spots(rules: str, redeals: bool) -> dict[str, tuple[int, int]]:
     """Where on the screen each place is clicked. A table's places stay where they are all through a game."""
     view = next(view for view in _views(rules) if ("r" in view.moves) == redeals)
-    hands = Seeing()
-    scene = Scene(tables.racing_at(rules, view), Desk(), theme_for("classic", ascii_only=False, colours=256), 46_300, hands)
-    widget = draw(scene, SIZE)
+    picture = show(scene_of(tables.racing_at(rules, view), Ui(), 46_300), SIZE)
     found: dict[str, tuple[int, int]] = {}
     for row in range(1, SIZE[1] - 1):
         for column in range(1, SIZE[0], 4):
-            hands.place_meant = ""
-            widget.mouse_event(SIZE, "mouse press", 1, column, row, True)
-            if hands.place_meant:
-                found.setdefault(hands.place_meant, (column, row))
+            click = picture.click_at(column, row)
+            if isinstance(click, Press):
+                found.setdefault(click.place, (column, row))
     return found
 
 
@@ -195,9 +182,9 @@ def test_a_held_card_is_let_go_by_key_by_right_click_and_by_button() -> None:
         if way == "esc":
             player.type("esc")
         elif way == "right":
-            player.root.mouse_event(SIZE, "mouse press", 3, 2, 2, True)
+            player.driver.do(LetGo())
         else:
-            text = b"".join(player.root.render(SIZE).text[-1:]).decode()
+            text = "".join(text for _, text in player.picture.lines[-1])
             player.click((text.index("esc") + 1, SIZE[1] - 1))
         assert player.held == ""
         assert player.line.sent == []
@@ -208,11 +195,11 @@ def test_plus_and_minus_do_nothing_without_a_held_card() -> None:
     player = Player("crazy-quilt", view)
     player.type("+", "-")
     assert player.line.sent == []
-    assert "held" in player.controller.desk.note
+    assert "held" in player.driver.ui.note
 
 
 def test_a_stock_key_held_down_does_not_turn_more_than_once_ahead() -> None:
     player = Player("carpet", tables.view_after("carpet", 0))
     player.type(*"sssssss")
     assert player.line.sent == ["s"]
-    assert player.controller._ahead == ("s",)
+    assert player.driver.ui.ahead == ("s",)

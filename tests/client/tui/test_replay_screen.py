@@ -16,11 +16,12 @@ from urwid.testing import render_text
 from client.replay.frames import NoReplay
 from client.replay.timeline import TimeLine
 from client.text.formatting import clock_text
+from client.tui import replaying
 from client.tui.app import run_replay
-from client.tui.keymap import Action, Place, shown_at
+from client.tui.keymap import Command
 from client.tui.replay_state import jumped_to_tenth, reel_of
-from client.tui.start import AppOutcome
-from client.tui.ui_state import Desk, UiSettings
+from client.tui.start import AppOutcome, UiSettings
+from client.tui.ui_state import Ui
 from protocol.record import Record
 from protocol.server_messages import RematchAsked, Result
 from tests.client import replays, scenes, tables
@@ -298,7 +299,7 @@ def test_nothing_a_record_says_reaches_the_terminal_unclean() -> None:
     for size in ((80, 24), (120, 40)):
         for help_from in (None, 0, 40):
             reel = reel_of(race)
-            shown = Shown(scenes.at_home, Desk(reel=reel, help_from=help_from))
+            shown = Shown(scenes.at_home, Ui(reel=reel, help_from=help_from))
             text = "".join(render_text(widget_of(shown, size), size))
             assert "\x1b" not in text
             assert "\x07" not in text
@@ -314,7 +315,7 @@ def test_every_card_on_both_boards_is_drawn(rules: str, size: tuple[int, int]) -
     reel = reel_of(race)
     for tenths in (0, 4, 10):
         at = jumped_to_tenth(reel, tenths, 0)
-        lines = render_text(widget_of(Shown(scenes.at_home, Desk(reel=at), now_ms=0), size), size)
+        lines = render_text(widget_of(Shown(scenes.at_home, Ui(reel=at), now_ms=0), size), size)
         boards = "\n".join(lines[5 : size[1] - 5]).replace("10", "T")
         for line in race.lines:
             view = line.view(race.plies(at.head.made)[line.number])
@@ -324,7 +325,7 @@ def test_every_card_on_both_boards_is_drawn(rules: str, size: tuple[int, int]) -
 
 
 def test_the_foot_offers_only_what_there_is() -> None:
-    text = render_text(widget_of(Shown(scenes.at_home, Desk(reel=reel_of(replays.line("carpet", 1)))), (120, 40)), (120, 40))[-1]
+    text = render_text(widget_of(Shown(scenes.at_home, Ui(reel=reel_of(replays.line("carpet", 1)))), (120, 40)), (120, 40))[-1]
     assert "parting" not in text
     assert "pair" not in text
-    assert {Action.PAIR, Action.PARTING} <= {binding.action for binding in shown_at(Place.REPLAY)}
+    assert {Command.PAIR, Command.PARTING} <= {binding.command for binding in replaying.KEYS}

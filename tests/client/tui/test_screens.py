@@ -21,17 +21,19 @@ from urwid.testing import check_box_sizing, render_runs, render_text, resolve_ru
 from client.connection.events import Back, Connected, Connecting, Lost
 from client.state.store import Model, MoveSent
 from client.state.watching import WatchModel
-from client.tui.frame import line_width
-from client.tui.help import KEYS_WIDTH, help_lines
-from client.tui.keymap import Action, help_rows
+from client.tui.actions import PromptKind
+from client.tui.overlays import KEYS_WIDTH, help_lines, help_rows
+from client.tui.picture import line_width
 from client.tui.replay_state import jumped_to_tenth, reel_of
-from client.tui.root import draw
 from client.tui.rules import LIST_WIDTH
 from client.tui.scene import Scene
+from client.tui.start import UiSettings
+from client.tui.terminal import Painted
 from client.tui.theme import PALETTES, entries, next_palette, theme_for
-from client.tui.tournament_form import FoundingForm
+from client.tui.tournament_form import USUAL_NAME
 from client.tui.tournament_view_state import Hall
-from client.tui.ui_state import Desk, OpenForm, Question, RulesPage, UiSettings
+from client.tui.ui_state import Prompt, Question, RulesPage, Ui
+from client.tui.view import view
 from protocol.fairness import derive_seed
 from protocol.phrases import PHRASES
 from protocol.record import sealed
@@ -52,34 +54,30 @@ from protocol.server_messages import (
     Tournaments,
     Unseated,
 )
+from protocol.tournaments import TournamentOptions
 from protocol.views import ChatLine, RaceOptions, RulesInfo, SeriesOptions, SharedDeal
 from tests.client import replays, runs, scenes, tables, tournament_scenes, watched
 from tests.client.state.test_store import EVENTS
 
 GOLDEN = Path(__file__).parents[2] / "data" / "screens"
 SIZES = ((80, 24), (120, 40), (60, 20))
-DESK = Desk(cursor="c2")
-
-
-class NoHands:
-    """Clicks go nowhere."""
-
-    def act(self, action: Action) -> None: ...
-    def place(self, place: str) -> None: ...
-    def pick(self, index: int) -> None: ...
-    def jump(self, t_ms: int) -> None: ...
+UI = Ui(cursor="c2")
 
 
 class Shown(NamedTuple):
     model: Callable[[], Model]
-    desk: Desk = DESK
+    ui: Ui = UI
     now_ms: int = 46_300
     colours: int = 256
-    edit: str | None = None
 
 
-def asking(kind: str, text: str, *lines: str) -> Desk:
-    return replace(DESK, question=Question(kind, text, lines, lines), item=1)  # type: ignore[arg-type]
+def typing(kind: PromptKind, text: str) -> Prompt:
+    return Prompt(kind, text, len(text))
+
+
+def asking(kind: str, text: str, *lines: str) -> Ui:
+    numbered = kind in ("phrase", "verdict", "add-bot")
+    return replace(UI, question=Question(text, lines, (None,) * len(lines), numbered=numbered), item=1)
 
 
 def closed() -> Model:
@@ -109,7 +107,7 @@ def offline() -> Model:
 
 
 def replace_desk(shown: Shown, **changes: Any) -> Shown:
-    return shown._replace(desk=replace(shown.desk, **changes))
+    return shown._replace(ui=replace(shown.ui, **changes))
 
 
 LOST = Lost("The connection to the server was lost.", 4000)
@@ -134,7 +132,7 @@ LINES = {
     "home-gone": without_a_line(
         scenes.at_home, Lost("You went on with your game from another window or computer, so this one was let go.", None)
     ),
-    "form-lost": replace_desk(without_a_line(scenes.at_home), form=OpenForm()),
+    "form-lost": replace_desk(without_a_line(scenes.at_home), form=RaceOptions()),
     "waiting-lost": without_a_line(scenes.full_room),
     "countdown-lost": without_a_line(scenes.counting, now_ms=2300),
     "race-lost-in-flight": without_a_line(moving),
@@ -149,8 +147,8 @@ def at(rules: str, moves: int, *, cursor: str = "c2", held: str = "", seats: int
     """A table in the middle of a game."""
     view = tables.view_after(rules, moves, homeward=homeward)
     colours = looks.pop("colours", 256)
-    desk = replace(DESK, cursor=cursor, held=held, settings=UiSettings(**looks))
-    return Shown(lambda: tables.racing_at(rules, view, seats=seats), desk, colours=colours)
+    ui = replace(UI, cursor=cursor, held=held, settings=UiSettings(**looks))
+    return Shown(lambda: tables.racing_at(rules, view, seats=seats), ui, colours=colours)
 
 
 def two_decks_over() -> Model:
@@ -186,14 +184,12 @@ SERIES = {
     "result-between-away": Shown(
         lambda: scenes.reduced(scenes.between(), Presence(version=14, seat=1, connected=False, away_ms=300_000)), now_ms=160_000
     ),
-    "result-between-ascii": Shown(scenes.between, replace(DESK, settings=UiSettings(ascii=True)), 160_000),
+    "result-between-ascii": Shown(scenes.between, replace(UI, settings=UiSettings(ascii=True)), 160_000),
     "result-series": Shown(series_over, now_ms=160_000),
     "result-series-given-up": Shown(series_given_up, now_ms=160_000),
     "waiting-series": Shown(lambda: scenes.reduced(scenes.between(), PlayerReady(version=14, seat=0)), now_ms=160_000),
     "waiting-swap": Shown(swap_half, now_ms=160_000),
-    "form-series": Shown(
-        scenes.at_home, replace(DESK, form=OpenForm(RaceOptions(series=SeriesOptions(format="session", races=5))), item=7), 2000
-    ),
+    "form-series": Shown(scenes.at_home, replace(UI, form=RaceOptions(series=SeriesOptions(format="session", races=5)), item=7), 2000),
 }
 
 TABLES = {
@@ -247,7 +243,7 @@ def replayed(
 ) -> Shown:
     """A replay in its middle."""
     reel = replace(jumped_to_tenth(reel_of(replays.line(rules, seats), own=own), tenths, 0), pair=pair)
-    return Shown(scenes.over, Desk(reel=reel, settings=UiSettings(**looks)), 0, colours)
+    return Shown(scenes.over, Ui(reel=reel, settings=UiSettings(**looks)), 0, colours)
 
 
 REPLAYS = {
@@ -271,7 +267,7 @@ def watching(watch: WatchModel, **changes: Any) -> Shown:
     """A race that is watched."""
     looks = {name: changes.pop(name) for name in ("ascii",) if name in changes}
     colours = changes.pop("colours", 256)
-    return Shown(scenes.at_home, Desk(watch=watch, settings=UiSettings(**looks), **changes), watched.NOW_MS, colours)
+    return Shown(scenes.at_home, Ui(watch=watch, settings=UiSettings(**looks), **changes), watched.NOW_MS, colours)
 
 
 def alone() -> Model:
@@ -293,7 +289,7 @@ WATCHED = {
     "watch-carpet-eight-curves": watching(watched.racing(seats=8), details=True),
     "watch-carpet-ascii": watching(watched.racing(), ascii=True),
     "watch-carpet-mono": watching(watched.racing(), colours=1),
-    "watch-typing": watching(watched.racing(), prompt="chat")._replace(edit="go on"),
+    "watch-typing": watching(watched.racing(), prompt=typing("chat", "go on")),
     "watch-lost": watching(watched.racing())._replace(model=lambda: scenes.reduced(scenes.at_home(), LOST, now_ms=watched.NOW_MS - 500)),
     "watch-colorado": watching(watched.racing("colorado", moves=60)),
     "watch-twenty": watching(watched.racing("twenty", moves=30)),
@@ -316,7 +312,7 @@ RUNS = {
     "run-alone": Shown(runs.racing),
     "run-ghost": Shown(lambda: runs.racing("challenge", 1)),
     "run-ghosts": Shown(lambda: runs.racing("challenge", 7)),
-    "run-ghosts-ascii": Shown(lambda: runs.racing("challenge", 3), replace(DESK, settings=UiSettings(ascii=True))),
+    "run-ghosts-ascii": Shown(lambda: runs.racing("challenge", 3), replace(UI, settings=UiSettings(ascii=True))),
     "run-ghosts-mono": Shown(lambda: runs.racing("challenge", 3), colours=1),
     "run-over": Shown(runs.over, now_ms=160_000),
     "run-over-many": Shown(lambda: runs.over(runs=40), now_ms=160_000),
@@ -328,12 +324,10 @@ SCREENS = {
     "home": Shown(scenes.at_home, now_ms=2000),
     "home-looking": Shown(scenes.looking, now_ms=31_000),
     "home-looking-rules": Shown(lambda: scenes.looking("crazy-quilt"), now_ms=31_000),
-    "home-typing-code": Shown(scenes.at_home, replace(DESK, prompt="code"), 2000, edit="kxq"),
-    "home-bot-marked": Shown(scenes.at_home, replace(DESK, item=7), 10_000),
+    "home-typing-code": Shown(scenes.at_home, replace(UI, prompt=typing("code", "kxq")), 2000),
+    "home-bot-marked": Shown(scenes.at_home, replace(UI, item=7), 10_000),
     "home-connecting": Shown(Model, now_ms=0),
-    "form": Shown(
-        scenes.at_home, replace(DESK, form=OpenForm(RaceOptions(seats=4, bots=("Steady", "Steady"), deal="garden")), item=2), 2000
-    ),
+    "form": Shown(scenes.at_home, replace(UI, form=RaceOptions(seats=4, bots=("Steady", "Steady"), deal="garden"), item=2), 2000),
     "waiting": Shown(scenes.waiting, now_ms=2000),
     "waiting-full": Shown(scenes.full_room, now_ms=2000),
     "waiting-unrated": Shown(unrated, now_ms=2000),
@@ -341,61 +335,63 @@ SCREENS = {
     "countdown": Shown(scenes.counting, now_ms=2300),
     "race-dealt": Shown(scenes.dealt, now_ms=3990),
     "race": Shown(scenes.racing),
-    "race-gap": Shown(lambda: scenes.racing(scenes.middle_view(pending=True)), replace(DESK, cursor="c1")),
-    "race-typing": Shown(scenes.racing, replace(DESK, prompt="chat"), edit="well played"),
-    "race-slot-begun": Shown(scenes.racing, replace(DESK, typed="b", cursor="s")),
+    "race-gap": Shown(lambda: scenes.racing(scenes.middle_view(pending=True)), replace(UI, cursor="c1")),
+    "race-typing": Shown(scenes.racing, replace(UI, prompt=typing("chat", "well played"))),
+    "race-slot-begun": Shown(scenes.racing, replace(UI, typed="b", cursor="s")),
     "race-offline": Shown(offline),
     "race-last-cards": Shown(lambda: scenes.racing(home=44)),
     "race-ended": Shown(lambda: scenes.racing(home=30, state="stopped")),
     "race-own-end": Shown(own_end),
     "race-eight": Shown(scenes.crowd),
-    "race-ascii": Shown(scenes.racing, replace(DESK, settings=UiSettings(ascii=True))),
+    "race-ascii": Shown(scenes.racing, replace(UI, settings=UiSettings(ascii=True))),
     "race-mono": Shown(scenes.racing, colours=1),
     "race-mono-ascii-gap": Shown(
-        lambda: scenes.racing(scenes.middle_view(pending=True)), replace(DESK, settings=UiSettings(ascii=True)), colours=1
+        lambda: scenes.racing(scenes.middle_view(pending=True)), replace(UI, settings=UiSettings(ascii=True)), colours=1
     ),
-    "phrases": Shown(scenes.racing, replace(DESK, question=Question("phrase", "Say", tuple(PHRASES.values()), tuple(PHRASES)), item=1)),
+    "phrases": Shown(
+        scenes.racing, replace(UI, question=Question("Say", tuple(PHRASES.values()), (None,) * len(PHRASES), numbered=True), item=1)
+    ),
     "question": Shown(scenes.racing, asking("resign", "Give this race up? You are placed last.", "Give up", "Go on racing")),
     "result": Shown(scenes.over, now_ms=160_000),
     "result-rated": Shown(scenes.rated_over, now_ms=160_000),
-    "result-rated-ascii": Shown(scenes.rated_over, replace(DESK, settings=UiSettings(ascii=True)), 160_000),
+    "result-rated-ascii": Shown(scenes.rated_over, replace(UI, settings=UiSettings(ascii=True)), 160_000),
     "result-closed": Shown(closed, now_ms=160_000),
     **RUNS,
     "result-rematch": Shown(over_with_rematch, now_ms=160_000),
-    "result-details": Shown(scenes.over, replace(DESK, details=True), 160_000),
-    "result-review": Shown(scenes.over, replace(DESK, review=REVIEW), 160_000),
-    "result-review-awaited": Shown(scenes.over, replace(DESK, review=()), 160_000),
-    "result-ascii": Shown(scenes.over, replace(DESK, settings=UiSettings(ascii=True)), 160_000),
-    "form-winnable": Shown(scenes.at_home, replace(DESK, form=OpenForm(RaceOptions(winnable=True)), item=4), 2000),
-    "help": Shown(scenes.at_home, replace(DESK, help_from=0), 2000),
+    "result-details": Shown(scenes.over, replace(UI, details=True), 160_000),
+    "result-review": Shown(scenes.over, replace(UI, review=REVIEW), 160_000),
+    "result-review-awaited": Shown(scenes.over, replace(UI, review=()), 160_000),
+    "result-ascii": Shown(scenes.over, replace(UI, settings=UiSettings(ascii=True)), 160_000),
+    "form-winnable": Shown(scenes.at_home, replace(UI, form=RaceOptions(winnable=True), item=4), 2000),
+    "help": Shown(scenes.at_home, replace(UI, help_from=0), 2000),
     **LINES,
     **TABLES,
     **SERIES,
-    "rules": Shown(scenes.at_home, replace(DESK, rules_page=RulesPage("Steady"), item=11), 2000),
-    "form-unrated": Shown(scenes.at_home, replace(DESK, form=OpenForm(RaceOptions(bots=("Steady",))), item=7), 2000),
-    "rules-form": Shown(scenes.at_home, replace(DESK, form=OpenForm(), rules_page=RulesPage(), item=0), 2000),
+    "rules": Shown(scenes.at_home, replace(UI, rules_page=RulesPage("Steady"), item=11), 2000),
+    "form-unrated": Shown(scenes.at_home, replace(UI, form=RaceOptions(bots=("Steady",)), item=7), 2000),
+    "rules-form": Shown(scenes.at_home, replace(UI, form=RaceOptions(), rules_page=RulesPage(), item=0), 2000),
     "result-two-decks": Shown(two_decks_over, now_ms=160_000),
-    "help-race": Shown(lambda: tables.racing_at("colorado", tables.view_after("colorado", 40)), replace(DESK, help_from=0)),
-    "help-end": Shown(scenes.at_home, replace(DESK, help_from=999), 2000),
+    "help-race": Shown(lambda: tables.racing_at("colorado", tables.view_after("colorado", 40)), replace(UI, help_from=0)),
+    "help-end": Shown(scenes.at_home, replace(UI, help_from=999), 2000),
     **REPLAYS,
     **WATCHED,
-    "home-series-open": Shown(lambda: replace(scenes.at_home(), lobby=scenes.lobby_with_series()), replace(DESK, item=9), 10_000),
-    "home-watch-marked": Shown(scenes.at_home, replace(DESK, item=12), 10_000),
-    "result-alone": Shown(alone, replace(DESK, standing="Your best is 3:12.4. 12 tries, 3 won."), 160_000),
-    "result-alone-best": Shown(alone, replace(DESK, standing="Best 3:12.4, new best! Before it 3:20.1. 12 tries, 3 won."), 160_000),
-    "help-watch": Shown(scenes.at_home, replace(WATCHED["watch-carpet"].desk, help_from=0), 0),
-    "help-replay": Shown(scenes.over, replace(REPLAYS["replay-carpet"].desk, help_from=0), 0),
+    "home-series-open": Shown(lambda: replace(scenes.at_home(), lobby=scenes.lobby_with_series()), replace(UI, item=9), 10_000),
+    "home-watch-marked": Shown(scenes.at_home, replace(UI, item=12), 10_000),
+    "result-alone": Shown(alone, replace(UI, standing="Your best is 3:12.4. 12 tries, 3 won."), 160_000),
+    "result-alone-best": Shown(alone, replace(UI, standing="Best 3:12.4, new best! Before it 3:20.1. 12 tries, 3 won."), 160_000),
+    "help-watch": Shown(scenes.at_home, replace(WATCHED["watch-carpet"].ui, help_from=0), 0),
+    "help-replay": Shown(scenes.over, replace(REPLAYS["replay-carpet"].ui, help_from=0), 0),
 }
 
 
-HALL = replace(DESK, hall=Hall(tournament_scenes.ID), item=0)
+HALL = replace(UI, hall=Hall(tournament_scenes.ID), item=0)
 
 
-def at_hall(told: Tournament | Called | Tournaments, desk: Desk = HALL, *more: Any, directs: bool = False, colours: int = 256) -> Shown:
+def at_hall(told: Tournament | Called | Tournaments, ui: Ui = HALL, *more: Any, directs: bool = False, colours: int = 256) -> Shown:
     """Anna before a tournament, five seconds after she was told how it stands."""
     if directs and isinstance(told, Tournament):
         told = structs.replace(told, director=tournament_scenes.ANNA, director_name="Anna")
-    return Shown(lambda: scenes.reduced(scenes.at_home(), told, *more, now_ms=45_000), desk, now_ms=50_000, colours=colours)
+    return Shown(lambda: scenes.reduced(scenes.at_home(), told, *more, now_ms=45_000), ui, now_ms=50_000, colours=colours)
 
 
 def at_table(*events: Any) -> Model:
@@ -407,13 +403,13 @@ def at_table(*events: Any) -> Model:
 
 TOLD = tournament_scenes
 NOBODY_IN = tuple(structs.replace(each, checked_in=False) for each in TOLD.ENTRANTS)
-VERDICT = Question("verdict", "Round 2, table 1: Benedikt against Anna", ("Benedikt wins", "Anna wins"), ("first", "second"))
+VERDICT = Question("Round 2, table 1: Benedikt against Anna", ("Benedikt wins", "Anna wins"), (None, None), numbered=True)
 HALLS = {
     "tournaments": at_hall(TOLD.listed(), replace(HALL, hall=Hall())),
     "tournaments-none": at_hall(structs.replace(TOLD.listed(), tournaments=(), running=0), replace(HALL, hall=Hall())),
-    "tournament-form": at_hall(TOLD.listed(), replace(HALL, hall=Hall(), founding=FoundingForm(), item=1)),
-    "tournament-form-typing": at_hall(TOLD.listed(), replace(HALL, hall=Hall(), founding=FoundingForm(), prompt="title"))._replace(
-        edit="Club evening"
+    "tournament-form": at_hall(TOLD.listed(), replace(HALL, hall=Hall(), founding=TournamentOptions(name=USUAL_NAME), item=1)),
+    "tournament-form-typing": at_hall(
+        TOLD.listed(), replace(HALL, hall=Hall(), founding=TournamentOptions(name=USUAL_NAME), prompt=typing("title", "Club evening"))
     ),
     "tournament-unknown": at_hall(TOLD.listed()),
     "tournament-registration": at_hall(TOLD.told()),
@@ -433,22 +429,21 @@ HALLS = {
         replace(HALL, question=VERDICT),
         directs=True,
     ),
-    "tournament-reason": at_hall(TOLD.running(), replace(HALL, prompt="reason"), directs=True)._replace(edit="The line was down"),
+    "tournament-reason": at_hall(TOLD.running(), replace(HALL, prompt=typing("reason", "The line was down")), directs=True),
     "tournament-over": at_hall(TOLD.running(phase="over")),
     "tournament-guest": at_hall(TOLD.running(), HALL, structs.replace(scenes.welcome(), player="", name="", token="")),
     "tournament-large": at_hall(TOLD.large(), replace(HALL, item=20)),
     "tournament-large-standings": at_hall(TOLD.large(), replace(HALL, hall=Hall(TOLD.ID, "standings"), item=63)),
-    "tournament-table": Shown(lambda: at_table(), replace(DESK, hall=Hall(TOLD.ID)), now_ms=20_000),
+    "tournament-table": Shown(lambda: at_table(), replace(UI, hall=Hall(TOLD.ID)), now_ms=20_000),
     "help-tournament": at_hall(TOLD.running(), replace(HALL, help_from=12)),
 }
 SCREENS |= HALLS
 
 
 def widget_of(shown: Shown, size: tuple[int, int]) -> urwid.Widget:
-    settings_ = shown.desk.settings
+    settings_ = shown.ui.settings
     theme = theme_for(settings_.palette, ascii_only=settings_.ascii, colours=shown.colours)
-    edit = None if shown.edit is None else urwid.Edit(edit_text=shown.edit)
-    return draw(Scene(shown.model(), shown.desk, theme, shown.now_ms, NoHands(), edit), size)
+    return Painted(view(Scene(shown.model(), shown.ui, theme, shown.now_ms), size))
 
 
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
@@ -530,7 +525,7 @@ def test_who_was_stopped_by_anothers_win_is_not_said_to_have_stopped() -> None:
 
 def test_every_row_of_the_help_page_is_whole_in_the_smallest_terminal() -> None:
     theme = theme_for("classic", ascii_only=False, colours=256)
-    scene = Scene(scenes.at_home(), DESK, theme, 0, NoHands())
+    scene = Scene(scenes.at_home(), UI, theme, 0)
     for line in help_lines(scene, 76):
         assert line_width(line) <= 76
     for _, rows in help_rows():
@@ -539,7 +534,7 @@ def test_every_row_of_the_help_page_is_whole_in_the_smallest_terminal() -> None:
 
 @pytest.mark.parametrize("number", range(len(scenes.RULES)), ids=[info.id for info in scenes.RULES])
 def test_every_rule_set_is_told_to_the_end_in_the_smallest_terminal(number: int) -> None:
-    page = replace(DESK, rules_page=RulesPage("Steady"), item=number)
+    page = replace(UI, rules_page=RulesPage("Steady"), item=number)
     lines = render_text(widget_of(Shown(scenes.at_home, page), (80, 24)), (80, 24))
     told = " ".join(" ".join(line[LIST_WIDTH:] for line in lines[3:]).split())
     info = scenes.RULES[number]
@@ -582,8 +577,8 @@ def over_winnable() -> Model:
 
 @pytest.mark.parametrize("details", [False, True])
 def test_however_much_there_is_to_say_of_a_deal_its_key_and_the_rematch_are_shown(details: bool) -> None:
-    desk = replace(DESK, details=details)
-    lines = [line.rstrip() for line in render_text(widget_of(Shown(over_winnable, desk, now_ms=160_000), (80, 24)), (80, 24))]
+    ui = replace(UI, details=details)
+    lines = [line.rstrip() for line in render_text(widget_of(Shown(over_winnable, ui, now_ms=160_000), (80, 24)), (80, 24))]
     at = next(
         number for number, line in enumerate(lines) if line.startswith("  ? What could be checked is right; not checked: commitment,")
     )
@@ -599,7 +594,7 @@ def test_what_no_rule_set_has_is_drawn_without_a_word_of_it() -> None:
     view = structs.replace(scenes.first_view(), piles=piles, waste=(evil,), moves=("", ":", evil, f"a1:{evil}", f"{evil}:a1", "b1"))
     for rules in tables.ALL:
         for held in ("", "a1", evil):
-            shown = Shown(lambda: tables.racing_at(rules, view), replace(DESK, held=held, cursor="c1"))  # noqa: B023  (called at once)
+            shown = Shown(lambda: tables.racing_at(rules, view), replace(UI, held=held, cursor="c1"))  # noqa: B023  (called at once)
             text = "".join(render_text(widget_of(shown, (80, 24)), (80, 24)))
             assert "\x1b" not in text
 
@@ -643,5 +638,5 @@ def test_nothing_a_server_says_reaches_the_terminal_unclean() -> None:
 @given(st.lists(EVENTS, max_size=12), st.sampled_from([(80, 24), (120, 40), (60, 20)]), st.booleans())
 def test_whatever_is_heard_can_be_drawn(events: list[object], size: tuple[int, int], details: bool) -> None:
     model = scenes.reduced(scenes.at_home(), scenes.room(), *events)  # type: ignore[arg-type]
-    canvas = widget_of(Shown(lambda: model, replace(DESK, details=details)), size).render(size, focus=True)
+    canvas = widget_of(Shown(lambda: model, replace(UI, details=details)), size).render(size, focus=True)
     assert (canvas.cols(), canvas.rows()) == size

@@ -8,9 +8,9 @@ from contextlib import asynccontextmanager
 import pytest
 from msgspec.structs import replace
 
-from client.tui.session import FOUNDING_REFERENCE
 from client.tui.start import StartHall
-from client.tui.tournament_subscription import HALL_REFERENCE
+from client.tui.subscriptions import HALL_REFERENCE
+from client.tui.tournament_form import FOUNDING_REFERENCE
 from protocol.client_messages import (
     AddBot,
     CheckIn,

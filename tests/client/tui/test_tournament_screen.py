@@ -9,13 +9,15 @@ from hypothesis import strategies as st
 from urwid.testing import render_text
 
 from client.state.store import Model
-from client.tui.frame import text_width
-from client.tui.keymap import Action
-from client.tui.root import draw
+from client.tui.actions import Pick
+from client.tui.picture import text_width
 from client.tui.scene import Scene
+from client.tui.start import UiSettings
+from client.tui.terminal import Painted
 from client.tui.theme import theme_for
 from client.tui.tournament_view_state import Hall, HallPage, lines_of
-from client.tui.ui_state import Desk, UiSettings
+from client.tui.ui_state import Ui
+from client.tui.view import view
 from protocol.server_messages import Tournament
 from protocol.tournaments import TableResult
 from tests.client import scenes
@@ -79,23 +81,9 @@ _pages = st.sampled_from([None, "tables", "standings", "log"])
 _sizes = st.tuples(st.sampled_from([80, 99, 120, 149, 150, 200]), st.sampled_from([24, 30, 60]))
 
 
-class Hands:
-    """Notes which lines were clicked."""
-
-    def __init__(self) -> None:
-        self.picked: list[int] = []
-
-    def act(self, action: Action) -> None: ...
-    def place(self, place: str) -> None: ...
-    def jump(self, t_ms: int) -> None: ...
-
-    def pick(self, index: int) -> None:
-        self.picked.append(index)
-
-
-def scene_at(model: Model, page: HallPage | None, item: int, *, ascii_only: bool = False, hands: Hands | None = None) -> Scene:
-    desk = Desk(hall=Hall(tournaments.ID, page), item=item, settings=UiSettings(ascii=ascii_only))
-    return Scene(model, desk, theme_for("classic", ascii_only=ascii_only, colours=256), 50_000, hands or Hands())
+def scene_at(model: Model, page: HallPage | None, item: int, *, ascii_only: bool = False) -> Scene:
+    ui = Ui(hall=Hall(tournaments.ID, page), item=item, settings=UiSettings(ascii=ascii_only))
+    return Scene(model, ui, theme_for("classic", ascii_only=ascii_only, colours=256), 50_000)
 
 
 @settings(max_examples=60)
@@ -103,7 +91,7 @@ def scene_at(model: Model, page: HallPage | None, item: int, *, ascii_only: bool
 def test_whatever_is_told_is_drawn_within_the_terminal(
     told: Tournament, page: HallPage | None, item: int, size: tuple[int, int], ascii_only: bool
 ) -> None:
-    lines = render_text(draw(scene_at(tournaments.at(told), page, item, ascii_only=ascii_only), size), size)
+    lines = render_text(Painted(view(scene_at(tournaments.at(told), page, item, ascii_only=ascii_only), size)), size)
     assert len(lines) == size[1]
     assert {text_width(line) for line in lines} == {size[0]}
     assert all(line.isprintable() for line in lines)
@@ -113,27 +101,25 @@ def test_whatever_is_told_is_drawn_within_the_terminal(
 @settings(max_examples=30)
 @given(TOLD, _pages, _sizes)
 def test_every_click_is_on_a_line_that_is_there(told: Tournament, page: HallPage | None, size: tuple[int, int]) -> None:
-    hands = Hands()
     model = tournaments.at(told)
-    drawn = draw(scene_at(model, page, 0, hands=hands), size)
-    for row in range(size[1] - 1):
-        for column in (5, size[0] - 20):
-            drawn.mouse_event(size, "mouse press", 1, column, row, True)  # type: ignore[attr-defined]
-    assert set(hands.picked) <= set(range(lines_of(model, Hall(tournaments.ID, page))))
+    drawn = view(scene_at(model, page, 0), size)
+    clicks = {drawn.click_at(column, row) for row in range(size[1] - 1) for column in (5, size[0] - 20)}
+    picked = {click.line for click in clicks if isinstance(click, Pick)}
+    assert picked <= set(range(lines_of(model, Hall(tournaments.ID, page))))
 
 
 def test_every_table_of_a_large_field_can_be_reached_and_is_seen_when_marked() -> None:
     model = tournaments.at(tournaments.large())
     for item in range(32):
-        lines = render_text(draw(scene_at(model, "tables", item), (80, 24)), (80, 24))
+        lines = render_text(Painted(view(scene_at(model, "tables", item), (80, 24))), (80, 24))
         assert any(line.startswith(f"▸ {item + 1:>3} ") for line in lines), item
     for item in range(64):
-        lines = render_text(draw(scene_at(model, "standings", item), (80, 24)), (80, 24))
+        lines = render_text(Painted(view(scene_at(model, "standings", item), (80, 24))), (80, 24))
         assert any(line.startswith("▸") for line in lines), item
 
 
 def test_on_a_wide_terminal_tables_and_standings_stand_side_by_side() -> None:
-    lines = render_text(draw(scene_at(tournaments.at(tournaments.running()), "tables", 1), (160, 40)), (160, 40))
+    lines = render_text(Painted(view(scene_at(tournaments.at(tournaments.running()), "tables", 1), (160, 40))), (160, 40))
     (header,) = (line for line in lines if "points" in line)
     assert header.index("points") > 100
     assert any(line.startswith("▸   2 Clara") and "1 Benedikt" in line[78:] for line in lines)
@@ -142,7 +128,7 @@ def test_on_a_wide_terminal_tables_and_standings_stand_side_by_side() -> None:
 def test_of_two_decks_the_bar_is_twice_as_long() -> None:
     def bar(rules: str) -> int:
         told = tournaments.running(options=tournaments.TournamentOptions(name="Open", rules=rules))
-        lines = render_text(draw(scene_at(tournaments.at(told), "tables", 0), (80, 24)), (80, 24))
+        lines = render_text(Painted(view(scene_at(tournaments.at(told), "tables", 0), (80, 24))), (80, 24))
         return next(line for line in lines if "31 : 18" in line).count("█")
 
     assert (bar("carpet"), bar("crazy-quilt")) == (8, 3)
@@ -151,7 +137,7 @@ def test_of_two_decks_the_bar_is_twice_as_long() -> None:
 def test_a_player_is_told_what_to_do_at_every_stage() -> None:
     def told(tournament: Tournament, **more: Any) -> str:
         model = scenes.reduced(scenes.at_home(), tournament, now_ms=45_000)
-        return render_text(draw(scene_at(model, None, 0), (80, 24)), (80, 24))[2].strip()
+        return render_text(Painted(view(scene_at(model, None, 0), (80, 24))), (80, 24))[2].strip()
 
     absent = tuple(each for each in tournaments.ENTRANTS if each.id != tournaments.ANNA)
     assert told(tournaments.told(entrants=absent)) == "You have not entered: press i."

@@ -9,11 +9,11 @@ from msgspec import structs
 from trio.testing import MockClock
 from urwid.testing import render_text
 
-from client.connection.events import Back, Connected, Lost
-from client.connection.resync import WATCH_REFERENCE
+from client.connection.events import WATCH_REFERENCE, Back, Connected, Lost
 from client.state.watching import watch_after
-from client.tui.keymap import Action, Place, shown_at
-from client.tui.ui_state import Desk
+from client.tui import watching
+from client.tui.keymap import Command
+from client.tui.ui_state import Ui
 from protocol.cards import FACE_DOWN
 from protocol.client_messages import FollowLobby, Say, Unwatch, WatchRace
 from protocol.server_messages import Hidden, Result, Scored, Unwatched
@@ -196,7 +196,7 @@ async def test_help_says_the_keys_of_watching_first(mock_clock: MockClock) -> No
 @pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
 def test_every_card_of_the_boards_is_drawn(rules: str, size: tuple[int, int]) -> None:
     watch = watched.racing(rules, moves=40)
-    text = "\n".join(render_text(widget_of(Shown(scenes.at_home, Desk(watch=watch)), size), size)[3:]).replace("10", "T")
+    text = "\n".join(render_text(widget_of(Shown(scenes.at_home, Ui(watch=watch)), size), size)[3:]).replace("10", "T")
     for board in watch.boards:
         for pile in board.view.piles.values():
             if pile:
@@ -211,7 +211,7 @@ def test_a_card_that_lies_face_down_is_drawn_as_a_back(rules: str, size: tuple[i
     covered = {slot: (FACE_DOWN,) * len(pile) for slot, pile in first.view.piles.items()}
     view = structs.replace(first.view, piles=covered, moves=())
     hidden = replace(watch, boards=(structs.replace(first, view=view), *watch.boards[1:]))
-    text = "\n".join(render_text(widget_of(Shown(scenes.at_home, Desk(watch=hidden)), size), size)[3:])
+    text = "\n".join(render_text(widget_of(Shown(scenes.at_home, Ui(watch=hidden)), size), size)[3:])
     assert text.count("░░") >= sum(bool(pile) for pile in covered.values())
     assert "??" not in text
 
@@ -228,7 +228,7 @@ def test_nothing_a_server_says_reaches_the_terminal_unclean() -> None:
         for record in (None, replays.record()):
             phase = "racing" if record is None else "over"
             evil = replace(model, room=replace(room, record=record, phase=phase), boards=boards)  # type: ignore[arg-type]
-            text = "".join(render_text(widget_of(Shown(scenes.at_home, Desk(watch=evil, details=details)), (80, 24)), (80, 24)))
+            text = "".join(render_text(widget_of(Shown(scenes.at_home, Ui(watch=evil, details=details)), (80, 24)), (80, 24)))
             assert not {"\x1b", "\x07", "\u202e"} & set(text)
             assert "Watching" in text
 
@@ -237,12 +237,12 @@ def test_the_foot_offers_only_what_there_is() -> None:
     def foot(shown: Shown) -> str:
         return render_text(widget_of(shown, (120, 40)), (120, 40))[-1]
 
-    assert "tab seats" not in foot(Shown(scenes.at_home, Desk(watch=watched.racing())))
-    assert "tab seats" in foot(Shown(scenes.at_home, Desk(watch=watched.racing(seats=5))))
-    nothing = foot(Shown(scenes.at_home, Desk(watch=watch_after(None, Unwatched(code=None, reason="none"), 0))))
+    assert "tab seats" not in foot(Shown(scenes.at_home, Ui(watch=watched.racing())))
+    assert "tab seats" in foot(Shown(scenes.at_home, Ui(watch=watched.racing(seats=5))))
+    nothing = foot(Shown(scenes.at_home, Ui(watch=watch_after(None, Unwatched(code=None, reason="none"), 0))))
     assert "talk" not in nothing
     assert "curves" not in nothing
-    assert {Action.PAIR, Action.CHAT, Action.DETAILS} <= {binding.action for binding in shown_at(Place.WATCH)}
+    assert {Command.PAIR, Command.CHAT, Command.DETAILS} <= {binding.command for binding in watching.KEYS}
 
 
 async def test_hidden_events_of_a_watched_race_change_nothing_that_is_seen(mock_clock: MockClock) -> None:

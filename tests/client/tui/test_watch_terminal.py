@@ -13,12 +13,11 @@ import pytest
 import trio
 
 from client.connection.client import open_link
-from client.connection.resync import WATCH_REFERENCE
-from client.storage.identity import Identity
+from client.connection.events import WATCH_REFERENCE, Identity
 from protocol.client_messages import OpenRace, Ready, WatchRace
 from protocol.server_messages import Error, Room, Started
 from protocol.views import RaceOptions
-from tests.e2e.commands import carpet, carpet_on_terminal, environment, running_server
+from tests.e2e.commands import carpet, carpet_on_terminal, environment, serving
 from tests.e2e.terminal import Terminal, terminal_environment
 
 pytestmark = pytest.mark.slow
@@ -26,7 +25,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture(scope="module")
 def url() -> Iterator[str]:
-    with running_server() as (url, _):
+    with serving() as url:
         yield url
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterable
 
 import pytest
 import trio
@@ -10,22 +11,21 @@ from trio.testing import MockClock
 
 from server.lobby import listing as listing_module
 from server.lobby.listing import Listing
-from server.race.lead_ranking import Closeness, closeness
-from server.race.machine import Race
-from server.rooms.room import Room
+from server.race.lead_ranking import LeadRank, RankedSeat, lead_rank
+from server.rooms.driver import Room
 from tests.server.rooms.playing import Guest, Table
 
 
 def closest(table: Table) -> list[Room]:
-    ranked = [(rank, room.code, room) for room in table.rooms if room.options.public and (rank := closeness(room.race)) is not None]
+    ranked = [(rank, room.code, room) for room in table.rooms if room.options.public and (rank := room.summary.lead_rank) is not None]
     return [room for _, _, room in sorted(ranked)]
 
 
 def check(listing: Listing, table: Table) -> None:
     rooms = list(table.rooms)
-    waiting = [room for room in rooms if room.options.public and room.race.phase == "waiting"]
-    assert set(listing.open) == {room for room in waiting if any(seat.player is None for seat in room.race.seats)}
-    assert listing.running == sum(room.race.phase in ("countdown", "racing") for room in rooms)
+    waiting = [room for room in rooms if room.options.public and room.core.race.phase == "waiting"]
+    assert set(listing.open) == {room for room in waiting if any(seat.player is None for seat in room.core.race.seats)}
+    assert listing.running == sum(room.core.race.phase in ("countdown", "racing") for room in rooms)
     assert listing.closest(100) == closest(table)
 
 
@@ -44,20 +44,20 @@ async def test_whatever_happens_it_is_what_a_look_at_all_rooms_finds(nursery: tr
         room, ann, bob = chance.choice(seated)
         one = chance.choice((ann, bob))
         match chance.randrange(20):
-            case 0 | 1 | 2 if room.holds(ann.player.id) and not room.holds(bob.player.id):
+            case 0 | 1 | 2 if room.summary.holds(ann.player.id) and not room.summary.holds(bob.player.id):
                 bob.enter(room)
-            case 3 | 4 | 5 | 6 if room.race.phase == "waiting" and all(room.holds(each.player.id) for each in (ann, bob)):
+            case 3 | 4 | 5 | 6 if room.core.race.phase == "waiting" and all(room.summary.holds(each.player.id) for each in (ann, bob)):
                 await table.begin(room, ann, bob)
-            case 7 | 8 | 9 | 10 | 11 | 12 if room.race.phase == "racing" and room.holds(one.player.id):
+            case 7 | 8 | 9 | 10 | 11 | 12 if room.core.race.phase == "racing" and room.summary.holds(one.player.id):
                 assert one.view is not None
                 one.move(room, chance.choice(one.view.moves))
-            case 13 | 14 if room.race.phase == "racing" and room.holds(one.player.id):
+            case 13 | 14 if room.core.race.phase == "racing" and room.summary.holds(one.player.id):
                 one.stop(room)
-            case 15 if room.holds(one.player.id) and not room.is_closed:
+            case 15 if room.summary.holds(one.player.id) and not room.is_closed:
                 one.leave(room)
-            case 16 | 17 if room.race.phase == "over" and not room.is_closed:
+            case 16 | 17 if room.core.race.phase == "over" and not room.is_closed:
                 for each in (ann, bob):
-                    if room.holds(each.player.id):
+                    if room.summary.holds(each.player.id):
                         each.rematch(room)
             case _:
                 pass
@@ -71,18 +71,18 @@ async def test_whatever_happens_it_is_what_a_look_at_all_rooms_finds(nursery: tr
 async def test_a_look_ranks_so_many_races_however_many_there_are_and_all_of_them_in_turn(
     nursery: trio.Nursery, autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ranked: list[Race] = []
+    ranked: list[object] = []
 
-    def noted(race: Race) -> Closeness | None:
-        ranked.append(race)
-        return closeness(race)
+    def noted(seats: Iterable[RankedSeat]) -> LeadRank:
+        ranked.append(seats)
+        return lead_rank(seats)
 
     table = Table(nursery, max_rooms=100)
     listing = Listing()
     table.rooms.on_room_change(listing.changed)
     rooms = [await table.racing(table.guest(f"Ann {number}"), table.guest(f"Bob {number}"), deal="143") for number in range(12)]
     monkeypatch.setattr(listing_module, "RANKED", 3)
-    monkeypatch.setattr(listing_module, "closeness", noted)
+    monkeypatch.setattr("server.rooms.summary.lead_rank", noted)
     listing.closest(2)
     middle = closest(table)[6]
     first = table.guests[2 * rooms.index(middle)]

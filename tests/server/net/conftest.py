@@ -7,7 +7,14 @@ from collections.abc import AsyncIterator
 import pytest
 from trio.testing import MockClock
 
+from tests.server.net import wire
 from tests.server.net.wire import House, open_house
+
+
+@pytest.fixture(params=["hub", "plain"])
+def both_kinds(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The contract of a connection holds for those of the hub and for those with a task each."""
+    monkeypatch.setattr(wire, "PLAIN_SOCKETS", request.param == "plain")
 
 
 @pytest.fixture

@@ -21,6 +21,8 @@ from protocol.views import RaceOptions
 from server.net.connection import BAD_MESSAGES
 from tests.server.net.wire import House, frame_bytes, open_house, request_bytes
 
+pytestmark = pytest.mark.usefixtures("both_kinds")
+
 DECK = sorted(fresh_deck())
 
 
@@ -38,7 +40,7 @@ async def undisturbed(house: House) -> AsyncIterator[None]:
             assert isinstance(await mover.hear(), PlayerView)
             assert isinstance(await other.hear(), Progress)
         assert ann.gaps == bob.gaps == 0
-        for seat in room.race.seats:
+        for seat in room.core.race.seats:
             assert seat.position is not None
             assert sorted(seat.position.cards()) == DECK
 
@@ -181,7 +183,7 @@ async def test_a_flood_in_a_race_harms_only_the_one_who_floods(autojump_clock: M
         assert (await ann.hear_of(Presence)).connected is False
         await ann.move()
         await ann.hear_of(PlayerView)
-        assert [seat.ply for seat in house.only_room.race.seats] == [1, 0]
+        assert [seat.ply for seat in house.only_room.core.race.seats] == [1, 0]
 
 
 @pytest.mark.parametrize(
@@ -354,19 +356,19 @@ async def test_a_bad_move_gets_its_code_and_the_view_and_the_race_goes_on(
     async with house.race("Ann", "Bob", encoding=encoding) as (ann, bob):
         await ann.move()
         await ann.hear_of(PlayerView)
-        before = [seat.position for seat in house.only_room.race.seats]
+        before = [seat.position for seat in house.only_room.core.race.seats]
         await ann.move(**{"ref": 5, **wrong})
         error, current = await ann.hear(), await ann.hear()
         assert isinstance(error, Error)
         assert (error.code, error.ref) == (code, 5)
         assert isinstance(current, CurrentView)
         assert (current.ply, current.view) == (1, ann.view)
-        assert [seat.position for seat in house.only_room.race.seats] == before
+        assert [seat.position for seat in house.only_room.core.race.seats] == before
         await bob.move()
         await bob.hear_of(PlayerView)
         await ann.move()
         await ann.hear_of(PlayerView)
-        for seat in house.only_room.race.seats:
+        for seat in house.only_room.core.race.seats:
             assert seat.position is not None
             assert sorted(seat.position.cards()) == DECK
 

@@ -257,7 +257,7 @@ async def test_a_player_renames_himself_in_the_middle_of_a_race_which_keeps_his_
         await ann.move()
         assert await ann.hear_of(YouAre) == YouAre(player=ann.welcome.player, name="Anna", ref=5)
         await ann.hear_of(PlayerView)
-        assert [seat.name for seat in house.only_room.race.seats] == ["Ann", "Bob"]
+        assert [seat.name for seat in house.only_room.core.race.seats] == ["Ann", "Bob"]
         while (await bob.hear_of(Lobby)).players != ("Anna", "Bob"):
             pass
         await ann.say(LeaveRace())
@@ -352,7 +352,7 @@ async def test_what_is_said_just_before_closing_is_still_heard(autojump_clock: M
             await ann.hear_of(Seated)
             await bob.say(LeaveRace())
         await wait_all_tasks_blocked()
-        assert house.only_room.race.seats[1].player is None
+        assert house.only_room.core.race.seats[1].player is None
 
 
 # ---- the lobby over the wire

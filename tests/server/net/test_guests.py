@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 import trio
 from trio.testing import MockClock
+from websockets.frames import Frame, Opcode
+from websockets.protocol import Event
 
 from protocol.client_messages import FollowLobby, Hello, Unwatch, WatchRace
 from protocol.codec import ENCODINGS
 from protocol.errors import ErrorCode
 from protocol.server_messages import Board, Lobby, Unwatched, Watched, WatchedEvent, Watchers, Welcome
-from server.net.connection import WATCHER_PING_S
+from server.net.connection import PING_INTERVAL_S, WATCHER_PING_S
 from server.net.dispatch import HELLO_S
-from server.net.listener import PING_INTERVAL_S
 from tests.server.net.wire import Client, House
 
 
@@ -47,20 +46,21 @@ async def test_a_guest_stays_as_long_as_he_likes(autojump_clock: MockClock, hous
         assert (await guest.hear_of(Lobby)).players_here == 0
 
 
+@pytest.mark.usefixtures("both_kinds")
 async def test_who_only_watches_is_pinged_less_often_until_he_says_that_he_would_race(autojump_clock: MockClock, house: House) -> None:
     pings: list[float] = []
     async with house.guest("Ann") as ann, house.client() as watching:
         assert ann.welcome is not None
         token = ann.welcome.token
         await arrive(watching, token=token)
-        end = house.connections[1]
-        ping = end.ping
+        process_event = watching.line.process_event
 
-        async def noted(*arguments: Any, **options: Any) -> trio.Event:
-            pings.append(trio.current_time())
-            return await ping(*arguments, **options)
+        def noted(event: Event) -> None:
+            if isinstance(event, Frame) and event.opcode is Opcode.PING:
+                pings.append(trio.current_time())
+            process_event(event)
 
-        end.ping = noted  # type: ignore[method-assign]
+        watching.line.process_event = noted  # type: ignore[method-assign]
         # The first interval had begun before he said hello.
         await trio.sleep(PING_INTERVAL_S + 4.5 * WATCHER_PING_S)
         assert len(pings) == 5
@@ -112,7 +112,7 @@ async def test_a_guest_may_do_nothing_else(autojump_clock: MockClock, house: Hou
             error = await guest.error()
             assert (error.code, error.ref) == (ErrorCode.WATCHES_ONLY, number)
         assert len(house.rooms) == 1
-        assert [seat.name for seat in house.only_room.race.seats] == ["Ann", ""]
+        assert [seat.name for seat in house.only_room.core.race.seats] == ["Ann", ""]
 
 
 async def test_a_guest_says_hello_once_and_becomes_nobody_else(autojump_clock: MockClock, house: House) -> None:

@@ -7,9 +7,9 @@ import trio
 from trio.testing import MockClock
 
 from server.net import http
-from server.net.connection import PeerConnection
 from server.net.http import Asked, NoPage, Page, Route, Site
 from server.net.limits import AddressRates
+from server.net.plain_connection import PlainConnection
 from tests.server.net.wire import House
 
 
@@ -154,7 +154,7 @@ async def test_who_asks_too_fast_is_told_so_and_served_again_later(
 ) -> None:
     # So slow that the jumps of the clock bring no page more.
     monkeypatch.setattr(house.site, "_rates", AddressRates(rate=0.0001, burst=3))
-    monkeypatch.setattr(PeerConnection, "remote_host", "192.0.2.1")
+    monkeypatch.setattr(PlainConnection, "remote_host", "192.0.2.1")
     for _ in range(3):
         assert (await house.ask("/echo.json")).status == 200
     answered = await house.ask("/echo.json")

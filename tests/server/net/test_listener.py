@@ -22,19 +22,23 @@ from protocol.errors import CloseCode
 from server.app import running
 from server.config import Settings
 from server.net.listener import AddressUnavailable, UnusableTlsFiles, tls_context
+from tests.server.net import wire
 from tests.server.net.wire import Client
 
 
 @pytest.fixture(autouse=True)
 def patience(monkeypatch: pytest.MonkeyPatch) -> None:
     """Here the clock is the real one: what a peer may take to close is nothing that a busy machine can use up."""
-    for where in ("connection.CLOSING_S", "listener.CLOSING_S", "listener.STOPPING_S"):
+    for where in ("plain_connection.CLOSING_S", "hub_connection.CLOSING_S", "listener.CLOSING_S", "listener.STOPPING_S"):
         monkeypatch.setattr(f"server.net.{where}", 60.0)
+
+
+pytestmark = pytest.mark.usefixtures("both_kinds")
 
 
 @asynccontextmanager
 async def served(**settings: object) -> AsyncIterator[str]:
-    async with running(Settings(**{"port": 0, **settings})) as url:  # type: ignore[arg-type]
+    async with running(Settings(**{"port": 0, "plain_sockets": wire.PLAIN_SOCKETS, **settings})) as url:  # type: ignore[arg-type]
         yield url
 
 

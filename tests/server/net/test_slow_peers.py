@@ -16,11 +16,13 @@ from protocol.codec import JSON, MSGPACK, encode
 from protocol.errors import CloseCode
 from protocol.server_messages import Left, Lobby, Presence, Progress, Room, Said, ServerMessage
 from protocol.views import ChatLine
-from server.net.connection import CLOSING_S, OUTBOX_BYTES, STALL_S, PeerConnection
-from server.net.listener import PING_INTERVAL_S
+from server.net.connection import OUTBOX_BYTES, PING_INTERVAL_S, STALL_S, Connection
+from server.net.plain_connection import CLOSING_S
 from server.net.stream import SocketStream
 from server.rooms.outgoing import Bundle, Outgoing
 from tests.server.net.wire import Client, House, frame_bytes, request_bytes
+
+pytestmark = pytest.mark.usefixtures("both_kinds")
 
 SMALL = 4096
 LINE = "x" * 200
@@ -39,8 +41,8 @@ async def chatter(client: Client, lines: int) -> None:
                 await client.hear_of(Said)
 
 
-def waiting(connection: PeerConnection) -> int:
-    return sum(map(len, connection.protocol.writes))
+def waiting(connection: Connection) -> int:
+    return connection.waiting_bytes
 
 
 async def test_a_reader_who_falls_behind_is_told_everything_anew_when_he_reads_again(autojump_clock: MockClock, house: House) -> None:
@@ -103,7 +105,7 @@ async def test_nobody_waits_for_one_that_never_reads_and_his_line_is_cut(
         assert ann.gaps == 0
 
 
-async def by_hand(house: House, name: str, *, buffer: int | None = None) -> tuple[SocketStream, PeerConnection]:
+async def by_hand(house: House, name: str, *, buffer: int | None = None) -> tuple[SocketStream, Connection]:
     """A peer that has said hello and reads no more, and the server's end of its line."""
     stream = house.listener.dial(buffer=buffer)
     await stream.send_all(request_bytes())
@@ -126,7 +128,7 @@ async def test_who_vanishes_while_there_is_much_to_tell_him_is_no_error_of_the_s
         await stream.aclose()
         await trio.testing.wait_all_tasks_blocked()
         assert end.protocol.state.name == "CLOSED"
-        assert not end.protocol.writes
+        assert waiting(end) == 0
     assert house.connections == []
     assert caplog.records == []
 
@@ -156,7 +158,7 @@ async def test_a_racer_who_never_reads_is_away_for_the_other_who_plays_on(autoju
         assert (presence.seat, presence.connected) == (1, False)
         await ann.move()
         assert (await ann.hear_of(Progress)).state == "forfeited"
-        assert house.only_room.race.seats[0].ply == 1
+        assert house.only_room.core.race.seats[0].ply == 1
 
 
 async def test_a_reader_who_is_always_behind_but_reads_on_is_not_cut(autojump_clock: MockClock, house: House) -> None:
@@ -208,11 +210,11 @@ async def test_who_leaves_while_he_does_not_read_is_told_so_and_not_seated_again
             end.post(said(number))
         await bob.say(LeaveRace())
         await trio.sleep(1)
-        assert house.only_room.race.seats[1].player is None
+        assert house.only_room.core.race.seats[1].player is None
         while not isinstance(await bob.hear(), Left):
             pass
         await trio.testing.wait_all_tasks_blocked()
-        assert house.only_room.race.seats[1].player is None
+        assert house.only_room.core.race.seats[1].player is None
         assert not any(isinstance(message, Room) for message in bob.heard[2:])
 
 
@@ -277,15 +279,17 @@ async def test_a_message_to_many_is_encoded_and_framed_once_for_each_encoding(
 async def test_a_bundle_to_many_is_joined_once_for_each_encoding_and_sent_in_one_go(
     autojump_clock: MockClock, house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    sent: list[tuple[PeerConnection, bytes]] = []
-    put = PeerConnection._put
-
-    def noted(connection: PeerConnection, frame: bytes) -> None:
-        sent.append((connection, frame))
-        put(connection, frame)
+    sent: list[tuple[Connection, bytes]] = []
 
     async with house.guest("A") as a, house.guest("B", JSON) as b, house.guest("C") as c, house.guest("D", JSON) as d:
-        monkeypatch.setattr(PeerConnection, "_put", noted)
+        kind = type(house.connections[0])
+        put = kind._put
+
+        def noted(connection: Connection, frames: bytes) -> None:
+            sent.append((connection, frames))
+            put(connection, frames)
+
+        monkeypatch.setattr(kind, "_put", noted)
         bundle = Bundle(said(version) for version in range(1, 6))
         for connection in house.connections:
             connection.post_all(bundle)
@@ -336,10 +340,12 @@ async def test_a_ping_that_is_answered_late_is_not_the_last_one(
         for number in range(3):
             end.post(said(number))
         # Nobody reads, so nobody answers.
-        await trio.sleep(2 * PING_INTERVAL_S + 3)
-        assert len(end.pending_pings) == 1
+        await trio.sleep(1.2 * PING_INTERVAL_S)
+        measured = len(end._round_trips._last)
+        await trio.sleep(PING_INTERVAL_S / 2)
+        assert len(end._round_trips._last) == measured
         for _ in range(3):
             await ann.hear_of(Said)
         await trio.sleep(3 * PING_INTERVAL_S)
-        assert end.latency < 1
+        assert len(end._round_trips._last) >= measured + 2
         assert [record.getMessage() for record in caplog.records if record.levelname == "ERROR"] == []

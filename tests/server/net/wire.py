@@ -27,7 +27,7 @@ from protocol.views import RaceOptions, View
 from server.lobby.lobby import Lobby
 from server.lobby.players import Players
 from server.lobby.quick_match import QuickMatch
-from server.net.connection import PeerConnection
+from server.net.connection import Connection
 from server.net.dispatch import Dispatch
 from server.net.http import Site
 from server.net.listener import serving
@@ -40,8 +40,8 @@ from server.pages.runs import run_routes
 from server.pages.tournaments import tournament_routes
 from server.pages.web_page import web_routes
 from server.rooms.clock import Clock
+from server.rooms.driver import Room as ServedRoom
 from server.rooms.registry import Rooms
-from server.rooms.room import Room as ServedRoom
 from server.runs.ghost_lines import RecordedGhosts
 from server.runs.service import RunService
 from server.spectate.spectator_registry import Gallery
@@ -56,6 +56,9 @@ from server.tournaments.service import TournamentService
 from tests.server.rooms.playing import first_seed
 
 Kind = TypeVar("Kind")
+
+PLAIN_SOCKETS = False
+"""Whether the server's connections have a task each. The fixture `both_kinds` shows a test both."""
 
 _DECODERS = {name: server_message_decoder(name) for name in ENCODINGS}
 
@@ -261,6 +264,7 @@ class House:
             bots_wait=False,
             keeps=store is not None,
         )
+        nursery.start_soon(self.rooms.run)
         self.players = Players(entropy=entropy, store=self.store, journal=self.journal, clock=self.clock)
         self.rooms.on_rated(self.players.rated)
         self.lobby = Lobby(self.rooms, self.players, self.clock)
@@ -288,7 +292,6 @@ class House:
             gallery=self.gallery,
             counter=self.runs,
             tournaments=self.tournaments,
-            clock=self.clock,
             software="test",
             rate=rate,
             burst=burst,
@@ -344,7 +347,7 @@ class House:
         return function(*arguments)
 
     @property
-    def connections(self) -> list[PeerConnection]:
+    def connections(self) -> list[Connection]:
         """The server's ends, in the order in which they came."""
         return list(self.dispatch._visits)
 
@@ -391,7 +394,7 @@ async def open_house(
         nursery.start_soon(house.lobby.run)
         nursery.start_soon(house.matchmaker.run)
         nursery.start_soon(house.runs.run)
-        async with serving(house.dispatch, [house.listener], site=house.site):
+        async with serving(house.dispatch, [house.listener], site=house.site, plain_sockets=PLAIN_SOCKETS):
             yield house
             await house.rooms.stop()
         nursery.cancel_scope.cancel()

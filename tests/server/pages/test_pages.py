@@ -54,18 +54,18 @@ def finish(house: House, number: int, *players: str | None, at: int = 0) -> None
 async def test_the_record_of_a_race_is_there_once_it_is_over(autojump_clock: MockClock, house: House) -> None:
     async with house.race("Ann", "Bob") as (ann, bob):
         room = house.only_room
-        number = room.race.id
+        number = room.core.race.id
         running = await house.ask(f"/races/{number}.json")
         assert running.problem == (409, "That race is still running; its record is there when it is over.")
         assert running.headers["retry-after"] == "10"
         await ann.say_map({"type": "stop", "race": 1, "seat": ann.seat})
         await bob.say_map({"type": "stop", "race": 1, "seat": bob.seat})
-        while room.race.record is None:
+        while room.core.race.record is None:
             await ann.hear()
         answered = await house.ask(f"/races/{number}.json")
         assert answered.status == 200
         record = from_json(answered.body)
-        assert record == room.race.record
+        assert record == room.core.race.record
         assert record.id == number
         assert answered.body.decode() == to_json(record) + "\n"
         assert answered.headers["cache-control"] == "public, max-age=31536000, immutable"
@@ -362,14 +362,14 @@ async def test_no_page_says_the_code_of_a_private_room(autojump_clock: MockClock
         room = house.only_room
         for client in (ann, bob):
             await client.say_map({"type": "stop", "race": 1, "seat": client.seat})
-        while room.race.record is None:
+        while room.core.race.record is None:
             await ann.hear()
         await trio.testing.wait_all_tasks_blocked()
-        record = (await house.ask(f"/races/{room.race.id}.json")).body.decode()
+        record = (await house.ask(f"/races/{room.core.race.id}.json")).body.decode()
         told = [(await house.ask(target)).body.decode() for target in ("/players/Ann/races.json", "/races.json")]
-        assert all(room.code not in text for text in (record, *told, room.race.id))
+        assert all(room.code not in text for text in (record, *told, room.core.race.id))
         (line,) = history((await house.ask("/players/Ann/races.json")).document).races
-        assert line.id == room.race.id
+        assert line.id == room.core.race.id
         assert is_race_id(line.id)
         assert line.room == from_json(record).room == line.id.partition("-")[0]
         await eve.say_map({"type": "watch-race", "code": line.room})
@@ -382,7 +382,7 @@ async def test_a_public_rooms_code_stands_in_what_is_kept_of_its_races(autojump_
     async with house.race("Ann", "Bob") as (ann, _):
         room = house.only_room
         await ann.say_map({"type": "resign", "race": 1, "seat": ann.seat})
-        while room.race.record is None:
+        while room.core.race.record is None:
             await ann.hear()
-        assert room.race.record.room == room.code
-        assert room.race.id.startswith(f"{room.code}-1-")
+        assert room.core.race.record.room == room.code
+        assert room.core.race.id.startswith(f"{room.code}-1-")

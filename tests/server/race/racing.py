@@ -18,7 +18,8 @@ from protocol.record import Record
 from protocol.views import Phase, RaceOptions, SharedDeal
 from server.race.commands import Command, GetReady, MeasureLine, PlayMove, TakeSeat
 from server.race.events import RaceEvent
-from server.race.machine import Race, Seat
+from server.race.machine import Race
+from server.race.seat import Seat
 from server.race.shuffles import SeriesPlace
 from server.rules.catalogue import rule_set
 from server.rules.position import Position

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from server.race.commands import GetReady, ResignSeat, TakeSeat
-from server.race.lead_ranking import closeness
+from server.rooms.summary import RoomSummary, summarized
 from tests.server.race.racing import WINNABLE, Driven, counting_down, greedy_line, nonce, options, seated, started
 
 LINE = greedy_line(WINNABLE)
@@ -17,8 +17,12 @@ def at(*plies: int) -> Driven:
     return driven
 
 
+def summary(driven: Driven) -> RoomSummary:
+    return summarized(driven.race, code="ABCDEF", spec=None, ahead_ms=0, closed=False)
+
+
 def ranked(driven: Driven) -> tuple[bool, int, int]:
-    rank = closeness(driven.race)
+    rank = summary(driven).lead_rank
     assert rank is not None
     return rank
 
@@ -47,4 +51,4 @@ def test_a_race_against_a_bot_or_alone_comes_after_all_between_people() -> None:
 def test_what_is_not_being_run_is_not_close() -> None:
     over = at(3, 3)
     over.finish()
-    assert [closeness(driven.race) for driven in (seated(), counting_down(), over)] == [None, None, None]
+    assert [summary(driven).lead_rank for driven in (seated(), counting_down(), over)] == [None, None, None]

@@ -6,12 +6,12 @@ import pytest
 from msgspec.structs import replace as with_fields
 
 from protocol.views import RaceOptions, SeriesOptions
+from server.race.board_history import history_of
 from server.race.commands import LeaveSeat, ResignSeat, StopSeat
 from server.race.machine import Race
 from server.race.shuffles import SeriesPlace
 from server.race.view import snapshot
 from server.rules.position import IllegalMove
-from server.spectate.delay import history_of
 from tests.server.race.racing import Driven, new_race, nonce, options, started
 
 SWAP = RaceOptions(series=SeriesOptions(format="swap", races=2), time_limit_s=60)

@@ -21,7 +21,7 @@ from server.race.commands import (
     StopSeat,
     TakeSeat,
 )
-from server.race.machine import Seat
+from server.race.seat import Seat
 from tests.server.race.racing import START, WINNABLE, Driven, greedy, nonce, options, replayed, state_of
 from tests.server.race.watching import Watch
 
@@ -153,7 +153,7 @@ class AnyRace(RuleBasedStateMachine):
 
     @invariant()
     def every_deck_is_whole_and_every_deal_the_same(self) -> None:
-        firsts = self.race._firsts
+        firsts = self.race.firsts
         assert len(set(map(id, firsts))) <= 1
         for seat, first in zip(self.race.seats, firsts, strict=bool(firsts)):
             assert seat.position is not None

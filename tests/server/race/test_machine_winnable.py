@@ -9,7 +9,7 @@ from protocol.fairness import derive_seed
 from server.race.audit import audit
 from server.race.commands import ChooseDeal, GetReady, LeaveSeat, LoseLine, StopSeat, TakeSeat
 from server.race.events import SeatFreed, SeatReady, StartSet
-from server.race.machine import DealWanted
+from server.race.race_deal import DealWanted
 from server.rules.catalogue import rule_set
 from tests.server.race.racing import SECRET, START, Driven, nonce, options, replayed, seated
 

@@ -90,6 +90,6 @@ def test_the_watch_sees_a_secret(monkeypatch: pytest.MonkeyPatch) -> None:
     driven = started(options(deal=None))
     watch = Watch(driven)
     watch.check(driven.events, 0)
-    driven.race.commitment = driven.race._secret
+    driven.race.commitment = driven.race.deal.secret
     with pytest.raises(AssertionError, match="told a secret"):
         watch.check((), 0)

@@ -58,7 +58,7 @@ class Watch:
 
     def _secrets(self) -> list[bytes]:
         nonces = [seat.nonce for seat in self._driven.race.seats if seat.nonce is not None]
-        return [SECRET, *nonces, *self._driven.race._seeds]
+        return [SECRET, *nonces, *self._driven.race.deal.seeds]
 
 
 def _faces(position: Position) -> set[str]:

@@ -7,7 +7,7 @@ notes every gap in the versions; the `table` fixture fails a test in which there
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 import trio
@@ -17,16 +17,17 @@ from protocol.client_messages import LeaveRace, Move, Ready, Rematch, Resign, Sa
 from protocol.codec import JSON, MSGPACK, server_message_decoder
 from protocol.server_messages import CurrentView, Dealt, Error, PlayerView, Room, ServerMessage
 from protocol.views import RaceOptions, SeatState, View
-from server.race.machine import DealWanted, Seat
+from server.race.race_deal import DealWanted
 from server.race.rating import Rating, RatingChange, rate_record
+from server.race.seat import Seat
 from server.rooms.clock import Clock
+from server.rooms.driver import Room as ServedRoom
 from server.rooms.member import PlayerName
 from server.rooms.outgoing import Outgoing
 from server.rooms.ports import FindDeal
 from server.rooms.recovery import LeftRoom
 from server.rooms.registry import Rooms
 from server.rooms.requests import Ask, Enter, Exit, RoomMessage
-from server.rooms.room import Room as ServedRoom
 from server.store.errors import StoreError
 from server.store.port import CommandTaken, Entry, PlayersLeft, RaceAborted, RaceOpened, RaceOver, RunningRace, StandingRace
 from server.store.replay import by_room
@@ -102,15 +103,13 @@ class Guest:
     # ---- what he does; `await table.settle()` has it done
 
     def enter(self, room: ServedRoom, *, version: int | None = None, ref: int = 0) -> None:
-        """As the dispatch does it: first the claim, then the request."""
-        self._table.rooms.seat_taken(room, self.player.id)
-        room.ask(Enter(self.player, self, self.version if version is None else version, ref, self._table.clock.now_ms()))
+        room.ask(Enter(self.player, self, self.version if version is None else version, ref))
 
     async def vanish(self, room: ServedRoom) -> None:
-        await room.tell(Exit(self.player, self, self._table.clock.now_ms()))
+        room.tell(Exit(self.player, self))
 
     def ask(self, room: ServedRoom, message: RoomMessage) -> None:
-        room.ask(Ask(self.player, self, message, self._table.clock.now_ms()))
+        room.ask(Ask(self.player, self, message))
 
     def ready(self, room: ServedRoom, *, race: int | None = None, nonce: str = NONCE) -> None:
         self.ask(room, Ready(race=race or self.race, nonce=nonce))
@@ -142,25 +141,40 @@ class Guest:
         self.ask(room, LeaveRace())
 
     def seat_in(self, room: ServedRoom) -> Seat:
-        seat = room.race.seat_of(self.player.id)
+        seat = room.core.race.seat_of(self.player.id)
         assert seat is not None
         return seat
 
 
 class Notebook:
-    """A journal in memory. Satisfies `server.rooms.ports.Journal`.
+    """A journal in memory, which keeps at once what is submitted. Satisfies `server.rooms.registry.RoomJournal`.
 
-    error: what the next write raises. gate: what every write waits for, when it is set.
+    error: why nothing can be kept, where nothing can. `hold` has what is submitted wait for `release`.
     """
 
     def __init__(self) -> None:
         self.entries: list[Entry] = []
         self.error: StoreError | None = None
-        self.gate: trio.Event | None = None
+        self._held: list[tuple[Sequence[Entry], Callable[[StoreError | None], None]]] | None = None
+
+    def hold(self) -> None:
+        self._held = []
+
+    def release(self) -> None:
+        held, self._held = self._held or [], None
+        for entries, done in held:
+            self.submit(entries, done)
+
+    def submit(self, entries: Sequence[Entry], done: Callable[[StoreError | None], None]) -> None:
+        if self._held is not None:
+            self._held.append((entries, done))
+            return
+        if self.error is None:
+            self.entries.extend(entries)
+        done(self.error)
 
     async def write(self, *request: Entry) -> None:
-        if self.gate is not None:
-            await self.gate.wait()
+        await trio.lowlevel.checkpoint()
         if self.error is not None:
             raise self.error
         self.entries.extend(request)
@@ -254,10 +268,11 @@ class Table:
             journal=self.journal,
             keeps=keeps,
             find_deal=find_deal,
-            rating_changes=self.journal.rating_changes,
+            rating_changes=lambda race: self.journal.rating_changes(race),
             max_rooms=max_rooms,
             bots_wait=bots_wait,
         )
+        nursery.start_soon(self.rooms.run)
         self.guests: list[Guest] = []
 
     def guest(self, name: str, *, round_trip_ms: int | None = 20, encoding: str = MSGPACK) -> Guest:
@@ -295,7 +310,7 @@ class Table:
         await self.settle()
         await trio.sleep(room.options.countdown_s + 0.01)
         await self.settle()
-        assert room.race.phase == "racing"
+        assert room.core.race.phase == "racing"
 
     async def over(self, *guests: Guest, **options: Any) -> ServedRoom:
         """A room whose race is over: every guest has stopped."""
@@ -303,5 +318,5 @@ class Table:
         for guest in guests:
             guest.stop(room)
         await self.settle()
-        assert room.race.phase == "over"
+        assert room.core.race.phase == "over"
         return room

@@ -8,7 +8,7 @@ from trio.testing import MockClock
 
 from protocol.server_messages import Left
 from server.rooms import abort_retry_queue as owed
-from server.rooms.abort_retry_queue import Owed
+from server.rooms.abort_retry_queue import AbortRetryQueue
 from server.store.errors import EntryRefused, StoreFull
 from server.store.port import RaceAborted
 from tests.server.rooms.playing import Notebook, Table
@@ -29,7 +29,7 @@ async def test_a_race_that_failed_on_a_full_disk_is_aborted_once_there_is_space_
     table.journal.error = None
     await trio.sleep(owed.LONGEST_PAUSE_S)
     (end,) = [entry for entry in table.journal.entries if isinstance(entry, RaceAborted)]
-    assert (end.race, end.reason, len(end.seats)) == (room.race.id, "the server could not go on with it", 2)
+    assert (end.race, end.reason, len(end.seats)) == (room.core.race.id, "the server could not go on with it", 2)
 
 
 async def test_what_is_owed_is_tried_once_more_when_the_server_stops(autojump_clock: MockClock, nursery: trio.Nursery) -> None:
@@ -59,7 +59,7 @@ async def test_a_server_that_stops_on_a_full_disk_does_not_wait_for_space(
 async def test_what_the_store_has_no_use_for_is_forgotten(autojump_clock: MockClock, nursery: trio.Nursery) -> None:
     journal = Notebook()
     journal.error = EntryRefused("no race of that id runs")
-    debt = Owed(nursery, journal)
+    debt = AbortRetryQueue(nursery, journal)
     debt.add((aborted(1),))
     await trio.sleep(owed.FIRST_PAUSE_S + 1)
     assert len(debt) == 0
@@ -70,7 +70,7 @@ async def test_of_too_many_the_oldest_are_given_up(
 ) -> None:
     monkeypatch.setattr(owed, "OWED", 2)
     journal = Notebook()
-    debt = Owed(nursery, journal)
+    debt = AbortRetryQueue(nursery, journal)
     for number in range(3):
         debt.add((aborted(number),))
     await trio.sleep(owed.FIRST_PAUSE_S + 1)

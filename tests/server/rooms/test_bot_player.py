@@ -10,12 +10,11 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from protocol.client_messages import Move
-from protocol.errors import ErrorCode, Refusal
+from protocol.errors import ErrorCode
 from protocol.server_messages import Error, Progress, Result
 from server.bots.house import HOUSE_BOTS
 from server.race.audit import audit
-from server.rooms.bot_player import PACE_S, BotPlayer
+from server.rooms.bots import PACE_S, BotPlayer
 from server.rooms.outgoing import Outgoing
 from tests.server.race.racing import WINNABLE, greedy_line
 from tests.server.rooms.playing import Table
@@ -36,7 +35,7 @@ async def test_every_bot_plays_a_race_to_its_end_by_legal_moves(
     room = await table.seated(ann, bots=(name,))
     ann.ready(room)
     with trio.fail_after(500):
-        await table.until(lambda: room.race.seats[1].state not in ("waiting", "racing"))
+        await table.until(lambda: room.core.race.seats[1].state not in ("waiting", "racing"))
     ann.stop(room)
     await trio.sleep(1)
     record = ann.last(Result).record
@@ -56,7 +55,7 @@ async def test_at_the_pace_of_a_person_a_move_takes_about_a_second(autojump_cloc
     pauses = [after - before for before, after in zip([0, *times], times, strict=False)]
     assert len(pauses) > 10
     assert all(PACE_S[0] * 1000 - 2 <= pause <= PACE_S[1] * 1000 + 2 for pause in pauses)
-    assert room.race.phase == "racing"
+    assert room.core.race.phase == "racing"
 
 
 async def test_a_bot_that_thinks_holds_up_neither_its_room_nor_another(
@@ -91,9 +90,9 @@ async def test_a_bot_that_thinks_holds_up_neither_its_room_nor_another(
     for _ in range(20):
         await trio.lowlevel.checkpoint()
     assert (ann.ply, bob.ply) == (1, 1)
-    assert room.race.seats[1].ply == other.race.seats[1].ply == 0
+    assert room.core.race.seats[1].ply == other.core.race.seats[1].ply == 0
     go_on.set()
-    while not (room.race.seats[1].ply and other.race.seats[1].ply):
+    while not (room.core.race.seats[1].ply and other.core.race.seats[1].ply):
         await trio.lowlevel.checkpoint()
 
 
@@ -119,32 +118,13 @@ async def test_a_bot_stops_asking_when_another_has_won_and_plays_again_in_the_ne
     for ply, move in enumerate(greedy_line(WINNABLE)):
         ann.move(room, move, ply=ply)
     await table.settle()
-    assert (ann.state, room.race.phase) == ("won", "racing")
+    assert (ann.state, room.core.race.phase) == ("won", "racing")
     await trio.sleep(1)
-    assert room.race.phase == "over"
+    assert room.core.race.phase == "over"
     assert [refusal.code for refusal in refusals] == [ErrorCode.RACE_OVER]
     ann.rematch(room)
     await table.settle()
     await table.begin(room, ann)
     await trio.sleep(0.5)
-    assert room.race.number == 2
-    assert room.race.seats[1].ply > 0
-
-
-async def test_a_bot_whose_room_is_busy_asks_again(autojump_clock: MockClock, nursery: trio.Nursery) -> None:
-    asked: list[object] = []
-
-    def ask(bot: BotPlayer, message: object) -> None:
-        del bot
-        asked.append(message)
-        if len(asked) < 3:
-            raise Refusal(ErrorCode.SERVER_BUSY)
-
-    table = Table(nursery)
-    ann = table.guest("Ann")
-    room = await table.seated(ann, bots=("random",))
-    (bot,) = (member for member in room._members.values() if isinstance(member, BotPlayer))
-    bot._ask = ask  # type: ignore[assignment]
-    ann.ready(room)
-    await trio.sleep(4)
-    assert [(type(message), message.ply) for message in asked] == [(Move, 0)] * 3  # type: ignore[attr-defined]
+    assert room.core.race.number == 2
+    assert room.core.race.seats[1].ply > 0

@@ -9,7 +9,7 @@ from trio.testing import MockClock
 from protocol.errors import ErrorCode, Refusal
 from protocol.server_messages import Left, Presence, Progress, Result, Room, Seated, Started, Unseated
 from protocol.views import RaceOptions
-from server.rooms.room import IDLE_S
+from server.rooms.core import IDLE_S
 from tests.server.rooms.playing import Table
 
 
@@ -50,7 +50,7 @@ async def test_nobody_can_sit_down_after_the_countdown_has_begun(autojump_clock:
     await table.settle()
     eve.enter(room)
     await table.settle()
-    assert room.race.phase == phase
+    assert room.core.race.phase == phase
     assert eve.codes == [ErrorCode.RACE_OVER if phase == "over" else ErrorCode.ROOM_FULL]
     assert table.rooms.of(eve.player.id) is None
 
@@ -80,7 +80,7 @@ async def test_leaving_during_the_countdown_forfeits_and_the_race_ends_as_soon_a
     await table.settle()
     bob.leave(room)
     await trio.sleep(4)
-    assert room.race.phase == "over"
+    assert room.core.race.phase == "over"
     record = ann.last(Result).record
     assert [(seat.place, seat.state) for seat in record.seats] == [(1, "stopped"), (2, "forfeited")]
     assert ann.all(Started)
@@ -92,7 +92,7 @@ async def test_leaving_the_race_forfeits_and_frees_the_player_at_once(autojump_c
     bob.leave(room)
     await table.settle()
     assert table.rooms.of(bob.player.id) is None
-    assert [seat.state for seat in room.race.seats] == ["racing", "forfeited", "racing"]
+    assert [seat.state for seat in room.core.race.seats] == ["racing", "forfeited", "racing"]
     assert ann.last(Progress).state == "forfeited"
     assert ann.last(Presence) == Presence(version=ann.version, seat=1, connected=False, away_ms=None)
     heard = len(bob.heard)
@@ -166,7 +166,7 @@ async def test_a_lost_line_is_told_with_the_grace_and_so_is_the_return(autojump_
     await table.settle()
     assert (ann.last(Presence).connected, ann.last(Presence).away_ms) == (True, None)
     await trio.sleep(60)
-    assert [seat.state for seat in room.race.seats] == ["racing", "racing"]
+    assert [seat.state for seat in room.core.race.seats] == ["racing", "racing"]
     again.move(room)
     await table.settle()
     assert again.ply == 1
@@ -179,7 +179,7 @@ async def test_who_stays_away_longer_than_the_grace_forfeits_and_the_race_of_the
     room = await table.racing(ann, bob, eve, grace_s=30)
     await bob.vanish(room)
     await trio.sleep(30.1)
-    assert [seat.state for seat in room.race.seats] == ["racing", "forfeited", "racing"]
+    assert [seat.state for seat in room.core.race.seats] == ["racing", "forfeited", "racing"]
     ann.move(room)
     await table.settle()
     assert ann.ply == 1
@@ -262,10 +262,10 @@ async def test_a_race_from_which_all_vanish_ends_and_its_room_goes(autojump_cloc
     await ann.vanish(room)
     await bob.vanish(room)
     await trio.sleep(299)
-    assert room.race.phase == "racing"
+    assert room.core.race.phase == "racing"
     await trio.sleep(2)
-    assert room.race.record is not None
-    assert [seat.state for seat in room.race.record.seats] == ["forfeited", "forfeited"]
+    assert room.core.race.record is not None
+    assert [seat.state for seat in room.core.race.record.seats] == ["forfeited", "forfeited"]
     assert len(table.rooms) == 0
 
 
@@ -274,7 +274,7 @@ async def test_a_race_with_bots_that_everybody_left_ends_by_itself(autojump_cloc
     room = await table.racing(ann, bots=("greedy",))
     ann.leave(room)
     await trio.sleep(601)
-    assert room.race.phase == "over"
+    assert room.core.race.phase == "over"
     assert len(table.rooms) == 0
 
 

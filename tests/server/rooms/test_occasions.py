@@ -11,10 +11,10 @@ from protocol.server_messages import Ended, Left, Result, Room
 from protocol.views import RaceOptions, SharedDeal, SharedKind
 from server.race.audit import audit
 from server.race.shared_deal_spec import Occasion
+from server.rooms.core import IDLE_S
+from server.rooms.driver import Room as ServedRoom
 from server.rooms.ports import Purpose
 from server.rooms.requests import CallOff, Reveal
-from server.rooms.room import IDLE_S
-from server.rooms.room import Room as ServedRoom
 from server.store.errors import RunAlready
 from server.store.port import RaceAborted, RaceOpened, RaceOver
 from tests.server.rooms.playing import Guest, Table
@@ -66,12 +66,12 @@ async def test_the_owner_hears_of_the_end_when_it_is_kept_and_players_of_the_rec
     await table.begin(room, ann, bob)
     ann.move(room)
     await table.settle()
-    table.journal.gate = trio.Event()
+    table.journal.hold()
     for guest in (ann, bob):
         guest.stop(room)
     await table.settle()
     assert not over
-    table.journal.gate.set()
+    table.journal.release()
     await table.settle()
     (kept,) = [entry for entry in table.journal.entries if isinstance(entry, RaceOver)]
     assert over == [(room.code, kept.record.id)]
@@ -81,8 +81,8 @@ async def test_the_owner_hears_of_the_end_when_it_is_kept_and_players_of_the_rec
         guest.rematch(room)
     await table.settle()
     assert ann.codes == [ErrorCode.ONCE_ONLY]
-    await room.tell(Reveal(table.clock.now_ms()))
-    await room.tell(Reveal(table.clock.now_ms()))
+    room.tell(Reveal())
+    room.tell(Reveal())
     await table.settle()
     assert [guest.all(Result) for guest in (ann, bob)] == [[guest.last(Result)] for guest in (ann, bob)]
     assert ann.last(Result).record == kept.record
@@ -99,7 +99,7 @@ async def test_a_table_waits_for_its_players_until_it_is_called_off(autojump_clo
     assert not room.is_closed
     ann.enter(room, version=0)
     await table.settle()
-    await room.tell(CallOff(table.clock.now_ms()))
+    room.tell(CallOff())
     await table.settle()
     assert room.is_closed
     assert ann.last(Left).reason == "called-off"
@@ -114,9 +114,9 @@ async def test_a_race_that_has_begun_is_not_called_off(autojump_clock: MockClock
         guest.enter(room)
     await table.settle()
     await table.begin(room, ann, bob)
-    await room.tell(CallOff(table.clock.now_ms()))
+    room.tell(CallOff())
     await table.settle()
-    assert (room.is_closed, room.race.phase) == (False, "racing")
+    assert (room.is_closed, room.core.race.phase) == (False, "racing")
 
 
 async def test_a_race_whose_deal_may_be_told_ends_where_it_is_and_has_no_result(autojump_clock: MockClock, table: Table) -> None:
@@ -128,7 +128,7 @@ async def test_a_race_whose_deal_may_be_told_ends_where_it_is_and_has_no_result(
     await table.begin(room, ann, bob)
     ann.move(room)
     await table.settle()
-    await room.tell(CallOff(table.clock.now_ms(), also_running=True))
+    room.tell(CallOff(also_running=True))
     await table.settle()
     assert room.is_closed
     assert [guest.last(Left).reason for guest in (ann, bob)] == ["called-off", "called-off"]
@@ -144,7 +144,7 @@ async def test_after_a_crash_the_room_is_for_the_same_people_on_the_same_deal(au
     await table.settle()
     async with trio.open_nursery() as nursery:
         new, again = await restart(table, room, nursery)
-        assert again.occasion == room.occasion
+        assert again.spec == room.spec
         over: list[Record] = []
         new.rooms.on_over(lambda room, record: over.append(record))
         guests = [new.guest(guest.player.name) for guest in (ann, bob, eve)]
@@ -164,11 +164,13 @@ async def test_after_a_crash_the_room_is_for_the_same_people_on_the_same_deal(au
 
 async def test_a_second_run_that_the_store_refuses_is_told_so_and_leaves_nothing(autojump_clock: MockClock, table: Table) -> None:
     ann = table.guest("Ann")
+    table.journal.hold()
     room = opened(table, ann, kind="daily")
-    table.journal.error = RunAlready("had it")
     ann.enter(room)
-    await table.settle()
+    table.journal.error = RunAlready("had it")
+    table.journal.release()
     table.journal.error = None
-    await table.settle()
-    assert ErrorCode.ONCE_ONLY in ann.codes or room.is_closed
+    assert ann.codes == [ErrorCode.ONCE_ONLY]
+    assert room.is_closed
+    assert table.rooms.of(ann.player.id) is None
     assert not [entry for entry in table.journal.entries if isinstance(entry, (RaceOpened, RaceAborted))]

@@ -11,7 +11,7 @@ from trio.testing import MockClock
 from protocol.server_messages import Ratings, Result, Room
 from protocol.views import SeatRating
 from server.race.rating import RatingChange
-from server.rooms.room import Room as ServedRoom
+from server.rooms.driver import Room as ServedRoom
 from server.store.errors import StoreBusy
 from server.store.port import RaceOver
 from tests.server.rooms.playing import Guest, Table
@@ -30,7 +30,7 @@ async def won_by_the_first(table: Table, *guests: Guest, **options: Any) -> Serv
         guest.resign(room)
     await trio.sleep(1)
     await table.settle()
-    assert room.race.phase == "over"
+    assert room.core.race.phase == "over"
     return room
 
 
@@ -96,7 +96,7 @@ async def test_a_race_that_does_not_count_says_nothing_of_ratings(
     room = await table.racing(*guests, **options)
     for guest in guests:
         guest.stop(room)
-    await table.until(lambda: room.race.phase == "over")
+    await table.until(lambda: room.core.race.phase == "over")
     await table.settle()
     (over,) = [entry for entry in table.journal.entries if isinstance(entry, RaceOver)]
     assert not over.record.rated
@@ -112,7 +112,7 @@ async def test_ratings_that_cannot_be_read_cost_nothing_but_their_news(
     async def busy(race: str) -> tuple[RatingChange, ...]:
         raise StoreBusy(f"no time for {race}")
 
-    room._rating_news._changes = busy
+    table.journal.rating_changes = busy  # type: ignore[method-assign]
     bob.resign(room)
     await trio.sleep(1)
     assert heard_in_order(ann) == [Result]
@@ -133,11 +133,11 @@ async def test_a_race_whose_changes_are_not_in_the_store_costs_nothing_but_their
         del race
         return ()
 
-    room._rating_news._changes = nothing
+    table.journal.rating_changes = nothing  # type: ignore[method-assign]
     bob.resign(room)
     await trio.sleep(1)
     assert heard_in_order(ann) == [Result]
-    assert f"race {room.race.id} has 2 seats and 0 changes of ratings in the store" in caplog.text
+    assert f"race {room.core.race.id} has 2 seats and 0 changes of ratings in the store" in caplog.text
     ann.rematch(room)
     bob.rematch(room)
     await table.settle()

@@ -18,13 +18,13 @@ async def test_who_keeps_a_player_waiting_loses_his_seat_to_the_next(autojump_cl
     await trio.sleep(50)
     ann.ready(room)
     await trio.sleep(READY_S - 0.01)
-    assert room.race.seat_of(bob.player.id) is not None
+    assert room.core.race.seat_of(bob.player.id) is not None
     await trio.sleep(0.02)
     assert bob.last(Left) == Left(code=room.code, reason="not-ready")
     assert bob.all(Unseated) == []
     assert ann.last(Unseated).seat == 1
     assert table.rooms.of(bob.player.id) is None
-    assert room.race.seats[0].nonce is not None
+    assert room.core.race.seats[0].nonce is not None
     eve.enter(room)
     await table.settle()
     eve.ready(room)
@@ -43,7 +43,7 @@ async def test_of_many_seats_all_that_are_waited_for_are_freed_and_their_players
     await trio.sleep(30)
     bert.enter(room)
     await trio.sleep(READY_S - 30 + 0.01)
-    assert [seat.player is None for seat in room.race.seats] == [True, False, True, False, False]
+    assert [seat.player is None for seat in room.core.race.seats] == [True, False, True, False, False]
     eve.enter(room)
     await table.settle()
     assert eve.last(Room).seat == 0
@@ -60,7 +60,7 @@ async def test_a_newcomer_has_the_whole_time_and_who_gets_ready_in_time_is_never
     await trio.sleep(READY_S - 0.01)
     eve.ready(room)
     await trio.sleep(0.02)
-    assert room.race.phase == "countdown"
+    assert room.core.race.phase == "countdown"
     assert eve.all(Left) == []
 
 
@@ -73,7 +73,7 @@ async def test_whom_nobody_waits_for_keeps_his_seat(autojump_clock: MockClock, t
     if case in ("private", "a free seat"):
         ann.ready(room)
     await trio.sleep(3 * READY_S)
-    assert all(room.race.seat_of(guest.player.id) is not None for guest in guests)
+    assert all(room.core.race.seat_of(guest.player.id) is not None for guest in guests)
 
 
 async def test_in_a_rematch_too(autojump_clock: MockClock, table: Table) -> None:
@@ -85,7 +85,7 @@ async def test_in_a_rematch_too(autojump_clock: MockClock, table: Table) -> None
     bob.ready(room)
     await trio.sleep(READY_S + 0.01)
     assert ann.last(Left).reason == "not-ready"
-    assert room.race.seats[1].player == bob.player.id
+    assert room.core.race.seats[1].player == bob.player.id
 
 
 async def test_who_is_away_when_he_loses_his_seat_so_hears_of_it_when_he_comes_back(autojump_clock: MockClock, table: Table) -> None:

@@ -21,7 +21,7 @@ async def test_when_all_have_asked_the_next_race_opens_with_the_same_seats_and_a
     bob.rematch(room)
     await table.settle()
     assert [asked.seat for asked in ann.all(RematchAsked)] == [1]
-    assert room.race.number == 1
+    assert room.core.race.number == 1
     ann.rematch(room)
     await table.settle()
     snapshots = [ann.last(Room), bob.last(Room)]
@@ -64,7 +64,7 @@ async def test_with_somebody_gone_for_good_no_rematch_is_to_be_had(autojump_cloc
     ann.rematch(room)
     await table.settle()
     assert ann.codes == [ErrorCode.ROOM_CLOSED]
-    assert room.race.number == 1
+    assert room.core.race.number == 1
 
 
 async def test_who_asked_and_then_lost_his_line_is_away_in_the_next_race_and_can_come_back(autojump_clock: MockClock, table: Table) -> None:
@@ -91,7 +91,7 @@ async def test_who_does_not_come_back_to_the_next_race_loses_his_seat_in_it(auto
     await bob.vanish(room)
     ann.rematch(room)
     await trio.sleep(31)
-    assert room.race.seats[1].player is None
+    assert room.core.race.seats[1].player is None
     assert table.rooms.of(bob.player.id) is None
     eve.enter(room)
     await table.settle()
@@ -103,10 +103,10 @@ async def test_house_bots_ask_for_the_rematch_and_are_ready_for_it(autojump_cloc
     room = await table.racing(ann, bots=("random", "greedy"), seats=3)
     ann.stop(room)
     await trio.sleep(600.5)
-    assert room.race.phase == "over"
+    assert room.core.race.phase == "over"
     ann.rematch(room)
     await table.settle()
-    assert room.race.number == 2
+    assert room.core.race.number == 2
     assert {ready.seat for ready in ann.all(PlayerReady)[-2:]} == {1, 2}
     await table.begin(room, ann)
 

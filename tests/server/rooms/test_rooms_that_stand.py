@@ -12,8 +12,8 @@ from trio.testing import MockClock
 from protocol.errors import ErrorCode
 from protocol.server_messages import PlayerReady, RematchAsked, Result, Room, Scored
 from protocol.views import SeatInfo, SeriesOptions
+from server.rooms.driver import Room as ServedRoom
 from server.rooms.requests import Reveal
-from server.rooms.room import Room as ServedRoom
 from server.store.errors import StoreFull
 from server.store.port import PlayersLeft, RaceOver, StandingRace
 from tests.server.rooms.playing import Guest, Table
@@ -117,7 +117,7 @@ async def test_a_house_bot_wants_the_rematch_again(autojump_clock: MockClock, nu
     await table.begin(room, ann)
     ann.stop(room)
     await trio.sleep(11)
-    assert room.race.phase == "over"
+    assert room.core.race.phase == "over"
     new, again = await restart(table, room, nursery)
     (ann,) = await back(new, again, ann)
     assert [seat.again for seat in ann.last(Room).seats] == [False, True]
@@ -138,7 +138,7 @@ async def test_a_room_to_which_nobody_comes_back_is_closed_and_does_not_come_aga
     assert new.rooms.of(ann.player.id) is again
     await trio.sleep(2)
     assert new.rooms.of(ann.player.id) is None
-    assert new.journal.entries[-1] == PlayersLeft(race=room.race.id, seats=(0, 1))
+    assert new.journal.entries[-1] == PlayersLeft(race=room.core.race.id, seats=(0, 1))
 
 
 async def test_a_room_that_is_closed_does_not_come_again(autojump_clock: MockClock, table: Table) -> None:
@@ -175,7 +175,7 @@ async def test_who_has_taken_another_seat_is_not_led_back(autojump_clock: MockCl
     assert [new.rooms.of(guest.player.id) for guest in (ann, bob, eve)] == [
         new.rooms.find(code) for code in (other.code, room.code, other.code)
     ]
-    assert PlayersLeft(race=room.race.id, seats=(0,)) in new.journal.entries
+    assert PlayersLeft(race=room.core.race.id, seats=(0,)) in new.journal.entries
     (bob,) = await back(new, new.rooms.find(room.code), bob)
     assert [seat.name for seat in bob.last(Room).seats] == [None, "Bob"]
 
@@ -207,7 +207,7 @@ async def test_a_series_that_was_given_up_while_a_race_ran_comes_back_so(
     await table.begin(room, ann, bob)
     bob.leave(room)
     await table.settle()
-    if room.race.phase == "racing":
+    if room.core.race.phase == "racing":
         ann.stop(room)
         await table.settle()
     over = ann.last(Scored).series
@@ -243,7 +243,7 @@ async def test_the_record_of_a_race_on_a_shared_deal_stays_closed_until_it_is_re
     ann.rematch(again)
     await new.settle()
     assert ann.codes == [ErrorCode.ONCE_ONLY]
-    await again.tell(Reveal(new.clock.now_ms()))
+    again.tell(Reveal())
     await new.settle()
     assert bob.last(Result).record == record
 

@@ -28,7 +28,7 @@ from protocol.record import Record
 from protocol.server_messages import CurrentView, Dealt, Hidden, PlayerView, Progress, Result, Room, ServerMessage
 from protocol.shuffle import shuffle
 from protocol.views import View
-from server.rooms.room import Room as ServedRoom
+from server.rooms.driver import Room as ServedRoom
 from server.rules.catalogue import RULE_SETS
 from tests.server.rooms.playing import Guest, Table
 
@@ -136,7 +136,7 @@ def check(guest: Guest, seat: int, record: Record) -> int:
 
 
 async def play_at_random(table: Table, room: ServedRoom, guests: list[Guest], chance: random.Random) -> None:
-    while room.race.phase != "over":
+    while room.core.race.phase != "over":
         guest = chance.choice(guests)
         if guest.state != "racing" or guest.view is None or not guest.view.moves:
             await trio.sleep(0.5)
@@ -183,7 +183,7 @@ async def test_no_message_of_whole_races_holds_a_card_its_reader_has_not_seen(
             guest.say(room, "KD? QS!")
         await play_at_random(table, room, guests, chance)
         await table.settle()
-        record = room.race.record
+        record = room.core.race.record
         assert record is not None
         for seat, guest in enumerate(guests):
             assert guest.gaps == []
@@ -228,7 +228,7 @@ async def test_under_every_rule_set_cards_come_to_light_in_the_order_of_the_deck
             guest.ready(room, nonce=chance.randbytes(16).hex())
         await play_at_random(table, room, guests, chance)
         await table.settle()
-        record = room.race.record
+        record = room.core.race.record
         assert record is not None
         order = order_of_light(rules, bytes.fromhex(record.deal.seed))
         stock = least = len(order)

@@ -11,7 +11,7 @@ from protocol.record import seed_of
 from protocol.server_messages import Dealt, Hidden, Presence, Progress, Ratings, RematchAsked, Result, Room, Scored, Unseated
 from protocol.views import RaceOptions, SeriesInfo, SeriesOptions
 from server.race.audit import audit
-from server.rooms.room import Room as ServedRoom
+from server.rooms.driver import Room as ServedRoom
 from server.store.port import RaceAborted, RaceOpened, RaceOver
 from tests.server.rooms.playing import Guest, Table
 from tests.server.rooms.test_journal import restart
@@ -61,7 +61,7 @@ async def test_the_next_race_opens_at_once_and_starts_when_all_are_ready(autojum
     await race(table, room, bob, ann)
     over = ann.last(Scored).series
     assert (points(over), over.over, [seat.place for seat in over.seats]) == ((1, 2), True, [2, 1])
-    assert room.race.phase == "over"
+    assert room.core.race.phase == "over"
     assert [type(message) for message in ann.heard[-2:]] == [Scored, Ratings]
     records = [result.record for result in ann.all(Result)]
     for number, record in enumerate(records, 1):
@@ -96,7 +96,7 @@ async def test_who_is_gone_forfeits_the_race_and_not_the_series_until_its_grace_
     await trio.sleep(31)
     assert [seat.state for seat in ann.last(Result).record.seats] == ["stopped", "forfeited"]
     assert points(ann.last(Scored).series) == (1, 0)
-    assert room.race.number == 2
+    assert room.core.race.number == 2
     # Longer than the race's grace, and than a room with nobody in it is kept.
     await ann.vanish(room)
     await trio.sleep(190)
@@ -109,7 +109,7 @@ async def test_who_is_gone_forfeits_the_race_and_not_the_series_until_its_grace_
     await table.settle()
     assert ann.last(Presence).away_ms == 200_000
     await trio.sleep(199)
-    assert room.race.number == 3
+    assert room.core.race.number == 3
     await trio.sleep(2)
     over = ann.last(Scored).series
     assert (over.over, [(seat.gone, seat.place) for seat in over.seats]) == (True, [(False, 1), (True, 2)])
@@ -134,7 +134,7 @@ async def test_who_leaves_gives_the_series_up(autojump_clock: MockClock, table: 
     await table.begin(room, ann, bob)
     bob.leave(room)
     await trio.sleep(1)
-    assert room.race.phase == "over"
+    assert room.core.race.phase == "over"
     first, last = ann.all(Scored)[-2:]
     assert (points(first.series), first.series.over) == ((1, 1), False)
     assert (last.series.over, [seat.gone for seat in last.series.seats]) == (True, [False, True])
@@ -168,7 +168,7 @@ async def test_who_keeps_the_others_waiting_between_two_public_races_gives_the_s
     await race(table, room, ann, bob)
     bob.ready(room)
     await trio.sleep(299)
-    assert room.race.number == 2
+    assert room.core.race.number == 2
     await trio.sleep(2)
     assert bob.last(Scored).series.seats[0].gone
 
@@ -255,7 +255,7 @@ async def test_nothing_of_the_first_race_of_a_swap_is_told_before_the_second_is_
     await table.settle()
     assert eve.last(Room).record is None
     assert not [entry for entry in table.journal.entries if isinstance(entry, RaceOver)]
-    assert room.race.commitment.hex() == ann.all(Room)[0].commitment
+    assert room.core.race.commitment.hex() == ann.all(Room)[0].commitment
 
 
 async def test_a_win_or_a_forfeit_does_not_cut_the_other_short_in_a_swap(autojump_clock: MockClock, table: Table) -> None:
@@ -264,12 +264,12 @@ async def test_a_win_or_a_forfeit_does_not_cut_the_other_short_in_a_swap(autojum
     await table.begin(room, ann, bob)
     ann.resign(room)
     await trio.sleep(100)
-    assert room.race.phase == "racing"
-    assert room.race.number == 1
+    assert room.core.race.phase == "racing"
+    assert room.core.race.number == 1
     bob.move(room)
     bob.stop(room)
     await table.settle()
-    assert room.race.number == 2
+    assert room.core.race.number == 2
 
 
 async def test_a_swap_that_is_given_up_between_its_races_tells_of_the_first(autojump_clock: MockClock, table: Table) -> None:

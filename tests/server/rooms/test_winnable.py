@@ -10,7 +10,7 @@ from protocol.errors import ErrorCode, Refusal
 from protocol.server_messages import Countdown, Error, Left, Result, Unseated
 from protocol.views import RaceOptions
 from server.race.audit import audit
-from server.race.machine import DealWanted
+from server.race.race_deal import DealWanted
 from server.rooms.deal_finder import STEP_S, DealFinder
 from server.runtime.workers import WorkerDied, open_workers
 from server.solver.winnable import NoneWinnable, check_first_winnable
@@ -60,7 +60,7 @@ async def test_the_countdown_comes_with_the_deal_and_the_record_tells_its_number
     assert search.begun == []
     bob.ready(room)
     await searching.settle()
-    assert (room.race.phase, len(search.begun)) == ("waiting", 1)
+    assert (room.core.race.phase, len(search.begun)) == ("waiting", 1)
     await trio.sleep(4.9)
     assert ann.all(Countdown) == []
     ann.say(room, "Still looking?")
@@ -84,7 +84,7 @@ async def test_no_room_waits_for_the_search_of_another(autojump_clock: MockClock
     bob.move(other)
     await searching.settle()
     assert bob.ply == 1
-    assert room.race.phase == "waiting"
+    assert room.core.race.phase == "waiting"
 
 
 async def test_who_leaves_calls_the_search_off_and_the_next_one_is_for_the_new_nonces(
@@ -104,7 +104,7 @@ async def test_who_leaves_calls_the_search_off_and_the_next_one_is_for_the_new_n
     await searching.settle()
     eve.ready(room, nonce="aa" * 16)
     await trio.sleep(5.1)
-    assert room.race.phase == "countdown"
+    assert room.core.race.phase == "countdown"
     assert [wanted.nonces[1].hex() for wanted in search.begun] == ["0f" * 16, "aa" * 16]
 
 
@@ -114,6 +114,7 @@ async def test_a_room_that_closes_calls_its_search_off(autojump_clock: MockClock
     ann.ready(room)
     await searching.settle()
     await searching.rooms.stop()
+    await searching.settle()
     assert (search.cancelled, search.ended) == (1, 0)
     assert ann.last(Left).reason == "closed"
 
@@ -122,7 +123,7 @@ async def test_a_rematch_is_searched_for_anew(autojump_clock: MockClock, searchi
     ann = searching.guest("Ann")
     room = await searching.seated(ann, **WANTED)
     for race in (1, 2):
-        assert room.race.number == race
+        assert room.core.race.number == race
         ann.ready(room)
         await trio.sleep(8.1)
         ann.stop(room)
@@ -137,7 +138,7 @@ async def test_house_bots_race_on_winnable_deals_too(autojump_clock: MockClock, 
     room = await searching.seated(ann, bots=("greedy",), **WANTED)
     ann.ready(room)
     await trio.sleep(8.1)
-    assert room.race.phase == "racing"
+    assert room.core.race.phase == "racing"
 
 
 async def test_where_no_deal_is_found_everybody_is_told_and_the_room_ends(autojump_clock: MockClock, nursery: trio.Nursery) -> None:
@@ -218,12 +219,12 @@ async def test_a_real_worker_finds_the_number_that_the_record_is_checked_by() ->
             ann = table.guest("Ann")
             room = await table.seated(ann, countdown_s=1, **WANTED)
             ann.ready(room)
-            await table.until(lambda: room.race.phase == "racing")
+            await table.until(lambda: room.core.race.phase == "racing")
             ann.stop(room)
-            await table.until(lambda: room.race.record is not None)
+            await table.until(lambda: room.core.race.record is not None)
             nursery.cancel_scope.cancel()
-    assert room.race.record is not None
-    deal = room.race.record.deal
-    audit(room.race.record)
+    assert room.core.race.record is not None
+    deal = room.core.race.record.deal
+    audit(room.core.race.record)
     check_first_winnable("carpet-whist", bytes.fromhex(deal.secret), [bytes.fromhex(nonce) for nonce in deal.nonces], deal.k)
     assert ann.all(Error) == []

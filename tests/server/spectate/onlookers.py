@@ -12,9 +12,9 @@ from protocol.codec import JSON, MSGPACK, server_message_decoder
 from protocol.errors import CloseCode
 from protocol.server_messages import Board, Room, RoomEvent, ServerMessage, Talk, Unwatched, Watched, WatchedEvent
 from protocol.views import LateBoard, View
+from server.rooms.driver import Room as ServedRoom
 from server.rooms.member import PlayerName
 from server.rooms.outgoing import Bundle, Outgoing
-from server.rooms.room import Room as ServedRoom
 from server.spectate.fanout_scheduler import Turns
 from server.spectate.hub import Hub
 from server.spectate.spectator_registry import Gallery

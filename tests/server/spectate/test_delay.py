@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 
 from protocol.errors import Refusal
 from protocol.views import SeatState
+from server.race.board_history import history_of
 from server.race.commands import LeaveSeat, LoseLine, PlayMove, RegainLine, ResignSeat, StopSeat
 from server.race.events import MovePlayed, RaceEvent, SeatDealt, SeatEnded
 from server.rules.position import Position
-from server.spectate.delay import DelayedBoards, DueBoard, history_of
+from server.spectate.delay import DelayedBoards, DueBoard
 from tests.server.race.racing import STALLING, START, WINNABLE, Driven, counting_down, greedy_line, options, started
 
 ALL = 10_000

@@ -160,7 +160,7 @@ async def test_who_comes_in_the_middle_is_told_how_everybody_got_where_he_is(
     await eve.watch(room)
     assert eve.last(Watched).curves == ()
     await table.begin(room, ann, bob)
-    first = [seat.position.home for seat in room.race.seats if seat.position is not None]
+    first = [seat.position.home for seat in room.core.race.seats if seat.position is not None]
     for _ in range(30):
         await trio.sleep(0.7)
         ann.move(room)
@@ -230,14 +230,14 @@ async def test_nobody_is_shown_what_is_not_kept_yet(autojump_clock: MockClock, b
     ann, bob, eve, later = table.guest("Ann"), table.guest("Bob"), box.onlooker("Eve"), box.onlooker("Later")
     room = await table.racing(ann, bob, delay_s=0)
     await eve.watch(room)
-    table.journal.gate = trio.Event()
+    table.journal.hold()
     ann.move(room)
     await table.settle()
     await later.watch(room)
     assert not eve.events(Progress)
     assert eve.boards[0].ply == 0
     assert not later.heard
-    table.journal.gate.set()
+    table.journal.release()
     await table.settle()
     assert eve.boards[0].ply == later.boards[0].ply == 1
     assert later.last(Watched).room.seats[0].ply == 1

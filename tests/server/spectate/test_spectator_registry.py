@@ -9,7 +9,7 @@ from trio.testing import MockClock
 from protocol.errors import CloseCode, ErrorCode, Refusal
 from protocol.server_messages import Board, Left, Room, Talk, Unwatched, Watched, WatchedEvent
 from protocol.views import RaceOptions, SeriesOptions
-from server.rooms.room import Room as ServedRoom
+from server.rooms.driver import Room as ServedRoom
 from server.spectate.spectator_registry import FORGIVEN_S, LOOK_S, RESULT_S
 from server.spectate.watcher import ASKS_AT_ONCE
 from tests.server.rooms.playing import Guest
@@ -54,7 +54,7 @@ async def test_nobody_watches_the_race_in_which_he_has_a_part_however_it_ended_f
         await onlooker.watch(None)
         await trio.sleep(2)
         assert onlooker.heard == [Unwatched(code=None, reason="none")]
-    assert [seat.state for seat in room.race.seats] == ["racing", "stopped", "forfeited", "forfeited", "racing", "forfeited"]
+    assert [seat.state for seat in room.core.race.seats] == ["racing", "stopped", "forfeited", "forfeited", "racing", "forfeited"]
 
 
 async def test_who_has_sent_his_wish_for_a_seat_is_not_shown_the_race_any_more(autojump_clock: MockClock, box: Box) -> None:
@@ -79,12 +79,12 @@ async def test_who_waits_for_his_snapshot_and_takes_a_seat_meanwhile_never_gets_
     ann, bob = table.guest("Ann"), table.guest("Bob")
     room = await table.seated(ann, seats=2)
     eve = as_onlooker(box, bob)
-    table.journal.gate = trio.Event()
+    table.journal.hold()
     ann.ready(room)
     await table.settle()
     await eve.watch(room)
     bob.enter(room)
-    table.journal.gate.set()
+    table.journal.release()
     await table.settle()
     assert eve.heard == [Unwatched(code=room.code, reason="seated")]
 
@@ -255,7 +255,7 @@ async def test_who_is_led_to_the_first_race_of_a_swap_that_others_saw_begin_gets
     for guest in (ann, bob):
         guest.stop(room)
     await table.settle()
-    assert room.race.number == 2
+    assert room.core.race.number == 2
     assert [line.text for line in ann.all(Talk)[0].lines] == ["both are quick"]
     assert ann.heard.index(ann.all(Talk)[0]) < ann.heard.index(ann.last(Room))
     assert len(led.all(Watched)) == 1

@@ -7,9 +7,10 @@ a gate that they open themselves.
 from __future__ import annotations
 
 import threading
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from itertools import pairwise
+from typing import Any
 
 import pytest
 import trio
@@ -43,6 +44,13 @@ class GatedStore(MemoryStore):
         if self.failure is not None:
             raise self.failure
         return super().write(requests)
+
+
+@pytest.fixture
+def nobody_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between tries, and until something counts as slow."""
+    for name in ("FIRST_RETRY_S", "RETRY_S", "SLOW_S", "LOOK_S"):
+        monkeypatch.setattr(f"server.store.journal.{name}", 0.005)
 
 
 @asynccontextmanager
@@ -159,7 +167,16 @@ async def test_what_is_submitted_to_a_closed_journal_is_refused_there_and_then()
         journal.submit([opened("r")], lambda error: pytest.fail(f"told {error}"))
 
 
-async def test_commits_that_are_shared_begin_no_closer_together_than_the_floor(autojump_clock: MockClock) -> None:
+async def test_commits_that_are_shared_begin_no_closer_together_than_the_floor(
+    autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def at_once(call: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
+        del options
+        await trio.lowlevel.checkpoint()
+        return call(*arguments)
+
+    # Trio's clock does not know of threads, and would jump while one is at work.
+    monkeypatch.setattr(trio.to_thread, "run_sync", at_once)
     begun: list[float] = []
 
     class Timed(MemoryStore):
@@ -200,27 +217,89 @@ async def test_a_refused_entry_is_its_writers_alone() -> None:
     assert journal.statistics.refused == 2
 
 
-async def test_a_failed_commit_fails_all_its_writers_and_the_next_one_works() -> None:
+async def test_a_failed_commit_is_tried_again_until_it_is_written_and_nobody_is_told_before(nobody_waits: None) -> None:
     store = GatedStore()
-    outcomes: dict[str, BaseException | None] = {}
     store.failure = StoreBusy("held by another")
+    told: list[StoreError | None] = []
+    outages: list[bool] = []
     async with journalling(store) as journal:
-        async with trio.open_nursery() as nursery:
-            nursery.start_soon(outcome_of, journal, outcomes, "a", opened("a"))
-            await wait_all_tasks_blocked()
-            nursery.start_soon(outcome_of, journal, outcomes, "b", opened("b"))
-            nursery.start_soon(outcome_of, journal, outcomes, "c", opened("c"))
-            await wait_all_tasks_blocked()
-            store.let_go(2)
-        errors = list(outcomes.values())
-        assert [type(error) for error in errors] == [StoreBusy] * 3
-        assert {str(error) for error in errors} == {"held by another"}
-        assert len({id(error) for error in errors}) == 3
-        assert store.running().races == ()
+        journal.outage_listeners.append(outages.append)
+        journal.submit([opened("a")], told.append)
+        await wait_all_tasks_blocked()
+        journal.submit([taken("a", 1)], told.append)
+        store.let_go(3)
+        while journal.statistics.failed_commits < 3:
+            await trio.lowlevel.checkpoint()
+        assert (journal.available, journal.has_room, outages, told) == (False, False, [True], [])
+        assert journal.outage is not None
+        assert journal.outage.why == "held by another"
+        store.failure = None
+        store.let_go(2)
+        await journal.write()
+    assert told == [None, None]
+    assert store.running().races[0].commands == (taken("a", 1),)
+    assert (journal.available, outages, journal.statistics.outages) == (True, [True, False], 1)
+    assert len({id(batch[0]) for batch in store.batches[:4]}) == 1
+
+
+async def test_what_is_refused_is_refused_after_an_outage_too(nobody_waits: None) -> None:
+    store = GatedStore()
+    store.failure = StoreBusy("held by another")
+    told: list[StoreError | None] = []
+    async with journalling(store) as journal:
+        for entry in (opened("a"), taken("a", 9)):
+            journal.submit([entry], told.append)
+        store.let_go()
+        while journal.available:
+            await trio.lowlevel.checkpoint()
         store.failure = None
         store.let_go()
-        await journal.write(opened("a"))
-    assert journal.statistics.failed_batches == 2
+    assert [type(error) for error in told] == [type(None), EntryRefused]
+
+
+async def test_a_server_that_stops_in_an_outage_gives_up_in_the_end(nobody_waits: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("server.store.journal.LAST_TRIES_S", 0.0)
+    store = GatedStore()
+    store.failure = StoreBusy("held by another")
+    told: list[StoreError | None] = []
+    async with journalling(store) as journal:
+        for race in ("a", "b"):
+            journal.submit([opened(race)], told.append)
+            await wait_all_tasks_blocked()
+        journal.close()
+        store.let_go(2)
+    assert [(type(error), str(error)) for error in told] == [(StoreBusy, "held by another")] * 2
+    assert told[0] is not told[1]
+
+
+async def test_a_commit_that_does_not_come_back_is_an_outage_before_it_fails(nobody_waits: None) -> None:
+    store = GatedStore()
+    told: list[StoreError | None] = []
+    async with journalling(store) as journal:
+        journal.submit([opened("a")], told.append)
+        while journal.available:
+            await trio.lowlevel.checkpoint()
+        assert journal.outage is not None
+        assert "has not answered" in journal.outage.why
+        store.let_go()
+    assert (told, journal.available) == ([None], True)
+
+
+async def test_an_idle_store_that_is_gone_is_noticed_and_so_is_its_return(nobody_waits: None) -> None:
+    class Flaky(GatedStore):
+        def probe(self) -> None:
+            if self.failure is not None:
+                raise self.failure
+
+    store = Flaky()
+    async with journalling(store) as journal:
+        store.failure = StoreBusy("gone")
+        while journal.available:
+            await trio.lowlevel.checkpoint()
+        store.failure = None
+        while not journal.available:
+            await trio.lowlevel.checkpoint()
+    assert journal.statistics.outages == 1
 
 
 async def test_closing_writes_what_was_taken_and_takes_nothing_more() -> None:

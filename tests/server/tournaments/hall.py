@@ -131,7 +131,7 @@ class Person:
         assert isinstance(here, Decided), here
 
     def follow(self, identity: str, number: int | None = None) -> None:
-        self._hall.tournaments.follow(self, FollowTournament(id=identity, round=number), self._hall.nursery)
+        self._hall.tournaments.follow(self, FollowTournament(id=identity, round=number), self._hall.nursery.start_soon)
 
     # ---- races
 
@@ -181,8 +181,7 @@ class Person:
             self._hall.nursery.start_soon(self._join_when_free, code)
             return
         room = self._hall.rooms.find(code)
-        self._hall.rooms.seat_taken(room, self.player.id)
-        room.ask(Enter(self.player, self, 0, 0, self._hall.clock.now_ms()))
+        room.ask(Enter(self.player, self, 0, 0))
 
     async def _join_when_free(self, code: str) -> None:
         while self._hall.rooms.of(self.player.id) is not None:
@@ -195,13 +194,13 @@ class Person:
     def _to_room(self, message: RoomMessage) -> None:
         room = self._hall.rooms.of(self.player.id)
         if room is not None:
-            room.ask(Ask(self.player, self, message, self._hall.clock.now_ms()))
+            room.ask(Ask(self.player, self, message))
 
     async def lose_line(self) -> None:
         room = self._hall.rooms.of(self.player.id)
         self._hall.players.depart(self.player, self)
         if room is not None:
-            await room.tell(Exit(self.player, self, self._hall.clock.now_ms()))
+            room.tell(Exit(self.player, self))
 
 
 class SlowJournal(Journal):
@@ -240,6 +239,7 @@ class Hall:
             max_rooms=10_000,
             bots_wait=self._bots_wait,
         )
+        self.nursery.start_soon(self.rooms.run)
         self.players = Players(entropy=self._entropy, store=self.store, journal=self.journal, clock=self.clock)
         for left in by_room(self.store.running().races):
             self.rooms.go_on(left)

@@ -330,7 +330,7 @@ async def test_who_does_not_come_to_his_table_forfeits(autojump_clock: MockClock
     assert result is not None
     assert (result.verdict, result.forfeit) == ("first" if len(absent) == 1 else "neither", True)
     await trio.sleep(1)
-    assert [room for room in hall.rooms if room.occasion is not None and room.race.phase == "waiting"] == []
+    assert [room for room in hall.rooms if room.spec is not None and room.core.race.phase == "waiting"] == []
 
 
 async def test_a_late_entrant_of_a_swiss_plays_from_the_next_round(autojump_clock: MockClock, hall: Hall) -> None:
@@ -395,7 +395,7 @@ async def test_a_pause_lets_races_end_and_starts_nothing(autojump_clock: MockClo
     state = hall.state(identity)
     assert (state.phase, state.round) == ("paused", 1)
     assert all(not result.forfeit for races in state.crosstable.races.values() for result in races), "nobody is missed while it is paused"
-    assert [room for room in hall.rooms if room.race.phase == "waiting"] == []
+    assert [room for room in hall.rooms if room.core.race.phase == "waiting"] == []
     for person in late:
         person.habit = "quick"
     await director.ask(PauseTournament(id=identity, pause=False))
@@ -486,12 +486,12 @@ async def test_who_comes_back_is_called_again(autojump_clock: MockClock, hall: H
 async def test_nobody_races_on_when_the_round_is_over_and_its_secret_may_be_told(autojump_clock: MockClock, hall: Hall) -> None:
     ann, ben = await hall.people("Ann", "Ben", habit="waits")
     _, identity = await started(hall, replace(FAST, rounds=1), ann, ben)
-    await hall.until(lambda: all(room.race.phase == "racing" for room in hall.rooms))
+    await hall.until(lambda: all(room.core.race.phase == "racing" for room in hall.rooms))
     (room,) = hall.rooms
     await ann.ask(LeaveTournament(id=identity))
     await hall.over(identity)
     await hall.until(lambda: room.is_closed)
-    assert room.race.record is None
+    assert room.core.race.record is None
     (run,) = hall.store.runs("round", f"{identity}/1")
     assert run.phase == "aborted"
     document = await hall.tournaments.document(identity)

@@ -45,7 +45,7 @@ async def test_a_round_that_was_being_run_goes_on_with_the_next_server(autojump_
     await hall.open()
     await trio.sleep(1)
     assert hall.state(identity).phase == "running"
-    assert {room.occasion.table for room in hall.rooms if room.occasion is not None} == set(hall.director(identity).tables.by_table)
+    assert {room.spec.table for room in hall.rooms if room.spec is not None} == set(hall.director(identity).tables.by_table)
     state = await hall.over(identity)
     assert store.tournament_log(identity)[: len(before)] == before
     assert all(state.crosstable.result(1, pairing.table) is not None for pairing in state.crosstable.rounds[0].pairings)
@@ -100,8 +100,8 @@ async def test_a_table_whose_room_never_was_gets_one_of_the_next_server(autojump
     await hall.open()
     await trio.sleep(1)
     (room,) = hall.rooms
-    assert room.occasion is not None
-    assert set(room.occasion.invited) == {ann.player.id, ben.player.id}
+    assert room.spec is not None
+    assert set(room.spec.invited) == {ann.player.id, ben.player.id}
     state = await hall.over(identity)
     result = state.crosstable.result(1, 1)
     assert result is not None

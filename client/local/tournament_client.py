@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from client.connection.failure import Failure
+from client.connection.errors import Failure
 from client.local.sitting import identified
 from protocol.client_messages import CorrectResult, FollowTournament, PairRound, RemoveEntrant, TournamentMessage
 from protocol.server_messages import Decided, Tournament

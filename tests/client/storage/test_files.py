@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from client.storage.whole_file import USUAL, make_file, replace_file
+from client.storage.files import USUAL, make_file, replace_file
 
 
 def listed(folder: Path) -> dict[str, bytes]:

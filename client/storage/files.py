@@ -1,16 +1,25 @@
-"""Files that are written in one piece or not at all: whoever reads one, after any crash, finds the old text, the new one, or no file."""
+"""Files that are written in one piece or not at all, and the lock of a file that several terminals change.
+
+Whoever reads one, after any crash, finds the old text, the new one, or no file. Whoever holds a lock reads, writes and lets go.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import errno
+import fcntl
 import os
 import secrets
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 PRIVATE, USUAL = 0o600, 0o666
 """Modes of new files, before the umask: for the user alone from the first moment, and as all programs make them."""
+
+PATIENCE_S = 2.0
+"""Seconds that another terminal's change is waited for; it takes a few milliseconds."""
+PAUSE_S = 0.01
 
 _NO_LINKS = frozenset({errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK})
 
@@ -54,3 +63,24 @@ def _written(path: Path, content: bytes, mode: int) -> Iterator[str]:
     finally:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(temporary)
+
+
+class LockHeld(Exception):
+    """Somebody else has it, and did not let go of it in time."""
+
+
+def wait_for_lock(handle: int, patience_s: float = PATIENCE_S) -> None:
+    """Take the lock of an open file or folder; closing it lets go. Raises LockHeld. Where a file system has no locks, none is taken."""
+    until = time.monotonic() + patience_s
+    while True:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            if time.monotonic() >= until:
+                raise LockHeld from error
+            time.sleep(PAUSE_S)
+        except OSError:
+            # There it is as good as it can be.
+            return
+        else:
+            return

@@ -1,0 +1,290 @@
+"""The room that somebody is in or watches, as one frozen value, and what each of its events makes of it.
+
+Pure: the local monotonic time comes in as `now_ms`, and what the server says in "ms from now" is anchored to it at once, so that a value
+needs no clock of its own. A snapshot replaces everything; other events carry versions without gaps, and only the next one counts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import assert_never
+
+from msgspec.structs import replace as changed
+
+from protocol.record import Record, SeatRecord
+from protocol.server_messages import (
+    Countdown,
+    CurrentView,
+    Dealt,
+    Ended,
+    Ghost,
+    Hidden,
+    PlayerReady,
+    PlayerView,
+    Presence,
+    Progress,
+    Ratings,
+    RematchAsked,
+    Result,
+    Room,
+    RoomEvent,
+    Said,
+    Scored,
+    Seated,
+    Started,
+    Talk,
+    Unseated,
+    Watchers,
+)
+from protocol.views import (
+    ChatLine,
+    GhostInfo,
+    Phase,
+    RaceOptions,
+    SeatInfo,
+    SeatRating,
+    SeatState,
+    SeriesInfo,
+    SharedDeal,
+    View,
+    WatcherLine,
+)
+
+CHAT_KEPT = 50
+
+
+@dataclass(frozen=True, slots=True)
+class RoomModel:
+    """The room this client is in. Times are local: started_at_ms may lie ahead (countdown); away_until_ms is (seat, local time) pairs.
+
+    ratings: what the race that is over did to them, by seat; empty for one that does not count, and until it is known.
+    series: of which the race is one, None for a single race. shared: the deal, where other races are dealt the same. told: the seats of
+    such a race that is over, which are known while its record is closed still. ghosts: those who ran the deal before, as far as they were
+    by now.
+    """
+
+    version: int
+    code: str
+    race: int
+    phase: Phase
+    options: RaceOptions
+    commitment: str
+    seats: tuple[SeatInfo, ...]
+    seat: int | None
+    started_at_ms: int | None
+    view: View | None
+    record: Record | None
+    chat: tuple[ChatLine | WatcherLine, ...]
+    ratings: tuple[SeatRating, ...] = ()
+    series: SeriesInfo | None = None
+    shared: SharedDeal | None = None
+    told: tuple[SeatRecord, ...] = ()
+    ghosts: tuple[GhostInfo, ...] = ()
+    away_until_ms: tuple[tuple[int, int], ...] = ()
+    watchers: int = 0
+
+    @property
+    def is_withheld(self) -> bool:
+        """Whether nobody who watches is shown its boards: others have yet to play its deal, or it is the first race of a swap."""
+        if self.shared is not None:
+            return self.record is None
+        return self.options.swaps and self.series is not None and self.series.raced == 0
+
+    @property
+    def ended(self) -> tuple[SeatRecord, ...]:
+        """The seats of the race that is over, as its record has them; empty before."""
+        return self.record.seats if self.record is not None else self.told
+
+    @property
+    def own(self) -> SeatInfo | None:
+        """This client's seat, when it has one."""
+        return next((info for info in self.seats if info.seat == self.seat), None)
+
+    @property
+    def opponents(self) -> tuple[SeatInfo, ...]:
+        """Every other seat, free ones included."""
+        return tuple(info for info in self.seats if info.seat != self.seat)
+
+    @property
+    def ply(self) -> int:
+        """Moves this client's player has made: the number of his next one."""
+        return self.own.ply if self.own is not None else 0
+
+
+def snapshot(room: Room, now_ms: int) -> RoomModel:
+    match room.phase:
+        case "waiting":
+            started_at_ms = None
+        case "countdown":
+            started_at_ms = None if room.starts_in_ms is None else now_ms + room.starts_in_ms
+        case "racing" | "over":
+            # A snapshot may fall between the views and the start, when the clock has not begun to run.
+            started_at_ms = now_ms + room.starts_in_ms if room.starts_in_ms is not None else now_ms - room.elapsed_ms
+        case _:
+            assert_never(room.phase)
+    return RoomModel(
+        version=room.version,
+        code=room.code,
+        race=room.race,
+        phase=room.phase,
+        options=room.options,
+        commitment=room.commitment,
+        seats=room.seats,
+        seat=room.seat,
+        started_at_ms=started_at_ms,
+        view=room.view,
+        record=room.record,
+        chat=room.chat[-CHAT_KEPT:],
+        ratings=room.ratings,
+        series=room.series,
+        shared=room.shared,
+        told=room.ended,
+        ghosts=room.ghosts,
+    )
+
+
+def room_after(room: RoomModel | None, event: RoomEvent, now_ms: int) -> RoomModel | None:
+    """A room after one of its events: a snapshot replaces it, and what does not come next is no news. For rooms that are watched too."""
+    if isinstance(event, Room):
+        return snapshot(event, now_ms)
+    if room is None or event.version != room.version + 1:
+        return room
+    return replace(_apply(room, event, now_ms), version=event.version)
+
+
+def room_heard(room: RoomModel, event: Watchers | Talk) -> RoomModel:
+    """A room after what is told of its watchers. Of another room it is no news; a line whose number is known is a repetition."""
+    if event.code != room.code:
+        return room
+    match event:
+        case Watchers(count=count):
+            return replace(room, watchers=count)
+        case Talk(lines=lines):
+            known = {line.number for line in room.chat if isinstance(line, WatcherLine)}
+            return replace(room, chat=(*room.chat, *(line for line in lines if line.number not in known))[-CHAT_KEPT:])
+        case _:
+            assert_never(event)
+
+
+def room_as_seen(room: RoomModel, event: CurrentView, now_ms: int) -> RoomModel:
+    """A room after one's own position was told anew. Of another race or seat it is no news."""
+    if (event.race, event.seat) != (room.race, room.seat):
+        return room
+    seats = _with_seat(room.seats, event.seat, ply=event.ply, state=event.state, home=event.view.home, foundations=event.view.foundations)
+    return replace(room, view=event.view, seats=seats, started_at_ms=_earliest(room.started_at_ms, now_ms - event.elapsed_ms))
+
+
+def race_clock_ms(started_at_ms: int | None, now_ms: int) -> int:
+    """Milliseconds on the race's clock: below zero before the start, 0 when no start is set."""
+    return 0 if started_at_ms is None else now_ms - started_at_ms
+
+
+def _apply(room: RoomModel, event: RoomEvent, now_ms: int) -> RoomModel:
+    match event:
+        case Room():
+            return snapshot(event, now_ms)
+        case Seated():
+            seats = _with_seat(
+                room.seats, event.seat, name=event.name, bot=event.bot, connected=True, ready=False, again=False, round_trip_ms=None
+            )
+            return replace(room, seats=seats)
+        case Unseated():
+            seats = _with_seat(room.seats, event.seat, connected=False, ready=False, again=False)
+            # After the end the name stays beside the result; before the start the seat is free for another.
+            return replace(room, seats=seats if room.phase == "over" else _with_seat(seats, event.seat, name=None, bot=None))
+        case Presence():
+            away = tuple(pair for pair in room.away_until_ms if pair[0] != event.seat)
+            if event.away_ms is not None:
+                away = (*away, (event.seat, now_ms + event.away_ms))
+            return replace(room, seats=_with_seat(room.seats, event.seat, connected=event.connected), away_until_ms=away)
+        case PlayerReady():
+            return replace(room, seats=_with_seat(room.seats, event.seat, ready=True))
+        case Countdown():
+            seats = room.seats
+            for seat, round_trip_ms in enumerate(event.round_trips_ms):
+                seats = _with_seat(seats, seat, round_trip_ms=round_trip_ms)
+            return replace(room, phase="countdown", seats=seats, started_at_ms=now_ms + event.starts_in_ms)
+        case Dealt():
+            view = event.view
+            seats = _racing(room.seats, view, alone=room.seat if room.options.swaps else None)
+            started_at_ms = now_ms + event.starts_in_ms
+            return replace(room, phase="racing", seats=seats, started_at_ms=started_at_ms, view=view)
+        case Started():
+            return replace(room, phase="racing", seats=_racing(room.seats, None), started_at_ms=_earliest(room.started_at_ms, now_ms))
+        case PlayerView():
+            return _moved(room, event, now_ms)
+        case Progress():
+            seats = _with_seat(
+                room.seats,
+                event.seat,
+                ply=event.ply,
+                home=event.home,
+                # One's own are known, where they are withheld from the others.
+                foundations=event.foundations or (room.view.foundations if room.view is not None and event.seat == room.seat else {}),
+                state=event.state,
+                elapsed_ms=event.elapsed_ms,
+            )
+            return replace(room, seats=seats, started_at_ms=_earliest(room.started_at_ms, now_ms - event.elapsed_ms))
+        case Result(record=record):
+            return replace(_over(room, record.seats), record=record)
+        case Ended(seats=ended):
+            return _over(room, ended)
+        case Scored():
+            return replace(room, series=event.series)
+        case Ratings(seats=ratings):
+            return replace(room, ratings=ratings)
+        case RematchAsked():
+            return replace(room, seats=_with_seat(room.seats, event.seat, again=True))
+        case Said():
+            return replace(room, chat=(*room.chat, event.line)[-CHAT_KEPT:])
+        case Ghost(ghost=ghost):
+            return replace(room, ghosts=tuple(ghost if known.ghost == ghost.ghost else known for known in room.ghosts))
+        case Hidden():
+            return room
+        case _:
+            assert_never(event)
+
+
+def _over(room: RoomModel, ended: tuple[SeatRecord, ...]) -> RoomModel:
+    seats = room.seats
+    for number, seat in enumerate(ended):
+        seats = _with_seat(seats, number, state=seat.state, home=seat.home, ply=seat.plies)
+    return replace(room, phase="over", seats=seats, told=ended)
+
+
+def _moved(room: RoomModel, event: PlayerView, now_ms: int) -> RoomModel:
+    if event.seat != room.seat:
+        return room
+    seats = _with_seat(
+        room.seats,
+        event.seat,
+        ply=event.ply,
+        home=event.view.home,
+        foundations=event.view.foundations,
+        state=event.state,
+        elapsed_ms=event.elapsed_ms,
+    )
+    started_at_ms = _earliest(room.started_at_ms, now_ms - event.elapsed_ms)
+    return replace(room, view=event.view, seats=seats, started_at_ms=started_at_ms)
+
+
+def _racing(seats: tuple[SeatInfo, ...], view: View | None, *, alone: int | None = None) -> tuple[SeatInfo, ...]:
+    """Everybody starts on the same shuffle: with a first view, every seat has as many cards home as one's own.
+
+    alone: the only seat of which that is known, in a swap.
+    """
+    racing: SeatState = "racing"
+    fresh = [changed(info, state=racing) if info.state == "waiting" else info for info in seats]
+    if view is not None:
+        known = {"home": view.home, "foundations": view.foundations, "ply": 0}
+        fresh = [changed(info, **known) if alone in (None, info.seat) else info for info in fresh]
+    return tuple(fresh)
+
+
+def _with_seat(seats: tuple[SeatInfo, ...], seat: int, **fields: object) -> tuple[SeatInfo, ...]:
+    return tuple(changed(info, **fields) if info.seat == seat else info for info in seats)
+
+
+def _earliest(known_ms: int | None, heard_ms: int) -> int:
+    # An event that comes late, or again after a lost line, would set the clock back; what has elapsed is never less than it says.
+    return heard_ms if known_ms is None else min(known_ms, heard_ms)

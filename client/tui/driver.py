@@ -1,0 +1,73 @@
+"""The loop around `update`: the state and the player's side as they are now, actions one after the other, requests onto the connection."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+
+from msgspec.structs import replace as changed
+
+from client.connection.events import Link
+from client.state.store import Event, Model, MoveSent, ReadySent, reduce
+from client.tui.actions import Action, Effect, Heard, Send, Unsent
+from client.tui.ui_state import Ui
+from client.tui.update import update
+from protocol.client_messages import CheckIn, Move, Ready
+
+
+def nothing(effect: Effect) -> Action | None:
+    """For a player without a screen: no effect but requests is carried out."""
+    del effect
+    return None
+
+
+class Driver:
+    """One player over one connection. now_ms: the local monotonic clock; nonce: makes 16 random bytes as hexadecimal digits.
+
+    carry_out: carries out an effect that is no request, and gives its answer if that is there at once.
+    """
+
+    def __init__(
+        self,
+        link: Link,
+        ui: Ui,
+        *,
+        now_ms: Callable[[], int],
+        nonce: Callable[[], str],
+        carry_out: Callable[[Effect], Action | None] = nothing,
+    ) -> None:
+        self.state = Model()
+        self.ui = ui
+        self._link = link
+        self._now_ms = now_ms
+        self._nonce = nonce
+        self._carry_out = carry_out
+
+    def hear(self, event: Event) -> None:
+        """Reduce an event, and do what follows from it."""
+        before = self.state
+        self.state = reduce(before, event, self._now_ms())
+        self.do(Heard(event, before))
+
+    def do(self, action: Action) -> None:
+        """Carry an action through, with all that comes of it at once."""
+        actions = deque([action])
+        while actions:
+            self.ui, effects = update(self.state, self.ui, actions.popleft(), self._now_ms())
+            for effect in effects:
+                answer = self._send(effect) if isinstance(effect, Send) else self._carry_out(effect)
+                if answer is not None:
+                    actions.append(answer)
+
+    def _send(self, request: Send) -> Unsent | None:
+        message = request.message
+        if request.fresh_nonce:
+            assert isinstance(message, Ready | CheckIn)
+            message = changed(message, nonce=self._nonce())
+        if not self._link.send(message):
+            return Unsent(message)
+        if isinstance(message, Move):
+            self.state = reduce(self.state, MoveSent(message.ply, message.move), self._now_ms())
+        elif isinstance(message, Ready):
+            self.state = reduce(self.state, ReadySent(message.nonce), self._now_ms())
+        return None

@@ -1,0 +1,51 @@
+"""What the keys do that every screen has: looks, bell, help, quit."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from client.tui.actions import Quit
+from client.tui.keymap import Command
+from client.tui.room import still_racing
+from client.tui.step import Step
+from client.tui.theme import next_palette
+from client.tui.ui_state import QuitNow
+
+
+def done_everywhere(step: Step, command: Command) -> Step | None:
+    """The step that a command makes on any screen; None for one that is a screen's own."""
+    settings = step.ui.settings
+    match command:
+        case Command.COLOURS:
+            return step.but(settings=replace(settings, palette=next_palette(settings.palette)))
+        case Command.ASCII:
+            return step.but(settings=replace(settings, ascii=not settings.ascii))
+        case Command.BELL:
+            return step.but(settings=replace(settings, bell=not settings.bell), note=f"The bell is {'off' if settings.bell else 'on'}.")
+        case Command.HELP:
+            return open_help(step)
+        case Command.QUIT:
+            return quit_or_ask(step)
+        case _:
+            return None
+
+
+def open_help(step: Step) -> Step:
+    """The help page, or what it lay over."""
+    return step.but(help_from=0 if step.ui.help_from is None else None)
+
+
+def quit_or_ask(step: Step) -> Step:
+    """End the screens, after a question in a race; a replay closes, and ends them where it is all there is."""
+    if step.ui.reel is not None:
+        return close_replay(step)
+    if not still_racing(step):
+        return step.then(Quit())
+    then = "The race ends with it." if step.ui.own_server else "Your seat waits for you for a while; then it is forfeited."
+    return step.ask(f"Quit? {then}", ("Quit", "Go on racing"), (QuitNow(), None))
+
+
+def close_replay(step: Step) -> Step:
+    """Back to where the replay was opened."""
+    step = step.but(reel=None)
+    return step.then(Quit()) if step.ui.only_replay else step

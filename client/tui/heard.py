@@ -1,0 +1,220 @@
+"""What follows from what was heard: after a welcome the start that was asked for, at home the lobby, in a room one's own race.
+
+Owns that the player's side fits the state. That nothing is missed or lost on the way is the connection's affair.
+"""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from client.connection.events import Back, Connected, Lost
+from client.state.room import RoomModel
+from client.state.store import Event, Model
+from client.state.watching import WatchModel, watch_after
+from client.text.formatting import bell_due, is_called, is_found
+from client.tui.actions import Heard, Keep, Kept, Replayed, Reviewed, Ring
+from client.tui.playing import play_ahead
+from client.tui.replay_state import reel_of
+from client.tui.room import race_at_once, race_bot, ready
+from client.tui.start import Start, StartAlone, StartBot, StartHall, StartHome, StartMatch
+from client.tui.step import Step
+from client.tui.subscriptions import HALL_REFERENCE, follow, follow_hall, follow_lobby, followed, leave_lobby
+from client.tui.tournament_form import FOUNDING_REFERENCE
+from client.tui.tournament_view_state import Hall, lines_of
+from protocol.client_messages import JoinRace, LeaveRace, ListRuns, QuickMatch, Unwatch
+from protocol.errors import ErrorCode
+from protocol.server_messages import Called, Decided, Ended, Error, Left, Result, Room, Scored, Unwatched, Watched, Welcome
+from protocol.views import RaceOptions
+
+
+def heard(step: Step, action: Heard) -> Step:
+    """Answer what was heard where it wants an answer, and put the player's side in order behind it."""
+    event, before, room = action.event, action.before, step.state.room
+    step = _watching(_answered(step, event), event)
+    if isinstance(event, Error | Lost | Back):
+        step = step.but(ahead=(), note="")
+    step = _another_room(step, before.room, room)
+    if step.ui.held and (room is None or before.room is None or room.view != before.room.view):
+        step = step.but(held="")
+    step = play_ahead(_at_tournaments(step, event))
+    return _bell(_keep_records(step, event), before)
+
+
+# ---- answers
+
+
+def _answered(step: Step, event: Event) -> Step:
+    match event:
+        case Connected():
+            return followed(step, lobby=False, tournaments=False, tournament=None)
+        case Welcome(room=room):
+            # Where a seat is held already the connection goes back to it; if that race is over, it is left and the start comes after.
+            return follow_lobby(step if room is not None else _begin(step))
+        case Room(phase="over"):
+            return _ask_for_board(_entered(step))
+        case Room():
+            # There is a race to go on with, whatever was asked for.
+            return _entered(step.but(start=None))
+        case Left():
+            return _go_to_table(follow_lobby(_begin(step)))
+        case Ended() | Result():
+            return _ask_for_board(step)
+        case Called():
+            return _go_to_table(step)
+        case Watched():
+            return follow_hall(leave_lobby(followed(step, race=True)))
+        case Unwatched(reason=reason):
+            return follow_lobby(followed(step, race=reason == "none"))
+        case _:
+            return step
+
+
+def _begin(step: Step) -> Step:
+    """Ask once for what the screens began with."""
+    start: Start | None = step.ui.start
+    step = step.but(start=None)
+    match start:
+        case StartBot(bot=bot, deal=deal, rules=rules, winnable=winnable, series=series):
+            return race_bot(step, bot, rules, deal=deal, winnable=winnable, series=series)
+        case StartMatch(rules=rules):
+            return step.send(QuickMatch(rules=rules))
+        case StartAlone(deal=deal, rules=rules, winnable=winnable):
+            return race_at_once(step, RaceOptions(rules=rules, seats=1, public=False, deal=deal, winnable=winnable))
+        case StartHome() | StartHall() | None:
+            return step
+        case _:
+            assert_never(start)
+
+
+def _entered(step: Step) -> Step:
+    step = leave_lobby(step)
+    if step.ui.followed.race:
+        # Whoever has a seat looks at their own race.
+        step = followed(step.send(Unwatch()), race=False)
+    step = follow_hall(step)
+    at_once = step.ui.followed.ready_at_once
+    return ready(followed(step, ready_at_once=False)) if at_once else step
+
+
+def _ask_for_board(step: Step) -> Step:
+    """Behind one's own run of a deal that others run too: how it stands to theirs."""
+    room = step.state.room
+    if room is None or room.shared is None or room.shared.kind == "round":
+        return step
+    return step.send(ListRuns(kind=room.shared.kind, id=room.shared.id, rules=room.options.rules))
+
+
+def _go_to_table(step: Step) -> Step:
+    """To the table that one is called to, by way out of a race that is over."""
+    call, room = step.state.tournaments.call, step.state.room
+    if call is None:
+        return step
+    if room is None:
+        return step.send(JoinRace(code=call.code))
+    # When it is left this is asked once more.
+    return step.send(LeaveRace()) if room.code != call.code and room.phase == "over" else step
+
+
+# ---- the player's side behind it
+
+
+def _another_room(step: Step, before: RoomModel | None, room: RoomModel | None) -> Step:
+    """A question about a phase that has ended means nothing any more; the cursor begins a new table at its first slot."""
+    if room is None:
+        return step if before is None else _cleared(step)
+    if before is not None and (before.code, before.race, before.phase) == (room.code, room.race, room.phase):
+        return step
+    step = _cleared(step)
+    if before is None or (before.code, before.race) != (room.code, room.race):
+        step = step.but(cursor="a1", note=step.ui.remark, remark="")
+    return step
+
+
+def _cleared(step: Step) -> Step:
+    ui = step.ui
+    keeps = ui.prompt is not None and ui.prompt.kind == "chat" and step.state.room is not None
+    step = step.but(ahead=(), form=None, founding=None, rules_page=None, question=None, held="", typed="", note="", item=0)
+    return step.but(details=False, review=None, reel=None, standing="", prompt=ui.prompt if keeps else None)
+
+
+def _watching(step: Step, event: Event) -> Step:
+    before = step.ui.watch
+    watch = watch_after(before, event, step.now_ms)
+    if watch is before:
+        return step
+    step = step.but(watch=watch)
+    was, room = _watched(before), _watched(watch)
+    if was is not None and room is not None and (was.code, was.race) == (room.code, room.race):
+        return step if was.phase == room.phase else step.but(details=False)
+    if was is None and room is None:
+        return step
+    elsewhere = was is None or room is None or was.code != room.code
+    return step.but(details=False, first_seat=0, prompt=None if elsewhere and step.state.room is None else step.ui.prompt)
+
+
+def _watched(watch: WatchModel | None) -> RoomModel | None:
+    return watch.room if watch is not None else None
+
+
+def _at_tournaments(step: Step, event: Event) -> Step:
+    """Put in order what is looked at of tournaments."""
+    hall, room = step.ui.hall, step.state.room
+    match event:
+        case Called(id=tournament) if hall is None or hall.id != tournament:
+            # Behind the race one comes back to where it belongs.
+            step = follow(step.but(hall=Hall(tournament), item=0))
+        case Decided(id=tournament, ref=ref) if ref == FOUNDING_REFERENCE:
+            step = follow(step.but(founding=None, hall=Hall(tournament), item=0))
+        case Error(ref=ref, code=code) if ref == HALL_REFERENCE and code == ErrorCode.NO_SUCH_TOURNAMENT:
+            step = follow(step.but(hall=Hall(), item=0))
+        case _:
+            pass
+    if step.ui.hall is None and room is not None and room.shared is not None and step.state.is_at_table:
+        step = follow(step.but(hall=Hall(room.shared.id.partition("/")[0]), item=0))
+    ui = step.ui
+    covered = room or ui.watch or ui.form or ui.founding or ui.rules_page or ui.question or ui.reel
+    if ui.hall is not None and not covered:
+        step = step.but(item=max(min(ui.item, lines_of(step.state, ui.hall) - 1), 0))
+    return step
+
+
+def _keep_records(step: Step, event: Event) -> Step:
+    """Each record once, however often it is told. The first race of a swap is told of with the score of the second."""
+    room = step.state.room
+    for record in (event.record if isinstance(event, Scored) else None, room.record if room is not None else None):
+        if record is not None and record.digest not in step.ui.kept:
+            step = step.but(kept=step.ui.kept | {record.digest}).then(Keep(record))
+    return step
+
+
+def _bell(step: Step, before: Model) -> Step:
+    after = step.state
+    due = is_found(before, after) or is_called(before, after) or bell_due(before.room, after.room, after.rules)
+    return step.then(Ring()) if due and step.ui.settings.bell else step
+
+
+# ---- answers of jobs
+
+
+def kept(step: Step, answer: Kept) -> Step:
+    """How a race against the clock stands, while its result is looked at."""
+    room = step.state.room
+    shown = room is not None and room.record is not None and room.record.digest == answer.digest
+    return step.but(standing=answer.standing) if shown else step
+
+
+def reviewed(step: Step, answer: Reviewed) -> Step:
+    """The review that was asked for last is there."""
+    if step.ui.reviewed is None or step.ui.reviewed.digest != answer.digest:
+        return step
+    return step.but(reviewed=answer, review=answer.sentences if step.ui.review is not None else None)
+
+
+def replayed(step: Step, answer: Replayed) -> Step:
+    """The time line is there, or why it is not. Whoever has left the result looks at something else."""
+    room = step.state.finished
+    if room is None or room.record is None or room.record.digest != answer.digest:
+        return step
+    if isinstance(answer.line, str):
+        return step.note(answer.line)
+    return step.but(note="", replayed=answer.line, reel=reel_of(answer.line, own=answer.seat))

@@ -1,0 +1,201 @@
+"""The pages that lie over a screen: the keys (`?`), questions to answer, and the remark that a terminal is too small."""
+
+from __future__ import annotations
+
+from client.state.capabilities import rules_of
+from client.tui.actions import Do, Pick, Quit
+from client.tui.keymap import BACK, CHOOSE, CURSOR, EVERYWHERE, GROUPS, QUIT, Binding, Command, Keys, key_rows
+from client.tui.picture import (
+    MIDDLE,
+    Line,
+    Picture,
+    Size,
+    block,
+    clip_line,
+    fit,
+    foot,
+    hit,
+    over,
+    placed,
+    screen,
+    shifted,
+    stacked,
+    wrap_text,
+)
+from client.tui.rules import rules_lines
+from client.tui.scene import Scene, clock_line, head, scene_of, shown_room
+from client.tui.screens import SCREENS, shown
+from client.tui.step import Step, way
+from client.tui.ui_state import GiveReason, Question, QuitNow
+
+HELP_KEYS: Keys = (BACK, Binding(Command.BACK, ("q",), "back", "Close this page.", shown=False))
+QUESTION_KEYS: Keys = (
+    CHOOSE,
+    BACK,
+    Binding(Command.YES, ("y",), "yes", "Yes."),
+    Binding(Command.NO, ("n",), "no", "No."),
+)
+
+SMALLEST = (80, 24)
+"""Columns and rows that every screen needs."""
+
+KEYS_WIDTH = 14
+"""The longest row of keys, `r enter space`, and a free column."""
+
+HOW_TO_PLAY = (
+    "Bring every card home: each suit on its foundation, from the Ace up to the King; with two decks on another one from the King",
+    "down to the Ace as well. You race on the very same shuffle as the others: the first with every card home wins; otherwise more",
+    "cards home, then the earlier moment.",
+)
+HOW_TO_MOVE = (
+    "A card is played by the name of its slot (b3), with the cursor and enter, or with the mouse. Cards that go home are lit:",
+    "{up} goes home, {down} goes home from the King down, {both} may do either; {moves} goes elsewhere. A card with several ways is",
+    "held first: then press where it goes (a slot, a foundation, w, + or -), or the card again for the first way. esc lets go.",
+    "In a quilt the bright cards are free: one of their narrow ends touches no other card.",
+)
+
+
+def help_lines(scene: Scene, width: int) -> list[Line]:
+    """The whole page, to be scrolled: the aim, the rules of the race, how to move, the keys, and every rule set there is."""
+    glyphs, room = scene.theme.glyphs, shown_room(scene)
+    infos = scene.model.rules
+    reel = scene.ui.reel
+    if reel is not None:
+        keys_first = _keys(scene, first="In a replay")
+        return [[], *keys_first, [("title", "This race")], *rules_lines(reel.line.rules, width - 2), []]
+    lines: list[Line] = [[], [("title", "How to play")], *_told(" ".join(HOW_TO_PLAY), width), []]
+    ours = rules_of(infos, room.options.rules) if room is not None else None
+    if ours is not None:
+        lines += [[("title", "This race")], *rules_lines(ours, width - 2), []]
+    signs = {"up": glyphs.playable, "down": glyphs.down, "both": glyphs.both, "moves": glyphs.moves}
+    lines += [[("title", "How to move")], *_told(" ".join(HOW_TO_MOVE).format(**signs), width), []]
+    group = shown(scene.model, scene.ui).group
+    lines += _keys(scene, first=group if group in ("Watching", "At a tournament") else "In a race")
+    for info in infos:
+        lines += [*rules_lines(info, width - 2), []]
+    return lines
+
+
+def _keys(scene: Scene, *, first: str = "In a race") -> list[Line]:
+    lines: list[Line] = []
+    for heading, rows in help_rows(ascii_only=scene.theme.is_ascii, first=first):
+        lines.append([("title", heading)])
+        for keys, sentence in rows:
+            lines.append([("strong", f"  {fit(keys, KEYS_WIDTH)}"), ("felt", sentence)])
+        lines.append([])
+    return lines
+
+
+def help_rows(*, ascii_only: bool = False, first: str = "In a race") -> tuple[tuple[str, tuple[tuple[str, str], ...]], ...]:
+    """The keys of all screens by groups, every row once. first: the heading that comes before all others."""
+    # What is shown over others comes before them in the registry, and is met after them; so are rows that several have.
+    groups: dict[str, list[Binding]] = {group: [] for group in GROUPS}
+    for each in SCREENS:
+        groups.setdefault(each.group, []).extend(reversed(each.keys))
+    rows = [(group, tuple(dict.fromkeys(keys))[::-1]) for group, keys in groups.items()]
+    every = ("Everywhere", (*CURSOR, *EVERYWHERE, QUIT))
+    pages = key_rows((every, *rows, ("Questions", (*QUESTION_KEYS, *HELP_KEYS))), ascii_only=ascii_only)
+    return tuple(sorted(pages, key=lambda page: page[0] != first))
+
+
+def _told(text: str, width: int) -> list[Line]:
+    return [[("felt", line)] for line in wrap_text(text, width - 2)]
+
+
+def help_screen(scene: Scene, size: tuple[int, int]) -> Picture:
+    """The help page from line `ui.help_from` on."""
+    width, height = size
+    inner = min(width - 4, 92)
+    lines = help_lines(scene, inner)
+    room = height - 3
+    first = max(0, min(scene.ui.help_from or 0, len(lines) - room))
+    body = shifted(block(lines[first : first + room]), (width - inner) // 2)
+    below = len(lines) - first - room
+    more = block([[("title", fit(f"{below} more line{'' if below == 1 else 's'}: j or page down", inner))] if below > 0 else []])
+    return screen(
+        size,
+        head(scene, width),
+        body,
+        shifted(more, (width - inner) // 2),
+        foot(HELP_KEYS, scene.theme, width, without=frozenset({Command.QUIT})),
+    )
+
+
+def last_help_line(scene: Scene, size: tuple[int, int]) -> int:
+    """How far the page can be scrolled."""
+    return max(len(help_lines(scene, min(size[0] - 4, 92))) - (size[1] - 3), 0)
+
+
+def asking(scene: Scene, below: Picture, question: Question, size: Size) -> Picture:
+    """A question in a box over the screen."""
+    width = min(max([len(question.text), *[len(line) + 6 for line in question.lines]]) + 4, size[0] - 4)
+    parts: list[Picture] = [block([[], [("panel strong", f" {question.text}")], []], width, role="panel")]
+    for at, (line, key) in enumerate(zip(question.lines, question.keys, strict=True)):
+        marked = at == scene.ui.item
+        pointer = scene.theme.glyphs.pointer if marked else " "
+        text = fit(f" {pointer} {key}  {line}", width)
+        parts.append(hit(block([[("chosen" if marked else "panel", text)]]), Pick(at)))
+    return over(stacked(*parts, block([[]], width, role="panel")), below, size)
+
+
+def too_small(scene: Scene, size: tuple[int, int]) -> Picture:
+    """What is shown instead of a screen that does not fit; the race goes on and so do the keys."""
+    width, height = size
+    lines: list[Line] = [
+        [("title", "Too small")],
+        [("felt", f"{width}x{height}; needs {SMALLEST[0]}x{SMALLEST[1]}")],
+        [("felt", "Everything goes on.")],
+    ]
+    room = scene.model.room if scene.ui.reel is None else None
+    if room is not None:
+        lines.append(clock_line(scene))
+        own = room.own
+        if own is not None:
+            others = ", ".join(str(info.home) for info in room.opponents if info.name is not None)
+            lines.append([("strong", f"home {own.home}{f' against {others}' if others else ''}")])
+    return placed(block([clip_line(line, width) for line in lines], width, centred=True), height, MIDDLE)
+
+
+# ---- what keys and clicks do
+
+
+def turn_help(step: Step, command: Command, lines: int = 1) -> Step:
+    """Scroll the page, or close it."""
+    if command in (Command.BACK, Command.HELP):
+        return step.but(help_from=None)
+    if command not in (Command.UP, Command.DOWN, Command.LEFT, Command.RIGHT):
+        return step
+    last = last_help_line(scene_of(step.state, step.ui, step.now_ms), step.ui.size)
+    return step.but(help_from=max(min((step.ui.help_from or 0) + way(command) * lines, last), 0))
+
+
+def answered(step: Step, question: Question, action: Do | Pick) -> Step:
+    """Walk the lines of a question, take one, or close it."""
+    match action:
+        case Pick(line):
+            return _answer(step, question, line)
+        case Do(Command.PLAY):
+            return _answer(step, question, step.ui.item)
+        case Do(Command.YES | Command.NO as command) if not question.numbered:
+            return _answer(step, question, 0 if command is Command.YES else 1)
+        case Do(Command.BACK):
+            return step.but(question=None, item=question.behind)
+        case Do(Command.UP | Command.DOWN | Command.LEFT | Command.RIGHT as command):
+            return step.walk(command, len(question.lines))
+        case _:
+            return step
+
+
+def _answer(step: Step, question: Question, line: int) -> Step:
+    if not 0 <= line < len(question.answers):
+        return step
+    step = step.but(question=None, item=question.behind)
+    match question.answers[line]:
+        case None:
+            return step
+        case QuitNow():
+            return step.then(Quit())
+        case GiveReason(about):
+            return step.prompt("reason", about)
+        case message:
+            return step.send(message)

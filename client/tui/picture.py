@@ -1,0 +1,317 @@
+"""A screen as a value: lines of roles, the regions that can be clicked, where each place of the table lies. And its layout.
+
+Small pictures are put beside and below each other to make larger ones. A line may be shorter than its screen: what it leaves free is
+felt. Owns layout only; what is on a screen is the screens' business, and how a picture gets into a terminal is the adapter's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from types import MappingProxyType
+from typing import NamedTuple, TypeAlias, TypeVar
+
+import wcwidth
+
+from client.tui.actions import Click, Do
+from client.tui.keymap import EVERYWHERE, QUIT, Command, Keys, key_text
+from client.tui.theme import Markup, Theme
+
+Shown = TypeVar("Shown")
+
+Size: TypeAlias = tuple[int, int]
+"""Columns and rows."""
+Line: TypeAlias = list[Markup]
+"""One row of a screen, in pieces of one role each."""
+
+UPPER = 30
+"""Per cent of the free rows that lie above what is meant to be a little above the middle: where the eye looks for it."""
+MIDDLE = 50
+
+
+class Rect(NamedTuple):
+    """Part of a picture, from its top left."""
+
+    column: int
+    row: int
+    width: int
+    height: int
+
+    def has(self, column: int, row: int) -> bool:
+        return self.column <= column < self.column + self.width and self.row <= row < self.row + self.height
+
+    def moved(self, columns: int, rows: int) -> Rect:
+        return self._replace(column=self.column + columns, row=self.row + rows)
+
+
+class Hit(NamedTuple):
+    """A region that can be clicked, and what a click on it does."""
+
+    rect: Rect
+    click: Click
+
+
+class Slot(NamedTuple):
+    """Where the card of a place lies, without the edges around it."""
+
+    place: str
+    rect: Rect
+
+
+class Large(NamedTuple):
+    """Text in large letters, `LARGE_ROWS` high, in the middle of its rectangle; the adapter has the letters."""
+
+    rect: Rect
+    role: str
+    text: str
+
+
+LARGE_ROWS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """caret: column and row of the text cursor, where something is being typed."""
+
+    lines: tuple[Line, ...] = ()
+    hits: tuple[Hit, ...] = ()
+    slots: tuple[Slot, ...] = ()
+    large: tuple[Large, ...] = ()
+    caret: tuple[int, int] | None = None
+
+    @property
+    def height(self) -> int:
+        return len(self.lines)
+
+    def click_at(self, column: int, row: int) -> Click | None:
+        """What a click there does."""
+        return next((hit.click for hit in self.hits if hit.rect.has(column, row)), None)
+
+
+EMPTY = Picture()
+
+
+# ---- texts and lines
+
+
+@lru_cache(maxsize=4096)
+def text_width(text: str) -> int:
+    """How many columns a text takes."""
+    return len(text) if text.isascii() and text.isprintable() else wcwidth.width(text, control_codes="ignore")
+
+
+def printable(line: Line) -> Line:
+    """A line without what is no sign: whatever has slipped through to here reaches no terminal."""
+    return [(role, text if text.isprintable() else "".join(filter(str.isprintable, text))) for role, text in line]
+
+
+def line_width(line: Line) -> int:
+    """How many columns a line takes."""
+    return sum(text_width(text) for _, text in line)
+
+
+@lru_cache(maxsize=4096)
+def clip(text: str, width: int) -> str:
+    """`text` in at most `width` columns; wide characters count two, and one that would stick out is left out."""
+    if width <= 0:
+        return ""
+    if text_width(text) <= width:
+        return text
+    if text.isascii() and text.isprintable():
+        return text[:width]
+    kept, left = "", width
+    for cluster in wcwidth.iter_graphemes(text):
+        left -= text_width(cluster)
+        if left < 0:
+            break
+        kept += cluster
+    return kept
+
+
+def fit(text: str, width: int) -> str:
+    """`text` in exactly `width` columns, clipped or filled with spaces."""
+    text = clip(text, width)
+    return text + " " * (width - text_width(text))
+
+
+def clip_line(line: Line, width: int) -> Line:
+    """A line in at most `width` columns."""
+    kept: Line = []
+    for role, text in line:
+        text = clip(text, width)
+        width -= text_width(text)
+        kept.append((role, text))
+    return kept
+
+
+def fit_line(line: Line, width: int, role: str = "felt") -> Line:
+    """A line in exactly `width` columns, clipped or filled in `role`."""
+    free = width - line_width(line)
+    if free < 0:
+        return fit_line(clip_line(line, width), width, role)
+    return [*line, (role, " " * free)] if free else line
+
+
+def cut_line(line: Line, start: int) -> Line:
+    """A line from a column on."""
+    kept: Line = []
+    for role, text in line:
+        if start > 0:
+            passed = clip(text, start)
+            start -= text_width(passed) if passed or not text else start
+            text = text[len(passed) :]
+        if text:
+            kept.append((role, text))
+    return kept
+
+
+def spread(left: Line, right: Line, width: int, role: str) -> Line:
+    """Two pieces of a row at its two ends; the left one is cut where they would meet."""
+    room = max(width - line_width(right), 0)
+    return [*fit_line(left, room, role), *right]
+
+
+def wrap_text(text: str, width: int) -> list[str]:
+    """Words on lines of at most `width` columns."""
+    lines = [""]
+    for word in text.split():
+        joined = f"{lines[-1]} {word}".strip()
+        if text_width(joined) <= width:
+            lines[-1] = joined
+        else:
+            lines.append(clip(word, width))
+    return [line for line in lines if line]
+
+
+def window(items: Sequence[Shown], marked: int, rows: int) -> list[tuple[int, Shown]]:
+    """As many as fit, each with its number, the marked one among them."""
+    first = max(0, min(max(marked, 0) - rows + 1 + rows // 3, len(items) - rows))
+    return list(enumerate(items))[first : first + max(rows, 0)]
+
+
+# ---- pictures
+
+
+def block(lines: Iterable[Line], width: int = 0, *, role: str = "felt", centred: bool = False) -> Picture:
+    """Lines as a picture. width: of all of them, where what they leave free is drawn in another role, or they stand in the middle."""
+    if not width:
+        return Picture(tuple(lines))
+    return Picture(
+        tuple(fit_line(_indented(line, (width - line_width(line) + 1) // 2) if centred else line, width, role) for line in lines)
+    )
+
+
+def _indented(line: Line, columns: int) -> Line:
+    return [("felt", " " * columns), *line] if columns > 0 else line
+
+
+def hit(picture: Picture, click: Click, width: int = 0) -> Picture:
+    """A picture that does something when it is clicked, on so many columns; else as wide as it is."""
+    width = width or max(map(line_width, picture.lines), default=0)
+    return replace(picture, hits=(Hit(Rect(0, 0, width, picture.height), click),))
+
+
+def shifted(picture: Picture, columns: int, rows: int = 0) -> Picture:
+    """A picture to the right, and below so many free rows."""
+    if not columns and not rows:
+        return picture
+    return Picture(
+        (*[[] for _ in range(rows)], *(_indented(line, columns) for line in picture.lines)),
+        tuple(Hit(rect.moved(columns, rows), click) for rect, click in picture.hits),
+        tuple(Slot(place, rect.moved(columns, rows)) for place, rect in picture.slots),
+        tuple(Large(rect.moved(columns, rows), role, text) for rect, role, text in picture.large),
+        None if picture.caret is None else (picture.caret[0] + columns, picture.caret[1] + rows),
+    )
+
+
+def _joined(lines: Iterable[Line], parts: Sequence[Picture]) -> Picture:
+    """The lines, and all else of the parts, which lie where they are to lie."""
+    return Picture(
+        tuple(lines),
+        tuple(each for part in parts for each in part.hits),
+        tuple(each for part in parts for each in part.slots),
+        tuple(each for part in parts for each in part.large),
+        next((part.caret for part in parts if part.caret is not None), None),
+    )
+
+
+def stacked(*parts: Picture) -> Picture:
+    """Pictures one below the other."""
+    placed, rows = [], 0
+    for part in parts:
+        placed.append(shifted(part, 0, rows))
+        rows += part.height
+    return _joined((line for part in parts for line in part.lines), placed)
+
+
+def row(*cells: tuple[int, Picture]) -> Picture:
+    """Cells of fixed widths side by side, at their tops."""
+    height = max((part.height for _, part in cells), default=0)
+    lines: list[Line] = [[] for _ in range(height)]
+    placed, column = [], 0
+    for width, part in cells:
+        for at, line in enumerate(lines):
+            line += fit_line(part.lines[at] if at < part.height else [], width)
+        placed.append(shifted(part, column))
+        column += width
+    return _joined(lines, placed)
+
+
+def placed(picture: Picture, height: int, above: int = 0) -> Picture:
+    """A picture in so many rows. above: per cent of the free ones that lie above it. What is too high is cut at its end."""
+    free = height - picture.height
+    if free < 0:
+        return replace(
+            picture,
+            lines=picture.lines[:height],
+            hits=tuple(each for each in picture.hits if each.rect.row < height),
+            slots=tuple(each for each in picture.slots if each.rect.row < height),
+            large=tuple(each for each in picture.large if each.rect.row + each.rect.height <= height),
+        )
+    below = ((100 - above) * free * 2 + 100) // 200
+    picture = shifted(picture, 0, free - below)
+    return replace(picture, lines=(*picture.lines, *[[] for _ in range(below)]))
+
+
+def screen(size: Size, head: Picture, body: Picture, *feet: Picture, above: int = 0) -> Picture:
+    """A whole screen: head, what takes the rows that are left, and the feet. above: where in those it stands, see `placed`."""
+    below = stacked(*feet)
+    return stacked(head, placed(body, max(size[1] - head.height - below.height, 0), above), below)
+
+
+def over(picture: Picture, below: Picture, size: Size) -> Picture:
+    """A picture as wide as its widest line over the middle of a screen, of which nothing else can be clicked then."""
+    width = max(map(line_width, picture.lines), default=0)
+    column, first = max(size[0] - width, 0) // 2, max(size[1] - picture.height, 0) // 2
+    lines = list(below.lines)
+    for at, line in enumerate(picture.lines[: size[1]], first):
+        under = fit_line(lines[at], size[0])
+        lines[at] = [*clip_line(under, column), *line, *cut_line(under, column + width)]
+    above = shifted(picture, column, first)
+    large = tuple(each for each in below.large if each.rect.row >= first + picture.height or each.rect.row + each.rect.height <= first)
+    return replace(above, lines=tuple(lines), large=large)
+
+
+def foot(
+    keys: Keys,
+    theme: Theme,
+    width: int,
+    *,
+    without: frozenset[Command] = frozenset(),
+    labels: Mapping[Command, str] = MappingProxyType({}),
+) -> Picture:
+    """The last row: the keys of this screen as buttons, as many as fit; help and quit always do. labels: what some are called just now."""
+    cells: list[tuple[int, Picture]] = []
+    bindings = [binding for binding in (*keys, *EVERYWHERE, QUIT) if binding.shown and binding.command not in without]
+    left = width
+    for binding in sorted(bindings, key=lambda each: each.command not in (Command.HELP, Command.QUIT)):
+        key, label = key_text(binding, ascii_only=theme.is_ascii).split(" ")[0], labels.get(binding.command, binding.label)
+        button: Line = [("key", f" {key}"), ("foot", f" {label} ")]
+        taken = line_width(button)
+        if taken > left:
+            continue
+        left -= taken
+        cells.append((taken, hit(block([button]), Do(binding.command))))
+    # Help and quit were counted first to be sure of their room, but belong at the end.
+    return row(*cells[2:], *cells[:2], (left, block([[]], left, role="foot")))

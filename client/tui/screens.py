@@ -1,0 +1,41 @@
+"""The registry of screens: one line each, what comes first is shown before what comes later."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from client.state.store import Model
+from client.tui import (
+    form,
+    home,
+    race,
+    replaying,
+    result,
+    rules,
+    tournament,
+    tournament_form,
+    tournaments,
+    waiting,
+    watching,
+)
+from client.tui.screen import Screen
+from client.tui.ui_state import Ui
+
+SCREENS: Final[tuple[Screen, ...]] = (
+    replaying.SCREEN,
+    race.SCREEN,
+    result.SCREEN,
+    waiting.SCREEN,
+    watching.SCREEN,
+    rules.SCREEN,
+    tournament_form.SCREEN,
+    form.SCREEN,
+    tournament.SCREEN,
+    tournaments.SCREEN,
+    home.SCREEN,
+)
+
+
+def shown(state: Model, ui: Ui) -> Screen:
+    """The screen that is shown."""
+    return next(screen for screen in SCREENS if screen.is_shown(state, ui))

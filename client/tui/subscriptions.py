@@ -1,0 +1,76 @@
+"""What the server sends news of: the lobby, a race that is watched, the tournaments or one of them, as the player looks at them.
+
+While they play or watch a race they look at neither lobby nor tournaments, and are sent nothing of them. On a new connection nothing is
+followed yet. What could not go out is asked for again at the next chance.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from client.tui.step import OFFLINE, Step
+from protocol.client_messages import ClientMessage, FollowLobby, FollowTournament, FollowTournaments, OpenRace, Unwatch
+
+HALL_REFERENCE = 2**31 - 5
+"""`ref` of the requests about tournaments that are made here, to tell their refusals from those of others."""
+
+
+def followed(step: Step, **changes: Any) -> Step:
+    """With something else followed."""
+    return step.but(followed=replace(step.ui.followed, **changes))
+
+
+def follow_lobby(step: Step) -> Step:
+    """Follow the lobby where it is looked at, and tournaments."""
+    if step.state.room is None and not step.ui.followed.race and not step.ui.followed.lobby:
+        step = followed(step.send(FollowLobby()), lobby=True)
+    return follow_hall(step)
+
+
+def leave_lobby(step: Step) -> Step:
+    """Follow neither lobby nor tournaments: there is a race to look at."""
+    if step.ui.followed.lobby:
+        step = followed(step.send(FollowLobby(follow=False)), lobby=False)
+    return step
+
+
+def follow(step: Step) -> Step:
+    """Follow what the player looks at from here on; without a connection that waits for the next one."""
+    return follow_hall(step) if step.state.link.state == "connected" else step
+
+
+def follow_hall(step: Step) -> Step:
+    """Ask for the tournaments that are looked at and not followed, and for no more of what is not."""
+    state, known = step.state, step.ui.followed
+    looks = state.room is None and not known.race and state.welcome is not None
+    hall = step.ui.hall if looks else None
+    wants_list = hall is not None and hall.id is None
+    if wants_list is not known.tournaments:
+        step = followed(step.send(FollowTournaments(follow=wants_list, ref=HALL_REFERENCE)), tournaments=wants_list)
+    wanted, before = (hall.id, hall.round) if hall is not None and hall.id is not None else None, known.tournament
+    if wanted == before:
+        return step
+    if wanted is not None:
+        request = FollowTournament(id=wanted[0], round=wanted[1], ref=HALL_REFERENCE)
+    else:
+        assert before is not None
+        request = FollowTournament(id=before[0], follow=False, ref=HALL_REFERENCE)
+    return followed(step.send(request), tournament=wanted, before=before)
+
+
+def unsent(step: Step, message: ClientMessage) -> Step:
+    """Something could not go out. What follows by itself is asked for again later; of anything else the player is told."""
+    match message:
+        case FollowLobby(follow=follows):
+            return followed(step, lobby=not follows)
+        case FollowTournaments(follow=follows):
+            return followed(step, tournaments=not follows)
+        case FollowTournament():
+            return followed(step, tournament=step.ui.followed.before)
+        case Unwatch() if step.state.room is not None:
+            return followed(step, race=True)
+        case OpenRace():
+            return followed(step, ready_at_once=False).note(OFFLINE)
+        case _:
+            return step.note(OFFLINE)

@@ -1,0 +1,160 @@
+"""The adapter to urwid, and its only importer: pictures onto a terminal, keys and clicks from it.
+
+Owns the terminal while it runs and gives it back on every way out. Must not know what is on a screen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol, TextIO, TypeAlias
+
+import urwid
+from urwid.display.common import BaseScreen
+
+from client.tui.picture import Large, Picture, Size, fit_line, printable
+from client.tui.theme import Entry
+
+Display: TypeAlias = BaseScreen
+"""A terminal as urwid draws on it."""
+
+
+class Painted(urwid.Widget):
+    """A box widget that shows one picture."""
+
+    _sizing = frozenset([urwid.Sizing.BOX])
+    _selectable = True
+
+    def __init__(self, picture: Picture | None = None) -> None:
+        super().__init__()
+        self.picture = picture
+
+    def picture_for(self, size: Size) -> Picture:
+        assert self.picture is not None
+        return self.picture
+
+    def render(self, size: Size, focus: bool = False) -> urwid.Canvas:  # type: ignore[override]
+        picture = self.picture_for(size)
+        return canvas_of(picture, size)
+
+
+def canvas_of(picture: Picture, size: Size) -> urwid.Canvas:
+    """A picture as urwid draws it: felt wherever nothing is, and nothing beyond the size."""
+    columns, rows = size
+    texts: list[bytes] = []
+    attributes: list[list[tuple[str, int]]] = []
+    charsets = []
+    for at in range(rows):
+        text, attribute, charset = b"", [], []
+        for role, piece in fit_line(printable(picture.lines[at]) if at < picture.height else [], columns):
+            if piece:
+                encoded, run = urwid.util.apply_target_encoding(piece)
+                text += encoded
+                attribute.append((role, len(encoded)))
+                charset.extend(run)
+        texts.append(text)
+        attributes.append(attribute)
+        charsets.append(charset)
+    canvas: urwid.Canvas = urwid.TextCanvas(texts, attributes, charsets, cursor=picture.caret, maxcol=columns)  # type: ignore[arg-type]
+    for large in picture.large:
+        canvas = _with_large(canvas, large, size)
+    return canvas
+
+
+def _with_large(canvas: urwid.Canvas, large: Large, size: Size) -> urwid.Canvas:
+    """The canvas with text in large letters over it, as much as there is room for."""
+    rect = large.rect
+    letters = urwid.Padding(
+        urwid.BigText([(large.role, large.text)], urwid.HalfBlock5x4Font()), align=urwid.CENTER, width=urwid.WHSettings.CLIP
+    )
+    drawn = urwid.CompositeCanvas(urwid.AttrMap(letters, "felt").render((min(rect.width, size[0] - rect.column),), False))
+    if rect.row + drawn.rows() > size[1]:
+        return canvas
+    return urwid.CanvasOverlay(drawn, canvas, rect.column, rect.row)
+
+
+class Hands(Protocol):
+    """Who draws for the terminal, and is told what is typed and clicked there."""
+
+    def picture(self, size: Size) -> Picture:
+        """What is shown now."""
+        ...
+
+    def key(self, key: str) -> None:
+        """A key was typed, by urwid's name for it."""
+        ...
+
+    def mouse(self, button: int, column: int, row: int) -> None:
+        """A button was pressed; 4 and 5 are the wheel, up and down."""
+        ...
+
+
+class _Whole(Painted):
+    """The one widget of the main loop. It draws anew only after `redraw`, or in another size."""
+
+    def __init__(self, hands: Hands) -> None:
+        super().__init__()
+        self._hands = hands
+        self._size: Size | None = None
+
+    def redraw(self) -> None:
+        self._size = None
+        self._invalidate()
+
+    def picture_for(self, size: Size) -> Picture:
+        if self.picture is None or self._size != size:
+            self.picture, self._size = self._hands.picture(size), size
+        return self.picture
+
+    def keypress(self, size: Size, key: str) -> str | None:  # type: ignore[override]
+        del size
+        if key == "ctrl l":
+            return key  # urwid clears the screen and draws it again
+        self._hands.key(key)
+        return None
+
+    def mouse_event(self, size: Size, event: str, button: int, col: int, row: int, focus: bool) -> bool:  # type: ignore[override]
+        del size, focus
+        if event != "mouse press":
+            return False
+        self._hands.mouse(button, col, row)
+        return True
+
+
+class Terminal:
+    """The terminal while the screens run in it. screen: an urwid display, by default the terminal; keys: where they come from then."""
+
+    def __init__(self, hands: Hands, *, screen: BaseScreen | None = None, keys: TextIO | None = None) -> None:
+        if screen is None:
+            screen = urwid.display.raw.Screen(input=keys) if keys is not None else urwid.display.raw.Screen()
+        self._screen = screen
+        self._whole = _Whole(hands)
+        self._event_loop = urwid.TrioEventLoop()
+        self._loop = urwid.MainLoop(self._whole, screen=screen, event_loop=self._event_loop)
+
+    @property
+    def colours(self) -> int:
+        return getattr(self._screen, "colors", 256)
+
+    def set_colours(self, colours: int) -> None:
+        """Use so many, whatever the terminal says."""
+        set_properties: Callable[..., None] | None = getattr(self._screen, "set_terminal_properties", None)
+        if set_properties is not None:
+            set_properties(colors=colours)
+
+    def set_palette(self, palette: list[Entry]) -> None:
+        self._screen.register_palette(palette)
+
+    def redraw(self) -> None:
+        """What is shown is not what is any more."""
+        self._whole.redraw()
+
+    def bell(self) -> None:
+        if isinstance(self._screen, urwid.display.raw.Screen) and self._screen.started:
+            self._screen.write("\a")
+            self._screen.flush()
+
+    async def run(self) -> None:
+        """Show the screens until cancelled. Raises OSError where the terminal goes away."""
+        # `start` restores the terminal when the block is left, in whatever way.
+        with self._loop.start():
+            await self._event_loop.run_async()

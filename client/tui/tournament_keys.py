@@ -1,0 +1,248 @@
+"""What keys and clicks do at one tournament: pages and rounds, one's own part in it, and the director's decisions.
+
+What is asked for is the server's to decide; here is only what a key stands for, and which question comes before it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from msgspec.structs import replace as changed
+
+from client.connection.events import WATCH_REFERENCE
+from client.state.tournament import TournamentModel, is_raced, table_name
+from client.text.tournaments import result_text
+from client.tui.actions import Do, Pick, ScreenAction, Typed
+from client.tui.keymap import OUT, Binding, Command, Keys
+from client.tui.step import Step, way
+from client.tui.subscriptions import follow
+from client.tui.tournament_view_state import (
+    PAGES,
+    Hall,
+    directs,
+    is_guest,
+    lines_of,
+    marked_entrant,
+    marked_table,
+    own_entrant,
+    own_table,
+    page_of,
+    standings_of,
+)
+from client.tui.ui_state import GiveReason
+from protocol.client_messages import (
+    AddBot,
+    CheckIn,
+    CorrectResult,
+    EndTournament,
+    EnterTournament,
+    JoinRace,
+    LeaveTournament,
+    PairRound,
+    PauseTournament,
+    RemoveEntrant,
+    StartTournament,
+    WatchRace,
+)
+from protocol.text import clean_name
+from protocol.tournaments import TableResult, TournamentTable
+
+KEYS: Keys = (
+    Binding(Command.ENTER, ("i",), "play", "Play in it: enter, or come back."),
+    Binding(Command.CHECK_IN, ("c",), "check in", "Check in: you are here and ready to play."),
+    Binding(Command.PLAY, ("enter", "w"), "go, watch", "To your own table if it waits, else watch the marked one."),
+    Binding(Command.TURN, ("tab",), "page", "The next page: tables, standings, log."),
+    Binding(Command.TURN_BACK, ("shift tab",), "page", "The page before.", shown=False),
+    Binding(Command.WITHDRAW, ("L",), "withdraw", "Play in it no more (asks first)."),
+    Binding(Command.START, ("S",), "start", "Director: open the check-in; then pair the first round."),
+    Binding(Command.HOLD, ("P",), "pause", "Director: pause, or go on."),
+    Binding(Command.PAIR_ROUND, ("N",), "next round", "Director: pair the next round now."),
+    Binding(Command.CORRECT, ("E",), "result", "Director: enter, correct or strike the marked result."),
+    Binding(Command.REMOVE, ("X",), "remove", "Director: take the marked entrant out (asks first)."),
+    Binding(Command.ADD_BOT, ("b",), "bot", "Director: let a house bot enter."),
+    Binding(Command.END, ("Z",), "end", "Director: break the tournament off (asks first)."),
+    OUT,
+)
+
+VERDICTS: dict[str, TableResult | None] = {
+    "{first} wins": TableResult(verdict="first"),
+    "{second} wins": TableResult(verdict="second"),
+    "Draw": TableResult(verdict="draw"),
+    "{first} wins by forfeit": TableResult(verdict="first", forfeit=True),
+    "{second} wins by forfeit": TableResult(verdict="second", forfeit=True),
+    "Both forfeit": TableResult(verdict="neither", forfeit=True),
+    "Strike the result: it is open again": None,
+}
+"""What a director may say of a table."""
+
+
+def update(step: Step, action: ScreenAction) -> Step:
+    """The screen after what the player did."""
+    hall = step.ui.hall
+    tournament = step.state.tournaments.tournament(hall.id) if hall is not None else None
+    if hall is None:
+        return step
+    match action:
+        case Do(Command.BACK):
+            return follow(step.but(hall=Hall(), item=0))
+        case Do(Command.UP | Command.DOWN as command):
+            return step.walk(command, lines_of(step.state, hall))
+        case _ if tournament is None:
+            return step
+        case Do(Command.LEFT | Command.RIGHT as command):
+            return _other_round(step, hall, tournament, way(command))
+        case Do(Command.TURN | Command.TURN_BACK as command):
+            return _turn(step, hall, tournament, 1 if command is Command.TURN else -1)
+        case Do(Command.PLAY):
+            return _go(step, hall, tournament, step.ui.item)
+        case Pick(line) if line == step.ui.item:
+            return _go(step, hall, tournament, line)
+        case Pick(line):
+            return step.but(item=line)
+        case Do(Command.ENTER | Command.CHECK_IN | Command.WITHDRAW as command):
+            return _take_part(step, tournament, command)
+        case Do(command):
+            return _direct(step, hall, tournament, command)
+        case Typed("entry", text) if text:
+            return step.send(EnterTournament(id=tournament.told.id, code=text[:32]))
+        case _:
+            return step
+
+
+# ---- what is looked at
+
+
+def _turn(step: Step, hall: Hall, tournament: TournamentModel, by: int) -> Step:
+    page = PAGES[(PAGES.index(page_of(hall, tournament.told)) + by) % len(PAGES)]
+    return step.but(hall=replace(hall, page=page), item=_own_line(step, tournament, page))
+
+
+def _own_line(step: Step, tournament: TournamentModel, page: str) -> int:
+    """The line that is the player's own, else the first one."""
+    own = step.state.welcome.player if step.state.welcome is not None else ""
+    lines: list[bool] = []
+    if own and page == "tables":
+        lines = [own in (table.first, table.second) for table in tournament.told.tables]
+    elif own and page == "standings":
+        lines = [standing.entrant.id == own for standing in standings_of(tournament)]
+    return lines.index(True) if True in lines else 0
+
+
+def _other_round(step: Step, hall: Hall, tournament: TournamentModel, by: int) -> Step:
+    if not tournament.told.rounds:
+        return step
+    last = len(tournament.told.rounds)
+    number = max(min((hall.round or last) + by, last), 1)
+    # The last one is whichever is the last.
+    return follow(step.but(hall=replace(hall, round=None if number == last else number, page="tables"), item=0))
+
+
+def _go(step: Step, hall: Hall, tournament: TournamentModel, line: int) -> Step:
+    mine, marked = own_table(step.state, tournament), marked_table(step.state, hall, line)
+    if mine is not None and mine.code is not None:
+        return step.send(JoinRace(code=mine.code))
+    if marked is not None and is_raced(marked):
+        return step.send(WatchRace(code=marked.code, ref=WATCH_REFERENCE))
+    if marked is None:
+        return step
+    done = f": {result_text(marked.result)}" if marked.result is not None else ""
+    return step.note(f"Nothing is being raced at table {marked.table} now{done}.")
+
+
+# ---- one's own part
+
+
+def _take_part(step: Step, tournament: TournamentModel, command: Command) -> Step:
+    if is_guest(step.state):
+        return step.note("Who only watches cannot play: carpet tournament join does.")
+    own = own_entrant(step.state, tournament)
+    plays = own is not None and not own.withdrawn
+    match command:
+        case Command.ENTER if plays:
+            return step.note("You play in it already.")
+        case Command.ENTER if tournament.told.by_code:
+            return step.prompt("entry")
+        case Command.ENTER:
+            return step.send(EnterTournament(id=tournament.told.id))
+        case Command.WITHDRAW if not plays:
+            return step.note("You do not play in it.")
+        case Command.WITHDRAW:
+            return step.ask("Play in it no more?", ("Withdraw", "Go on"), (LeaveTournament(id=tournament.told.id), None))
+        case _ if own is None or own.withdrawn:
+            return step.note("You do not play in it yet: i enters.")
+        case _ if own.checked_in:
+            return step.note("You have checked in.")
+        case _ if tournament.told.phase == "registration":
+            return step.note("The check-in is not open yet: its director opens it.")
+        case _:
+            return step.send(CheckIn(id=tournament.told.id, nonce=""), fresh_nonce=True)
+
+
+# ---- the director's decisions
+
+
+def _direct(step: Step, hall: Hall, tournament: TournamentModel, command: Command) -> Step:
+    told = tournament.told
+    if not directs(step.state, tournament):
+        return step.note(f"That is for its director, {clean_name(told.director_name)}.")
+    match command:
+        case Command.START:
+            return step.send(StartTournament(id=told.id))
+        case Command.HOLD:
+            return step.send(PauseTournament(id=told.id, pause=told.phase != "paused"))
+        case Command.PAIR_ROUND:
+            return step.send(PairRound(id=told.id, round=len(told.rounds) + 1))
+        case Command.CORRECT:
+            return _correct(step, hall, tournament)
+        case Command.REMOVE:
+            return _remove(step, hall, tournament)
+        case Command.ADD_BOT:
+            return _add_bot(step, told.id)
+        case Command.END:
+            ended = GiveReason(EndTournament(id=told.id))
+            return step.ask("Break the tournament off? Its standings stay.", ("Break it off", "Go on"), (ended, None))
+        case _:
+            return step
+
+
+def _add_bot(step: Step, tournament: str) -> Step:
+    names = tuple(bot.name for bot in step.state.welcome.bots) if step.state.welcome is not None else ()
+    if not names:
+        return step.note("This server has no bots.")
+    answers = tuple(AddBot(id=tournament, bot=name) for name in names)
+    return step.ask("Which bot enters?", tuple(map(clean_name, names)), answers, numbered=True)
+
+
+def _correct(step: Step, hall: Hall, tournament: TournamentModel) -> Step:
+    table = marked_table(step.state, hall, step.ui.item)
+    if table is None:
+        return step.note("Mark a table on the page of tables first (tab).")
+    first, second = (clean_name(table_name(tournament, side)) for side in (table.first, table.second))
+    told = tournament.told
+    asked = CorrectResult(id=told.id, round=told.round, table=table.table, race=race_of(table), result=None)
+    return step.ask(
+        f"Round {told.round}, table {table.table}: {first} against {second}",
+        tuple(words.replace("{first}", first).replace("{second}", second) for words in VERDICTS),
+        tuple(GiveReason(changed(asked, result=_with_cards(result, table.result))) for result in VERDICTS.values()),
+        numbered=True,
+    )
+
+
+def _with_cards(result: TableResult | None, known: TableResult | None) -> TableResult | None:
+    """A verdict with the cards that are known of the table."""
+    if result is None or known is None:
+        return result
+    return changed(result, first_home=known.first_home, second_home=known.second_home)
+
+
+def _remove(step: Step, hall: Hall, tournament: TournamentModel) -> Step:
+    entrant = marked_entrant(step.state, hall, step.ui.item)
+    if entrant is None or entrant.withdrawn:
+        return step.note("Mark somebody who plays, on the page of standings (tab).")
+    removed = GiveReason(RemoveEntrant(id=tournament.told.id, entrant=entrant.id))
+    return step.ask(f"Take {clean_name(entrant.name)} out of the tournament?", ("Take out", "Go on"), (removed, None))
+
+
+def race_of(table: TournamentTable) -> int:
+    """The number of the race that a word on a table is about: the last one that has a result, or the one that has none yet."""
+    return max(len(table.races), 1) if table.result is not None else len(table.races) + 1

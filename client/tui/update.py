@@ -1,0 +1,141 @@
+"""The step of the screens: `update(state, ui, action, now) -> (ui, effects)`. Pure: no waiting, no drawing, no clock.
+
+Owns who an action is for: a line that is being typed, a page that lies over the screen, the screen itself, or what is the same everywhere.
+"""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from msgspec.structs import replace as changed
+
+from client.state.store import Model
+from client.tui.actions import (
+    Action,
+    Do,
+    Effect,
+    Heard,
+    Jump,
+    Kept,
+    Key,
+    LetGo,
+    Pick,
+    Press,
+    Replayed,
+    Resized,
+    Reviewed,
+    ScreenAction,
+    Typed,
+    Unsent,
+    Wheel,
+)
+from client.tui.everywhere import done_everywhere
+from client.tui.heard import heard, kept, replayed, reviewed
+from client.tui.keymap import CURSOR, EVERYWHERE, Command, Keys, commands
+from client.tui.overlays import HELP_KEYS, QUESTION_KEYS, answered, turn_help
+from client.tui.prompt import typed_on
+from client.tui.screens import shown
+from client.tui.step import Step
+from client.tui.subscriptions import unsent
+from client.tui.ui_state import Prompt, Ui
+from protocol.text import clean_chat
+from protocol.tournaments import REASON_LENGTH
+
+
+def update(state: Model, ui: Ui, action: Action, now_ms: int) -> tuple[Ui, tuple[Effect, ...]]:
+    """The player's side after an action, and what is to be done for it. state: what has been heard, an event of the action included."""
+    step = _step(Step(state, ui, now_ms), action)
+    return step.ui, step.effects
+
+
+def _step(step: Step, action: Action) -> Step:
+    match action:
+        case Key(key):
+            return _key(step, key)
+        case Do() | Press() | Pick() | Jump() | LetGo() | Typed():
+            return _act(step, action)
+        case Wheel(by):
+            return _wheel(step, by)
+        case Resized(size):
+            return step.but(size=size)
+        case Heard():
+            return heard(step, action)
+        case Unsent(message):
+            return unsent(step, message)
+        case Reviewed():
+            return reviewed(step, action)
+        case Replayed():
+            return replayed(step, action)
+        case Kept():
+            return kept(step, action)
+        case _:
+            assert_never(action)
+
+
+# ---- keys
+
+
+def keys_of(state: Model, ui: Ui) -> Keys:
+    """The rows of the key table that hold now."""
+    if ui.help_from is not None:
+        return (*HELP_KEYS, *CURSOR, *EVERYWHERE)
+    return (*QUESTION_KEYS, *CURSOR) if ui.question is not None else shown(state, ui).all_keys
+
+
+def _key(step: Step, key: str) -> Step:
+    ui = step.ui
+    if ui.prompt is not None:
+        return _type(step, ui.prompt, key)
+    if ui.help_from is not None and key in ("page up", "page down", " "):
+        return turn_help(step, Command.UP if key == "page up" else Command.DOWN, ui.size[1] - 4)
+    if ui.question is not None and ui.question.numbered and key.isdigit() and key != "0":
+        return _act(step, Pick(int(key) - 1))
+    if ui.help_from is None and ui.question is None:
+        named = shown(step.state, ui).type_key(step, key)
+        if named is not None:
+            return named
+        # A key that does not go on with a name forgets it.
+        step = step.but(typed="")
+    command = commands(keys_of(step.state, ui)).get(key)
+    if command is not None:
+        return _act(step, Do(command, key))
+    if len(key) == 1 or key == "esc":
+        return step.note("" if key == "esc" else f"{key} does nothing here; ? shows the keys.")
+    return step
+
+
+def _type(step: Step, prompt: Prompt, key: str) -> Step:
+    if key == "esc":
+        return step.but(prompt=None)
+    if key != "enter":
+        return step.but(prompt=typed_on(prompt, key))
+    step, text = step.but(prompt=None), prompt.text.strip()
+    if prompt.about is not None:
+        return step.send(changed(prompt.about, reason=clean_chat(text)[:REASON_LENGTH]))
+    return shown(step.state, step.ui).update(step, Typed(prompt.kind, text))
+
+
+# ---- what the player does
+
+
+def _act(step: Step, action: ScreenAction) -> Step:
+    step = step.but(note="")
+    if isinstance(action, Do) and (step.ui.question is None or step.ui.help_from is not None):
+        if step.ui.help_from is not None and action.command in (Command.QUIT, Command.HELP):
+            return turn_help(step, Command.BACK)
+        everywhere = done_everywhere(step, action.command)
+        if everywhere is not None:
+            return everywhere
+    if step.ui.help_from is not None:
+        return turn_help(step, action.command) if isinstance(action, Do) else step
+    if step.ui.question is not None:
+        return answered(step, step.ui.question, action) if isinstance(action, Do | Pick) else step
+    return shown(step.state, step.ui).update(step, action)
+
+
+def _wheel(step: Step, by: int) -> Step:
+    command = Command.UP if by < 0 else Command.DOWN
+    if step.ui.help_from is not None:
+        return turn_help(step, command, abs(by))
+    scrolls = step.ui.question is None and shown(step.state, step.ui).scrolls
+    return _act(step, Do(command)) if scrolls else step

@@ -1,0 +1,56 @@
+"""What is shown: the screen that the state calls for, or what lies over it; and what of it changes by time alone. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import replace
+
+from client.state.room import race_clock_ms
+from client.state.store import Model
+from client.text.formatting import clock_text
+from client.tui.overlays import SMALLEST, asking, help_screen, too_small
+from client.tui.picture import Picture, Size
+from client.tui.scene import NOTICE_MS, Scene, head, shown_room
+from client.tui.screens import shown
+from client.tui.ui_state import Ui
+
+
+def view(scene: Scene, size: Size) -> Picture:
+    """The picture of a scene."""
+    if size[0] < SMALLEST[0] or size[1] < SMALLEST[1]:
+        return too_small(scene, size)
+    if scene.ui.help_from is not None:
+        return help_screen(scene, size)
+    drawn = shown(scene.model, scene.ui).view(scene, size)
+    return asking(scene, drawn, scene.ui.question, size) if scene.ui.question is not None else drawn
+
+
+def with_head(picture: Picture, scene: Scene, size: Size) -> Picture:
+    """A picture whose first row alone is drawn anew."""
+    if size[0] < SMALLEST[0] or size[1] < SMALLEST[1]:
+        return view(scene, size)
+    return replace(picture, lines=(*head(scene, size[0]).lines, *picture.lines[1:]))
+
+
+def head_times(scene: Scene) -> Hashable:
+    """What changes by time alone in the first row."""
+    room, link = shown_room(scene), scene.model.link
+    retry = None if link.retry_at_ms is None else (link.retry_at_ms - scene.now_ms) // 1000
+    if room is None or room.started_at_ms is None or room.phase not in ("countdown", "racing"):
+        return retry, None
+    elapsed = race_clock_ms(room.started_at_ms, scene.now_ms)
+    return retry, clock_text(min(elapsed, room.options.time_limit_s * 1000)) if elapsed >= 0 else elapsed // 100
+
+
+def body_times(scene: Scene) -> Hashable:
+    """What changes by time alone below it; another value, and the whole screen is drawn again."""
+    notice, search = scene.model.notice, scene.model.search
+    fresh = notice is not None and scene.now_ms - notice.at_ms < NOTICE_MS
+    sought = None if search is None else (scene.now_ms - search.since_ms) // 1000
+    return fresh, sought, shown(scene.model, scene.ui).times(scene)
+
+
+def is_running(state: Model, ui: Ui) -> bool:
+    """Whether a clock with tenths runs on the screen."""
+    room = state.room or (ui.watch.room if ui.watch is not None else None)
+    return (room is not None and room.phase in ("countdown", "racing")) or (ui.reel is not None and ui.reel.is_running)

@@ -1,0 +1,105 @@
+"""One task for many sockets: a private epoll of all of them, and a heap of all their timers.
+
+Trio's own waiting costs a task for each socket, and two switches of tasks and a system call or two for each message. Here one task waits
+for the epoll itself, which is readable when any of the sockets is, and calls back. It is level-triggered: what a callback leaves unread
+is reported again.
+"""
+
+from __future__ import annotations
+
+import heapq
+import logging
+import math
+import select
+from collections.abc import Callable
+from itertools import count
+from typing import Final, Protocol
+
+import trio
+
+logger = logging.getLogger("carpet.net")
+
+EVENTS: Final = 64
+"""Sockets that are served before the other tasks of the server have their turn: together they take a few milliseconds."""
+
+AVAILABLE: Final = hasattr(select, "epoll")
+
+
+class Peer(Protocol):
+    """What the hub calls for a socket. None of it blocks; what it raises ends the connection."""
+
+    def readable(self) -> None: ...
+
+    def writable(self) -> None: ...
+
+    def cut(self) -> None:
+        """End it without a word."""
+
+
+class Hub:
+    """nursery: for what the peers have to do that waits for something else than a socket."""
+
+    def __init__(self, nursery: trio.Nursery) -> None:
+        self.nursery = nursery
+        self._epoll = select.epoll()
+        self._peers: dict[int, Peer] = {}
+        self._timers: list[tuple[float, int, Callable[[], None]]] = []
+        self._order = count()
+        self._sleep = trio.CancelScope()
+
+    def add(self, descriptor: int, peer: Peer) -> None:
+        self._epoll.register(descriptor, select.EPOLLIN)
+        self._peers[descriptor] = peer
+
+    def remove(self, descriptor: int) -> None:
+        """To be called before the socket is closed."""
+        if not self._epoll.closed:
+            self._epoll.unregister(descriptor)
+        del self._peers[descriptor]
+
+    def watch_writes(self, descriptor: int, watch: bool) -> None:
+        """Whether to call `writable` as well; at first it is not called."""
+        self._epoll.modify(descriptor, select.EPOLLIN | select.EPOLLOUT if watch else select.EPOLLIN)
+
+    def after(self, seconds: float, act: Callable[[], None]) -> None:
+        """Call it later. A timer cannot be taken back: what it calls sees for itself whether it is still wanted."""
+        when = trio.current_time() + seconds
+        heapq.heappush(self._timers, (when, next(self._order), act))
+        self._sleep.deadline = min(self._sleep.deadline, when)
+
+    async def run(self) -> None:
+        """Serve all sockets, until it is cancelled."""
+        try:
+            while True:
+                with trio.CancelScope(deadline=self._timers[0][0] if self._timers else math.inf) as self._sleep:
+                    await trio.lowlevel.wait_readable(self._epoll.fileno())
+                self._serve()
+                self._call_timers()
+        finally:
+            self._epoll.close()
+
+    def _serve(self) -> None:
+        for descriptor, events in self._epoll.poll(0, EVENTS):
+            peer = self._peers.get(descriptor)
+            if peer is None:
+                # One of those before it in this turn has ended it.
+                continue
+            try:
+                if events & select.EPOLLOUT:
+                    peer.writable()
+                if events & ~select.EPOLLOUT:
+                    peer.readable()
+            except Exception:
+                logger.exception("serving a connection failed; it is cut")
+                peer.cut()
+
+    def _call_timers(self) -> None:
+        now = trio.current_time()
+        for _ in range(EVENTS):
+            if not self._timers or self._timers[0][0] > now:
+                return
+            act = heapq.heappop(self._timers)[2]
+            try:
+                act()
+            except Exception:
+                logger.exception("a timer of a connection failed")

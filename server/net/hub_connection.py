@@ -1,0 +1,408 @@
+"""A connection served by the hub: no task of its own, the library's protocol without I/O, and a short way for what comes most.
+
+Nearly all that a client sends is one small binary message in one frame, or the answer to a ping. Those are taken apart by hand; everything
+else (fragments, text, close, what is no frame) goes to the library's protocol, whole frame by whole frame, so that it is always at
+the start of a frame when a short one comes. Until the handshake is done, nothing but a plain opening of a WebSocket stays here: pages,
+refusals and whatever is odd go with all that was read to the plain way.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import socket
+from collections import deque
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from functools import partial
+from typing import Any, Final, Protocol
+
+import trio
+from websockets.frames import CLOSE, Frame
+from websockets.http11 import Request
+from websockets.protocol import OPEN
+from websockets.server import ServerProtocol
+from websockets.typing import Subprotocol
+
+from protocol.codec import MAX_CLIENT_MESSAGE, SUBPROTOCOLS
+from protocol.errors import CloseCode
+from server.net.connection import PING_INTERVAL_S, PING_TIMEOUT_S, STALL_S, WATCHER_PING_S, Connection, Dispatch
+from server.net.hub import Hub
+from server.net.stream import RECEIVE_BYTES, SocketStream
+
+try:
+    from websockets.speedups import apply_mask
+except ImportError:
+    from websockets.utils import apply_mask
+
+logger = logging.getLogger("carpet.net")
+
+HANDSHAKE_S: Final = 10.0
+"""Seconds that a peer has for its request."""
+
+REQUEST_BYTES: Final = 8192
+"""Of a request, at most. A longer one is answered the plain way, which knows what to say."""
+
+CLOSING_S: Final = 2.0
+"""Seconds that a peer which is being shut has to take the close frame and to end its side."""
+
+_BINARY: Final = 0x82
+_PONG: Final = 0x8A
+_MASKED: Final = 0x80
+"""First and second byte of a frame: the last of a binary message, a pong, and the bit that every client's frame has before its length."""
+
+
+class Door(Protocol):
+    """Where connections come from, and whom they tell."""
+
+    def admits(self, request: Request) -> bool:
+        """Whether this request opens a WebSocket here."""
+
+    def hand_over(self, stream: SocketStream) -> None:
+        """Not one for the hub: have it answered the plain way."""
+
+    def ended(self, connection: HubConnection) -> None:
+        """It is over, and all that belonged to it."""
+
+
+class HubConnection(Connection):
+    __slots__ = (
+        "_arrived",
+        "_closing",
+        "_descriptor",
+        "_door",
+        "_ended",
+        "_eof",
+        "_hub",
+        "_outbox",
+        "_partial",
+        "_peer_name",
+        "_ping",
+        "_ping_due",
+        "_ping_s",
+        "_pinged_at",
+        "_recv",
+        "_send",
+        "_socket",
+        "_stall_watched",
+        "_tasks",
+        "_ticket",
+        "_took_at",
+        "protocol",
+    )
+
+    def __init__(self, hub: Hub, stream: SocketStream, *, dispatch: Dispatch, door: Door) -> None:
+        super().__init__(dispatch)
+        self._hub = hub
+        self._door = door
+        self._peer_name = stream.peer_name
+        self._socket, self._ticket = stream.detach()
+        self._descriptor = self._socket.fileno()
+        self._recv, self._send = self._socket.recv, self._socket.send
+        self.protocol = ServerProtocol(
+            subprotocols=[Subprotocol(name) for name in SUBPROTOCOLS],
+            max_size=MAX_CLIENT_MESSAGE,
+            logger=logging.getLogger("carpet.net.websocket"),
+        )
+        self._partial = b""  # the start of a request, then of a frame
+        self._outbox: deque[bytes | memoryview] | None = None
+        self._took_at = 0.0
+        self._stall_watched = False
+        self._eof = False
+        self._closing = False
+        self._arrived = False
+        self._ended = False
+        self._ping: bytes | None = None
+        self._pinged_at = self._ping_due = 0.0
+        self._ping_s = PING_INTERVAL_S
+        self._tasks: list[trio.CancelScope] = []
+        hub.add(self._descriptor, self)
+        hub.after(HANDSHAKE_S, self._check_handshake)
+
+    # ---- the port
+
+    @property
+    def remote_address(self) -> Any:
+        return self._peer_name
+
+    def start_soon(self, work: Callable[..., Awaitable[object]], *arguments: Any) -> None:
+        scope = trio.CancelScope()
+        self._tasks.append(scope)
+        self._hub.nursery.start_soon(self._work, scope, partial(work, *arguments))
+
+    async def _work(self, scope: trio.CancelScope, work: Callable[[], Awaitable[object]]) -> None:
+        try:
+            with scope:
+                await work()
+        except Exception:
+            logger.exception("a task of the connection from %s failed; it is cut", self._peer_name)
+            self.cut()
+        finally:
+            self._tasks.remove(scope)
+            if self._ended and not self._tasks:
+                self._depart()
+
+    def after(self, seconds: float, act: Callable[[], None]) -> None:
+        def later() -> None:
+            if not self._ended:
+                act()
+
+        self._hub.after(seconds, later)
+
+    def serve_watcher(self, *, alone: bool) -> None:
+        self._ping_s = WATCHER_PING_S if alone else PING_INTERVAL_S
+        if not alone:
+            self._ping_after(self._ping_s)
+
+    def shut(self, code: CloseCode | int, reason: str) -> None:
+        if self._shut or self._ended:
+            return
+        self._shut = True
+        if self.protocol.state is OPEN:
+            # What comes in is thrown away from now on. An orderly close would go on taking apart all that a flood brings.
+            self.protocol.fail(code, reason)
+            self._flush_protocol()
+        self._part()
+
+    # ---- in
+
+    def readable(self) -> None:
+        """For the hub."""
+        try:
+            data = self._recv(RECEIVE_BYTES)
+        except (BlockingIOError, InterruptedError):
+            return
+        except OSError:
+            data = b""
+        if not data:
+            self.cut()
+        elif self._shut:
+            # Who is being shut is waited for to end their side, and not heard.
+            pass
+        elif not self._arrived:
+            self._shake_hands(data)
+        else:
+            self._frames(self._partial + data if self._partial else data)
+
+    def _frames(self, data: bytes) -> None:
+        """Everything up to the last whole frame of this; the rest is kept."""
+        start, end = 0, len(data)
+        while start < end and not self._shut and not self._ended:
+            size = _frame_size(data, start)
+            if size < 0:
+                # The protocol says what is wrong with it, and closes.
+                self._unusual(data[start:])
+                return
+            if not 0 < size <= end - start:
+                break
+            self._frame(data[start : start + size] if size < end else data)
+            start += size
+        self._partial = data[start:] if start else data
+
+    def _frame(self, frame: bytes) -> None:
+        kind = frame[0]
+        if kind == _BINARY and frame[1] < _MASKED + 126 and self.protocol.current_size is None:
+            if self._allowed():
+                self._message(apply_mask(frame[6:], frame[2:6]), is_text=False)
+        elif kind == _PONG and self._ping is not None and apply_mask(frame[6:], frame[2:6]) == self._ping:
+            self._ping = None
+            self._round_trips.add(round((trio.current_time() - self._pinged_at) * 1000))
+        else:
+            self._unusual(frame)
+
+    def _unusual(self, data: bytes) -> None:
+        protocol = self.protocol
+        protocol.receive_data(data)
+        events = protocol.events_received()
+        self._flush_protocol()
+        for event in events:
+            if isinstance(event, Frame) and event.opcode is not CLOSE and not self._shut:
+                self._frame_heard(event)
+        if protocol.state is not OPEN:
+            self._part()
+
+    # ---- the handshake
+
+    def _shake_hands(self, data: bytes) -> None:
+        self._partial += data
+        head, found, rest = self._partial.partition(b"\r\n\r\n")
+        if not found:
+            if len(self._partial) > REQUEST_BYTES or not self._partial.startswith(b"GET "[: len(self._partial)]):
+                self._hand_over()
+            return
+        protocol = self.protocol
+        protocol.receive_data(head + found)
+        events = protocol.events_received()
+        if not events or not isinstance(events[0], Request) or not self._door.admits(events[0]):
+            self._hand_over()
+            return
+        response = protocol.accept(events[0])
+        if response.status_code != 101:
+            self._hand_over()
+            return
+        protocol.send_response(response)
+        self._flush_protocol()
+        self._partial = b""
+        self._arrived = True
+        self._send_ping()
+        self._dispatch.arrived(self)
+        if rest:
+            self._frames(rest)
+
+    def _check_handshake(self) -> None:
+        if not self._arrived:
+            self.cut()
+
+    def _hand_over(self) -> None:
+        self._hub.remove(self._descriptor)
+        self._ended = True
+        self._door.hand_over(SocketStream(self._socket, self._ticket, received=self._partial))
+        self._door.ended(self)
+
+    # ---- pings
+
+    def _send_ping(self) -> None:
+        self._ping = os.urandom(4)
+        self._pinged_at = trio.current_time()
+        self._put(b"\x89\x04" + self._ping)
+        self._ping_after(self._ping_s)
+
+    def _ping_after(self, seconds: float) -> None:
+        self._ping_due = trio.current_time() + seconds
+        self._hub.after(seconds, self._ping_again)
+
+    def _ping_again(self) -> None:
+        now = trio.current_time()
+        if self._ended or self._shut or self.protocol.state is not OPEN or now < self._ping_due:
+            return
+        if self._ping is None:
+            self._send_ping()
+        elif now - self._pinged_at < PING_TIMEOUT_S:
+            self._ping_after(min(self._ping_s, self._pinged_at + PING_TIMEOUT_S - now))
+        else:
+            # Who does not answer pings would not answer a close frame either.
+            self.cut()
+
+    # ---- out
+
+    def _put(self, frames: bytes | memoryview) -> None:
+        if self._outbox is not None:
+            self._outbox.append(frames)
+            self.waiting_bytes += len(frames)
+            return
+        try:
+            sent = self._send(frames)
+        except (BlockingIOError, InterruptedError):
+            sent = 0
+        except OSError:
+            # The next reading sees the same, and ends the connection.
+            return
+        if sent < len(frames):
+            rest = memoryview(frames)[sent:]
+            self._outbox = deque([rest])
+            self.waiting_bytes = len(rest)
+            self._took_at = trio.current_time()
+            self._hub.watch_writes(self._descriptor, True)
+            if not self._stall_watched:
+                self._stall_watched = True
+                self._hub.after(STALL_S, self._check_stall)
+
+    def writable(self) -> None:
+        """For the hub."""
+        outbox = self._outbox
+        while outbox:
+            frames = outbox[0]
+            try:
+                sent = self._send(frames)
+            except (BlockingIOError, InterruptedError):
+                return
+            except OSError:
+                self.cut()
+                return
+            self.waiting_bytes -= sent
+            if sent < len(frames):
+                outbox[0] = memoryview(frames)[sent:]
+                return
+            outbox.popleft()
+            self._took_at = trio.current_time()
+        self._outbox = None
+        self._hub.watch_writes(self._descriptor, False)
+        if self._eof:
+            self._end_writing()
+        elif self._missed:
+            self._missed = False
+            self._dispatch.resynchronise(self)
+
+    def _check_stall(self) -> None:
+        self._stall_watched = False
+        if self._outbox is None or self._shut or self._ended:
+            return
+        left = self._took_at + STALL_S - trio.current_time()
+        if left > 0:
+            self._stall_watched = True
+            self._hub.after(left, self._check_stall)
+        else:
+            logger.info("%s does not read: closed", self._peer_name)
+            self.shut(CloseCode.TOO_SLOW, "messages were not read")
+
+    def _flush_protocol(self) -> None:
+        for data in self.protocol.data_to_send():
+            if data:
+                self._put(data)
+            else:
+                self._eof = True
+                if self._outbox is None:
+                    self._end_writing()
+
+    def _end_writing(self) -> None:
+        # Where the peer has gone already, reading says so.
+        with suppress(OSError):
+            self._socket.shutdown(socket.SHUT_WR)
+
+    # ---- the end
+
+    def _part(self) -> None:
+        """Goodbye has been said, or could not be: the peer has a little while to end its side."""
+        if not self._closing:
+            self._closing = True
+            self._hub.after(CLOSING_S, self.cut)
+
+    def cut(self) -> None:
+        """End it now. Does nothing the second time."""
+        if self._ended:
+            return
+        self._ended = True
+        self._hub.remove(self._descriptor)
+        self._socket.close()
+        if self._ticket is not None:
+            self._ticket.hand_back()
+        self.protocol.receive_eof()
+        self._outbox = None
+        self.waiting_bytes = 0
+        for task in self._tasks:
+            task.cancel()
+        if not self._tasks:
+            self._depart()
+
+    def _depart(self) -> None:
+        try:
+            if self._arrived:
+                self._dispatch.gone(self)
+        finally:
+            self._door.ended(self)
+
+
+def _frame_size(data: bytes, start: int) -> int:
+    """Bytes of the frame that starts there; 0 when too little of it is there to tell, -1 when it is none that a client may send."""
+    if len(data) < start + 2:
+        return 0
+    length = data[start + 1] - _MASKED
+    if length < 0:
+        return -1
+    header = 6
+    if length > 125:
+        header, digits = (8, 2) if length == 126 else (14, 8)
+        if len(data) < start + 2 + digits:
+            return 0
+        length = int.from_bytes(data[start + 2 : start + 2 + digits])
+    return header + length if length <= MAX_CLIENT_MESSAGE else -1

@@ -1,0 +1,220 @@
+"""A connection as the library makes it, with a task that reads: over TLS, where there is no epoll, and to compare the hub with.
+
+The library keeps the handshake, the closing and the pings. `post` gives the kernel what it takes at once; the rest stays in the
+protocol's own queue of writes, and a task that exists only as long as there is something in it drains that.
+
+A task of a connection that fails would take the whole server with it: the library owns its nursery. So each of ours has a supervisor.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from http import HTTPStatus
+from typing import Any
+
+import trio
+from websockets.exceptions import ConnectionClosed
+from websockets.frames import CLOSE, PONG, Frame
+from websockets.protocol import CLOSED, CONNECTING, OPEN, Event
+from websockets.server import ServerProtocol
+from websockets.trio.server import Server, ServerConnection
+
+from protocol.errors import CloseCode
+from server.net.connection import STALL_S, WATCHER_PING_S, Connection, Dispatch
+from server.net.connection_limits import Entry
+from server.net.stream import SocketStream
+
+logger = logging.getLogger("carpet.net")
+
+CLOSING_S = 2.0
+"""Seconds that a peer which is being shut has to answer the close frame."""
+
+
+class PlainConnection(Connection, ServerConnection):
+    """`attend` is its handler."""
+
+    protocol: ServerProtocol
+
+    def __init__(
+        self,
+        nursery: trio.Nursery,
+        stream: trio.abc.Stream,
+        protocol: ServerProtocol,
+        server: Server,
+        *,
+        dispatch: Dispatch,
+        **options: Any,
+    ) -> None:
+        # The library's base class starts to read in its constructor, so what reading needs comes first.
+        Connection.__init__(self, dispatch)
+        self._raw = stream if isinstance(stream, SocketStream) else None
+        self._draining = False
+        self._tasks: trio.Nursery
+        ServerConnection.__init__(self, nursery, stream, protocol, server, **options)
+        self._player_ping_s = self.ping_interval
+
+    async def attend(self) -> None:
+        """Stay from the handshake to the end."""
+        try:
+            async with trio.open_nursery() as self._tasks:
+                self._dispatch.arrived(self)
+                with suppress(ConnectionClosed):
+                    # Its answer is the first measured round trip.
+                    await self.ping()
+                await self.wait_closed()
+                self._tasks.cancel_scope.cancel()
+        finally:
+            self._dispatch.gone(self)
+
+    def start_soon(self, work: Callable[..., Awaitable[object]], *arguments: Any) -> None:
+        self._tasks.start_soon(work, *arguments)
+
+    def after(self, seconds: float, act: Callable[[], None]) -> None:
+        async def later() -> None:
+            await trio.sleep(seconds)
+            act()
+
+        self._tasks.start_soon(later)
+
+    @property
+    def remote_address(self) -> Any:
+        stream = self._socket_stream
+        return stream.peer_name if stream is not None else None
+
+    @property
+    def entry(self) -> Entry:
+        """Whether it may come in at all."""
+        stream = self._socket_stream
+        return stream.ticket.entry if stream is not None and stream.ticket is not None else Entry.ADMITTED
+
+    @property
+    def _socket_stream(self) -> SocketStream | None:
+        stream = self.stream.transport_stream if isinstance(self.stream, trio.SSLStream) else self.stream
+        return stream if isinstance(stream, SocketStream) else None
+
+    # ---- in
+
+    def process_event(self, event: Event) -> None:
+        if not isinstance(event, Frame):
+            super().process_event(event)
+        elif not (self._shut or event.opcode is CLOSE or (event.opcode is PONG and self._measured(event))):
+            self._frame_heard(event)
+
+    def _measured(self, pong: Frame) -> bool:
+        waiting = len(self.pending_pings)
+        super().process_event(pong)
+        if len(self.pending_pings) == waiting:
+            return False
+        self._round_trips.add(round(self.latency * 1000))
+        if self.ping_interval is not None:
+            # The library would wait for the difference before its next ping, and fail on one below nothing.
+            self.latency = min(self.latency, self.ping_interval)
+        return True
+
+    def serve_watcher(self, *, alone: bool) -> None:
+        if self._player_ping_s is not None:
+            self.ping_interval = WATCHER_PING_S if alone else self._player_ping_s
+
+    # ---- out
+
+    def _put(self, frames: bytes) -> None:
+        self.protocol.writes.append(frames)
+        self.waiting_bytes += len(frames)
+        self._flush()
+
+    def _flush(self) -> None:
+        """Give the kernel what it takes at once, and leave the rest to a task. Frames of the library's and ours keep their order."""
+        writes = self.protocol.writes
+        if self._draining:
+            return
+        if self._raw is not None and not self.send_lock.locked():
+            try:
+                while writes:
+                    sent = self._raw.try_send(writes[0])
+                    if sent < len(writes[0]):
+                        writes[0] = writes[0][sent:]
+                        break
+                    del writes[0]
+            except (trio.BrokenResourceError, trio.ClosedResourceError):
+                # The reading task sees the same and ends the connection.
+                self._forget_unsent()
+                return
+        if writes:
+            self._draining = True
+            self.nursery.start_soon(self._drain)
+        else:
+            self.waiting_bytes = 0
+
+    async def send_data(self) -> None:
+        # Reading and pinging must not wait for a peer that does not read. Handshakes may: their owners have a deadline.
+        if self.protocol.state is OPEN:
+            self._flush()
+            await trio.lowlevel.checkpoint()
+            return
+        if self.protocol.state is CLOSED and self._has_shaken_hands:
+            # The peer has gone, and the library believes that nothing but the end is left to be sent.
+            self._forget_unsent()
+        await super().send_data()
+
+    @property
+    def _has_shaken_hands(self) -> bool:
+        return self.response is not None and self.response.status_code == HTTPStatus.SWITCHING_PROTOCOLS
+
+    def _forget_unsent(self) -> None:
+        """Nobody will read what waits. (What is empty stands for the end of the stream.)"""
+        self.protocol.writes[:] = [data for data in self.protocol.writes if not data]
+        self.waiting_bytes = 0
+
+    async def _drain(self) -> None:
+        try:
+            with trio.move_on_after(STALL_S) as stalled:
+                while self.protocol.writes:
+                    if self.protocol.state is not OPEN:
+                        await super().send_data()
+                        continue
+                    # Frame by frame, where the library takes all there is: so it is known at any time how much waits.
+                    async with self.send_lock:
+                        while self.protocol.writes and self.protocol.state is OPEN:
+                            frame = self.protocol.writes.pop(0)
+                            await self.stream.send_all(frame)
+                            self.waiting_bytes = max(self.waiting_bytes - len(frame), 0)
+                            stalled.deadline = trio.current_time() + STALL_S
+            # Nothing may be awaited since there was nothing left, or what came meanwhile would be left lying.
+            self._draining = False
+            self.waiting_bytes = 0
+            if stalled.cancelled_caught:
+                logger.info("%s does not read: closed", self.remote_address)
+                self.shut(CloseCode.TOO_SLOW, "messages were not read")
+            elif self._missed:
+                self._missed = False
+                self._dispatch.resynchronise(self)
+        except (trio.BrokenResourceError, trio.ClosedResourceError):
+            # The reading task sees the same and ends the connection.
+            self._forget_unsent()
+            self._draining = False
+        except Exception:
+            logger.exception("sending to %s failed", self.remote_address)
+            await trio.aclose_forcefully(self.stream)
+
+    def shut(self, code: CloseCode, reason: str) -> None:
+        if self._shut:
+            return
+        self._shut = True
+        if self.protocol.state in (CONNECTING, OPEN):
+            # What comes in is thrown away from now on. An orderly close would go on taking apart all that a flood brings.
+            self.protocol.fail(code, reason)
+        self.nursery.start_soon(self._part)
+
+    async def _part(self) -> None:
+        # A peer that does not read cannot be told either; then the connection is cut.
+        with trio.move_on_after(CLOSING_S):
+            try:
+                await self.send_data()
+                await self.wait_closed()
+            except (trio.BrokenResourceError, trio.ClosedResourceError):
+                pass
+            except Exception:
+                logger.exception("closing the connection to %s failed", self.remote_address)
+        await trio.aclose_forcefully(self.stream)

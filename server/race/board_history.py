@@ -1,0 +1,83 @@
+"""How the boards of a race came to be what they are: first positions, and each change since. For spectators, who see them late. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import accumulate
+from operator import itemgetter
+
+from protocol.views import SeatState
+from server.race.face_down import NOTHING_SEEN, Turn, seen_by_player
+from server.race.machine import Race
+from server.race.seat import Seat
+from server.rules.position import Position
+
+
+@dataclass(frozen=True, slots=True)
+class BoardChange:
+    """What leads from one board of a seat to the next: a move, or nothing but another state.
+
+    at: the moment, in the milliseconds of the race's clock. elapsed_ms: of the last move; None where it stays as it was.
+    """
+
+    at: int
+    seat: int
+    ply: int
+    state: SeatState
+    move: str | None = None
+    elapsed_ms: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SeatNow:
+    """first: the position before the first move; None before it was dealt. seen: how far its player has seen the stock."""
+
+    first: Position | None = None
+    seen: Turn = NOTHING_SEEN
+    racing: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class RaceHistory:
+    """What has happened on the boards of a race so far, in order."""
+
+    seats: tuple[SeatNow, ...]
+    starts_at: int
+    changes: tuple[BoardChange, ...]
+    over: bool
+
+
+def history_of(race: Race) -> RaceHistory | None:
+    """That of a race as it is now; None before its deal is known, and where it is withheld. Takes time for every move, little of it."""
+    if race.starts_at is None or not race.firsts or race.withheld:
+        return None
+    changes: list[tuple[int, BoardChange]] = []
+    for seat in race.seats:
+        own = _changes_of(seat, race.starts_at) if seat.dealt else []
+        # A seat may be ended for a moment before its last move was there; it was told of the end behind the move all the same.
+        changes += zip(accumulate((change.at for change in own), max), own, strict=True)
+    return RaceHistory(
+        tuple(_seat_now(seat, first) for seat, first in zip(race.seats, race.firsts, strict=True)),
+        race.starts_at,
+        tuple(change for _, change in sorted(changes, key=itemgetter(0))),
+        race.phase == "over",
+    )
+
+
+def _seat_now(seat: Seat, first: Position) -> SeatNow:
+    racing = seat.state in ("waiting", "racing")
+    dealt = seat.dealt and seat.position is not None
+    return SeatNow(first, seen_by_player(seat.position), racing) if dealt and seat.position is not None else SeatNow(racing=racing)
+
+
+def _changes_of(seat: Seat, starts_at: int) -> list[BoardChange]:
+    ended = seat.state not in ("waiting", "racing")
+    by_move = ended and bool(seat.played) and seat.ended_at == seat.last_at
+    last = len(seat.played)
+    changes = [BoardChange(starts_at, seat.number, 0, "racing", elapsed_ms=0)]
+    for ply, played in enumerate(seat.played, 1):
+        state = seat.state if by_move and ply == last else "racing"
+        changes.append(BoardChange(starts_at + played.received_ms, seat.number, ply, state, move=played.move, elapsed_ms=played.at_ms))
+    if ended and not by_move:
+        changes.append(BoardChange(starts_at + seat.ended_at, seat.number, last, seat.state))
+    return changes

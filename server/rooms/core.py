@@ -1,0 +1,356 @@
+"""A room's decisions: what each request leads to, as effects. Synchronous, without I/O: no clock, no journal, no connection.
+
+Phases     One room has one race after another (`race_sequence`). It closes when all who came have given it up, when nobody has been here
+           for a while, when it is called off, when its host stops, or when it fails; then it answers nothing any more.
+Order      What was due by the time of a request is done before it. A request is either done whole, or refused with nothing changed.
+Secrecy    The core may know what is not safe yet; what its effects tell of is delivered only when it is (`commit_gate`).
+
+Members are handles here: they are named as recipients, and never called.
+"""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from protocol.client_messages import LeaveRace, Move, Ready, Rematch, Resign, Say, Stop
+from protocol.errors import ErrorCode, Refusal
+from protocol.server_messages import Left
+from protocol.views import ChatLine
+from server.race.commands import ChooseDeal, LeaveSeat, LoseLine, RegainLine, TakeSeat
+from server.race.ghosts import GhostLine
+from server.race.machine import Race
+from server.race.race_deal import DealWanted
+from server.race.seat import Seat
+from server.rooms.abort_summary import seats_left
+from server.rooms.broadcast import LineSaid, SeatsRated
+from server.rooms.chat import words
+from server.rooms.effects import Closing, Draft, Effects
+from server.rooms.member import Member, PlayerName
+from server.rooms.outgoing import Outgoing, refused
+from server.rooms.race_sequence import BotSeat, RaceSequence, RoomSetup
+from server.rooms.ready_timeout import ReadyTimeout
+from server.rooms.requests import Ask, CallOff, Close, DealFound, Enter, Exit, RatingsRead, Reveal, RoomRequest, check_race, race_command
+from server.rooms.spectator_port import Shown
+from server.rooms.summary import RoomSummary, summarized
+
+IDLE_S = 120
+"""How long a room with nobody in it is kept for its players to come back to, when no race runs in it."""
+
+_ABORTED_BECAUSE = {
+    "closed": "its room was closed",
+    "idle": "nobody was there any more",
+    "called-off": "it was called off",
+    "failed": "the server could not go on with it",
+}
+"""What histories say of a race without a result, by the reason that its players were told."""
+
+
+class RoomCore:
+    """`begin` first. `now` is the server's time in milliseconds; effects come out in the order in which they were decided."""
+
+    def __init__(self, setup: RoomSetup, *, now: int) -> None:
+        self.is_closed = False
+        self._setup = setup
+        self._spec = setup.spec
+        # The wall may have been set back between two servers. The race's time must not be, nor stand still until the wall has caught up:
+        # this room's is ahead of the server's clock.
+        self.ahead_ms = max(setup.earlier.last_at_ms - now, 0) if setup.earlier is not None else 0
+        self._draft = Draft()
+        self._races = RaceSequence(setup, draft=self._draft, now=now + self.ahead_ms)
+        self._members = self._races.members
+        self._broadcast = self._races.broadcast
+        self._ready_timeout = ReadyTimeout()
+        self._reason = "closed"
+        self._goes_on = False
+        self._is_given_up = False
+
+    @property
+    def race(self) -> Race:
+        """The current one."""
+        return self._races.race
+
+    # ---- what a driver asks
+
+    def begin(self, *, bots: tuple[BotSeat, ...], ghosts: tuple[GhostLine, ...] = ()) -> Effects:
+        """What opening the room leads to, or taking it up from an earlier server."""
+        self._draft.effects.changed = True
+        self._races.ghosts.come(ghosts)
+        earlier = self._setup.earlier
+        if earlier is not None:
+            for player in earlier.people.values():
+                self._members.expect(player)
+                self._draft.effects.bindings.append((player, True))
+            self._races.advance(self._races.now)
+            for _, seat in self._races.people():
+                if seat.connected:
+                    self._races.do(LoseLine(seat.number))
+        self._races.seat_bots(bots)
+        self._races.go_on()
+        return self._taken()
+
+    def take(self, request: RoomRequest | None, now: int) -> Effects:
+        """What comes of a request, and of all that is due by now; None where only time has passed."""
+        races = self._races
+        races.advance(max(races.now, now + self.ahead_ms))
+        # What was asked for after the timeout came too late; what it leads to may begin a new wait.
+        self._free_late_seats()
+        if request is not None:
+            self._handle(request)
+            self._free_late_seats()
+        if races.race.phase in ("waiting", "over"):
+            races.go_on()
+            self._close_if_abandoned()
+        return self._taken()
+
+    def catch_up(self, player: str, member: Member, now: int) -> Effects | None:
+        """Tell members who have missed something everything anew. None when it is not by this line that they are here."""
+        if self.is_closed or self._members.line(player) is not member:
+            return None
+        self._broadcast.snapshot(player, member, self.race, self._time(now))
+        return self._draft.take()
+
+    def tell_all(self, outgoing: Outgoing) -> Effects:
+        """One message to everybody who is here."""
+        self._broadcast.everybody(outgoing)
+        return self._draft.take()
+
+    def shown(self, now: int, *, with_boards: bool) -> Shown:
+        """What somebody without a seat may know now. From here on the effects tell the spectators what happens."""
+        return self._broadcast.shown(self.race, self._time(now), with_boards=with_boards)
+
+    def watch(self) -> None:
+        """From here on the effects tell the spectators what happens."""
+        self._broadcast.watched = True
+
+    def fail(self, refusal: Refusal, *, is_kept: bool = True) -> Effects:
+        """End the room for a reason that is nobody's in it. What was not safe is not told. is_kept: the journal has the race at all."""
+        self._draft.take()
+        self._races.log.forget()
+        self._close_as_failed(refusal)
+        return self._taken(is_kept=is_kept)
+
+    @property
+    def due(self) -> int | None:
+        """When there is something to do without a request, by the server's clock."""
+        races = self._races
+        due = races.race.next_deadline()
+        for moment in (self._abandoned_at, self._ready_timeout.due, races.ghosts.due(races.race)):
+            if moment is not None and (due is None or moment < due):
+                due = moment
+        return due - self.ahead_ms if due is not None else None
+
+    @property
+    def deal_wanted(self) -> DealWanted | None:
+        """Answer with `DealFound`."""
+        return self.race.deal_wanted if not self.is_closed else None
+
+    def summary(self) -> RoomSummary:
+        return summarized(self.race, code=self._setup.code, spec=self._spec, ahead_ms=self.ahead_ms, closed=self.is_closed)
+
+    # ---- requests
+
+    def _handle(self, request: RoomRequest) -> None:
+        match request:
+            case Ask(member=member, message=message):
+                try:
+                    self._answer(request.player.id, member, message)
+                except Refusal as refusal:
+                    self._broadcast.one(member, refused(refusal, message.ref))
+            case Enter(member=member, ref=ref):
+                try:
+                    self._enter(request)
+                except Refusal as refusal:
+                    self._broadcast.one(member, refused(refusal, ref))
+            case Exit():
+                self._line_lost(request)
+            case Close():
+                self.is_closed = True
+                self._goes_on = self._setup.keeps
+            case CallOff():
+                self._call_off(request)
+            case Reveal():
+                self._races.reveal_shared()
+            case DealFound():
+                self._deal_found(request)
+            case RatingsRead():
+                self._ratings_read(request)
+            case _:
+                assert_never(request)
+
+    def _answer(self, player: str, member: Member, message: LeaveRace | Move | Ready | Stop | Resign | Rematch | Say) -> None:
+        if isinstance(message, LeaveRace):
+            self._leave(player, member, ref=message.ref)
+            return
+        races = self._races
+        seat = races.race.seat_of(player)
+        # A line by which they have not joined would never hear what came of it.
+        if seat is None or self._members.line(player) is not member:
+            raise Refusal(ErrorCode.NOT_IN_ROOM)
+        match message:
+            case Move():
+                self._move(player, member, message, seat)
+            case Ready():
+                command = race_command(message, seat=seat, race=races.race.number)
+                races.measure_all()
+                races.do(command)
+            case Stop() | Resign():
+                races.do(race_command(message, seat=seat, race=races.race.number))
+            case Rematch():
+                check_race(message.race, races.race.number)
+                races.ask_again(seat)
+            case Say():
+                self._say(seat, message)
+            case _:
+                assert_never(message)
+
+    def _move(self, player: str, member: Member, message: Move, seat: Seat) -> None:
+        races = self._races
+        played = False
+        try:
+            command = race_command(message, seat=seat, race=races.race.number)
+            races.measure(seat)
+            played = races.do(command)
+        except Refusal as refusal:
+            self._broadcast.one(member, refused(refusal, message.ref))
+        if not played:
+            self._broadcast.current_view(player, member, races.race, ref=message.ref)
+
+    def _say(self, seat: Seat, message: Say) -> None:
+        text = words(message)
+        if self.race.phase == "racing" and message.phrase is None:
+            raise Refusal(ErrorCode.PHRASES_ONLY, path="$.text")
+        self._races.publish((LineSaid(ChatLine(seat=seat.number, name=seat.name, text=text, phrase=message.phrase), message.ref),))
+
+    def _call_off(self, request: CallOff) -> None:
+        if self.race.phase == "waiting" or (request.also_running and self.race.phase != "over"):
+            self.is_closed = True
+            self._reason = "called-off"
+
+    def _deal_found(self, found: DealFound) -> None:
+        # Somebody who was ready may have left since; then another deal is wanted, or none yet.
+        if found.wanted != self.race.deal_wanted:
+            return
+        if found.k is not None:
+            self._races.do(ChooseDeal(found.k))
+            return
+        # All have put in their nonces, which cannot be taken back, and the same search would end the same way: this race can never start.
+        self._close_as_failed(Refusal(ErrorCode.NO_WINNABLE_DEAL))
+
+    def _ratings_read(self, read: RatingsRead) -> None:
+        # By now the room may speak of another race.
+        if read.race == (self._races.series.before or self.race.id) and self.race.phase in ("waiting", "over"):
+            self._races.publish((SeatsRated(tuple(change.shown for change in read.changes)),))
+
+    # ---- comings and goings
+
+    def _enter(self, request: Enter) -> None:
+        player, member, races = request.player, request.member, self._races
+        seat = races.race.seat_of(player.id)
+        # Told to the others first: newcomers hear of it in their turn, with all that they have missed before it.
+        if seat is None:
+            self._seat(player)
+        else:
+            races.do(RegainLine(seat.number))
+        self._draft.effects.bindings.append((player.id, True))
+        self._members.enter(player.id, member)
+        races.measure_all()
+        # Only a snapshot says which seat is one's own: events alone would not tell it to somebody who lost one here and has taken another.
+        version = request.version if seat is not None else 0
+        self._broadcast.bring_up_to_date(player.id, member, version, races.race, races.now, ref=request.ref)
+
+    def _seat(self, player: PlayerName) -> None:
+        place = None
+        if self._spec is not None:
+            if player.id not in self._spec.invited:
+                raise Refusal(ErrorCode.NOT_INVITED)
+            place = self._spec.invited.index(player.id)
+        # After its first race a private room is for those who were there: what is to come belongs to them, whoever has the code.
+        if not self._setup.options.public and self.race.number > 1 and player.id not in self._races.sat_here:
+            raise Refusal(ErrorCode.ROOM_FULL, "in a private race, a rematch is for those who were there")
+        self._races.do(TakeSeat(player.id, player.name, seat=place))
+
+    def _line_lost(self, request: Exit) -> None:
+        seat = self.race.seat_of(request.player.id)
+        if self._members.lose(request.player.id, request.member, self._races.now) and seat is not None:
+            self._races.do(LoseLine(seat.number))
+
+    def _leave(self, player: str, member: Member | None, reason: str = "left", *, ref: int = 0) -> None:
+        races = self._races
+        seat = races.race.seat_of(player)
+        self._members.leave(player, races.now)
+        if seat is not None:
+            races.do(LeaveSeat(seat.number))
+            if seat.player is not None and races.race.phase != "waiting":
+                # The seat stays theirs until the race is over, but nobody waits for them.
+                races.do(LoseLine(seat.number))
+        self._draft.effects.bindings.append((player, False))
+        if member is not None:
+            self._broadcast.one(member, Outgoing(Left(code=self._setup.code, reason=reason, ref=ref)))
+
+    def _free_late_seats(self) -> None:
+        for seat in self._ready_timeout.lost_by(self.race, self._races.now):
+            assert seat.player is not None
+            self._leave(seat.player, self._members.line(seat.player), reason="not-ready")
+
+    # ---- the end
+
+    @property
+    def _abandoned_at(self) -> int | None:
+        if self._members.empty_since is None or self.race.phase in ("countdown", "racing"):
+            return None
+        # A series under way waits for its players as long as its grace says, a table of a round as long as its director does.
+        if self._races.series.is_under_way or self._is_called_to:
+            return None
+        return self._members.empty_since + IDLE_S * 1000
+
+    def _close_if_abandoned(self) -> None:
+        if self._abandoned_at is not None and self._abandoned_at <= self._races.now:
+            self.is_closed = True
+            self._reason = "idle"
+        # Given up by all who came: nobody has a claim to it, and rooms that are opened and left must not pile up.
+        if self._members.visited and not self._races.people() and not self._is_called_to:
+            self.is_closed = True
+
+    @property
+    def _is_called_to(self) -> bool:
+        """Whether its players have been called and the race has not begun."""
+        return self._spec is not None and self._spec.deal.kind == "round" and self.race.phase == "waiting"
+
+    def _close_as_failed(self, refusal: Refusal) -> None:
+        self.is_closed = True
+        self._reason = "failed"
+        self._goes_on = False
+        self._broadcast.everybody(refused(refusal, 0))
+
+    def _time(self, now: int) -> int:
+        """The room's, for what is not done but shown."""
+        return max(self._races.now, now + self.ahead_ms)
+
+    def _taken(self, *, is_kept: bool = True) -> Effects:
+        if self.is_closed:
+            return self._closing(is_kept=is_kept)
+        effects = self._draft.take()
+        if effects.changed or effects.moved:
+            effects.summary = self.summary()
+        return effects
+
+    def _closing(self, *, is_kept: bool) -> Effects:
+        if not self._goes_on:
+            # Else the client comes back to it by itself.
+            self._broadcast.everybody(Outgoing(Left(code=self._setup.code, reason=self._reason)))
+        effects = self._draft.take()
+        if is_kept and not self._goes_on and not self._is_given_up:
+            self._give_up()
+        effects.closing = Closing(reason=self._reason, goes_on=self._goes_on, entries=tuple(self._draft.take().entries))
+        effects.changed = True
+        effects.summary = self.summary()
+        return effects
+
+    def _give_up(self) -> None:
+        """Say in the journal that the room is gone, and its race without a result."""
+        self._is_given_up = True
+        if self.race.phase == "over":
+            self._races.log.desert()
+        else:
+            self._races.reveal_earlier()
+            self._races.log.give_up(_ABORTED_BECAUSE[self._reason], seats=seats_left(self.race), at_ms=self._races.now)

@@ -1,0 +1,73 @@
+"""When rooms have something to do although nobody asks for it: one heap for all of them, and one task."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from heapq import heappop, heappush
+from itertools import count
+from typing import Final
+
+import trio
+
+from server.rooms.clock import Clock
+
+AT_ONCE: Final = 32
+"""Rooms woken in one go; then whoever else has something to do has a turn."""
+
+
+class Deadline:
+    """Of one room. `set` it as often as there is news; when it has passed, `wake` is called, which may set it again."""
+
+    __slots__ = ("_deadlines", "_due_ms", "wake")
+
+    def __init__(self, deadlines: Deadlines, wake: Callable[[], None]) -> None:
+        self.wake: Callable[[], None] | None = wake
+        self._deadlines = deadlines
+        self._due_ms: int | None = None
+
+    def set(self, due_ms: int | None) -> None:
+        """By the server's clock. A later moment than before, or none, costs nothing: it is then woken once in vain."""
+        if due_ms is not None and (self._due_ms is None or due_ms < self._due_ms):
+            self._due_ms = due_ms
+            self._deadlines.push(due_ms, self)
+
+    def clear(self) -> None:
+        """Never wake again."""
+        self.wake = None
+
+    def passed(self, due_ms: int) -> None:
+        """For the task."""
+        if self._due_ms == due_ms and self.wake is not None:
+            self._due_ms = None
+            self.wake()
+
+
+class Deadlines:
+    """`run` is its one task."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._heap: list[tuple[int, int, Deadline]] = []
+        self._numbers = count()
+        self._earlier = trio.Event()
+
+    def push(self, due_ms: int, deadline: Deadline) -> None:
+        entry = (due_ms, next(self._numbers), deadline)
+        heappush(self._heap, entry)
+        if self._heap[0] is entry:
+            self._earlier.set()
+
+    async def run(self) -> None:
+        """Wake rooms until cancelled."""
+        while True:
+            self._earlier = trio.Event()
+            with trio.move_on_at(self._clock.deadline(self._heap[0][0]) if self._heap else float("inf")):
+                await self._earlier.wait()
+            now = self._clock.now_ms()
+            woken = 0
+            while self._heap and self._heap[0][0] <= now:
+                due_ms, _, deadline = heappop(self._heap)
+                deadline.passed(due_ms)
+                woken += 1
+                if woken % AT_ONCE == 0:
+                    await trio.lowlevel.checkpoint()

@@ -1,0 +1,361 @@
+"""A room as the rest of the server has it: it hands each request to the core, there and then, and does what the effects say.
+
+Decided    A request is decided in the call that brings it; no task waits for it. Who holds a seat where is known at once.
+Delivered  Messages, the summary and notices go out when the journal has what they tell of (`commit_gate`).
+Beside     Deadlines are all rooms' together. Whatever takes time is a side job, whose answer comes back as a request.
+Broken     A fault in one room ends that room: its members are told, and the others go on. So does what can never be kept.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Protocol, assert_never
+
+import trio
+
+from protocol.client_messages import Move, Rematch
+from protocol.errors import ErrorCode, Refusal
+from protocol.record import Record
+from protocol.server_messages import Room as RoomMessage
+from server.race.ghosts import GhostLine
+from server.race.race_deal import DealWanted
+from server.race.rating import Rating
+from server.rooms.bots import BotPlayer, bot_players
+from server.rooms.clock import Clock
+from server.rooms.commit_gate import CommitGate
+from server.rooms.core import RoomCore
+from server.rooms.deadlines import Deadline, Deadlines
+from server.rooms.effects import Closing, Effects, Greeting, SpectatorNotice
+from server.rooms.ghosts import ghosts_wanted
+from server.rooms.member import Member, PlayerName
+from server.rooms.outgoing import Outgoing
+from server.rooms.ports import FindDeal, GhostLines, GhostWanted, Journal, RatingChanges
+from server.rooms.race_sequence import BotSeat, RoomSetup
+from server.rooms.rating_updates import read_changes
+from server.rooms.requests import Ask, Close, DealFound, RatingsRead, RoomRequest
+from server.rooms.side_jobs import SideJobs
+from server.rooms.spectator_port import Happened, Shown, SpectatorPort
+from server.store.errors import RunAlready, StoreError
+from server.store.port import Entry, RaceAborted
+
+logger = logging.getLogger("carpet.rooms")
+
+EARLY = 64
+"""Requests that may wait for a room's ghosts; more are refused with `server/busy`."""
+
+
+class RoomOwner(Protocol):
+    """What a room tells of itself to whoever keeps the list of rooms."""
+
+    def seat_taken(self, room: Room, player: str) -> None: ...
+
+    def seat_left(self, room: Room, player: str) -> None: ...
+
+    def changed(self, room: Room) -> None:
+        """Its summary has other seats, names or another phase."""
+
+    def over(self, room: Room, record: Record) -> None:
+        """The race that the room was opened for is over, and its record is kept."""
+
+    def rated(self, player: str, rating: Rating) -> None:
+        """A race has made this player's rating this one."""
+
+    def owe(self, entries: tuple[Entry, ...]) -> None:
+        """The end of a room's race could not be kept, and has to be later."""
+
+    def gone(self, room: Room) -> None:
+        """It is closed, all are told, and nothing of it waits for the journal."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RoomPorts:
+    """What every room of a server is given. entropy(n): n random bytes fit for secrets. software: the program's name, for records.
+
+    keeps: what the journal has outlives this process, so that a race goes on when the next server has started.
+    """
+
+    clock: Clock
+    entropy: Callable[[int], bytes]
+    owner: RoomOwner
+    journal: Journal
+    nursery: trio.Nursery
+    deadlines: Deadlines
+    keeps: bool
+    rating_changes: RatingChanges
+    find_deal: FindDeal
+    ghost_lines: GhostLines
+    bots_wait: bool
+    thoughts: trio.CapacityLimiter
+    software: str
+
+
+class Room:
+    """`begin` it once. For others: `ask` and `tell`, the `summary`, and what spectators need."""
+
+    def __init__(self, setup: RoomSetup, ports: RoomPorts) -> None:
+        """Raises Refusal for bots that are not known, or that leave no seat for the opener."""
+        self.code = setup.code
+        self.options = setup.options
+        self.spec = setup.spec
+        """For what the room was opened, other than its opener's wish; its one race is on a deal that other races share."""
+        self.is_closed = False
+        """Nothing will happen here any more. Known before it is told."""
+        self._bots = bot_players(
+            setup.options,
+            alone=setup.spec is not None,
+            entropy=ports.entropy,
+            waits=ports.bots_wait,
+            thoughts=ports.thoughts,
+            ask=self._ask_for_bot,
+        )
+        self.core = RoomCore(setup, now=ports.clock.now_ms())
+        """For this package and for tests."""
+        self.summary = self.core.summary()
+        """What others see."""
+        self._ports = ports
+        self._gate = CommitGate(ports.journal, deliver=self._deliver, fail=self._not_kept)
+        self._jobs = SideJobs(setup.code, ports.nursery, failed=self._crashed)
+        self._deadline = Deadline(ports.deadlines, self._wake)
+        self._spectators: SpectatorPort | None = None
+        self._ghosts = ghosts_wanted(setup.spec, setup.start_position)
+        # Until its ghosts are here a room answers nothing: whoever comes is told of them in their first snapshot.
+        self._early: list[RoomRequest] | None = []
+        self._sought: DealWanted | None = None
+        self._search: trio.CancelScope | None = None
+
+    def begin(self) -> None:
+        """Open it, or take it up from an earlier server."""
+        if self._ghosts:
+            self._jobs.start(partial(self._read_ghosts, self._ghosts))
+            return
+        try:
+            self._begin(())
+        except Exception:
+            logger.exception("room %s could not begin", self.code)
+            self._crashed()
+
+    # ---- requests
+
+    def ask(self, request: RoomRequest) -> None:
+        """Decide a request now; what comes of it is told when it is safe. Raises Refusal `room/closed`, and `server/busy`."""
+        if self.is_closed:
+            raise Refusal(ErrorCode.ROOM_CLOSED)
+        if self._early is None:
+            self._take(request)
+        elif len(self._early) < EARLY:
+            self._early.append(request)
+        else:
+            raise Refusal(ErrorCode.SERVER_BUSY)
+
+    def tell(self, request: RoomRequest) -> None:
+        """The same for what nobody waits for: nothing, when the room is closed."""
+        if self.is_closed:
+            return
+        if self._early is not None:
+            self._early.append(request)
+        else:
+            self._take(request)
+
+    def catch_up(self, player: PlayerName, member: Member) -> bool:
+        """Tell members who have missed something everything anew. False when it is not by this line that they are in the room."""
+        if self.is_closed or self._early is not None:
+            return False
+        effects = self.core.catch_up(player.id, member, self._ports.clock.now_ms())
+        if effects is None:
+            return False
+        self._gate.put(effects)
+        return True
+
+    def _take(self, request: RoomRequest | None) -> None:
+        try:
+            effects = self.core.take(request, self._ports.clock.now_ms())
+        # The room's one supervisor: what a bug costs is this room.
+        except Exception:
+            logger.exception("room %s crashed", self.code)
+            self._crashed()
+        else:
+            self._do(effects)
+
+    def _wake(self) -> None:
+        if not self.is_closed:
+            self._take(None)
+
+    # ---- what comes of them
+
+    def _do(self, effects: Effects) -> None:
+        for player, holds in effects.bindings:
+            if holds:
+                self._ports.owner.seat_taken(self, player)
+            else:
+                self._ports.owner.seat_left(self, player)
+        if effects.closing is not None:
+            self._shut()
+        self._gate.put(effects)
+        if effects.closing is not None:
+            self._give_up(effects.closing)
+        elif not self.is_closed:
+            if effects.changed:
+                self._seek_deal()
+            self._deadline.set(self.core.due)
+
+    def _deliver(self, effects: Effects) -> None:
+        if effects.summary is not None:
+            self.summary = effects.summary
+        for what in effects.told:
+            if isinstance(what, tuple):
+                member, outgoing = what
+                member.post(outgoing)
+            elif self._spectators is not None:
+                _tell_spectators(self._spectators, what)
+        closing = effects.closing
+        if closing is not None and self._spectators is not None:
+            self._spectators.closed(None if closing.goes_on else "failed" if closing.reason == "failed" else "closed")
+        for tell, shown in effects.shown:
+            tell(shown)
+        for record in effects.ended:
+            self._note_over(record)
+        if effects.changed:
+            self._ports.owner.changed(self)
+        if closing is not None and not closing.entries:
+            self._ports.owner.gone(self)
+
+    def _note_over(self, record: Record) -> None:
+        places = ", ".join(f"{seat.place} {seat.name} ({seat.state}, {seat.home})" for seat in record.seats)
+        logger.info("room %s race %d over: %s", self.code, record.race, places)
+        if self.spec is not None:
+            self._ports.owner.over(self, record)
+        if record.rated:
+            self._ports.nursery.start_soon(self._read_ratings, record)
+
+    # ---- the end
+
+    def break_off(self) -> None:
+        """The server ends without having closed its rooms. What is not safe is not told."""
+        self._gate.discard()
+        self.tell(Close())
+
+    def _shut(self) -> None:
+        self.is_closed = True
+        self._deadline.clear()
+        self._jobs.cancel()
+
+    def _give_up(self, closing: Closing) -> None:
+        if not closing.entries:
+            return
+        done = partial(self._gave_up, closing.entries)
+        try:
+            self._ports.journal.submit(closing.entries, done)
+        except StoreError as error:
+            done(error)
+
+    def _gave_up(self, entries: tuple[Entry, ...], error: StoreError | None) -> None:
+        if error is not None and any(isinstance(entry, RaceAborted) for entry in entries):
+            logger.error("room %s: that its race was aborted could not be kept: %s", self.code, error)
+            self._ports.owner.owe(entries)
+        elif error is not None:
+            # Nothing is lost: the next server brings it back, for a while, and nobody comes.
+            logger.warning("room %s: that it is closed could not be kept: %s", self.code, error)
+        self._ports.owner.gone(self)
+
+    def _crashed(self) -> None:
+        if not self.is_closed:
+            self._fail(Refusal(ErrorCode.INTERNAL))
+
+    def _not_kept(self, error: StoreError) -> None:
+        if isinstance(error, RunAlready):
+            self._fail(Refusal(ErrorCode.ONCE_ONLY), is_kept=False)
+            return
+        logger.error("room %s is ended: what happens in it cannot be kept: %s", self.code, error)
+        self._fail(Refusal(ErrorCode.NOT_KEPT))
+
+    def _fail(self, refusal: Refusal, *, is_kept: bool = True) -> None:
+        self._shut()
+        self._gate.discard()
+        effects = self.core.fail(refusal, is_kept=is_kept)
+        assert effects.closing is not None
+        self._deliver(effects)
+        self._give_up(effects.closing)
+
+    # ---- for those who watch
+
+    @property
+    def watchers(self) -> int:
+        """How many watch the room."""
+        return self._spectators.count if self._spectators is not None else 0
+
+    def attend(self, spectators: SpectatorPort) -> None:
+        """Tell them all that happens from now on."""
+        self._spectators = spectators
+        self.core.watch()
+
+    def show(self, tell: Callable[[Shown], None], *, with_boards: bool) -> bool:
+        """Have `tell` called with what somebody without a seat may know now, before any later event. False when the room is closed."""
+        if self.is_closed:
+            return False
+        self._gate.put(Effects(shown=[(tell, self.core.shown(self._ports.clock.now_ms(), with_boards=with_boards))]))
+        return True
+
+    def tell_players(self, outgoing: Outgoing) -> None:
+        """A message about those who watch, behind all that has happened."""
+        if not self.is_closed:
+            self._gate.put(self.core.tell_all(outgoing))
+
+    # ---- side jobs
+
+    async def _read_ghosts(self, wanted: tuple[GhostWanted, ...]) -> None:
+        lines: tuple[GhostLine, ...] = ()
+        try:
+            lines = await self._ports.ghost_lines(wanted)
+        except StoreError as error:
+            logger.warning("a run is without its ghosts: %s", error)
+        self._begin(lines)
+
+    def _begin(self, lines: tuple[GhostLine, ...]) -> None:
+        early, self._early = self._early or [], None
+        seats = tuple(BotSeat(number, bot.player, bot) for number, bot in self._bots.items())
+        self._do(self.core.begin(bots=seats, ghosts=lines))
+        for bot in self._bots.values():
+            self._jobs.start(bot.run)
+        for request in early:
+            self.tell(request)
+
+    def _seek_deal(self) -> None:
+        """Have a search running for just the deal that is wanted."""
+        wanted = self.core.deal_wanted
+        if wanted == self._sought:
+            return
+        if self._search is not None:
+            self._search.cancel()
+        self._sought = wanted
+        if wanted is not None:
+            self._search = self._jobs.start(partial(self._find_deal, wanted))
+
+    async def _find_deal(self, wanted: DealWanted) -> None:
+        self.tell(DealFound(wanted, await self._ports.find_deal(wanted)))
+
+    async def _read_ratings(self, record: Record) -> None:
+        # Told outside even when the room is closed by then.
+        changes = await read_changes(record, self._ports.rating_changes)
+        for seat, change in zip(record.seats, changes, strict=bool(changes)):
+            self._ports.owner.rated(seat.player, change.after)
+        if changes:
+            self.tell(RatingsRead(record.id, changes))
+
+    def _ask_for_bot(self, bot: BotPlayer, message: Move | Rematch) -> None:
+        self.ask(Ask(bot.player, bot, message))
+
+
+def _tell_spectators(spectators: SpectatorPort, notice: SpectatorNotice) -> None:
+    match notice:
+        case Happened():
+            spectators.happened(notice)
+        case RoomMessage():
+            spectators.starts_over(notice)
+        case Greeting(member=member, racing=racing):
+            for outgoing in spectators.greeting(racing=racing):
+                member.post(outgoing)
+        case _:
+            assert_never(notice)

@@ -1,0 +1,76 @@
+"""What a request to a room leads to, as one value: entries for the journal, messages to its members, and notices to everybody else.
+
+A driver submits the entries and delivers the rest once they are safe; only `bindings` hold from the moment of the decision.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from protocol.record import Record
+from protocol.server_messages import Room as RoomMessage
+from server.rooms.member import Member
+from server.rooms.outgoing import Outgoing
+from server.rooms.spectator_port import Happened, Shown
+from server.rooms.summary import RoomSummary
+from server.store.port import Entry
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Closing:
+    """Nothing happens in the room any more.
+
+    reason: as its members are told. goes_on: the next server goes on with it. entries: to be kept although nobody waits for that.
+    """
+
+    reason: str
+    goes_on: bool
+    entries: tuple[Entry, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Greeting:
+    """A member has come back, and is to be told about the spectators. racing: their race is being run."""
+
+    member: Member
+    racing: bool
+
+
+SpectatorNotice: TypeAlias = Happened | RoomMessage | Greeting
+"""A whole room where another race has begun."""
+
+
+@dataclass(slots=True)
+class Effects:
+    """In the order of delivery, but for `entries` and `bindings`, which come first.
+
+    bindings: players who hold a seat here from now on (True) or no longer (False). summary: None where others see no difference.
+    told: messages, each with its recipient, and what is for the spectators. shown: who asked to be shown the room, and what they see.
+    ended: records of races that are over. changed: seats, names or phase are not what they were. moved: only how far the seats are.
+    """
+
+    entries: list[Entry] = field(default_factory=list)
+    bindings: list[tuple[str, bool]] = field(default_factory=list)
+    summary: RoomSummary | None = None
+    told: list[tuple[Member, Outgoing] | SpectatorNotice] = field(default_factory=list)
+    shown: list[tuple[Callable[[Shown], None], Shown]] = field(default_factory=list)
+    ended: list[Record] = field(default_factory=list)
+    changed: bool = False
+    moved: bool = False
+    closing: Closing | None = None
+
+
+class Draft:
+    """The effects of the request that is being handled, shared by the parts of a core."""
+
+    __slots__ = ("effects",)
+
+    def __init__(self) -> None:
+        self.effects = Effects()
+
+    def take(self) -> Effects:
+        """All of them; the next request begins with none."""
+        effects, self.effects = self.effects, Effects()
+        return effects

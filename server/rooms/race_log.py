@@ -1,0 +1,96 @@
+"""What the journal is given of a room's races: each race's opening, its commands in sequence, its end, and who is in the room after it.
+
+Must not know who is told of it, nor when it is safe.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from collections.abc import Set as AbstractSet
+
+from protocol.record import Record
+from server.race.commands import Command, LeaveSeat, MeasureLine
+from server.race.events import RaceEvent
+from server.race.machine import Race
+from server.rooms.effects import Draft
+from server.store.port import CommandTaken, PlayedSeat, PlayersLeft, RaceAborted, RaceOpened, RaceOver, RunningRace, race_id
+
+UNIQUE_BYTES = 6
+"""Random bytes in a race's id: codes are few enough to come again in the years a store is kept."""
+
+
+class RaceLog:
+    """For one race after another: `open` or `go_on` first. Times are those of the race's clock, in milliseconds."""
+
+    def __init__(self, draft: Draft, entropy: Callable[[int], bytes]) -> None:
+        self._draft = draft
+        self._entropy = entropy
+        self._race = ""
+        self._sequence = 0
+        # Once the race is over and kept as such: the seats whose players are still in the room.
+        self._here: set[int] = set()
+
+    def new_id(self, room: str, number: int) -> str:
+        """An id that no race in the store has."""
+        return race_id(room=room, number=number, unique=self._entropy(UNIQUE_BYTES))
+
+    def open(self, opened: RaceOpened) -> None:
+        """From now on it is this new race's log: the room of the one before, if there was one, is gone."""
+        self.desert()
+        self._race = opened.race
+        self._sequence = 0
+        self._draft.effects.entries.append(opened)
+
+    def go_on(self, running: RunningRace) -> None:
+        """It is the log of a race that the journal has already."""
+        self._race = running.opened.race
+        self._sequence = len(running.commands)
+
+    def stand(self, race: str, *, here: frozenset[int], gone: frozenset[int]) -> None:
+        """It is the log of a race that is over, with these seats' players in the room. gone: the journal still has these in it too."""
+        self._race = race
+        self._here = set(here | gone)
+        self._part(gone)
+
+    def take(self, race: Race, command: Command, at_ms: int) -> tuple[RaceEvent, ...]:
+        """Give the race a command and note it, if it changed anything; what came of it. Raises Refusal, with nothing changed or noted."""
+        was_over = race.phase == "over"
+        events = race.apply(command, at_ms)
+        if was_over:
+            # The record stands for the race by now. It only matters who is to be brought back with the room.
+            if isinstance(command, LeaveSeat):
+                self._part({command.seat})
+        # Leaving a seat that has ended changes nothing in the race, but the next server has to know of it.
+        elif events or isinstance(command, MeasureLine | LeaveSeat):
+            self._sequence += 1
+            self._draft.effects.entries.append(CommandTaken(race=self._race, sequence=self._sequence, at_ms=at_ms, command=command))
+        return events
+
+    def close(self, record: Record, *, players: tuple[str | None, ...], here: Iterable[int], at_ms: int) -> None:
+        """Note that a race is over: the current one, or one before it. players: the id of each seat's player, None for a house bot.
+
+        here: the seats whose players are in the room; of the current race.
+        """
+        is_current = record.id == self._race
+        if is_current:
+            self._here = set(here)
+        standing = tuple(sorted(self._here)) if is_current else ()
+        self._draft.effects.entries.append(RaceOver(race=record.id, record=record, players=players, at_ms=at_ms, here=standing))
+
+    def desert(self) -> None:
+        """Note that nobody is in the room of the current race any more, if that is over."""
+        self._part(set(self._here))
+
+    def _part(self, seats: AbstractSet[int]) -> None:
+        left = tuple(sorted(seats & self._here))
+        self._here -= seats
+        if left:
+            self._draft.effects.entries.append(PlayersLeft(race=self._race, seats=left))
+
+    def give_up(self, reason: str, *, seats: tuple[PlayedSeat, ...], at_ms: int) -> None:
+        """Note that the current race will never have a record."""
+        self._draft.effects.entries.append(RaceAborted(race=self._race, reason=reason, at_ms=at_ms, seats=seats))
+
+    def forget(self) -> None:
+        """Something could not be kept: whether the race is over for the store too is no longer known."""
+        self._here.clear()

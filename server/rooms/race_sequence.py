@@ -1,0 +1,298 @@
+"""The races of one room, one after another: the current one, the series it belongs to, what the journal has of it, and what its events
+lead to. Time passes here: `now` is the room's, in milliseconds; it never goes back.
+
+Must not know what was asked for, nor who comes and goes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from protocol.errors import ErrorCode, Refusal
+from protocol.fairness import HOUSE_NONCE, SECRET_BYTES
+from protocol.record import Record
+from protocol.views import RaceOptions
+from server.race.commands import Command, GetReady, LeaveSeat, LoseLine, MeasureLine, TakeSeat
+from server.race.events import MovePlayed, RaceEnded, RaceEvent, SeatDealt, SeatFreed
+from server.race.machine import Race
+from server.race.seat import Seat
+from server.race.shared_deal_spec import Occasion
+from server.race.start_position import Opening
+from server.rooms.broadcast import Broadcast, GhostMoved, OwnEvent, RecordRevealed, RematchWanted, SeriesScored
+from server.rooms.codes import SHOWN_LENGTH, new_code
+from server.rooms.effects import Draft
+from server.rooms.ghosts import Ghosts
+from server.rooms.member import Member, PlayerName
+from server.rooms.members import Members
+from server.rooms.race_log import RaceLog
+from server.rooms.recovery import EarlierRoom
+from server.rooms.series_state import SeriesState, seated
+from server.store.port import RaceOpened, room_shown
+from server.store.replay import as_opened
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RoomSetup:
+    """All that a room begins with. spec, secret: of the deal that its race shares with others. start_position: from where its races begin,
+    where not at a deal. earlier: what goes on here, of an earlier server. entropy(n): n random bytes fit for secrets.
+
+    round_trip: of the line to a member, as measured by now. keeps: what is kept outlives the server.
+    """
+
+    code: str
+    options: RaceOptions
+    spec: Occasion | None
+    secret: bytes | None
+    start_position: Opening | None
+    earlier: EarlierRoom | None
+    entropy: Callable[[int], bytes]
+    round_trip: Callable[[Member], int | None]
+    software: str
+    keeps: bool
+
+
+@dataclass(frozen=True, slots=True)
+class BotSeat:
+    """A house bot, who is a member like any other."""
+
+    seat: int
+    player: PlayerName
+    member: Member
+
+
+class RaceSequence:
+    def __init__(self, setup: RoomSetup, *, draft: Draft, now: int) -> None:
+        earlier = setup.earlier
+        self.now = now
+        self.bots: tuple[BotSeat, ...] = ()
+        self.sat_here = set(earlier.sat_here) if earlier is not None else set[str]()
+        """Everybody who ever took a seat."""
+        self.series = earlier.series if earlier is not None else SeriesState(setup.options, None)
+        self.log = RaceLog(draft, setup.entropy)
+        self._setup = setup
+        self._draft = draft
+        self._shown_as = self._name_for_all(room_shown(earlier.opened.race) if earlier is not None else None)
+        if earlier is None:
+            self.race = self._open_race(1)
+        else:
+            self.race = earlier.race
+            earlier.take_up(self.log)
+        self.members = Members(now, visited=earlier is not None)
+        self.ghosts = Ghosts()
+        self.broadcast = Broadcast(
+            self.members,
+            draft,
+            self.ghosts,
+            # No version of an earlier server may be taken for one of this room's: whoever has one is sent a snapshot.
+            version=now if earlier is not None else 0,
+            ratings=earlier.ratings if earlier is not None else (),
+            series=self.series.info,
+        )
+
+    def _name_for_all(self, before: str | None) -> str:
+        """The letters by which records, histories and ids call the room. before: of its race that goes on."""
+        # Whoever has the code of a private room may watch there, and what is kept of a race is for everybody to read.
+        if self._setup.options.public:
+            return self._setup.code
+        return before if before not in (None, self._setup.code) else new_code(self._setup.entropy, length=SHOWN_LENGTH)
+
+    def _open_race(self, number: int) -> Race:
+        setup = self._setup
+        opened = RaceOpened(
+            race=self.log.new_id(self._shown_as, number),
+            room=setup.code,
+            number=number,
+            options=setup.options,
+            secret=setup.secret or self.series.secret or setup.entropy(SECRET_BYTES),
+            software=setup.software,
+            at_ms=self.now,
+            series=self.series.so_far,
+            occasion=setup.spec,
+            opening=setup.start_position,
+        )
+        self.series.opened(opened.race)
+        self.log.open(opened)
+        return as_opened(opened)
+
+    # ---- what is done and told
+
+    def advance(self, now: int) -> None:
+        """Do what is due by this time."""
+        self.now = now
+        race = self.race
+        self.publish(race.advance(now))
+        for ghost in self.ghosts.advance(race, now):
+            self.publish((GhostMoved(ghost),))
+
+    def do(self, command: Command) -> bool:
+        """Give the race a command and tell of what came of it. False when nothing did. Raises Refusal, with nothing changed."""
+        events = self._take(command)
+        self.publish(events)
+        return bool(events)
+
+    def _take(self, command: Command) -> tuple[RaceEvent, ...]:
+        events = self.log.take(self.race, command, self.now)
+        if isinstance(command, TakeSeat):
+            self.sat_here.add(command.player)
+        return events
+
+    def publish(self, events: Iterable[RaceEvent | OwnEvent]) -> None:
+        """Tell of events, and do what follows from them."""
+        for event in events:
+            self.broadcast.publish(event, self.race, self.now)
+            self._note(event)
+
+    def _note(self, event: RaceEvent | OwnEvent) -> None:
+        effects = self._draft.effects
+        if isinstance(event, OwnEvent):
+            return
+        match event:
+            case MovePlayed() | SeatDealt():
+                effects.moved = True
+            case SeatFreed():
+                effects.changed = True
+                self._forget_unseated()
+            case RaceEnded(record=record):
+                effects.changed = True
+                self._note_over(record)
+                self._free_deserted_seats()
+            case _:
+                effects.changed = True
+
+    def people(self) -> list[tuple[str, Seat]]:
+        """Players and their seats, without the house bots."""
+        return [(seat.player, seat) for seat in self.race.seats if seat.player is not None and seat.bot is None]
+
+    def _forget_unseated(self) -> None:
+        """Players who have lost their seats to the grace are in this room no more."""
+        for player in self.members.away():
+            if self.race.seat_of(player) is None:
+                self.members.forget(player)
+                self._draft.effects.bindings.append((player, False))
+
+    def _free_deserted_seats(self) -> None:
+        """Players who left while the race ran held their seats to its end; now all can see that they will not race again."""
+        for player, seat in self.people():
+            if not self.members.claims(player):
+                self.do(LeaveSeat(seat.number))
+
+    def measure(self, seat: Seat) -> None:
+        """Note how long the round trip to this seat takes by now, where that has changed."""
+        member = self.members.line(seat.player)
+        measured = self._setup.round_trip(member) if member is not None else None
+        if measured is not None and measured != seat.round_trip_ms:
+            self.do(MeasureLine(seat.number, measured))
+
+    def measure_all(self) -> None:
+        for seat in self.race.seats:
+            self.measure(seat)
+
+    # ---- the end of a race
+
+    def _note_over(self, record: Record) -> None:
+        self.series.raced(self.race, record)
+        if self._setup.spec is not None or not self.race.withheld:
+            self._close(record, players=seated(self.race))
+        self._draft.effects.ended.append(record)
+        self._tell_score()
+
+    def _tell_score(self) -> None:
+        """Tell of the series as it stands; and of the record that was sealed, if it need not be any more."""
+        revealed = self.reveal_earlier() if not self.series.is_under_way else None
+        info = self.series.info
+        if info is not None:
+            self.publish((SeriesScored(info, revealed),))
+
+    def reveal_earlier(self) -> Record | None:
+        """Have the race that was sealed be over for all, as it has been for its players."""
+        sealed = self.series.reveal()
+        if sealed is None:
+            return None
+        if sealed.record.id == self.race.id:
+            self.race.reveal()
+        self._close(sealed.record, players=sealed.players)
+        return sealed.record
+
+    def _close(self, record: Record, *, players: tuple[str | None, ...]) -> None:
+        here = [seat.number for player, seat in self.people() if self.members.claims(player)]
+        self.log.close(record, players=players, here=here, at_ms=self.now)
+
+    def reveal_shared(self) -> None:
+        """The deal of the race is no secret any more; what has been told of its end is told whole."""
+        if self._setup.spec is None or not self.race.withheld:
+            return
+        self.race.reveal()
+        self._draft.effects.moved = True
+        if self.race.record is not None:
+            self.publish((RecordRevealed(self.race.record),))
+
+    # ---- one race after another
+
+    def ask_again(self, seat: Seat) -> None:
+        """The player of this seat would race again. Raises Refusal."""
+        if self.race.phase != "over":
+            raise Refusal(ErrorCode.RACE_RUNNING)
+        if self._setup.spec is not None:
+            raise Refusal(ErrorCode.ONCE_ONLY)
+        if any(other.player is None for other in self.race.seats):
+            raise Refusal(ErrorCode.ROOM_CLOSED, "a player has left")
+        again = self.broadcast.again
+        if seat.number in again:
+            return
+        self.publish((RematchWanted(seat.number),))
+        if len(again) == len(self.race.seats):
+            self.series.start_over()
+            self._open_next()
+
+    def go_on(self) -> None:
+        """Open the next race of a series under way; where a player has given it up, begin another one with those who are left."""
+        if not self.series.is_under_way or self.race.phase in ("countdown", "racing"):
+            return
+        gone = [seat.number for seat in self.race.seats if seat.player is None]
+        if not gone:
+            if self.race.phase == "over":
+                self._open_next()
+            return
+        self.series.give_up(gone)
+        self._tell_score()
+        if self.race.phase == "waiting" and self.people():
+            self.log.give_up("a player gave the series up", seats=(), at_ms=self.now)
+            self.series.start_over()
+            self._open_next()
+
+    def _open_next(self) -> None:
+        old, self.race = self.race, self._open_race(self.race.number + 1)
+        for seat in old.seats:
+            if seat.player is None:
+                continue
+            self._take(TakeSeat(seat.player, seat.name, seat.bot, seat.number))
+            if not seat.connected:
+                self._take(LoseLine(seat.number))
+        self.broadcast.start_over(self.race, self.series.info, self.now)
+        self._draft.effects.changed = True
+        self._ready_bots()
+
+    # ---- house bots
+
+    def seat_bots(self, bots: tuple[BotSeat, ...]) -> None:
+        """These are here from the beginning."""
+        self.bots = bots
+        for bot in bots:
+            self.members.admit(bot.player.id, bot.member)
+            if self.race.seat_of(bot.player.id) is None:
+                self.do(TakeSeat(bot.player.id, bot.player.name, bot.player.name, bot.seat))
+        self._ready_bots()
+        for bot in bots:
+            if self.race.phase == "over":
+                # It has not heard the result by which it would have asked for a rematch.
+                self.broadcast.snapshot(bot.player.id, bot.member, self.race, self.now)
+            self.broadcast.current_view(bot.player.id, bot.member, self.race)
+
+    def _ready_bots(self) -> None:
+        for bot in self.bots:
+            seat = self.race.seat_of(bot.player.id)
+            assert seat is not None
+            if self.race.phase == "waiting" and seat.nonce is None:
+                self.measure(seat)
+                self.do(GetReady(seat.number, HOUSE_NONCE))

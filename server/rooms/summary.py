@@ -1,0 +1,81 @@
+"""What others see of a room: immutable, published once what it tells of is safe. Nothing outside this package looks further in."""
+
+from __future__ import annotations
+
+import msgspec
+
+from protocol.views import Phase, RaceOptions, SeatState
+from server.race.lead_ranking import LeadRank, lead_rank
+from server.race.machine import Race
+from server.race.seat import Seat
+from server.race.shared_deal_spec import Occasion
+
+
+class SeatSummary(msgspec.Struct, frozen=True, gc=False):
+    """player: None for a free seat. home: cards home, 0 before the start."""
+
+    player: str | None
+    name: str
+    bot: str | None
+    state: SeatState
+    home: int
+    connected: bool
+    ready: bool
+
+
+class RoomSummary(msgspec.Struct, frozen=True):
+    """race, number: the id and the number of the current race. spec: for what the room was opened, other than its opener's wish.
+
+    starts_at: in the room's time, which is `ahead_ms` ahead of the server's clock; None before the countdown. sealed: its record is
+    not to be shown yet. closed: nothing will happen here any more.
+    """
+
+    code: str
+    options: RaceOptions
+    spec: Occasion | None
+    race: str
+    number: int
+    phase: Phase
+    seats: tuple[SeatSummary, ...]
+    starts_at: int | None
+    ahead_ms: int
+    sealed: bool
+    closed: bool = False
+
+    @property
+    def lead_rank(self) -> LeadRank | None:
+        """How close the race is; None where none is being run."""
+        return lead_rank(self.seats) if self.phase == "racing" and not self.closed else None
+
+    @property
+    def has_free_seat(self) -> bool:
+        return any(seat.player is None for seat in self.seats)
+
+    def elapsed_ms(self, now_ms: int) -> int:
+        """Since the start, by the server's clock; 0 before it."""
+        return max(now_ms + self.ahead_ms - self.starts_at, 0) if self.starts_at is not None else 0
+
+    def holds(self, player: str) -> bool:
+        """Whether this player has a seat in the race."""
+        return any(seat.player == player for seat in self.seats)
+
+
+def summarized(race: Race, *, code: str, spec: Occasion | None, ahead_ms: int, closed: bool) -> RoomSummary:
+    return RoomSummary(
+        code,
+        race.options,
+        spec,
+        race.id,
+        race.number,
+        race.phase,
+        tuple([_seat_summary(seat) for seat in race.seats]),
+        race.starts_at,
+        ahead_ms,
+        race.withheld,
+        closed,
+    )
+
+
+def _seat_summary(seat: Seat) -> SeatSummary:
+    home = seat.position.home if seat.position is not None else 0
+    return SeatSummary(seat.player, seat.name, seat.bot, seat.state, home, seat.connected, seat.nonce is not None)

@@ -1,0 +1,172 @@
+"""Checking the document of a tournament, alone or with records of its races: shuffles, results, points, tie-breaks, places.
+
+Says the first thing that is wrong as a `BadTournament`. Not checked, because the document cannot show it: who was paired with whom, and
+whether entrants were at their tables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import msgspec
+
+from protocol.fairness import commitment, shared_nonce
+from protocol.record import BadRecord, Record
+from protocol.tournaments import RoundDocument, TableDocument, TableResult, TournamentDocument
+from server.race.audit import audit
+from server.tournaments.pairing.crosstable import Crosstable
+from server.tournaments.pairing.formats import format_of
+from server.tournaments.pairing.rounds import Entrant, Pairing, RaceResult, Round
+from server.tournaments.tables import result_of_seats
+from server.tournaments.views import standings_rows, told_result
+
+
+class BadTournament(ValueError):
+    """A document that is not true. Says which part."""
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """rounds: whose secret is told. records: races whose record was checked, of `races` that have one. ruled: results that differ from the
+    record by a correction of the director."""
+
+    rounds: int
+    races: int
+    records: int
+    ruled: int
+
+
+def read_tournament(text: bytes) -> TournamentDocument | None:
+    """None for any other document. Raises BadTournament."""
+    try:
+        # A record has seats, and a tournament has standings.
+        if "standings" not in msgspec.json.decode(text, type=dict[str, msgspec.Raw]):
+            return None
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        return None
+    try:
+        return msgspec.json.decode(text, type=TournamentDocument)
+    except msgspec.DecodeError as error:
+        raise BadTournament(f"not the document of a tournament: {error}") from error
+
+
+def audit_tournament(document: TournamentDocument, records: Iterable[Record] = ()) -> Checked:
+    """records: of its races, as far as they are there. Raises BadTournament."""
+    told = _check_shuffles(document)
+    _check_standings(document)
+    places = {race: (paired, table) for paired in document.rounds for table in paired.tables for race in table.race_ids}
+    seen: set[str] = set()
+    ruled = 0
+    for record in records:
+        if record.id not in places or record.id in seen:
+            raise BadTournament(f"race {record.id} is {'given twice' if record.id in seen else 'of no table of this tournament'}")
+        seen.add(record.id)
+        ruled += _check_record(document, *places[record.id], record)
+    return Checked(rounds=told, races=len(places), records=len(seen), ruled=ruled)
+
+
+def _check_shuffles(document: TournamentDocument) -> int:
+    """How many secrets are told."""
+    entrants = {entrant.id: entrant for entrant in document.entrants}
+    follows, told = document.commitment, 0
+    for number, paired in enumerate(document.rounds, 1):
+        where = f"round {number}"
+        if paired.number != number:
+            raise BadTournament(f"{where} has the number {paired.number}")
+        if paired.commitment != follows:
+            raise BadTournament(
+                f"{where}: its commitment is not {'that of the tournament' if number == 1 else 'the secret of the round before'}"
+            )
+        if paired.secret is not None:
+            if commitment(bytes.fromhex(paired.secret)).hex() != paired.commitment:
+                raise BadTournament(f"{where}: SHA-256 of its secret is not its commitment")
+            told += 1
+        elif number < len(document.rounds):
+            raise BadTournament(f"{where} is over, and its secret is not told")
+        follows = paired.secret or ""
+        seated = [entrants.get(entrant) for table in paired.tables for entrant in (table.first, table.second) if entrant is not None]
+        if None in seated:
+            raise BadTournament(f"{where}: somebody is at a table who has not entered")
+        given = {entrant.nonce for entrant in seated if entrant is not None}
+        if list(paired.nonces) != sorted(paired.nonces) or not given.issuperset(paired.nonces):
+            raise BadTournament(f"{where}: its nonces are not those of entrants at its tables, in ascending order")
+        if shared_nonce(map(bytes.fromhex, paired.nonces)).hex() != paired.nonce:
+            raise BadTournament(f"{where}: its nonce does not follow from its nonces")
+    return told
+
+
+def _check_standings(document: TournamentDocument) -> None:
+    crosstable = _crosstable(document)
+    if crosstable.seeds != tuple(entrant.id for entrant in document.entrants):
+        raise BadTournament("entrants are not in the order of their ratings")
+    for paired in document.rounds:
+        for table in paired.tables:
+            if table.counted and table.result != told_result(crosstable.result(paired.number, table.table)):
+                raise BadTournament(f"round {paired.number}, table {table.table}: the result does not follow from its races")
+    if document.tie_breaks != crosstable.format.tie_breaks:
+        raise BadTournament(f"tie-breaks of this format are {', '.join(crosstable.format.tie_breaks) or 'none'}")
+    follows = standings_rows(crosstable)
+    if len(follows) != len(document.standings):
+        raise BadTournament(f"{len(document.standings)} rows of standings for {len(follows)} entrants")
+    for row, due in zip(document.standings, follows, strict=True):
+        for field in row.__struct_fields__:
+            if (written := getattr(row, field)) != (right := getattr(due, field)):
+                raise BadTournament(f"standings, place {due.place}: {field} is {written!r} but {right!r} follows from the results")
+
+
+def _crosstable(document: TournamentDocument) -> Crosstable:
+    try:
+        entrants = {
+            each.id: Entrant(each.id, each.rating, each.first_round, each.withdrawn_after if each.withdrawn else None)
+            for each in document.entrants
+        }
+        rounds = tuple(
+            Round(paired.number, tuple(Pairing(t.table, t.first, t.second, t.counted, t.match) for t in paired.tables))
+            for paired in document.rounds
+        )
+        races = {
+            (paired.number, table.table): tuple(map(_result, table.races))
+            for paired in document.rounds
+            for table in paired.tables
+            if table.races
+        }
+        return Crosstable(format_of(document.options, document.options.rounds), entrants, rounds, races)
+    except ValueError as error:
+        raise BadTournament(str(error)) from error
+
+
+def _result(told: TableResult) -> RaceResult:
+    return RaceResult(told.verdict, (told.first_home, told.second_home), forfeit=told.forfeit)
+
+
+def _check_record(document: TournamentDocument, paired: RoundDocument, table: TableDocument, record: Record) -> bool:
+    """Whether the director has corrected what the record says."""
+    where = f"round {paired.number}, table {table.table}, race {record.id}"
+    try:
+        audit(record)
+    except BadRecord as error:
+        raise BadTournament(f"{where}: {error}") from error
+    shared = record.deal.shared
+    if shared is None or (shared.kind, shared.id) != ("round", f"{document.id}/{paired.number}"):
+        raise BadTournament(f"{where}: it was not dealt the shuffle of this round")
+    if shared.nonces != (paired.nonce,) or record.deal.secret != paired.secret:
+        raise BadTournament(f"{where}: its secret or nonce is not that of the round")
+    if record.rules != document.options.rules:
+        raise BadTournament(f"{where}: it was run under {record.rules}")
+    bots = {entrant.id for entrant in document.entrants if entrant.bot is not None}
+    people = {seat.player: seat for seat in record.seats if seat.bot is None}
+    house = iter([seat for seat in record.seats if seat.bot is not None])
+    sides = [table.first, table.second] if len(record.seats) > 1 else [table.first]
+    seats = [next(house, None) if side is None or side in bots else people.get(side) for side in sides]
+    if len(seats) != len(record.seats) or None in seats:
+        raise BadTournament(f"{where}: others sat there than the entrants of the table")
+    if not table.counted:
+        return False
+    result = told_result(result_of_seats([seat for seat in seats if seat is not None]))
+    if result in table.races:
+        return False
+    prefix = f"Round {paired.number}, table {table.table},"
+    if not any(entry.kind == "correct" and f"{entry.text.replace(':', ',')}".startswith(prefix) for entry in document.log):
+        raise BadTournament(f"{where}: its result is not among those of the table, and the log has no correction")
+    return True

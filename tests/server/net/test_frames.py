@@ -1,0 +1,206 @@
+"""However the bytes of a peer are cut up on their way, what it says is the same; and it may go at any moment. Both kinds of connection."""
+
+from __future__ import annotations
+
+import msgpack
+import pytest
+import trio
+from trio.testing import MockClock, wait_all_tasks_blocked
+from websockets.frames import Opcode
+
+from protocol.client_messages import ClientMessage, Hello, OpenRace, Say, WhoAmI
+from protocol.codec import JSON, MSGPACK, encode
+from protocol.server_messages import Said
+from protocol.views import ChatLine, RaceOptions
+from server.net.connection import OUTBOX_BYTES
+from server.net.stream import SocketStream
+from server.rooms.outgoing import Outgoing
+from tests.server.net.wire import House, frame_bytes, open_house, request_bytes
+
+pytestmark = pytest.mark.usefixtures("both_kinds")
+
+MESSAGES: list[ClientMessage] = [
+    Hello(name="Ann"),
+    OpenRace(options=RaceOptions(seats=1)),
+    Say(text="x" * 5),
+    Say(text="y" * 200),
+]
+"""The last is longer than the length of a frame says in its first two bytes."""
+
+
+def frames(encoding: str) -> list[bytes]:
+    opcode = Opcode.BINARY if encoding == MSGPACK else Opcode.TEXT
+    return [frame_bytes(opcode, encode(message, encoding)) for message in MESSAGES]
+
+
+def payloads(received: bytes) -> list[bytes]:
+    """Of a server's frames; pings are left out. The last frame has to be whole."""
+    found = []
+    while received:
+        length, header = received[1], 2
+        if length == 126:
+            length, header = int.from_bytes(received[2:4]), 4
+        elif length == 127:
+            length, header = int.from_bytes(received[2:10]), 10
+        if received[0] & 15 in (Opcode.BINARY, Opcode.TEXT):
+            found.append(received[header : header + length])
+        received = received[header + length :]
+    return found
+
+
+async def told(line: SocketStream, count: int) -> list[str]:
+    """The types of the first messages that come."""
+    received = b""
+    with trio.fail_after(100):
+        while len(kinds := [kind_of(payload) for payload in payloads_so_far(received)]) < count:
+            received += await line.receive_some()
+    return kinds
+
+
+def payloads_so_far(received: bytes) -> list[bytes]:
+    return [payload for payload in payloads(received) if payload and is_whole(payload)]
+
+
+def is_whole(payload: bytes) -> bool:
+    try:
+        kind_of(payload)
+    except ValueError:
+        return False
+    return True
+
+
+def kind_of(payload: bytes) -> str:
+    document = msgpack.unpackb(payload)
+    kind: str = document["type"]
+    return kind
+
+
+ANSWERS = ["welcome", "room", "said", "said"]
+
+
+async def open_by_hand(house: House) -> SocketStream:
+    line = house.listener.dial()
+    await line.send_all(request_bytes())
+    received = b""
+    while not received.endswith(b"\r\n\r\n"):
+        received += await line.receive_some(1)
+    return line
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 5, 6, 7, 13])
+async def test_what_comes_in_small_pieces_is_heard_like_what_comes_at_once(autojump_clock: MockClock, house: House, size: int) -> None:
+    data = b"".join(frames(MSGPACK))
+    async with await open_by_hand(house) as line:
+        for start in range(0, len(data), size):
+            await line.send_all(data[start : start + size])
+            await wait_all_tasks_blocked()
+        assert await told(line, 4) == ANSWERS
+
+
+async def test_many_frames_in_one_piece_are_heard_in_their_order(autojump_clock: MockClock, house: House) -> None:
+    async with await open_by_hand(house) as line:
+        await line.send_all(b"".join(frames(MSGPACK)))
+        assert await told(line, 4) == ANSWERS
+
+
+@pytest.mark.parametrize("cut", range(1, 12))
+async def test_a_frame_whose_end_comes_with_the_start_of_the_next_is_heard(autojump_clock: MockClock, house: House, cut: int) -> None:
+    first, *others = frames(MSGPACK)
+    async with await open_by_hand(house) as line:
+        await line.send_all(first[:-cut])
+        await wait_all_tasks_blocked()
+        rest = first[-cut:] + b"".join(others)
+        await line.send_all(rest[: cut + 3])
+        await wait_all_tasks_blocked()
+        await line.send_all(rest[cut + 3 :])
+        assert await told(line, 4) == ANSWERS
+
+
+async def test_the_request_itself_may_come_byte_by_byte_and_the_hello_with_its_end(autojump_clock: MockClock, house: House) -> None:
+    request, data = request_bytes(), b"".join(frames(MSGPACK))
+    async with house.listener.dial() as line:
+        for byte in request[:-1]:
+            await line.send_all(bytes([byte]))
+            await wait_all_tasks_blocked()
+        await line.send_all(request[-1:] + data[:9])
+        received = b""
+        while not received.endswith(b"\r\n\r\n"):
+            received += await line.receive_some(1)
+        await line.send_all(data[9:])
+        assert await told(line, 4) == ANSWERS
+
+
+async def test_control_frames_and_fragments_between_whole_frames_disturb_nothing(autojump_clock: MockClock, house: House) -> None:
+    first, second, *others = frames(MSGPACK)
+    payload = encode(Say(text="in pieces"), MSGPACK)
+    async with await open_by_hand(house) as line:
+        await line.send_all(frame_bytes(Opcode.PONG, b"") + first + frame_bytes(Opcode.PING, b"?") + second)
+        await line.send_all(frame_bytes(Opcode.BINARY, payload[:4], fin=False) + frame_bytes(Opcode.PING, b"!"))
+        await line.send_all(frame_bytes(Opcode.CONT, payload[4:]) + b"".join(others))
+        assert await told(line, 5) == [*ANSWERS, "said"]
+
+
+async def test_a_whole_frame_in_the_middle_of_a_message_in_fragments_closes_with_1002(autojump_clock: MockClock, house: House) -> None:
+    async with house.guest("Eve") as eve:
+        await eve.line.stream.send_all(frame_bytes(Opcode.BINARY, b"\x81", fin=False) + frames(MSGPACK)[1])
+        assert (await eve.hear_end())[0] == 1002
+        assert len(house.rooms) == 0
+
+
+async def test_what_was_said_behind_a_close_frame_is_not_heard(autojump_clock: MockClock, house: House) -> None:
+    async with await open_by_hand(house) as line:
+        await line.send_all(frames(MSGPACK)[0])
+        assert await told(line, 1) == ["welcome"]
+        await line.send_all(frame_bytes(Opcode.CLOSE, b"\x03\xe8") + frames(MSGPACK)[1])
+        received = b""
+        with trio.fail_after(10):
+            while data := await line.receive_some():
+                received += data
+        assert received == b"\x88\x02\x03\xe8"
+    await trio.sleep(5)
+    assert len(house.rooms) == 0
+    assert house.connections == []
+
+
+LATEST = [
+    pytest.param(b"", id="nothing"),
+    pytest.param(request_bytes()[:40], id="half a request"),
+    pytest.param(request_bytes(), id="a request"),
+    pytest.param(request_bytes() + b"\x82", id="a byte of a frame"),
+    pytest.param(request_bytes() + frames(MSGPACK)[0][:9], id="half a frame"),
+    pytest.param(request_bytes() + frame_bytes(Opcode.BINARY, b"\x81", fin=False), id="a fragment"),
+    pytest.param(request_bytes() + frames(MSGPACK)[0], id="a hello"),
+    pytest.param(request_bytes() + frames(MSGPACK)[0] + frame_bytes(Opcode.BINARY, encode(WhoAmI(), MSGPACK)), id="a question"),
+    pytest.param(request_bytes() + b"".join(frames(MSGPACK)) + frame_bytes(Opcode.CLOSE), id="a close frame"),
+    pytest.param(request_bytes() + b"\x82\x00", id="what is no frame"),
+    pytest.param(request_bytes(JSON) + b"".join(frames(JSON)), id="text"),
+]
+
+
+@pytest.mark.parametrize("abrupt", [False, True], ids=["at leisure", "at once"])
+@pytest.mark.parametrize("said", LATEST)
+async def test_who_goes_at_any_moment_leaves_nothing_behind(
+    autojump_clock: MockClock, caplog: pytest.LogCaptureFixture, said: bytes, abrupt: bool
+) -> None:
+    caplog.set_level("WARNING", "carpet")
+    async with open_house() as house:
+        line = house.listener.dial()
+        await line.send_all(said)
+        if not abrupt:
+            await wait_all_tasks_blocked()
+        await line.aclose()
+        await trio.sleep(400)
+        assert house.connections == []
+        assert len(house.players) == 0
+        assert len(house.rooms) == 0
+    assert [record.getMessage() for record in caplog.records if record.name == "carpet.net"] == []
+
+
+async def test_who_goes_with_a_full_outbox_leaves_nothing_behind(autojump_clock: MockClock, house: House) -> None:
+    async with house.guest("Ann", buffer=4096, max_queue=1) as ann:
+        (end,) = house.connections
+        while end.waiting_bytes < OUTBOX_BYTES / 2:
+            end.post(Outgoing(Said(version=1, line=ChatLine(seat=0, name="Ann", text="x" * 200))))
+        await trio.aclose_forcefully(ann.line.stream)
+        await trio.sleep(1)
+    assert house.connections == []

@@ -1,0 +1,151 @@
+"""Checking the document of a tournament: a true one passes, and whatever is altered in it is found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import msgspec
+import pytest
+import trio
+from hypothesis import given, settings
+from msgspec.structs import replace
+from trio.testing import MockClock
+from typer.testing import CliRunner
+
+from protocol.client_messages import CorrectResult, LeaveTournament, StartTournament
+from protocol.record import Record, from_json, to_json
+from protocol.record import sealed as with_digest
+from protocol.server_messages import Decided
+from protocol.tournaments import TableResult, TournamentDocument
+from server.cli.main import app
+from server.tournaments.audit import BadTournament, audit_tournament, read_tournament
+from server.tournaments.views import document
+from tests.server.tournaments.fields import randoms
+from tests.server.tournaments.hall import FAST, Hall
+from tests.server.tournaments.test_state import OPTIONS, played
+
+Change = Callable[[dict[str, Any]], None]
+
+
+@pytest.mark.parametrize("kind", ["swiss", "round-robin", "elimination", "session"])
+@settings(max_examples=25)
+@given(chance=randoms)
+def test_the_document_of_any_tournament_is_true(kind: str, chance: Random) -> None:
+    state = played(msgspec.structs.replace(OPTIONS, format=kind), chance, steps=150)  # type: ignore[arg-type]
+    told = read_tournament(msgspec.json.encode(document(state)))
+    assert told is not None
+    assert audit_tournament(told).rounds == sum(shuffle.over_at_ms is not None for shuffle in state.shuffles)
+
+
+async def run_one(hall: Hall) -> tuple[TournamentDocument, list[Record]]:
+    """Five people and all that can happen: a bye each round, a no-show, a withdrawal, a correction."""
+    people = await hall.people("Ann", "Ben", "Cleo", "Dan", habit="keen")
+    people.append(await hall.person("Eve", "absent"))
+    director = await hall.person("Director")
+    identity = await director.make(replace(FAST, rounds=3, check_in_s=60, no_show_s=5))
+    for person in people:
+        await person.enter(identity)
+    await director.ask(StartTournament(id=identity))
+    for person in people:
+        await person.check_in(identity)
+    await hall.until(lambda: hall.state(identity).round == 2)
+    await people[3].ask(LeaveTournament(id=identity))
+    state = await hall.over(identity)
+    ((number, table), _), *_ = state.race_ids.items()
+    ruling = TableResult(verdict="first", first_home=30, second_home=7)
+    corrected = await director.ask(CorrectResult(id=identity, round=number, table=table, result=ruling))
+    assert isinstance(corrected, Decided), corrected
+    told = await hall.tournaments.document(identity)
+    assert told is not None
+    records = [hall.store.record(run.race) for paired in (1, 2, 3) for run in hall.store.runs("round", f"{identity}/{paired}")]
+    return told, [record for record in records if record is not None]
+
+
+async def test_a_whole_tournament_is_checked_with_the_records_of_its_races(autojump_clock: MockClock, hall: Hall) -> None:
+    told, records = await run_one(hall)
+    checked = audit_tournament(told, records)
+    assert (checked.rounds, checked.records, checked.ruled) == (3, len(records), 1)
+    assert checked.races == checked.records > 3
+    assert audit_tournament(told, records[:2]).records == 2
+    wrong: list[tuple[list[Record], str]] = [
+        ([records[0], records[0]], "given twice"),
+        ([replace(records[0], id="ELSE-1-00")], "of no table"),
+        ([with_digest(replace(records[0], id=records[-1].id))], "not dealt the shuffle of this round"),
+        ([replace(records[0], software="another")], "the digest"),
+    ]
+    for given_, words in wrong:
+        with pytest.raises(BadTournament, match=words):
+            audit_tournament(told, given_)
+    # Without the correction in its log the result of that table is a lie.
+    with pytest.raises(BadTournament, match="the log has no correction"):
+        audit_tournament(replace(told, log=tuple(entry for entry in told.log if entry.kind != "correct")), records)
+    assert read_tournament(to_json(records[0]).encode()) is None
+    assert from_json(to_json(records[0])) == records[0]
+
+    def altered(change: Change) -> TournamentDocument:
+        fields = msgspec.json.decode(msgspec.json.encode(told))
+        change(fields)
+        found = read_tournament(msgspec.json.encode(fields))
+        assert found is not None
+        return found
+
+    other = "00" * 32
+    changes: list[tuple[Change, str]] = [
+        (lambda it: it.update(commitment=other), "round 1: its commitment"),
+        (lambda it: it["rounds"][1].update(commitment=other), "round 2: its commitment"),
+        (lambda it: it["rounds"][2].update(secret=other), "round 3: SHA-256"),
+        (lambda it: it["rounds"][0].update(secret=None), "round 1 is over"),
+        (lambda it: it["rounds"][0].update(nonce="00" * 16), "its nonce does not follow"),
+        (lambda it: it["rounds"][0].update(nonces=[]), "its nonce does not follow"),
+        (lambda it: it["rounds"][0].update(nonces=["00" * 16]), "its nonces are not those of entrants"),
+        (lambda it: it["rounds"][1].update(number=7), "has the number 7"),
+        (lambda it: it["rounds"][0]["tables"][0].update(first="nobody"), "who has not entered"),
+        (lambda it: it["rounds"][1]["tables"][0].update(result=None), "does not follow from its races"),
+        (lambda it: it["rounds"][1]["tables"][0]["races"][0].update(verdict="neither"), "neither side wins"),
+        (lambda it: it["entrants"][-1].update(rating=2000), "the order of their ratings"),
+        (lambda it: it.update(tie_breaks=["cards-home"]), "tie-breaks of this format"),
+        (lambda it: it["standings"].pop(), "rows of standings"),
+        *(
+            (lambda it, field=field: it["standings"][1].update({field: 99}), f"place .: {field} is 99")
+            for field in ("place", "half_points", "won", "drawn", "lost", "home")
+        ),
+        (lambda it: it["standings"][0]["tie_breaks"].__setitem__(0, 1), "tie_breaks is"),
+        (lambda it: it["standings"][0].update(withdrawn=True), "withdrawn is True"),
+    ]
+    for change, words in changes:
+        with pytest.raises(BadTournament, match=words):
+            audit_tournament(altered(change), records)
+    await trio.lowlevel.checkpoint()
+
+
+async def test_the_command_says_what_it_has_checked_and_what_it_cannot(autojump_clock: MockClock, hall: Hall, tmp_path: Path) -> None:
+    told, records = await run_one(hall)
+    files = [tmp_path / f"{number}.json" for number in range(len(records))]
+    for file, record in zip(files, records, strict=True):
+        file.write_text(to_json(record))
+    whole = tmp_path / "open.json"
+    whole.write_bytes(msgspec.json.encode(told))
+    all_of_it = CliRunner().invoke(app, ["verify", *map(str, (whole, *files))])
+    assert all_of_it.exit_code == 0, all_of_it.output
+    assert f"verified: tournament {told.id}, swiss, carpet, " in all_of_it.stdout
+    assert "shuffles: the secrets of 3 of 3 rounds" in all_of_it.stdout
+    assert f"records: {len(records)} of {len(records)} races" in all_of_it.stdout
+    assert "not checked: who was paired with whom" in all_of_it.stdout
+    one = CliRunner().invoke(app, ["verify", str(files[0])])
+    assert f"round {told.id}/1, a deal that follows from its secret and nonce (not checked: " in one.stdout
+    assert "nobody could know" not in one.stdout
+    whole.write_bytes(msgspec.json.encode(replace(told, commitment="00" * 32)))
+    altered = CliRunner().invoke(app, ["verify", str(whole)])
+    assert altered.exit_code == 1
+    assert "not a true tournament: round 1: its commitment" in altered.stderr
+    assert CliRunner().invoke(app, ["verify", str(files[0]), str(files[1])]).exit_code == 2
+
+
+def test_what_looks_like_a_tournament_and_is_none_is_said() -> None:
+    with pytest.raises(BadTournament, match="not the document of a tournament"):
+        read_tournament(b'{"standings": []}')
+    assert read_tournament(b"[1]") is None
+    assert read_tournament(b"\xff") is None
