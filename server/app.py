@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import logging
 import secrets
+import ssl
 import sys
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import replace
 from functools import partial
 
@@ -17,11 +18,13 @@ from server.config import DEFAULT_CONNECTIONS, Settings
 from server.lobby.lobby import Lobby
 from server.lobby.players import Players
 from server.lobby.quick_match import QuickMatch
-from server.net.connection_limits import Admission
+from server.net.connection import RoundTripRule
+from server.net.connection_limits import Admission, TrustedProxies
 from server.net.descriptors import connections_for
 from server.net.dispatch import Dispatch
 from server.net.http import Site
-from server.net.listener import listening, tls_context
+from server.net.listener import AddressUnavailable, listening, tls_context
+from server.pages.health import readiness_route
 from server.pages.ladder import ladder_route
 from server.pages.lobby import lobby_route
 from server.pages.races import race_routes
@@ -35,6 +38,7 @@ from server.rooms.deal_finder import DealFinder
 from server.rooms.registry import Rooms
 from server.runs.ghost_lines import RecordedGhosts
 from server.runs.service import RunService
+from server.runtime.figures import Figure
 from server.runtime.workers import open_workers
 from server.spectate.spectator_registry import Gallery
 from server.store.errors import EntryRefused
@@ -63,20 +67,24 @@ logger = logging.getLogger("carpet.app")
 
 
 @asynccontextmanager
-async def running(settings: Settings) -> AsyncIterator[str]:
+async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> AsyncIterator[str]:
     """A server inside the context; gives its URL. On leaving, rooms are closed, clients told, tasks ended, in this order.
 
-    Races that an earlier server on the same database left running go on. Raises AddressUnavailable, maybe in a group,
-    UnusableTlsFiles, and StoreError when the database cannot be had.
+    Races that an earlier server on the same database left running go on. tls: for who wants to change it later; else as the settings say.
+    Raises AddressUnavailable, maybe in a group, UnusableTlsFiles, TooFewDescriptors, and StoreError when the database cannot be had.
     """
-    tls = None
-    if settings.tls_cert is not None and settings.tls_key is not None:
-        tls = tls_context(settings.tls_cert, settings.tls_key)
+    tls = tls or tls_of(settings)
+    admission = _admission(settings)
     sys.setswitchinterval(SWITCH_S)
     store = await trio.to_thread.run_sync(open_store, settings.database)
     try:
-        async with open_workers(settings.workers, code=WORKERS_CODE) as workers, trio.open_nursery() as nursery:
+        async with (
+            open_workers(settings.workers, code=WORKERS_CODE) as workers,
+            trio.open_nursery() as nursery,
+        ):
             clock = Clock()
+            # Nobody can play before the server listens.
+            clock.pause()
             journal = Journal(store)
             nursery.start_soon(journal.run)
             records = {record.id: record for record in settings.records}
@@ -94,6 +102,7 @@ async def running(settings: Settings) -> AsyncIterator[str]:
                 bots_wait=settings.bots_wait,
             )
             nursery.start_soon(rooms.run)
+            journal.outage_listeners.append(rooms.outage)
             players = Players(entropy=secrets.token_bytes, store=store, journal=journal, clock=clock)
             rooms.on_rated(players.rated)
             lobby = Lobby(rooms, players, clock)
@@ -140,6 +149,7 @@ async def running(settings: Settings) -> AsyncIterator[str]:
                     *run_routes(readers, runs),
                     *tournament_routes(tournaments),
                     *web_routes(),
+                    readiness_route(rooms, store, journal, max_rooms=settings.max_rooms),
                 ]
             )
             async with listening(
@@ -149,10 +159,14 @@ async def running(settings: Settings) -> AsyncIterator[str]:
                 tls=tls,
                 origins=settings.origins,
                 site=site,
-                admission=_admission(settings),
+                admission=admission,
                 plain_sockets=settings.plain_sockets,
+                round_trip_rule=RoundTripRule(trust_pings=settings.trust_pings),
             ) as port:
-                yield _url(settings.host, port, secure=tls is not None)
+                clock.resume()
+                with _metrics_served(nursery, settings, _figures(admission, rooms, players, journal)):
+                    yield _url(settings.host, port, secure=tls is not None)
+                journal.hurry()
                 tournaments.stop()
                 await rooms.stop()
             journal.close()
@@ -163,11 +177,55 @@ async def running(settings: Settings) -> AsyncIterator[str]:
         store.close()
 
 
+def tls_of(settings: Settings) -> ssl.SSLContext | None:
+    """What the settings say of TLS. Raises UnusableTlsFiles."""
+    if settings.tls_cert is None or settings.tls_key is None:
+        return None
+    return tls_context(settings.tls_cert, settings.tls_key)
+
+
+def _figures(admission: Admission, rooms: Rooms, players: Players, journal: Journal) -> tuple[Figure, ...]:
+    counts = journal.statistics
+    return (
+        Figure("connections", "Connections that are open.", lambda: admission.inside),
+        Figure("rooms", "Races that are held: waiting, running or over.", lambda: len(rooms)),
+        Figure("players_connected", "Players who are connected.", lambda: len(players)),
+        Figure("journal_requests", "Requests that the journal has written.", lambda: counts.requests, "counter"),
+        Figure("journal_entries", "Entries that the journal has written.", lambda: counts.entries, "counter"),
+        Figure("journal_refused", "Requests that the journal has refused.", lambda: counts.refused, "counter"),
+        Figure("journal_failed_commits", "Commits that failed.", lambda: counts.failed_commits, "counter"),
+        Figure("journal_outages", "Times when nothing could be written.", lambda: counts.outages, "counter"),
+        Figure("journal_available", "1 while the store can be written, as far as is known.", lambda: journal.available),
+        Figure("journal_commits", "Commits.", lambda: counts.batches, "counter"),
+        Figure("journal_commit_seconds", "Seconds spent in commits.", lambda: counts.commit_s, "counter"),
+        Figure("journal_slowest_commit_seconds", "The slowest commit since the start.", lambda: counts.max_commit_s),
+    )
+
+
+@contextmanager
+def _metrics_served(nursery: trio.Nursery, settings: Settings, figures: Sequence[Figure]) -> Iterator[None]:
+    if settings.metrics is None:
+        yield
+        return
+    from server.runtime.metrics import Metrics
+
+    host, port = settings.metrics_address
+    metrics = Metrics(figures)
+    try:
+        served = metrics.serve(host, port)
+    except OSError as error:
+        raise AddressUnavailable(f"--metrics {settings.metrics}: {error.strerror or error}") from error
+    nursery.start_soon(metrics.watch_loop)
+    with served as chosen:
+        logger.info("metrics are at http://%s:%d/metrics", host, chosen)
+        yield
+
+
 def _admission(settings: Settings) -> Admission:
     most = connections_for(settings.max_connections or DEFAULT_CONNECTIONS)
     if settings.max_connections is not None and most < settings.max_connections:
         logger.warning("at most %d connections, not %d: the system lets this process open no more files", most, settings.max_connections)
-    return Admission(most=most, most_per_address=settings.max_connections_per_address)
+    return Admission(most=most, most_per_address=settings.max_connections_per_address, proxies=TrustedProxies(settings.trusted_proxies))
 
 
 async def _go_on(rooms: Rooms, store: Store, journal: Journal, clock: Clock) -> None:
@@ -181,7 +239,7 @@ async def _go_on(rooms: Rooms, store: Store, journal: Journal, clock: Clock) -> 
             lost += [(race.opened.race, str(error), race) for race in (room.earlier, room.running) if race is not None]
     for race_id, what, readable in lost:
         logger.error("race %s cannot go on and is aborted: %s", race_id, what)
-        aborted = RaceAborted(race=race_id, reason=what, at_ms=clock.now_ms(), seats=seats_readable(readable))
+        aborted = RaceAborted(race=race_id, reason=what, at_ms=clock.wall_ms(), seats=seats_readable(readable))
         try:
             await journal.write(aborted)
         except EntryRefused:
@@ -199,7 +257,7 @@ async def _stand_on(rooms: Rooms, store: Store, journal: Journal, clock: Clock) 
     gone: list[PlayersLeft] = []
     for standing in reversed(over):
         try:
-            if standing.ended_at_ms < clock.now_ms() - STANDS_S * 1000:
+            if standing.ended_at_ms < clock.wall_ms() - STANDS_S * 1000:
                 raise ValueError(f"it was over more than {STANDS_S // 60} minutes ago")
             rooms.go_on(standing)
         except ValueError as error:

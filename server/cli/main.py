@@ -6,12 +6,8 @@ Only what the help needs is imported at the top: Trio, WebSockets, the database 
 from __future__ import annotations
 
 import json
-import logging
-import os
-import signal
 import sys
 from collections.abc import Sequence
-from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, NoReturn, assert_never
 
 import typer
@@ -20,6 +16,7 @@ import protocol
 from server.cli.db import db_app
 from server.cli.deals import deals_app
 from server.cli.frames import frames_app
+from server.cli.serve import serve
 from server.cli.shared import (
     RulesArgument,
     SeedOption,
@@ -32,12 +29,8 @@ from server.cli.shared import (
     seed_of,
     true_record,
 )
-from server.config import DEFAULT_CONNECTIONS, DEFAULT_WORKERS, BadSettings, Settings
-from server.runtime.gc_tuning import seldom_collected
 
 if TYPE_CHECKING:
-    import trio
-
     from protocol.record import DealRecord, Record
     from protocol.tournaments import TournamentDocument
 
@@ -56,18 +49,7 @@ app.add_typer(rules_app, name="rules")
 app.add_typer(db_app, name="db")
 app.add_typer(deals_app)
 app.add_typer(frames_app)
-
-
-class Pace(StrEnum):
-    HUMAN = "human"
-    FULL = "full"
-
-
-class LogLevel(StrEnum):
-    DEBUG = "debug"
-    INFO = "info"
-    WARNING = "warning"
-    ERROR = "error"
+app.command(epilog=examples("carpet-server serve --host 0.0.0.0 --tls-cert cert.pem --tls-key key.pem"))(serve)
 
 
 def _version(wanted: bool) -> None:
@@ -93,135 +75,6 @@ def _rules_root(context: typer.Context) -> None:
 def _show_help(context: typer.Context) -> None:
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
-
-
-@app.command(epilog=examples("carpet-server serve --host 0.0.0.0 --tls-cert cert.pem --tls-key key.pem"))
-def serve(
-    host: Annotated[str, typer.Option(metavar="HOST", help="Address or name to listen on; 0.0.0.0 for everybody.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(metavar="PORT", help="Port to listen on; 0 takes any free one.")] = protocol.DEFAULT_PORT,
-    tls_cert: Annotated[
-        str | None, typer.Option(metavar="FILE", help="PEM file with the certificate chain: serve wss:// instead of ws://.")
-    ] = None,
-    tls_key: Annotated[str | None, typer.Option(metavar="FILE", help="PEM file with the certificate's private key.")] = None,
-    rate: Annotated[float, typer.Option(metavar="N", help="Messages a second that one client may send.")] = 20.0,
-    burst: Annotated[int, typer.Option(metavar="N", help="Messages that one client may send at once.")] = 40,
-    max_rooms: Annotated[int, typer.Option(metavar="N", help="Races held at once, at most.")] = 20_000,
-    max_connections: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N", help=f"Connections at once, at most. [default: {DEFAULT_CONNECTIONS}, or as many as the system lets it open files]"
-        ),
-    ] = None,
-    max_connections_per_address: Annotated[
-        int,
-        typer.Option(
-            metavar="N", help="Connections at once from one IPv4 address or IPv6 /64 network other than this machine's own; 0 for no limit."
-        ),
-    ] = 100,
-    database: Annotated[
-        str | None,
-        typer.Option(
-            metavar="WHERE",
-            help="Where races and players are kept: a SQLite file, a postgresql:// URL, or `memory`, which holds every race until the"
-            " server ends, and nothing after. [default: a file in your data folder]",
-        ),
-    ] = None,
-    origin: Annotated[
-        list[str] | None, typer.Option(metavar="URL", help="Web origin whose pages may connect, as https://example.org; may be repeated.")
-    ] = None,
-    bot_pace: Annotated[Pace, typer.Option(help="House bots play at the pace of a person, or as fast as they can.")] = Pace.HUMAN,
-    workers: Annotated[int, typer.Option(metavar="N", help="Processes that look for winnable deals, at most.")] = DEFAULT_WORKERS,
-    plain_sockets: Annotated[
-        bool, typer.Option("--plain-sockets", help="Serve each connection in a task of its own, as over TLS: slower, to compare with.")
-    ] = False,
-    with_record: Annotated[
-        list[str] | None,
-        typer.Option(metavar="FILE", help="The record of a race that can be played on here, as JSON; may be repeated."),
-    ] = None,
-    exit_with_parent: Annotated[
-        bool, typer.Option("--exit-with-parent", help="Stop when standard input ends, as it does when its writer dies.")
-    ] = False,
-    log_level: Annotated[LogLevel, typer.Option(help="How much to log to standard error.")] = LogLevel.INFO,
-) -> None:
-    """Serve races until SIGINT or SIGTERM. Prints `listening on ws://HOST:PORT` once it accepts connections."""
-    logging.basicConfig(level=log_level.value.upper(), format="%(asctime)s %(levelname)s %(name)s: %(message)s", stream=sys.stderr)
-    # What a migration does is told by the store, where there is something to tell.
-    logging.getLogger("alembic").setLevel(logging.WARNING)
-    # The library tells of every connection at INFO, and with a traceback of every peer that is not a WebSocket client.
-    logging.getLogger("carpet.net.websocket").setLevel(logging.DEBUG if log_level is LogLevel.DEBUG else logging.CRITICAL)
-    try:
-        settings = Settings(
-            host=host,
-            port=port,
-            tls_cert=tls_cert,
-            tls_key=tls_key,
-            rate=rate,
-            burst=burst,
-            max_rooms=max_rooms,
-            max_connections=max_connections,
-            max_connections_per_address=max_connections_per_address,
-            plain_sockets=plain_sockets,
-            database=database,
-            origins=tuple(origin or ()),
-            bots_wait=bot_pace is Pace.HUMAN,
-            workers=workers,
-            records=tuple(true_record(file) for file in with_record or ()),
-        )
-    except BadSettings as error:
-        fail(str(error), 2)
-
-    import trio
-
-    from server.net.descriptors import raise_limit
-    from server.net.listener import AddressUnavailable, UnusableTlsFiles
-    from server.store.errors import StoreError
-
-    raise_limit()
-    try:
-        trio.run(_serve, settings, exit_with_parent)
-    except* UnusableTlsFiles as group:
-        fail(str(_first(group)))
-    except* StoreError as group:
-        fail(f"{_first(group)}; --database names another place")
-    except* AddressUnavailable as group:
-        fail(f"cannot listen on {host} port {port}: {_first(group)}; choose another with --host and --port")
-    except* BrokenPipeError as group:
-        # Whoever started it has left and cannot be told where it listens: as for any command whose reader is gone.
-        raise _first(group) from None
-
-
-def _first(group: BaseException) -> BaseException:
-    while isinstance(group, BaseExceptionGroup):
-        group = group.exceptions[0]
-    return group
-
-
-async def _serve(settings: Settings, exit_with_parent: bool) -> None:
-    import trio
-
-    from server.app import running
-
-    with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
-        async with running(settings) as url, trio.open_nursery() as nursery:
-            typer.echo(f"listening on {url}")
-            sys.stdout.flush()
-            if exit_with_parent:
-                nursery.start_soon(_wait_for_end_of_input, nursery.cancel_scope)
-            with seldom_collected():
-                async for number in signals:
-                    logging.getLogger("carpet").info("%s: stopping", signal.Signals(number).name)
-                    break
-            nursery.cancel_scope.cancel()
-
-
-async def _wait_for_end_of_input(stop: trio.CancelScope) -> None:
-    import trio
-
-    # A pipe whose writer died reads as ended; a thread, because standard input may be anything.
-    # The bare descriptor: a thread that is left in a buffered read holds a lock which the end of the interpreter wants.
-    while await trio.to_thread.run_sync(os.read, 0, 4096, abandon_on_cancel=True):
-        pass
-    stop.cancel()
 
 
 @app.command(epilog=examples("carpet-server verify race.json", "carpet-server verify KWPRTM.json races/*.json"))

@@ -10,8 +10,17 @@ from server.net.connection_limits import REFUSED_AT_ONCE
 RESERVED = REFUSED_AT_ONCE + 64
 """Those that are not for connections: the store, listeners, workers, and who is being refused."""
 
+FEWEST = 8
+"""Connections that a server has to be able to take, or it does not start."""
+
+GOOD = 65_536
+
 _TRIES = (65_536, 10_240)
 """Where the hard limit is none, a system may still refuse more than some figure of its own."""
+
+
+class TooFewDescriptors(Exception):
+    """A server could take next to no connections. Says what the limit is and how to raise it."""
 
 
 def raise_limit() -> None:
@@ -25,6 +34,13 @@ def raise_limit() -> None:
 
 
 def connections_for(wanted: int) -> int:
-    """As many connections as are wanted, or as there are descriptors for; at least 1."""
+    """As many connections as are wanted, or as there are descriptors for. Raises TooFewDescriptors."""
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    return wanted if soft == resource.RLIM_INFINITY else max(min(wanted, soft - RESERVED), 1)
+    if soft == resource.RLIM_INFINITY:
+        return wanted
+    if soft < RESERVED + FEWEST:
+        raise TooFewDescriptors(
+            f"the system lets this process open {soft} files, and a server needs {RESERVED + FEWEST}: raise the limit, as with"
+            f" `ulimit -n {GOOD}`"
+        )
+    return min(wanted, soft - RESERVED)

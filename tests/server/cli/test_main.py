@@ -8,6 +8,7 @@ import re
 import resource
 import signal
 import socket
+import ssl
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -16,6 +17,7 @@ from pathlib import Path
 from urllib.request import urlopen
 
 import pytest
+import trustme
 from typer.testing import CliRunner, Result
 
 from protocol import __version__
@@ -393,3 +395,44 @@ def test_serve_with_tls_files_that_cannot_be_used_says_so_in_one_sentence(tmp_pa
         result = run("serve", "--port", "0", "--tls-cert", str(tmp_path / name), "--tls-key", str(tmp_path / "key.pem"))
         assert result.exit_code == 1
         assert "cannot be used" in complaint(result)
+
+
+@pytest.mark.slow
+def test_serve_reads_its_certificate_again_on_sighup_and_ends_nothing(tmp_path: Path) -> None:
+    authority = trustme.CA(key_type=trustme.KeyType.ECDSA)
+    certificate, key = tmp_path / "cert.pem", tmp_path / "key.pem"
+    trusting = ssl.create_default_context()
+    authority.configure_trust(trusting)
+
+    def write() -> None:
+        issued = authority.issue_cert("localhost", "127.0.0.1", key_type=trustme.KeyType.ECDSA)
+        certificate.write_bytes(b"".join(part.bytes() for part in issued.cert_chain_pems))
+        key.write_bytes(issued.private_key_pem.bytes())
+
+    def connect(port: int) -> ssl.SSLSocket:
+        return trusting.wrap_socket(socket.create_connection(("127.0.0.1", port), timeout=30), server_hostname="127.0.0.1")
+
+    def hang_up(process: subprocess.Popen[str]) -> str:
+        process.send_signal(signal.SIGHUP)
+        assert process.stderr is not None
+        return next(line for line in process.stderr if "SIGHUP" in line)
+
+    write()
+    with server("--port", "0", "--database", "memory", "--tls-cert", str(certificate), "--tls-key", str(key)) as (process, line):
+        port = int(line.rpartition(":")[2])
+        with connect(port) as before:
+            first = before.getpeercert(binary_form=True)
+            write()
+            assert "new connections get the certificate that is in" in hang_up(process)
+            with connect(port) as after:
+                second = after.getpeercert(binary_form=True)
+            assert second != first
+            certificate.write_text("nothing of the kind")
+            assert "new connections get the certificate of before" in hang_up(process)
+            with connect(port) as again:
+                assert again.getpeercert(binary_form=True) == second
+            before.sendall(b"GET /healthz HTTP/1.1\r\nHost: here\r\n\r\n")
+            assert before.recv(100).startswith(b"HTTP/1.1 200")
+        process.terminate()
+        process.communicate(timeout=30)
+        assert process.returncode == 0

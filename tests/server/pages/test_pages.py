@@ -27,7 +27,7 @@ from server.race.shared_deal_spec import Occasion
 from server.rooms.clock import Clock
 from server.store.database import open_database
 from server.store.errors import StoreBusy, StoreCorrupt
-from server.store.journal import Journal
+from server.store.journal import Journal, Outage
 from server.store.memory import MemoryStore
 from server.store.port import PlayerMade, RaceAborted, SharedDealMade, Store
 from tests.server.net.wire import House
@@ -386,3 +386,47 @@ async def test_a_public_rooms_code_stands_in_what_is_kept_of_its_races(autojump_
             await ann.hear()
         assert room.core.race.record.room == room.code
         assert room.core.race.id.startswith(f"{room.code}-1-")
+
+
+# ---- health
+
+
+async def test_a_server_that_can_take_players_says_that_it_is_ready(autojump_clock: MockClock, house: House) -> None:
+    answered = await house.ask("/readyz")
+    assert (answered.status, answered.body) == (200, b"ready\n")
+
+
+@pytest.mark.parametrize(
+    ("trouble", "reason"),
+    [
+        ("broken", "the store does not work: disk I/O error"),
+        ("hanging", "the store has not answered for 2 seconds"),
+        ("full", "it holds 100 races, as many as it may"),
+        ("outage", "nothing can be written just now: the disk is full"),
+        ("behind", "more is to be written than the store can take just now"),
+    ],
+)
+async def test_a_server_that_cannot_take_players_says_why_not_and_is_alive_all_the_same(
+    autojump_clock: MockClock, house: House, monkeypatch: pytest.MonkeyPatch, trouble: str, reason: str
+) -> None:
+    def broken(player: str) -> None:
+        raise StoreBusy("disk I/O error")
+
+    async def hanging(*_: object) -> None:
+        await trio.sleep_forever()
+
+    # What a server writes at its start is written.
+    await trio.testing.wait_all_tasks_blocked()
+    match trouble:
+        case "broken":
+            monkeypatch.setattr(house.store, "player", broken)
+        case "hanging":
+            monkeypatch.setattr(house.journal, "ask", hanging)
+        case "full":
+            monkeypatch.setattr(type(house.rooms), "__len__", lambda rooms: 100)
+        case "outage":
+            monkeypatch.setattr(house.journal, "outage", Outage(0.0, "the disk is full"))
+        case _:
+            monkeypatch.setattr(type(house.journal), "has_room", property(lambda journal: False))
+    assert (await house.ask("/readyz")).problem == (503, f"Not ready: {reason}.")
+    assert (await house.ask("/healthz")).body == b"ok\n"

@@ -1,0 +1,212 @@
+"""`carpet-server serve`: its options, its signals, and one sentence for whatever keeps it from starting."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import sys
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+import protocol
+from server.cli.shared import fail, true_record
+from server.config import DEFAULT_CONNECTIONS, DEFAULT_WORKERS, BadSettings, Settings
+from server.runtime.gc_tuning import seldom_collected
+from server.runtime.log_lines import log_to
+
+if TYPE_CHECKING:
+    import ssl
+
+    import trio
+
+logger = logging.getLogger("carpet")
+
+
+class Pace(StrEnum):
+    HUMAN = "human"
+    FULL = "full"
+
+
+class LogFormat(StrEnum):
+    TEXT = "text"
+    JSON = "json"
+
+
+class LogLevel(StrEnum):
+    DEBUG = "debug"
+    INFO = "info"
+    WARNING = "warning"
+    ERROR = "error"
+
+
+def serve(
+    host: Annotated[str, typer.Option(metavar="HOST", help="Address or name to listen on; 0.0.0.0 for everybody.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(metavar="PORT", help="Port to listen on; 0 takes any free one.")] = protocol.DEFAULT_PORT,
+    tls_cert: Annotated[
+        str | None, typer.Option(metavar="FILE", help="PEM file with the certificate chain: serve wss:// instead of ws://.")
+    ] = None,
+    tls_key: Annotated[str | None, typer.Option(metavar="FILE", help="PEM file with the certificate's private key.")] = None,
+    rate: Annotated[float, typer.Option(metavar="N", help="Messages a second that one client may send.")] = 20.0,
+    burst: Annotated[int, typer.Option(metavar="N", help="Messages that one client may send at once.")] = 40,
+    max_rooms: Annotated[int, typer.Option(metavar="N", help="Races held at once, at most.")] = 20_000,
+    max_connections: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N", help=f"Connections at once, at most. [default: {DEFAULT_CONNECTIONS}, or as many as the system lets it open files]"
+        ),
+    ] = None,
+    max_connections_per_address: Annotated[
+        int,
+        typer.Option(
+            metavar="N", help="Connections at once from one IPv4 address or IPv6 /64 network other than this machine's own; 0 for no limit."
+        ),
+    ] = 100,
+    database: Annotated[
+        str | None,
+        typer.Option(
+            metavar="WHERE",
+            help="Where races and players are kept: a SQLite file, a postgresql:// URL, or `memory`, which holds every race until the"
+            " server ends, and nothing after. [default: a file in your data folder]",
+        ),
+    ] = None,
+    origin: Annotated[
+        list[str] | None, typer.Option(metavar="URL", help="Web origin whose pages may connect, as https://example.org; may be repeated.")
+    ] = None,
+    trusted_proxy: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NETWORK",
+            help="A proxy's address or network: the client's address is taken from its X-Forwarded-For or Forwarded; may be repeated.",
+        ),
+    ] = None,
+    bot_pace: Annotated[Pace, typer.Option(help="House bots play at the pace of a person, or as fast as they can.")] = Pace.HUMAN,
+    workers: Annotated[int, typer.Option(metavar="N", help="Processes that look for winnable deals, at most.")] = DEFAULT_WORKERS,
+    plain_sockets: Annotated[
+        bool, typer.Option("--plain-sockets", help="Serve each connection in a task of its own, as over TLS: slower, to compare with.")
+    ] = False,
+    trust_pings: Annotated[
+        bool,
+        typer.Option(
+            "--trust-pings",
+            help="Credit players with the round trip that their pings show where the system cannot measure it: a proxy, or no Linux.",
+        ),
+    ] = False,
+    with_record: Annotated[
+        list[str] | None,
+        typer.Option(metavar="FILE", help="The record of a race that can be played on here, as JSON; may be repeated."),
+    ] = None,
+    exit_with_parent: Annotated[
+        bool, typer.Option("--exit-with-parent", help="Stop when standard input ends, as it does when its writer dies.")
+    ] = False,
+    metrics: Annotated[
+        str | None,
+        typer.Option(metavar="[HOST:]PORT", help="Where Prometheus can ask for /metrics; HOST is this machine alone unless given."),
+    ] = None,
+    log_level: Annotated[LogLevel, typer.Option(help="How much to log to standard error.")] = LogLevel.INFO,
+    log_format: Annotated[LogFormat, typer.Option(help="Lines of the log as text, or each as a JSON object.")] = LogFormat.TEXT,
+) -> None:
+    """Serve races until SIGINT or SIGTERM. Prints `listening on ws://HOST:PORT` once it accepts connections.
+
+    SIGHUP has it read the TLS files again; connections stay.
+    """
+    log_to(level=log_level.value.upper(), as_json=log_format is LogFormat.JSON)
+    # What a migration does is told by the store, where there is something to tell.
+    logging.getLogger("alembic").setLevel(logging.WARNING)
+    # The library tells of every connection at INFO, and with a traceback of every peer that is not a WebSocket client.
+    logging.getLogger("carpet.net.websocket").setLevel(logging.DEBUG if log_level is LogLevel.DEBUG else logging.CRITICAL)
+    try:
+        settings = Settings(
+            host=host,
+            port=port,
+            tls_cert=tls_cert,
+            tls_key=tls_key,
+            rate=rate,
+            burst=burst,
+            max_rooms=max_rooms,
+            max_connections=max_connections,
+            max_connections_per_address=max_connections_per_address,
+            plain_sockets=plain_sockets,
+            trust_pings=trust_pings,
+            database=database,
+            origins=tuple(origin or ()),
+            trusted_proxies=tuple(trusted_proxy or ()),
+            bots_wait=bot_pace is Pace.HUMAN,
+            workers=workers,
+            metrics=metrics,
+            records=tuple(true_record(file) for file in with_record or ()),
+        )
+    except BadSettings as error:
+        fail(str(error), 2)
+
+    import trio
+
+    from server.net.descriptors import TooFewDescriptors, raise_limit
+    from server.net.listener import AddressUnavailable, UnusableTlsFiles
+    from server.store.errors import StoreError
+
+    raise_limit()
+    try:
+        trio.run(_serve, settings, exit_with_parent)
+    except* (UnusableTlsFiles, TooFewDescriptors) as group:
+        fail(str(_first(group)))
+    except* StoreError as group:
+        fail(f"{_first(group)}; --database names another place")
+    except* AddressUnavailable as group:
+        fail(f"cannot listen on {host} port {port}: {_first(group)}; choose another with --host and --port")
+    except* BrokenPipeError as group:
+        # Whoever started it has left and cannot be told where it listens: as for any command whose reader is gone.
+        raise _first(group) from None
+
+
+def _first(group: BaseException) -> BaseException:
+    while isinstance(group, BaseExceptionGroup):
+        group = group.exceptions[0]
+    return group
+
+
+async def _serve(settings: Settings, exit_with_parent: bool) -> None:
+    import trio
+
+    from server.app import running, tls_of
+
+    tls = tls_of(settings)
+    with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM, signal.SIGHUP) as signals:
+        async with running(settings, tls=tls) as url, trio.open_nursery() as nursery:
+            typer.echo(f"listening on {url}")
+            sys.stdout.flush()
+            if exit_with_parent:
+                nursery.start_soon(_wait_for_end_of_input, nursery.cancel_scope)
+            with seldom_collected():
+                async for number in signals:
+                    if number != signal.SIGHUP:
+                        logger.info("%s: stopping", signal.Signals(number).name)
+                        break
+                    _read_certificate_again(settings, tls)
+            nursery.cancel_scope.cancel()
+
+
+def _read_certificate_again(settings: Settings, tls: ssl.SSLContext | None) -> None:
+    from server.net.listener import UnusableTlsFiles, renew
+
+    if tls is None or settings.tls_cert is None or settings.tls_key is None:
+        logger.info("SIGHUP: there is no certificate to read again")
+        return
+    try:
+        renew(tls, settings.tls_cert, settings.tls_key)
+    except UnusableTlsFiles as error:
+        logger.error("SIGHUP: %s; new connections get the certificate of before", error)
+    else:
+        logger.info("SIGHUP: new connections get the certificate that is in %s now", settings.tls_cert)
+
+
+async def _wait_for_end_of_input(stop: trio.CancelScope) -> None:
+    import trio
+
+    # A pipe whose writer died reads as ended; a thread, because standard input may be anything.
+    # The bare descriptor: a thread that is left in a buffered read holds a lock which the end of the interpreter wants.
+    while await trio.to_thread.run_sync(os.read, 0, 4096, abandon_on_cancel=True):
+        pass
+    stop.cancel()

@@ -1,0 +1,45 @@
+"""Whether the server can take players, for who routes them to it. That it is alive at all is `/healthz`, which touches nothing."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import Final
+
+import trio
+
+from server.net.http import TEXT_TYPE, Asked, NoPage, Page, Route
+from server.rooms.registry import Rooms
+from server.store.errors import StoreError
+from server.store.journal import Journal
+from server.store.port import Store
+
+PATIENCE_S: Final = 2.0
+"""Seconds that the store has to answer."""
+
+
+def readiness_route(rooms: Rooms, store: Store, journal: Journal, *, max_rooms: int) -> Route:
+    async def show(asked: Asked) -> Page:
+        del asked
+        with trio.move_on_after(PATIENCE_S) as waiting:
+            reason = await _why_not(rooms, store, journal, max_rooms)
+        if waiting.cancelled_caught:
+            reason = f"the store has not answered for {PATIENCE_S:.0f} seconds"
+        if reason is not None:
+            raise NoPage(HTTPStatus.SERVICE_UNAVAILABLE, f"Not ready: {reason}.", retry_after_s=5)
+        return Page(b"ready\n", TEXT_TYPE, "no-store")
+
+    return Route("/readyz", show)
+
+
+async def _why_not(rooms: Rooms, store: Store, journal: Journal, max_rooms: int) -> str | None:
+    if len(rooms) >= max_rooms:
+        return f"it holds {max_rooms} races, as many as it may"
+    if journal.outage is not None:
+        return f"nothing can be written just now: {journal.outage.why}"
+    if not journal.has_room:
+        return "more is to be written than the store can take just now"
+    try:
+        await journal.ask(store.player, "")
+    except StoreError as error:
+        return f"the store does not work: {error}"
+    return None

@@ -1,0 +1,48 @@
+"""Lines of the log, as text or as JSON, each with the connection and the race that it is about.
+
+Whoever handles a request says in `connection` and `race` whose it is; a line that is logged meanwhile has both.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+from contextvars import ContextVar
+from typing import TextIO
+
+connection: ContextVar[str] = ContextVar("connection", default="")
+race: ContextVar[str] = ContextVar("race", default="")
+
+_TEXT = "%(asctime)s %(levelname)s %(name)s%(about)s: %(message)s"
+
+
+def log_to(stream: TextIO = sys.stderr, *, level: int | str, as_json: bool) -> None:
+    """Have everything logged there."""
+    handler = logging.StreamHandler(stream)
+    handler.addFilter(_about)
+    handler.setFormatter(JsonLines() if as_json else logging.Formatter(_TEXT))
+    logging.basicConfig(level=level, handlers=[handler])
+
+
+def _about(record: logging.LogRecord) -> bool:
+    about = {name: value for name, value in (("connection", connection.get()), ("race", race.get())) if value}
+    record.__dict__.update(about)
+    record.about = f" [{' '.join(f'{name}={value}' for name, value in about.items())}]" if about else ""
+    return True
+
+
+class JsonLines(logging.Formatter):
+    """One object a line: time, level, logger, message; connection and race where there is one; the traceback of an exception."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        line = {
+            "time": self.formatTime(record, "%Y-%m-%dT%H:%M:%S") + f".{int(record.msecs):03d}",
+            "level": record.levelname,
+            "logger": record.name,
+            "message": record.getMessage(),
+        }
+        line |= {name: value for name in ("connection", "race") if (value := getattr(record, name, ""))}
+        if record.exc_info:
+            line["traceback"] = self.formatException(record.exc_info)
+        return json.dumps(line, ensure_ascii=False)
