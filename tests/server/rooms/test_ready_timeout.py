@@ -112,9 +112,7 @@ async def test_a_lost_seat_is_in_the_journal(autojump_clock: MockClock, table: T
     assert [seat.player for seat in brought_back.seats] == [ann.player.id, None]
 
 
-async def test_in_a_private_series_whoever_never_gets_ready_gives_it_up_after_its_grace(
-    autojump_clock: MockClock, table: Table
-) -> None:
+async def test_in_a_private_series_whoever_never_gets_ready_gives_it_up_after_its_grace(autojump_clock: MockClock, table: Table) -> None:
     ann, bob = table.guest("Ann"), table.guest("Bob")
     room = await table.racing(ann, bob, public=False, series=SeriesOptions(format="best-of", races=3, grace_s=40))
     for guest in (ann, bob):
