@@ -122,7 +122,7 @@ ERRORS: dict[ErrorCode, ErrorKind] = {
     ErrorCode.ALREADY_IN_ROOM: ErrorKind(Fault.STATE, "You hold a seat in another race; leave it first."),
     ErrorCode.EMPTY_CHAT: ErrorKind(Fault.CLIENT, "Nothing printable is left of that line."),
     ErrorCode.UNKNOWN_PHRASE: ErrorKind(Fault.CLIENT, "The server does not know that phrase."),
-    ErrorCode.PHRASES_ONLY: ErrorKind(Fault.STATE, "While the race is run its players talk in phrases alone."),
+    ErrorCode.PHRASES_ONLY: ErrorKind(Fault.STATE, "Only phrases can be said here until nobody has to play this deal any more."),
     ErrorCode.ONCE_ONLY: ErrorKind(Fault.STATE, "That is raced once."),
     ErrorCode.NOT_WAITING: ErrorKind(Fault.STATE, "Seats and readiness can only change before the start."),
     ErrorCode.NOT_STARTED: ErrorKind(Fault.STATE, "The race has not started yet."),

@@ -57,10 +57,6 @@ class Deadlines:
         if self._heap[0] is entry:
             self._earlier.set()
 
-    def look_again(self) -> None:
-        """The clock has been stopped, or goes on."""
-        self._earlier.set()
-
     async def run(self) -> None:
         """Wake rooms until cancelled."""
         while True:

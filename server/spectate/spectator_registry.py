@@ -109,11 +109,16 @@ class Gallery:
         watcher = self._watchers.get(line)
         return watcher.hub.room if watcher is not None and watcher.hub is not None else None
 
-    def say(self, line: WatchingLine, text: str) -> None:
-        """A cleaned line of chat to those who watch the same. Raises Refusal `room/not-in-one` or `watch/too-much-talk`."""
+    def say(self, line: WatchingLine, text: str, *, free: bool) -> None:
+        """A cleaned line of chat to those who watch the same. free: in the watcher's own words, not a phrase.
+
+        Raises Refusal `room/not-in-one`, `room/phrases-only` or `watch/too-much-talk`.
+        """
         watcher = self._watchers.get(line)
         if watcher is None or watcher.hub is None:
             raise Refusal(ErrorCode.NOT_IN_ROOM)
+        if free and watcher.hub.room.summary.phrases_only:
+            raise Refusal(ErrorCode.PHRASES_ONLY, path="$.text")
         watcher.hub.say(watcher, text)
 
     def catch_up(self, line: WatchingLine) -> None:
