@@ -248,7 +248,7 @@ def test_player_who_lost_the_line_resumes_by_version_and_goes_on(fast_server: st
         assert bob.ask("move", race=1, seat=1, ply=0, move="s")["ply"] == 1
         assert bob.ask("say", text="Where are you?")["code"] == "room/phrases-only"
         assert bob.ask("say", phrase="one-moment")["line"] == {
-            "seat": 1, "name": "Bob", "text": "One moment, please.", "phrase": "one-moment"
+            "seat": 1, "name": bob.name, "text": "One moment, please.", "phrase": "one-moment"
         }  # fmt: skip
 
         with Peer(fast_server, "Ada", ada.welcome["token"]) as again:
