@@ -19,7 +19,7 @@ from server.lobby.lobby import Lobby
 from server.lobby.players import Players
 from server.lobby.quick_match import QuickMatch
 from server.net.connection import RoundTripRule
-from server.net.connection_limits import Admission
+from server.net.connection_limits import Admission, TrustedProxies
 from server.net.descriptors import connections_for
 from server.net.dispatch import Dispatch
 from server.net.http import Site
@@ -225,7 +225,7 @@ def _admission(settings: Settings) -> Admission:
     most = connections_for(settings.max_connections or DEFAULT_CONNECTIONS)
     if settings.max_connections is not None and most < settings.max_connections:
         logger.warning("at most %d connections, not %d: the system lets this process open no more files", most, settings.max_connections)
-    return Admission(most=most, most_per_address=settings.max_connections_per_address)
+    return Admission(most=most, most_per_address=settings.max_connections_per_address, proxies=TrustedProxies(settings.trusted_proxies))
 
 
 async def _go_on(rooms: Rooms, store: Store, journal: Journal, clock: Clock) -> None:

@@ -75,6 +75,13 @@ def serve(
     origin: Annotated[
         list[str] | None, typer.Option(metavar="URL", help="Web origin whose pages may connect, as https://example.org; may be repeated.")
     ] = None,
+    trusted_proxy: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NETWORK",
+            help="A proxy's address or network: the client's address is taken from its X-Forwarded-For or Forwarded; may be repeated.",
+        ),
+    ] = None,
     bot_pace: Annotated[Pace, typer.Option(help="House bots play at the pace of a person, or as fast as they can.")] = Pace.HUMAN,
     workers: Annotated[int, typer.Option(metavar="N", help="Processes that look for winnable deals, at most.")] = DEFAULT_WORKERS,
     plain_sockets: Annotated[
@@ -125,6 +132,7 @@ def serve(
             trust_pings=trust_pings,
             database=database,
             origins=tuple(origin or ()),
+            trusted_proxies=tuple(trusted_proxy or ()),
             bots_wait=bot_pace is Pace.HUMAN,
             workers=workers,
             metrics=metrics,

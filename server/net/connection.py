@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
 import trio
+from websockets.datastructures import Headers
 from websockets.frames import BINARY, CONT, DATA_OPCODES, TEXT, Frame
 from websockets.protocol import OPEN
 from websockets.server import ServerProtocol
@@ -25,6 +26,7 @@ from websockets.server import ServerProtocol
 from protocol.client_messages import ClientMessage
 from protocol.codec import SUBPROTOCOLS, Decoder, client_message_decoder, reference
 from protocol.errors import CloseCode, ErrorCode, Refusal
+from server.net.connection_limits import Entry, Ticket, named_by_proxies
 from server.net.limits import RateLimit, Verdict
 from server.net.stream import kernel_round_trip_ms
 from server.race.timing import RoundTrips
@@ -96,6 +98,7 @@ class Connection(ABC):
 
     __slots__ = (
         "_bad_messages",
+        "_client_host",
         "_data",
         "_dispatch",
         "_early",
@@ -110,6 +113,7 @@ class Connection(ABC):
     )
 
     protocol: ServerProtocol
+    _ticket: Ticket | None
 
     def __init__(self, dispatch: Dispatch, round_trip_rule: RoundTripRule) -> None:
         self._dispatch = dispatch
@@ -121,6 +125,7 @@ class Connection(ABC):
         self._text = False
         self._whole = True
         self._bad_messages = 0
+        self._client_host = ""
         self._round_trips = RoundTrips()
         self._missed = False
         self._shut = False
@@ -157,9 +162,24 @@ class Connection(ABC):
 
     @property
     def remote_host(self) -> str:
-        """The numeric address of the peer without its port; empty where it has none."""
+        """The numeric address of the client without its port, which a trusted proxy may have named; empty where it has none."""
+        if self._client_host:
+            return self._client_host
         address = self.remote_address
         return str(address[0]) if address else ""
+
+    @property
+    def entry(self) -> Entry:
+        """Whether it may come in at all."""
+        ticket = self._ticket
+        return ticket.entry if ticket is not None else Entry.ADMITTED
+
+    def find_client(self, headers: Headers) -> None:
+        """Where it comes by a trusted proxy, let it count for the address that its request names."""
+        ticket = self._ticket
+        if ticket is not None and ticket.by_proxy:
+            named = named_by_proxies(headers.get_all("X-Forwarded-For"), headers.get_all("Forwarded"))
+            self._client_host = ticket.name_client(str(self.remote_address[0]), named)
 
     @property
     def round_trip_ms(self) -> int | None:
@@ -168,11 +188,13 @@ class Connection(ABC):
 
     def _measured(self, ping_ms: int) -> None:
         """A ping was answered."""
-        self._round_trips.add(self._round_trip_rule.worth(ping_ms, self._kernel_ms()))
+        # The kernel knows the way to the proxy, and nothing of that behind it.
+        kernel_ms = self._kernel_ms() if self._ticket is None or not self._ticket.by_proxy else None
+        self._round_trips.add(self._round_trip_rule.worth(ping_ms, kernel_ms))
 
     @abstractmethod
     def _kernel_ms(self) -> int | None:
-        """What the kernel says of the round trip; None where it cannot know that to the peer itself."""
+        """What the kernel says of the round trip to the other end of the socket."""
 
     def listen(self) -> None:
         """From now on the dispatch hears what the peer says, and at once what it has said already."""

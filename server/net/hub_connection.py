@@ -55,7 +55,7 @@ _MASKED: Final = 0x80
 class Door(Protocol):
     """Where connections come from, and whom they tell."""
 
-    def admits(self, request: Request) -> bool:
+    def admits(self, connection: HubConnection, request: Request) -> bool:
         """Whether this request opens a WebSocket here."""
 
     def hand_over(self, stream: SocketStream) -> None:
@@ -233,7 +233,7 @@ class HubConnection(Connection):
         protocol = self.protocol
         protocol.receive_data(head + found)
         events = protocol.events_received()
-        if not events or not isinstance(events[0], Request) or not self._door.admits(events[0]):
+        if not events or not isinstance(events[0], Request) or not self._door.admits(self, events[0]):
             self._hand_over()
             return
         response = protocol.accept(events[0])

@@ -170,9 +170,12 @@ class _Door:
                 else:
                     self.hand_over(stream)
 
-    def admits(self, request: Request) -> bool:
+    def admits(self, connection: HubConnection, request: Request) -> bool:
+        connection.find_client(request.headers)
+        if connection.entry is not Entry.ADMITTED or self._stopping:
+            return False
         upgrades = request.headers.get_all("Upgrade")
-        return [value.lower() for value in upgrades] == ["websocket"] and self._origins.admit(request.headers) and not self._stopping
+        return [value.lower() for value in upgrades] == ["websocket"] and self._origins.admit(request.headers)
 
     @property
     def _stopping(self) -> bool:
@@ -229,6 +232,7 @@ class _HandedOver(trio.abc.Listener[trio.abc.HalfCloseableStream]):
 
 
 async def _answer(connection: PlainConnection, request: Request, *, site: Site, origins: Origins, secure: bool) -> Response | None:
+    connection.find_client(request.headers)
     response = await site.answer(connection, request, secure=secure)
     if response is None and not origins.admit(request.headers):
         return connection.respond(HTTPStatus.FORBIDDEN, "Pages from elsewhere may not connect here; the host can allow it with --origin.\n")

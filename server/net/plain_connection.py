@@ -23,7 +23,6 @@ from websockets.trio.server import Server, ServerConnection
 
 from protocol.errors import CloseCode
 from server.net.connection import PING_TIMEOUT_S, STALL_S, WATCHER_PING_S, Connection, Dispatch, RoundTripRule
-from server.net.connection_limits import Entry
 from server.net.stream import SocketStream
 
 logger = logging.getLogger("carpet.net")
@@ -50,6 +49,9 @@ class PlainConnection(Connection, ServerConnection):
     ) -> None:
         # The library's base class starts to read in its constructor, so what reading needs comes first.
         Connection.__init__(self, dispatch, round_trip_rule)
+        socket_stream = stream.transport_stream if isinstance(stream, trio.SSLStream) else stream
+        self._socket_stream = socket_stream if isinstance(socket_stream, SocketStream) else None
+        self._ticket = self._socket_stream.ticket if self._socket_stream is not None else None
         self._raw = stream if isinstance(stream, SocketStream) else None
         self._draining = False
         self._tasks: trio.Nursery
@@ -83,17 +85,6 @@ class PlainConnection(Connection, ServerConnection):
     def remote_address(self) -> Any:
         stream = self._socket_stream
         return stream.peer_name if stream is not None else None
-
-    @property
-    def entry(self) -> Entry:
-        """Whether it may come in at all."""
-        stream = self._socket_stream
-        return stream.ticket.entry if stream is not None and stream.ticket is not None else Entry.ADMITTED
-
-    @property
-    def _socket_stream(self) -> SocketStream | None:
-        stream = self.stream.transport_stream if isinstance(self.stream, trio.SSLStream) else self.stream
-        return stream if isinstance(stream, SocketStream) else None
 
     # ---- in
 
