@@ -435,9 +435,7 @@ async def test_options_that_make_no_tournament_are_refused(
 # ---- tournaments that nobody uses
 
 
-async def test_a_registration_that_nobody_uses_is_called_off_and_a_used_one_waits_a_day(
-    autojump_clock: MockClock, hall: Hall
-) -> None:
+async def test_a_registration_that_nobody_uses_is_called_off_and_a_used_one_waits_a_day(autojump_clock: MockClock, hall: Hall) -> None:
     ann, ben = await hall.people("Ann", "Ben")
     unused, used = await ann.make(FAST), await ann.make(FAST)
     await ann.enter(unused)
