@@ -16,8 +16,8 @@ from server.rooms.effects import Draft
 from server.store.port import CommandTaken, PlayedSeat, PlayersLeft, RaceAborted, RaceOpened, RaceOver, RunningRace, race_id
 
 MARK_MS = 10_000
-"""After so long without a command, the time is noted of a race that is being run, or whose players are waited for. What has passed since the
-last note, a crash forgives."""
+"""After so long without a command, the time is noted of a race that is being run, or whose players are waited for. What has passed since
+the last note, a crash forgives."""
 
 UNIQUE_BYTES = 6
 """Random bytes in a race's id: codes are few enough to come again in the years a store is kept."""

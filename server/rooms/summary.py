@@ -26,7 +26,7 @@ class SeatSummary(msgspec.Struct, frozen=True, gc=False):
 class RoomSummary(msgspec.Struct, frozen=True):
     """race, number: the id and the number of the current race. spec: for what the room was opened, other than its opener's wish.
 
-    opened_at: the race. starts_at: both in the room's time, which is `ahead_ms` ahead of the server's clock; None before the countdown.
+    opened_at: of the race. starts_at: both in the room's time, which is `ahead_ms` ahead of the server's clock; None before the countdown.
     sealed: its record is not to be shown yet. closed: nothing will happen here any more.
     """
 
