@@ -222,6 +222,7 @@ def watch(
     code: Annotated[
         str | None, typer.Argument(metavar="CODE", help="The six letters of the race. [default: the closest one, then the next]")
     ] = None,
+    key: Annotated[str, typer.Option(metavar="KEY", help="Show boards with every card open; `carpet boards-key` says the key.")] = "",
     name: Name = None,
     four_colour: FourColour = False,
     colour_blind: ColourBlind = False,
@@ -229,13 +230,34 @@ def watch(
 ) -> None:
     """Watch others race.
 
-    How far they are is shown as it happens, their boards some seconds later.
+    How far they are is shown as it happens, their boards some seconds later. A card that somebody who races has not seen lies face down.
     """
     code = None if code is None else code_of(code)
     settings = settings_of(four_colour, colour_blind, ascii_only, no_bell=True)
     from protocol.client_messages import WatchRace
 
-    _visit("watch", url, WatchRace(code=code), name, settings)
+    _visit("watch", url, WatchRace(code=code, key=key), name, settings)
+
+
+@app.command(epilog=examples("carpet boards-key carpet.example ABCDEF"))
+def boards_key(
+    url: Url,
+    code: Annotated[str, typer.Argument(metavar="CODE", help="The six letters of the race.")],
+    name: Name = None,
+) -> None:
+    """Say the key that shows whole boards, for a screen that the players cannot see.
+
+    For the host of a race that is not rated, and for whoever directs a tournament. The players are told when somebody uses it.
+    """
+    code = code_of(code)
+    from client.connection.request import ask
+    from client.storage.identity import IdentityStore, home_folder
+    from protocol.client_messages import AskBoardsKey
+    from protocol.server_messages import BoardsKey
+
+    address = address_of(url)
+    kept = IdentityStore(home_folder()).identity(address.url, name)
+    print_text(run(lambda: ask(address.url, AskBoardsKey(code=code), BoardsKey, identity=kept, watches=True)).key)
 
 
 @app.command(epilog=examples("carpet match carpet.example", "carpet match carpet.example --rules crazy-quilt"))

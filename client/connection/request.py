@@ -32,10 +32,14 @@ async def ask(
     kind: type[Answer],
     *,
     identity: Identity | None = None,
+    watches: bool = False,
     keep: Callable[[Identity], None] | None = None,
 ) -> Answer:
-    """The answer of this kind. identity: who says hello, None for nobody. Raises NotAnswered, LinkError."""
-    async with open_link(url, identity, reconnect=False, keep=keep) as link:
+    """The answer of this kind. identity: who says hello, None for nobody. watches: on a second connection, beside the one they race by.
+
+    Raises NotAnswered, LinkError.
+    """
+    async with open_link(url, identity, watches=watches, reconnect=False, keep=keep) as link:
         if identity is not None:
             await link.entered()
         link.send(message)
