@@ -35,6 +35,7 @@ class ErrorCode(StrEnum):
     SERVER_FULL = "server/full"
     SERVER_BUSY = "server/busy"
     SERVER_STOPPING = "server/stopping"
+    CANNOT_WRITE = "server/cannot-write"
     INTERNAL = "server/internal"
     NOT_KEPT = "server/not-kept"
     NO_WINNABLE_DEAL = "server/no-winnable-deal"
@@ -106,6 +107,9 @@ ERRORS: dict[ErrorCode, ErrorKind] = {
     ErrorCode.SERVER_FULL: ErrorKind(Fault.SERVER, "The server holds as many races as it may; try again later."),
     ErrorCode.SERVER_BUSY: ErrorKind(Fault.SERVER, "The race has more to do than it can; try again in a moment."),
     ErrorCode.SERVER_STOPPING: ErrorKind(Fault.SERVER, "The server is stopping; no new race can be opened."),
+    ErrorCode.CANNOT_WRITE: ErrorKind(
+        Fault.SERVER, "The server cannot save anything just now. Clocks stand still, and races go on as soon as it can."
+    ),
     ErrorCode.INTERNAL: ErrorKind(Fault.SERVER, "Something went wrong on the server; its log says what."),
     ErrorCode.NOT_KEPT: ErrorKind(Fault.SERVER, "The server cannot keep what happens, so this is ended."),
     ErrorCode.NO_WINNABLE_DEAL: ErrorKind(Fault.SERVER, "No deal that can be won was found for this race; open it again."),
@@ -120,7 +124,7 @@ ERRORS: dict[ErrorCode, ErrorKind] = {
     ErrorCode.ALREADY_IN_ROOM: ErrorKind(Fault.STATE, "You hold a seat in another race; leave it first."),
     ErrorCode.EMPTY_CHAT: ErrorKind(Fault.CLIENT, "Nothing printable is left of that line."),
     ErrorCode.UNKNOWN_PHRASE: ErrorKind(Fault.CLIENT, "The server does not know that phrase."),
-    ErrorCode.PHRASES_ONLY: ErrorKind(Fault.STATE, "While the race is run its players talk in phrases alone."),
+    ErrorCode.PHRASES_ONLY: ErrorKind(Fault.STATE, "Only phrases can be said here until nobody has to play this deal any more."),
     ErrorCode.ONCE_ONLY: ErrorKind(Fault.STATE, "That is raced once."),
     ErrorCode.NOT_WAITING: ErrorKind(Fault.STATE, "Seats and readiness can only change before the start."),
     ErrorCode.NOT_STARTED: ErrorKind(Fault.STATE, "The race has not started yet."),

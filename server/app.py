@@ -18,7 +18,8 @@ from server.config import DEFAULT_CONNECTIONS, Settings
 from server.lobby.lobby import Lobby
 from server.lobby.players import Players
 from server.lobby.quick_match import QuickMatch
-from server.net.connection_limits import Admission
+from server.net.connection import RoundTripRule
+from server.net.connection_limits import Admission, TrustedProxies
 from server.net.descriptors import connections_for
 from server.net.dispatch import Dispatch
 from server.net.http import Site
@@ -82,6 +83,8 @@ async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> A
             trio.open_nursery() as nursery,
         ):
             clock = Clock()
+            # Nobody can play before the server listens.
+            clock.pause()
             journal = Journal(store)
             nursery.start_soon(journal.run)
             records = {record.id: record for record in settings.records}
@@ -99,6 +102,7 @@ async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> A
                 bots_wait=settings.bots_wait,
             )
             nursery.start_soon(rooms.run)
+            journal.outage_listeners.append(rooms.outage)
             players = Players(entropy=secrets.token_bytes, store=store, journal=journal, clock=clock)
             rooms.on_rated(players.rated)
             lobby = Lobby(rooms, players, clock)
@@ -157,9 +161,12 @@ async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> A
                 site=site,
                 admission=admission,
                 plain_sockets=settings.plain_sockets,
+                round_trip_rule=RoundTripRule(trust_pings=settings.trust_pings),
             ) as port:
+                clock.resume()
                 with _metrics_served(nursery, settings, _figures(admission, rooms, players, journal)):
                     yield _url(settings.host, port, secure=tls is not None)
+                journal.hurry()
                 tournaments.stop()
                 await rooms.stop()
             journal.close()
@@ -218,7 +225,7 @@ def _admission(settings: Settings) -> Admission:
     most = connections_for(settings.max_connections or DEFAULT_CONNECTIONS)
     if settings.max_connections is not None and most < settings.max_connections:
         logger.warning("at most %d connections, not %d: the system lets this process open no more files", most, settings.max_connections)
-    return Admission(most=most, most_per_address=settings.max_connections_per_address)
+    return Admission(most=most, most_per_address=settings.max_connections_per_address, proxies=TrustedProxies(settings.trusted_proxies))
 
 
 async def _go_on(rooms: Rooms, store: Store, journal: Journal, clock: Clock) -> None:
@@ -232,7 +239,7 @@ async def _go_on(rooms: Rooms, store: Store, journal: Journal, clock: Clock) -> 
             lost += [(race.opened.race, str(error), race) for race in (room.earlier, room.running) if race is not None]
     for race_id, what, readable in lost:
         logger.error("race %s cannot go on and is aborted: %s", race_id, what)
-        aborted = RaceAborted(race=race_id, reason=what, at_ms=clock.now_ms(), seats=seats_readable(readable))
+        aborted = RaceAborted(race=race_id, reason=what, at_ms=clock.wall_ms(), seats=seats_readable(readable))
         try:
             await journal.write(aborted)
         except EntryRefused:
@@ -250,7 +257,7 @@ async def _stand_on(rooms: Rooms, store: Store, journal: Journal, clock: Clock) 
     gone: list[PlayersLeft] = []
     for standing in reversed(over):
         try:
-            if standing.ended_at_ms < clock.now_ms() - STANDS_S * 1000:
+            if standing.ended_at_ms < clock.wall_ms() - STANDS_S * 1000:
                 raise ValueError(f"it was over more than {STANDS_S // 60} minutes ago")
             rooms.go_on(standing)
         except ValueError as error:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from protocol import DEFAULT_PORT
+from server.net.connection_limits import TrustedProxies
 
 if TYPE_CHECKING:
     from protocol.record import Record
@@ -31,6 +32,8 @@ class Settings:
     workers: processes that look for winnable deals, at most; they are started when they are needed.
     metrics: `[HOST:]PORT` at which Prometheus can ask for figures, None for nowhere.
     plain_sockets: a task for each connection, as over TLS and where there is no epoll, in place of one for all.
+    trusted_proxies: networks of proxies whose word is taken for where a client is.
+    trust_pings: believe a client's answers to pings where the kernel cannot tell its round trip.
     records: of races that can be played on here beside those in the database; they have passed the audit.
     """
 
@@ -45,10 +48,12 @@ class Settings:
     max_connections_per_address: int = 100
     database: str | None = "memory"
     origins: tuple[str, ...] = ()
+    trusted_proxies: tuple[str, ...] = ()
     bots_wait: bool = True
     workers: int = DEFAULT_WORKERS
     metrics: str | None = None
     plain_sockets: bool = False
+    trust_pings: bool = False
     records: tuple[Record, ...] = ()
 
     def __post_init__(self) -> None:
@@ -64,6 +69,10 @@ class Settings:
             raise BadSettings("--max-connections is at least 1")
         if self.max_connections_per_address < 0:
             raise BadSettings("--max-connections-per-address is at least 1, or 0 for no limit")
+        try:
+            TrustedProxies(self.trusted_proxies)
+        except ValueError as error:
+            raise BadSettings(f"--trusted-proxy is an address or a network, as 10.0.0.0/8: {error}") from error
         if self.workers < 1:
             raise BadSettings("--workers is at least 1")
         if self.metrics is not None and not 0 <= self.metrics_address[1] <= 65535:

@@ -8,19 +8,28 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from client.cli.shared import FAILED, MISUSED, URL_HELP, Url, address_of, examples, fail, print_text, run
+from client.cli.shared import FAILED, MISUSED, URL_HELP, Json, Url, address_of, code_of, examples, fail, print_text, run
+from client.connection.events import Identity
+from client.connection.request import ask, who_is
+from client.connection.request import rename as rename_at
+from client.storage.files import make_file
+from client.storage.identity import Document, IdentityStore, document_text, home_folder
+from client.storage.identity_transfer import LONGEST_EXPORT, Brought, merged, part_of, read_export
+from protocol.client_messages import AskBoardsKey
+from protocol.server_messages import BoardsKey
+from protocol.text import clean_chat, clean_name
 
-if TYPE_CHECKING:
-    from client.connection.events import Identity
-    from client.storage.identity import Document, IdentityStore
-
-identity_app = typer.Typer()
-move_app = typer.Typer(help="Take who you are to another machine: name, player and token.", rich_markup_mode=None)
-identity_app.add_typer(move_app, name="identity")
+app = typer.Typer(rich_markup_mode=None)
+move_app = typer.Typer(
+    help="Take your identity to another machine.",
+    epilog=examples("carpet identity export anna.json", "carpet identity import anna.json"),
+    rich_markup_mode=None,
+)
+app.add_typer(move_app, name="identity")
 
 
 @move_app.callback(invoke_without_command=True)
@@ -29,19 +38,19 @@ def _root(context: typer.Context) -> None:
         typer.echo(context.get_help())
 
 
-MaybeUrl = Annotated[str | None, typer.Argument(metavar="URL", help=f"{URL_HELP} Without it: what this machine knows, nobody asked.")]
+MaybeUrl = Annotated[str | None, typer.Argument(metavar="URL", help=f"{URL_HELP} Without it: what this machine knows.")]
 OwnName = Annotated[str | None, typer.Option(metavar="NAME", help="Which of your players there. [default: the one used last]")]
 
 
-@identity_app.command(epilog=examples("carpet whoami", "carpet whoami carpet.example --json"))
+@app.command(epilog=examples("carpet whoami", "carpet whoami carpet.example --json"))
 def whoami(
     url: MaybeUrl = None,
     name: OwnName = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")] = False,
+    as_json: Json = False,
 ) -> None:
-    """Say who you are at a server, or at all that this machine knows.
+    """Show who you are at a server.
 
-    The server is asked, which disturbs no race that you are in.
+    Without a URL: at every server that this machine knows. Asking disturbs no race that you are in.
     """
     if url is None:
         if name is not None:
@@ -51,7 +60,6 @@ def whoami(
     place = address_of(url).url
     store = _store()
     kept = _player(store, place, name)
-    from client.connection.who import who_is
 
     told = run(lambda: who_is(place, kept))
     if told != kept:
@@ -63,6 +71,23 @@ def whoami(
         print_text(f"You are {told.name} at {place}: player {told.player or 'without an id'}, whose token is kept here.")
 
 
+@app.command("boards-key", epilog=examples("carpet boards-key carpet.example ABCDEF"))
+def boards_key(
+    url: Url,
+    code: Annotated[str, typer.Argument(metavar="CODE", help="The six letters of the race.")],
+    name: OwnName = None,
+) -> None:
+    """Show the key of a race's whole boards.
+
+    For a screen that the players cannot see. You have it as the host of a race that is not rated, or as the director of its tournament.
+    `carpet watch --key` takes it, and so does the web page: /watch/CODE#key=KEY. The players are told when somebody uses it.
+    """
+    place = address_of(url).url
+    kept = _player(_store(), place, name)
+    wanted = AskBoardsKey(code=code_of(code))
+    print_text(run(lambda: ask(place, wanted, BoardsKey, identity=kept, watches=True)).key)
+
+
 def _list_known(*, as_json: bool) -> None:
     known = _store().known()
     if as_json:
@@ -70,8 +95,6 @@ def _list_known(*, as_json: bool) -> None:
     elif not known:
         print_text("This machine knows you at no server yet: the first visit to one makes you a player there.")
     else:
-        from protocol.text import clean_chat, clean_name
-
         for each in known:
             told = f"{clean_chat(each.url)}: {clean_name(each.identity.name)}, player {clean_chat(each.identity.player or 'not told yet')}"
             print_text(f"{told}; token kept" + ("" if each.last else f"; with --name {clean_name(each.identity.name)}"))
@@ -81,24 +104,22 @@ def _row(url: str, identity: Identity) -> dict[str, object]:
     return {"server": url, "name": identity.name, "player": identity.player, "token_kept": identity.token is not None}
 
 
-@identity_app.command(epilog="Example: carpet rename carpet.example Berta")
+@app.command(epilog="Example: carpet rename carpet.example Berta")
 def rename(
     url: Url,
-    new_name: Annotated[str, typer.Argument(metavar="NAME", help="What you would be called; at most 24 characters.")],
+    new_name: Annotated[str, typer.Argument(metavar="NAME", help="Your new name; at most 24 characters.")],
     name: OwnName = None,
 ) -> None:
-    """Take another name at a server, and stay the same player.
+    """Take another name at a server.
 
-    A race that you are in goes on under the old name, and its record keeps it.
+    You stay the same player. A race that you are in goes on under the old name, and its record keeps it.
     """
-    from protocol.text import clean_name
 
     if not clean_name(new_name):
         fail("Nothing printable is left of that name; choose another.", MISUSED)
     place = address_of(url).url
     store = _store()
     kept = _player(store, place, name)
-    from client.connection.who import rename as rename_at
 
     told = run(lambda: rename_at(place, kept, new_name))
     store.follow(place, told)
@@ -110,13 +131,11 @@ def export_identity(
     file: Annotated[str, typer.Argument(metavar="FILE", help="A new file; - writes to standard output.")],
     server: Annotated[str | None, typer.Option(metavar="URL", help="Only who you are at this server. [default: at all]")] = None,
 ) -> None:
-    """Write who you are to a file, for another machine.
+    """Write your identity to a file.
 
-    The file holds your tokens: whoever has it is you.
+    The file holds your tokens: whoever has it can play as you.
     """
     url = address_of(server).url if server is not None else None
-    from client.storage.identity import document_text
-    from client.storage.identity_transfer import part_of
 
     text = document_text(part_of(_store().read(), url))
     if file == "-":
@@ -132,15 +151,12 @@ def export_identity(
 @move_app.command("import", epilog="Example: carpet identity import anna.json")
 def import_identity(
     file: Annotated[str, typer.Argument(metavar="FILE", help="What carpet identity export wrote; - reads standard input.")],
-    replace: Annotated[
-        bool, typer.Option("--replace", help="Where another player has the name here, give him up for the new one.")
-    ] = False,
+    replace: Annotated[bool, typer.Option("--replace", help="Where another player has the name here, replace them.")] = False,
 ) -> None:
-    """Take over who you are from another machine.
+    """Read your identity from a file.
 
-    What is here already stays. All of the file is taken, or nothing.
+    What is here already stays. The file is taken whole or not at all.
     """
-    from client.storage.identity_transfer import Brought, merged, read_export
 
     brought = read_export(_read(file))
     outcomes: tuple[Brought, ...] = ()
@@ -161,8 +177,6 @@ def import_identity(
 
 
 def _store() -> IdentityStore:
-    from client.storage.identity import IdentityStore, home_folder
-
     return IdentityStore(home_folder())
 
 
@@ -177,8 +191,6 @@ def _player(store: IdentityStore, url: str, name: str | None) -> Identity:
 
 
 def _write_new(file: str, text: bytes) -> None:
-    from client.storage.files import make_file
-
     # Never over another file, and for nobody else to read at any moment.
     try:
         make_file(Path(file), text)
@@ -189,8 +201,6 @@ def _write_new(file: str, text: bytes) -> None:
 
 
 def _read(file: str) -> bytes:
-    from client.storage.identity_transfer import LONGEST_EXPORT
-
     try:
         if file == "-":
             return sys.stdin.buffer.read(LONGEST_EXPORT + 1)

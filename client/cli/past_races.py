@@ -1,16 +1,48 @@
-"""Whose past races a command is about, and where they come from: a server's pages, or the records that this machine has kept."""
+"""The commands about races that are over: `history`, `export`, `stats` and `best`.
+
+A server is asked by plain HTTP; without one, what this machine has kept is shown, which knows of no ratings.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+import os
+import shutil
+from itertools import islice
+from pathlib import Path
+from typing import Annotated, Final
 
+import msgspec
 import typer
 
-from client.cli.shared import MISUSED, URL_HELP, fail
+from client.cli.shared import (
+    MISUSED,
+    URL_HELP,
+    Json,
+    Url,
+    address_of,
+    examples,
+    fail,
+    print_json,
+    print_text,
+    prints,
+    there_already,
+    write_new,
+)
+from client.connection.address import Address
+from client.connection.http import fetch_history, fetch_record
+from client.storage.bests import BestsStore
+from client.storage.identity import IdentityStore, home_folder
+from client.storage.saved_records import kept_records
+from client.text.chart import BLOCKS
+from client.text.formatting import clock_text
+from client.text.past_races import PastRace, past_race, table
+from client.text.statistics import statistics
+from client.text.statistics_tables import statistics_lines
+from protocol.pages import is_race_id
+from protocol.record import to_json
+from protocol.text import clean_name
 
-if TYPE_CHECKING:
-    from client.connection.address import Address
-    from client.text.past_races import PastRace
+app = typer.Typer(rich_markup_mode=None)
 
 MaybeUrl = Annotated[
     str | None, typer.Argument(metavar="URL", help=f"{URL_HELP} Without it: the races that this machine has kept, nobody asked.")
@@ -18,21 +50,130 @@ MaybeUrl = Annotated[
 Player = Annotated[str | None, typer.Option("--player", metavar="NAME", help="Whose races. [default: yours]")]
 
 
+MOST_LISTED = 1000
+
+
+@app.command(epilog=examples("carpet history", "carpet history carpet.example --player Anna --limit 50"))
+def history(
+    url: MaybeUrl = None,
+    player: Player = None,
+    limit: Annotated[int, typer.Option(metavar="N", min=1, max=MOST_LISTED, help="At most so many.")] = 20,
+    as_json: Json = False,
+) -> None:
+    """List a player's races, newest first.
+
+    Each has an id, by which carpet export saves its record. An aborted race says why.
+    """
+    if url is None:
+        races = kept_races(None if player is None else cleaned(player), limit)
+    else:
+        address = address_of(url)
+        races = told_races(address, player_at(address, player), limit)
+    if as_json:
+        print_json([{**msgspec.to_builtins(past.race), "seat": past.own} for past in races])
+    elif not races:
+        print_text("No races yet.")
+    else:
+        print_text("\n".join(table(races, width=shutil.get_terminal_size().columns, zone=None)))
+
+
+@app.command(epilog="Example: carpet export carpet.example HKTRWM-1-0a1b2c3d4e5f race.json")
+def export(
+    url: Url,
+    race: Annotated[str, typer.Argument(metavar="ID", help="The race's id, as carpet history shows it.")],
+    file: Annotated[str | None, typer.Argument(metavar="FILE", help="A new file; - for standard output. [default: ID.json]")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
+) -> None:
+    """Save the record of a finished race.
+
+    carpet verify checks it, and carpet review says what was possible.
+    """
+
+    if not is_race_id(race):
+        fail(f"{race!r} is not the id of a race: it is like HKTRWM-1-0a1b2c3d4e5f, as carpet history shows it.", MISUSED)
+    address = address_of(url)
+    target = file or f"{race}.json"
+    if target != "-" and not force and os.path.lexists(target):
+        there_already(target)
+
+    record = fetch_record(address, race)
+    if target == "-":
+        print_json(record)
+        return
+    write_new(Path(target), to_json(record) + "\n", force=force)
+    print_text(f"The record of race {race} is in {target}.")
+
+
+MOST_COUNTED: Final = 3000
+"""Races, the last ones: 30 pages, which a server gives out at once."""
+
+
+@app.command(epilog=examples("carpet stats", "carpet stats carpet.example Anna", "carpet stats carpet.example --json"))
+def stats(
+    url: MaybeUrl = None,
+    whose: Annotated[str | None, typer.Argument(metavar="NAME", help="Whose races, as --player.", show_default=False)] = None,
+    player: Player = None,
+    as_json: Json = False,
+) -> None:
+    """Show a player's results in tables and charts.
+
+    Races, wins, cards home and times, by rule set and by opponent; the rating and the cards home as curves.
+    """
+    player = player if player is not None else whose
+    if url is None:
+        name, place = None if player is None else cleaned(player), None
+        races = kept_races(name, MOST_COUNTED)
+        who = "Kept here" if name is None else f"{name}, kept here"
+    else:
+        address = address_of(url)
+        name, place = player_at(address, player), address.url
+        races = told_races(address, name, MOST_COUNTED)
+        who = f"{name} at {address.place}"
+
+    counted = statistics(races)
+    if as_json:
+        told = {**msgspec.to_builtins(counted), "rules": msgspec.to_builtins(dict(counted.rules))}
+        print_json({"player": name, "server": place, "most_counted": MOST_COUNTED, "rating": counted.rating, **told})
+        return
+
+    width = shutil.get_terminal_size().columns
+    print_text("\n".join(statistics_lines(counted, who=who, width=width, ascii_only=not prints(BLOCKS), zone=None)))
+    if len(races) == MOST_COUNTED:
+        print_text(f"These are the last {MOST_COUNTED} races; older ones are left out.")
+
+
+@app.command(epilog=examples("carpet best", "carpet best --json"))
+def best(as_json: Json = False) -> None:
+    """Show your best times against the clock.
+
+    They are kept on this machine, for each rule set. carpet play --alone adds to them.
+    """
+
+    bests = BestsStore(home_folder()).read()
+    if as_json:
+        print_json({"rules": bests.rules})
+        return
+    if not bests.rules:
+        typer.echo("You have not raced the clock yet: carpet play --alone.")
+        return
+
+    typer.echo(f"{'rules':<20}{'best time':>10}{'most home':>11}{'tries':>7}{'won':>6}")
+    for rules, row in sorted(bests.rules.items()):
+        time = "-" if row.best_ms is None else clock_text(row.best_ms)
+        typer.echo(f"{rules:<20}{time:>10}{row.most_home:>11}{row.tries:>7}{row.wins:>6}")
+
+
+# ---- whose races, and where they come from
+
+
 def told_races(address: Address, name: str, limit: int) -> list[PastRace]:
     """What a server says of a player, newest first, at most `limit`. Raises PageRefused, NotAPage, LinkError."""
-    from client.connection.http import fetch_history
-    from client.text.past_races import PastRace
 
     return [PastRace(race, race.seat) for race in fetch_history(address, name, limit=limit)]
 
 
 def kept_races(name: str | None, limit: int) -> list[PastRace]:
     """What this machine has kept, newest first, at most `limit`: of the player of that name, or of whoever uses the machine."""
-    from itertools import islice
-
-    from client.storage.identity import IdentityStore, home_folder
-    from client.storage.saved_records import kept_records
-    from client.text.past_races import past_race
 
     folder = home_folder()
     records = kept_records(folder)
@@ -50,7 +191,6 @@ def player_at(address: Address, player: str | None) -> str:
     """The name to ask a server for: the one that was typed, or one's own there. Ends the command where there is none."""
     if player is not None:
         return cleaned(player)
-    from client.storage.identity import IdentityStore, home_folder
 
     identity = IdentityStore(home_folder()).identity(address.url)
     if identity.token is None:
@@ -60,7 +200,6 @@ def player_at(address: Address, player: str | None) -> str:
 
 def cleaned(player: str) -> str:
     """The name as servers keep it; ends the command when nothing is left of it."""
-    from protocol.text import clean_name
 
     name = clean_name(player)
     if not name:

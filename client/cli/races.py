@@ -1,31 +1,33 @@
-"""`carpet races`: what the lobby of a server shows, without going there."""
+"""`carpet races` and `carpet ladder`: what a server shows to everybody, without going there."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Sequence
+from typing import Annotated
 
 import typer
 
-from client.cli.shared import Url, address_of, examples, print_json, print_text
+from client.cli.shared import Json, Url, address_of, examples, print_json, print_text
+from client.connection.http import fetch_ladder, fetch_lobby
+from client.text.formatting import clock_text, home_counts, limit_text, series_name, with_ratings
+from protocol.pages import LadderPlayer
+from protocol.server_messages import Lobby
+from protocol.text import clean_name
+from protocol.views import OpenRaceInfo, RunningRaceInfo
 
-if TYPE_CHECKING:
-    from protocol.server_messages import Lobby
-    from protocol.views import OpenRaceInfo, RunningRaceInfo
-
-races_app = typer.Typer()
+app = typer.Typer(rich_markup_mode=None)
 
 
-@races_app.command(epilog=examples("carpet races carpet.example", "carpet races carpet.example --json"))
+@app.command(epilog=examples("carpet races carpet.example", "carpet races carpet.example --json"))
 def races(
     url: Url,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")] = False,
+    as_json: Json = False,
 ) -> None:
-    """List a server's open and running races, and who is there.
+    """List a server's open and running races.
 
-    carpet join goes to an open one by its code.
+    carpet join takes a seat in an open one by its code.
     """
     address = address_of(url)
-    from client.connection.http import fetch_lobby
 
     lobby = fetch_lobby(address)
     if as_json:
@@ -36,7 +38,6 @@ def races(
 
 def lobby_lines(lobby: Lobby) -> list[str]:
     """Tables of the open and running races, and the players; names at the end of the lines, where their width is of no matter."""
-    from client.text.formatting import with_ratings
 
     more = lobby.races_open - len(lobby.races)
     lines = [f"{lobby.races_open} open, {lobby.races_running} running."]
@@ -58,8 +59,6 @@ def lobby_lines(lobby: Lobby) -> list[str]:
 
 
 def _row(race: OpenRaceInfo, widest: int) -> str:
-    from client.text.formatting import limit_text, series_name, with_ratings
-
     seats, limit = f"{len(race.names)}/{race.seats}", limit_text(race.time_limit_s)
     rated = "yes" if race.rated else "no"
     series = "" if race.series.format == "single" else f"  ({series_name(race.series.format, race.series.races)})"
@@ -68,13 +67,37 @@ def _row(race: OpenRaceInfo, widest: int) -> str:
 
 
 def _running(race: RunningRaceInfo, widest: int) -> str:
-    from client.text.formatting import clock_text, home_counts
-
     time = clock_text(race.elapsed_ms, tenths=False)
     return f"{_clean(race.code):<6}  {_clean(race.rules):<{widest}}  {time:<8}  {race.watchers:<5}  {home_counts(race)}".rstrip()
 
 
 def _clean(text: str) -> str:
-    from protocol.text import clean_name
-
     return clean_name(text)
+
+
+@app.command(epilog=examples("carpet ladder carpet.example", "carpet ladder carpet.example --limit 100 --json"))
+def ladder(
+    url: Url,
+    limit: Annotated[int, typer.Option(metavar="N", min=1, max=200, help="At most so many.")] = 20,
+    as_json: Json = False,
+) -> None:
+    """List the best players of a server.
+
+    A rating begins at 1000; only rated races change it.
+    """
+    address = address_of(url)
+
+    players = fetch_ladder(address, limit=limit)
+    if as_json:
+        print_json({"players": players})
+    else:
+        print_text("\n".join(ladder_lines(players)))
+
+
+def ladder_lines(players: Sequence[LadderPlayer]) -> list[str]:
+    """A table, its names at the end of the lines, where their width is of no matter."""
+
+    if not players:
+        return ["Nobody has raced for a rating there yet."]
+    rows = [f"{player.place:>5}  {player.rating:>6}  {player.races:>5}  {clean_name(player.name)}" for player in players]
+    return ["place  rating  races  player", *rows]

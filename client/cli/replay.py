@@ -1,24 +1,133 @@
-"""What `carpet replay` does: the record is read and played over again before the screen opens, so that what is wrong is a sentence."""
+"""What can be done with the record of a race: replay it, play on from it, check it, see what was possible.
+
+The record is read before the screen opens, so that what is wrong with it is a sentence.
+"""
 
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 from pathlib import Path
-from typing import TextIO
+from typing import Annotated, NoReturn, TextIO
 
 import trio
+import typer
 
+import protocol
+from client.cli.shared import FAILED, MISUSED, Name, address_of, examples, fail, finish, need_terminal, run, with_looks
 from client.connection.address import Address
 from client.connection.errors import Failure
+from client.connection.http import fetch_record
+from client.local.sitting import play_on as played_on
 from client.replay.frames import replay_race
-from client.storage.identity import home_folder
+from client.replay.own_server import server_command, server_environment
+from client.storage.identity import IdentityStore, home_folder
 from client.storage.saved_records import NAME, kept_record
+from client.text.past_races import past_race
 from client.tui.app import run_replay
 from client.tui.start import AppOutcome, UiSettings
 from protocol.pages import is_race_id
 from protocol.record import LONGEST_RECORD, BadRecord, Record, from_json
 from protocol.text import clean_chat
+
+app = typer.Typer(rich_markup_mode=None)
+
+
+@app.command(epilog="Example: carpet demo --json | carpet verify -")
+def verify(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="A record, or a tournament's document, as JSON; - reads standard input.")],
+    records: Annotated[list[str] | None, typer.Argument(metavar="[RECORD]...", help="Records of the tournament's races.")] = None,
+) -> None:
+    """Check the record of a race, or a whole tournament.
+
+    Of a race the shuffle, every move and the result are worked out again; of a tournament the shuffles of its rounds, the records given,
+    points, tie-breaks and places. The exit status is 0 only if all of it is true.
+    """
+    _ask_server(["verify", "--", file, *(records or [])])
+
+
+@app.command(epilog=examples("carpet review race.json --seat 1", "carpet demo --fast --json | carpet review -"))
+def review(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="A record as JSON; - reads standard input.")],
+    seat: Annotated[int | None, typer.Option(metavar="N", min=1, help="Only this seat, counted from 1 as verify does.")] = None,
+) -> None:
+    """See what was possible in a finished race.
+
+    For each game: the best possible result, the move that lost it, and the move that would have kept it.
+    """
+    _ask_server(["review", *(["--seat", str(seat)] if seat is not None else []), "--", file])
+
+
+@app.command(epilog=examples("carpet replay", "carpet replay race.json", "carpet demo --fast --json | carpet replay -"))
+@with_looks(bell=False)
+def replay(
+    file: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="FILE|ID",
+            help="A record as JSON, - for standard input, or the id of a race, as carpet history shows it. [default: your last race]",
+        ),
+    ] = None,
+    server: Annotated[
+        str | None, typer.Option(metavar="URL", help="The server to ask for that id. [default: none, of your own races]")
+    ] = None,
+    *,
+    settings: UiSettings,
+) -> None:
+    """Watch a finished race again.
+
+    All boards stand side by side on one time line: play, pause, step, jump.
+    """
+    need_terminal("replay", keys=file != "-")
+    address = address_of(server) if server is not None else None
+
+    outcome = run(lambda: show_replay(file, server=address, settings=settings))
+    wanted = outcome.play_on
+    if wanted is None:
+        finish(outcome)
+        return
+
+    finish(run(lambda: played_on(wanted.record, seat=wanted.seat, ply=wanted.ply, name=None, settings=outcome.settings)))
+
+
+@app.command("play-on", epilog=examples("carpet play-on --from 24", "carpet play-on race.json --from 24 --seat 2"))
+@with_looks()
+def play_on(
+    file: Annotated[
+        str | None,
+        typer.Argument(metavar="FILE|ID", help="A record as JSON, or the id of a race. [default: your last race]"),
+    ] = None,
+    ply: Annotated[int, typer.Option("--from", metavar="K", min=0, help="Start after so many moves of the seat.")] = 0,
+    seat: Annotated[int | None, typer.Option(metavar="N", min=1, help="The seat, counted from 1 as verify does. [default: yours]")] = None,
+    server: Annotated[str | None, typer.Option(metavar="URL", help="The server to ask for that id. [default: none]")] = None,
+    name: Name = None,
+    *,
+    settings: UiSettings,
+) -> None:
+    """Play on from a position of a finished race.
+
+    You race your own past self, on a server of your own; it counts for nothing. The record is checked first.
+    """
+    need_terminal("play-on")
+    address = address_of(server) if server is not None else None
+
+    record = run(lambda: read_record(file, address))
+    if not record.id:
+        fail("That record has no id, so it is too old to be played on.")
+    number = own_seat(record) if seat is None else seat - 1
+    finish(run(lambda: played_on(record, seat=number, ply=ply, name=name, settings=settings)))
+
+
+def own_seat(record: Record) -> int:
+    """The seat of whoever uses this machine, from 0; ends the command where that is not to be known."""
+
+    known = [each.identity for each in IdentityStore(home_folder()).known()]
+    players = {identity.player for identity in known if identity.player is not None}
+    own = past_race(record, players=players, names={identity.name for identity in known}).own
+    if own is None:
+        fail("The record does not show which seat is yours: add --seat N, counted from 1 as verify does.", MISUSED)
+    return own
 
 
 class NoRecord(Failure):
@@ -58,8 +167,6 @@ async def read_record(source: str | None, server: Address | None) -> Record:
             raise NoRecord("--server goes with the id of a race, like HKTRWM-1-0a1b2c3d4e5f, as carpet history shows it.")
         return _read(source)
     if server is not None:
-        from client.connection.http import fetch_record
-
         return await trio.to_thread.run_sync(fetch_record, server, source)
     record = kept_record(home_folder(), source)
     if record is None:
@@ -83,3 +190,11 @@ def _read(source: str | None) -> Record:
         return from_json(document)
     except BadRecord as error:
         raise NoRecord(f"What is in {path} is no record of a race: {clean_chat(str(error))}.") from error
+
+
+def _ask_server(arguments: list[str]) -> NoReturn:
+    """Leave the rest to a command of the server of this installation, its words and its exit status too."""
+
+    environment = server_environment() | {protocol.PROGRAM_VARIABLE: "carpet"}
+    finished = subprocess.run(server_command(arguments), env=environment, check=False)  # noqa: S603  (our own)
+    raise typer.Exit(finished.returncode if finished.returncode >= 0 else FAILED)

@@ -1,21 +1,33 @@
-"""What the player's commands share: arguments, the ways to end, and Trio under a command."""
+"""What the player's commands share: arguments and options, the checks behind them, the ways to end, and Trio under a command."""
 
 from __future__ import annotations
 
+import functools
+import inspect
+import json
+import shlex
 import sys
 from collections.abc import Awaitable, Callable, Iterator
-from typing import TYPE_CHECKING, Annotated, NoReturn, TypeVar
+from pathlib import Path
+from typing import Annotated, Any, NoReturn, TypeVar
 
+import msgspec
+import trio
 import typer
 
+from client.cli.commands import FAILED as FAILED
+from client.cli.commands import INTERRUPTED
+from client.connection.address import Address, BadAddress, parse_address
 from client.connection.errors import Failure
-
-if TYPE_CHECKING:
-    from client.connection.address import Address
+from client.storage.files import USUAL, make_file, replace_file
+from client.text.past_races import printable_json
+from client.tui.start import AppOutcome, UiSettings
+from protocol.text import clean_chat
+from protocol.views import MAX_SERIES_RACES, RATED_DELAY_S, RaceOptions
 
 Outcome = TypeVar("Outcome")
 
-FAILED, MISUSED, INTERRUPTED = 1, 2, 130
+MISUSED = 2
 
 URL_HELP = "The server: host, host:port (7777 if none is given), ws://… or wss://…."
 Url = Annotated[str, typer.Argument(metavar="URL", help=URL_HELP)]
@@ -23,7 +35,6 @@ Url = Annotated[str, typer.Argument(metavar="URL", help=URL_HELP)]
 
 def address_of(url: str) -> Address:
     """The address that was typed; ends the command when it is none."""
-    from client.connection.address import BadAddress, parse_address
 
     try:
         return parse_address(url)
@@ -62,11 +73,6 @@ def print_json(value: object) -> None:
     """Print a value as JSON for programs. What a terminal might obey in it is written as escapes, and so are all but ASCII letters where
     standard output lacks any of them: a program is not to read question marks.
     """
-    import json
-
-    import msgspec
-
-    from client.text.past_races import printable_json
 
     text = msgspec.json.format(msgspec.json.encode(value), indent=1).decode()
     print_text(printable_json(text) if prints(text) else json.dumps(json.loads(text), indent=1))
@@ -74,7 +80,6 @@ def print_json(value: object) -> None:
 
 def run(function: Callable[[], Awaitable[Outcome]]) -> Outcome:
     """Run under Trio. What a person can act on, and Ctrl+C, come out of the groups that nurseries make of them."""
-    import trio
 
     try:
         return trio.run(function)
@@ -93,3 +98,153 @@ def _leaves(group: BaseExceptionGroup[BaseException]) -> Iterator[BaseException]
             yield from _leaves(error)
         else:
             yield error
+
+
+Name = Annotated[
+    str | None, typer.Option(metavar="NAME", help="Your name; another name is another player. [default: as last time, or your login name]")
+]
+Deal = Annotated[str | None, typer.Option(metavar="TEXT", help="A name for the shuffle: same name, same shuffle. [default: random]")]
+Rules = Annotated[
+    str, typer.Option(metavar="ID", help="The rule set, such as carpet-free or crazy-quilt; `carpet-server rules list` shows all.")
+]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")]
+
+_LOOKS: dict[str, Any] = {
+    "four_colour": typer.Option("--four-colour", "--four-color", help="A deck with a colour for each suit."),
+    "colour_blind": typer.Option("--colour-blind", "--color-blind", help="Colours that do not rely on red and green."),
+    "ascii_only": typer.Option("--ascii", help="Letters in place of suit signs and frames."),
+    "no_bell": typer.Option("--no-bell", help="Do not ring at the start and near the end, nor when your table waits."),
+}
+
+
+def with_looks(*, bell: bool = True) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command the options for its looks, in place of its parameter `settings`. bell: whether it can ring."""
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        @functools.wraps(command)
+        def typed(**given: Any) -> None:
+            looks = {name: bool(given.pop(name, not bell and name == "no_bell")) for name in _LOOKS}
+            command(**given, settings=settings_of(**looks))
+
+        signature = inspect.signature(command, eval_str=True)
+        parameters = [parameter for parameter in signature.parameters.values() if parameter.name != "settings"]
+        parameters += [
+            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=False, annotation=Annotated[bool, option])
+            for name, option in _LOOKS.items()
+            if bell or name != "no_bell"
+        ]
+        typed.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+        typed.__annotations__ = {}
+        return typed
+
+    return decorate
+
+
+def code_of(typed: str) -> str:
+    """The code of a race, as it is read out: with spaces or hyphens between the letters, maybe."""
+    code = "".join(typed.replace("-", " ").split())
+    if not (code.isascii() and code.isalpha() and len(code) <= 16):
+        fail(f"{code!r} is not the code of a race: it is six letters, as the host's screen shows them.", MISUSED)
+    return code
+
+
+def finish(outcome: AppOutcome) -> None:
+    """Say what is left to be said when the screens are gone, and end with the status that fits."""
+    if outcome.kept is not None:
+        kept = str(outcome.kept)
+        print_text(f"The record of your race is {kept}; to check it: carpet verify {shlex.quote(kept)}")
+    if outcome.not_kept is not None:
+        typer.echo(f"carpet: the record of your race could not be kept: {outcome.not_kept}", err=True)
+    match outcome.reason:
+        case "signal":
+            raise typer.Exit(INTERRUPTED)
+        case "terminal":
+            raise typer.Exit(FAILED)
+        case "quit":
+            pass
+
+
+def settings_of(four_colour: bool, colour_blind: bool, ascii_only: bool, no_bell: bool) -> UiSettings:
+    if four_colour and colour_blind:
+        fail("--four-colour and --colour-blind are two palettes: choose one.", MISUSED)
+
+    palette = "four" if four_colour else "safe" if colour_blind else "classic"
+    return UiSettings(palette=palette, ascii=ascii_only or not prints("♠│█"), bell=not no_bell)
+
+
+def need_terminal(command: str, *, keys: bool = True) -> None:
+    """keys: whether they come through standard input too."""
+    if not (sys.stdout.isatty() and (sys.stdin.isatty() or not keys)):
+        fail(f"carpet {command} needs a terminal, and there is none here; carpet demo shows a race in plain text.", MISUSED)
+
+
+def race_options(**fields: object) -> Any:
+    """RaceOptions of these fields, by the limits that the wire has for them."""
+
+    if fields.get("winnable") and fields.get("deal") is not None:
+        fail("--winnable and --deal do not go together: a named deal is always the same one.", MISUSED)
+    try:
+        options = msgspec.convert(fields, RaceOptions)
+    except msgspec.ValidationError as error:
+        # "Expected `str` of length <= 100 - at `$.deal`"
+        what, _, where = str(error).replace("`str`", "a text").partition(" - at `$.")
+        option = {"bots": "bot"}.get(name := where.rstrip("`").split("[")[0], name).removesuffix("_s").replace("_", "-")
+        fail(f"--{option} does not fit: {what[0].lower()}{what[1:]}.", MISUSED)
+    if options.deal is not None and clean_chat(options.deal) != options.deal:
+        # Not cleaned but refused, as servers do: another name would be another deal.
+        fail("--deal does not fit: it is one line of printable text.", MISUSED)
+    if options.swaps and options.seats != 2:
+        fail("--swap is for two players: --seats does not go with it.", MISUSED)
+    if options.swaps and (options.deal is not None or options.winnable):
+        fail("--swap takes two random deals: --deal and --winnable do not go with it.", MISUSED)
+    if options.series.format == "best-of" and options.seats < 2:
+        fail("--best-of needs two players or more; alone, play a --session.", MISUSED)
+    if options.unrated_because == "early-boards":
+        fail(f"In a rated race boards are shown at least {RATED_DELAY_S} s late: add --unrated, or a longer --delay.", MISUSED)
+    return options
+
+
+def series_fields(best_of: int | None, session: int | None, *, swap: bool, grace_s: int | None = None) -> dict[str, object]:
+    """The fields of SeriesOptions; none for a single race. grace_s: None for the usual one."""
+
+    if (best_of is not None) + (session is not None) + swap > 1:
+        fail("--best-of, --session and --swap are three kinds of series: choose one.", MISUSED)
+    grace = {} if grace_s is None else {"grace_s": grace_s}
+    if best_of is not None:
+        if not 3 <= best_of <= MAX_SERIES_RACES or best_of % 2 == 0:
+            fail(f"--best-of takes an odd number from 3 to {MAX_SERIES_RACES}, not {best_of}.", MISUSED)
+        return {"format": "best-of", "races": best_of, **grace}
+    if session is not None:
+        if not 2 <= session <= MAX_SERIES_RACES:
+            fail(f"--session takes a number from 2 to {MAX_SERIES_RACES}, not {session}.", MISUSED)
+        return {"format": "session", "races": session, **grace}
+    if not swap and grace_s is not None:
+        fail("--series-grace is for a series: --best-of, --session or --swap.", MISUSED)
+    return {"format": "swap", "races": 2, **grace} if swap else {}
+
+
+def there_already(target: object) -> NoReturn:
+    fail(f"{target} exists already: name another file, or add --force to overwrite it.")
+
+
+def write_new(path: Path, text: str, *, force: bool) -> None:
+    """As `--force` says; ends the command where it cannot be."""
+    try:
+        _write(path, text, force=force)
+    except FileExistsError:
+        there_already(path)
+    except (OSError, ValueError) as error:
+        fail(f"{path} cannot be written: {getattr(error, 'strerror', None) or error}.")
+
+
+def _write(path: Path, text: str, *, force: bool) -> None:
+    """In one piece or not at all, and over nothing unless forced. Raises OSError, ValueError."""
+
+    try:
+        make_file(path, text.encode(), mode=USUAL)
+    except FileExistsError:
+        if not force:
+            raise
+        if not path.is_file():
+            fail(f"{path} is no file that could be written over; name another.")
+        replace_file(path, text.encode(), copy_mode=True)

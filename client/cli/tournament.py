@@ -5,21 +5,36 @@ What a director asks for goes over a line of its own (`client.local.tournament_c
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
+import msgspec
 import typer
 
-from client.cli.looks import Ascii, ColourBlind, FourColour, need_terminal, settings_of
-from client.cli.shared import MISUSED, Url, address_of, examples, fail, print_json, print_text, run
-from client.cli.tournament_pages import Id, Json, tournament_id, tournament_pages_app
-
-if TYPE_CHECKING:
-    from protocol.client_messages import TournamentMessage
-    from protocol.server_messages import Decided
+from client.cli.shared import MISUSED, Json, Url, address_of, examples, fail, finish, need_terminal, print_json, print_text, run, with_looks
+from client.cli.tournament_pages import Id, tournament_id, tournament_pages_app
+from client.local.sitting import attend
+from client.local.tournament_client import correct as correct_at
+from client.local.tournament_client import decide, pair_next, verdict_of
+from client.local.tournament_client import remove as remove_from
+from client.tui.start import UiSettings
+from protocol.client_messages import (
+    AddBot,
+    CorrectResult,
+    CreateTournament,
+    EndTournament,
+    EnterTournament,
+    LeaveTournament,
+    PauseTournament,
+    StartTournament,
+    TournamentMessage,
+)
+from protocol.server_messages import Decided
+from protocol.text import clean_chat
+from protocol.tournaments import TournamentOptions
 
 tournament_app = typer.Typer(
     name="tournament",
-    help="Make, direct, play in and look at tournaments.",
+    help="Make, direct, play in and follow tournaments.",
     epilog=examples("carpet tournament create carpet.example 'Carpet Open' --fill 8", "carpet tournament join carpet.example KWPRTM"),
     no_args_is_help=True,
     rich_markup_mode=None,
@@ -29,7 +44,7 @@ tournament_app.add_typer(tournament_pages_app)
 Name = Annotated[str | None, typer.Option(metavar="NAME", help="Your name there; another name is another player. [default: as last time]")]
 Reason = Annotated[str, typer.Option(metavar="TEXT", help="Why, for the tournament's log.")]
 
-OTHER_SCREEN = "It comes as you: a screen of yours that is open at that server is let go; there, a key does the same."
+OTHER_SCREEN = "It takes your connection over: a screen of yours at that server is disconnected. There, a key does the same."
 
 
 # ---- to make one
@@ -46,28 +61,28 @@ def create(
         str, typer.Option("--format", metavar="FORMAT", help="How it is played: swiss, round-robin, elimination or session.")
     ] = "swiss",
     rounds: Annotated[
-        int, typer.Option(metavar="N", min=0, max=100, help="Rounds of a Swiss, or deals of a session; 0: as many as the field asks for.")
+        int, typer.Option(metavar="N", min=0, max=100, help="Rounds of a Swiss, or deals of a session; 0: as many as the field needs.")
     ] = 0,
     double: Annotated[bool, typer.Option("--double", help="Round robin: two meetings; elimination: out after two losses.")] = False,
     rules: Annotated[str, typer.Option(metavar="ID", help="The rule set; `carpet-server rules list` shows all.")] = "carpet",
     time_limit: Annotated[int, typer.Option(metavar="S", min=10, max=3600, help="Seconds for each race.")] = 600,
     countdown: Annotated[int, typer.Option(metavar="S", min=1, max=10, help="Seconds from everybody being ready to the start.")] = 3,
-    grace: Annotated[int, typer.Option(metavar="S", min=5, max=600, help="Seconds that a player may be away before he forfeits.")] = 60,
+    grace: Annotated[int, typer.Option(metavar="S", min=5, max=600, help="Seconds a player may be away before they forfeit.")] = 60,
     places: Annotated[int, typer.Option(metavar="N", min=2, max=256, help="Entrants at most, bots included.")] = 256,
-    fill: Annotated[int, typer.Option(metavar="N", min=0, max=256, help="Bots enter until there are so many, when it starts.")] = 0,
-    bot: Annotated[str, typer.Option(metavar="NAME", help="The house bot that fills seats and races who has a bye.")] = "random",
-    check_in: Annotated[int, typer.Option(metavar="S", min=0, max=3600, help="Seconds for checking in; 0: who has entered plays.")] = 120,
-    no_show: Annotated[int, typer.Option(metavar="S", min=5, max=3600, help="Seconds until who is not at his table forfeits.")] = 120,
+    fill: Annotated[int, typer.Option(metavar="N", min=0, max=256, help="When it starts, bots enter until there are so many.")] = 0,
+    bot: Annotated[str, typer.Option(metavar="NAME", help="The house bot that fills seats and plays the byes.")] = "random",
+    check_in: Annotated[
+        int, typer.Option(metavar="S", min=0, max=3600, help="Seconds for checking in; 0: everybody who entered plays.")
+    ] = 120,
+    no_show: Annotated[int, typer.Option(metavar="S", min=5, max=3600, help="Seconds until players not at their table forfeit.")] = 120,
     pause: Annotated[int, typer.Option(metavar="S", min=0, max=3600, help="Seconds between two rounds.")] = 20,
     by_hand: Annotated[bool, typer.Option("--by-hand", help="No round is paired before you say so.")] = False,
-    code: Annotated[str | None, typer.Option(metavar="TEXT", help="Entering asks for this. [default: anybody may enter]")] = None,
-    private: Annotated[bool, typer.Option("--private", help="Not listed: only for who has the id.")] = False,
-    unrated: Annotated[bool, typer.Option("--unrated", help="Its races do not change ratings; those against bots never do.")] = False,
+    code: Annotated[str | None, typer.Option(metavar="TEXT", help="A word needed to enter. [default: none]")] = None,
+    private: Annotated[bool, typer.Option("--private", help="Do not list it: only the id leads there.")] = False,
+    unrated: Annotated[bool, typer.Option("--unrated", help="Do not rate its races; those against bots never are.")] = False,
     name: Name = None,
     as_json: Json = False,
 ) -> None:
-    from protocol.text import clean_chat
-
     address = address_of(url)
     if not clean_chat(title).strip():
         fail("Nothing printable is left of that title; choose another.", MISUSED)
@@ -81,8 +96,6 @@ def create(
         fail(f"--fill {fill} does not fit into --places {places}.", MISUSED)
     if code is not None and not 1 <= len(code) <= 32:
         fail("--code takes 1 to 32 characters.", MISUSED)
-    from protocol.client_messages import CreateTournament
-    from protocol.tournaments import TournamentOptions
 
     options = _converted(
         TournamentOptions,
@@ -116,43 +129,37 @@ def create(
 
 
 @tournament_app.command(epilog="Example: carpet tournament join carpet.example KWPRTM --name bert")
+@with_looks()
 def join(
     url: Url,
     tournament: Id,
-    code: Annotated[str | None, typer.Option(metavar="TEXT", help="What its director has given out, where entering asks for it.")] = None,
+    code: Annotated[str | None, typer.Option(metavar="TEXT", help="The word that its director gave out, where one is needed.")] = None,
     name: Name = None,
-    no_screen: Annotated[bool, typer.Option("--no-screen", help="Enter and end: the screen can be gone to later.")] = False,
-    four_colour: FourColour = False,
-    colour_blind: ColourBlind = False,
-    ascii_only: Ascii = False,
-    no_bell: Annotated[bool, typer.Option("--no-bell", help="Do not ring when your table waits, at the start and near the end.")] = False,
+    no_screen: Annotated[bool, typer.Option("--no-screen", help="Only enter; go to the screen later.")] = False,
+    *,
+    settings: UiSettings,
 ) -> None:
     """Enter a tournament and go to its screen, or come back to it.
 
-    There you check in, and when your table waits for you the screen goes there by itself.
+    There you check in; when your table is ready the screen takes you there.
     """
     id_ = tournament_id(tournament)
     address_of(url)
     if no_screen:
-        from protocol.client_messages import EnterTournament
-
         _decided(url, EnterTournament(id=id_, code=code), name)
         print_text(f"You have entered tournament {id_}; to check in and play: carpet tournament join {url} {id_}")
         return
-    settings = settings_of(four_colour, colour_blind, ascii_only, no_bell)
     need_terminal("tournament join")
     _visit(url, id_, name=name, code=code, enters=True, settings=settings)
 
 
 @tournament_app.command(
-    epilog="Example: carpet tournament leave carpet.example KWPRTM", help=f"Play in a tournament no more.\n\n{OTHER_SCREEN}"
+    epilog="Example: carpet tournament leave carpet.example KWPRTM", help=f"Withdraw from a tournament.\n\n{OTHER_SCREEN}"
 )
 def leave(url: Url, tournament: Id, name: Name = None) -> None:
-    from protocol.client_messages import LeaveTournament
-
     id_ = tournament_id(tournament)
     _decided(url, LeaveTournament(id=id_), name)
-    print_text(f"You play in tournament {id_} no more.")
+    print_text(f"You have withdrawn from tournament {id_}.")
 
 
 # ---- to direct
@@ -163,8 +170,6 @@ def leave(url: Url, tournament: Id, name: Name = None) -> None:
     help=f"Open the check-in; when it is open, pair the first round.\n\n{OTHER_SCREEN}",
 )
 def start(url: Url, tournament: Id, name: Name = None) -> None:
-    from protocol.client_messages import StartTournament
-
     id_ = tournament_id(tournament)
     _decided(url, StartTournament(id=id_), name)
     print_text(f"Tournament {id_} goes on: carpet tournament watch {url} {id_} shows it.")
@@ -172,11 +177,9 @@ def start(url: Url, tournament: Id, name: Name = None) -> None:
 
 @tournament_app.command(
     epilog="Example: carpet tournament pause carpet.example KWPRTM",
-    help=f"Let the races that are being run end, and start nothing new.\n\n{OTHER_SCREEN}",
+    help=f"Let running races end, and start nothing new.\n\n{OTHER_SCREEN}",
 )
 def pause(url: Url, tournament: Id, name: Name = None) -> None:
-    from protocol.client_messages import PauseTournament
-
     id_ = tournament_id(tournament)
     _decided(url, PauseTournament(id=id_), name)
     print_text(f"Tournament {id_} is paused; to go on: carpet tournament resume {url} {id_}")
@@ -184,8 +187,6 @@ def pause(url: Url, tournament: Id, name: Name = None) -> None:
 
 @tournament_app.command(epilog="Example: carpet tournament resume carpet.example KWPRTM", help=f"Go on after a pause.\n\n{OTHER_SCREEN}")
 def resume(url: Url, tournament: Id, name: Name = None) -> None:
-    from protocol.client_messages import PauseTournament
-
     id_ = tournament_id(tournament)
     _decided(url, PauseTournament(id=id_, pause=False), name)
     print_text(f"Tournament {id_} goes on.")
@@ -197,7 +198,6 @@ def resume(url: Url, tournament: Id, name: Name = None) -> None:
 def pair(url: Url, tournament: Id, name: Name = None) -> None:
     id_ = tournament_id(tournament)
     address_of(url)
-    from client.local.tournament_client import pair_next
 
     number = run(lambda: pair_next(url, id_, name=name))
     print_text(f"Round {number} of tournament {id_} is paired.")
@@ -222,9 +222,6 @@ def correct(
 ) -> None:
     id_, home = tournament_id(tournament), _cards(cards)
     address_of(url)
-    from client.local.tournament_client import correct as correct_at
-    from client.local.tournament_client import verdict_of
-    from protocol.client_messages import CorrectResult
 
     try:
         verdict = verdict_of(result)
@@ -249,7 +246,6 @@ def remove(
 ) -> None:
     id_ = tournament_id(tournament)
     address_of(url)
-    from client.local.tournament_client import remove as remove_from
 
     removed = run(lambda: remove_from(url, id_, who, back=back, reason=reason[:200], name=name))
     print_text(f"{removed} is {'back in' if back else 'out of'} tournament {id_}.")
@@ -264,8 +260,6 @@ def add_bot(
     bot: Annotated[str | None, typer.Argument(metavar="BOT", help="Which one. [default: the one that fills seats]")] = None,
     name: Name = None,
 ) -> None:
-    from protocol.client_messages import AddBot
-
     id_ = tournament_id(tournament)
     if bot is not None and not 1 <= len(bot) <= 24:
         fail(f"{bot[:40]!r} is not the name of a bot: random, greedy and deep are.", MISUSED)
@@ -275,34 +269,31 @@ def add_bot(
 
 @tournament_app.command(
     epilog="Example: carpet tournament end carpet.example KWPRTM --reason 'no light'",
-    help=f"Break a tournament off; its standings stay.\n\n{OTHER_SCREEN}",
+    help=f"Break a tournament off; the standings stay.\n\n{OTHER_SCREEN}",
 )
 def end(url: Url, tournament: Id, reason: Reason = "", name: Name = None) -> None:
-    from protocol.client_messages import EndTournament
-
     id_ = tournament_id(tournament)
     _decided(url, EndTournament(id=id_, reason=reason[:200]), name)
-    print_text(f"Tournament {id_} is broken off.")
+    print_text(f"Tournament {id_} has been broken off.")
 
 
 # ---- to look at
 
 
 @tournament_app.command(epilog=examples("carpet tournament watch carpet.example KWPRTM", "carpet tournament watch carpet.example"))
+@with_looks(bell=False)
 def watch(
     url: Url,
     tournament: Annotated[str | None, typer.Argument(metavar="ID", help="The tournament's six letters. [default: the list]")] = None,
-    four_colour: FourColour = False,
-    colour_blind: ColourBlind = False,
-    ascii_only: Ascii = False,
+    *,
+    settings: UiSettings,
 ) -> None:
-    """Look on at a tournament: tables, standings, log.
+    """Watch a tournament: tables, standings, log.
 
-    Nobody hears of it. Enter watches the marked table.
+    You come as a guest. Enter watches the marked table.
     """
     id_ = None if tournament is None else tournament_id(tournament)
     address_of(url)
-    settings = settings_of(four_colour, colour_blind, ascii_only, no_bell=True)
     need_terminal("tournament watch")
     _visit(url, id_, name=None, code=None, enters=False, settings=settings)
 
@@ -321,15 +312,11 @@ def _cards(typed: str | None) -> tuple[int, int] | None:
 
 def _decided(url: str, request: TournamentMessage, name: str | None) -> Decided:
     address_of(url)
-    from client.local.tournament_client import decide
 
     return run(lambda: decide(url, request, name=name))
 
 
 def _visit(url: str, tournament: str | None, *, name: str | None, code: str | None, enters: bool, settings: Any) -> None:
-    from client.cli.looks import finish
-    from client.local.sitting import attend
-
     outcome = run(lambda: attend(url, tournament, name=name, code=code, enters=enters, settings=settings))
     if outcome.code is not None:
         print_text(f"You still have a seat at a table; to go on: carpet tournament join {url} {tournament}")
@@ -338,7 +325,6 @@ def _visit(url: str, tournament: str | None, *, name: str | None, code: str | No
 
 def _converted(kind: type[Any], **fields: object) -> Any:
     """By the limits that the wire has for them."""
-    import msgspec
 
     try:
         return msgspec.convert(fields, kind)
@@ -346,3 +332,7 @@ def _converted(kind: type[Any], **fields: object) -> Any:
         what, _, where = str(error).replace("`str`", "a text").partition(" - at `$.")
         option = where.rstrip("`").removesuffix("_s").replace("_", "-")
         fail(f"--{option} does not fit: {what[0].lower()}{what[1:]}.", MISUSED)
+
+
+app = typer.Typer(rich_markup_mode=None)
+app.add_typer(tournament_app)

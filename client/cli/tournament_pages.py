@@ -5,19 +5,20 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
+import msgspec
 import typer
 
-from client.cli.shared import MISUSED, Url, address_of, examples, fail, print_json, print_text, prints
+from client.cli.shared import MISUSED, Json, Url, address_of, examples, fail, print_json, print_text, prints, there_already, write_new
+from client.connection.http import fetch_standings_table, fetch_tournament, fetch_tournaments
+from client.text.tournaments import FORMAT_WORDS, PHASE_WORDS, TIE_BREAK_HEADS, points_text, quarters_text, title_text
+from protocol.text import clean_name
+from protocol.tournaments import TournamentDocument, TournamentListing, is_tournament_id
 
-if TYPE_CHECKING:
-    from protocol.tournaments import TournamentDocument, TournamentListing
-
-tournament_pages_app = typer.Typer()
+tournament_pages_app = typer.Typer(rich_markup_mode=None)
 
 Id = Annotated[str, typer.Argument(metavar="ID", help="The tournament's six letters, as carpet tournament list shows them.")]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")]
 
 
 @tournament_pages_app.command(
@@ -26,7 +27,6 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.
 def list_(url: Url, as_json: Json = False) -> None:
     """List a server's tournaments, newest first."""
     address = address_of(url)
-    from client.connection.http import fetch_tournaments
 
     listed = fetch_tournaments(address)
     if as_json:
@@ -37,9 +37,8 @@ def list_(url: Url, as_json: Json = False) -> None:
 
 @tournament_pages_app.command(epilog="Example: carpet tournament standings carpet.example KWPRTM")
 def standings(url: Url, tournament: Id, as_json: Json = False) -> None:
-    """Print how a tournament stands, with its tie-breaks."""
+    """Print the standings of a tournament, with tie-breaks."""
     address, id_ = address_of(url), tournament_id(tournament)
-    from client.connection.http import fetch_tournament
 
     document = fetch_tournament(address, id_)
     if as_json:
@@ -58,30 +57,23 @@ def export(
         str | None, typer.Argument(metavar="FILE", help="A new file; - for standard output. [default: ID.json or ID.csv]")
     ] = None,
     csv: Annotated[bool, typer.Option("--csv", help="The standings, for a spreadsheet. [default: all of it, as JSON]")] = False,
-    force: Annotated[bool, typer.Option("--force", help="Write over a file that is there.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
 ) -> None:
     """Save a tournament: entrants, rounds, results, standings, log.
 
-    The secrets of the rounds that are over are in it, so that their shuffles can be checked.
+    It includes the secrets of finished rounds, so that their shuffles can be checked.
     """
     address, id_ = address_of(url), tournament_id(tournament)
-    from client.cli.output_files import there_already, write_new
 
     target = file or f"{id_}.{'csv' if csv else 'json'}"
     if target != "-" and not force and os.path.lexists(target):
         there_already(target)
     if csv:
-        from client.connection.http import fetch_standings_table
-
         text = fetch_standings_table(address, id_)
         if target == "-":
             print_text(printable_table(text))
             return
     else:
-        import msgspec
-
-        from client.connection.http import fetch_tournament
-
         document = fetch_tournament(address, id_)
         if target == "-":
             print_json(document)
@@ -93,7 +85,6 @@ def export(
 
 def tournament_id(typed: str) -> str:
     """The id of a tournament, as it is read out: with spaces or hyphens between the letters, maybe."""
-    from protocol.tournaments import is_tournament_id
 
     id_ = "".join(typed.replace("-", " ").split()).upper()
     if not is_tournament_id(id_):
@@ -103,11 +94,9 @@ def tournament_id(typed: str) -> str:
 
 def listing_lines(listed: Sequence[TournamentListing]) -> list[str]:
     """A table, its names at the end of the lines, where their width is of no matter."""
-    from client.text.tournaments import FORMAT_WORDS, PHASE_WORDS, title_text
-    from protocol.text import clean_name
 
     if not listed:
-        return ["There is no tournament there; carpet tournament create makes one."]
+        return ["No tournaments yet; carpet tournament create makes one."]
     widest = max(len("rules"), *(len(clean_name(each.rules)) for each in listed))
     lines = [f"{'id':<6}  {'format':<11}  {'rules':<{widest}}  {'stands':<14}  round  entrants  name"]
     for each in listed:
@@ -121,8 +110,6 @@ def listing_lines(listed: Sequence[TournamentListing]) -> list[str]:
 
 def standings_lines(document: TournamentDocument, *, plain: bool) -> list[str]:
     """How it stands; names at the end of the lines. plain: fractions as decimals."""
-    from client.text.tournaments import FORMAT_WORDS, PHASE_WORDS, TIE_BREAK_HEADS, points_text, quarters_text, title_text
-    from protocol.text import clean_name
 
     entrants = {entrant.id: entrant for entrant in document.entrants}
     number = f", round {len(document.rounds)}" if document.rounds else ""

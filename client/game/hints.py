@@ -14,19 +14,9 @@ from protocol.views import SeatInfo, View
 NAMED = 4
 """Places are listed as far as this; then come dots."""
 
-_ENDED = {
-    "won": "Every card is home!",
-    "stalled": "No move is left. Your cards home are kept; the others may still be racing.",
-    "stopped": "You have stopped and keep your cards home; the others may still be racing.",
-    "forfeited": "You have given this race up.",
-    "out-of-time": "Time is up.",
-}
 
-
-def hint(view: View, seat: SeatInfo, board: Board, *, racing: bool = True, held: str = "") -> str:
-    """One sentence: what the player can do now."""
-    if seat.state in _ENDED:
-        return _ENDED[seat.state]
+def hint(view: View, board: Board, *, racing: bool = True, held: str = "") -> str:
+    """One sentence: what the player can do now, while their race goes on."""
     if not racing:
         return f"Here {'is your carpet' if board.family == 'carpet' else 'are your cards'}: look it over, the clock starts in a moment."
     if not view.moves:

@@ -16,12 +16,12 @@ from protocol.views import RATED_DELAY_S, RaceOptions, RulesInfo, RunningRaceInf
 LAST_CARDS = 10
 
 UNRATED: Final[dict[Unrated, str]] = {
-    "by-choice": "its host chose so",
-    "one-seat": "there is one seat",
+    "by-choice": "by the host's choice",
+    "one-seat": "only one seat",
     "house-bot": "a house bot takes part",
-    "named-deal": "its deal has a name",
+    "named-deal": "named deal",
     "two-shuffles": "two different shuffles",
-    "early-boards": f"boards come within {RATED_DELAY_S} s",
+    "early-boards": f"boards shown within {RATED_DELAY_S} s",
 }
 
 SUIT_ORDER = "SHDC"

@@ -10,8 +10,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
 
-from wcwidth import wcswidth
-
+from client.text.tables import cells, fitted
 from client.text.words import end_word
 from protocol.pages import HistoryRace, HistorySeat
 from protocol.record import Record
@@ -126,20 +125,6 @@ def time_text(ended_at_ms: int | None) -> str:
 
 def _line(row: Sequence[str], widths: Sequence[int]) -> str:
     return " ".join(fitted(text, width) for text, width in zip(row, widths, strict=True)).rstrip()
-
-
-def fitted(text: str, width: int) -> str:
-    """`text` in exactly `width` cells, cut or filled with spaces."""
-    if cells(text) > width:
-        while cells(text) > width - 1:
-            text = text[:-1]
-        text += "…"
-    return text + " " * (width - cells(text))
-
-
-def cells(text: str) -> int:
-    """How many cells of a terminal a text takes."""
-    return max(wcswidth(text), 0)
 
 
 def printable_json(text: str) -> str:

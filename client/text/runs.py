@@ -7,7 +7,7 @@ from datetime import UTC, datetime, tzinfo
 
 from client.storage.bests import BestChange
 from client.text.formatting import clock_text
-from client.text.past_races import fitted
+from client.text.tables import fitted
 from client.text.words import end_word
 from protocol.server_messages import Runs
 from protocol.text import clean_chat, clean_name

@@ -10,8 +10,9 @@ from datetime import UTC, tzinfo
 from typing import Final
 
 from client.text.chart import chart, shown
-from client.text.past_races import NARROWEST, cells, date_text, fitted, time_text
+from client.text.past_races import NARROWEST, date_text, time_text
 from client.text.statistics import Opponent, Point, Statistics, Tally
+from client.text.tables import cells, fitted
 from protocol.cards import RANKS
 
 OPPONENTS: Final = 8

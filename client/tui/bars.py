@@ -3,22 +3,12 @@
 from __future__ import annotations
 
 from client.text.formatting import foundation_counts, on_last_cards
+from client.text.words import end_word
 from client.tui.picture import Line, clip, fit, line_width, spread
 from client.tui.theme import Theme
 from protocol.cards import DECK_SIZE, RANKS
 from protocol.text import clean_name
 from protocol.views import GhostInfo, SeatInfo
-
-STATE_WORDS = {
-    "waiting": "",
-    "racing": "",
-    "won": "home!",
-    "stalled": "stalled",
-    "stopped": "stopped",
-    "forfeited": "gave up",
-    "out-of-time": "time up",
-}
-
 
 GHOST = "faint"
 """The role of a ghost's name and bar: it is not there."""
@@ -37,14 +27,15 @@ def bar(value: int, total: int, width: int, theme: Theme, role: str) -> Line:
 def seat_name(info: SeatInfo) -> str:
     """Who sits there, cleaned again: a server is not to be trusted with a terminal."""
     if info.name is None:
-        return "free seat"
+        return "open seat"
     return clean_name(info.name) or "nameless"
 
 
 def status_word(info: SeatInfo, away_ms: int | None) -> str:
     """What is to be known of a seat beside its cards, or nothing."""
-    if STATE_WORDS[info.state]:
-        return STATE_WORDS[info.state]
+    word = end_word(info.state)
+    if word:
+        return word
     if info.name is not None and not info.connected:
         return "away" if away_ms is None else f"away {max(away_ms, 0) // 1000} s"
     return ""

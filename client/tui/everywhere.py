@@ -41,7 +41,7 @@ def quit_or_ask(step: Step) -> Step:
         return close_replay(step)
     if not still_racing(step):
         return step.then(Quit())
-    then = "The race ends with it." if step.ui.own_server else "Your seat waits for you for a while; then it is forfeited."
+    then = "The race ends with it." if step.ui.own_server else "Your seat is held for a while, then forfeited."
     return step.ask(f"Quit? {then}", ("Quit", "Go on racing"), (QuitNow(), None))
 
 

@@ -30,9 +30,9 @@ SERIES = (
 )
 """Those that the form offers."""
 _SERIES_WORDS = {
-    "single": "One race; a rematch after it is another one.",
+    "single": "One race; a rematch is a new one.",
     "best-of": "Whoever wins more of the races wins the series. Cards home break ties.",
-    "session": "So many attempts: a patience won is a point, and cards home break ties.",
+    "session": "A number of attempts: each win is a point, and cards home break ties.",
     "swap": "Two shuffles: each of two players plays one, and then the other's. A point for who does better on each.",
 }
 
@@ -93,22 +93,22 @@ def form_lines(options: RaceOptions, rules: tuple[RulesInfo, ...]) -> FormLines:
     """The form line by line."""
     chosen = next((info for info in rules if info.id == options.rules), None)
     return (
-        ("Rules", chosen.name if chosen else options.rules, f"{chosen.explanation if chosen else ''} Enter shows all of them."),
-        ("Players", str(options.seats), "Seats the race waits for, yours included."),
+        ("Rules", chosen.name if chosen else options.rules, f"{chosen.explanation if chosen else ''} Press enter for the list."),
+        ("Players", str(options.seats), "Seats in the race, yours included."),
         ("House bots", ", ".join(options.bots) or "none", "Bots take seats from the last one down."),
         (
             "Listed",
             "yes, anybody may join" if options.public else "no, by its code only",
-            "Without this it is joined by its code.",
+            "If not, only those who have its code can join.",
         ),
-        ("Deal", options.deal or _random_deal(options), "Left and right: any deal, or one that can be won; enter: a name for it."),
-        ("Time limit", limit_text(options.time_limit_s), "After it every seat is out of time."),
-        ("Countdown", f"{options.countdown_s} s", "From all ready to the start."),
+        ("Deal", options.deal or _random_deal(options), "Left and right: any deal, or a winnable one. Enter: give the deal a name."),
+        ("Time limit", limit_text(options.time_limit_s), "Seats still racing then are out of time."),
+        ("Countdown", f"{options.countdown_s} s", "From everybody being ready to the start."),
         ("Series", series_name(options.series.format, options.series.races), _SERIES_WORDS[options.series.format]),
         (
             "Rated",
             "yes" if options.counts else rated_sentence(options).replace("Not rated", "no"),
-            "Whether it changes your ratings: people alone, a random deal.",
+            "Whether it changes ratings: needs people only and a random deal.",
         ),
         ("Open this race", "", "You get a code to give to the others."),
     )

@@ -47,11 +47,11 @@ KEYS: Keys = (
     Binding(Command.OPEN, ("o",), "open", "Open a race for others.", shown=False),
     Binding(Command.CODE, ("c",), "code", "Join a race by its code.", shown=False),
     Binding(Command.RACES, ("r",), "races", "Go to the open races.", shown=False),
-    Binding(Command.RUNNING, ("w",), "watch", "Go to the races that are being run; enter watches one.", shown=False),
+    Binding(Command.RUNNING, ("w",), "watch", "Go to the running races; enter watches one.", shown=False),
     Binding(Command.MATCH, ("m",), "match", "Quick match: look for an opponent of your rating, or stop.", shown=False),
-    Binding(Command.DAILY, ("d",), "daily", "Run today's deal, which everybody runs once.", shown=False),
+    Binding(Command.DAILY, ("d",), "daily", "Run the deal of the day: everybody gets one try.", shown=False),
     Binding(Command.TOURNAMENTS, ("t",), "tournaments", "Go to the tournaments.", shown=False),
-    Binding(Command.BACK, ("esc",), "stop", "Look for no opponent any more.", shown=False),
+    Binding(Command.BACK, ("esc",), "stop", "Stop looking for an opponent.", shown=False),
 )
 
 
@@ -134,16 +134,16 @@ def home_screen(scene: Scene, size: tuple[int, int]) -> Picture:
         block([[]]),
         _people(scene, MENU_WIDTH),
     )
-    no_races = "None just now: open one." if model.lobby is not None else "Not known without a line." if model.link.reason else ""
+    no_races = "No open races yet. Press o to open one." if model.lobby is not None else "Not connected." if model.link.reason else ""
     right = stacked(
         _title(scene, "Race a house bot (b)", list_width),
-        *_window(scene, bots, list_width, bot_rows, "The server has no bots." if model.welcome is not None else ""),
+        *_window(scene, bots, list_width, bot_rows, "This server has no house bots." if model.welcome is not None else ""),
         block([[]]),
         _title(scene, _races_title(model), list_width),
         *_window(scene, races, list_width, left_rows - running_rows, no_races),
         block([[]]),
         _title(scene, _running_title(model), list_width),
-        *_window(scene, running, list_width, running_rows, "None to be watched just now." if model.lobby is not None else ""),
+        *_window(scene, running, list_width, running_rows, "No races to watch." if model.lobby is not None else ""),
     )
     columns = shifted(row((MENU_WIDTH + 2, left), (list_width, right)), margin + 2)
     return screen(size, head(scene, width), stacked(shifted(banner, margin), columns), *feet, above=UPPER)
@@ -214,7 +214,7 @@ def _people(scene: Scene, width: int) -> Picture:
     if lobby is None:
         return block([[]])
     names = with_ratings(lobby.players[:12], lobby.ratings)
-    lines: list[Line] = [[("faint", f"{lobby.players_here} here")], *[[("faint", text)] for text in wrap_text(names, width)[:3]]]
+    lines: list[Line] = [[("faint", f"{lobby.players_here} online")], *[[("faint", text)] for text in wrap_text(names, width)[:3]]]
     return block(lines)
 
 
@@ -230,11 +230,11 @@ def _update(step: Step, action: ScreenAction) -> Step:
         case Pick(line):
             return _take(step.but(item=line), line)
         case Do(Command.BOT):
-            return _mark(step, "bot", "This server has no bots.")
+            return _mark(step, "bot", "This server has no house bots.")
         case Do(Command.RUNNING):
-            return _mark(step, "running", "No race is being run in public just now.")
+            return _mark(step, "running", "No public race is running.")
         case Do(Command.RACES):
-            return _mark(step, "race", "No open race just now.")
+            return _mark(step, "race", "No open races.")
         case Typed("code", text) if text:
             return step.send(JoinRace(code=text.upper()[:16]))
         case Do(command):

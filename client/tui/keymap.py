@@ -102,8 +102,8 @@ Keys: TypeAlias = tuple[Binding, ...]
 CURSOR: Final[Keys] = (
     Binding(Command.UP, ("up", "k"), "up", "Cursor up; in a replay, faster.", shown=False),
     Binding(Command.DOWN, ("down", "j"), "down", "Cursor down; in a replay, slower.", shown=False),
-    Binding(Command.LEFT, ("left", "h"), "left", "Left; the value, replay's move or round's tables before.", shown=False),
-    Binding(Command.RIGHT, ("right", "l"), "right", "Right; the next value, replay's move or round's tables.", shown=False),
+    Binding(Command.LEFT, ("left", "h"), "left", "Left; the previous value, replay move or round.", shown=False),
+    Binding(Command.RIGHT, ("right", "l"), "right", "Right; the next value, replay move or round.", shown=False),
 )
 """Of every screen and whatever lies over it."""
 HELP: Final = Binding(Command.HELP, ("?", "f1"), "help", "This page.")
@@ -117,11 +117,11 @@ EVERYWHERE: Final[Keys] = (
 """Of every screen and the help page."""
 
 # Rows that more than one screen has.
-CHOOSE: Final = Binding(Command.PLAY, ("enter", " "), "choose", "Take the marked line.")
+CHOOSE: Final = Binding(Command.PLAY, ("enter", " "), "choose", "Choose the selected line.")
 BACK: Final = Binding(Command.BACK, ("esc",), "back", "Back.")
-TALK: Final = Binding(Command.CHAT, ("t",), "talk", "Say a line to everybody in the room.")
-LEAVE: Final = Binding(Command.LEAVE, ("L",), "leave", "Leave the room (in a race: forfeit it; asks first).")
-OUT: Final = Binding(Command.BACK, ("esc",), "back", "Back to the tournaments; from there home.")
+TALK: Final = Binding(Command.CHAT, ("t",), "talk", "Say something to everybody in the room.")
+LEAVE: Final = Binding(Command.LEAVE, ("L",), "leave", "Leave the room (in a race this forfeits; asks first).")
+OUT: Final = Binding(Command.BACK, ("esc",), "back", "Back to the tournaments, and from there home.")
 """Out of a tournament, or of their list."""
 
 KEY_NAMES: Final = {" ": "space", "up": "↑", "down": "↓", "left": "←", "right": "→", "f1": "F1", "f2": "F2", "f3": "F3", "f4": "F4"}

@@ -49,8 +49,8 @@ HOW_TO_PLAY = (
 )
 HOW_TO_MOVE = (
     "A card is played by the name of its slot (b3), with the cursor and enter, or with the mouse. Cards that go home are lit:",
-    "{up} goes home, {down} goes home from the King down, {both} may do either; {moves} goes elsewhere. A card with several ways is",
-    "held first: then press where it goes (a slot, a foundation, w, + or -), or the card again for the first way. esc lets go.",
+    "{up} goes home, {down} goes home from the King down, {both} may do either; {moves} goes elsewhere. A card that can go several ways",
+    "is picked up first: then press where it goes (a slot, a foundation, w, + or -), or the card again for the first way; esc lets go.",
     "In a quilt the bright cards are free: one of their narrow ends touches no other card.",
 )
 
@@ -144,7 +144,7 @@ def too_small(scene: Scene, size: tuple[int, int]) -> Picture:
     lines: list[Line] = [
         [("title", "Too small")],
         [("felt", f"{width}x{height}; needs {SMALLEST[0]}x{SMALLEST[1]}")],
-        [("felt", "Everything goes on.")],
+        [("felt", "The game goes on.")],
     ]
     room = scene.model.room if scene.ui.reel is None else None
     if room is not None:

@@ -59,7 +59,7 @@ def _send_home(step: Step, room: RoomModel, view: View, sign: str) -> Step:
     ways = [move for move in moves_from(view, held) if move in (held, held + sign) and goes_home(move)]
     if ways:
         return send_move(step.but(held=""), room, ways[0])
-    return _refuse(step, f"The card at {held} cannot go there." if held else "+ and - send a card home that is held: first press its slot.")
+    return _refuse(step, f"The card at {held} cannot go there." if held else "+ and - send a held card home: press its slot first.")
 
 
 def _refuse(step: Step, why: str) -> Step:
@@ -75,7 +75,7 @@ def board(step: Step, view: View) -> Board:
 def send_move(step: Step, room: RoomModel, move: str) -> Step:
     """Play a move as this seat's next one."""
     if race_clock_ms(room.started_at_ms, step.now_ms) < 0:
-        return step.note("The clock does not run yet.")
+        return step.note("The clock has not started yet.")
     return step if room.seat is None else step.send(Move(race=room.race, seat=room.seat, ply=room.ply, move=move))
 
 

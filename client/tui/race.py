@@ -15,6 +15,7 @@ from client.state.capabilities import rules_of
 from client.state.room import RoomModel, race_clock_ms
 from client.state.store import Model
 from client.text.formatting import deck_size
+from client.text.words import SEAT_ENDS
 from client.tui.actions import Do, LetGo, Press, ScreenAction, Typed
 from client.tui.bars import all_bars
 from client.tui.cards import Size as CardSize
@@ -46,17 +47,17 @@ TALK_ROWS = 6
 """With so many rows free below the bars, the chat has a place of its own there."""
 
 KEYS: Keys = (
-    Binding(Command.PLAY, ("enter", " "), "play", "Play the card under the cursor, or put the held one there."),
-    Binding(Command.SLOT, ("'",), "slot", "Begin a slot's name: b3 needs none, 'h3 does (h is a key).", shown=False),
-    Binding(Command.WASTE, ("w",), "waste", "The waste: its top card goes home, or fills the waiting gap."),
-    Binding(Command.STOCK, ("s",), "stock", "Turn the next stock card, or fill the waiting gap with it."),
+    Binding(Command.PLAY, ("enter", " "), "play", "Play the card under the cursor, or put the held card there."),
+    Binding(Command.SLOT, ("'",), "slot", "Type a slot's name: b3 as it is, 'h3 with this (h is a key).", shown=False),
+    Binding(Command.WASTE, ("w",), "waste", "Play the waste's top card: home, or into the open gap."),
+    Binding(Command.STOCK, ("s",), "stock", "Turn the next stock card, or fill the open gap with it."),
     Binding(Command.REDEAL, ("r",), "redeal", "Redeal the waste, where the rules have it."),
-    Binding(Command.UPWARD, ("+", "="), "up", "The held card goes home, where there are two ways upwards.", shown=False),
-    Binding(Command.DOWNWARD, ("-",), "down", "The held card goes home downwards, from the King.", shown=False),
-    Binding(Command.BACK, ("esc",), "let go", "Let go of the held card; forget the slot name begun."),
+    Binding(Command.UPWARD, ("+", "="), "up", "Send the held card home on the foundation that builds up.", shown=False),
+    Binding(Command.DOWNWARD, ("-",), "down", "Send the held card home on the one that builds down.", shown=False),
+    Binding(Command.BACK, ("esc",), "let go", "Put the held card back; forget the slot name begun."),
     Binding(Command.MOVE, (":",), "move", "Type a whole move: b3, w, s, w:b3, c5:w, b3+.", shown=False),
     Binding(Command.KEEP, ("K",), "stop", "Stop here and keep your cards home (asks first)."),
-    Binding(Command.RESIGN, ("R",), "resign", "Give the race up (asks first)."),
+    Binding(Command.RESIGN, ("R",), "resign", "Give up the race (asks first)."),
     TALK,
     LEAVE,
 )
@@ -82,7 +83,7 @@ def _view(scene: Scene, size: Size) -> Picture:
     view = room.view
     keys_line = foot(KEYS, scene.theme, width, without=_hidden(scene, room))
     if view is None:
-        waits = block([[("felt", "The cards are on their way.")]], width, centred=True)
+        waits = block([[("felt", "Waiting for the cards...")]], width, centred=True)
         return screen(size, head(scene, width), waits, block([[]]), remarks(scene, width, 2), keys_line, above=MIDDLE)
     board = board_of(rules_of(scene.model.rules, room.options.rules), view)
     marks = marks_of(room, view, board, scene.ui)
@@ -114,11 +115,12 @@ def _hint(scene: Scene, room: RoomModel, board: Board, width: int) -> Picture:
     racing = race_clock_ms(room.started_at_ms, scene.now_ms) >= 0 and room.started_at_ms is not None
     if scene.model.link.state != "connected" and own.state in ("waiting", "racing"):
         sent = scene.model.in_flight
-        words = "No move can go out now. The clock runs on; your seat is kept for a while."
+        words = "Not connected: no moves for now. The clock runs on; your seat is held a while."
         if sent is not None:
-            words = f"Your move {clean_chat(sent.move)} was not answered: it goes out again when the line is back."
+            words = f"Your move {clean_chat(sent.move)} is not confirmed yet. It is sent again once you are back."
         return block([[("bad", fit(f" {scene.theme.glyphs.ring} {words}", width))]])
-    text = hint(view, own, board, racing=racing, held=scene.ui.held)
+    ended = SEAT_ENDS.get(own.state)
+    text = hint(view, board, racing=racing, held=scene.ui.held) if ended is None else ended.own
     return block([[("hint", fit(f" {scene.theme.glyphs.pointer} {text}", width))]])
 
 
@@ -162,7 +164,7 @@ def _panel(scene: Scene, room: RoomModel, marks: Marks, width: int, height: int,
     shown.append(block(bars))
     talks = left - len(bars) >= TALK_ROWS and bool(room.chat)
     if talks:
-        shown.append(block([[], [("title", "Talk")], *chat_lines(scene, width, min(left - len(bars) - 2, 8))]))
+        shown.append(block([[], [("title", "Chat")], *chat_lines(scene, width, min(left - len(bars) - 2, 8))]))
     return stacked(*shown), talks
 
 
@@ -239,12 +241,12 @@ def _in_room(step: Step, command: Command) -> Step:
 def _end(step: Step, command: Command) -> Step:
     room = step.state.room
     if room is None or room.seat is None or not still_racing(step):
-        return step.note("Your part of this race has ended.")
+        return step.note("Your race has already ended.")
     if command is Command.KEEP:
         stop = Stop(race=room.race, seat=room.seat)
         return step.ask("Stop now and keep your cards home?", ("Stop", "Go on racing"), (stop, None))
     resign = Resign(race=room.race, seat=room.seat)
-    return step.ask("Give this race up? You are placed last.", ("Give up", "Go on racing"), (resign, None))
+    return step.ask("Give up? You will be placed last.", ("Give up", "Go on racing"), (resign, None))
 
 
 def _type_key(step: Step, key: str) -> Step | None:

@@ -33,17 +33,17 @@ from protocol.views import SeatInfo, View
 
 KEYS: Keys = (
     Binding(Command.PAUSE, (" ", "enter"), "play", "Play, or pause; at the end, from the start."),
-    Binding(Command.LEFT_BACK, ("[",), "left back", "Back over the last move of the board on the left.", shown=False),
-    Binding(Command.LEFT_ON, ("]",), "left on", "On to the next move of the board on the left.", shown=False),
-    Binding(Command.RIGHT_BACK, (",",), "right back", "Back over the last move of the board on the right.", shown=False),
-    Binding(Command.RIGHT_ON, (".",), "right on", "On to the next move of the board on the right.", shown=False),
+    Binding(Command.LEFT_BACK, ("[",), "left back", "Take back the left board's last move.", shown=False),
+    Binding(Command.LEFT_ON, ("]",), "left on", "The left board's next move.", shown=False),
+    Binding(Command.RIGHT_BACK, (",",), "right back", "Take back the right board's last move.", shown=False),
+    Binding(Command.RIGHT_ON, (".",), "right on", "The right board's next move.", shown=False),
     Binding(Command.SLOWER, ("-",), "slower", "Slower, down to a quarter of the race's pace."),
     Binding(Command.FASTER, ("+", "="), "faster", "Faster, up to sixteen times the race's pace."),
-    Binding(Command.PARTING, ("p",), "parting", "To where the two lines of play part."),
+    Binding(Command.PARTING, ("p",), "diverge", "To where the two games diverge."),
     Binding(Command.FIRST, ("g", "home"), "start", "To the start."),
     Binding(Command.LAST, ("G", "end"), "end", "To the end."),
-    Binding(Command.TENTH, tuple("0123456789"), "jump", "To so many tenths of the race.", shown=False),
-    Binding(Command.PLAY_ON, ("o",), "play on", "Play on from the board on the left, beside what came.", shown=False),
+    Binding(Command.TENTH, tuple("0123456789"), "jump", "Jump to that tenth of the race.", shown=False),
+    Binding(Command.PLAY_ON, ("o",), "play on", "Play on from the left board, against the recorded game.", shown=False),
     Binding(Command.PAIR, ("tab",), "pair", "The next two seats, where there are more than two."),
     Binding(Command.PAIR_BACK, ("shift tab",), "pair", "The two seats before.", shown=False),
     Binding(Command.BACK, ("esc",), "back", "Close the replay.", shown=False),
@@ -167,7 +167,7 @@ def _update(step: Step, action: ScreenAction) -> Step:
         case Do(Command.PLAY_ON):
             return _play_on(step, reel)
         case Do(Command.PARTING) if reel.parting is None:
-            return step.note("The lines of play do not part.")
+            return step.note("The two games never diverge.")
         case Do(command):
             return step.but(reel=reel_after(reel, command, step.now_ms))
         case _:
@@ -181,7 +181,7 @@ def _play_on(step: Step, reel: Reel) -> Step:
         return step.then(Quit(PlayOnWanted(record, shown.number, ply)))
     # Here there is a race to go back to, and a server of one's own would take the connection's place.
     seat = f" --seat {shown.number + 1}" if shown.number != reel.own else ""
-    return step.note(f"To play on from here, when you have left: carpet play-on --from {ply}{seat}")
+    return step.note(f"To play on from here, leave and run: carpet play-on --from {ply}{seat}")
 
 
 def _times(scene: Scene) -> Hashable:

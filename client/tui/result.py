@@ -9,6 +9,7 @@ from client.state.room import RoomModel
 from client.state.store import Model
 from client.text.formatting import clock_text, curves, deck_size, series_sentence
 from client.text.runs import board_lines, board_title
+from client.text.words import end_word
 from client.tui.actions import Do, Replay, Review, Reviewed, ScreenAction, Typed
 from client.tui.keymap import LEAVE, TALK, Binding, Command, Keys
 from client.tui.picture import UPPER, Line, Picture, Size, block, clip, fit, foot, hit, screen, shifted, stacked, wrap_text
@@ -24,16 +25,6 @@ from protocol.client_messages import LeaveRace, Rematch
 from protocol.record import Record, SeatRecord
 from protocol.text import clean_chat, clean_name
 
-STATE_SENTENCES = {
-    "won": "every card home",
-    "stalled": "no move left",
-    "stopped": "stopped",
-    "forfeited": "gave up",
-    "out-of-time": "out of time",
-    "waiting": "",
-    "racing": "",
-}
-
 KEYS: Keys = (
     Binding(Command.REMATCH, ("r", "enter"), "rematch", "Race the same players again."),
     Binding(Command.DETAILS, ("d",), "details", "Show how the deal was checked, or the curves again."),
@@ -46,7 +37,7 @@ SENTENCES_AT = 15
 """Columns of what was checked, before the sentences about it."""
 
 
-CLOSED = "Others have yet to play this deal. Its cards and the record of your race can be seen when nobody has to play it any more."
+CLOSED = "Others have yet to play this deal. You can see its cards and your record once everybody has."
 
 
 def _view(scene: Scene, size: Size) -> Picture:
@@ -175,7 +166,7 @@ def _end(seats: tuple[SeatRecord, ...], seat: SeatRecord) -> str:
     """How the seat ended. The win of another stops those who are still racing, and that is not said like a choice of theirs."""
     if seat.state == "stopped" and any(other.state == "won" and other.ended_at_ms <= seat.ended_at_ms for other in seats):
         return "still racing"
-    return STATE_SENTENCES[seat.state]
+    return end_word(seat.state)
 
 
 def _time(seat: SeatRecord) -> int:
@@ -209,7 +200,7 @@ def _details(scene: Scene, room: RoomModel, record: Record, width: int, rows: in
         lines.append([(role, fit(f" {_sign(made.ok, scene.theme)} {made.what}", SENTENCES_AT)), ("panel", first)])
         lines += [[("panel", " " * SENTENCES_AT + text)] for text in more]
     lines += [[("panel", "")], [("panel faint", f" seed    {record.deal.seed}")], [("panel faint", f" record  {record.digest}")]]
-    hint = "The record tells all of it: check it with carpet verify, or with a program of your own."
+    hint = "Check the record yourself with carpet verify, or with a program of your own."
     lines += [[("panel faint", f" {text}")] for text in wrap_text(hint, width - 2)]
     if len(lines) > rows:
         # A low terminal with many seats, or a deal of which there is more to say.
@@ -234,12 +225,12 @@ def _sign(ok: bool | None, theme: Theme) -> str:
 def _next_line(now: RoomModel) -> Line:
     """What to do between two races. now: the room as it is, whose series may be another one than that of the race that is looked at."""
     if any(info.name is None for info in now.seats):
-        return [("strong", f"r: wait for another player, for a new series; the code is {clean_name(now.code)}")]
+        return [("strong", f"r: wait for another player to start a new series; the code is {clean_name(now.code)}")]
     ready = [clean_name(info.name or "") for info in now.seats if info.ready and info.bot is None]
     away = [clean_name(info.name or "") for info in now.seats if info.seat != now.seat and not info.connected]
     number = now.series.raced + 1 if now.series is not None else 1
     if away:
-        return [("strong", f"r: ready for race {number}; {', '.join(away)} has no line, and may come back")]
+        return [("strong", f"r: ready for race {number}; {', '.join(away)} is not connected and may come back")]
     if ready:
         return [("title", f"{', '.join(ready)} {'is' if len(ready) == 1 else 'are'} ready for race {number}. Press r.")]
     return [("strong", f"r: ready for race {number}")]
@@ -250,11 +241,11 @@ def _rematch_line(scene: Scene, room: RoomModel) -> Line:
     if now is not None and now.phase == "waiting":
         return _next_line(now)
     if scene.model.is_at_table:
-        return [("strong", "enter: back to the tournament; to your next table you go by yourself")]
+        return [("strong", "enter: back to the tournament; your next table opens by itself.")]
     asked = [info for info in room.seats if info.again]
     own = room.own
     if room.shared is not None:
-        return [("faint", "esc: back to the home screen; a deal of this kind is run once.")]
+        return [("faint", "L: back to the home screen. A deal like this is run only once.")]
     if own is not None and len(room.seats) == 1:
         return [("strong", "Another shuffle is on its way." if own.again else "r: race the clock again")]
     if own is not None and own.again:
@@ -270,7 +261,7 @@ def _rematch_line(scene: Scene, room: RoomModel) -> Line:
     return [("strong", f"r: {what}")]
 
 
-THINKING = "Thinking about your game: every card is known now ..."
+THINKING = "Thinking about your game with every card known..."
 
 
 def review_lines(sentences: tuple[str, ...], width: int, rows: int) -> list[Line]:
@@ -327,7 +318,7 @@ def _review(step: Step) -> Step:
     if step.ui.review is not None:
         return step.but(review=None)
     if room is None or room.record is None or room.seat is None:
-        return step.note("There is no game of yours to review.")
+        return step.note("You have no game here to review.")
     if known is None or known.digest != room.record.digest:
         known = Reviewed(room.record.digest, ())
         step = step.but(reviewed=known).then(Review(room.record, room.seat))
@@ -340,7 +331,7 @@ def _replay(step: Step) -> Step:
         return step.note("There is no race to replay.")
     if known is not None and known.record.digest == room.record.digest:
         return step.but(reel=reel_of(known, own=room.seat))
-    return step.note("The race is being played over again ...").then(Replay(room.record, room.seat))
+    return step.note("Preparing the replay...").then(Replay(room.record, room.seat))
 
 
 def _is_shown(state: Model, ui: Ui) -> bool:

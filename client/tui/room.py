@@ -38,9 +38,9 @@ def leave(step: Step) -> Step:
     room = step.state.room
     series = room.series if room is not None else None
     if still_racing(step):
-        return step.ask("Leave? Your race is forfeited.", ("Leave", "Go on racing"), (LeaveRace(), None))
+        return step.ask("Leave? You forfeit the race.", ("Leave", "Go on racing"), (LeaveRace(), None))
     if series is not None and series.raced > 0 and not series.over:
-        return step.ask("Leave? You give the series up.", ("Leave", "Go on with it"), (LeaveRace(), None))
+        return step.ask("Leave? You give up the series.", ("Leave", "Go on with it"), (LeaveRace(), None))
     return step.send(LeaveRace())
 
 

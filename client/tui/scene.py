@@ -22,14 +22,14 @@ NOTICE_MS = 8000
 """How long a notice stands."""
 
 PROMPT_LABELS = {
-    "code": "Code of the race",
+    "code": "Race code",
     "chat": "Say",
     "move": "Move",
-    "deal": "Name of the deal (empty: random)",
-    "title": "Name of the tournament",
-    "tournament": "Id of the tournament",
-    "entry": "Code for entering",
-    "reason": "Reason, for the log (may be empty)",
+    "deal": "Deal name (empty for random)",
+    "title": "Tournament name",
+    "tournament": "Tournament id",
+    "entry": "Entry code",
+    "reason": "Reason for the log (optional)",
 }
 
 
@@ -71,10 +71,10 @@ def line_state(scene: Scene) -> Line:
             tries = f" ({link.attempt})" if link.attempt > 1 else ""
             return [("head bad", f" {glyphs.ring} connecting{tries} ")]
         case "returning":
-            return [("head bad", f" {glyphs.ring} coming back ")]
+            return [("head bad", f" {glyphs.ring} resuming ")]
         case "lost":
             wait = max((link.retry_at_ms or scene.now_ms) - scene.now_ms + 999, 0) // 1000
-            return [("head bad", f" {glyphs.ring} no line, again in {wait} s ")]
+            return [("head bad", f" {glyphs.ring} reconnecting in {wait} s ")]
         case "gone":
             return [("head bad", f" {glyphs.cross} offline ")]
 
@@ -161,7 +161,7 @@ def notice_lines(scene: Scene, width: int) -> list[Line]:
     """What was last said to the player: a remark about a key, or a notice while it is fresh; and why there is no line, if so."""
     ui, notice, link = scene.ui, scene.model.notice, scene.model.link
     if ui.typed:
-        return [[("title", f" Slot: {ui.typed.lstrip(chr(39))}_"), ("faint", "  (esc forgets it)")]]
+        return [[("title", f" Slot: {ui.typed.lstrip(chr(39))}_"), ("faint", "  (esc cancels)")]]
     if ui.note:
         return [[("strong", f" {ui.note}")]]
     lines: list[Line] = []
@@ -175,7 +175,7 @@ def notice_lines(scene: Scene, width: int) -> list[Line]:
     call, room = scene.model.tournaments.call, scene.model.room
     if call is not None and room is not None and room.code != call.code and room.phase != "over":
         # He is in the middle of something else, and it is for him to say which of the two he gives up.
-        text = f"Table {call.table} of {title_text(call.name)} waits for you: leave this race (L) to go there."
+        text = f"Table {call.table} of {title_text(call.name)} is waiting for you. Leave this race (L) to go there."
         lines += [[("title", f" {line}")] for line in wrap_text(text, width - 1)]
     if link.state != "connected":
         lines += [[("bad", f" {text}")] for text in wrap_text(link.reason, width - 1)]

@@ -11,7 +11,7 @@ from client.tui.keymap import Command
 from client.tui.ui_state import Answer, Prompt, Question, RulesPage, Ui
 from protocol.client_messages import ClientMessage, CorrectResult, EndTournament, RemoveEntrant
 
-OFFLINE = "There is no line to the server just now."
+OFFLINE = "Not connected. Reconnecting..."
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,12 +50,12 @@ def parting_sentence(reel: Reel, theme: Theme) -> str:
     if len(lines) < 2:
         return ""
     if parting is None:
-        return "Both made the same moves."
+        return "Both games are the same, move for move."
     names = [clip(clean_name(line.seat.name), 14) or "nameless" for line in lines]
-    moves = ["no more" if move is None else clean_chat(move)[:8] for move in parting.moves]
-    after = "at the first move" if parting.ply == 0 else f"after move {parting.ply}"
+    moves = ["stops" if move is None else clean_chat(move)[:8] for move in parting.moves]
+    at = f"at move {parting.ply + 1}"
     told = ", ".join(f"{name} {move}" for name, move in zip(names, moves, strict=True))
-    return f"{theme.glyphs.parting} They part {after} ({clock_text(parting.at_ms, tenths=False)}): {told}."
+    return f"{theme.glyphs.parting} They diverge {at} ({clock_text(parting.at_ms, tenths=False)}): {told}."
 
 
 def _moves(line: SeatLine, side: int, theme: Theme, columns: int, end_ms: int) -> Line:

@@ -11,8 +11,9 @@ from client.state.store import Model
 from client.state.tournament import DONE_PHASES, OPEN_PHASES, TournamentModel, is_raced, table_name
 from client.text.formatting import clock_text
 from client.text.tournaments import TIE_BREAK_HEADS, TIE_BREAK_WORDS, phase_sentence, points_text, quarters_text, result_text
+from client.text.words import end_word
 from client.tui.actions import Pick
-from client.tui.bars import STATE_WORDS, bar
+from client.tui.bars import bar
 from client.tui.keymap import Command
 from client.tui.picture import (
     MIDDLE,
@@ -65,7 +66,7 @@ def _view(scene: Scene, size: Size) -> Picture:
     tournament = scene.model.tournaments.tournament(hall.id)
     if tournament is None:
         feet = (remarks(scene, width, 2), foot(KEYS, scene.theme, width, without=frozenset(Command) - _ALWAYS))
-        looking = block([[("felt", "Looking ...")]], width, centred=True)
+        looking = block([[("felt", "Loading...")]], width, centred=True)
         return screen(size, head(scene, width), looking, *feet, above=MIDDLE)
     ties = ", ".join(TIE_BREAK_WORDS.get(kind, clean_name(kind)) for kind in tournament.told.tie_breaks)
     aside = f"Points, then {ties}." if ties and tournament.told.rounds and page_of(hall, tournament.told) == "standings" else ""
@@ -126,7 +127,7 @@ def _left_ms(scene: Scene, tournament: TournamentModel) -> int | None:
 
 
 def _stands(scene: Scene, tournament: TournamentModel, width: int) -> Line:
-    director = "you direct it " if directs(scene.model, tournament) else f"director {clean_name(tournament.told.director_name)} "
+    director = "you are the director " if directs(scene.model, tournament) else f"director {clean_name(tournament.told.director_name)} "
     sentence = f" {phase_sentence(tournament.told, _left_ms(scene, tournament))}"
     return spread([("title", sentence)], [("faint", f" {director}")], width, "felt")
 
@@ -137,31 +138,33 @@ def own_sentence(scene: Scene, tournament: TournamentModel) -> str:
     own, table, directing = own_entrant(model, tournament), own_table(model, tournament), directs(model, tournament)
     if told.phase in DONE_PHASES:
         place = next((each.place for each in told.standings if own is not None and each.entrant == own.id), None)
-        return "" if place is None else f"You are number {place} of {len(told.standings)}."
+        return "" if place is None else f"You placed {place} of {len(told.standings)}."
     if table is not None and own is not None:
         other = clean_name(table_name(tournament, table.second if table.first == own.id else table.first))
         until_ms = tournament.no_show_until_ms(table)
         within = "" if until_ms is None else f" within {clock_text(until_ms - scene.now_ms, tenths=False)}"
-        return f"Table {table.table} against {other} waits for you: enter goes there{within}."
+        return f"Table {table.table} against {other} is waiting for you: press enter to go there{within}."
     if own is None or own.withdrawn:
         if directing and told.phase == "registration":
-            return "S starts it, b lets a bot enter, i lets you play in it yourself."
+            return "S starts it, b adds a bot, i enters you as a player."
         if directing and told.phase == "check-in":
-            return "S pairs the first round now, without those who are not here."
+            return "S pairs the first round now, without those who have not checked in."
         if directing and told.phase == "between" and told.phase_ms is None:
             return "N pairs the next round."
-        return "You have withdrawn." if own is not None else "You do not play in it." if told.rounds else "You have not entered: press i."
+        if own is not None:
+            return "You have withdrawn."
+        return "You are not playing." if told.rounds else "You have not entered. Press i to enter."
     if not own.checked_in and told.phase != "registration":
-        return "You play: press c to check in, or you are left out."
+        return "Press c to check in, or you will be left out."
     if told.phase == "registration":
-        starts = "press S when all are here." if directing else "its director opens the check-in."
-        return f"You have entered: {starts}"
+        starts = "Press S when everybody is here." if directing else "The director will open the check-in."
+        return f"You have entered. {starts}"
     mine = tournament.table_of(own.id)
     if told.phase == "running" and mine is not None and mine.result is not None:
-        return f"Your table has its result: {result_text(mine.result, plain=scene.theme.is_ascii)}. The round goes on."
+        return f"Your table is finished: {result_text(mine.result, plain=scene.theme.is_ascii)}. The round goes on."
     if directing and told.phase == "between" and told.phase_ms is None:
-        return "N pairs the next round, and you go to your table by yourself."
-    return "You play: when a round is paired, this screen goes to your table by itself."
+        return "N pairs the next round and takes you to your table."
+    return "You are in. When the next round is paired, you are taken to your table."
 
 
 def _pages(tournament: TournamentModel, page: HallPage, width: int) -> Line:
@@ -200,7 +203,7 @@ def _page(scene: Scene, tournament: TournamentModel, hall: Hall, page: HallPage,
 def _tables(scene: Scene, tournament: TournamentModel, width: int, rows: int, marked: int) -> list[tuple[int, Line]]:
     tables = tournament.told.tables
     if not tables:
-        return [(-1, [("felt", "  No round is paired yet.")])]
+        return [(-1, [("felt", "  No round has been paired yet.")])]
     return [(at, _table(scene, tournament, table, width, marked=at == marked)) for at, table in window(tables, marked, rows)]
 
 
@@ -237,7 +240,7 @@ def _middle(scene: Scene, table: TournamentTable, width: int, *, cards: int) -> 
         score = result_text(table.result, plain=plain)
         return [("strong", f"{score:^{width}}")]
     if not table.sides:
-        return [("faint", f"{'is being set' if table.code is None else 'waits':^{width}}")]
+        return [("faint", f"{'setting up' if table.code is None else 'waiting':^{width}}")]
     each = (width - 9) // 2
     one, other = table.sides[0], table.sides[1] if len(table.sides) > 1 else None
     return [
@@ -249,9 +252,9 @@ def _middle(scene: Scene, table: TournamentTable, width: int, *, cards: int) -> 
 
 def _side(scene: Scene, side: TournamentSide, width: int, *, cards: int, role: str) -> Line:
     if not side.present:
-        return [("bad", f"{clip('not there', width):^{width}}")]
+        return [("bad", f"{clip('absent', width):^{width}}")]
     if side.state == "waiting":
-        return [("faint", f"{clip('there', width):^{width}}")]
+        return [("faint", f"{clip('present', width):^{width}}")]
     return bar(side.home, cards, width, scene.theme, role)
 
 
@@ -265,7 +268,7 @@ def _tail(scene: Scene, tournament: TournamentModel, table: TournamentTable) -> 
     again = f" race {table.race}" if table.race > 1 else ""
     if is_raced(table):
         return f"{clock_text(table.elapsed_ms + scene.now_ms - tournament.heard_at_ms, tenths=False)}{again}"
-    ended = [STATE_WORDS[side.state] for side in table.sides if STATE_WORDS[side.state]]
+    ended = [end_word(side.state) for side in table.sides if end_word(side.state)]
     return ended[0] if ended else again.strip()
 
 
@@ -310,7 +313,7 @@ def _standing(scene: Scene, tournament: TournamentModel, standing: Standing, wid
     gone = " (withdrawn)" if entrant.withdrawn else ""
     name_width = _name_width(tournament, width)
     if row_ is None:
-        return [(role, f"{text}    {fit(name + gone, name_width)}"), ("faint", "  from the next round")]
+        return [(role, f"{text}    {fit(name + gone, name_width)}"), ("faint", "  joins next round")]
     ties = "".join(f"{quarters_text(value, plain=plain):>7}" for value in row_.tie_breaks)
     record = f"{row_.won} {row_.drawn} {row_.lost}"
     return [
@@ -339,7 +342,7 @@ def _log(tournament: TournamentModel, width: int, rows: int, marked: int) -> lis
     """The newest decision first, by the time since it was made; the marked one is told in full."""
     entries = tuple(reversed(tournament.told.log))
     if not entries:
-        return [(-1, [("felt", "  Nothing is decided yet.")])]
+        return [(-1, [("felt", "  No decisions yet.")])]
     shown: list[tuple[int, Line]] = []
     for at, entry in window(entries, marked, rows):
         texts = wrap_text(_decision(entry), width - 14) if at == marked else [clip(_decision(entry), width - 14)]

@@ -42,39 +42,39 @@ def founding_lines(options: TournamentOptions, rules: tuple[RulesInfo, ...]) -> 
     chosen = next((info for info in rules if info.id == options.rules), None)
     pause = "when you say so (N)" if options.pause_s is None else _seconds(options.pause_s, none="none")
     return (
-        ("Name", title_text(options.name), "Enter: type another one."),
+        ("Name", title_text(options.name), "Press enter to type another."),
         ("Format", FORMAT_WORDS[options.format], FORMAT_SENTENCES[options.format]),
         _rounds_line(options),
-        ("Rules", chosen.name if chosen else options.rules, f"{chosen.explanation if chosen else ''} Enter shows all of them."),
-        ("Time limit", f"{options.time_limit_s // 60} min", "Of each race; after it every seat is out of time."),
+        ("Rules", chosen.name if chosen else options.rules, f"{chosen.explanation if chosen else ''} Press enter for the list."),
+        ("Time limit", f"{options.time_limit_s // 60} min", "For each race; seats still racing then are out of time."),
         (
             "Bots fill",
             f"up to {options.fill}" if options.fill else "no seats",
-            "At the first pairing bots enter until there are so many.",
+            "Bots enter at the first pairing until there are this many players.",
         ),
-        ("House bot", options.bot, "It fills seats, and races whoever has a bye."),
+        ("House bot", options.bot, "Fills the seats and races whoever has a bye."),
         (
             "Check-in",
-            _seconds(options.check_in_s, none="none: who has entered plays"),
-            "Everybody says that he is here.",
+            _seconds(options.check_in_s, none="none: everybody who entered plays"),
+            "The time players have to confirm that they are here.",
         ),
-        ("No-show", _seconds(options.no_show_s, none=""), "Who is not at his table and ready by then forfeits."),
-        ("Pause", pause, "Between two rounds."),
-        ("Listed", "yes, anybody may enter" if options.public else "no, by its id only", "Without this it is found by its id."),
-        ("Make it", "", "You direct it; press i there to play in it too."),
+        ("No-show", _seconds(options.no_show_s, none=""), "Players not at their table and ready by then forfeit."),
+        ("Pause", pause, "Between rounds."),
+        ("Listed", "yes, anybody may enter" if options.public else "no, by its id only", "If not, only those who know its id find it."),
+        ("Create it", "", "You will be its director. Press i there to play as well."),
     )
 
 
 def _rounds_line(options: TournamentOptions) -> tuple[str, str, str]:
     match options.format:
         case "swiss":
-            return "Rounds", str(options.rounds or "as many as it takes"), "As many as it takes: until one at most is without a loss."
+            return "Rounds", str(options.rounds or "as many as needed"), "As many as needed: until at most one player is undefeated."
         case "session":
-            return "Deals", str(options.rounds or 5), "So many deals, the same ones for everybody."
+            return "Deals", str(options.rounds or 5), "The number of deals; everybody plays the same ones."
         case "round-robin":
-            return "Meetings", "two" if options.double else "one", "How often everybody meets everybody."
+            return "Meetings", "two" if options.double else "one", "How often each pair meets."
         case "elimination":
-            return "Out after", "two losses" if options.double else "one loss", "Who has lost so often plays no more."
+            return "Out after", "two losses" if options.double else "one loss", "A player with that many losses is out."
 
 
 def _seconds(seconds: int, *, none: str) -> str:
@@ -120,7 +120,7 @@ def founding_changed(
 def _view(scene: Scene, size: Size) -> Picture:
     assert scene.ui.founding is not None
     hint = "Up and down choose a line, left and right change it; the last one makes it."
-    return form_page(scene, size, "Make a tournament", founding_lines(scene.ui.founding, scene.model.rules), hint)
+    return form_page(scene, size, "Create a tournament", founding_lines(scene.ui.founding, scene.model.rules), hint)
 
 
 def _update(step: Step, action: ScreenAction) -> Step:

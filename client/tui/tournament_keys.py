@@ -48,19 +48,19 @@ from protocol.text import clean_name
 from protocol.tournaments import TableResult, TournamentTable
 
 KEYS: Keys = (
-    Binding(Command.ENTER, ("i",), "play", "Play in it: enter, or come back."),
+    Binding(Command.ENTER, ("i",), "play", "Enter the tournament, or come back to it."),
     Binding(Command.CHECK_IN, ("c",), "check in", "Check in: you are here and ready to play."),
-    Binding(Command.PLAY, ("enter", "w"), "go, watch", "To your own table if it waits, else watch the marked one."),
+    Binding(Command.PLAY, ("enter", "w"), "go, watch", "Go to your table if it waits, else watch the selected one."),
     Binding(Command.TURN, ("tab",), "page", "The next page: tables, standings, log."),
     Binding(Command.TURN_BACK, ("shift tab",), "page", "The page before.", shown=False),
-    Binding(Command.WITHDRAW, ("L",), "withdraw", "Play in it no more (asks first)."),
+    Binding(Command.WITHDRAW, ("L",), "withdraw", "Withdraw from the tournament (asks first)."),
     Binding(Command.START, ("S",), "start", "Director: open the check-in; then pair the first round."),
     Binding(Command.HOLD, ("P",), "pause", "Director: pause, or go on."),
     Binding(Command.PAIR_ROUND, ("N",), "next round", "Director: pair the next round now."),
-    Binding(Command.CORRECT, ("E",), "result", "Director: enter, correct or strike the marked result."),
-    Binding(Command.REMOVE, ("X",), "remove", "Director: take the marked entrant out (asks first)."),
-    Binding(Command.ADD_BOT, ("b",), "bot", "Director: let a house bot enter."),
-    Binding(Command.END, ("Z",), "end", "Director: break the tournament off (asks first)."),
+    Binding(Command.CORRECT, ("E",), "result", "Director: enter, correct or strike the selected result."),
+    Binding(Command.REMOVE, ("X",), "remove", "Director: remove the selected player (asks first)."),
+    Binding(Command.ADD_BOT, ("b",), "bot", "Director: add a house bot."),
+    Binding(Command.END, ("Z",), "end", "Director: end the tournament (asks first)."),
     OUT,
 )
 
@@ -71,7 +71,7 @@ VERDICTS: dict[str, TableResult | None] = {
     "{first} wins by forfeit": TableResult(verdict="first", forfeit=True),
     "{second} wins by forfeit": TableResult(verdict="second", forfeit=True),
     "Both forfeit": TableResult(verdict="neither", forfeit=True),
-    "Strike the result: it is open again": None,
+    "Strike the result and reopen the table": None,
 }
 """What a director may say of a table."""
 
@@ -146,7 +146,7 @@ def _go(step: Step, hall: Hall, tournament: TournamentModel, line: int) -> Step:
     if marked is None:
         return step
     done = f": {result_text(marked.result)}" if marked.result is not None else ""
-    return step.note(f"Nothing is being raced at table {marked.table} now{done}.")
+    return step.note(f"No race is running at table {marked.table}{done}.")
 
 
 # ---- one's own part
@@ -154,26 +154,26 @@ def _go(step: Step, hall: Hall, tournament: TournamentModel, line: int) -> Step:
 
 def _take_part(step: Step, tournament: TournamentModel, command: Command) -> Step:
     if is_guest(step.state):
-        return step.note("Who only watches cannot play: carpet tournament join does.")
+        return step.note("You are only watching. To play, run carpet tournament join.")
     own = own_entrant(step.state, tournament)
     plays = own is not None and not own.withdrawn
     match command:
         case Command.ENTER if plays:
-            return step.note("You play in it already.")
+            return step.note("You are already playing.")
         case Command.ENTER if tournament.told.by_code:
             return step.prompt("entry")
         case Command.ENTER:
             return step.send(EnterTournament(id=tournament.told.id))
         case Command.WITHDRAW if not plays:
-            return step.note("You do not play in it.")
+            return step.note("You are not playing.")
         case Command.WITHDRAW:
-            return step.ask("Play in it no more?", ("Withdraw", "Go on"), (LeaveTournament(id=tournament.told.id), None))
+            return step.ask("Withdraw from the tournament?", ("Withdraw", "Stay"), (LeaveTournament(id=tournament.told.id), None))
         case _ if own is None or own.withdrawn:
-            return step.note("You do not play in it yet: i enters.")
+            return step.note("You have not entered yet. Press i to enter.")
         case _ if own.checked_in:
-            return step.note("You have checked in.")
+            return step.note("You have already checked in.")
         case _ if tournament.told.phase == "registration":
-            return step.note("The check-in is not open yet: its director opens it.")
+            return step.note("The check-in is not open yet. The director opens it.")
         case _:
             return step.send(CheckIn(id=tournament.told.id, nonce=""), fresh_nonce=True)
 
@@ -184,7 +184,7 @@ def _take_part(step: Step, tournament: TournamentModel, command: Command) -> Ste
 def _direct(step: Step, hall: Hall, tournament: TournamentModel, command: Command) -> Step:
     told = tournament.told
     if not directs(step.state, tournament):
-        return step.note(f"That is for its director, {clean_name(told.director_name)}.")
+        return step.note(f"Only the director, {clean_name(told.director_name)}, can do that.")
     match command:
         case Command.START:
             return step.send(StartTournament(id=told.id))
@@ -200,7 +200,7 @@ def _direct(step: Step, hall: Hall, tournament: TournamentModel, command: Comman
             return _add_bot(step, told.id)
         case Command.END:
             ended = GiveReason(EndTournament(id=told.id))
-            return step.ask("Break the tournament off? Its standings stay.", ("Break it off", "Go on"), (ended, None))
+            return step.ask("End the tournament now? The standings stay.", ("End it", "Go on"), (ended, None))
         case _:
             return step
 
@@ -208,7 +208,7 @@ def _direct(step: Step, hall: Hall, tournament: TournamentModel, command: Comman
 def _add_bot(step: Step, tournament: str) -> Step:
     names = tuple(bot.name for bot in step.state.welcome.bots) if step.state.welcome is not None else ()
     if not names:
-        return step.note("This server has no bots.")
+        return step.note("This server has no house bots.")
     answers = tuple(AddBot(id=tournament, bot=name) for name in names)
     return step.ask("Which bot enters?", tuple(map(clean_name, names)), answers, numbered=True)
 
@@ -216,7 +216,7 @@ def _add_bot(step: Step, tournament: str) -> Step:
 def _correct(step: Step, hall: Hall, tournament: TournamentModel) -> Step:
     table = marked_table(step.state, hall, step.ui.item)
     if table is None:
-        return step.note("Mark a table on the page of tables first (tab).")
+        return step.note("Select a table first, on the Tables page (tab).")
     first, second = (clean_name(table_name(tournament, side)) for side in (table.first, table.second))
     told = tournament.told
     asked = CorrectResult(id=told.id, round=told.round, table=table.table, race=race_of(table), result=None)
@@ -238,9 +238,9 @@ def _with_cards(result: TableResult | None, known: TableResult | None) -> TableR
 def _remove(step: Step, hall: Hall, tournament: TournamentModel) -> Step:
     entrant = marked_entrant(step.state, hall, step.ui.item)
     if entrant is None or entrant.withdrawn:
-        return step.note("Mark somebody who plays, on the page of standings (tab).")
+        return step.note("Select a player first, on the Standings page (tab).")
     removed = GiveReason(RemoveEntrant(id=tournament.told.id, entrant=entrant.id))
-    return step.ask(f"Take {clean_name(entrant.name)} out of the tournament?", ("Take out", "Go on"), (removed, None))
+    return step.ask(f"Remove {clean_name(entrant.name)} from the tournament?", ("Remove", "Keep"), (removed, None))
 
 
 def race_of(table: TournamentTable) -> int:

@@ -19,12 +19,12 @@ from protocol.text import clean_name
 from protocol.tournaments import TournamentListing, TournamentOptions
 
 KEYS: Keys = (
-    Binding(Command.PLAY, ("enter", " "), "go there", "Go to the marked tournament."),
-    Binding(Command.OPEN, ("o",), "make one", "Make a tournament and direct it."),
+    Binding(Command.PLAY, ("enter", " "), "go there", "Go to the selected tournament."),
+    Binding(Command.OPEN, ("o",), "create", "Create a tournament and direct it."),
     Binding(Command.CODE, ("c",), "by id", "Go to a tournament by its id, six letters."),
     OUT,
 )
-NONE_YET = "There is none yet: o makes one."
+NONE_YET = "No tournaments yet. Press o to create one."
 
 
 def _view(scene: Scene, size: Size) -> Picture:
@@ -33,10 +33,10 @@ def _view(scene: Scene, size: Size) -> Picture:
     listed, running = scene.model.tournaments.listed, scene.model.tournaments.running
     inner = min(width - 2, 110)
     rows = height - 1 - 2 - 4
-    title: Line = [("title", "Tournaments"), ("faint", "" if listed is None else f"   {running} not over yet; newest first")]
-    lines: list[Picture] = [block([[], title, [("faint", _cells("id", "name", "how", "stands", "who", inner))]])]
+    title: Line = [("title", "Tournaments"), ("faint", "" if listed is None else f"   {running} in progress; newest first")]
+    lines: list[Picture] = [block([[], title, [("faint", _cells("id", "name", "format", "status", "players", inner))]])]
     if not listed:
-        unknown = "Not known without a line." if scene.model.link.reason else ""
+        unknown = "Not connected." if scene.model.link.reason else ""
         lines.append(block([[("felt", f"  {NONE_YET if listed is not None else unknown}")]]))
     marked = scene.ui.item
     for at, listing in window(listed or (), marked, rows):

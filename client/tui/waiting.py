@@ -40,7 +40,7 @@ from protocol.text import clean_chat, clean_name
 from protocol.views import SeatInfo
 
 KEYS: Keys = (
-    Binding(Command.READY, ("r", "enter", " "), "ready", "Ready: when everybody is, the race starts."),
+    Binding(Command.READY, ("r", "enter", " "), "ready", "Ready. The race starts when everybody is."),
     TALK,
     LEAVE,
 )
@@ -109,14 +109,14 @@ def _code(scene: Scene, room: RoomModel) -> tuple[str, str]:
     if scene.model.is_at_table:
         return _at_table(scene, room)
     if free:
-        words = f"Give this code to {'the other player' if len(room.seats) == 2 else f'{free} more'}:"
+        words = f"Give this code to {'the other player' if len(room.seats) == 2 else f'{free} more players'}:"
     elif room.own is not None and not room.own.ready and is_run(room):
         # Nobody is waited for, and nobody can come.
         words = "The clock waits for you. Press r when you are ready: this run counts."
     elif room.own is not None and not room.own.ready:
         words = "Everybody is here. Press r when you are ready."
     elif room.options.winnable and all(info.ready for info in room.seats):
-        words = "Looking for a deal that can be won."
+        words = "Looking for a winnable deal..."
     else:
         words = "Waiting for the others to be ready."
     # Spaced out: it is read aloud letter by letter, and some of the large letters touch.
@@ -129,7 +129,7 @@ def _at_table(scene: Scene, room: RoomModel) -> tuple[str, str]:
     call = scene.model.tournaments.call
     table = f"table {call.table}" if call is not None and call.code == room.code else clean_name(room.code)
     if room.own is None or room.own.ready:
-        return "You are ready. Who does not come in time forfeits.", table
+        return "You are ready. Players who are not here in time forfeit.", table
     left_ms = call.until_ms - scene.now_ms if call is not None and call.until_ms is not None else None
     within = "" if left_ms is None else f" within {clock_text(left_ms, tenths=False)}, or you forfeit"
     return f"Your table. Press r{within}.", table
@@ -166,10 +166,10 @@ def _seat(info: SeatInfo, theme: Theme, width: int, *, own: bool, away: bool) ->
     """away: there is no line to the server, of which only oneself can know here."""
     glyphs = theme.glyphs
     if info.name is None:
-        return [("faint", f" {glyphs.ring} free seat")]
+        return [("faint", f" {glyphs.ring} open seat")]
     ready = ("good", "ready") if info.ready else ("faint", "not ready yet")
     if not info.connected or (own and away):
-        ready = ("bad", "no line")
+        ready = ("bad", "not connected")
     name = seat_name(info) + (" (you)" if own else "") + (" (bot)" if info.bot is not None else "")
     trip = "" if info.round_trip_ms is None else f"  {info.round_trip_ms} ms"
     mark = ("good", f" {glyphs.tick} ") if info.ready else ("faint", f" {glyphs.ring} ")
@@ -194,11 +194,11 @@ def _facts(room: RoomModel, width: int) -> list[Line]:
     """Times, who may come, whether it counts, and what is known of the deal: five rows at most."""
     options = room.options
     times = f"{limit_text(options.time_limit_s)}, {options.countdown_s} s countdown, {options.grace_s} s of grace"
-    wish = ", only a deal that can be won" if options.winnable else " for everybody" if options.public else " only"
+    wish = ", winnable deals only" if options.winnable else " for everybody" if options.public else " only"
     if room.shared is not None and is_run(room):
         what = f"{'Deal of the day,' if room.shared.kind == 'daily' else 'Challenge'} {clean_chat(room.shared.id)}"
         names = ", ".join(clean_name(ghost.name) for ghost in room.ghosts)
-        seen = f"Beside you: {names}" if names else "Nobody sees your cards"
+        seen = f"Racing beside you: {names}" if names else "Nobody sees your cards"
         return [[("strong", what)], [("faint", times)], [("faint", clip(seen, width))], *_promise(room)]
     lines: list[Line] = [
         [("faint", times)],
@@ -206,7 +206,7 @@ def _facts(room: RoomModel, width: int) -> list[Line]:
         [("faint", rated_sentence(options))],
     ]
     if options.deal is not None:
-        lines.append([("strong", fit(f"Deal by name: {clean_chat(options.deal)}", width).rstrip())])
+        lines.append([("strong", fit(f"Named deal: {clean_chat(options.deal)}", width).rstrip())])
     else:
         lines += _promise(room)
     return lines
@@ -214,7 +214,7 @@ def _facts(room: RoomModel, width: int) -> list[Line]:
 
 def _promise(room: RoomModel) -> list[Line]:
     return [
-        [("faint", "The shuffle's secret is fixed:")],
+        [("faint", "The shuffle is already fixed:")],
         [("faint", f"SHA-256 {room.commitment[:8]} {room.commitment[8:16]} {room.commitment[16:24]}")],
     ]
 

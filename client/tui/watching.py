@@ -32,8 +32,8 @@ KEYS: Keys = (
     Binding(Command.DETAILS, ("v",), "curves/boards", "The curves and all bars, or the boards."),
     Binding(Command.PAIR, ("tab",), "seats", "The boards of the next seats, where there are more."),
     Binding(Command.PAIR_BACK, ("shift tab",), "seats", "The boards of the seats before.", shown=False),
-    Binding(Command.CHAT, ("t",), "talk", "Say a line to all who watch; players hear it after the race."),
-    Binding(Command.LEAVE, ("L", "esc"), "leave", "Watch this race no more."),
+    Binding(Command.CHAT, ("t",), "talk", "Say something to all who watch; players see it afterwards."),
+    Binding(Command.LEAVE, ("L", "esc"), "leave", "Stop watching this race."),
 )
 HIGH = 34
 """With so many rows the curves stand below the boards."""
@@ -42,8 +42,8 @@ LOWEST = 3
 """Rows of the curves, at least."""
 NARROWEST = 38
 """Columns of a board, at least."""
-WITHHELD = "No board is shown of the first race of a swap: the other one plays this shuffle next."
-NOTHING = ("No race is being run in public just now.", "The next one is shown as soon as it starts.")
+WITHHELD = "No boards in the first race of a swap: the other player gets this shuffle next."
+NOTHING = ("No public race is running.", "The next one is shown as soon as it starts.")
 
 
 def _view(scene: Scene, size: Size) -> Picture:
@@ -93,9 +93,9 @@ def _told(scene: Scene, watch: WatchModel, width: int) -> Line:
     if room.series is not None and room.phase == "racing":
         left = f" {series_meanwhile(room.series)}"
     late = room.options.delay_s
-    boards = "no boards in this race " if room.is_withheld else "boards at once " if late == 0 else f"boards {late} s late "
+    boards = "no boards in this race " if room.is_withheld else "live boards " if late == 0 else f"boards {late} s late "
     if room.phase == "over":
-        boards = "boards as they ended "
+        boards = "final boards "
         left = f" {headline(room)[0][1]}" if room.ended else left
     return spread([("title" if room.phase == "over" else "hint", left)], [("faint", boards)], width, "felt")
 
@@ -152,7 +152,7 @@ def _table(scene: Scene, watch: WatchModel, room: RoomModel, info: SeatInfo, wid
     above = _seat(scene, room, info, width, 2)
     late = watch.board(info.seat)
     if late is None:
-        words = f"The board is shown {room.options.delay_s} s later than it is played on." if not room.is_withheld else WITHHELD
+        words = f"This board is shown {room.options.delay_s} s late." if not room.is_withheld else WITHHELD
         lines: list[Line] = [[("faint", text)] for text in wrap_text(words if info.name is not None else "", width)]
         return stacked(block(above), placed(block(lines, width, centred=True), height - len(above), MIDDLE))
     view = late.view

@@ -75,10 +75,24 @@ def serve(
     origin: Annotated[
         list[str] | None, typer.Option(metavar="URL", help="Web origin whose pages may connect, as https://example.org; may be repeated.")
     ] = None,
+    trusted_proxy: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NETWORK",
+            help="A proxy's address or network: the client's address is taken from its X-Forwarded-For or Forwarded; may be repeated.",
+        ),
+    ] = None,
     bot_pace: Annotated[Pace, typer.Option(help="House bots play at the pace of a person, or as fast as they can.")] = Pace.HUMAN,
     workers: Annotated[int, typer.Option(metavar="N", help="Processes that look for winnable deals, at most.")] = DEFAULT_WORKERS,
     plain_sockets: Annotated[
         bool, typer.Option("--plain-sockets", help="Serve each connection in a task of its own, as over TLS: slower, to compare with.")
+    ] = False,
+    trust_pings: Annotated[
+        bool,
+        typer.Option(
+            "--trust-pings",
+            help="Credit players with the round trip that their pings show where the system cannot measure it: a proxy, or no Linux.",
+        ),
     ] = False,
     with_record: Annotated[
         list[str] | None,
@@ -115,8 +129,10 @@ def serve(
             max_connections=max_connections,
             max_connections_per_address=max_connections_per_address,
             plain_sockets=plain_sockets,
+            trust_pings=trust_pings,
             database=database,
             origins=tuple(origin or ()),
+            trusted_proxies=tuple(trusted_proxy or ()),
             bots_wait=bot_pace is Pace.HUMAN,
             workers=workers,
             metrics=metrics,

@@ -108,7 +108,7 @@ class Players:
         # One after another, so that what is shown here is the last of what was written; and whoever asked may be gone by then.
         async with self._renaming:
             with trio.CancelScope(shield=True), _kept():
-                entries = PlayerRenamed(player=renamed.id, name=renamed.name), PlayerSeen(player=renamed.id, at_ms=self._clock.now_ms())
+                entries = PlayerRenamed(player=renamed.id, name=renamed.name), PlayerSeen(player=renamed.id, at_ms=self._clock.wall_ms())
                 if not await self._wrote(*entries):
                     raise Refusal(ErrorCode.NAME_TAKEN, path="$.name")
             self._note_change(renamed.id)
@@ -161,7 +161,7 @@ class Players:
         identity = self._entropy(ID_BYTES).hex()
         for number in count(1):
             free = self._numbered(name, number)
-            made = PlayerMade(player=identity, name=free, token_hash=_hash(token), at_ms=self._clock.now_ms())
+            made = PlayerMade(player=identity, name=free, token_hash=_hash(token), at_ms=self._clock.wall_ms())
             if await self._wrote(made):
                 return PlayerName(identity, free), token
         raise AssertionError("counting never ends")
@@ -177,7 +177,7 @@ class Players:
         self._arriving.add(arrival)
         try:
             player = await self._known(token)
-            await self._journal.write(PlayerSeen(player=player.id, at_ms=self._clock.now_ms()))
+            await self._journal.write(PlayerSeen(player=player.id, at_ms=self._clock.wall_ms()))
             while player.id in arrival.changed:
                 # Nobody will tell him: he is not here yet. Other players' changes do not count, or where many race nobody would get in.
                 arrival.changed.clear()

@@ -10,12 +10,15 @@ told everything anew (`resynchronise`). When nothing of what waits is taken for 
 from __future__ import annotations
 
 import logging
+import socket
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
 import trio
+from websockets.datastructures import Headers
 from websockets.frames import BINARY, CONT, DATA_OPCODES, TEXT, Frame
 from websockets.protocol import OPEN
 from websockets.server import ServerProtocol
@@ -23,7 +26,9 @@ from websockets.server import ServerProtocol
 from protocol.client_messages import ClientMessage
 from protocol.codec import SUBPROTOCOLS, Decoder, client_message_decoder, reference
 from protocol.errors import CloseCode, ErrorCode, Refusal
+from server.net.connection_limits import Entry, Ticket, named_by_proxies
 from server.net.limits import RateLimit, Verdict
+from server.net.stream import kernel_round_trip_ms
 from server.race.timing import RoundTrips
 from server.rooms.outgoing import Bundle, Outgoing, refused
 
@@ -39,15 +44,34 @@ STALL_S: Final = 20.0
 BAD_MESSAGES: Final = 20
 """Messages that could not be understood, in one connection, before it is closed: a program that sends them has a bug or a purpose."""
 
-PING_INTERVAL_S: Final = 5.0
+PING_INTERVAL_S: Final = 4.0
 """Every ping is a measured round trip too, so they are more frequent than keeping a connection alive would need."""
 
-PING_TIMEOUT_S: Final = 20.0
+PING_TIMEOUT_S: Final = 6.0
+"""Seconds that a peer has to answer a ping. With the interval before it and the time to close, the opponent of somebody who has vanished
+hears of it within 12 s."""
 
 WATCHER_PING_S: Final = 20.0
 """Seconds between two pings to who only watches: no move of theirs is timed, and a crowd's pings cost more than what it is told."""
 
 _DECODERS: dict[str, Decoder[ClientMessage]] = {name: client_message_decoder(name) for name in SUBPROTOCOLS}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RoundTripRule:
+    """What a measured round trip is worth. A client can answer pings late, but not make its kernel do so.
+
+    kernel_ms: what the kernel says of a socket. trust_pings: believe the pings where it cannot know.
+    """
+
+    kernel_ms: Callable[[socket.socket], int | None] = kernel_round_trip_ms
+    trust_pings: bool = False
+
+    def worth(self, ping_ms: int, kernel_ms: int | None) -> int:
+        """Milliseconds that count."""
+        if kernel_ms is None:
+            return ping_ms if self.trust_pings else 0
+        return min(ping_ms, kernel_ms)
 
 
 class Dispatch(Protocol):
@@ -74,11 +98,13 @@ class Connection(ABC):
 
     __slots__ = (
         "_bad_messages",
+        "_client_host",
         "_data",
         "_dispatch",
         "_early",
         "_limit",
         "_missed",
+        "_round_trip_rule",
         "_round_trips",
         "_shut",
         "_text",
@@ -87,9 +113,11 @@ class Connection(ABC):
     )
 
     protocol: ServerProtocol
+    _ticket: Ticket | None
 
-    def __init__(self, dispatch: Dispatch) -> None:
+    def __init__(self, dispatch: Dispatch, round_trip_rule: RoundTripRule) -> None:
         self._dispatch = dispatch
+        self._round_trip_rule = round_trip_rule
         self._limit = RateLimit(rate=dispatch.rate, burst=dispatch.burst)
         # Heard before the dispatch listens: at most as much as the limit passes.
         self._early: list[tuple[bytes, bool]] | None = []
@@ -97,6 +125,7 @@ class Connection(ABC):
         self._text = False
         self._whole = True
         self._bad_messages = 0
+        self._client_host = ""
         self._round_trips = RoundTrips()
         self._missed = False
         self._shut = False
@@ -133,14 +162,39 @@ class Connection(ABC):
 
     @property
     def remote_host(self) -> str:
-        """The numeric address of the peer without its port; empty where it has none."""
+        """The numeric address of the client without its port, which a trusted proxy may have named; empty where it has none."""
+        if self._client_host:
+            return self._client_host
         address = self.remote_address
         return str(address[0]) if address else ""
 
     @property
+    def entry(self) -> Entry:
+        """Whether it may come in at all."""
+        ticket = self._ticket
+        return ticket.entry if ticket is not None else Entry.ADMITTED
+
+    def find_client(self, headers: Headers) -> None:
+        """Where it comes by a trusted proxy, let it count for the address that its request names."""
+        ticket = self._ticket
+        if ticket is not None and ticket.by_proxy:
+            named = named_by_proxies(headers.get_all("X-Forwarded-For"), headers.get_all("Forwarded"))
+            self._client_host = ticket.name_client(str(self.remote_address[0]), named)
+
+    @property
     def round_trip_ms(self) -> int | None:
-        """The smallest of the last measured round trips."""
+        """The smallest of the last round trips, as far as they count."""
         return self._round_trips.best
+
+    def _measured(self, ping_ms: int) -> None:
+        """A ping was answered."""
+        # The kernel knows the way to the proxy, and nothing of that behind it.
+        kernel_ms = self._kernel_ms() if self._ticket is None or not self._ticket.by_proxy else None
+        self._round_trips.add(self._round_trip_rule.worth(ping_ms, kernel_ms))
+
+    @abstractmethod
+    def _kernel_ms(self) -> int | None:
+        """What the kernel says of the round trip to the other end of the socket."""
 
     def listen(self) -> None:
         """From now on the dispatch hears what the peer says, and at once what it has said already."""

@@ -1,17 +1,22 @@
 """How many connections there may be, in all and from one address: bookkeeping, pure.
 
-An address is what one host or household has: an IPv4 address, or the first 64 bits of an IPv6 one, of which anybody has as many as he
-likes. Those of this machine are counted in all only: behind them are its own users, or a proxy with everybody behind it.
+An address is what one host or household has: an IPv4 address, or the first 64 bits of an IPv6 one, of which anybody has as many as they
+like. All of this machine are one, with a generous share. Who comes by a trusted proxy counts for the address that the proxy names.
 """
 
 from __future__ import annotations
 
 import ipaddress
 from collections import Counter
+from collections.abc import Iterable, Sequence
 from enum import Enum, auto
+from typing import Final
 
 REFUSED_AT_ONCE = 100
 """Connections that are being told that there are too many. When there are more, the next are closed without a word."""
+
+THIS_MACHINE: Final = "this machine"
+"""The place of all loopback addresses. It may have all connections but a fifth, which is kept for others."""
 
 
 class Entry(Enum):
@@ -25,14 +30,26 @@ class Entry(Enum):
 
 
 class Ticket:
-    """What a connection has been given on coming, to be handed back when it ends. place: None where it counts for none."""
+    """What a connection has been given on coming, to be handed back when it ends.
 
-    __slots__ = ("_admission", "entry", "place")
+    place: None where it counts for none. by_proxy: it comes from a trusted proxy, which says for whom.
+    """
 
-    def __init__(self, admission: Admission, entry: Entry, place: str | None) -> None:
+    __slots__ = ("_admission", "by_proxy", "entry", "place")
+
+    def __init__(self, admission: Admission, entry: Entry, place: str | None, *, by_proxy: bool) -> None:
         self.entry = entry
         self.place = place
+        self.by_proxy = by_proxy
         self._admission: Admission | None = admission
+
+    def name_client(self, proxy: str, named: Sequence[str]) -> str:
+        """The client's address, for which it counts from now on. named: by the proxies of its request, the nearest last."""
+        if self._admission is None or not self.by_proxy:
+            return proxy
+        client = self._admission.proxies.client(proxy, named)
+        self._admission.moved(self, client)
+        return client
 
     def hand_back(self) -> None:
         """Does nothing the second time."""
@@ -44,7 +61,8 @@ class Ticket:
 class Admission:
     """most, most_per_address: connections at once; 0 for no limit of one address. All of a server's listeners share one of these."""
 
-    def __init__(self, *, most: int, most_per_address: int) -> None:
+    def __init__(self, *, most: int, most_per_address: int, proxies: TrustedProxies | None = None) -> None:
+        self.proxies = proxies or TrustedProxies()
         self.most = most
         self.most_per_address = most_per_address
         self.inside = 0
@@ -53,21 +71,40 @@ class Admission:
 
     def enter(self, host: str) -> Ticket:
         """Somebody has come from the address `host`."""
-        place = place_of(host)
-        entry = self._judge(place)
-        match entry:
+        by_proxy = self.proxies.trusts(host)
+        place = None if by_proxy else place_of(host)
+        ticket = Ticket(self, self._judge(place), place, by_proxy=by_proxy)
+        self._count(ticket)
+        return ticket
+
+    def moved(self, ticket: Ticket, host: str) -> None:
+        """For `Ticket.name_client` alone."""
+        if ticket.entry is Entry.ADMITTED and ticket.place != place_of(host):
+            self.left(ticket)
+            ticket.place = place_of(host)
+            ticket.entry = self._judge(ticket.place)
+            self._count(ticket)
+
+    def _count(self, ticket: Ticket) -> None:
+        match ticket.entry:
             case Entry.ADMITTED:
                 self.inside += 1
-                if place is not None:
-                    self._by_place[place] += 1
+                if ticket.place is not None:
+                    self._by_place[ticket.place] += 1
             case Entry.FULL | Entry.CROWDED:
                 self._refused += 1
             case Entry.TURNED_AWAY:
                 pass
-        return Ticket(self, entry, place)
+
+    def _crowded(self, place: str | None) -> bool:
+        if place is None or not self.most_per_address:
+            return False
+        if place == THIS_MACHINE:
+            return self.most - self.most // 5 <= self._by_place[place] < self.most
+        return self.most_per_address <= self._by_place[place]
 
     def _judge(self, place: str | None) -> Entry:
-        crowded = place is not None and 0 < self.most_per_address <= self._by_place[place]
+        crowded = self._crowded(place)
         if not crowded and self.inside < self.most:
             return Entry.ADMITTED
         if self._refused >= REFUSED_AT_ONCE:
@@ -89,14 +126,57 @@ class Admission:
                 pass
 
 
+class TrustedProxies:
+    """Networks whose word is taken for where a request comes from. Raises ValueError where one is none."""
+
+    def __init__(self, networks: Iterable[str] = ()) -> None:
+        self._networks = tuple(ipaddress.ip_network(network, strict=False) for network in networks)
+
+    def trusts(self, host: str) -> bool:
+        address = _address(host)
+        return address is not None and any(address in network for network in self._networks)
+
+    def client(self, proxy: str, named: Sequence[str]) -> str:
+        """The last address that a trusted proxy vouches for: what stands before that, anybody may have written."""
+        client = proxy
+        for host in reversed(named):
+            if not self.trusts(client) or _address(host) is None:
+                break
+            client = host
+        return client
+
+
+def named_by_proxies(forwarded_for: Sequence[str], forwarded: Sequence[str]) -> list[str]:
+    """The addresses in the headers `X-Forwarded-For`, or else in `Forwarded` (RFC 7239), the nearest last."""
+    if forwarded_for:
+        return [_without_port(host) for host in ",".join(forwarded_for).split(",")]
+    found = []
+    for hop in ",".join(forwarded).split(","):
+        pairs = [pair.partition("=") for pair in hop.split(";")]
+        found += [_without_port(value) for name, _, value in pairs if name.strip().lower() == "for"]
+    return found
+
+
+def _without_port(text: str) -> str:
+    text = text.strip().strip('"')
+    if text.startswith("["):
+        return text[1:].partition("]")[0]
+    return text.partition(":")[0] if text.count(":") == 1 else text
+
+
 def place_of(host: str) -> str | None:
-    """What of an address is counted as one; None for this machine's own and for what is no IP address."""
+    """What of an address is counted as one; None for what is no IP address."""
+    address = _address(host)
+    if address is None:
+        return None
+    if address.is_loopback:
+        return THIS_MACHINE
+    return str(address if isinstance(address, ipaddress.IPv4Address) else ipaddress.ip_network((address, 64), strict=False))
+
+
+def _address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
     try:
         address = ipaddress.ip_address(host.partition("%")[0])
     except ValueError:
         return None
-    if isinstance(address, ipaddress.IPv6Address):
-        if address.ipv4_mapped is None:
-            return None if address.is_loopback else str(ipaddress.ip_network((address, 64), strict=False))
-        address = address.ipv4_mapped
-    return None if address.is_loopback else str(address)
+    return (isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped) or address

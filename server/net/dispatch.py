@@ -415,7 +415,7 @@ class Dispatch:
         watched = self._spectators.watched(visit.connection)
         if watched is None or (message.code is not None and read_code(message.code) != watched.code):
             raise Refusal(ErrorCode.NOT_IN_ROOM)
-        self._spectators.say(visit.connection, words(message))
+        self._spectators.say(visit.connection, words(message), free=message.phrase is None)
 
     def _ask(self, visit: Visit, player: PlayerName, message: RoomMessage) -> None:
         # By the registry for who has come back and not joined yet: he may leave a race without looking at it again.

@@ -26,7 +26,7 @@ from websockets.typing import Subprotocol
 
 from protocol.codec import MAX_CLIENT_MESSAGE, SUBPROTOCOLS
 from protocol.errors import CloseCode
-from server.net.connection import PING_INTERVAL_S, PING_TIMEOUT_S, STALL_S, WATCHER_PING_S, Connection, Dispatch
+from server.net.connection import PING_INTERVAL_S, PING_TIMEOUT_S, STALL_S, WATCHER_PING_S, Connection, Dispatch, RoundTripRule
 from server.net.hub import Hub
 from server.net.stream import RECEIVE_BYTES, SocketStream
 
@@ -55,7 +55,7 @@ _MASKED: Final = 0x80
 class Door(Protocol):
     """Where connections come from, and whom they tell."""
 
-    def admits(self, request: Request) -> bool:
+    def admits(self, connection: HubConnection, request: Request) -> bool:
         """Whether this request opens a WebSocket here."""
 
     def hand_over(self, stream: SocketStream) -> None:
@@ -91,8 +91,8 @@ class HubConnection(Connection):
         "protocol",
     )
 
-    def __init__(self, hub: Hub, stream: SocketStream, *, dispatch: Dispatch, door: Door) -> None:
-        super().__init__(dispatch)
+    def __init__(self, hub: Hub, stream: SocketStream, *, dispatch: Dispatch, round_trip_rule: RoundTripRule, door: Door) -> None:
+        super().__init__(dispatch, round_trip_rule)
         self._hub = hub
         self._door = door
         self._peer_name = stream.peer_name
@@ -206,7 +206,7 @@ class HubConnection(Connection):
                 self._message(apply_mask(frame[6:], frame[2:6]), is_text=False)
         elif kind == _PONG and self._ping is not None and apply_mask(frame[6:], frame[2:6]) == self._ping:
             self._ping = None
-            self._round_trips.add(round((trio.current_time() - self._pinged_at) * 1000))
+            self._measured(round((trio.current_time() - self._pinged_at) * 1000))
         else:
             self._unusual(frame)
 
@@ -233,7 +233,7 @@ class HubConnection(Connection):
         protocol = self.protocol
         protocol.receive_data(head + found)
         events = protocol.events_received()
-        if not events or not isinstance(events[0], Request) or not self._door.admits(events[0]):
+        if not events or not isinstance(events[0], Request) or not self._door.admits(self, events[0]):
             self._hand_over()
             return
         response = protocol.accept(events[0])
@@ -261,6 +261,9 @@ class HubConnection(Connection):
 
     # ---- pings
 
+    def _kernel_ms(self) -> int | None:
+        return self._round_trip_rule.kernel_ms(self._socket)
+
     def _send_ping(self) -> None:
         self._ping = os.urandom(4)
         self._pinged_at = trio.current_time()
@@ -277,6 +280,9 @@ class HubConnection(Connection):
             return
         if self._ping is None:
             self._send_ping()
+        elif self._outbox is not None:
+            # The ping may be among what waits. Who does not read has STALL_S for that.
+            self._ping_after(self._ping_s)
         elif now - self._pinged_at < PING_TIMEOUT_S:
             self._ping_after(min(self._ping_s, self._pinged_at + PING_TIMEOUT_S - now))
         else:
@@ -326,6 +332,7 @@ class HubConnection(Connection):
             outbox.popleft()
             self._took_at = trio.current_time()
         self._outbox = None
+        self._pinged_at = max(self._pinged_at, trio.current_time() - PING_TIMEOUT_S / 2)
         self._hub.watch_writes(self._descriptor, False)
         if self._eof:
             self._end_writing()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import math
 import ssl
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from http import HTTPStatus
@@ -18,7 +18,7 @@ from websockets.trio.server import serve
 from websockets.typing import Subprotocol
 
 from protocol.codec import MAX_CLIENT_MESSAGE, SUBPROTOCOLS
-from server.net.connection import PING_INTERVAL_S, PING_TIMEOUT_S
+from server.net.connection import PING_INTERVAL_S, RoundTripRule
 from server.net.connection_limits import Admission, Entry
 from server.net.dispatch import Dispatch
 from server.net.http import Site
@@ -51,6 +51,7 @@ async def listening(
     admission: Admission,
     site: Site | None = None,
     plain_sockets: bool = False,
+    round_trip_rule: RoundTripRule | None = None,
 ) -> AsyncIterator[int]:
     """Accept connections inside the context, as many as `admission` lets in; gives the port (the one chosen, where `port` is 0).
 
@@ -75,6 +76,7 @@ async def listening(
         origins=origins,
         site=site,
         plain_sockets=plain_sockets,
+        round_trip_rule=round_trip_rule,
     ):
         yield chosen
 
@@ -88,13 +90,15 @@ async def serving(
     origins: Sequence[str] = (),
     site: Site | None = None,
     plain_sockets: bool = False,
+    round_trip_rule: RoundTripRule | None = None,
 ) -> AsyncIterator[None]:
     """The same on listeners that are there already."""
     allowed = Origins(origins)
+    rule = round_trip_rule or RoundTripRule()
     async with trio.open_nursery() as nursery:
         door = None
         if tls is None and not plain_sockets and HUB_AVAILABLE:
-            door = _Door(Hub(nursery), dispatch, listeners, allowed)
+            door = _Door(nursery, partial(HubConnection, dispatch=dispatch, round_trip_rule=rule), listeners, allowed)
             nursery.start_soon(door.run)
         server = await nursery.start(
             partial(
@@ -102,7 +106,7 @@ async def serving(
                 # The library's annotations ask for its own classes; what it does with them is in the port of ours.
                 cast(Any, PlainConnection.attend),
                 listeners=cast(Any, list(listeners) if door is None else [door.others]),
-                create_connection=cast(Any, partial(PlainConnection, dispatch=dispatch)),
+                create_connection=cast(Any, partial(PlainConnection, dispatch=dispatch, round_trip_rule=rule)),
                 process_request=cast(Any, partial(_answer, site=site or Site(), origins=allowed, secure=tls is not None)),
                 ssl=tls,
                 subprotocols=[Subprotocol(name) for name in SUBPROTOCOLS],
@@ -110,7 +114,6 @@ async def serving(
                 compression=None,
                 server_header=None,
                 ping_interval=PING_INTERVAL_S,
-                ping_timeout=PING_TIMEOUT_S,
                 close_timeout=CLOSING_S,
                 max_size=MAX_CLIENT_MESSAGE,
                 logger=logging.getLogger("carpet.net.websocket"),
@@ -135,11 +138,15 @@ class _Door:
     """Lets connections in to the hub, and hands what is none of its to the plain way, whose listener is `others`."""
 
     def __init__(
-        self, hub: Hub, dispatch: Dispatch, listeners: Sequence[trio.abc.Listener[trio.abc.HalfCloseableStream]], origins: Origins
+        self,
+        nursery: trio.Nursery,
+        connect: Callable[..., HubConnection],
+        listeners: Sequence[trio.abc.Listener[trio.abc.HalfCloseableStream]],
+        origins: Origins,
     ) -> None:
         self.others = _HandedOver(listeners)
-        self._hub = hub
-        self._dispatch = dispatch
+        self._hub = Hub(nursery)
+        self._connect = connect
         self._listeners = listeners
         self._origins = origins
         self._connections: set[HubConnection] = set()
@@ -159,13 +166,16 @@ class _Door:
             while True:
                 stream = await listener.accept()
                 if isinstance(stream, SocketStream) and (stream.ticket is None or stream.ticket.entry is Entry.ADMITTED):
-                    self._connections.add(HubConnection(self._hub, stream, dispatch=self._dispatch, door=self))
+                    self._connections.add(self._connect(self._hub, stream, door=self))
                 else:
                     self.hand_over(stream)
 
-    def admits(self, request: Request) -> bool:
+    def admits(self, connection: HubConnection, request: Request) -> bool:
+        connection.find_client(request.headers)
+        if connection.entry is not Entry.ADMITTED or self._stopping:
+            return False
         upgrades = request.headers.get_all("Upgrade")
-        return [value.lower() for value in upgrades] == ["websocket"] and self._origins.admit(request.headers) and not self._stopping
+        return [value.lower() for value in upgrades] == ["websocket"] and self._origins.admit(request.headers)
 
     @property
     def _stopping(self) -> bool:
@@ -222,6 +232,7 @@ class _HandedOver(trio.abc.Listener[trio.abc.HalfCloseableStream]):
 
 
 async def _answer(connection: PlainConnection, request: Request, *, site: Site, origins: Origins, secure: bool) -> Response | None:
+    connection.find_client(request.headers)
     response = await site.answer(connection, request, secure=secure)
     if response is None and not origins.admit(request.headers):
         return connection.respond(HTTPStatus.FORBIDDEN, "Pages from elsewhere may not connect here; the host can allow it with --origin.\n")

@@ -22,8 +22,7 @@ from websockets.server import ServerProtocol
 from websockets.trio.server import Server, ServerConnection
 
 from protocol.errors import CloseCode
-from server.net.connection import STALL_S, WATCHER_PING_S, Connection, Dispatch
-from server.net.connection_limits import Entry
+from server.net.connection import PING_TIMEOUT_S, STALL_S, WATCHER_PING_S, Connection, Dispatch, RoundTripRule
 from server.net.stream import SocketStream
 
 logger = logging.getLogger("carpet.net")
@@ -45,10 +44,14 @@ class PlainConnection(Connection, ServerConnection):
         server: Server,
         *,
         dispatch: Dispatch,
+        round_trip_rule: RoundTripRule,
         **options: Any,
     ) -> None:
         # The library's base class starts to read in its constructor, so what reading needs comes first.
-        Connection.__init__(self, dispatch)
+        Connection.__init__(self, dispatch, round_trip_rule)
+        socket_stream = stream.transport_stream if isinstance(stream, trio.SSLStream) else stream
+        self._socket_stream = socket_stream if isinstance(socket_stream, SocketStream) else None
+        self._ticket = self._socket_stream.ticket if self._socket_stream is not None else None
         self._raw = stream if isinstance(stream, SocketStream) else None
         self._draining = False
         self._tasks: trio.Nursery
@@ -83,35 +86,43 @@ class PlainConnection(Connection, ServerConnection):
         stream = self._socket_stream
         return stream.peer_name if stream is not None else None
 
-    @property
-    def entry(self) -> Entry:
-        """Whether it may come in at all."""
-        stream = self._socket_stream
-        return stream.ticket.entry if stream is not None and stream.ticket is not None else Entry.ADMITTED
-
-    @property
-    def _socket_stream(self) -> SocketStream | None:
-        stream = self.stream.transport_stream if isinstance(self.stream, trio.SSLStream) else self.stream
-        return stream if isinstance(stream, SocketStream) else None
-
     # ---- in
 
     def process_event(self, event: Event) -> None:
         if not isinstance(event, Frame):
             super().process_event(event)
-        elif not (self._shut or event.opcode is CLOSE or (event.opcode is PONG and self._measured(event))):
+        elif not (self._shut or event.opcode is CLOSE or (event.opcode is PONG and self._answers_ping(event))):
             self._frame_heard(event)
 
-    def _measured(self, pong: Frame) -> bool:
+    def _answers_ping(self, pong: Frame) -> bool:
         waiting = len(self.pending_pings)
         super().process_event(pong)
         if len(self.pending_pings) == waiting:
             return False
-        self._round_trips.add(round(self.latency * 1000))
-        if self.ping_interval is not None:
-            # The library would wait for the difference before its next ping, and fail on one below nothing.
-            self.latency = min(self.latency, self.ping_interval)
+        self._measured(round(self.latency * 1000))
         return True
+
+    async def keepalive(self) -> None:
+        # In place of the library's, which would end a connection while its ping waits behind what the peer has not read.
+        assert self.ping_interval is not None
+        with suppress(ConnectionClosed):
+            while not self.stream_closed.is_set():
+                with trio.move_on_after(self.ping_interval):
+                    await self.stream_closed.wait()
+                    return
+                answered = await self.ping(ack_on_close=True)
+                while not answered.is_set():
+                    read_all = not self.waiting_bytes
+                    with trio.move_on_after(PING_TIMEOUT_S) as late:
+                        await answered.wait()
+                    if late.cancelled_caught and read_all:
+                        # Who does not answer pings would not answer a close frame either.
+                        await trio.aclose_forcefully(self.stream)
+                        return
+
+    def _kernel_ms(self) -> int | None:
+        stream = self._socket_stream
+        return stream.kernel_round_trip(self._round_trip_rule.kernel_ms) if stream is not None else None
 
     def serve_watcher(self, *, alone: bool) -> None:
         if self._player_ping_s is not None:

@@ -9,6 +9,8 @@ from __future__ import annotations
 import errno
 import logging
 import socket
+import sys
+from collections.abc import Callable
 from typing import Any
 
 import trio
@@ -28,6 +30,11 @@ RECEIVE_BYTES = 8192
 """Read at once: twice the largest message a client may send."""
 
 _GONE = (errno.EBADF, errno.ENOTSOCK)
+
+_MIN_RTT_END = 152
+"""Of the bytes that Linux gives of a connection (struct tcp_info), those up to the end of tcpi_min_rtt."""
+
+_NO_RTT_YET = 2**32 - 1
 
 _SHORT = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOBUFS)
 
@@ -55,6 +62,20 @@ _NEXT_PLEASE = frozenset(
 )
 
 
+def kernel_round_trip_ms(sock: socket.socket) -> int | None:
+    """The smallest round trip of late that the kernel has seen on this TCP connection; None where it cannot say."""
+    if sys.platform != "linux" or sock.family not in (socket.AF_INET, socket.AF_INET6):
+        return None
+    try:
+        info = sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _MIN_RTT_END)
+    except OSError:
+        return None
+    if len(info) < _MIN_RTT_END:
+        return None
+    microseconds = int.from_bytes(info[_MIN_RTT_END - 4 :], sys.byteorder)
+    return None if microseconds == _NO_RTT_YET else (microseconds + 500) // 1000
+
+
 class SocketStream(trio.abc.HalfCloseableStream):
     """A connected, non-blocking stdlib socket as a Trio stream. It owns the socket, and the ticket with which it was let in.
 
@@ -75,6 +96,10 @@ class SocketStream(trio.abc.HalfCloseableStream):
     def peer_name(self) -> Any:
         """The address of the other end, also after closing; None for a socket that has none."""
         return self._peer
+
+    def kernel_round_trip(self, of: Callable[[socket.socket], int | None]) -> int | None:
+        """Of its socket, by the given way."""
+        return of(self._socket)
 
     def try_send(self, data: bytes) -> int:
         """Give the kernel what it takes of `data` at once; how many bytes that were. Raises BrokenResourceError when the line is gone."""

@@ -38,7 +38,7 @@ def race_routes(readers: Readers, clock: Clock) -> tuple[Route, ...]:
         race = asked.values["id"]
         if not is_race_id(race):
             raise _no_such_race()
-        body = kept.pop(race, b"") or await readers.ask(partial(_record, race=race, now_ms=clock.now_ms()))
+        body = kept.pop(race, b"") or await readers.ask(partial(_record, race=race, now_ms=clock.wall_ms()))
         kept[race] = body
         while sum(map(len, kept.values())) > KEPT_BYTES:
             kept.popitem(last=False)
@@ -49,7 +49,7 @@ def race_routes(readers: Readers, clock: Clock) -> tuple[Route, ...]:
         if clean_name(name) != name:
             raise _no_such_player()
         limit, before = asked_limit(asked, usual=USUAL_RACES, most=PAGE_RACES), _before(asked.query)
-        return Page(await readers.ask(partial(_history, name=name, limit=limit, before=before, now_ms=clock.now_ms())))
+        return Page(await readers.ask(partial(_history, name=name, limit=limit, before=before, now_ms=clock.wall_ms())))
 
     return Route("/races/{id}.json", show_record), Route("/players/{name}/races.json", show_history)
 

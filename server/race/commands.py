@@ -70,9 +70,19 @@ class RegainLine:
 
 @dataclass(frozen=True, slots=True)
 class ChooseDeal:
-    """The answer to `Race.deal_wanted`: seed number `k` is the first whose deal can be won. Its time sets the countdown."""
+    """The answer to `Race.deal_wanted`: seed number `k` is the first whose deal can be won. Its time sets the countdown.
+
+    Or the release of a race that `is_held`, with the k it has.
+    """
 
     k: int
 
 
-Command: TypeAlias = TakeSeat | LeaveSeat | MeasureLine | GetReady | ChooseDeal | PlayMove | StopSeat | ResignSeat | LoseLine | RegainLine
+@dataclass(frozen=True, slots=True)
+class PassTime:
+    """Nothing but the time: from here the race goes on after a restart, and not from before."""
+
+
+Command: TypeAlias = (
+    TakeSeat | LeaveSeat | MeasureLine | GetReady | ChooseDeal | PlayMove | StopSeat | ResignSeat | LoseLine | RegainLine | PassTime
+)

@@ -2,7 +2,7 @@
 
 Phases     waiting -> countdown -> racing -> over. All seats taken and ready leads to countdown; the start to racing; the
            settling of the close to over. Where only a winnable deal is wanted, all being ready leads to `deal_wanted`: the race
-           goes on waiting, for ChooseDeal, and whoever leaves now frees his seat as before.
+           goes on waiting, for ChooseDeal, and whoever leaves now frees their seat as before. So does a race that is held.
 Seats      waiting -> racing (once dealt to) -> one of: won, stalled (by a move, or by a deal without one); stopped, forfeited (by the
            player, or by being away longer than the grace); out-of-time. A seat that has ended never plays again.
 Deal       Seed = SHA-256(secret, nonces in seat order, k), or that of the deal's name. k is 0, or the chosen one. One position, the same
@@ -43,6 +43,7 @@ from server.race.commands import (
     LeaveSeat,
     LoseLine,
     MeasureLine,
+    PassTime,
     PlayMove,
     RegainLine,
     ResignSeat,
@@ -86,13 +87,14 @@ class Race:
         software: str,
         place: SeriesPlace | None = None,
         shared: SharedDeal | None = None,
+        held: bool = False,
         opening: Opening | None = None,
         shown_room: str | None = None,
     ) -> None:
         """Raises UnknownRules for a rule set that is not in the catalogue. secret: 32 random bytes, nobody else's to know yet; the second
         race of a swap has that of the first. place: in its series; None for the first race of one. shared: the deal, where other races are
-        dealt the same; then the secret is theirs too. opening: from where it begins, where that is not its own deal.
-        shown_room: what its record calls the room, where that is not by its code.
+        dealt the same; then the secret is theirs too. held: it waits for ChooseDeal once all are ready.
+        opening: from where it begins, where that is not its own deal. shown_room: what its record calls the room, where not by its code.
         """
         self.id = race_id
         self.room = room
@@ -110,6 +112,7 @@ class Race:
             k=shared.number - 1 if shared is not None else 0,
         )
         self.commitment = self.deal.commitment
+        self._held = held
         self.starts_at: int | None = None
         self.record: Record | None = None
         self._shown_room = shown_room or room
@@ -152,9 +155,16 @@ class Race:
     @property
     def deal_wanted(self) -> DealWanted | None:
         """All are ready, and a winnable deal is to be found for them: answer with ChooseDeal. None at any other time."""
-        if not self.options.winnable or self.phase != "waiting" or any(seat.nonce is None for seat in self.seats):
-            return None
-        return self.deal.wanted(self._nonces)
+        return self.deal.wanted(self._nonces) if self.options.winnable and self._is_ready else None
+
+    @property
+    def is_held(self) -> bool:
+        """All are ready, and the race waits to be released: by ChooseDeal, with the k of its deal."""
+        return self._held and self._is_ready
+
+    @property
+    def _is_ready(self) -> bool:
+        return self.phase == "waiting" and all(seat.nonce is not None for seat in self.seats)
 
     def elapsed(self, now: int) -> int:
         """Milliseconds since the start; 0 before it."""
@@ -205,7 +215,7 @@ class Race:
     # ---- commands
 
     def _apply(self, command: Command, now: int) -> Iterator[RaceEvent]:
-        if not isinstance(command, (TakeSeat, ChooseDeal)) and self.seats[command.seat].player is None:
+        if not isinstance(command, (TakeSeat, ChooseDeal, PassTime)) and self.seats[command.seat].player is None:
             raise Refusal(ErrorCode.NOT_YOUR_SEAT, "nobody holds it")
         match command:
             case TakeSeat():
@@ -229,6 +239,8 @@ class Race:
                 return self._lose_line(self.seats[number], now)
             case RegainLine(seat=number):
                 return self._regain_line(self.seats[number])
+            case PassTime():
+                return iter(())
             case _:
                 assert_never(command)
 
@@ -265,12 +277,12 @@ class Race:
             return iter(())
         seat.nonce = nonce
         events: list[RaceEvent] = [SeatReady(seat.number)]
-        if not self.options.winnable and all(other.nonce is not None for other in self.seats):
+        if not self.options.winnable and not self._held and self._is_ready:
             events.append(self._set_start(now))
         return iter(events)
 
     def _choose_deal(self, k: int, now: int) -> Iterator[RaceEvent]:
-        if self.deal_wanted is None:
+        if self.deal_wanted is None and not (self.is_held and k == self.deal.k):
             raise Refusal(ErrorCode.NOT_WAITING, "no deal is wanted")
         self.deal.k = k
         return iter((self._set_start(now),))

@@ -12,12 +12,14 @@ class Occasion:
     """invited: ids of the players who may sit there, by seat; house bots take the seats after them, and nobody else has any.
 
     table: of the round, from 1; 0 elsewhere. ghosts: race ids of earlier runs of the deal that are shown as they went.
+    held: when everybody is ready, the race waits until it is released (`server.rooms.requests.Release`).
     """
 
     deal: SharedDeal
     invited: tuple[str, ...]
     table: int = 0
     ghosts: tuple[str, ...] = ()
+    held: bool = False
 
     @property
     def watchable(self) -> bool:

@@ -1,27 +1,62 @@
-"""The server's clock: whole milliseconds in the epoch of Unix time, which never go back.
+"""The server's two clocks, both in whole milliseconds of Unix time.
 
-Reads the wall once and Trio's clock from then on, so that a step of the wall clock in the middle of a race moves nothing.
+`now_ms` is for races and for whatever takes a while: it never jumps, whatever becomes of the wall clock, and stands still while it is
+paused, because no time may pass that nobody can use. `wall_ms` is for dates: what the machine's wall clock shows at the moment.
 """
 
 from __future__ import annotations
 
 import time
+from typing import Final
 
 import trio
+
+LOOK_S: Final = 60.0
+"""Seconds after which whoever waits for a date looks at the wall clock again: it may have been set, or the machine may have slept."""
+
+PAUSED_LOOK_S: Final = 0.25
+"""Seconds after which whoever waits for a moment looks again while the clock stands still."""
 
 
 class Clock:
     """Create it inside the Trio run whose clock it reads."""
 
-    __slots__ = ("_offset",)
+    __slots__ = ("_offset", "_paused_at", "_wall_offset")
 
     def __init__(self, wall_s: float | None = None) -> None:
-        """wall_s: what the wall shows now, in Unix time; by default the machine's."""
-        self._offset = (time.time() if wall_s is None else wall_s) - trio.current_time()
+        """wall_s: what a made-up wall clock shows now, in Unix time; by default the machine's is read."""
+        self._wall_offset = wall_s - trio.current_time() if wall_s is not None else None
+        self._offset = self._wall_s() - trio.current_time()
+        self._paused_at: float | None = None
+
+    def _wall_s(self) -> float:
+        return time.time() if self._wall_offset is None else trio.current_time() + self._wall_offset
 
     def now_ms(self) -> int:
-        return round((trio.current_time() + self._offset) * 1000)
+        moment = trio.current_time() if self._paused_at is None else self._paused_at
+        return round((moment + self._offset) * 1000)
+
+    def wall_ms(self) -> int:
+        return round(self._wall_s() * 1000)
 
     def deadline(self, moment_ms: int) -> float:
-        """The Trio time of a moment, for a cancel scope. Half a millisecond late rather than early, so that it is due when it wakes."""
+        """The Trio time at which to look whether this moment of `now_ms` has come. Half a millisecond late rather than early."""
+        if self._paused_at is not None:
+            return trio.current_time() + PAUSED_LOOK_S
         return (moment_ms + 0.5) / 1000 - self._offset
+
+    def wall_deadline(self, moment_ms: int) -> float:
+        """The Trio time at which to look whether this moment of `wall_ms` has come: some time before it, where it is far away."""
+        now = trio.current_time()
+        return now + min((moment_ms + 0.5) / 1000 - self._wall_s(), LOOK_S)
+
+    def pause(self) -> None:
+        """Let no time pass: nobody listens, or nothing can be kept."""
+        if self._paused_at is None:
+            self._paused_at = trio.current_time()
+
+    def resume(self) -> None:
+        """Let time pass again."""
+        if self._paused_at is not None:
+            self._offset -= trio.current_time() - self._paused_at
+            self._paused_at = None

@@ -29,7 +29,20 @@ from server.rooms.member import Member, PlayerName
 from server.rooms.outgoing import Outgoing, refused
 from server.rooms.race_sequence import BotSeat, RaceSequence, RoomSetup
 from server.rooms.ready_timeout import ReadyTimeout
-from server.rooms.requests import Ask, CallOff, Close, DealFound, Enter, Exit, RatingsRead, Reveal, RoomRequest, check_race, race_command
+from server.rooms.requests import (
+    Ask,
+    CallOff,
+    Close,
+    DealFound,
+    Enter,
+    Exit,
+    RatingsRead,
+    Release,
+    Reveal,
+    RoomRequest,
+    check_race,
+    race_command,
+)
 from server.rooms.spectator_port import Shown
 from server.rooms.summary import RoomSummary, summarized
 
@@ -52,12 +65,9 @@ class RoomCore:
         self.is_closed = False
         self._setup = setup
         self._spec = setup.spec
-        # The wall may have been set back between two servers. The race's time must not be, nor stand still until the wall has caught up:
-        # this room's is ahead of the server's clock.
-        self.ahead_ms = max(setup.earlier.last_at_ms - now, 0) if setup.earlier is not None else 0
         self._draft = Draft()
-        self._races = RaceSequence(setup, draft=self._draft, now=now + self.ahead_ms)
-        self._members = self._races.members
+        self._races = RaceSequence(setup, draft=self._draft, now=now)
+        self.members = self._races.members
         self._broadcast = self._races.broadcast
         self._ready_timeout = ReadyTimeout()
         self._reason = "closed"
@@ -78,9 +88,9 @@ class RoomCore:
         earlier = self._setup.earlier
         if earlier is not None:
             for player in earlier.people.values():
-                self._members.expect(player)
+                self.members.expect(player)
                 self._draft.effects.bindings.append((player, True))
-            self._races.advance(self._races.now)
+            self._races.advance(self._races.now - self._races.ahead_ms)
             for _, seat in self._races.people():
                 if seat.connected:
                     self._races.do(LoseLine(seat.number))
@@ -91,7 +101,7 @@ class RoomCore:
     def take(self, request: RoomRequest | None, now: int) -> Effects:
         """What comes of a request, and of all that is due by now; None where only time has passed."""
         races = self._races
-        races.advance(max(races.now, now + self.ahead_ms))
+        races.advance(now)
         # What was asked for after the timeout came too late; what it leads to may begin a new wait.
         self._free_late_seats()
         if request is not None:
@@ -104,7 +114,7 @@ class RoomCore:
 
     def catch_up(self, player: str, member: Member, now: int) -> Effects | None:
         """Tell members who have missed something everything anew. None when it is not by this line that they are here."""
-        if self.is_closed or self._members.line(player) is not member:
+        if self.is_closed or self.members.line(player) is not member:
             return None
         self._broadcast.snapshot(player, member, self.race, self._time(now))
         return self._draft.take()
@@ -134,10 +144,10 @@ class RoomCore:
         """When there is something to do without a request, by the server's clock."""
         races = self._races
         due = races.race.next_deadline()
-        for moment in (self._abandoned_at, self._ready_timeout.due, races.ghosts.due(races.race)):
+        for moment in (self._abandoned_at, self._ready_timeout.due, races.ghosts.due(races.race), races.log.due(races.race)):
             if moment is not None and (due is None or moment < due):
                 due = moment
-        return due - self.ahead_ms if due is not None else None
+        return due - races.ahead_ms if due is not None else None
 
     @property
     def deal_wanted(self) -> DealWanted | None:
@@ -145,7 +155,7 @@ class RoomCore:
         return self.race.deal_wanted if not self.is_closed else None
 
     def summary(self) -> RoomSummary:
-        return summarized(self.race, code=self._setup.code, spec=self._spec, ahead_ms=self.ahead_ms, closed=self.is_closed)
+        return summarized(self.race, code=self._setup.code, spec=self._spec, ahead_ms=self._races.ahead_ms, closed=self.is_closed)
 
     # ---- requests
 
@@ -166,8 +176,14 @@ class RoomCore:
             case Close():
                 self.is_closed = True
                 self._goes_on = self._setup.keeps
+                if self._goes_on:
+                    self._races.log.note_time(self.race, self._races.now)
             case CallOff():
                 self._call_off(request)
+            case Release():
+                if self.race.is_held:
+                    self._races.measure_all()
+                    self._races.do(ChooseDeal(self.race.deal.k))
             case Reveal():
                 self._races.reveal_shared()
             case DealFound():
@@ -184,7 +200,7 @@ class RoomCore:
         races = self._races
         seat = races.race.seat_of(player)
         # A line by which they have not joined would never hear what came of it.
-        if seat is None or self._members.line(player) is not member:
+        if seat is None or self.members.line(player) is not member:
             raise Refusal(ErrorCode.NOT_IN_ROOM)
         match message:
             case Move():
@@ -217,7 +233,7 @@ class RoomCore:
 
     def _say(self, seat: Seat, message: Say) -> None:
         text = words(message)
-        if self.race.phase == "racing" and message.phrase is None:
+        if message.phrase is None and (self.race.phase == "racing" or self.summary().phrases_only):
             raise Refusal(ErrorCode.PHRASES_ONLY, path="$.text")
         self._races.publish((LineSaid(ChatLine(seat=seat.number, name=seat.name, text=text, phrase=message.phrase), message.ref),))
 
@@ -252,7 +268,7 @@ class RoomCore:
         else:
             races.do(RegainLine(seat.number))
         self._draft.effects.bindings.append((player.id, True))
-        self._members.enter(player.id, member)
+        self.members.enter(player.id, member)
         races.measure_all()
         # Only a snapshot says which seat is one's own: events alone would not tell it to somebody who lost one here and has taken another.
         version = request.version if seat is not None else 0
@@ -271,13 +287,13 @@ class RoomCore:
 
     def _line_lost(self, request: Exit) -> None:
         seat = self.race.seat_of(request.player.id)
-        if self._members.lose(request.player.id, request.member, self._races.now) and seat is not None:
+        if self.members.lose(request.player.id, request.member, self._races.now) and seat is not None:
             self._races.do(LoseLine(seat.number))
 
     def _leave(self, player: str, member: Member | None, reason: str = "left", *, ref: int = 0) -> None:
         races = self._races
         seat = races.race.seat_of(player)
-        self._members.leave(player, races.now)
+        self.members.leave(player, races.now)
         if seat is not None:
             races.do(LeaveSeat(seat.number))
             if seat.player is not None and races.race.phase != "waiting":
@@ -290,25 +306,25 @@ class RoomCore:
     def _free_late_seats(self) -> None:
         for seat in self._ready_timeout.lost_by(self.race, self._races.now):
             assert seat.player is not None
-            self._leave(seat.player, self._members.line(seat.player), reason="not-ready")
+            self._leave(seat.player, self.members.line(seat.player), reason="not-ready")
 
     # ---- the end
 
     @property
     def _abandoned_at(self) -> int | None:
-        if self._members.empty_since is None or self.race.phase in ("countdown", "racing"):
+        if self.members.empty_since is None or self.race.phase in ("countdown", "racing"):
             return None
         # A series under way waits for its players as long as its grace says, a table of a round as long as its director does.
         if self._races.series.is_under_way or self._is_called_to:
             return None
-        return self._members.empty_since + IDLE_S * 1000
+        return self.members.empty_since + IDLE_S * 1000
 
     def _close_if_abandoned(self) -> None:
         if self._abandoned_at is not None and self._abandoned_at <= self._races.now:
             self.is_closed = True
             self._reason = "idle"
         # Given up by all who came: nobody has a claim to it, and rooms that are opened and left must not pile up.
-        if self._members.visited and not self._races.people() and not self._is_called_to:
+        if self.members.visited and not self._races.people() and not self._is_called_to:
             self.is_closed = True
 
     @property
@@ -324,7 +340,7 @@ class RoomCore:
 
     def _time(self, now: int) -> int:
         """The room's, for what is not done but shown."""
-        return max(self._races.now, now + self.ahead_ms)
+        return max(self._races.now, now + self._races.ahead_ms)
 
     def _taken(self, *, is_kept: bool = True) -> Effects:
         if self.is_closed:
@@ -353,4 +369,4 @@ class RoomCore:
             self._races.log.desert()
         else:
             self._races.reveal_earlier()
-            self._races.log.give_up(_ABORTED_BECAUSE[self._reason], seats=seats_left(self.race), at_ms=self._races.now)
+            self._races.log.give_up(_ABORTED_BECAUSE[self._reason], seats=seats_left(self.race), at_ms=self._setup.wall_ms())

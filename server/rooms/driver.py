@@ -31,7 +31,7 @@ from server.rooms.deadlines import Deadline, Deadlines
 from server.rooms.effects import Closing, Effects, Greeting, SpectatorNotice
 from server.rooms.ghosts import ghosts_wanted
 from server.rooms.member import Member, PlayerName
-from server.rooms.outgoing import Outgoing
+from server.rooms.outgoing import Outgoing, refused
 from server.rooms.ports import FindDeal, GhostLines, GhostWanted, Journal, RatingChanges
 from server.rooms.race_sequence import BotSeat, RoomSetup
 from server.rooms.rating_updates import read_changes
@@ -39,7 +39,6 @@ from server.rooms.requests import Ask, Close, DealFound, RatingsRead, RoomReques
 from server.rooms.side_jobs import SideJobs
 from server.rooms.spectator_port import Happened, Shown, SpectatorPort
 from server.store.errors import RunAlready, StoreError
-from server.store.port import Entry, RaceAborted
 
 logger = logging.getLogger("carpet.rooms")
 
@@ -62,9 +61,6 @@ class RoomOwner(Protocol):
 
     def rated(self, player: str, rating: Rating) -> None:
         """A race has made this player's rating this one."""
-
-    def owe(self, entries: tuple[Entry, ...]) -> None:
-        """The end of a room's race could not be kept, and has to be later."""
 
     def gone(self, room: Room) -> None:
         """It is closed, all are told, and nothing of it waits for the journal."""
@@ -245,18 +241,14 @@ class Room:
     def _give_up(self, closing: Closing) -> None:
         if not closing.entries:
             return
-        done = partial(self._gave_up, closing.entries)
         try:
-            self._ports.journal.submit(closing.entries, done)
+            self._ports.journal.submit(closing.entries, self._gave_up)
         except StoreError as error:
-            done(error)
+            self._gave_up(error)
 
-    def _gave_up(self, entries: tuple[Entry, ...], error: StoreError | None) -> None:
-        if error is not None and any(isinstance(entry, RaceAborted) for entry in entries):
-            logger.error("room %s: that its race was aborted could not be kept: %s", self.code, error)
-            self._ports.owner.owe(entries)
-        elif error is not None:
-            # Nothing is lost: the next server brings it back, for a while, and nobody comes.
+    def _gave_up(self, error: StoreError | None) -> None:
+        if error is not None:
+            # The store has nothing to bring back, or the next server does: nobody will come.
             logger.warning("room %s: that it is closed could not be kept: %s", self.code, error)
         self._ports.owner.gone(self)
 
@@ -302,6 +294,13 @@ class Room:
         """A message about those who watch, behind all that has happened."""
         if not self.is_closed:
             self._gate.put(self.core.tell_all(outgoing))
+
+    # ---- outages
+
+    def tell_of_outage(self) -> None:
+        """At once: it is why everything else has to wait."""
+        if not self.is_closed:
+            self._deliver(self.core.tell_all(refused(Refusal(ErrorCode.CANNOT_WRITE), 0)))
 
     # ---- side jobs
 

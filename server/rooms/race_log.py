@@ -9,11 +9,14 @@ from collections.abc import Callable, Iterable
 from collections.abc import Set as AbstractSet
 
 from protocol.record import Record
-from server.race.commands import Command, LeaveSeat, MeasureLine
-from server.race.events import RaceEvent
+from server.race.commands import Command, LeaveSeat, MeasureLine, PassTime
+from server.race.events import RaceEvent, SeatDealt
 from server.race.machine import Race
 from server.rooms.effects import Draft
 from server.store.port import CommandTaken, PlayedSeat, PlayersLeft, RaceAborted, RaceOpened, RaceOver, RunningRace, race_id
+
+MARK_MS = 10_000
+"""After so long without a command, a race that is being run has the time noted. What has passed since the last note, a crash forgives."""
 
 UNIQUE_BYTES = 6
 """Random bytes in a race's id: codes are few enough to come again in the years a store is kept."""
@@ -27,6 +30,7 @@ class RaceLog:
         self._entropy = entropy
         self._race = ""
         self._sequence = 0
+        self._noted_at = 0
         # Once the race is over and kept as such: the seats whose players are still in the room.
         self._here: set[int] = set()
 
@@ -62,9 +66,32 @@ class RaceLog:
                 self._part({command.seat})
         # Leaving a seat that has ended changes nothing in the race, but the next server has to know of it.
         elif events or isinstance(command, MeasureLine | LeaveSeat):
-            self._sequence += 1
-            self._draft.effects.entries.append(CommandTaken(race=self._race, sequence=self._sequence, at_ms=at_ms, command=command))
+            self._note(command, at_ms)
         return events
+
+    def pass_time(self, race: Race, at_ms: int) -> tuple[RaceEvent, ...]:
+        """Do what is due by now, and note the time where something was, or where nothing has been noted for long; what came of it."""
+        was_over = race.phase == "over"
+        events = race.advance(at_ms)
+        # That a seat has been dealt to is no more than the start to come.
+        happened = not all(isinstance(event, SeatDealt) for event in events)
+        if not was_over and (happened or (race.phase == "racing" and at_ms >= self._noted_at + MARK_MS)):
+            self._note(PassTime(), at_ms)
+        return events
+
+    def note_time(self, race: Race, at_ms: int) -> None:
+        """Note the time now, where any passes in this race."""
+        if race.phase in ("countdown", "racing"):
+            self._note(PassTime(), at_ms)
+
+    def due(self, race: Race) -> int | None:
+        """When the time is to be noted, if nothing else is until then."""
+        return self._noted_at + MARK_MS if race.phase == "racing" else None
+
+    def _note(self, command: Command, at_ms: int) -> None:
+        self._sequence += 1
+        self._noted_at = at_ms
+        self._draft.effects.entries.append(CommandTaken(race=self._race, sequence=self._sequence, at_ms=at_ms, command=command))
 
     def close(self, record: Record, *, players: tuple[str | None, ...], here: Iterable[int], at_ms: int) -> None:
         """Note that a race is over: the current one, or one before it. players: the id of each seat's player, None for a house bot.

@@ -37,7 +37,7 @@ class RoomSetup:
     """All that a room begins with. spec, secret: of the deal that its race shares with others. start_position: from where its races begin,
     where not at a deal. earlier: what goes on here, of an earlier server. entropy(n): n random bytes fit for secrets.
 
-    round_trip: of the line to a member, as measured by now. keeps: what is kept outlives the server.
+    wall_ms: what the wall clock shows. round_trip: of the line to a member, as measured by now. keeps: what is kept outlives the server.
     """
 
     code: str
@@ -47,6 +47,7 @@ class RoomSetup:
     start_position: Opening | None
     earlier: EarlierRoom | None
     entropy: Callable[[int], bytes]
+    wall_ms: Callable[[], int]
     round_trip: Callable[[Member], int | None]
     software: str
     keeps: bool
@@ -63,7 +64,10 @@ class BotSeat:
 
 class RaceSequence:
     def __init__(self, setup: RoomSetup, *, draft: Draft, now: int) -> None:
+        """now: the server's."""
         earlier = setup.earlier
+        self.ahead_ms = 0
+        """How far the room's time is ahead of the server's clock."""
         self.now = now
         self.bots: tuple[BotSeat, ...] = ()
         self.sat_here = set(earlier.sat_here) if earlier is not None else set[str]()
@@ -76,16 +80,18 @@ class RaceSequence:
         if earlier is None:
             self.race = self._open_race(1)
         else:
+            # Its time goes on from the last moment that was kept: what has passed since counts for nobody, whatever the wall clock shows.
+            self._set_time(earlier.last_at_ms)
             self.race = earlier.race
             earlier.take_up(self.log)
-        self.members = Members(now, visited=earlier is not None)
+        self.members = Members(self.now, visited=earlier is not None)
         self.ghosts = Ghosts()
         self.broadcast = Broadcast(
             self.members,
             draft,
             self.ghosts,
             # No version of an earlier server may be taken for one of this room's: whoever has one is sent a snapshot.
-            version=now if earlier is not None else 0,
+            version=max(self.now, setup.wall_ms()) if earlier is not None else 0,
             ratings=earlier.ratings if earlier is not None else (),
             series=self.series.info,
         )
@@ -97,8 +103,14 @@ class RaceSequence:
             return self._setup.code
         return before if before not in (None, self._setup.code) else new_code(self._setup.entropy, length=SHOWN_LENGTH)
 
+    def _set_time(self, now: int) -> None:
+        self.ahead_ms += now - self.now
+        self.now = now
+
     def _open_race(self, number: int) -> Race:
         setup = self._setup
+        # A race is dated by the wall clock, and then runs by the room's.
+        self._set_time(max(self.now, setup.wall_ms()) if number > 1 else setup.wall_ms())
         opened = RaceOpened(
             race=self.log.new_id(self._shown_as, number),
             room=setup.code,
@@ -118,11 +130,11 @@ class RaceSequence:
     # ---- what is done and told
 
     def advance(self, now: int) -> None:
-        """Do what is due by this time."""
-        self.now = now
+        """Do what is due by this moment of the server's clock."""
+        self.now = max(self.now, now + self.ahead_ms)
         race = self.race
-        self.publish(race.advance(now))
-        for ghost in self.ghosts.advance(race, now):
+        self.publish(self.log.pass_time(race, self.now))
+        for ghost in self.ghosts.advance(race, self.now):
             self.publish((GhostMoved(ghost),))
 
     def do(self, command: Command) -> bool:
@@ -216,7 +228,7 @@ class RaceSequence:
 
     def _close(self, record: Record, *, players: tuple[str | None, ...]) -> None:
         here = [seat.number for player, seat in self.people() if self.members.claims(player)]
-        self.log.close(record, players=players, here=here, at_ms=self.now)
+        self.log.close(record, players=players, here=here, at_ms=self._setup.wall_ms())
 
     def reveal_shared(self) -> None:
         """The deal of the race is no secret any more; what has been told of its end is told whole."""
@@ -257,7 +269,7 @@ class RaceSequence:
         self.series.give_up(gone)
         self._tell_score()
         if self.race.phase == "waiting" and self.people():
-            self.log.give_up("a player gave the series up", seats=(), at_ms=self.now)
+            self.log.give_up("a player gave the series up", seats=(), at_ms=self._setup.wall_ms())
             self.series.start_over()
             self._open_next()
 

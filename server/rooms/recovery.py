@@ -57,7 +57,7 @@ def _running(left: RunningRoom) -> EarlierRoom:
         race=race,
         series=SeriesState(race.options, left),
         take_up=lambda log: log.go_on(running),
-        last_at_ms=commands[-1].at_ms if commands else 0,
+        last_at_ms=commands[-1].at_ms if commands else running.opened.at_ms,
         sat_here=frozenset(taken.command.player for taken in commands if isinstance(taken.command, TakeSeat)),
         # Resigning is not leaving: who has resigned may watch the others to the end.
         people={

@@ -18,7 +18,6 @@ from protocol.views import RaceOptions
 from server.race.ghosts import GhostLine
 from server.race.rating import Rating
 from server.race.start_position import Opening
-from server.rooms.abort_retry_queue import AbortRetryQueue
 from server.rooms.bots import THOUGHTS
 from server.rooms.clock import Clock
 from server.rooms.codes import new_code, read_code
@@ -41,9 +40,10 @@ logger = logging.getLogger("carpet.rooms")
 class RoomJournal(Protocol):
     """The part of `server.store.journal.Journal` that rooms need."""
 
-    def submit(self, entries: Sequence[Entry], done: Callable[[StoreError | None], None]) -> None: ...
+    @property
+    def has_room(self) -> bool: ...
 
-    async def write(self, *entries: Entry) -> None: ...
+    def submit(self, entries: Sequence[Entry], done: Callable[[StoreError | None], None]) -> None: ...
 
 
 async def no_ghosts(wanted: tuple[GhostWanted, ...]) -> tuple[GhostLine, ...]:
@@ -88,7 +88,9 @@ class Rooms:
         self._seat_listeners: list[Callable[[Room, str], None]] = []
         self._rating_listeners: list[Callable[[str, Rating], None]] = []
         self._over_listeners: list[Callable[[Room, Record], None]] = []
-        self._owed = AbortRetryQueue(nursery, journal)
+        self._journal = journal
+        self._in_outage = False
+        self._clock = clock
         self._deadlines = Deadlines(clock)
         self._ports = RoomPorts(
             clock=clock,
@@ -124,10 +126,14 @@ class Rooms:
     def open(self, options: RaceOptions, purpose: Purpose | None = None, *, opening: Opening | None = None) -> Room:
         """A new room. purpose: for what, other than its opener's wish. opening: from where it begins, where not at a deal.
 
-        Raises Refusal when the server is full or stopping, or the options do not fit.
+        Raises Refusal when the server is full, stopping, or has more to write than it can, and when the options do not fit.
         """
         if self._stopping:
             raise Refusal(ErrorCode.SERVER_STOPPING)
+        if self._in_outage:
+            raise Refusal(ErrorCode.CANNOT_WRITE)
+        if not self._journal.has_room:
+            raise Refusal(ErrorCode.SERVER_BUSY)
         if len(self._rooms) >= self._max_rooms:
             raise Refusal(ErrorCode.SERVER_FULL)
         check_options(options)
@@ -170,6 +176,7 @@ class Rooms:
             earlier=earlier,
             entropy=self._entropy,
             round_trip=_round_trip,
+            wall_ms=self._ports.clock.wall_ms,
             software=self._ports.software,
             keeps=self._ports.keeps,
         )
@@ -215,17 +222,22 @@ class Rooms:
         self._over_listeners.append(listener)
 
     async def stop(self) -> None:
-        """Open no more rooms and close those there are; returns when the last one has told its members, and what is owed to the journal
-        was tried once more.
-        """
+        """Open no more rooms and close those there are; returns when the last one has told its members."""
         self._stopping = True
         for room in list(self._rooms.values()):
             room.tell(Close())
         while self._rooms:
             await self._emptied.wait()
-        await self._owed.pay()
-        if self._owed:
-            logger.error("ends of races that could not be kept: %d; the next server goes on with them", len(self._owed))
+
+    def outage(self, is_out: bool) -> None:
+        """The journal cannot write, or can again. Meanwhile no time passes in rooms, and no new ones are opened."""
+        self._in_outage = is_out
+        if is_out:
+            self._clock.pause()
+            for room in list(self._rooms.values()):
+                room.tell_of_outage()
+        else:
+            self._clock.resume()
 
     # ---- what rooms tell (RoomOwner)
 
@@ -250,9 +262,6 @@ class Rooms:
     def over(self, room: Room, record: Record) -> None:
         for listener in self._over_listeners:
             listener(room, record)
-
-    def owe(self, entries: tuple[Entry, ...]) -> None:
-        self._owed.add(entries)
 
     def rated(self, player: str, rating: Rating) -> None:
         for listener in self._rating_listeners:

@@ -65,6 +65,11 @@ class CallOff:
 
 
 @dataclass(frozen=True, slots=True)
+class Release:
+    """The race, which is held, starts if everybody is ready."""
+
+
+@dataclass(frozen=True, slots=True)
 class Reveal:
     """Nobody has to play the room's shared deal any more."""
 
@@ -85,7 +90,7 @@ class RatingsRead:
     changes: tuple[RatingChange, ...]
 
 
-RoomRequest: TypeAlias = Enter | Exit | Ask | Close | CallOff | Reveal | DealFound | RatingsRead
+RoomRequest: TypeAlias = Enter | Exit | Ask | Close | CallOff | Release | Reveal | DealFound | RatingsRead
 
 
 def race_command(message: RaceMessage, *, seat: Seat, race: int) -> Command:

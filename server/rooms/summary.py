@@ -51,6 +51,11 @@ class RoomSummary(msgspec.Struct, frozen=True):
     def has_free_seat(self) -> bool:
         return any(seat.player is None for seat in self.seats)
 
+    @property
+    def phrases_only(self) -> bool:
+        """Others have yet to play the deal: nobody here may tell in free words what it is."""
+        return self.sealed and self.spec is not None and self.spec.watchable
+
     def elapsed_ms(self, now_ms: int) -> int:
         """Since the start, by the server's clock; 0 before it."""
         return max(now_ms + self.ahead_ms - self.starts_at, 0) if self.starts_at is not None else 0

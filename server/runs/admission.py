@@ -51,7 +51,7 @@ class RunAdmission:
             runs = await self._boards.runs(made.kind, made.id, options.rules)
             if any(player in run.occasion.invited for run in runs):
                 raise Refusal(ErrorCode.ALREADY_RUN)
-            if self._clock.now_ms() >= ready_by_ms:
+            if self._clock.wall_ms() >= ready_by_ms:
                 raise Refusal(ErrorCode.RUN_CLOSED)
             earlier = await self._ghosts(player, [run for run in runs if run.phase == "over"]) if ghosts else ()
             occasion = Occasion(deal=deal, invited=(player,), ghosts=earlier)

@@ -77,7 +77,7 @@ class Boards:
         """The board as this player may see it; "" for somebody who has no run. Raises StoreError."""
         kind: RunKind = "daily" if made.kind == "daily" else "challenge"
         placed = await self._board(kind, made, rules)
-        revealed = not made.is_sealed(self._clock.now_ms())
+        revealed = not made.is_sealed(self._clock.wall_ms())
         shown = revealed or player in placed.ran
         lines = placed.lines if shown else ()
         assert made.reveals_at_ms is not None
@@ -96,7 +96,7 @@ class Boards:
         )
 
     async def _board(self, kind: RunKind, made: SharedDealMade, rules: str) -> Placed:
-        now, key = self._clock.now_ms(), (made.key, rules)
+        now, key = self._clock.wall_ms(), (made.key, rules)
         kept = self._placed.get(key)
         if kept is not None and now < kept.read_at_ms + KEPT_MS:
             return kept
@@ -157,7 +157,7 @@ class Boards:
         ran = frozenset(run.occasion.invited[0] for run in over)
         won = frozenset(run.occasion.invited[0] for run in over if run.seats[0].state == "won")
         found = Day(ran, won)
-        if self._clock.now_ms() >= days.reveals_at_ms(day):
+        if self._clock.wall_ms() >= days.reveals_at_ms(day):
             self._days[day, rules] = found
             if len(self._days) > DAYS_KEPT:
                 self._days.popitem(last=False)

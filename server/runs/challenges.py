@@ -59,7 +59,7 @@ class ChallengeRegistry:
         """A new one of this player's. Raises Refusal, StoreError."""
         options = RaceOptions(rules=asked.rules, seats=1, public=asked.public, rated=False, time_limit_s=asked.time_limit_s)
         check_options(options)
-        now = self._clock.now_ms()
+        now = self._clock.wall_ms()
         if sum(made.owner == player and closes_at_ms(made) > now for made in await self.newest()) >= OPEN_AT_ONCE:
             raise Refusal(ErrorCode.TOO_MANY_CHALLENGES)
         code = new_code(self._entropy)
@@ -81,13 +81,13 @@ class ChallengeRegistry:
 
     async def listed(self, player: str) -> tuple[ChallengeInfo, ...]:
         """The challenges that this player may run, and their own, the newest first. Raises StoreError."""
-        now = self._clock.now_ms()
+        now = self._clock.wall_ms()
         shown = [made for made in await self.newest() if made.owner == player or (is_public(made) and closes_at_ms(made) > now)]
         return await self.told(shown[:LISTED], player)
 
     async def told(self, shown: Sequence[SharedDealMade], player: str) -> tuple[ChallengeInfo, ...]:
         """What this player may know of some challenges. Raises StoreError."""
-        now = self._clock.now_ms()
+        now = self._clock.wall_ms()
         self._counts = {deal: count for deal, count in self._counts.items() if now < count.read_at_ms + KEPT_MS}
         counts = dict(self._counts)
         if missing := [made for made in shown if made.id not in counts]:
@@ -107,9 +107,9 @@ class ChallengeRegistry:
     async def newest(self) -> tuple[SharedDealMade, ...]:
         """The newest first. Raises StoreError."""
         read_at_ms, newest = self._newest
-        if self._clock.now_ms() >= read_at_ms + KEPT_MS:
+        if self._clock.wall_ms() >= read_at_ms + KEPT_MS:
             newest = await self._journal.ask(_newest, self._store)
-            self._newest = self._clock.now_ms(), newest
+            self._newest = self._clock.wall_ms(), newest
         return newest
 
 

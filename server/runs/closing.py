@@ -48,7 +48,7 @@ class Closing:
         while True:
             self._changed = trio.Event()
             due = await self._look()
-            with trio.move_on_at(self._clock.deadline(due) if due is not None else float("inf")):
+            with trio.move_on_at(self._clock.wall_deadline(due) if due is not None else float("inf")):
                 await self._changed.wait()
             # Ten thousand races change all the time, and few of them are runs.
             await trio.sleep(LOOK_S)
@@ -63,9 +63,9 @@ class Closing:
                 ready_by_ms, reveals_at_ms = await self._moments_of(occasion)
             except StoreError as error:
                 logger.warning("when the %s %s closes cannot be read: %s", occasion.deal.kind, occasion.deal.id, error)
-                due.append(self._clock.now_ms() + AGAIN_MS)
+                due.append(self._clock.wall_ms() + AGAIN_MS)
                 continue
-            now = self._clock.now_ms()
+            now = self._clock.wall_ms()
             for moment, is_reveal in ((ready_by_ms, False), (reveals_at_ms, True)):
                 if moment > now:
                     due.append(moment)

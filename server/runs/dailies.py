@@ -48,18 +48,18 @@ class DailyDeals:
     async def run(self) -> None:
         """Have the deals of today and of the days ahead committed to, until cancelled: at once, and then with each day."""
         while True:
-            now = self._clock.now_ms()
+            now = self._clock.wall_ms()
             try:
                 await self.prepare()
             except StoreError as error:
                 logger.error("the deals of the next days cannot be kept: %s", error)
                 await trio.sleep(AGAIN_S)
             else:
-                await trio.sleep_until(self._clock.deadline(days.ends_at_ms(days.date_of(now))))
+                await trio.sleep_until(self._clock.wall_deadline(days.ends_at_ms(days.date_of(now))))
 
     async def prepare(self) -> None:
         """Have what is missing of them made. Raises StoreError."""
-        for day in days.committed(self._clock.now_ms()):
+        for day in days.committed(self._clock.wall_ms()):
             if await self.deal(day) is None:
                 await self._make(day)
 
@@ -68,7 +68,7 @@ class DailyDeals:
             kind="daily",
             id=day,
             secret=self._entropy(SECRET_BYTES),
-            at_ms=self._clock.now_ms(),
+            at_ms=self._clock.wall_ms(),
             reveals_at_ms=days.reveals_at_ms(day),
         )
         try:
@@ -94,12 +94,12 @@ class DailyDeals:
 
     async def told(self, *, ref: int = 0) -> DailiesMessage:
         """All that is told of them, to anybody. Raises StoreError."""
-        now = self._clock.now_ms()
+        now = self._clock.wall_ms()
         told_at_ms, told = self._told
-        if now >= told_at_ms + KEPT_MS:
+        if not 0 <= now - told_at_ms < KEPT_MS:
             await self.prepare()
             kept = await self._journal.ask(_newest, self._store)
-            now = self._clock.now_ms()
+            now = self._clock.wall_ms()
             told = tuple(_told(made, now) for made in kept)
             self._told = now, told
         return DailiesMessage(now_ms=now, days=told, ref=ref)

@@ -138,12 +138,12 @@ class RunService:
     async def listed(self, player: str, *, ref: int = 0) -> Challenges:
         """The challenges that this player may run, and their own. Raises StoreError."""
         shown = await self._challenges.listed(player)
-        return Challenges(now_ms=self._clock.now_ms(), challenges=shown, ref=ref)
+        return Challenges(now_ms=self._clock.wall_ms(), challenges=shown, ref=ref)
 
     async def _daily(self, player: str, rules: str) -> Room:
         options = dailies.daily_options(rules)
         check_options(options)
-        day = days.date_of(self._clock.now_ms())
+        day = days.date_of(self._clock.wall_ms())
         made = await self._day(day)
         ready_by_ms = days.ends_at_ms(day) - dailies.READY_MARGIN_MS
         return await self._admission.run(player, made, dailies.shared_deal(made, rules), options, ready_by_ms=ready_by_ms)
@@ -151,7 +151,7 @@ class RunService:
     async def _play_on(self, asked: PlayOn) -> Room:
         record = self._records.get(asked.race)
         if record is None:
-            record = await self._journal.ask(partial(_public_record, self._store, now_ms=self._clock.now_ms()), asked.race)
+            record = await self._journal.ask(partial(_public_record, self._store, now_ms=self._clock.wall_ms()), asked.race)
         if record is None:
             raise Refusal(ErrorCode.NO_SUCH_POSITION, "there is no record of that race that is open to all")
         if self._audits.statistics().tasks_waiting >= AUDITS_WAITING:
@@ -174,14 +174,14 @@ class RunService:
             made = await self._challenge(asked.id or "")
             return made, challenges.options_of(made).rules
         check_options(dailies.daily_options(asked.rules))
-        return await self._day(asked.id or days.date_of(self._clock.now_ms())), asked.rules
+        return await self._day(asked.id or days.date_of(self._clock.wall_ms())), asked.rules
 
     async def _day(self, day: str) -> SharedDealMade:
         if days.is_date(day):
             await self._dailies.prepare()
             made = await self._dailies.deal(day)
             # Of the days to come there is nothing but what was committed to.
-            if made is not None and days.begins_at_ms(day) <= self._clock.now_ms():
+            if made is not None and days.begins_at_ms(day) <= self._clock.wall_ms():
                 return made
         raise Refusal(ErrorCode.NO_SUCH_DEAL)
 

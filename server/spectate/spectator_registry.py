@@ -123,12 +123,17 @@ class SpectatorRegistry:
         found = self._found(connection)
         return found[1].room if found is not None else None
 
-    def say(self, connection: SpectatorConnection, text: str) -> None:
-        """A cleaned line of chat to those who watch the same. Raises Refusal `room/not-in-one` or `watch/too-much-talk`."""
+    def say(self, connection: SpectatorConnection, text: str, *, free: bool) -> None:
+        """A cleaned line of chat to those who watch the same. free: in the spectator's own words, not a phrase.
+
+        Raises Refusal `room/not-in-one`, `room/phrases-only` or `watch/too-much-talk`.
+        """
         found = self._found(connection)
         if found is None:
             raise Refusal(ErrorCode.NOT_IN_ROOM)
         spectator, watching = found
+        if free and watching.room.summary.phrases_only:
+            raise Refusal(ErrorCode.PHRASES_ONLY, path="$.text")
         watching.say(spectator, text)
 
     def catch_up(self, connection: SpectatorConnection) -> None:

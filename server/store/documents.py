@@ -21,6 +21,7 @@ from server.race.commands import (
     LeaveSeat,
     LoseLine,
     MeasureLine,
+    PassTime,
     PlayMove,
     RegainLine,
     ResignSeat,
@@ -43,6 +44,7 @@ TAGS: Final[dict[str, type[Command]]] = {
     "resign-seat": ResignSeat,
     "lose-line": LoseLine,
     "regain-line": RegainLine,
+    "pass-time": PassTime,
 }
 
 

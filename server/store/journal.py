@@ -97,6 +97,7 @@ class Journal:
         self._next_commit_at = 0.0
         # When the batch that is being committed was first tried; None between batches.
         self._committing_since: float | None = None
+        self._stops = False
         self._gives_up_at = math.inf
         self._something = trio.Event()
         self._closed = False
@@ -155,6 +156,10 @@ class Journal:
             return await trio.to_thread.run_sync(call, *arguments)
         await trio.lowlevel.checkpoint()
         return call(*arguments)
+
+    def hurry(self) -> None:
+        """The server is about to stop: what cannot be written for `LAST_TRIES_S` is given up from now on."""
+        self._stops = True
 
     def close(self) -> None:
         """Take nothing more; `run` ends when what was taken is written."""
@@ -232,7 +237,7 @@ class Journal:
             retry_s = min(2 * retry_s, RETRY_S)
 
     def _gives_up(self) -> bool:
-        stops = self._closed or trio.current_effective_deadline() == -math.inf
+        stops = self._stops or self._closed or trio.current_effective_deadline() == -math.inf
         if stops and self._gives_up_at == math.inf:
             self._gives_up_at = trio.current_time() + LAST_TRIES_S
         return trio.current_time() >= self._gives_up_at

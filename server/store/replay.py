@@ -47,6 +47,7 @@ def as_opened(opened: RaceOpened) -> Race:
         place=place_in(opened.series) if opened.series is not None else None,
         shown_room=room_shown(opened.race),
         shared=opened.occasion.deal if opened.occasion is not None else None,
+        held=opened.occasion is not None and opened.occasion.held,
         opening=opened.opening,
     )
 

@@ -81,8 +81,8 @@ class Director:
         self._wake.set()
 
     def rooms_changed(self) -> None:
-        """Some room of the server has changed."""
-        if any(table.room.is_closed for table in self.tables):
+        """One of its rooms is not what it was."""
+        if self.tables.are_to_be_looked_at:
             self._wake.set()
 
     def calls_of(self, entrant: str) -> tuple[Called, ...]:
@@ -125,6 +125,8 @@ class Director:
         found: dict[int, list[Event]] = {}
         for run in await ask(store.runs, "round", state.deal_id(state.round)) if wanted else ():
             race = wanted.get(run.occasion.table)
+            if run.seats:
+                self.tables.note_dealt(state.round, run.occasion.deal.number)
             if race is None or race.pairing.table in found or run.occasion.deal.number != state.deal_number(race.key):
                 continue
             record = await ask(store.record, run.race) if run.phase == "over" else None
@@ -215,6 +217,7 @@ class Director:
 
     def _act(self) -> None:
         self.tables.update(self.state)
+        self.tables.release(self.state)
         self._changed(self)
 
 

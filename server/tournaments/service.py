@@ -64,9 +64,6 @@ LOOKED_UP_AT_ONCE: Final = 2
 LOOKED_UP_WAITING: Final = 32
 """Ids that may wait to be looked up in the store. Past it the asker is refused with `server/busy`."""
 
-LOOK_S: Final = 0.2
-"""Seconds between two checks for rooms that have closed."""
-
 
 class TournamentService:
     """`run` is its one task, and the owner of all the others."""
@@ -77,7 +74,6 @@ class TournamentService:
         self._old: dict[str, Director] = {}  # over before they were looked up, without a task
         self._listed_old: tuple[TournamentListing, ...] = ()
         self._making: dict[str, int] = {}  # how many each player is making now
-        self._rooms_changed = trio.Event()
         self._made_lately = Bucket(rate=MADE_A_SECOND, burst=MADE_AT_ONCE)
         self._looking_up = trio.CapacityLimiter(LOOKED_UP_AT_ONCE)
         self._stopping = False
@@ -85,7 +81,7 @@ class TournamentService:
         self._nursery: trio.Nursery
         self.subscriptions = Subscriptions(listed=self._listed, players=ports.players, clock=ports.clock)
         ports.rooms.on_over(self._race_over)
-        ports.rooms.on_change(self._note_rooms)
+        ports.rooms.on_room_change(self._room_changed)
 
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Until cancelled or `stop`. Started once the tournaments of the last server are back. Raises StoreError if they cannot be read."""
@@ -93,7 +89,6 @@ class TournamentService:
             async with trio.open_nursery() as self._nursery:
                 await self._come_back()
                 self._nursery.start_soon(self.subscriptions.run)
-                self._nursery.start_soon(self._watch_rooms)
                 task_status.started()
                 await trio.sleep_forever()
 
@@ -299,19 +294,14 @@ class TournamentService:
 
     # ---- news from rooms
 
-    def _race_over(self, room: Room, record: Record) -> None:
+    def _director_of(self, room: Room) -> Director | None:
         deal = room.spec.deal if room.spec is not None else None
-        if deal is not None and deal.kind == "round" and (director := self._running.get(deal.id.partition("/")[0])) is not None:
+        return self._running.get(deal.id.partition("/")[0]) if deal is not None and deal.kind == "round" else None
+
+    def _race_over(self, room: Room, record: Record) -> None:
+        if (director := self._director_of(room)) is not None:
             director.race_over(room, record)
 
-    def _note_rooms(self) -> None:
-        self._rooms_changed.set()
-
-    async def _watch_rooms(self) -> None:
-        # Ten thousand races change all the time, and few of them are of a tournament.
-        while True:
-            await self._rooms_changed.wait()
-            self._rooms_changed = trio.Event()
-            for director in self._running.values():
-                director.rooms_changed()
-            await trio.sleep(LOOK_S)
+    def _room_changed(self, room: Room) -> None:
+        if (director := self._director_of(room)) is not None:
+            director.rooms_changed()

@@ -2,6 +2,9 @@
 
 Wanted     Each race that the state wants has a room, and each room that it does not want is called off (`update`). So after a restart the
            director has only to take back the rooms that are there and update again.
+Start      A room is held until all rooms of the round are ready, or the others' time is up; then all are released at one moment, so that no
+           table knows the cards while another has yet to be dealt them. Races that are run again wait until no table is racing, and
+           start together too. A table that comes late to a shuffle that was dealt starts at once.
 Results    A room gives its record once that is kept. A room that closes without one, after its start, is an aborted race.
 No-shows   Entrants are called when their room opens. Those who are not ready `no_show_s` later forfeit.
 
@@ -24,7 +27,7 @@ from protocol.tournaments import TournamentSide
 from server.rooms.driver import Room
 from server.rooms.outgoing import Outgoing
 from server.rooms.ports import Purpose
-from server.rooms.requests import CallOff, Reveal
+from server.rooms.requests import CallOff, Release, Reveal
 from server.tournaments.events import Event, RaceAborted, ResultEntered
 from server.tournaments.log_text import name_of
 from server.tournaments.pairing.crosstable import TableKey, TableRace
@@ -41,17 +44,28 @@ RETRY_S: Final = 5.0
 
 @dataclass(slots=True, eq=False)
 class TableRoom:
-    """The room of a race of the last round. number: of the round's shuffle. called_at_ms: when this server told its entrants."""
+    """The room of a race of the last round. number: of the round's shuffle. called_at_ms: when its entrants were told.
+    is_late: the time to come is over."""
 
     room: Room
     race: TableRace
     number: int
     seating: Seating
     called_at_ms: int
+    is_late: bool = False
+
+    @property
+    def is_waiting(self) -> bool:
+        return self.room.summary.phase == "waiting" and not self.room.is_closed
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether it waits for nobody but other tables. Ready players whose line is gone are waited for, until the time is over."""
+        return all(seat.ready and (seat.connected or self.is_late) for seat in self.room.summary.seats)
 
     def no_show_at(self, state: TournamentState) -> int | None:
-        """When those who are missing forfeit; None once the race has begun."""
-        if self.room.summary.phase != "waiting" or not self.seating.invited:
+        """When those who are missing forfeit; None when nobody is."""
+        if not self.is_waiting or self.is_ready:
             return None
         return self.called_at_ms + 1000 * state.options.no_show_s
 
@@ -99,6 +113,7 @@ class TableRooms:
         self.by_table: dict[int, TableRoom] = {}
         self._ports = ports
         self._byes_run: set[TableKey] = set()
+        self._dealt = 0, 0
         self._rest_until: float | None = None
 
     def __iter__(self) -> Iterator[TableRoom]:
@@ -110,7 +125,35 @@ class TableRooms:
         wake_at = self._ports.clock.deadline(min(moments)) if moments else float("inf")
         return wake_at if self._rest_until is None else min(self._rest_until, wake_at)
 
-    # ---- opening and calling off
+    # ---- starting, opening and calling off
+
+    @property
+    def are_to_be_looked_at(self) -> bool:
+        """Whether a room has closed, or all wait to be released."""
+        return any(table.room.summary.closed for table in self) or self._all_ready
+
+    @property
+    def _all_ready(self) -> bool:
+        waiting = [table for table in self if table.is_waiting]
+        return bool(waiting) and all(table.is_ready for table in waiting)
+
+    def note_dealt(self, number: int, shuffle: int) -> None:
+        """The round's shuffle of this number has been dealt to somebody."""
+        self._dealt = max(self._dealt, (number, shuffle))
+
+    def release(self, state: TournamentState) -> None:
+        """Start the tables that may be started, all at one moment."""
+        if state.paused:
+            return
+        is_complete = self._all_ready and all(race.pairing.table in self.by_table for race in self._wanted(state))
+        for table in [table for table in self if table.is_waiting and table.is_ready]:
+            shuffle = table.race.round, table.number
+            if is_complete or shuffle <= self._dealt:
+                self.note_dealt(*shuffle)
+                table.room.tell(Release())
+
+    def _wanted(self, state: TournamentState) -> list[TableRace]:
+        return [race for race in state.wanted() if race.key not in self._byes_run]
 
     def take_back(self, state: TournamentState) -> None:
         """Find the rooms of races that are wanted among those that an earlier server has left."""
@@ -122,13 +165,15 @@ class TableRooms:
             is_current = race is not None and room.spec.deal.number == state.deal_number(race.key)
             if race is not None and is_current and place not in self.by_table and not room.is_closed:
                 self._add(room, race, state)
+                if room.summary.phase != "waiting":
+                    self.note_dealt(race.round, state.deal_number(race.key))
                 self._call_all(state, self.by_table[place])
 
     def update(self, state: TournamentState) -> None:
         """Make the rooms those that the state wants."""
         if self._rest_until is not None and self._rest_until <= trio.current_time():
             self._rest_until = None
-        wanted = {race.pairing.table: race for race in state.wanted() if race.key not in self._byes_run}
+        wanted = {race.pairing.table: race for race in self._wanted(state)}
         for place, table in list(self.by_table.items()):
             if wanted.get(place) != table.race or table.number != state.deal_number(table.race.key):
                 del self.by_table[place]
@@ -137,7 +182,12 @@ class TableRooms:
             elif state.paused and table.room.summary.phase == "waiting":
                 # It stays until it is closed: a race that is just about to begin is run.
                 table.room.tell(CallOff())
-        opened = [] if state.paused else [race for place, race in wanted.items() if place not in self.by_table and self._open(race, state)]
+        is_any_racing = not all(table.is_waiting for table in self)
+        opened: list[TableRace] = []
+        for place, race in wanted.items() if not state.paused else ():
+            is_dealt = (race.round, state.deal_number(race.key)) <= self._dealt
+            if place not in self.by_table and (is_dealt or not is_any_racing) and self._open(race, state):
+                opened.append(race)
         for race in opened:
             self._call_all(state, self.by_table[race.pairing.table])
 
@@ -181,7 +231,7 @@ class TableRooms:
             if room in tables:
                 events += self.raced(state, tables.pop(room).race, record)
         for table in list(tables.values()):
-            if table.room.is_closed:
+            if table.room.summary.closed:
                 del tables[table.room]
                 if not state.paused:
                     self._rest()
@@ -208,10 +258,10 @@ class TableRooms:
             race = table.race
             invited = table.room.summary.seats[: len(table.seating.invited)]
             result = no_show(table.seating, {number for number, seat in enumerate(invited) if not seat.ready})
+            table.is_late = True
             if result is None:
-                # All are there: the race is just about to begin.
-                table.called_at_ms = now_ms
-            elif race.pairing.counted:
+                continue
+            if race.pairing.counted:
                 events.append(ResultEntered(race.round, race.pairing.table, race.number, result))
             else:
                 self._byes_run.add(race.key)

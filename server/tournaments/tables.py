@@ -57,7 +57,7 @@ def race_options(options: TournamentOptions, *, seats: int = 2, bots: tuple[str,
 
 def occasion(state: TournamentState, number: int, pairing: Pairing) -> Occasion:
     """What the room of a table in round `number` is opened for."""
-    return Occasion(deal=state.deal(number, pairing.table), invited=seating(state, pairing).invited, table=pairing.table)
+    return Occasion(deal=state.deal(number, pairing.table), invited=seating(state, pairing).invited, table=pairing.table, held=True)
 
 
 def result_of(state: TournamentState, pairing: Pairing, record: Record) -> RaceResult:

@@ -60,7 +60,7 @@ class Person(Player):
         self.sees("Countdown    1 s")
         self.goes_to("Open this race")
         self.type("\r")
-        self.sees("Give this code to the other player:", f"Deal by name: {deal}")
+        self.sees("Give this code to the other player:", f"Named deal: {deal}")
         code = self.terminal.wait_until(lambda lines: re.search(rf" · {rules} · ([A-Z]{{6}})\b", lines[0]), what="a code")[1]
         with Peer(self.url, f"{self.name}'s rival") as rival:
             assert rival.ask("join-race", code=code)["seat"] == 1
@@ -124,7 +124,7 @@ class Person(Player):
         return int(stock), int(waste)
 
     def has_won(self) -> Record:
-        record = self._result(r"52/52 .* every card home")
+        record = self._result(r"52/52 .* all home")
         assert record.seats[0].state == "won"
         return record
 

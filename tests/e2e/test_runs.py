@@ -112,7 +112,7 @@ def test_a_challenge_is_run_by_keys_beside_a_ghost(tmp_path: Path) -> None:
         anna.wait_for_end()
         assert f"{challenge[1]}  carpet" in table.ask("bert", "challenge", "list", table.url)
         bert = table.sit("bert", "challenge", "run", table.url, challenge[1].lower())
-        bert.wait_for("Beside you: anna")
+        bert.wait_for("Racing beside you: anna")
         bert.type("r")
         bert.wait_for("anna (ghost)")
         # The ghost moves by itself, and comes to where anna has stopped.

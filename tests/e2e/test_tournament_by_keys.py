@@ -51,11 +51,11 @@ def test_a_tournament_is_made_entered_played_and_looked_at_by_keys(tmp_path: Pat
     with serving(bots_wait=False) as url, client(tmp_path / "anna", "home", url, "--name", "anna") as anna:
         anna.wait_for("Quick match")
         anna.type("t")
-        anna.wait_for("There is none yet: o makes one.")
+        anna.wait_for("No tournaments yet. Press o to create one.")
         # Two rounds of four, no waiting: what is typed there is seen before the next key.
         anna.type("o")
         for keys, seen in (
-            ("\r", "Name of the tournament"),
+            ("\r", "Tournament name"),
             ("Club\r", "Club"),
             (DOWN * 2 + RIGHT * 2, "Rounds       2"),
             # No bot has ever won at it: so a race ends when the player says so.

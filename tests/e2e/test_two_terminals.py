@@ -297,7 +297,7 @@ def test_a_server_that_is_ended_is_told_to_both_and_lets_them_go(table: Table) -
     table.server.send_signal(signal.SIGTERM)
     assert table.server.wait(PATIENCE_S) == 0
     for player in (anna, bert):
-        player.sees("no line, again in")
+        player.sees("reconnecting in")
         # The second sentence where the client has already tried to come back.
         player.terminal.wait_until(lambda lines: re.search("The server is going away|Nothing answers at", "".join(lines)), what="why")
     for player in (anna, bert):

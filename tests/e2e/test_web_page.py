@@ -93,7 +93,7 @@ def test_the_lobby_is_live(browser: Browser, server: str) -> None:
         assert browser.text(".races h3 a") == f"{ada.name} against {zoe.name}"
         assert browser.all(".races h3 a")[0].get_attribute("href") == page(server, f"/watch/{ada.code}")
         assert browser.text(".here") == f"{ada.name}, {zoe.name}, {grace.name}"
-        assert browser.text(".open h3") == f"{grace.name} (1 free seat)"
+        assert browser.text(".open h3") == f"{grace.name} (1 open seat)"
         assert browser.text(".open .facts").startswith("Crazy Quilt · 2 seats")
         assert browser.text(".open code") == f"carpet join {server} {grace.code}"
         ada.play(12)
@@ -329,7 +329,7 @@ def test_the_lobby_tells_ratings_and_series(browser: Browser, server: str) -> No
             player.hear_of("left")
         ada.say("open-race", options={"series": {"format": "session", "races": 3}})
         browser.open(page(server))
-        browser.wait_for_text(".open h3", f"{ada.name} {after[0]} (1 free seat)")
+        browser.wait_for_text(".open h3", f"{ada.name} {after[0]} (1 open seat)")
         assert browser.text(".open .facts") == "Carpet · session of 3 · 2 seats · at most 10:00 · rated"
         assert browser.text(".here") == f"{ada.name} {after[0]}, {zoe.name} {after[1]}"
 
@@ -450,7 +450,7 @@ def wait_for_page(browser: Browser, path: str, tables: list[str]) -> None:
     if path == "/":
         browser.wait(lambda: len(browser.all(".races li")) == 3 and browser.all(".open li"), f"the races, not: {browser.text('main')}")
     elif path == tables[-1]:
-        browser.wait_for_text(".bars", "free seat")
+        browser.wait_for_text(".bars", "open seat")
     else:
         browser.wait(
             lambda: all("5 moves" in each.text for each in browser.all(".seat-board .when") or [browser.all("h1")[0]]), "the boards"

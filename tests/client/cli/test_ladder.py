@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import msgspec
 import pytest
 
-from client.cli.ladder import ladder_lines
+from client.cli.races import ladder_lines
 from client.connection.address import parse_address
 from client.connection.http import NotAPage, fetch_ladder
 from protocol.pages import LADDER_PLAYERS, Ladder, LadderPlayer

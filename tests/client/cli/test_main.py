@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 
@@ -11,31 +12,12 @@ import trio
 
 import protocol
 from client.cli import main as cli
+from client.cli import screens
+from client.cli.main import COMMANDS
 from client.connection.errors import Failure
 from client.replay.own_server import server_environment
 from protocol.client_messages import OpenRace
 from protocol.views import RaceOptions, SeriesOptions
-
-COMMANDS = [
-    "play",
-    "host",
-    "join",
-    "watch",
-    "match",
-    "home",
-    "demo",
-    "verify",
-    "review",
-    "replay",
-    "best",
-    "whoami",
-    "rename",
-    "history",
-    "export",
-    "ladder",
-    "races",
-    "tournament",
-]
 
 
 class Ran:
@@ -134,7 +116,7 @@ def test_help_shows_defaults(capsys: pytest.CaptureFixture[str], option: str, de
         (["play", "--session", "26"], "--session takes a number"),
         (["host", "carpet.example", "--session", "two"], "--session"),
         (["host", "carpet.example", "--best-of", "3", "--swap"], "three kinds of series: choose one"),
-        (["host", "carpet.example", "--best-of", "3", "--seats", "1"], "--best-of is for two players at least"),
+        (["host", "carpet.example", "--best-of", "3", "--seats", "1"], "--best-of needs two players or more"),
         (["host", "carpet.example", "--swap", "--seats", "3"], "--swap is for two players"),
         (["host", "carpet.example", "--swap", "--deal", "monday"], "--deal and --winnable do not go with it"),
         (["play", "--swap", "--winnable"], "--deal and --winnable do not go with it"),
@@ -142,7 +124,7 @@ def test_help_shows_defaults(capsys: pytest.CaptureFixture[str], option: str, de
         (["host", "carpet.example", "--series-grace", "60"], "--series-grace is for a series"),
         (["host", "carpet.example", "--session", "3", "--series-grace", "4"], "--series-grace"),
         (["host", "carpet.example", "--delay", "601"], "--delay"),
-        (["host", "carpet.example", "--delay", "9"], "boards are shown 10 s late at least: add --unrated"),
+        (["host", "carpet.example", "--delay", "9"], "boards are shown at least 10 s late: add --unrated"),
         (["demo", "--deal", "x" * 101], "--deal does not fit"),
         (["demo", "--rules", ""], "--rules does not fit"),
         (["play", "--rules", "x" * 33], "--rules does not fit"),
@@ -166,7 +148,7 @@ def test_the_kind_of_race_that_is_typed_is_the_one_that_is_asked_for(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[OpenRace] = []
-    monkeypatch.setattr(cli, "_visit", lambda command, url, request, *others: asked.append(request))
+    monkeypatch.setattr(screens, "_visit", lambda command, url, request, *others: asked.append(request))
     series = ["--session", "3", "--series-grace", "60"]
     assert run(capsys, "host", "carpet.example", *series, "--delay", "0", "--unrated").status == 0
     assert run(capsys, "host", "carpet.example", "--swap").status == 0
@@ -239,6 +221,32 @@ def test_the_help_needs_neither_screens_nor_sockets() -> None:
     assert ran.stdout == "\n"
 
 
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_list_of_commands_says_what_the_help_of_each_says(capsys: pytest.CaptureFixture[str], name: str) -> None:
+    told = run(capsys, name, "--help").out
+    assert f"  {name:<12}{COMMANDS[name][1]}\n" in run(capsys, "--help").out
+    assert COMMANDS[name][1] in told
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_no_help_is_cut(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    helps = [run(capsys, name, "--help").out]
+    inner = re.findall(r"^  ([a-z-]+) {2,}\S", helps[0].partition("Commands:\n")[2].partition("\n\n")[0], re.MULTILINE)
+    helps += [run(capsys, name, each, "--help").out for each in inner]
+    for told in helps:
+        assert "..." not in told.replace("]...", "")
+        assert "…" not in told.replace("://…", "")
+
+
+@pytest.mark.parametrize("flag", ["-V", "--version"])
+def test_the_version_needs_no_command(flag: str) -> None:
+    code = f"import sys; sys.argv = ['carpet', {flag!r}]; import atexit, client.cli.main\n"
+    code += "atexit.register(lambda: print(*sorted({'typer', 'msgspec', 'trio'} & sys.modules.keys())))\nclient.cli.main.main()"
+    ran = subprocess.run([sys.executable, "-c", code], env=server_environment(), capture_output=True, text=True, check=True)
+    assert ran.stdout == f"carpet {protocol.__version__}\n\n"
+
+
 def test_a_reader_that_leaves_early_is_no_fault() -> None:
     code = """
 import client.cli.main
@@ -264,4 +272,4 @@ client.cli.main.main(["demo"])
 @pytest.mark.parametrize("command", [["play"], ["host", "carpet.example"]], ids=lambda command: command[0])
 def test_a_deal_by_name_is_not_one_that_can_be_won_by_wish(capsys: pytest.CaptureFixture[str], command: list[str]) -> None:
     ran = run(capsys, *command, "--winnable", "--deal", "tuesday")
-    assert (ran.status, ran.sentence) == (2, "carpet: --winnable and --deal do not go together: a deal by name is what it is.")
+    assert (ran.status, ran.sentence) == (2, "carpet: --winnable and --deal do not go together: a named deal is always the same one.")

@@ -82,12 +82,12 @@ def test_where_one_has_not_been_one_has_no_races(capsys: pytest.CaptureFixture[s
 
 def test_a_player_who_has_not_raced_has_no_table(capsys: pytest.CaptureFixture[str], server: PageServer) -> None:
     server.says(page(msgspec.json.encode(replace(HISTORY, races=()))))
-    assert run(capsys, "history", server.url, "--player", "Anna").out == "There is no race yet.\n"
+    assert run(capsys, "history", server.url, "--player", "Anna").out == "No races yet.\n"
     assert run(capsys, "history", server.url, "--player", "Anna", "--json").out == "[]\n"
 
 
 def test_without_a_server_the_races_kept_here_are_listed(capsys: pytest.CaptureFixture[str], home: Path) -> None:
-    assert run(capsys, "history").out == "There is no race yet.\n"
+    assert run(capsys, "history").out == "No races yet.\n"
     for number in (1, 2, 3):
         path = keep_record(home, sealed(replace(record(), id=f"HKTRWM-{number}-0a1b2c3d4e5f", race=number)))
         os.utime(path, (1_700_000_000 + number,) * 2)
@@ -96,7 +96,7 @@ def test_without_a_server_the_races_kept_here_are_listed(capsys: pytest.CaptureF
     name = record().seats[1].name
     listed = json.loads(run(capsys, "history", "--player", name, "--json").out)
     assert [race["seat"] for race in listed] == [1, 1, 1]
-    assert run(capsys, "history", "--player", "Nobody").out == "There is no race yet.\n"
+    assert run(capsys, "history", "--player", "Nobody").out == "No races yet.\n"
 
 
 # ---- export
@@ -113,7 +113,7 @@ def test_a_record_is_saved_under_its_id_and_over_nothing_unless_forced(
     file.write_text("precious")
     file.chmod(0o640)
     ran = run(capsys, "export", server.url, RACE)
-    assert (ran.status, ran.sentence) == (1, f"carpet: {RACE}.json is there already: name another file, or say --force to write over it.")
+    assert (ran.status, ran.sentence) == (1, f"carpet: {RACE}.json exists already: name another file, or add --force to overwrite it.")
     assert file.read_text() == "precious"
     assert len(server.asked) == 1
     assert run(capsys, "export", server.url, RACE, "--force").status == 0
@@ -128,7 +128,7 @@ def test_a_file_that_has_come_meanwhile_is_not_written_over(capsys: pytest.Captu
         return page(to_json(RECORD).encode())
 
     server.script = come
-    assert "is there already" in run(capsys, "export", server.url, RACE, "race.json").sentence
+    assert "exists already" in run(capsys, "export", server.url, RACE, "race.json").sentence
     assert Path("race.json").read_text() == "precious"
 
 

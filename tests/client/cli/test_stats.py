@@ -13,7 +13,7 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from client.cli import stats as cli_stats
+from client.cli import past_races
 from client.connection.events import Identity
 from client.storage.identity import IdentityStore
 from client.storage.saved_records import keep_record
@@ -99,7 +99,7 @@ def test_as_json_it_is_all_that_was_counted_and_harmless_to_a_terminal(capsys: p
 def test_all_pages_are_counted_up_to_the_most_there_may_be(
     capsys: pytest.CaptureFixture[str], server: PageServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cli_stats, "MOST_COUNTED", 150)
+    monkeypatch.setattr(past_races, "MOST_COUNTED", 150)
     races = [replace(RACES[0], id=f"HKTRWM-{number}-0a1b2c3d4e5f") for number in range(1, 151)]
 
     def show(target: str) -> bytes:
@@ -151,7 +151,7 @@ def test_a_house_bot_has_no_statistics_here_as_it_has_none_at_a_server(capsys: p
     keep_record(
         folder, sealed(replace(record(), id="HKTRWM-1-0a1b2c3d4e5f", seats=(one, replace(two, name="deep", bot="deep", player=""))))
     )
-    for command, empty in (("stats", "deep, kept here: there is no race yet.\n"), ("history", "There is no race yet.\n")):
+    for command, empty in (("stats", "deep, kept here: there is no race yet.\n"), ("history", "No races yet.\n")):
         assert run(capsys, command, "--player", "deep").out == empty
 
 

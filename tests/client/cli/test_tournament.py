@@ -85,7 +85,7 @@ def test_the_list_is_printed_for_people_and_for_programs(capsys: pytest.CaptureF
 
 
 def test_an_empty_list_says_how_one_is_made() -> None:
-    assert listing_lines(()) == ["There is no tournament there; carpet tournament create makes one."]
+    assert listing_lines(()) == ["No tournaments yet; carpet tournament create makes one."]
 
 
 def test_the_standings_have_points_tie_breaks_and_marks(capsys: pytest.CaptureFixture[str], server: PageServer) -> None:
@@ -119,7 +119,7 @@ def test_an_export_is_a_new_file_of_all_of_it(capsys: pytest.CaptureFixture[str]
     assert (ran.status, ran.out) == (0, f"Tournament {ID} is in {file}.\n")
     assert msgspec.json.decode(file.read_bytes(), type=TournamentDocument) == DOCUMENT
     again = run(capsys, "tournament", "export", server.url, ID, str(file))
-    assert (again.status, again.sentence) == (1, f"carpet: {file} is there already: name another file, or say --force to write over it.")
+    assert (again.status, again.sentence) == (1, f"carpet: {file} exists already: name another file, or add --force to overwrite it.")
     assert run(capsys, "tournament", "export", server.url, ID, str(file), "--force").status == 0
     printed = run(capsys, "tournament", "export", server.url, ID, "-")
     assert msgspec.json.decode(printed.out, type=TournamentDocument) == DOCUMENT
@@ -169,7 +169,7 @@ def test_what_the_server_says_is_one_sentence(capsys: pytest.CaptureFixture[str]
         (["correct", "here", "KWPRTM", "1", "1", "1-0", "--cards", "3"], "two numbers up to 104"),
         (["add-bot", "here", "KWPRTM", "b" * 25], "not the name of a bot"),
         (["watch", "here", "KWPRTM", "--four-colour", "--colour-blind"], "choose one"),
-        (["join", "here", "KWPRTM"], "draws on a terminal"),
+        (["join", "here", "KWPRTM"], "needs a terminal"),
     ],
 )
 def test_what_is_typed_wrong_is_one_sentence_before_any_line_is_opened(
@@ -192,7 +192,7 @@ def test_each_command_says_what_it_does_and_shows_an_example(capsys: pytest.Capt
     assert ran.status == 0
     assert "Example" in ran.out
     directs = command in ("create", "leave", "start", "pause", "resume", "pair", "correct", "remove", "add-bot", "end")
-    assert ("is let go" in " ".join(ran.out.split())) is directs
+    assert ("is disconnected" in " ".join(ran.out.split())) is directs
 
 
 def test_a_result_is_written_as_it_is_said() -> None:

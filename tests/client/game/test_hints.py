@@ -42,7 +42,7 @@ def view(moves: str, **fields: object) -> View:
     ],
 )
 def test_the_hint_says_what_to_do(position: View, board: Board, says: str) -> None:
-    assert hint(position, OWN, board) == says
+    assert hint(position, board) == says
 
 
 @pytest.mark.parametrize(
@@ -56,14 +56,12 @@ def test_the_hint_says_what_to_do(position: View, board: Board, says: str) -> No
     ],
 )
 def test_the_hint_says_what_the_held_card_may_do(position: View, held: str, says: str) -> None:
-    assert hint(position, OWN, CARPET, held=held) == says
+    assert hint(position, CARPET, held=held) == says
 
 
-def test_the_end_and_the_time_before_the_start_have_hints_of_their_own() -> None:
-    assert "your carpet" in hint(scenes.first_view(), OWN, CARPET, racing=False)
-    assert "your cards" in hint(scenes.first_view(), OWN, TWENTY, racing=False)
-    for state in ("won", "stalled", "stopped", "forfeited", "out-of-time"):
-        assert hint(scenes.middle_view(), changed(OWN, state=state), CARPET) != hint(scenes.middle_view(), OWN, CARPET)
+def test_the_time_before_the_start_has_hints_of_its_own() -> None:
+    assert "your carpet" in hint(scenes.first_view(), CARPET, racing=False)
+    assert "your cards" in hint(scenes.first_view(), TWENTY, racing=False)
 
 
 @pytest.mark.parametrize(
@@ -101,4 +99,4 @@ def test_every_hint_fits_the_smallest_terminal(rules: str, seed: bytes, moves: i
     board = tables.board_for(rules, position)
     for place in ("", *position.piles, "w", "s"):
         held = press(position, "", place).held if place else ""
-        assert 0 < len(hint(position, OWN, board, held=held)) <= 77
+        assert 0 < len(hint(position, board, held=held)) <= 77

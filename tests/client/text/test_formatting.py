@@ -88,12 +88,12 @@ def test_of_two_decks_the_last_ten_cards_begin_at_94() -> None:
     [
         ({}, "Rated"),
         ({"seats": 8, "winnable": True}, "Rated"),
-        ({"rated": False, "bots": ("Steady",)}, "Not rated: its host chose so"),
-        ({"seats": 1}, "Not rated: there is one seat"),
+        ({"rated": False, "bots": ("Steady",)}, "Not rated: by the host's choice"),
+        ({"seats": 1}, "Not rated: only one seat"),
         ({"seats": 3, "bots": ("Steady",)}, "Not rated: a house bot takes part"),
-        ({"deal": "tuesday"}, "Not rated: its deal has a name"),
+        ({"deal": "tuesday"}, "Not rated: named deal"),
         ({"series": SeriesOptions(format="swap")}, "Not rated: two different shuffles"),
-        ({"delay_s": 9}, "Not rated: boards come within 10 s"),
+        ({"delay_s": 9}, "Not rated: boards shown within 10 s"),
     ],
 )
 def test_whether_a_race_counts_and_why_not(options: dict[str, Any], sentence: str) -> None:

@@ -246,7 +246,7 @@ async def test_no_move_is_sent_before_the_clock_runs() -> None:
         run.link.taken()
         await run.give("c", "1")
         assert run.link.taken() == []
-        assert run.screen.shows("The clock does not run yet.")
+        assert run.screen.shows("The clock has not started yet.")
 
 
 async def test_the_clock_runs_on_the_screen(mock_clock: trio.testing.MockClock) -> None:
@@ -279,7 +279,7 @@ async def test_what_has_ended_cannot_be_ended_again() -> None:
         await run.say(PlayerView(version=8, seat=0, ply=1, move="s", state="stalled", elapsed_ms=5, view=scenes.middle_view()))
         await run.give("R", "y", "K")
         assert run.link.taken() == []
-        assert run.screen.shows("has ended")
+        assert run.screen.shows("Your race has already ended.")
 
 
 async def test_talk_goes_out_cleaned_and_its_letters_are_no_keys() -> None:
@@ -425,13 +425,13 @@ async def test_without_a_line_nothing_is_lost_silently() -> None:
         await into_race(run)
         run.link.up = False
         await run.say(Lost("no route", 3000))
-        assert run.screen.shows("again in 3 s")
+        assert run.screen.shows("reconnecting in 3 s")
         assert run.screen.shows("no route")
         await run.give("c", "1")
-        assert run.screen.shows("There is no line")
+        assert run.screen.shows("Not connected. Reconnecting...")
         run.link.up = True
         await run.say(UP, scenes.welcome(room=scenes.CODE))
-        assert run.screen.shows("coming back")
+        assert run.screen.shows("resuming")
         await run.give("c", "1")
         assert run.link.taken() == []
         await run.say(CurrentView(race=1, seat=0, ply=0, state="racing", elapsed_ms=9, view=scenes.middle_view()), Back())
@@ -446,7 +446,7 @@ async def test_a_move_the_line_was_lost_with_is_the_links_and_is_not_sent_by_a_s
         await run.give("c", "1", "w")
         assert run.link.taken() == [Move(race=1, seat=0, ply=0, move="c1")]
         await run.say(Lost("no route", 3000))
-        assert run.screen.shows("Your move c1 was not answered")
+        assert run.screen.shows("Your move c1 is not confirmed yet")
         await run.say(UP, scenes.welcome(room=scenes.CODE))
         await run.say(CurrentView(race=1, seat=0, ply=0, state="racing", elapsed_ms=9, view=scenes.middle_view()), Back())
         assert not run.screen.shows("Your move c1")
@@ -464,8 +464,8 @@ async def test_without_a_line_the_home_screen_shows_no_lobby_of_before() -> None
         assert run.screen.shows("ABCDEF")
         await run.say(Lost("no route", 3000))
         assert not run.screen.shows("ABCDEF")
-        assert not run.screen.shows("4 here")
-        assert run.screen.shows("Not known without a line.")
+        assert not run.screen.shows("4 online")
+        assert run.screen.shows("Not connected.")
         run.link.taken()
         await run.say(UP, scenes.welcome(), Back(), scenes.lobby())
         assert run.link.taken() == [FollowLobby()]
@@ -494,7 +494,7 @@ async def test_quitting_asks_in_a_race_only_and_says_where_the_seat_is() -> None
 
 
 async def test_quitting_a_server_of_ones_own_promises_no_seat() -> None:
-    for start, words in ((StartBot("greedy"), "The race ends with it."), (HOME, "Your seat waits")):
+    for start, words in ((StartBot("greedy"), "The race ends with it."), (HOME, "Your seat is held")):
         async with running(start) as run:
             await into_race(run)
             await run.give("q")
@@ -708,7 +708,7 @@ async def test_between_two_races_of_a_series_the_result_stands_until_one_is_read
         assert run.screen.shows("SHA-256") is False
         assert run.screen.shows("✓ digest")
         await run.give("L")
-        assert run.screen.shows("Leave? You give the series up.")
+        assert run.screen.shows("Leave? You give up the series.")
         await run.give("n", "d", "r")
         (ready,) = run.link.taken()
         assert isinstance(ready, Ready)

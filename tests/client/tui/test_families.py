@@ -27,6 +27,8 @@ from tests.client.tui.test_reach import name_keys, spots
 OTHER = "11" * 16
 BY_HAND = 4
 LIMIT = 400
+QUICK = ("carpet", "crazy-quilt")
+"""One of each family that is always tried; with the others it takes a while."""
 
 pytestmark = pytest.mark.usefixtures("mock_clock")
 
@@ -57,7 +59,7 @@ async def play(run: Run, position: Position, rules: str, move: str, *, by_mouse:
         await run.give(*(move[-1] if move[-1] in "+-" else "+" if goes_home(move) else name_keys(destination(view, move))))
 
 
-@pytest.mark.parametrize("rules", tables.ALL)
+@pytest.mark.parametrize("rules", [rules if rules in QUICK else pytest.param(rules, marks=pytest.mark.slow) for rules in tables.ALL])
 async def test_a_race_from_the_waiting_room_to_the_result(rules: str) -> None:
     async with running() as run:
         options = RaceOptions(rules=rules)

@@ -74,7 +74,7 @@ async def test_it_begins_at_the_deal_standing_and_says_where_the_lines_part() ->
         assert "Replay · Carpet · ABCDEF" in look.head
         assert f"paused ×1   0:00.0 / {END}" in look.head
         assert sum(line.count("the deal, before the first move") for line in look.screen.last_text) == 2
-        assert look.shows("◆ They part after move 33 (0:52): Player 0 a3, Player 1 b1.")
+        assert look.shows("◆ They diverge at move 34 (0:52): Player 0 a3, Player 1 b1.")
 
 
 async def test_arrows_step_over_the_moves_of_both_and_brackets_over_those_of_one() -> None:
@@ -124,7 +124,7 @@ async def test_it_stops_at_the_end_and_begins_again(mock_clock: trio.testing.Moc
         mock_clock.jump(2)
         await settled()
         assert f"paused ×16   {END} / {END}" in look.head
-        assert "stalled" in look.screen.last_text[1]
+        assert "no moves" in look.screen.last_text[1]
         await look.give("enter")
         assert "playing ×16   0:00.0" in look.head
 
@@ -162,7 +162,7 @@ async def test_the_buttons_do_what_their_keys_do() -> None:
     async with looking() as look:
         await look.screen.click("end")
         assert f"{END} / {END}" in look.head
-        await look.screen.click("parting")
+        await look.screen.click("p diverge")
         assert f"{clock_text(PARTED_MS)} /" in look.head
         await look.screen.click("quit")
         assert look.outcome is not None
@@ -185,7 +185,7 @@ async def test_a_race_of_one_has_one_board_and_no_parting() -> None:
         assert sum("the deal, before the first move" in line for line in look.screen.last_text) == 1
         assert not look.shows("part")
         await look.give("p")
-        assert look.shows("The lines of play do not part.")
+        assert look.shows("The two games never diverge.")
         await look.give("right", "]")
         assert look.shows(" 2. ")
         await look.give("[", "tab")
@@ -239,7 +239,7 @@ async def test_the_result_opens_the_replay_and_gets_back_from_it() -> None:
     async with running(replayer=answer) as run:
         await over(run)
         await run.give("y")
-        assert run.screen.shows("The race is being played over again ...")
+        assert run.screen.shows("Preparing the replay...")
         let.set()
         await settled()
         assert run.screen.shows("Replay · Carpet")
@@ -326,6 +326,6 @@ def test_every_card_on_both_boards_is_drawn(rules: str, size: tuple[int, int]) -
 
 def test_the_foot_offers_only_what_there_is() -> None:
     text = render_text(widget_of(Shown(scenes.at_home, Ui(reel=reel_of(replays.line("carpet", 1)))), (120, 40)), (120, 40))[-1]
-    assert "parting" not in text
+    assert "diverge" not in text
     assert "pair" not in text
     assert {Command.PAIR, Command.PARTING} <= {binding.command for binding in replaying.KEYS}

@@ -351,7 +351,7 @@ SCREENS = {
     "phrases": Shown(
         scenes.racing, replace(UI, question=Question("Say", tuple(PHRASES.values()), (None,) * len(PHRASES), numbered=True), item=1)
     ),
-    "question": Shown(scenes.racing, asking("resign", "Give this race up? You are placed last.", "Give up", "Go on racing")),
+    "question": Shown(scenes.racing, asking("resign", "Give up? You will be placed last.", "Give up", "Go on racing")),
     "result": Shown(scenes.over, now_ms=160_000),
     "result-rated": Shown(scenes.rated_over, now_ms=160_000),
     "result-rated-ascii": Shown(scenes.rated_over, replace(UI, settings=UiSettings(ascii=True)), 160_000),
@@ -519,7 +519,7 @@ def test_who_was_stopped_by_anothers_win_is_not_said_to_have_stopped() -> None:
     won = structs.replace(model.room.record, seats=(structs.replace(first, state="won"), structs.replace(second, ended_at_ms=133_600)))
     shown = Shown(lambda: replace(model, room=replace(model.room, record=won)), now_ms=160_000)  # type: ignore[arg-type]
     text = "\n".join(render_text(widget_of(shown, (80, 24)), (80, 24)))
-    assert "every card home" in text
+    assert "all home" in text
     assert "still racing" in text
 
 
@@ -607,11 +607,11 @@ def test_a_terminal_too_small_says_so_and_shows_the_clock() -> None:
         check_box_sizing(widget_of(SCREENS["race"], size), cols=size[0], rows=size[1])
 
 
-@pytest.mark.parametrize("size", [(80, 24), (90, 30), (100, 35), (132, 43), (200, 60)])
 @pytest.mark.parametrize("name", SCREENS)
-def test_every_screen_fills_every_size(name: str, size: tuple[int, int]) -> None:
-    canvas = widget_of(SCREENS[name], size).render(size, focus=True)
-    assert (canvas.cols(), canvas.rows()) == size
+def test_every_screen_fills_every_size(name: str) -> None:
+    for size in ((80, 24), (90, 30), (100, 35), (132, 43), (200, 60)):
+        canvas = widget_of(SCREENS[name], size).render(size, focus=True)
+        assert (canvas.cols(), canvas.rows()) == size
 
 
 ENEMY = "\x1b[2J\x1b]0;title\x07evil\x9b31m\u202egnirts" + "\u0301" * 20

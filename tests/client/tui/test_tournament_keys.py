@@ -124,7 +124,7 @@ async def test_entering_checking_in_and_withdrawing() -> None:
     others = replace(tournaments.told(), entrants=tournaments.ENTRANTS[:1])
     async with before(others) as run:
         await run.give("c")
-        assert run.screen.shows("i enters")
+        assert run.screen.shows("Press i to enter.")
         await run.give("i")
         assert run.link.taken() == [EnterTournament(id=ID)]
         await run.say(own(tournaments.told(), checked_in=False))
@@ -172,7 +172,7 @@ async def test_a_call_leads_out_of_a_race_that_is_over_and_not_out_of_one_that_i
     async with running() as run:
         await run.say(UP, scenes.welcome(), scenes.room(), tournaments.called(code="QWERTZ"))
         assert not any(isinstance(message, LeaveRace | JoinRace) for message in run.link.taken())
-        assert run.screen.shows("Table 1 of Carpet Open waits for you: leave this race (L) to go there.")
+        assert run.screen.shows("Table 1 of Carpet Open is waiting for you. Leave this race (L) to go there.")
         await run.say(scenes.room(shared=DEAL, phase="over", version=9, ended=seats()), tournaments.called(code="QWERTZ"))
         assert run.link.taken() == [LeaveRace()]
         await run.say(Left(code=scenes.CODE, reason="left"))
@@ -197,7 +197,7 @@ async def test_enter_goes_to_ones_own_table_and_else_watches_the_marked_one() ->
     rest = (replace(rest[0], second="p5"), *rest[1:])
     async with before(tournaments.running(tables=rest)) as run:
         await run.give("down", "enter")
-        assert run.screen.shows("Nothing is being raced at table 2 now: 1 : 0 (52 : 31 cards).")
+        assert run.screen.shows("No race is running at table 2: 1 : 0 (52 : 31 cards).")
         await run.give("down", "w")
         (watch,) = run.link.taken()
         assert isinstance(watch, WatchRace)
@@ -255,7 +255,7 @@ async def test_what_is_the_directors_is_nobody_elses() -> None:
     async with before(tournaments.running()) as run:
         for key in "SPNEXbZ":
             await run.give(key)
-            assert run.screen.shows("That is for its director, Grace.")
+            assert run.screen.shows("Only the director, Grace, can do that.")
         assert run.link.taken() == []
 
 

@@ -140,11 +140,11 @@ def test_a_player_is_told_what_to_do_at_every_stage() -> None:
         return render_text(Painted(view(scene_at(model, None, 0), (80, 24))), (80, 24))[2].strip()
 
     absent = tuple(each for each in tournaments.ENTRANTS if each.id != tournaments.ANNA)
-    assert told(tournaments.told(entrants=absent)) == "You have not entered: press i."
-    assert told(tournaments.told()) == "You have entered: its director opens the check-in."
-    assert told(tournaments.told("check-in")) == "You play: when a round is paired, this screen goes to your table by itself."
-    assert told(tournaments.running(entrants=absent)) == "You do not play in it."
-    assert told(tournaments.running()) == "Table 1 against Benedikt waits for you: enter goes there."
+    assert told(tournaments.told(entrants=absent)) == "You have not entered. Press i to enter."
+    assert told(tournaments.told()) == "You have entered. The director will open the check-in."
+    assert told(tournaments.told("check-in")) == "You are in. When the next round is paired, you are taken to your table."
+    assert told(tournaments.running(entrants=absent)) == "You are not playing."
+    assert told(tournaments.running()) == "Table 1 against Benedikt is waiting for you: press enter to go there."
     done = tuple(tournaments.table(1, "p2", tournaments.ANNA, result=tournaments.WON) for _ in range(1))
-    assert told(tournaments.running(tables=done)) == "Your table has its result: 1 : 0 (52 : 31 cards). The round goes on."
-    assert told(tournaments.running(phase="over")) == "You are number 2 of 5."
+    assert told(tournaments.running(tables=done)) == "Your table is finished: 1 : 0 (52 : 31 cards). The round goes on."
+    assert told(tournaments.running(phase="over")) == "You placed 2 of 5."

@@ -80,7 +80,7 @@ def test_without_a_code_it_is_the_closest_race(tmp_path: Path, url: str) -> None
 def test_what_cannot_be_watched_is_said_before_any_screen(tmp_path: Path, url: str) -> None:
     assert carpet_on_terminal(tmp_path, "watch", url, "NOSUCH").sentence == "carpet: No race has that code; ask for it again, or open one."
     assert carpet_on_terminal(tmp_path, "watch", url, "N0").status == 2
-    assert carpet(tmp_path, "watch", url).sentence.startswith("carpet: carpet watch draws on a terminal")
+    assert carpet(tmp_path, "watch", url).sentence.startswith("carpet: carpet watch needs a terminal")
 
 
 def clock_runs(lines: list[str]) -> bool:

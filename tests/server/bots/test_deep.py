@@ -111,6 +111,7 @@ def test_where_the_waste_fills_at_once_no_choice_matters() -> None:
         assert len(ends) == 1
 
 
+@pytest.mark.slow
 def test_strength_goes_up_from_bot_to_bot() -> None:
     """Fixed deals and seeds: these are counts, not chances."""
 

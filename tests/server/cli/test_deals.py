@@ -46,6 +46,7 @@ def json_of(*arguments: str, stdin: str = "") -> Any:
 # ---- solve
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rules", RULE_SETS)
 def test_a_line_that_is_printed_wins(rules: str) -> None:
     found = json_of("solve", rules, "--seed", SEED.hex(), "--budget", "3000")

@@ -10,7 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from server.net import descriptors
-from server.net.connection_limits import REFUSED_AT_ONCE, Admission, Entry, Ticket, place_of
+from server.net.connection_limits import (
+    REFUSED_AT_ONCE,
+    THIS_MACHINE,
+    Admission,
+    Entry,
+    Ticket,
+    TrustedProxies,
+    named_by_proxies,
+    place_of,
+)
 
 
 @pytest.mark.parametrize(
@@ -22,10 +31,10 @@ from server.net.connection_limits import REFUSED_AT_ONCE, Admission, Entry, Tick
         ("2001:db8:1:2::", "2001:db8:1:2::/64"),
         ("2001:db8:1:3::1", "2001:db8:1:3::/64"),
         ("fe80::1%eth0", "fe80::/64"),
-        ("127.0.0.1", None),
-        ("127.9.9.9", None),
-        ("::1", None),
-        ("::ffff:127.0.0.1", None),
+        ("127.0.0.1", THIS_MACHINE),
+        ("127.9.9.9", THIS_MACHINE),
+        ("::1", THIS_MACHINE),
+        ("::ffff:127.0.0.1", THIS_MACHINE),
         ("", None),
         ("a socket of this machine", None),
     ],
@@ -47,7 +56,57 @@ def test_an_address_has_its_share_and_others_theirs() -> None:
     assert [admission.enter("2001:db8::4").entry for _ in range(2)] == [Entry.ADMITTED, Entry.CROWDED]
 
 
-def test_this_machine_has_no_share_but_counts() -> None:
+def test_this_machine_may_have_all_but_a_fifth() -> None:
+    admission = Admission(most=10, most_per_address=1)
+    here = [admission.enter(host).entry for host in ("127.0.0.1", "::1", "127.0.0.2") * 3]
+    assert here == [Entry.ADMITTED] * 8 + [Entry.CROWDED]
+    assert [admission.enter(f"192.0.2.{number}").entry for number in range(3)] == [Entry.ADMITTED, Entry.ADMITTED, Entry.FULL]
+
+
+PROXIES = TrustedProxies(["10.0.0.0/8", "::1"])
+
+
+@pytest.mark.parametrize(
+    ("proxy", "forwarded_for", "forwarded", "client"),
+    [
+        ("10.0.0.1", ["192.0.2.1"], [], "192.0.2.1"),
+        ("10.0.0.1", ["198.51.100.9, 192.0.2.1"], [], "192.0.2.1"),
+        ("10.0.0.1", ["198.51.100.9", "192.0.2.1, 10.2.3.4"], [], "192.0.2.1"),
+        ("10.0.0.1", ["192.0.2.1:4711"], [], "192.0.2.1"),
+        ("10.0.0.1", ["2001:db8::1"], [], "2001:db8::1"),
+        ("::1", [], ['for="[2001:db8::1]:4711";proto=https'], "2001:db8::1"),
+        ("::1", [], ["for=198.51.100.9, by=10.0.0.1;For=192.0.2.1"], "192.0.2.1"),
+        ("10.0.0.1", ["192.0.2.1"], ["for=198.51.100.9"], "192.0.2.1"),
+        ("10.0.0.1", ["192.0.2.1, unknown"], [], "10.0.0.1"),
+        ("10.0.0.1", ["192.0.2.1, 999.1.1.1, 10.0.0.2"], [], "10.0.0.2"),
+        ("10.0.0.1", [], [], "10.0.0.1"),
+        ("10.0.0.1", ["", ","], [";;=,for="], "10.0.0.1"),
+        ("198.51.100.1", ["192.0.2.1"], [], "198.51.100.1"),
+    ],
+)
+def test_what_a_trusted_proxy_vouches_for_is_the_client_and_nothing_before_it(
+    proxy: str, forwarded_for: list[str], forwarded: list[str], client: str
+) -> None:
+    assert PROXIES.client(proxy, named_by_proxies(forwarded_for, forwarded)) == client
+
+
+def test_behind_a_proxy_each_client_has_a_share_and_the_proxy_itself_all_of_them() -> None:
+    admission = Admission(most=10, most_per_address=2, proxies=PROXIES)
+    tickets = [admission.enter("10.0.0.1") for _ in range(6)]
+    for ticket, client in zip(tickets, ["192.0.2.1", "192.0.2.1", "192.0.2.1", "192.0.2.2", "192.0.2.2", "192.0.2.3"], strict=True):
+        assert ticket.name_client("10.0.0.1", [client]) == client
+        assert ticket.name_client("10.0.0.1", [client]) == client
+    assert [ticket.entry for ticket in tickets] == [
+        *(Entry.ADMITTED, Entry.ADMITTED, Entry.CROWDED, Entry.ADMITTED, Entry.ADMITTED, Entry.ADMITTED),
+    ]
+    assert admission.inside == 5
+    for ticket in tickets:
+        ticket.hand_back()
+    assert admission.inside == 0
+    assert [admission.enter("192.0.2.1").entry for _ in range(3)] == [Entry.ADMITTED, Entry.ADMITTED, Entry.CROWDED]
+
+
+def test_this_machine_counts_in_all() -> None:
     admission = Admission(most=3, most_per_address=1)
     assert [admission.enter("127.0.0.1").entry for _ in range(4)] == [Entry.ADMITTED] * 3 + [Entry.FULL]
     assert admission.enter("192.0.2.1").entry is Entry.FULL
@@ -86,6 +145,7 @@ def test_whoever_comes_and_goes_the_limits_hold_and_an_empty_house_is_empty(most
         inside = [ticket for ticket in here if ticket.entry is Entry.ADMITTED]
         assert admission.inside == len(inside) <= most
         by_place = Counter(ticket.place for ticket in inside if ticket.place is not None)
+        assert by_place.pop(THIS_MACHINE, 0) <= (most - most // 5 if share else most)
         assert share == 0 or max(by_place.values(), default=0) <= share
     for ticket in here:
         ticket.hand_back()
@@ -134,7 +194,7 @@ def test_the_limit_of_files_is_raised_as_far_as_it_goes(
     assert limits.now == (becomes, hard)
 
 
-@pytest.mark.parametrize(("soft", "connections"), [(1024, 860), (100_000, 50_000), (100, 1), (resource.RLIM_INFINITY, 50_000)])
+@pytest.mark.parametrize(("soft", "connections"), [(1024, 860), (100_000, 50_000), (172, 8), (resource.RLIM_INFINITY, 50_000)])
 def test_there_are_no_more_connections_than_files_for_them(monkeypatch: pytest.MonkeyPatch, soft: int, connections: int) -> None:
     monkeypatch.setattr(resource, "getrlimit", Limits(soft, soft, soft).get)
     assert descriptors.connections_for(50_000) == connections

@@ -198,10 +198,11 @@ def test_each_address_has_a_bucket_of_its_own_and_those_of_long_ago_are_forgotte
     assert rates.allow("192.0.2.2", 1)
 
 
-def test_this_machine_has_no_bucket_and_a_household_has_one() -> None:
+def test_this_machine_has_a_bucket_like_every_household() -> None:
     rates = AddressRates(rate=1, burst=1)
-    # Behind this machine's own address is a proxy, maybe, with everybody behind it.
-    assert all(rates.allow(host, 0) for host in ("127.0.0.1", "::1", "") for _ in range(3))
+    assert [rates.allow(host, 0) for host in ("127.0.0.1", "::1", "127.0.0.2")] == [True, False, False]
+    # What is no IP address is a socket of this machine's file system.
+    assert all(rates.allow("", 0) for _ in range(3))
     assert rates.allow("2001:db8:1:2:3:4:5:6", 0)
     assert not rates.allow("2001:db8:1:2::", 0)
     assert rates.allow("2001:db8:1:3::", 0)

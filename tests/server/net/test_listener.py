@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 import ssl
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
 import pytest
@@ -182,6 +182,46 @@ async def test_this_machine_itself_is_no_address_with_a_limit() -> None:
     ):
         await Client(one).hello("Ann")
         await Client(two).hello("Bob")
+
+
+async def test_behind_a_trusted_proxy_limits_count_by_the_address_that_it_names() -> None:
+    async with served(max_connections_per_address=1, trusted_proxies=("127.0.0.0/8",)) as url:
+
+        def line(*clients: str) -> connect:
+            return connect(url, subprotocols=[Subprotocol(MSGPACK)], additional_headers=[("X-Forwarded-For", ", ".join(clients))])
+
+        async with line("192.0.2.1") as ann, line("192.0.2.2") as bob:
+            await Client(ann).hello("Ann")
+            await Client(bob).hello("Bob")
+            # What stands before the last address was written by somebody else.
+            for clients in (("192.0.2.1",), ("198.51.100.7", "192.0.2.1")):
+                with pytest.raises(InvalidStatus) as refused:
+                    async with line(*clients):
+                        pass
+                assert refused.value.response.status_code == 429
+        async with line("192.0.2.1"):
+            pass
+
+
+async def test_who_is_no_trusted_proxy_cannot_name_another_address() -> None:
+    async with served(max_connections=5, max_connections_per_address=1) as url, AsyncExitStack() as here:
+        for number in range(4):
+            headers = [("X-Forwarded-For", f"192.0.2.{number}")]
+            await here.enter_async_context(connect(url, subprotocols=[Subprotocol(MSGPACK)], additional_headers=headers))
+        with pytest.raises(InvalidStatus) as refused:
+            async with connect(url, subprotocols=[Subprotocol(MSGPACK)], additional_headers=[("X-Forwarded-For", "192.0.2.9")]):
+                pass
+        assert refused.value.response.status_code == 429
+
+
+async def test_pages_for_one_client_of_a_proxy_do_not_use_up_those_of_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("server.net.http.PAGES_A_SECOND", 0.001)
+    monkeypatch.setattr("server.net.http.PAGES_AT_ONCE", 3)
+    async with served(trusted_proxies=("127.0.0.1",)) as url:
+        for _ in range(4):
+            last = await get(url, "/ladder.json", "Forwarded: for=192.0.2.1\r\n")
+        assert last.startswith(b"HTTP/1.1 429 ")
+        assert (await get(url, "/ladder.json", "Forwarded: for=192.0.2.2\r\n")).startswith(b"HTTP/1.1 200 ")
 
 
 # ---- TLS

@@ -11,10 +11,10 @@ import trio.testing
 from trio.testing import MockClock
 from websockets.frames import Opcode
 
-from protocol.client_messages import FollowLobby, Hello, LeaveRace, Say
+from protocol.client_messages import FollowLobby, Hello, JoinRace, LeaveRace, Say
 from protocol.codec import JSON, MSGPACK, encode
 from protocol.errors import CloseCode
-from protocol.server_messages import Left, Lobby, Presence, Progress, Room, Said, ServerMessage
+from protocol.server_messages import Left, Lobby, Presence, Progress, Room, Said, Seated, ServerMessage
 from protocol.views import ChatLine
 from server.net.connection import OUTBOX_BYTES, PING_INTERVAL_S, STALL_S, Connection
 from server.net.plain_connection import CLOSING_S
@@ -349,3 +349,27 @@ async def test_a_ping_that_is_answered_late_is_not_the_last_one(
         await trio.sleep(3 * PING_INTERVAL_S)
         assert len(end._round_trips._last) >= measured + 2
         assert [record.getMessage() for record in caplog.records if record.levelname == "ERROR"] == []
+
+
+async def answer_pings(line: SocketStream, seconds: float) -> None:
+    with trio.move_on_after(seconds):
+        while data := await line.receive_some():
+            _, ping, payload = data.partition(b"\x89\x04")
+            if ping:
+                await line.send_all(frame_bytes(Opcode.PONG, payload[:4]))
+
+
+@pytest.mark.parametrize("after_s", [0.0, 1.0, 2.5, PING_INTERVAL_S - 0.1, PING_INTERVAL_S + 0.1])
+async def test_the_opponent_of_somebody_who_vanishes_hears_of_it_within_12_seconds(
+    autojump_clock: MockClock, house: House, after_s: float
+) -> None:
+    async with house.guest("Ann") as ann, house.listener.dial() as bob:
+        await bob.send_all(request_bytes() + frame_bytes(Opcode.BINARY, encode(Hello(name="Bob"), MSGPACK)))
+        await answer_pings(bob, 0.1)
+        await bob.send_all(frame_bytes(Opcode.BINARY, encode(JoinRace(code=(await ann.open(seats=2)).code), MSGPACK)))
+        await ann.hear_of(Seated)
+        await answer_pings(bob, after_s)
+        # Nothing ends this connection: its other end says nothing any more, not even to a ping.
+        vanished = trio.current_time()
+        assert (await ann.hear_of(Presence)).connected is False
+        assert trio.current_time() - vanished <= 12

@@ -27,7 +27,7 @@ from protocol.views import RaceOptions, View
 from server.lobby.lobby import Lobby
 from server.lobby.players import Players
 from server.lobby.quick_match import QuickMatch
-from server.net.connection import Connection
+from server.net.connection import Connection, RoundTripRule
 from server.net.dispatch import Dispatch
 from server.net.http import Site
 from server.net.listener import serving
@@ -383,7 +383,13 @@ class House:
 
 @asynccontextmanager
 async def open_house(
-    *, rate: float = 1e6, burst: int = 1_000_000, max_rooms: int = 100, wall_s: float | None = None, store: Store | None = None
+    *,
+    rate: float = 1e6,
+    burst: int = 1_000_000,
+    max_rooms: int = 100,
+    wall_s: float | None = None,
+    store: Store | None = None,
+    round_trip_rule: RoundTripRule | None = None,
 ) -> AsyncIterator[House]:
     """A server that runs inside the block, and is stopped as a real one is. wall_s: what the wall shows, in Unix time.
 
@@ -396,7 +402,7 @@ async def open_house(
         nursery.start_soon(house.lobby.run)
         nursery.start_soon(house.matchmaker.run)
         nursery.start_soon(house.runs.run)
-        async with serving(house.dispatch, [house.listener], site=house.site, plain_sockets=PLAIN_SOCKETS):
+        async with serving(house.dispatch, [house.listener], site=house.site, plain_sockets=PLAIN_SOCKETS, round_trip_rule=round_trip_rule):
             yield house
             await house.rooms.stop()
         nursery.cancel_scope.cancel()

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from random import Random
 
+import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
@@ -110,6 +111,7 @@ def raced(chosen: RaceOptions, plans: Sequence[Plan], commands: Sequence[Timed])
     return driven.finish()
 
 
+@pytest.mark.slow
 @settings(max_examples=150)
 @given(st.lists(plans, min_size=2, max_size=4), st.sampled_from([WINNABLE, STALLING]), st.randoms(use_true_random=False))
 def test_commands_of_the_same_time_give_the_same_record_in_any_order(plans: list[Plan], deal: str, random: Random) -> None:

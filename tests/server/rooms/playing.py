@@ -155,6 +155,7 @@ class Notebook:
     def __init__(self) -> None:
         self.entries: list[Entry] = []
         self.error: StoreError | None = None
+        self.has_room = True
         self._held: list[tuple[Sequence[Entry], Callable[[StoreError | None], None]]] | None = None
 
     def hold(self) -> None:

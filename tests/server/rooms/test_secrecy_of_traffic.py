@@ -215,6 +215,7 @@ def cards_of_view(view: View) -> Counter[str]:
     return Counter([*chain.from_iterable(view.piles.values()), *view.waste, *view.stock_next])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rules", RULE_SETS)
 async def test_under_every_rule_set_cards_come_to_light_in_the_order_of_the_deck(
     autojump_clock: MockClock, nursery: trio.Nursery, rules: str

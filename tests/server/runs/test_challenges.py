@@ -141,8 +141,8 @@ async def test_a_ghost_is_there_again_behind_a_restart_of_the_server(autojump_cl
         await enter(bert, RunChallenge(id=challenge.id))
         await begin(bert)
         began_ms = house.clock.now_ms()
-        await trio.sleep(3)
-    async with open_house(wall_s=began_ms / 1000 + 11, store=store) as house, house.client() as bert:
+        await trio.sleep(10.5)
+    async with open_house(wall_s=began_ms / 1000 + 600, store=store) as house, house.client() as bert:
         await bert.hello("Bert", token)
         (ghost,) = (await enter(bert, RunChallenge(id=challenge.id))).ghosts
         assert (ghost.name, ghost.ply) == ("Anna", 5)

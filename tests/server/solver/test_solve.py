@@ -29,6 +29,7 @@ def ending(columns: str, *, carpet: str, waste: str = "", stock: str = "", heigh
     return replace(deal(columns, 0), carpet=(*lying, *[-1] * (20 - len(lying))), waste=cards(waste), stock=cards(stock), heights=heights)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FAMILY)
 def test_lines_of_whole_deals_replay(name: str) -> None:
     for number in range(25):
@@ -72,11 +73,13 @@ def test_what_is_won_needs_no_moves_and_no_budget() -> None:
     assert best_home(position, budget=0).moves == ()
 
 
+@pytest.mark.slow
 def test_choice_and_free_refill_win_the_same_deals() -> None:
     for number in range(150):
         assert solve(deal("carpet", number)).outcome == solve(deal("carpet-free", number)).outcome
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FAMILY)
 def test_the_share_of_deals_that_can_be_won_is_the_known_one(name: str) -> None:
     """Few deals, so wide bounds: to see that nothing is badly off. The bench measures it."""

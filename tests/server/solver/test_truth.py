@@ -17,6 +17,7 @@ def label(rules: CarpetRules) -> str:
     return f"{rules.refill.name}-{rules.turning.name}-{rules.redeals}".lower().replace("_", "-")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rules", ALL_COLUMNS, ids=label)
 def test_solver_and_exhaustion_agree(rules: CarpetRules) -> None:
     choose = Random(label(rules))
@@ -34,6 +35,7 @@ def test_solver_and_exhaustion_agree(rules: CarpetRules) -> None:
     assert min(outcomes.values()) > DEALS_A_ROW // 50
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rules", [row for row in ALL_COLUMNS if row.refill is Refill.FREE], ids=label)
 def test_under_free_refill_a_line_can_be_had_that_none_is_shorter_than(rules: CarpetRules) -> None:
     choose = Random(label(rules))

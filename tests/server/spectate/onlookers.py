@@ -110,7 +110,7 @@ class Onlooker:
         await self._box.table.settle()
 
     async def say(self, text: str) -> None:
-        self._box.spectators.say(self, text)
+        self._box.spectators.say(self, text, free=True)
         await self._box.table.settle()
 
 

@@ -58,6 +58,7 @@ def test_the_text_of_commands_stays_what_it_is() -> None:
         "resign-seat",
         "lose-line",
         "regain-line",
+        "pass-time",
     ]
 
 

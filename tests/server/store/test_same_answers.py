@@ -6,6 +6,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -62,6 +63,7 @@ def kinds(outcomes: tuple[Exception | None, ...]) -> list[type[Exception] | None
     return [None if outcome is None else type(outcome) for outcome in outcomes]
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=60)
 @given(batches, st.booleans())
 def test_the_same_entries_give_the_same_store(written: list[list[Request]], reopens: bool) -> None:

@@ -14,7 +14,7 @@ from typing import Literal, TypeVar
 import trio
 from msgspec.structs import replace
 
-from protocol.client_messages import CheckIn, CreateTournament, EnterTournament, FollowTournament, LeaveRace, Move, Ready, Resign, Stop
+from protocol.client_messages import CheckIn, CreateTournament, EnterTournament, FollowTournament, LeaveRace, Move, Ready, Resign, Say, Stop
 from protocol.codec import MSGPACK, server_message_decoder
 from protocol.errors import CloseCode, Refusal
 from protocol.server_messages import Called, Dealt, Decided, Error, PlayerView, Room, ServerMessage, Started
@@ -195,6 +195,9 @@ class Person:
         room = self._hall.rooms.of(self.player.id)
         if room is not None:
             room.ask(Ask(self.player, self, message))
+
+    def say(self, message: Say) -> None:
+        self._to_room(message)
 
     async def lose_line(self) -> None:
         room = self._hall.rooms.of(self.player.id)

@@ -20,14 +20,17 @@ from protocol.client_messages import (
     PairRound,
     PauseTournament,
     RemoveEntrant,
+    Say,
     StartTournament,
 )
-from protocol.errors import ErrorCode
+from protocol.errors import ErrorCode, Refusal
 from protocol.fairness import derive_seed, shared_nonce
 from protocol.record import Record, check_deal
-from protocol.server_messages import Called, Decided, Ended, Error, Result, Tournament
+from protocol.server_messages import Called, Dealt, Decided, Ended, Error, Result, Started, Tournament
 from protocol.tournaments import TableResult, TournamentOptions
 from server.race.audit import audit
+from server.rooms.member import PlayerName
+from server.spectate.spectator_registry import Gallery
 from server.store.errors import StoreBusy, StoreError
 from server.store.port import NEVER_MS
 from tests.server.tournaments.hall import FAST, Hall, Person
@@ -151,9 +154,9 @@ async def test_all_tables_of_a_round_have_one_shuffle_that_can_be_checked(autoju
 
 
 async def test_no_record_and_no_board_is_told_before_the_round_is_over(autojump_clock: MockClock, hall: Hall) -> None:
-    quick, slow = await hall.people("Ann", "Ben"), await hall.people("Cleo", "Dan", habit="absent")
+    quick, slow = await hall.people("Ann", "Ben"), await hall.people("Cleo", "Dan", habit="waits")
     people = [quick[0], slow[0], quick[1], slow[1]]  # of four, the first meets the third
-    _, identity = await started(hall, replace(FAST, rounds=1, no_show_s=1000), *people)
+    _, identity = await started(hall, replace(FAST, rounds=1), *people)
     await hall.until(lambda: len(hall.state(identity).crosstable.races) == 1)
     await trio.sleep(60)
     (race,) = [run for run in hall.store.runs("round", f"{identity}/1") if run.phase == "over"]
@@ -169,7 +172,7 @@ async def test_no_record_and_no_board_is_told_before_the_round_is_over(autojump_
     assert [found.secret for found in document.rounds] == [None]
     for person in slow:
         person.habit = "quick"
-        person.post_again(Called)
+        person.post_again(Started)
     state = await hall.over(identity)
     await wait_all_tasks_blocked()
     assert all(person.all(Result) for person in people)
@@ -217,6 +220,117 @@ async def test_what_cannot_be_kept_is_refused_and_has_not_happened(
     await ben.enter(identity)
     await ann.ask(StartTournament(id=identity))
     assert (await hall.over(identity)).round == 1
+
+
+# ---- one start for the whole round
+
+
+async def test_no_table_is_dealt_before_everybody_of_the_round_is_ready(autojump_clock: MockClock, hall: Hall) -> None:
+    early, late = await hall.people("Ann", "Ben"), await hall.people("Cleo", "Dan", habit="absent")
+    people = [early[0], late[0], early[1], late[1]]
+    _, identity = await started(hall, replace(FAST, rounds=1, no_show_s=300), *people)
+    await trio.sleep(60)
+    assert {table.room.summary.phase for table in hall.director(identity).tables} == {"waiting"}
+    assert not any(person.all(Dealt) for person in people)
+    for person in late:
+        person.habit = "quick"
+        person.post_again(Called)
+    await hall.until(lambda: all(person.all(Started) for person in people))
+    await hall.over(identity)
+    assert len({record.started_at_ms for record in records(hall, identity, 1)}) == 1
+
+
+async def test_when_the_time_to_come_is_over_the_others_start_at_one_moment(autojump_clock: MockClock, hall: Hall) -> None:
+    people = await hall.people("Ann", "Ben", "Cleo", "Dan", "Eve", "Fay")
+    people[0].habit = "absent"
+    _, identity = await started(hall, replace(FAST, rounds=1, no_show_s=40), *people)
+    began = trio.current_time()
+    await trio.sleep(39)
+    assert not any(person.all(Dealt) for person in people)
+    state = await hall.over(identity)
+    assert 40 <= trio.current_time() - began < 50
+    assert sum(races[0].forfeit for races in state.crosstable.races.values()) == 1
+    assert len({record.started_at_ms for record in records(hall, identity, 1)}) == 1
+
+
+async def test_drawn_matches_are_run_again_together(autojump_clock: MockClock, hall: Hall) -> None:
+    quick, slow = await hall.people("Ann", "Ben"), await hall.people("Cleo", "Dan", habit="waits")
+    _, identity = await started(hall, replace(FAST, format="elimination", replays=1), quick[0], slow[0], slow[1], quick[1])
+    await hall.until(lambda: len(hall.state(identity).crosstable.races) == 1)
+    await trio.sleep(60)
+    assert len(hall.director(identity).tables.by_table) == 1, "the other table still races on the first shuffle"
+    for person in slow:
+        person.habit = "quick"
+        person.post_again(Started)
+    await hall.until(lambda: hall.state(identity).round == 2)
+    again = [record for record in records(hall, identity, 1) if record.deal.shared is not None and record.deal.shared.number == 2]
+    assert len(again) == 2
+    assert len({record.started_at_ms for record in again}) == 1
+
+
+async def test_a_player_who_leaves_a_table_that_waits_for_others_forfeits_and_holds_nobody(autojump_clock: MockClock, hall: Hall) -> None:
+    people = await hall.people("Ann", "Ben", "Cleo", "Dan", habit="waits")
+    people[3].habit = "absent"
+    _, identity = await started(hall, replace(FAST, rounds=1, no_show_s=200, grace_s=10), *people)
+    await trio.sleep(5)
+    await people[0].lose_line()
+    people[3].habit = "waits"
+    people[3].post_again(Called)
+    await trio.sleep(150)
+    assert not any(person.all(Dealt) for person in people), "all were ready, but one is away"
+    await hall.until(lambda: bool(people[1].all(Started)) or bool(people[2].all(Started)))
+    (result,) = hall.state(identity).crosstable.races.values()
+    assert result[0].forfeit
+
+
+class Onlooker:
+    """Watches, and hears nothing. Satisfies `server.spectate.watcher.WatchingLine`."""
+
+    round_trip_ms = None
+
+    def post(self, outgoing: object) -> None: ...
+
+    def post_all(self, bundle: object) -> None: ...
+
+    def shut(self, code: object, reason: str) -> None: ...
+
+
+async def test_while_somebody_has_to_play_the_deal_players_and_watchers_have_phrases_alone(autojump_clock: MockClock, hall: Hall) -> None:
+    quick, slow = await hall.people("Ann", "Ben"), await hall.people("Cleo", "Dan", habit="waits")
+    people = [quick[0], slow[0], quick[1], slow[1]]
+    slow[1].habit = "absent"
+    _, identity = await started(hall, replace(FAST, rounds=1, no_show_s=600), *people)
+    gallery = Gallery(hall.nursery, hall.rooms, hall.clock)
+    line = Onlooker()
+
+    async def try_to_talk(free: list[str]) -> None:
+        """Ann in her room, and somebody who watches it. free: what comes of their own words."""
+        seen = len(quick[0].codes)
+        quick[0].say(Say(text="the first stock card is the queen of hearts"))
+        quick[0].say(Say(phrase="good-luck"))
+        await wait_all_tasks_blocked()
+        assert quick[0].codes[seen:] == free
+        if free:
+            with pytest.raises(Refusal) as caught:
+                gallery.say(line, "the queen", free=True)
+            assert caught.value.code is ErrorCode.PHRASES_ONLY
+        else:
+            gallery.say(line, "the queen", free=True)
+        gallery.say(line, "Good luck!", free=False)
+
+    await trio.sleep(5)
+    gallery.watch(line, PlayerName("w", "Watcher"), quick[0].last(Called).code)
+    await try_to_talk(["room/phrases-only"])
+    slow[1].habit = "waits"
+    slow[1].post_again(Called)
+    await hall.until(lambda: len(hall.state(identity).crosstable.races) == 1)
+    await try_to_talk(["room/phrases-only"])
+    for person in slow:
+        person.habit = "quick"
+        person.post_again(Started)
+    await hall.over(identity)
+    await trio.sleep(1)
+    await try_to_talk([])
 
 
 # ---- registration and check-in
@@ -427,19 +541,21 @@ async def test_a_result_is_corrected_with_a_reason_as_long_as_nothing_rests_on_i
 
 
 async def test_a_struck_result_is_raced_again_on_another_number_of_the_shuffle(autojump_clock: MockClock, hall: Hall) -> None:
-    quick, late = await hall.people("Ann", "Ben"), await hall.people("Cleo", "Dan", habit="absent")
-    people = [quick[0], late[0], quick[1], late[1]]
-    director, identity = await started(hall, replace(FAST, rounds=1, no_show_s=3600), *people)
+    quick, slow = await hall.people("Ann", "Ben"), await hall.people("Cleo", "Dan", habit="waits")
+    people = [quick[0], slow[0], quick[1], slow[1]]
+    director, identity = await started(hall, replace(FAST, rounds=1), *people)
     await hall.until(lambda: len(hall.state(identity).crosstable.races) == 1)
     ((_, table),) = hall.state(identity).crosstable.races
     assert isinstance(await director.ask(CorrectResult(id=identity, round=1, table=table, result=None)), Decided)
-    await hall.until(lambda: len(hall.state(identity).crosstable.races) == 1)
+    await trio.sleep(60)
     runs = [run for run in hall.store.runs("round", f"{identity}/1") if run.occasion.table == table]
-    assert [run.occasion.deal.number for run in runs] == [1, 2]
+    assert [run.occasion.deal.number for run in runs] == [1], "while another table is racing nothing is dealt"
     other = 3 - table
     win = TableResult(verdict="second", second_home=30)
     assert isinstance(await director.ask(CorrectResult(id=identity, round=1, table=other, result=win, reason="agreed")), Decided)
     await hall.over(identity)
+    runs = [run for run in hall.store.runs("round", f"{identity}/1") if run.occasion.table == table]
+    assert [run.occasion.deal.number for run in runs] == [1, 2]
     assert len({record.deal.seed for record in records(hall, identity, 1)}) == 2
 
 

@@ -1,0 +1,83 @@
+"""How a command of `carpet` is found and run: its module is loaded by name, and whatever goes wrong becomes a sentence and a status."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import typer
+from typer.core import TyperGroup
+from typer.main import get_group
+
+from client.cli.main import COMMANDS, main_help
+
+FAILED, INTERRUPTED = 1, 130
+
+
+class LazyGroup(TyperGroup):
+    """All of `COMMANDS`. One that is asked for is loaded; the help needs none of them."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        del ctx
+        return list(COMMANDS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """None for a name that no command has."""
+        if cmd_name not in COMMANDS:
+            return None
+        module = importlib.import_module(f"client.cli.{COMMANDS[cmd_name][0]}")
+        return get_group(module.app).get_command(ctx, cmd_name)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """As the library does, which looks for similar names among those that it has itself."""
+        if args and args[0] in COMMANDS:
+            self.commands = {args[0]: self.get_command(ctx, args[0])}
+        else:
+            # Only their names are looked at.
+            names: Any = dict.fromkeys(COMMANDS)
+            self.commands = names
+        return super().resolve_command(ctx, args)
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        del ctx
+        formatter.write(main_help() + "\n")
+
+
+app = typer.Typer(
+    cls=LazyGroup, pretty_exceptions_enable=False, rich_markup_mode=None, context_settings={"help_option_names": ["-h", "--help"]}
+)
+
+
+@app.callback()
+def _root() -> None:
+    pass
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run a command line; its exit status."""
+    try:
+        status: int | None = app(args=list(arguments), prog_name="carpet", standalone_mode=False)
+    except typer.TyperException as error:
+        # One sentence in place of usage, hint and error: the help is a flag away.
+        context = getattr(error, "ctx", None)
+        command = context.command_path if context is not None else "carpet"
+        said = error.format_message().rstrip(".")
+        typer.echo(f"{command}: {said}{' See' if said.endswith('?') else '; see'} {command} --help.", err=True)
+        return error.exit_code
+    except (KeyboardInterrupt, typer.Abort):
+        return INTERRUPTED
+    except BrokenPipeError:
+        # Whoever read the output has seen enough; Python must not find that out again when it flushes at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return FAILED
+    except Exception as error:
+        # Loaded with the commands that can fail so.
+        errors = sys.modules.get("client.connection.errors")
+        if errors is None or not isinstance(error, errors.Failure):
+            raise
+        typer.echo(f"carpet: {error}", err=True)
+        return FAILED
+    return status or 0

@@ -1,0 +1,215 @@
+"""The commands that open the screens: a race of one's own, or somebody's server."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from client.cli.shared import (
+    MISUSED,
+    Deal,
+    Name,
+    Rules,
+    Url,
+    address_of,
+    code_of,
+    examples,
+    fail,
+    finish,
+    need_terminal,
+    print_text,
+    race_options,
+    run,
+    series_fields,
+    with_looks,
+)
+from client.local.sitting import play_alone, play_bot, visit
+from client.tui.start import StartMatch, UiSettings
+from protocol.client_messages import JoinRace, OpenRace, WatchRace
+
+app = typer.Typer(rich_markup_mode=None)
+
+Winnable = Annotated[bool, typer.Option("--winnable", help="Only a deal that can be won; nobody knows which one.")]
+BestOf = Annotated[int | None, typer.Option("--best-of", metavar="N", help="A series: whoever wins most of N races wins it. N is odd.")]
+Session = Annotated[int | None, typer.Option("--session", metavar="N", help="N attempts: a game won is a point; cards home break ties.")]
+Swap = Annotated[bool, typer.Option("--swap", help="Two shuffles: each player plays one, then the other's.")]
+
+
+@app.command(epilog=examples("carpet play --bot random --rules crazy-quilt --deal tuesday", "carpet play --alone"))
+@with_looks()
+def play(
+    bot: Annotated[
+        str | None, typer.Option(metavar="NAME", help="The house bot to race: random, greedy or deep, weakest first. [default: greedy]")
+    ] = None,
+    alone: Annotated[bool, typer.Option("--alone", help="No bot: race the clock, and your own best times.")] = False,
+    rules: Rules = "carpet",
+    deal: Deal = None,
+    winnable: Winnable = False,
+    best_of: BestOf = None,
+    session: Session = None,
+    swap: Swap = False,
+    name: Name = None,
+    *,
+    settings: UiSettings,
+) -> None:
+    """Race a house bot or the clock, on a server of your own.
+
+    The server starts with the game and ends with it.
+    """
+    if alone and bot is not None:
+        fail("--alone and --bot do not go together: alone, you race the clock.", MISUSED)
+    if alone and (best_of is not None or session is not None or swap):
+        fail("--alone and a series do not go together: race the clock once, and again as often as you like.", MISUSED)
+    series = series_fields(best_of, session, swap=swap)
+    options = race_options(
+        rules=rules, bots=[] if alone else [bot or "greedy"], seats=1 if alone else 2, deal=deal, winnable=winnable, series=series
+    )
+    need_terminal("play")
+
+    if alone:
+        finish(run(lambda: play_alone(options, name=name, settings=settings)))
+        return
+    finish(run(lambda: play_bot(options, name=name, settings=settings)))
+
+
+@app.command(epilog=examples("carpet host carpet.example --rules carpet-redeal --seats 3 --private"))
+@with_looks()
+def host(
+    url: Url,
+    rules: Rules = "carpet",
+    seats: Annotated[int, typer.Option(metavar="N", min=1, max=8, help="Number of players.")] = 2,
+    bot: Annotated[list[str] | None, typer.Option(metavar="NAME", help="A house bot for one of the seats; may be repeated.")] = None,
+    private: Annotated[bool, typer.Option("--private", help="Keep it out of the lobby: only the code leads there.")] = False,
+    deal: Deal = None,
+    winnable: Winnable = False,
+    best_of: BestOf = None,
+    session: Session = None,
+    swap: Swap = False,
+    unrated: Annotated[bool, typer.Option("--unrated", help="Do not rate the race; one with a bot or a --deal never is.")] = False,
+    time_limit: Annotated[int, typer.Option(metavar="S", min=10, max=3600, help="Seconds for the whole race.")] = 600,
+    countdown: Annotated[int, typer.Option(metavar="S", min=1, max=10, help="Seconds from everybody being ready to the start.")] = 3,
+    grace: Annotated[int, typer.Option(metavar="S", min=5, max=600, help="Seconds a player may be away before they forfeit.")] = 60,
+    series_grace: Annotated[
+        int | None,
+        typer.Option(
+            "--series-grace",
+            metavar="S",
+            min=5,
+            max=3600,
+            help="Seconds a player may be away between two races of a series. [default: 300]",
+        ),
+    ] = None,
+    delay: Annotated[
+        int,
+        typer.Option(
+            metavar="S",
+            min=0,
+            max=600,
+            help="Seconds by which boards are shown late to watchers; at least 10 in a rated race.",
+        ),
+    ] = 10,
+    name: Name = None,
+    *,
+    settings: UiSettings,
+) -> None:
+    """Open a race on a server for others to join.
+
+    The screen shows the code to give to them.
+    """
+    options = race_options(
+        rules=rules,
+        seats=seats,
+        bots=bot or [],
+        public=not private,
+        deal=deal,
+        winnable=winnable,
+        series=series_fields(best_of, session, swap=swap, grace_s=series_grace),
+        rated=not unrated,
+        time_limit_s=time_limit,
+        countdown_s=countdown,
+        grace_s=grace,
+        delay_s=delay,
+    )
+
+    _visit("host", url, OpenRace(options=options), name, settings)
+
+
+@app.command(epilog="Example: carpet join carpet.example ABCDEF --name bert")
+@with_looks()
+def join(
+    url: Url,
+    code: Annotated[str, typer.Argument(metavar="CODE", help="The six letters of the race, in either case.")],
+    name: Name = None,
+    *,
+    settings: UiSettings,
+) -> None:
+    """Join a race by its code, or come back to your seat."""
+    code = code_of(code)
+
+    _visit("join", url, JoinRace(code=code), name, settings)
+
+
+@app.command(epilog=examples("carpet watch carpet.example", "carpet watch carpet.example ABCDEF"))
+@with_looks(bell=False)
+def watch(
+    url: Url,
+    code: Annotated[
+        str | None, typer.Argument(metavar="CODE", help="The six letters of the race. [default: the closest race, then the next]")
+    ] = None,
+    key: Annotated[str, typer.Option(metavar="KEY", help="Show every card of the boards; `carpet boards-key` says the key.")] = "",
+    name: Name = None,
+    *,
+    settings: UiSettings,
+) -> None:
+    """Watch others race.
+
+    Progress is shown as it happens, boards some seconds later. Cards that a player still racing has not seen lie face down.
+    """
+    code = None if code is None else code_of(code)
+
+    _visit("watch", url, WatchRace(code=code, key=key), name, settings)
+
+
+@app.command(epilog=examples("carpet match carpet.example", "carpet match carpet.example --rules crazy-quilt"))
+@with_looks()
+def match(
+    url: Url,
+    rules: Annotated[str | None, typer.Option(metavar="ID", help="The rule set. [default: your opponent's choice]")] = None,
+    name: Name = None,
+    *,
+    settings: UiSettings,
+) -> None:
+    """Race whoever else is looking for an opponent.
+
+    The server looks for somebody of about your rating; the longer you wait, the less that matters.
+    """
+    if rules is not None:
+        race_options(rules=rules)
+
+    _visit("match", url, None, name, settings, StartMatch(rules))
+
+
+@app.command(epilog="Example: carpet home wss://carpet.example")
+@with_looks()
+def home(
+    url: Url,
+    name: Name = None,
+    *,
+    settings: UiSettings,
+) -> None:
+    """Go to a server's home screen.
+
+    It shows who is there, the open races and the house bots.
+    """
+    _visit("home", url, None, name, settings)
+
+
+def _visit(command: str, url: str, request: Any, name: str | None, settings: UiSettings, start: StartMatch | None = None) -> None:
+    address = address_of(url)
+    need_terminal(command)
+
+    outcome = run(lambda: visit(url, request, name=name, settings=settings, start=start))
+    if outcome.code is not None:
+        print_text(f"You still have a seat in race {outcome.code}; to go on with it: carpet join {address.url} {outcome.code}")
+    finish(outcome)

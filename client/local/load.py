@@ -1,0 +1,176 @@
+"""The load generator: as many processes as asked for, each with players at their own sockets, and what they have counted put together.
+
+How a process plays and measures is `load_worker`'s; what is shown of it is the command's.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import secrets
+import time
+from collections.abc import Callable, Iterator
+from multiprocessing.connection import Connection, wait
+from typing import Final, TypeAlias
+
+import msgspec
+
+from client.connection.errors import Failure
+from client.local.load_worker import Histogram, Plan, Tally, work
+
+Progress: TypeAlias = Callable[[int, int, float | None], None]
+"""How many races run, of how many, and for how many seconds it has been measured; None before."""
+
+Quantiles: TypeAlias = dict[str, float | None]
+
+FOUND_WITHIN: Final = 0.05
+"""The search ends when what holds and what does not are this close."""
+
+
+class LoadFailed(Failure):
+    """The load could not be made; the text says why."""
+
+
+class LoadResult(msgspec.Struct, frozen=True, kw_only=True):
+    """What came of one load. Times in milliseconds. players_s: players seated and dealt a second. busiest: the part of a core that the
+    busiest process of the generator took: near 1 it was the bottleneck, and not the server.
+    """
+
+    races: int
+    processes: int
+    seconds: float
+    moves: int
+    moves_s: float
+    players_s: float
+    view_ms: Quantiles
+    progress_ms: Quantiles
+    watched_ms: Quantiles
+    errors: dict[str, int]
+    generator_cpu_s: float
+    busiest: float
+    view: Histogram
+
+    def holds(self, bound_ms: float) -> bool:
+        """Whether nothing failed and 99 of 100 moves were answered within the bound."""
+        p99 = self.view_ms["p99"]
+        return not self.errors and p99 is not None and p99 <= bound_ms
+
+
+def run_load(plan: Plan, *, seconds: float, processes: int, progress: Progress) -> LoadResult:
+    """Set `plan` up over so many processes and measure for so long. Raises LoadFailed."""
+    processes = min(processes, plan.races)
+    with _started(plan, processes, seconds) as pipes:
+        stands = dict.fromkeys(pipes, 0)
+        waiting = set(pipes)
+        while waiting:
+            for pipe in wait(list(waiting)):
+                assert isinstance(pipe, Connection)
+                told = _heard(pipe)
+                if told is None:
+                    waiting.discard(pipe)
+                else:
+                    assert isinstance(told, int)
+                    stands[pipe] = told
+                    progress(sum(stands.values()), plan.races, None)
+        for pipe in pipes:
+            pipe.send(None)
+        begun = time.monotonic()
+        while not wait(list(pipes), 0.2) and time.monotonic() < begun + 2 * seconds + 10:
+            progress(plan.races, plan.races, time.monotonic() - begun)
+        tallies = [_heard(pipe) for pipe in pipes]
+    return together(plan, [tally for tally in tallies if isinstance(tally, Tally)])
+
+
+def find_load(
+    plan: Plan, *, bound_ms: float, seconds: float, processes: int, tell: Callable[[LoadResult], None], progress: Progress
+) -> LoadResult | None:
+    """The largest number of races whose p99 is within the bound: doubled from that of `plan` until one is not, then halved between.
+
+    tell: each trial. None where not even one race holds.
+    """
+    best: LoadResult | None = None
+    races, holds, fails = plan.races, 0, 0
+    while not fails or fails - holds > max(1, FOUND_WITHIN * fails):
+        result = run_load(msgspec.structs.replace(plan, races=races), seconds=seconds, processes=processes, progress=progress)
+        tell(result)
+        if result.holds(bound_ms):
+            best, holds = result, races
+        else:
+            fails = races
+        races = (holds + fails) // 2 if fails else 2 * holds
+    return best
+
+
+@contextlib.contextmanager
+def _started(plan: Plan, processes: int, seconds: float) -> Iterator[list[Connection]]:
+    context = multiprocessing.get_context("spawn")
+    running = []
+    pipes: list[Connection] = []
+    mark = secrets.token_hex(2)
+    try:
+        for number in range(processes):
+            ours, theirs = context.Pipe()
+            part = msgspec.structs.replace(
+                plan, races=_share(plan.races, processes, number), watchers=_share(plan.watchers, processes, number)
+            )
+            process = context.Process(target=work, args=(theirs, part, seconds, f"{mark}{number}."), daemon=True)
+            process.start()
+            theirs.close()
+            running.append(process)
+            pipes.append(ours)
+        yield pipes
+    finally:
+        for process in running:
+            process.terminate()
+        for process in running:
+            process.join()
+        for pipe in pipes:
+            pipe.close()
+
+
+def _share(whole: int, parts: int, number: int) -> int:
+    return whole * (number + 1) // parts - whole * number // parts
+
+
+def _heard(pipe: Connection) -> object:
+    try:
+        told: object = pipe.recv()
+    except EOFError as error:
+        raise LoadFailed("A process of the load generator has died.") from error
+    if isinstance(told, str):
+        raise LoadFailed(told)
+    return told
+
+
+def together(plan: Plan, tallies: list[Tally]) -> LoadResult:
+    view, progress, watched = Histogram(), Histogram(), Histogram()
+    errors: dict[str, int] = {}
+    for tally in tallies:
+        view.merge(tally.view)
+        progress.merge(tally.progress)
+        watched.merge(tally.watched)
+        for why, count in tally.errors.items():
+            errors[why] = errors.get(why, 0) + count
+    seconds = max(tally.seconds for tally in tallies)
+    moves = sum(tally.moves for tally in tallies)
+    return LoadResult(
+        races=plan.races,
+        processes=len(tallies),
+        seconds=round(seconds, 2),
+        moves=moves,
+        moves_s=round(moves / seconds, 1),
+        players_s=round(sum(2 * tally.races / tally.setup_s for tally in tallies), 1),
+        view_ms=_quantiles(view),
+        progress_ms=_quantiles(progress),
+        watched_ms=_quantiles(watched),
+        errors=errors,
+        generator_cpu_s=round(sum(tally.busy for tally in tallies), 2),
+        busiest=round(max(tally.busy / tally.seconds for tally in tallies), 2),
+        view=view,
+    )
+
+
+def _quantiles(histogram: Histogram) -> Quantiles:
+    found = {"p50": histogram.quantile(0.5), "p90": histogram.quantile(0.9), "p99": histogram.quantile(0.99)}
+    most = histogram.most if histogram.counts else None
+    return {name: None if ms is None else round(ms, 2) for name, ms in [*found.items(), ("max", most)]}

@@ -1,0 +1,348 @@
+"""One process of the load generator: many players on their own connections, each move and its answers timed by one clock.
+
+Both players of a race live in the same process, so that the opponent's progress is timed by the same clock too. What they play is always
+one of the moves that the server has offered. Must not know how many other processes there are.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import random
+import signal
+import time
+from collections import Counter
+from multiprocessing.connection import Connection as Pipe
+from typing import Final
+
+import msgspec
+
+from client.connection.address import Address, parse_address
+from client.local.load_wire import Connection, Loop, Told
+
+CONNECTING: Final = 32
+"""Races that a process sets up at the same time."""
+SETUP_S: Final = 30.0
+"""Seconds that races may take to be set up, and as many more as they are many."""
+SETTLE_S: Final = 1.0
+REPORT_S: Final = 0.2
+
+_STEPS: Final = 16
+"""Buckets of a histogram between a time and twice that time: a quantile is right to four per cent."""
+
+
+class Plan(msgspec.Struct, frozen=True, kw_only=True):
+    """What one process does. rate: moves a second of each player; 0 for the next one as soon as the last is answered."""
+
+    url: str
+    races: int
+    rate: float
+    watchers: int
+    rules: str
+
+
+class Histogram(msgspec.Struct):
+    """Times in milliseconds, counted in buckets of equal ratio, so that those of many processes can be added."""
+
+    counts: dict[int, int] = {}
+    most: float = 0.0
+
+    def add(self, ms: float) -> None:
+        bucket = math.floor(math.log2(max(ms, 0.001)) * _STEPS)
+        self.counts[bucket] = self.counts.get(bucket, 0) + 1
+        self.most = max(self.most, ms)
+
+    def merge(self, other: Histogram) -> None:
+        for bucket, count in other.counts.items():
+            self.counts[bucket] = self.counts.get(bucket, 0) + count
+        self.most = max(self.most, other.most)
+
+    @property
+    def total(self) -> int:
+        return sum(self.counts.values())
+
+    def by_doubling(self) -> list[tuple[float, int]]:
+        """How many lie under each power of two of milliseconds and not under the one before, from the first that has any to the last."""
+        doubled: dict[int, int] = {}
+        for bucket, count in self.counts.items():
+            doubled[bucket // _STEPS] = doubled.get(bucket // _STEPS, 0) + count
+        if not doubled:
+            return []
+        return [(2.0 ** (step + 1), doubled.get(step, 0)) for step in range(min(doubled), max(doubled) + 1)]
+
+    def quantile(self, part: float) -> float | None:
+        """The time below which this part of them lies, None where there are none."""
+        wanted, seen = part * self.total, 0
+        for bucket, count in sorted(self.counts.items()):
+            seen += count
+            if seen >= wanted:
+                return min(top_ms(bucket), self.most)
+        return None
+
+
+def top_ms(bucket: int) -> float:
+    """Where a bucket ends, in milliseconds."""
+    return float(2 ** ((bucket + 1) / _STEPS))
+
+
+class Tally(msgspec.Struct):
+    """What one process has counted. busy: seconds of processor time. setup_s: until every race had started."""
+
+    moves: int = 0
+    races: int = 0
+    view: Histogram = msgspec.field(default_factory=Histogram)
+    progress: Histogram = msgspec.field(default_factory=Histogram)
+    watched: Histogram = msgspec.field(default_factory=Histogram)
+    errors: dict[str, int] = {}
+    seconds: float = 0.0
+    busy: float = 0.0
+    setup_s: float = 0.0
+
+
+# ---- the game
+
+
+class Player:
+    """One seat: sets its race up, plays at its rate, asks for a rematch when it is over."""
+
+    def __init__(self, load: Load, race: Race, name: str) -> None:
+        self._load, self._race = load, race
+        self._name = name
+        self._seat = self._number = self._ply = 0
+        self._moves: tuple[str, ...] = ()
+        self._due: float | None = None  # of a move that is to be made as soon as it can be
+        self.line = Connection(load.address, load.loop, self)
+
+    def opened(self) -> None:
+        self.line.say(type="hello", name=self._name, software="carpet load")
+
+    def closed(self, why: str) -> None:
+        self._load.failed(why)
+        self._moves = ()
+
+    def heard(self, message: Told, now: float) -> None:
+        match message.type:
+            case "view" | "dealt" | "current-view":
+                if message.type == "view":
+                    self._load.view(self._race.sent.get((self._seat, message.ply)), now)
+                self._deal(message)
+            case "progress" if message.seat != self._seat:
+                self._load.progress(self._race.sent.get((message.seat or 0, message.ply)), now)
+            case "welcome":
+                self._race.welcomed(self)
+            case "room":
+                self._seat, self._number, self._ply, self._moves = message.seat or 0, message.race, 0, ()
+                self._race.code = message.code
+                if message.phase == "waiting":
+                    self._race.entered()
+            case "started":
+                self._race.started()
+                self._due = None
+                self._load.loop.at(now + self._load.first_pause(), self._play)
+            case "result" | "ended":
+                self._moves = ()
+                self.line.say(type="rematch", race=self._number)
+            case "error":
+                self._load.failed(message.code)
+            case _:
+                pass
+
+    def join(self, code: str) -> None:
+        self.line.say(type="join-race", code=code)
+
+    def get_ready(self) -> None:
+        self.line.say(type="ready", race=self._number, nonce=os.urandom(16).hex())
+
+    def _deal(self, message: Told) -> None:
+        self._ply = message.ply
+        self._moves = message.view.moves if message.view is not None and message.state in ("", "racing") else ()
+        if self._due is not None and self._moves:
+            self._move(self._due)
+
+    def _play(self, due: float) -> None:
+        """A move is due: made now or, when the last one is not answered yet, as soon as it is, and timed from when it was due."""
+        if self._moves:
+            self._move(due)
+        elif self._due is None:
+            self._due = due
+
+    def _move(self, due: float) -> None:
+        self._due = None
+        move = self._load.choose(self._moves)
+        self._moves = ()
+        closed_loop = not self._load.plan.rate
+        self._race.sent[self._seat, self._ply + 1] = time.perf_counter() if closed_loop else due
+        self.line.say(type="move", race=self._number, seat=self._seat, ply=self._ply, move=move)
+        if closed_loop:
+            self._due = due
+        else:
+            self._load.loop.at(due + 1 / self._load.plan.rate, self._play)
+
+
+class Race:
+    """Two players at one table, one race after another. sent: when the move that makes this ply of a seat was due."""
+
+    def __init__(self, load: Load, number: int) -> None:
+        self._load = load
+        self.code = ""
+        self.sent: dict[tuple[int, int], float] = {}
+        self._has_run = False
+        self._joined = False
+        self._here = self._inside = 0
+        self.players = [Player(load, self, f"load {load.mark}{number}{side}") for side in "ab"]
+
+    def welcomed(self, player: Player) -> None:
+        self._here += 1
+        if player is self.players[0]:
+            options = {
+                "rules": self._load.plan.rules,
+                "public": False,
+                "countdown_s": 1,
+                "time_limit_s": 3600,
+                "rated": False,
+                "delay_s": 0,
+            }
+            player.line.say(type="open-race", options=options)
+        self._seat_second()
+
+    def _seat_second(self) -> None:
+        """Once both have been welcomed and the first has the code."""
+        if self._here == 2 and self.code and not self._joined:
+            self._joined = True
+            self.players[1].join(self.code)
+
+    def entered(self) -> None:
+        """A snapshot of a race that waits: both have one when both have a seat."""
+        self._inside += 1
+        self.sent.clear()
+        if self._inside == 1 and not self._joined:
+            self._seat_second()
+        elif self._inside % 2 == 0:
+            for each in self.players:
+                each.get_ready()
+
+    def started(self) -> None:
+        if not self._has_run:
+            self._has_run = True
+            self._load.standing()
+
+
+class Watcher:
+    """A guest who watches one race."""
+
+    def __init__(self, load: Load, race: Race) -> None:
+        self._load, self._race = load, race
+        self.line = Connection(load.address, load.loop, self)
+
+    def opened(self) -> None:
+        self.line.say(type="hello", name="", watch=True)
+
+    def closed(self, why: str) -> None:
+        self._load.failed(f"watcher: {why}")
+
+    def heard(self, message: Told, now: float) -> None:
+        event = message.event
+        if message.type == "welcome":
+            self.line.say(type="watch-race", code=self._race.code)
+        elif message.type == "error":
+            self._load.failed(f"watcher: {message.code}")
+        elif event is not None and event.type == "progress":
+            self._load.told_watcher(self._race.sent.get((event.seat or 0, event.ply)), now)
+
+
+class Load:
+    """All players of this process. Counts from `measure` on."""
+
+    def __init__(self, plan: Plan, address: Address, mark: str) -> None:
+        self.plan, self.address, self.mark = plan, address, mark
+        self.loop = Loop()
+        self.stands = 0
+        self.tally = Tally()
+        self.errors: Counter[str] = Counter()
+        self.measuring = False
+        self._races: list[Race] = []
+        self._random = random.Random()  # noqa: S311  (which legal move, and when the first)
+
+    def open_some(self) -> None:
+        """Begin to set up as many more races as may be on the way at once."""
+        while len(self._races) < self.plan.races and len(self._races) - self.stands < CONNECTING:
+            self._races.append(Race(self, len(self._races)))
+
+    def standing(self) -> None:
+        self.stands += 1
+        self.open_some()
+
+    def watch(self) -> None:
+        for number in range(self.plan.watchers):
+            Watcher(self, self._races[number % len(self._races)])
+
+    def first_pause(self) -> float:
+        # Spread over the time between two moves, as people are.
+        return self._random.random() / self.plan.rate if self.plan.rate else 0.0
+
+    def choose(self, moves: tuple[str, ...]) -> str:
+        # The stock first, and home last: races then last long, and most of the time is moves.
+        return "s" if "s" in moves else self._random.choice(moves)
+
+    def view(self, sent: float | None, now: float) -> None:
+        if self.measuring and sent is not None:
+            self.tally.moves += 1
+            self.tally.view.add((now - sent) * 1000)
+
+    def progress(self, sent: float | None, now: float) -> None:
+        if self.measuring and sent is not None:
+            self.tally.progress.add((now - sent) * 1000)
+
+    def told_watcher(self, sent: float | None, now: float) -> None:
+        if self.measuring and sent is not None:
+            self.tally.watched.add((now - sent) * 1000)
+
+    def failed(self, why: str) -> None:
+        self.errors[why] += 1
+
+    # ---- from the beginning to the end
+
+    def run(self, pipe: Pipe, seconds: float) -> None:
+        """Set up, say so, wait for the word that all other processes have too, measure, tell the tally."""
+        begun = time.perf_counter()
+        patience = begun + SETUP_S + self.plan.races / 20
+        self.open_some()
+        self.loop.at(begun, lambda moment: self._report(pipe, moment))
+        # A connection that is refused before the first race runs is refused to all of them.
+        self.loop.run(lambda: patience if self.stands < self.plan.races and not (self.errors and not self.stands) else 0.0)
+        if self.stands < self.plan.races:
+            pipe.send(f"Only {self.stands} of {self.plan.races} races came to stand{self._because()}.")
+            return
+        self.tally.setup_s = time.perf_counter() - begun
+        self.watch()
+        settled = time.perf_counter() + SETTLE_S
+        self.loop.run(lambda: settled)
+        pipe.send(self.stands)
+        pipe.send(None)
+        self.loop.run(lambda: 0.0 if pipe.poll() else math.inf)
+        self.errors.clear()
+        self.measuring = True
+        start, busy = time.perf_counter(), time.process_time()
+        self.loop.run(lambda: start + seconds)
+        self.measuring = False
+        self.tally.seconds, self.tally.busy = time.perf_counter() - start, time.process_time() - busy
+        self.tally.races, self.tally.errors = self.stands, dict(self.errors)
+        pipe.send(self.tally)
+
+    def _report(self, pipe: Pipe, moment: float) -> None:
+        if self.stands < self.plan.races:
+            pipe.send(self.stands)
+            self.loop.at(moment + REPORT_S, lambda later: self._report(pipe, later))
+
+    def _because(self) -> str:
+        return "".join(f"; {why}: {count} times" for why, count in self.errors.most_common(3))
+
+
+def work(pipe: Pipe, plan: Plan, seconds: float, mark: str) -> None:
+    """What a process does: counts of races that stand, None when it is set up, then its tally; or a sentence where it failed."""
+    # Ctrl+C is for the command, which then ends this process.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        Load(plan, parse_address(plan.url), mark).run(pipe, seconds)
+    except OSError as error:
+        pipe.send(f"No connection to {plan.url} came about: {error.strerror or error}.")

@@ -1,0 +1,102 @@
+"""The load generator against a server of its own, and how what it counts is put together."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from client.cli.load import load_lines, trial_line
+from client.local import load as generator
+from client.local.load import LoadFailed, LoadResult, find_load, run_load
+from client.local.load_worker import Histogram, Plan, Tally
+from client.local.server_process import open_server
+from tests.client.cli.test_main import run
+
+PLAN = Plan(url="ws://127.0.0.1:1", races=10, rate=1.0, watchers=0, rules="carpet")
+TIMES = st.floats(0.001, 10_000)
+
+
+def histogram(*times: float) -> Histogram:
+    counted = Histogram()
+    for ms in times:
+        counted.add(ms)
+    return counted
+
+
+@given(st.lists(TIMES, min_size=1, max_size=200), st.sampled_from([0.5, 0.9, 0.99]))
+def test_a_quantile_is_right_to_a_few_per_cent(times: list[float], part: float) -> None:
+    exact = sorted(times)[math.ceil(part * len(times)) - 1]
+    found = histogram(*times).quantile(part)
+    assert found is not None
+    assert exact * 0.999 <= found <= min(exact * 1.05, max(times) * 1.001)
+
+
+@given(st.lists(TIMES), st.lists(TIMES))
+def test_the_times_of_two_processes_add_up_to_those_of_one(some: list[float], others: list[float]) -> None:
+    both = histogram(*some)
+    both.merge(histogram(*others))
+    assert both == histogram(*some, *others)
+    assert sum(count for _, count in both.by_doubling()) == both.total == len(some) + len(others)
+
+
+def result(races: int, *times: float, **changes: object) -> LoadResult:
+    tally = Tally(moves=len(times), races=races, view=histogram(*times), seconds=2.0, busy=0.5, setup_s=1.0, **changes)  # type: ignore[arg-type]
+    return generator.together(PLAN, [tally])
+
+
+def test_what_is_measured_is_shown_with_what_makes_it_doubtful() -> None:
+    shown = "\n".join(load_lines(result(10, 1.5, 3.0, 3.5, 40.0), ascii_only=True))
+    assert "10 races, 2 s: 2 moves/s; set up at 20 players/s." in shown
+    assert "under 4 ms  ######" in shown
+    assert "at most 25% of a core in one." in shown
+    assert "slower than the server" not in shown
+    assert "slower than the server" in "\n".join(
+        load_lines(generator.together(PLAN, [Tally(seconds=1, busy=0.9, setup_s=1)]), ascii_only=True)
+    )
+    assert "3 times race/not-started" in "\n".join(load_lines(result(10, 1.0, errors={"race/not-started": 3}), ascii_only=True))
+
+
+def test_the_largest_load_is_found_by_doubling_and_halving(monkeypatch: pytest.MonkeyPatch) -> None:
+    tried: list[int] = []
+
+    def measured(plan: Plan, **rest: object) -> LoadResult:
+        tried.append(plan.races)
+        return result(plan.races, 10.0 if plan.races <= 137 else 200.0)
+
+    monkeypatch.setattr(generator, "run_load", measured)
+    best = find_load(PLAN, bound_ms=50, seconds=1, processes=1, tell=lambda each: None, progress=lambda *told: None)
+    assert best is not None
+    assert tried == [10, 20, 40, 80, 160, 120, 140, 130, 135]
+    assert trial_line(result(10, 200.0), 50).endswith("p99 200.0 ms: too many")
+
+
+@pytest.mark.parametrize(("rate", "watchers"), [(5.0, 2), (0.0, 0)], ids=["open loop, watched", "closed loop"])
+async def test_races_are_set_up_played_and_measured_without_an_error(rate: float, watchers: int) -> None:
+    async with open_server(options=["--rate", "100000", "--burst", "100000"]) as url:
+        plan = Plan(url=url, races=3, rate=rate, watchers=watchers, rules="carpet")
+        told: list[tuple[int, int, float | None]] = []
+        measured = run_load(plan, seconds=1.5, processes=2, progress=lambda *each: told.append(each))
+        assert measured.errors == {}
+        assert (measured.races, measured.processes) == (3, 2)
+        assert measured.moves > 15
+        assert measured.view_ms["p99"] is not None
+        assert measured.progress_ms["p50"] is not None
+        assert (measured.watched_ms["p50"] is not None) == (watchers > 0)
+        assert (3, 3, None) in told
+
+
+def test_where_nobody_listens_that_is_one_sentence(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(LoadFailed, match="refused"):
+        run_load(PLAN, seconds=1, processes=1, progress=lambda *told: None)
+    assert run(capsys, "load", "127.0.0.1:1", "--find", "--rate", "0").status == 2
+
+
+def test_the_json_has_the_figures_and_not_the_histogram(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("client.cli.load.run_load", lambda plan, **rest: result(plan.races, 1.0))
+    document = json.loads(run(capsys, "load", "127.0.0.1", "--races", "10", "--json").out)
+    assert (document["moves"], document["view_ms"]["max"], document["url"]) == (1, 1.0, "ws://127.0.0.1:7777")
+    assert "view" not in document
