@@ -30,9 +30,11 @@ from protocol.server_messages import Called, Dealt, Decided, Ended, Error, Resul
 from protocol.tournaments import TableResult, TournamentOptions
 from server.race.audit import audit
 from server.rooms.member import PlayerName
-from server.spectate.spectator_registry import Gallery
+from server.spectate.spectator_registry import SpectatorRegistry
 from server.store.errors import StoreBusy, StoreError
 from server.store.port import NEVER_MS
+from server.tournaments.commands import IDLE_S, UNUSED_S
+from server.tournaments.service import MOST_OF_ONE, MOST_OF_PLACE
 from tests.server.tournaments.hall import FAST, Hall, Person
 
 FORMATS = {
@@ -300,7 +302,7 @@ async def test_while_somebody_has_to_play_the_deal_players_and_watchers_have_phr
     people = [quick[0], slow[0], quick[1], slow[1]]
     slow[1].habit = "absent"
     _, identity = await started(hall, replace(FAST, rounds=1, no_show_s=600), *people)
-    gallery = Gallery(hall.nursery, hall.rooms, hall.clock)
+    spectators = SpectatorRegistry(hall.nursery, hall.rooms, hall.clock)
     line = Onlooker()
 
     async def try_to_talk(free: list[str]) -> None:
@@ -312,14 +314,14 @@ async def test_while_somebody_has_to_play_the_deal_players_and_watchers_have_phr
         assert quick[0].codes[seen:] == free
         if free:
             with pytest.raises(Refusal) as caught:
-                gallery.say(line, "the queen", free=True)
+                spectators.say(line, "the queen", free=True)
             assert caught.value.code is ErrorCode.PHRASES_ONLY
         else:
-            gallery.say(line, "the queen", free=True)
-        gallery.say(line, "Good luck!", free=False)
+            spectators.say(line, "the queen", free=True)
+        spectators.say(line, "Good luck!", free=False)
 
     await trio.sleep(5)
-    gallery.watch(line, PlayerName("w", "Watcher"), quick[0].last(Called).code)
+    spectators.watch(line, PlayerName("w", "Watcher"), quick[0].last(Called).code)
     await try_to_talk(["room/phrases-only"])
     slow[1].habit = "waits"
     slow[1].post_again(Called)
@@ -428,6 +430,54 @@ async def test_options_that_make_no_tournament_are_refused(
 ) -> None:
     ann = await hall.person("Ann")
     assert refused(await ann.ask(CreateTournament(options=options))) == code
+
+
+# ---- tournaments that nobody uses
+
+
+async def test_a_registration_that_nobody_uses_is_called_off_and_a_used_one_waits_a_day(autojump_clock: MockClock, hall: Hall) -> None:
+    ann, ben = await hall.people("Ann", "Ben")
+    unused, used = await ann.make(FAST), await ann.make(FAST)
+    await ann.enter(unused)
+    await ann.ask(AddBot(id=unused))
+    await ben.enter(used)
+    await trio.sleep(UNUSED_S - 60)
+    assert not hall.state(unused).is_closed
+    await trio.sleep(120)
+    assert hall.state(unused).is_closed
+    document = await hall.tournaments.document(unused)
+    assert document is not None
+    assert (document.log[-1].author, document.log[-1].reason) == ("", "nobody has used it")
+    assert not hall.state(used).is_closed
+    await trio.sleep(IDLE_S)
+    assert hall.state(used).is_closed
+
+
+async def test_one_that_waits_for_its_director_between_rounds_is_called_off_after_a_day(autojump_clock: MockClock, hall: Hall) -> None:
+    ann, ben = await hall.people("Ann", "Ben")
+    _, identity = await started(hall, replace(FAST, rounds=2, pause_s=None), ann, ben)
+    await hall.until(lambda: hall.state(identity).phase == "between")
+    await trio.sleep(IDLE_S - 60)
+    assert hall.state(identity).phase == "between"
+    await trio.sleep(120)
+    assert hall.state(identity).phase == "ended"
+
+
+async def test_so_many_are_made_from_one_address_whoever_asks(autojump_clock: MockClock, hall: Hall) -> None:
+    people = [await hall.person(f"Squatter {number}") for number in range(3)]
+    for person in people:
+        person.place = "2001:db8::/64"
+    made = [await person.make(FAST) for person in people[:2] for _ in range(MOST_OF_ONE)]
+    assert len(made) == MOST_OF_PLACE
+    assert refused(await people[2].ask(CreateTournament(options=FAST))) == "tournament/too-many"
+    other = await hall.person("Other")
+    other.place = "2001:db8:1::/64"
+    late = await other.make(FAST)
+    # Of each director the latest stands before anybody's second.
+    assert [told.director for told in hall.tournaments.listings()[:3]] == ["Other", "Squatter 1", "Squatter 0"]
+    assert hall.tournaments.listings()[0].id == late
+    await people[0].ask(EndTournament(id=made[0]))
+    await people[2].make(FAST)
 
 
 # ---- while it is played
