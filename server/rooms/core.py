@@ -157,7 +157,7 @@ class RoomCore:
     def summary(self) -> RoomSummary:
         races = self._races
         return summarized(
-            self.race,
+            self._broadcast.as_seen_by(None, self.race),
             code=self._setup.code,
             spec=self._spec,
             opened_at=races.opened_at,

@@ -10,6 +10,11 @@ import { SeriesView, seriesSentence } from "./series.js";
 
 const ASK_AGAIN_MS = 5000;
 
+/** The host's key, of an address that ends in `#key=…`: what stands there is sent to nobody but by us. */
+function boardsKey() {
+  return new URLSearchParams(location.hash.slice(1)).get("key") ?? "";
+}
+
 export class RacePage {
   #rules = new Map();
   #model = null;
@@ -54,7 +59,7 @@ export class RacePage {
   up(welcome) {
     this.#rules = new Map(welcome.rules.map((rules) => [rules.id, rules]));
     this.#askedAt = performance.now();
-    this.line.send({ type: "watch-race", code: this.code });
+    this.line.send({ type: "watch-race", code: this.code, key: boardsKey() });
   }
 
   hear(message) {
@@ -95,7 +100,7 @@ export class RacePage {
   #askAgain(now) {
     if (now - this.#askedAt < ASK_AGAIN_MS) return;
     this.#askedAt = now;
-    this.line.send({ type: "watch-race", code: this.code });
+    this.line.send({ type: "watch-race", code: this.code, key: boardsKey() });
   }
 
   #ended(reason) {
@@ -168,12 +173,12 @@ export class RacePage {
   }
 
   #begin(model, rules) {
-    const seated = model.seats.map((seat) => seat.name ?? "free seat");
+    const seated = model.seats.map((seat) => seat.name ?? "open seat");
     this.heading.replaceChildren(...against(seated));
     document.title = `${names(model)} · Carpet Race`;
     this.#bars = model.seats.map((seat) => bar(seat.seat));
     this.barList.replaceChildren(...this.#bars.map((each) => each.node));
-    this.#boards = rules ? model.seats.map((seat) => new BoardView(rules, seat.name ?? "free seat")) : [];
+    this.#boards = rules ? model.seats.map((seat) => new BoardView(rules, seat.name ?? "open seat")) : [];
     this.boardList.replaceChildren(...this.#boards.map((each) => each.node));
     this.boardList.style.setProperty("--columns", String(rules?.columns ?? 5));
   }
@@ -254,7 +259,7 @@ function section(id, title, ...children) {
 }
 
 function names(model) {
-  return model.seats.map((seat) => clean(seat.name ?? "free seat")).join(" against ");
+  return model.seats.map((seat) => clean(seat.name ?? "open seat")).join(" against ");
 }
 
 function placesText(seats) {
