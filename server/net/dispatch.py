@@ -9,6 +9,8 @@ import logging
 from dataclasses import dataclass
 from functools import partial
 
+import trio
+
 from protocol.client_messages import (
     ClientMessage,
     CreateTournament,
@@ -48,6 +50,7 @@ from server.lobby.players import Players
 from server.lobby.quick_match import QuickMatch as Matchmaker
 from server.lobby.quick_match import Seeker
 from server.net.connection import Connection
+from server.net.overload import Overload
 from server.rooms.chat import words
 from server.rooms.codes import read_code
 from server.rooms.driver import Room
@@ -67,6 +70,9 @@ logger = logging.getLogger("carpet.net")
 HELLO_S = 10.0
 """Seconds that a new connection has for its hello."""
 
+
+_BEGINNINGS = (OpenRace, QuickMatch, RunDaily, RunChallenge, PlayOn, CreateTournament)
+"""Requests for more to do, which are refused while there is too much."""
 
 NOBODY = PlayerName("", "")
 """Who comes to watch and has no token: no player has an empty id, so he holds no seat anywhere."""
@@ -103,7 +109,9 @@ class Dispatch:
         software: str,
         rate: float,
         burst: int,
+        overload: Overload | None = None,
     ) -> None:
+        self._overload = overload or Overload()
         self.rate = rate
         self.burst = burst
         self._rooms = rooms
@@ -198,6 +206,8 @@ class Dispatch:
         if visit is None:
             # It is gone, and this was still on its way: nothing may be begun that nobody would end.
             return
+        if isinstance(message, _BEGINNINGS) and not getattr(message, "cancel", False):
+            self._check_busy()
         if isinstance(message, Hello):
             self._hello(visit, message)
         elif isinstance(message, (WhoAmI, Rename)):
@@ -210,6 +220,12 @@ class Dispatch:
             raise Refusal(ErrorCode.HELLO_FIRST)
         else:
             self._serve(visit, visit.player, message)
+
+    def _check_busy(self) -> None:
+        """The races that run come first."""
+        retry_after_ms = self._overload.retry_after_ms(trio.current_time())
+        if retry_after_ms:
+            raise Refusal(ErrorCode.SERVER_BUSY, retry_after_ms=retry_after_ms)
 
     def _serve_watcher(self, visit: Visit, player: PlayerName, message: ClientMessage) -> None:
         match message:
