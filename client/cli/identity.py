@@ -14,8 +14,8 @@ import typer
 
 from client.cli.shared import FAILED, MISUSED, URL_HELP, Json, Url, address_of, examples, fail, print_text, run
 from client.connection.events import Identity
-from client.connection.who import rename as rename_at
-from client.connection.who import who_is
+from client.connection.request import rename as rename_at
+from client.connection.request import who_is
 from client.storage.files import make_file
 from client.storage.identity import Document, IdentityStore, document_text, home_folder
 from client.storage.identity_transfer import LONGEST_EXPORT, Brought, merged, part_of, read_export

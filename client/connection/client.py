@@ -12,18 +12,19 @@ from __future__ import annotations
 import contextlib
 import random
 import ssl as tls
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from functools import partial
-from typing import TypeAlias
+from itertools import count
+from typing import Final, TypeAlias, TypeVar
 
 import trio
 from msgspec.structs import replace
 
 from client.connection.address import Address, BadAddress, parse_address
-from client.connection.errors import Ending, EntryRefused, LinkError, OtherVersion, Unreachable
+from client.connection.errors import LOST, Ending, EntryRefused, LinkError, OtherVersion, Unreachable
 from client.connection.events import Back, Connected, Connecting, Identity, LinkEvent, Lost, RoundTrip
 from client.connection.outbox import Unanswered
-from client.connection.resync import Resume, Step
+from client.connection.resync import Reaction, Resume
 from client.connection.websocket import Dial, Line, LineTimes, open_line
 from protocol import __version__
 from protocol.client_messages import (
@@ -39,21 +40,21 @@ from protocol.client_messages import (
     RunChallenge,
     RunDaily,
     Say,
-    TournamentMessage,
     Unwatch,
     WatchRace,
     WhoAmI,
 )
 from protocol.codec import MSGPACK
 from protocol.errors import ErrorCode
-from protocol.server_messages import Decided, Error, Left, Room, ServerMessage, Tournament, Unwatched, Watched, Welcome, YouAre
+from protocol.server_messages import Error, Left, Room, ServerMessage, Welcome, YouAre
 from protocol.text import clean_chat, clean_name
 
 EVENTS = 256
 """Events that wait for the app. When full the link stops reading, and the server finds a slow reader; round trips are dropped."""
 
 HELLO_REFERENCE = 2**31 - 1
-ENTRY_REFERENCE = 2**31 - 3
+QUESTION_REFERENCE: Final = 2**30 + 2**29
+"""The numbers of questions go up from this one: out of the way of those that the outbox gives."""
 FIRST_PAUSE = 0.5
 LONGEST_PAUSE = 10.0
 JOIN_PAUSE = 1.0
@@ -64,7 +65,9 @@ USUAL_TIMES = LineTimes()
 LOOKS_ON = FollowLobby | FollowTournaments | FollowTournament | WatchRace | Unwatch | Say
 """What a player may send by a line beside the one that he has elsewhere."""
 
-Entry: TypeAlias = OpenRace | JoinRace | RunDaily | RunChallenge | PlayOn | WatchRace
+Answer = TypeVar("Answer")
+
+EntryRequest: TypeAlias = OpenRace | JoinRace | RunDaily | RunChallenge | PlayOn | WatchRace
 """What leads to a room, or to the sight of one."""
 
 
@@ -154,11 +157,12 @@ class NetLink:
         self._told, self._events = trio.open_memory_channel[ServerMessage | LinkEvent](EVENTS)
         self._line: Line | None = None
         self.welcome: Welcome | None = None
-        # The answer to hello, where that is an error, to the request of `entered`, or to the link's own going back.
-        self._entry: Room | Left | Watched | Unwatched | Decided | Tournament | Error | None = None
-        # Of tournaments there is news all the time: only what is waited for is an answer, and only once.
-        self._wanted: type[Decided | Tournament] | None = None
-        self._news = trio.Event()  # set, and replaced, when one of these two has changed or a line has ended
+        self._ending = LOST  # of the last line
+        self._refused: Error | None = None  # the answer to hello
+        self._back: Room | Left | None = None  # what the link's own going back to a seat has come to, last
+        self._questions: dict[int, ServerMessage | None] = {}  # by `ref`, with their answers
+        self._numbers = count(QUESTION_REFERENCE)
+        self._news = trio.Event()  # set, and replaced, when the welcome or one of these has changed, or a line has ended
         self._tries = 0  # since the last welcome
         self._rejoining = False
         self._quiet_until: float | None = None
@@ -196,24 +200,42 @@ class NetLink:
     def _say(self, message: ClientMessage) -> bool:
         return self._line is not None and self._line.send(message)
 
-    async def entered(self, request: Entry | None = None) -> Welcome:
+    async def entered(self, request: EntryRequest | None = None) -> Welcome:
         """Wait until hello was answered, and `request` too, for a command that would rather end than begin with an error on the screen.
 
         Takes nothing from `events`. A request for a seat is kept back when the welcome names a race in which this player has one: that is
         the one to go on with. Raises LinkError.
         """
-        with trio.move_on_after(self._times.open_s):
-            if self.welcome is None:
+        with self._patience():
+            while self.welcome is None:
                 await self._next_news()
-            assert self.welcome is not None
-            if request is None or (self.welcome.room is not None and not isinstance(request, WatchRace)):
-                return self.welcome
-            self._entry = None
-            self.send(replace(request, ref=ENTRY_REFERENCE))
-            while not self._is_answered(request):
-                await self._next_news()
-            return self.welcome
-        raise Unreachable(f"The server at {self.url} does not answer.")
+        welcome = self.welcome
+        assert welcome is not None
+        if request is not None and (welcome.room is None or isinstance(request, WatchRace)):
+            await self.ask(request, object)
+        return welcome
+
+    async def ask(self, request: ClientMessage, kind: type[Answer]) -> Answer:
+        """Send it, after the answer to hello, and wait for its own: the message that comes with its `ref`. Takes nothing from `events`.
+
+        Raises LinkError; EntryRefused, which has the error, where the server refuses.
+        """
+        if self._identity is not None or self._is_guest:
+            await self.entered()
+        number = next(self._numbers)
+        self._questions[number] = None
+        try:
+            with self._patience():
+                self.send(replace(request, ref=number))
+                while (answer := self._questions[number]) is None:
+                    await self._next_news()
+        finally:
+            del self._questions[number]
+        if isinstance(answer, Error):
+            raise EntryRefused(answer)
+        if not isinstance(answer, kind):
+            raise LinkError(f"The server at {self.url} gave an answer that does not belong to the question.")
+        return answer
 
     async def leave_what_is_over(self, unless: str | None = None) -> Welcome:
         """Give up the seat that the welcome names where its race is over: kept for a rematch, it would stand in the way of another race.
@@ -224,54 +246,31 @@ class NetLink:
         assert self.welcome is not None
         if self.welcome.room is None or self.welcome.room == unless:
             return self.welcome
-        with trio.move_on_after(self._times.open_s):
+        with self._patience():
             # The link goes back to its seat by itself; only the answer says how the race stands.
-            while not isinstance(self._entry, Room | Left):
+            while self._back is None:
                 await self._next_news()
-            if isinstance(self._entry, Room) and self._entry.phase == "over":
-                self.send(LeaveRace())
-                while not isinstance(self._entry, Left):
-                    await self._next_news()
-            if isinstance(self._entry, Left):
-                self.welcome = replace(self.welcome, room=None)
-            return self.welcome
-        raise Unreachable(f"The server at {self.url} does not answer.")
+        left = isinstance(self._back, Left)
+        if isinstance(self._back, Room) and self._back.phase == "over":
+            await self.ask(LeaveRace(), Left)
+            left = True
+        if left:
+            self.welcome = replace(self.welcome, room=None)
+        return self.welcome
 
-    async def decided(self, request: TournamentMessage) -> Decided:
-        """Wait for the answer to what a tournament's player or director asks for. Takes nothing from `events`. Raises LinkError."""
-        answer = await self._answer(request, Decided)
-        assert isinstance(answer, Decided)
-        return answer
-
-    async def told(self, request: FollowTournament) -> Tournament:
-        """The same for how a tournament stands."""
-        answer = await self._answer(request, Tournament)
-        assert isinstance(answer, Tournament)
-        return answer
-
-    async def _answer(self, request: TournamentMessage, kind: type[Decided | Tournament]) -> Decided | Tournament:
-        with trio.move_on_after(self._times.open_s):
-            await self.entered()
-            self._entry, self._wanted = None, kind
-            self.send(replace(request, ref=ENTRY_REFERENCE))
-            while (answer := self._told_of_a_tournament()) is None:
-                await self._next_news()
-            return answer
-        raise Unreachable(f"The server at {self.url} does not answer.")
-
-    def _told_of_a_tournament(self) -> Decided | Tournament | None:
-        return self._entry if isinstance(self._entry, Decided | Tournament) else None
-
-    def _is_answered(self, request: Entry) -> bool:
-        # Back in a room, by the way, is no answer to who wants to watch.
-        return isinstance(self._entry, Watched | Unwatched if isinstance(request, WatchRace) else Room)
+    @contextlib.contextmanager
+    def _patience(self) -> Iterator[None]:
+        with trio.move_on_after(self._times.open_s) as scope:
+            yield
+        if scope.cancelled_caught:
+            raise Unreachable(f"The server at {self.url} does not answer.")
 
     async def _next_news(self) -> None:
         await self._news.wait()
-        if isinstance(self._entry, Error):
-            raise EntryRefused(clean_chat(self._entry.message) or self._entry.code)
+        if self._refused is not None:
+            raise EntryRefused(self._refused)
         if self._line is None:
-            raise Unreachable(f"The server at {self.url} has closed the line.")
+            raise Unreachable(self._ending.reason)
 
     def _tell_news(self) -> None:
         self._news.set()
@@ -348,9 +347,9 @@ class NetLink:
             started()
             try:
                 async with trio.open_nursery() as nursery:
-                    ending = await line.run(partial(self._handle, nursery), self._tell_round_trip)
+                    self._ending = await line.run(partial(self._handle, nursery), self._tell_round_trip)
                     nursery.cancel_scope.cancel()
-                return ending
+                return self._ending
             finally:
                 self._line = None
                 self._quiet_until = self._follow = None
@@ -395,7 +394,7 @@ class NetLink:
             self._hush(nursery)
         await self._take(self._resume.take(message), nursery)
 
-    async def _take(self, step: Step, nursery: trio.Nursery) -> None:
+    async def _take(self, step: Reaction, nursery: trio.Nursery) -> None:
         for passed in step.pass_on:
             self._unanswered.heard(passed)
         # Before the app hears of it and says something new.
@@ -411,17 +410,23 @@ class NetLink:
                 self._say(request)
         for passed in step.pass_on:
             await self._tell(passed)
-            if (
-                isinstance(passed, Room | Left | Watched | Unwatched)
-                or (isinstance(passed, Decided | Tournament) and type(passed) is self._wanted)
-                or (isinstance(passed, Error) and passed.ref in (HELLO_REFERENCE, ENTRY_REFERENCE))
-            ):
-                self._wanted = None
-                self._entry = passed
-                self._tell_news()
+            self._note(passed)
         if step.back and self._was_lost:
             self._was_lost = False
             await self._tell(Back())
+
+    def _note(self, passed: ServerMessage) -> None:
+        """Whether somebody waits for it."""
+        ref: int = getattr(passed, "ref", 0)
+        if isinstance(passed, Error) and ref == HELLO_REFERENCE:
+            self._refused = passed
+        elif ref in self._questions:
+            self._questions[ref] = self._questions[ref] or passed
+        elif isinstance(passed, Room | Left):
+            self._back = passed
+        else:
+            return
+        self._tell_news()
 
     def _welcomed(self, welcome: Welcome) -> None:
         self._tries = 0

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from protocol.errors import CloseCode
+from protocol.server_messages import Error
 from protocol.text import clean_chat
 
 
@@ -38,7 +39,11 @@ class NotCarpetServer(LinkError):
 
 
 class EntryRefused(LinkError):
-    """The server stands and speaks, and will not have this player, or not in this race."""
+    """The server has refused what was asked. error: its answer."""
+
+    def __init__(self, error: Error) -> None:
+        super().__init__(clean_chat(error.message) or clean_chat(error.code))
+        self.error = error
 
 
 class OtherVersion(LinkError):

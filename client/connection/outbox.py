@@ -6,13 +6,12 @@ lost line has been told, and it takes nothing from there any more; so what is un
 (The other way round there is one doubt: a snapshot shows the last lines of chat only as text. A line that somebody has said before, word
 for word, counts as said.)
 
-Refusals name the request by its `ref`, so each has one: whoever asks without it is given one here. What is refused without a number
+Answers name the request by its `ref`, so each has one: whoever asks without it is given one here. What is refused without a number
 (`wire/too-fast`) was dropped unread, and which one that was nobody knows: it strikes out none.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import count
 from typing import Final, TypeAlias, assert_never
@@ -174,14 +173,12 @@ class Unanswered:
     def heard(self, message: ServerMessage) -> None:
         """Strike out what `message` answers. For all that is passed on to the app, in order."""
         match message:
-            case Error(ref=0):
-                return
-            case Error(ref=ref):
-                # The server refuses in the order in which it was asked: of several under one number, it is the oldest.
-                self._strike_first(lambda request: request.ref == ref)
-            case Said(line=line):
+            case Error(ref=ref) | WaitingMatch(ref=ref) | WaitingOver(ref=ref):
+                self._strike(ref)
+            case Said(line=line, ref=ref):
+                # The numbers of others are told too.
                 if line.seat == self._seat:
-                    self._strike_first(lambda request: isinstance(request, Say) and clean_chat(request.text) == line.text)
+                    self._strike(ref)
             case Left(code=code):
                 if code == self._code:
                     self._code = self._seat = None
@@ -194,8 +191,9 @@ class Unanswered:
             case _ if self._sent:
                 self._sent = [sent for sent in self._sent if not self._answers(message, sent.request)]
 
-    def _strike_first(self, answered: Callable[[Request], bool]) -> None:
-        first = next((sent for sent in self._sent if answered(sent.request)), None)
+    def _strike(self, ref: int) -> None:
+        # The server answers in the order in which it was asked: of several under one number, it is the oldest.
+        first = next((sent for sent in self._sent if ref and sent.request.ref == ref), None)
         self._sent = [sent for sent in self._sent if sent is not first]
 
     def _answers(self, message: ServerMessage, request: Request) -> bool:
@@ -213,10 +211,6 @@ class Unanswered:
                 return seat == self._seat
             case Countdown() | Dealt() | Started(), Ready():
                 return True
-            case WaitingMatch(), QuickMatch(cancel=cancel):
-                return not cancel
-            case WaitingOver(), QuickMatch(cancel=cancel):
-                return cancel
         return False
 
 

@@ -1,6 +1,6 @@
-"""One question to a server about runs, and its answer: on a line of its own, which takes over no other.
+"""One question to a server and its answer, on a connection of its own, for commands.
 
-Who has a token is asked for by it; who has none, or is to become a player by asking, says hello.
+Whoever has a token asks by it, without a hello, which takes no other connection over. Others say hello first.
 """
 
 from __future__ import annotations
@@ -8,48 +8,71 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
-import trio
-
 from client.connection.client import open_link
-from client.connection.errors import Failure, LinkError, Unreachable
-from client.connection.events import Identity, Lost
-from client.connection.websocket import LineTimes
-from protocol.client_messages import ClientMessage
+from client.connection.errors import EntryRefused, Failure, LinkError
+from client.connection.events import Identity
+from client.connection.websocket import Dial
+from protocol.client_messages import ClientMessage, Rename, WhoAmI
 from protocol.errors import ErrorCode
-from protocol.server_messages import Error
-from protocol.text import clean_chat
+from protocol.server_messages import YouAre
+from protocol.text import clean_chat, clean_name
 
 Answer = TypeVar("Answer")
 
 
 class NotAnswered(Failure):
-    """The server refused; the text is its sentence."""
+    """The server refused; the text says why."""
+
+
+class NotKnown(NotAnswered):
+    """The server knows no player with that token."""
 
 
 async def ask(
     url: str,
-    message: ClientMessage,
+    question: ClientMessage,
     kind: type[Answer],
     *,
     identity: Identity | None = None,
     keep: Callable[[Identity], None] | None = None,
+    dial: Dial | None = None,
 ) -> Answer:
     """The answer of this kind. identity: who says hello, None for nobody. Raises NotAnswered, LinkError."""
-    async with open_link(url, identity, reconnect=False, keep=keep) as link:
-        if identity is not None:
-            await link.entered()
-        link.send(message)
-        with trio.move_on_after(LineTimes().open_s):
-            async for event in link.events:
-                match event:
-                    case Error(code=ErrorCode.UNKNOWN_TYPE):
-                        raise LinkError(f"The server at {link.url} is older than this program: it knows of no deals of the day.")
-                    case Error():
-                        raise NotAnswered(clean_chat(event.message) or clean_chat(event.code))
-                    case Lost(reason=reason):
-                        raise Unreachable(reason)
-                    case _ if isinstance(event, kind):
-                        return event
-                    case _:
-                        pass
-        raise Unreachable(f"The server at {link.url} does not answer.")
+    async with open_link(url, identity, reconnect=False, keep=keep, dial=dial) as link:
+        try:
+            return await link.ask(question, kind)
+        except EntryRefused as refused:
+            if refused.error.code == ErrorCode.UNKNOWN_TYPE:
+                raise LinkError(f"The server at {link.url} is older than this program and does not know that request.") from refused
+            if refused.error.code == ErrorCode.UNKNOWN_TOKEN:
+                raise NotKnown(str(refused)) from refused
+            raise NotAnswered(str(refused)) from refused
+
+
+async def who_is(url: str, identity: Identity, *, dial: Dial | None = None) -> Identity:
+    """The player of a token, as the server knows them. Raises NotAnswered, NotKnown, LinkError."""
+    assert identity.token is not None
+    return await _identified(url, identity, WhoAmI(token=identity.token), dial)
+
+
+async def rename(url: str, identity: Identity, name: str, *, dial: Dial | None = None) -> Identity:
+    """Give the player of a token another name; who that is then. Raises NotAnswered, NotKnown, LinkError."""
+    assert identity.token is not None
+    return await _identified(url, identity, Rename(name=name, token=identity.token), dial)
+
+
+async def _identified(url: str, identity: Identity, question: WhoAmI | Rename, dial: Dial | None) -> Identity:
+    try:
+        told = await ask(url, question, YouAre, dial=dial)
+    except NotKnown as error:
+        raise NotKnown(
+            f"The server at {url} does not know you as {identity.name}: it has begun anew, or it is another one."
+            " Your next visit makes a new player there."
+        ) from error
+    except NotAnswered as error:
+        refused = error.__cause__
+        if isinstance(refused, EntryRefused) and refused.error.code == ErrorCode.NAME_TAKEN and isinstance(question, Rename):
+            taken = clean_name(question.name)
+            raise NotAnswered(f"Another player at {url} is called {taken}: you are still {identity.name}.") from error
+        raise
+    return Identity(clean_name(told.name) or identity.name, identity.token, clean_chat(told.player) or None)

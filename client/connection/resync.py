@@ -61,7 +61,7 @@ _PASSING = frozenset({ErrorCode.TOO_FAST, ErrorCode.SERVER_BUSY, ErrorCode.INTER
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class Reaction:
     """What is to be done about one message. send: now, and then whatever `wanted` says, again and again until that is nothing.
 
     ask: now, once. back: a line was lost, or requests dropped, and from here on all is as if that had not been.
@@ -108,11 +108,11 @@ class Resume:
         self.lost()
         self.hushed = True
 
-    def speak(self) -> Step:
+    def speak(self) -> Reaction:
         """The server hears again: ask how things stand."""
         self.hushed = False
         again = tuple(request for request in (self.rejoin(), self._watch.again()) if request is not None)
-        return Step(send=again, back=not again and self._come_back())
+        return Reaction(send=again, back=not again and self._come_back())
 
     def sent(self, message: object) -> None:
         """A request of the app's own is on its way."""
@@ -136,7 +136,7 @@ class Resume:
         """The player is another one now: what the last one has seen counts for nothing."""
         self.version = 0
 
-    def take(self, message: ServerMessage) -> Step:
+    def take(self, message: ServerMessage) -> Reaction:
         """Account for one message from the server."""
         match message:
             case Welcome(room=room):
@@ -144,15 +144,15 @@ class Resume:
             case Room(code=code, version=version, view=view):
                 self.code, self.version, self.behind, self._dealt = code, version, False, view is not None
                 self._sought = None
-                return Step((message,), back=self._come_back())
+                return Reaction((message,), back=self._come_back())
             case CurrentView() if self.code is not None:
                 self.behind, self._dealt = False, True
-                return Step((message,), back=self._come_back())
+                return Reaction((message,), back=self._come_back())
             case Left(code=code):
                 if code != self.code:
-                    return Step((message,))
+                    return Reaction((message,))
                 self._forget()
-                return Step((message,), back=self._come_back())
+                return Reaction((message,), back=self._come_back())
             case WaitingMatch(rules=rules):
                 self._sought = QuickMatch(rules=rules)
             case WaitingOver():
@@ -162,12 +162,12 @@ class Resume:
             case Watched() | WatchedEvent() | Unwatched() | Error() if self._watch.concerns(message):
                 step = self._watch.take(message)
                 send = () if self.hushed else step.send
-                return Step(step.pass_on, send, back=step.back and self.code is None and self._come_back())
+                return Reaction(step.pass_on, send, back=step.back and self.code is None and self._come_back())
             case _ if isinstance(message, RoomEvent) and self.code is not None:
                 return self._event(message, message.version)
-        return Step((message,))
+        return Reaction((message,))
 
-    def _welcomed(self, welcome: Welcome, room: str | None) -> Step:
+    def _welcomed(self, welcome: Welcome, room: str | None) -> Reaction:
         left: tuple[ServerMessage, ...] = ()
         if self.code is not None and room != self.code:
             left = (Left(code=self.code, reason=NO_SEAT),)
@@ -175,31 +175,31 @@ class Resume:
         watch = self._watch.again()
         again = (watch,) if watch is not None else ()
         if room is None:
-            return Step((welcome, *left), again, ask=self._sought, back=not again and self._come_back())
+            return Reaction((welcome, *left), again, ask=self._sought, back=not again and self._come_back())
         # A seat is held there: the way on is back to it, whatever else was wanted.
         self.code = room
         join = self.rejoin()
         assert join is not None
-        return Step((welcome, *left), (join, *again))
+        return Reaction((welcome, *left), (join, *again))
 
-    def _event(self, message: ServerMessage, version: int) -> Step:
+    def _event(self, message: ServerMessage, version: int) -> Reaction:
         if version <= self.version:
-            return Step()
+            return Reaction()
         if version == self.version + 1:
             self.version = version
             # Of an answer to a join after a loss this is only the beginning.
             self.behind = self.behind and self.away
             self._dealt = self._dealt or isinstance(message, Dealt | PlayerView)
-            return Step((message,))
+            return Reaction((message,))
         # One join for one gap: until it is answered, all that comes is behind the same gap.
         join = None if self.behind or self.hushed else self.rejoin()
-        return Step(send=(join,) if join is not None else ())
+        return Reaction(send=(join,) if join is not None else ())
 
-    def _refused(self, code: str, error: Error) -> Step:
+    def _refused(self, code: str, error: Error) -> Reaction:
         if error.code in _PASSING:
-            return Step()
+            return Reaction()
         self._forget()
-        return Step((error, Left(code=code, reason=NO_SEAT)), back=self._come_back())
+        return Reaction((error, Left(code=code, reason=NO_SEAT)), back=self._come_back())
 
     def _come_back(self) -> bool:
         if self.hushed:
@@ -244,37 +244,37 @@ class Watching:
         """Whether it is about what is watched, and not the refusal of anything else."""
         return not isinstance(message, Error) or (self.request is not None and message.ref == self.request.ref != 0)
 
-    def take(self, message: ServerMessage) -> Step:
+    def take(self, message: ServerMessage) -> Reaction:
         """Account for a message that concerns what is watched."""
         match message:
             case Watched(room=room, closest=closest):
                 self._code, self._version, self.behind = room.code, room.version, False
                 self.request = self._before = WatchRace(code=None if closest else room.code, ref=WATCH_REFERENCE)
-                return Step((message,), back=True)
+                return Reaction((message,), back=True)
             case WatchedEvent(code=code, event=event):
                 if code != self._code or event.version <= self._version:
-                    return Step()
+                    return Reaction()
                 if event.version == self._version + 1 or isinstance(event, Room):
                     self._version = event.version
-                    return Step((message,))
+                    return Reaction((message,))
                 again = None if self.behind else self.again()
-                return Step(send=(again,) if again is not None else ())
+                return Reaction(send=(again,) if again is not None else ())
             case Unwatched(reason=reason):
                 self._code, self._version, self.behind = None, 0, False
                 if reason != "none":
                     self.request = self._before = None
-                return Step((message,), back=True)
+                return Reaction((message,), back=True)
             case Error(code=error):
                 return self._refused(message, error)
-        return Step((message,))
+        return Reaction((message,))
 
-    def _refused(self, error: Error, code: str) -> Step:
+    def _refused(self, error: Error, code: str) -> Reaction:
         if not self.behind:
             self.request = self._before
-            return Step((error,))
+            return Reaction((error,))
         if code in _PASSING:
-            return Step()
+            return Reaction()
         watched = self.request.code if self.request is not None else None
         self.request = self._before = self._code = None
         self.behind = False
-        return Step((error, Unwatched(code=watched, reason=NO_RACE)), back=True)
+        return Reaction((error, Unwatched(code=watched, reason=NO_RACE)), back=True)

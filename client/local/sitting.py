@@ -14,7 +14,7 @@ from pathlib import Path
 import trio
 
 from client.connection.address import parse_address
-from client.connection.client import Entry, NetLink, open_link
+from client.connection.client import EntryRequest, NetLink, open_link
 from client.connection.events import Identity
 from client.local.server_process import open_server
 from client.replay.frames import replay_race
@@ -26,6 +26,7 @@ from client.tui.app import Keeper, run_app
 from client.tui.start import AppOutcome, Start, StartAlone, StartBot, StartHall, StartHome, StartMatch, UiSettings
 from protocol.client_messages import EnterTournament, FollowTournament, JoinRace, OpenRace, PlayOn, RunDaily, WatchRace
 from protocol.record import Record, to_json
+from protocol.server_messages import Decided, Tournament
 from protocol.text import clean_name
 from protocol.views import RaceOptions
 
@@ -95,7 +96,9 @@ async def identified(url: str, name: str | None, *, watches: bool = False) -> As
         raise not_kept[0]
 
 
-async def visit(url: str, request: Entry | None, *, name: str | None, settings: UiSettings, start: StartMatch | None = None) -> AppOutcome:
+async def visit(
+    url: str, request: EntryRequest | None, *, name: str | None, settings: UiSettings, start: StartMatch | None = None
+) -> AppOutcome:
     """Go to somebody's server: into the race of `request`, or to watch it; without one to its home screen, or to look for an opponent."""
     # Somebody who watches may race by another terminal meanwhile.
     async with identified(url, name, watches=isinstance(request, WatchRace)) as link:
@@ -122,15 +125,15 @@ async def attend(url: str, tournament: str | None, *, name: str | None, code: st
         async with open_link(url, None, watches=True) as link:
             await link.entered()
             if tournament is not None:
-                await link.told(FollowTournament(id=tournament))
+                await link.ask(FollowTournament(id=tournament), Tournament)
             return await run_app(link, settings=settings, start=StartHall(tournament))
     async with identified(url, name) as link:
         welcome = await link.entered()
         assert tournament is not None
-        told = await link.told(FollowTournament(id=tournament))
+        told = await link.ask(FollowTournament(id=tournament), Tournament)
         # Who comes back need not enter again, and it would be refused.
         if not any(entrant.id == welcome.player and not entrant.withdrawn for entrant in told.entrants):
-            await link.decided(EnterTournament(id=tournament, code=code))
+            await link.ask(EnterTournament(id=tournament, code=code), Decided)
         return await _app(link, settings, StartHall(tournament))
 
 

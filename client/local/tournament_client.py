@@ -22,35 +22,35 @@ class NoSuchEntrant(Failure):
 async def decide(url: str, request: TournamentMessage, *, name: str | None) -> Decided:
     """Have this decided. Raises LinkError, whose text is the server's, IdentityError."""
     async with identified(url, name) as link:
-        return await link.decided(request)
+        return await link.ask(request, Decided)
 
 
 async def pair_next(url: str, tournament: str, *, name: str | None) -> int:
     """Have the next round paired; its number."""
     async with identified(url, name) as link:
-        told = await link.told(FollowTournament(id=tournament))
+        told = await link.ask(FollowTournament(id=tournament), Tournament)
         number = len(told.rounds) + 1
-        await link.decided(PairRound(id=tournament, round=number))
+        await link.ask(PairRound(id=tournament, round=number), Decided)
         return number
 
 
 async def correct(url: str, request: CorrectResult, *, cards: tuple[int, int] | None, name: str | None) -> None:
     """Have a result entered, corrected or struck. cards: home on both sides; None for those that are known."""
     async with identified(url, name) as link:
-        told = await link.told(FollowTournament(id=request.id, round=request.round))
+        told = await link.ask(FollowTournament(id=request.id, round=request.round), Tournament)
         table = next((each for each in told.tables if each.table == request.table), None)
         known = cards or ((table.result.first_home, table.result.second_home) if table is not None and table.result is not None else (0, 0))
         if request.result is not None:
             request = replace(request, result=replace(request.result, first_home=known[0], second_home=known[1]))
-        await link.decided(request)
+        await link.ask(request, Decided)
 
 
 async def remove(url: str, tournament: str, who: str, *, back: bool, reason: str, name: str | None) -> str:
     """Take an entrant out, or let one back in. who: name in any case of its letters, or id. Who it was. Raises NoSuchEntrant."""
     async with identified(url, name) as link:
-        told = await link.told(FollowTournament(id=tournament))
+        told = await link.ask(FollowTournament(id=tournament), Tournament)
         entrant = entrant_named(told, who)
-        await link.decided(RemoveEntrant(id=tournament, entrant=entrant, remove=not back, reason=reason))
+        await link.ask(RemoveEntrant(id=tournament, entrant=entrant, remove=not back, reason=reason), Decided)
         return next(clean_name(each.name) for each in told.entrants if each.id == entrant)
 
 

@@ -9,12 +9,12 @@ import trio
 from msgspec.structs import replace
 from trio.testing import MockClock
 
-from client.connection.client import ENTRY_REFERENCE, HELLO_REFERENCE, open_link
+from client.connection.client import HELLO_REFERENCE, QUESTION_REFERENCE, open_link
 from client.connection.errors import EntryRefused, Unreachable
 from client.connection.events import Identity
 from protocol.client_messages import FollowTournament, Hello, PauseTournament
 from protocol.errors import ERRORS, ErrorCode
-from protocol.server_messages import Decided, Error
+from protocol.server_messages import Decided, Error, Tournament
 from tests.client import tournament_scenes as tournaments
 from tests.client.fake_server import FakeServer, welcome
 
@@ -33,20 +33,20 @@ async def server() -> AsyncIterator[FakeServer]:
 async def test_an_answer_is_found_among_the_news_of_the_tournament(
     autojump_clock: MockClock, server: FakeServer, nursery: trio.Nursery
 ) -> None:
-    decided = Decided(id=tournaments.ID, number=4, ref=ENTRY_REFERENCE)
+    decided = Decided(id=tournaments.ID, number=4, ref=QUESTION_REFERENCE + 1)
 
     async def serve() -> None:
         line = await server.line()
         await line.greet()
-        assert await line.heard() == replace(FOLLOW, ref=ENTRY_REFERENCE)
-        await line.say(tournaments.told())
-        assert await line.heard() == replace(PAUSE, ref=ENTRY_REFERENCE)
+        assert await line.heard() == replace(FOLLOW, ref=QUESTION_REFERENCE)
+        await line.say(tournaments.running(), replace(tournaments.told(), ref=QUESTION_REFERENCE))
+        assert await line.heard() == replace(PAUSE, ref=QUESTION_REFERENCE + 1)
         await line.say(tournaments.running(), decided, tournaments.running(phase="paused"))
 
     nursery.start_soon(serve)
     async with open_link(URL, ANNA, dial=server.dial) as link:
-        assert await link.told(FOLLOW) == tournaments.told()
-        assert await link.decided(PAUSE) == decided
+        assert await link.ask(FOLLOW, Tournament) == replace(tournaments.told(), ref=QUESTION_REFERENCE)
+        assert await link.ask(PAUSE, Decided) == decided
 
 
 async def test_what_is_refused_is_the_servers_sentence(autojump_clock: MockClock, server: FakeServer, nursery: trio.Nursery) -> None:
@@ -56,13 +56,13 @@ async def test_what_is_refused_is_the_servers_sentence(autojump_clock: MockClock
         line = await server.line()
         await line.greet()
         await line.heard()
-        refusal = Error(code=ErrorCode.NOT_THE_DIRECTOR, fault=kind.fault, message=kind.sentence, path="", ref=ENTRY_REFERENCE)
+        refusal = Error(code=ErrorCode.NOT_THE_DIRECTOR, fault=kind.fault, message=kind.sentence, path="", ref=QUESTION_REFERENCE)
         await line.say(tournaments.told(), refusal)
 
     nursery.start_soon(serve)
     async with open_link(URL, ANNA, dial=server.dial) as link:
         with pytest.raises(EntryRefused, match="Only the director of a tournament may do that"):
-            await link.decided(PAUSE)
+            await link.ask(PAUSE, Decided)
 
 
 async def test_a_server_that_says_nothing_is_not_waited_for(autojump_clock: MockClock, server: FakeServer, nursery: trio.Nursery) -> None:
@@ -75,7 +75,7 @@ async def test_a_server_that_says_nothing_is_not_waited_for(autojump_clock: Mock
     nursery.start_soon(serve)
     async with open_link(URL, ANNA, dial=server.dial) as link:
         with pytest.raises(Unreachable, match="does not answer"):
-            await link.decided(PAUSE)
+            await link.ask(PAUSE, Decided)
 
 
 async def test_a_guest_says_so_on_every_line_and_is_kept_nowhere(autojump_clock: MockClock, server: FakeServer) -> None:

@@ -15,7 +15,7 @@ import trustme
 from msgspec.structs import replace
 from trio.testing import MockClock, memory_stream_pair
 
-from client.connection.client import ENTRY_REFERENCE, EVENTS, LONGEST_PAUSE, QUIET, open_link
+from client.connection.client import EVENTS, LONGEST_PAUSE, QUESTION_REFERENCE, QUIET, open_link
 from client.connection.errors import EntryRefused, LinkError, NotCarpetServer, NotTrusted, OtherVersion, Unreachable
 from client.connection.events import NO_SEAT, WATCH_REFERENCE, Back, Connected, Connecting, Identity, Link, Lost, RoundTrip
 from client.connection.outbox import FIRST_NUMBER, Request
@@ -200,14 +200,14 @@ async def test_entered_waits_for_the_race_and_takes_nothing(autojump_clock: Mock
     async def serve() -> None:
         line = await server.line()
         await line.greet()
-        assert await line.heard() == JoinRace(code="abcdef", ref=ENTRY_REFERENCE)
-        await line.say(room())
+        assert await line.heard() == JoinRace(code="abcdef", ref=QUESTION_REFERENCE)
+        await line.say(room(ref=QUESTION_REFERENCE))
 
     nursery.start_soon(serve)
     async with open_link(URL, ANNA, dial=server.dial) as link:
         await link.entered(JoinRace(code="abcdef"))
         assert isinstance(await next_of(link, Welcome), Welcome)
-        assert await next_of(link, Room) == room()
+        assert await next_of(link, Room) == room(ref=QUESTION_REFERENCE)
 
 
 async def test_a_race_not_to_be_entered_is_one_sentence(autojump_clock: MockClock, server: FakeServer, nursery: trio.Nursery) -> None:
@@ -215,7 +215,7 @@ async def test_a_race_not_to_be_entered_is_one_sentence(autojump_clock: MockCloc
         line = await server.line()
         await line.greet()
         await line.heard()
-        await line.say(refusal(ErrorCode.ROOM_FULL, ENTRY_REFERENCE))
+        await line.say(refusal(ErrorCode.ROOM_FULL, QUESTION_REFERENCE))
 
     nursery.start_soon(serve)
     async with open_link(URL, ANNA, dial=server.dial) as link:
@@ -252,10 +252,10 @@ async def test_a_seat_in_a_race_that_is_over_is_given_up_for_another_race(
         await line.greet(room="OTHERS")
         assert await line.heard() == JoinRace(code="OTHERS", version=0, ref=REJOIN_REFERENCE)
         await line.say(race(code="OTHERS", phase="over"))
-        assert await line.heard() == numbered(LeaveRace())
-        await line.say(Left(code="OTHERS", reason="left"))
-        assert await line.heard() == JoinRace(code="abcdef", ref=ENTRY_REFERENCE)
-        await line.say(room())
+        assert await line.heard() == LeaveRace(ref=QUESTION_REFERENCE)
+        await line.say(Left(code="OTHERS", reason="left", ref=QUESTION_REFERENCE))
+        assert await line.heard() == JoinRace(code="abcdef", ref=QUESTION_REFERENCE + 1)
+        await line.say(room(ref=QUESTION_REFERENCE + 1))
 
     nursery.start_soon(serve)
     async with open_link(URL, ANNA, dial=server.dial) as link:
@@ -264,8 +264,8 @@ async def test_a_seat_in_a_race_that_is_over_is_given_up_for_another_race(
         assert (await link.entered(JoinRace(code="abcdef"))).room is None
         assert [await next_of(link, Room, Left) for _ in range(3)] == [
             race(code="OTHERS", phase="over"),
-            Left(code="OTHERS", reason="left"),
-            room(),
+            Left(code="OTHERS", reason="left", ref=QUESTION_REFERENCE),
+            room(ref=QUESTION_REFERENCE + 1),
         ]
 
 
@@ -317,7 +317,7 @@ async def test_a_server_that_never_greets_is_one_sentence(autojump_clock: MockCl
         line = await server.line()
         if closing:
             await line.close(1001)
-        with pytest.raises(Unreachable, match="closed the line" if closing else "does not answer"):
+        with pytest.raises(Unreachable, match="going away" if closing else "does not answer"):
             await link.entered()
 
 
@@ -635,7 +635,7 @@ async def test_a_line_of_talk_is_said_again_only_where_it_was_not_heard(autojump
         link.send(Say(text="one"))
         link.send(Say(text="two"))
         line = await back_in_line(server, link, line, asked=AGAIN)
-        await line.say(Said(version=4, line=ChatLine(seat=0, name="anna", text="one")), CURRENT)
+        await line.say(Said(version=4, line=ChatLine(seat=0, name="anna", text="one"), ref=FIRST_NUMBER), CURRENT)
         assert await line.heard() == numbered(Say(text="two"), 2)
         await next_of(link, Back)
         link.send(LeaveRace())
@@ -665,7 +665,7 @@ async def test_after_too_much_at_once_the_link_is_quiet_and_then_says_again_by_t
             link.send(message)
             await line.heard()
         told_at = trio.current_time()
-        heard = Said(version=4, line=ChatLine(seat=0, name="anna", text="heard"))
+        heard = Said(version=4, line=ChatLine(seat=0, name="anna", text="heard"), ref=FIRST_NUMBER + 1)
         await line.say(refusal(ErrorCode.TOO_FAST, 0), CURRENT, heard, Hidden(version=6), refusal(ErrorCode.TOO_FAST, 0))
         assert [await next_of(link, said.Error) for _ in range(2)] == [refusal(ErrorCode.TOO_FAST, 0)] * 2
         assert not link.send(Say(text="one more"))
@@ -755,7 +755,7 @@ async def test_the_search_for_an_opponent_goes_on_by_the_next_line_unless_its_en
         await next_of(link, Welcome)
         link.send(QuickMatch(rules="colorado"))
         assert await line.heard() == numbered(QuickMatch(rules="colorado"))
-        await line.say(WaitingMatch(rules="colorado", waited_ms=0, window=100, waiting=1))
+        await line.say(WaitingMatch(rules="colorado", waited_ms=0, window=100, waiting=1, ref=FIRST_NUMBER))
         await next_of(link, WaitingMatch)
         if cancelled:
             link.send(QuickMatch(cancel=True))
@@ -804,9 +804,9 @@ async def test_entered_waits_for_the_race_to_watch_and_a_seat_elsewhere_is_no_an
         await line.greet(room="ABCDEF")
         assert await line.heard() == JoinRace(code="ABCDEF", version=0, ref=REJOIN_REFERENCE)
         await line.say(room())
-        assert await line.heard() == WatchRace(code="OTHERS", ref=ENTRY_REFERENCE)
+        assert await line.heard() == WatchRace(code="OTHERS", ref=QUESTION_REFERENCE)
         await trio.sleep(1)
-        await line.say(refusal(ErrorCode.OWN_RACE, ENTRY_REFERENCE))
+        await line.say(refusal(ErrorCode.OWN_RACE, QUESTION_REFERENCE))
 
     nursery.start_soon(be_asked)
     async with open_link(URL, ANNA, dial=server.dial) as link:

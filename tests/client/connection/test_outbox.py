@@ -49,10 +49,10 @@ VIEW = view("a1", "s")
 MOVE = Move(race=1, seat=0, ply=7, move="a1")
 READY = Ready(race=1, nonce="00" * 16)
 STOP, RESIGN, REMATCH, LEAVE = Stop(race=1, seat=0), Resign(race=1, seat=0), Rematch(race=1), LeaveRace()
-SAY = Say(text="good  luck")
+SAY = Say(text="good  luck", ref=7)
 OPEN, JOIN = OpenRace(options=RaceOptions()), JoinRace(code="ABCDEF")
-SEEK, SEEK_NO_MORE = QuickMatch(rules="carpet"), QuickMatch(cancel=True)
-WAITING, WAITING_OVER = WaitingMatch(rules="carpet", waited_ms=0, window=100, waiting=1), WaitingOver(reason="cancelled")
+SEEK, SEEK_NO_MORE = QuickMatch(rules="carpet", ref=8), QuickMatch(cancel=True, ref=9)
+WAITING, WAITING_OVER = WaitingMatch(rules="carpet", waited_ms=0, window=100, waiting=1, ref=8), WaitingOver(reason="cancelled", ref=9)
 
 
 def racing(ply: int = 7, *, state: str = "racing", number: int = 0, **fields: object) -> Room:
@@ -61,8 +61,8 @@ def racing(ply: int = 7, *, state: str = "racing", number: int = 0, **fields: ob
     return room(**{"version": 9, "phase": "racing", "seats": seats, "seat": number, "view": VIEW, **fields})  # type: ignore[arg-type]
 
 
-def said(text: str, number: int = 0) -> Said:
-    return Said(version=1, line=ChatLine(seat=number, name="anna", text=text))
+def said(text: str, number: int = 0, ref: int = 7) -> Said:
+    return Said(version=1, line=ChatLine(seat=number, name="anna", text=text), ref=ref)
 
 
 def shown(ply: int, state: str = "racing", number: int = 0) -> PlayerView:
@@ -177,7 +177,8 @@ def test_what_was_answered_is_not_said_again(request_: Request, answer: ServerMe
         (REMATCH, RematchAsked(version=1, seat=1)),
         (REMATCH, racing(phase="over")),
         (SAY, said("good luck", number=1)),
-        (SAY, said("luck")),
+        (SAY, said("good luck", ref=6)),
+        (SAY, said("good luck", ref=0)),
         (SAY, racing(chat=(ChatLine(seat=1, name="bert", text="good luck"),))),
         (LEAVE, racing()),
         *((request, refused(5)) for request in ALL),
@@ -190,8 +191,9 @@ def test_what_is_no_answer_leaves_it_to_be_said_again(request_: Request, no_answ
 
 
 def test_of_two_equal_lines_of_talk_the_second_is_said_again_when_one_was_heard() -> None:
-    assert swallowed(SAY, SAY, heard=(said("good luck"),)) == (SAY,)
-    assert swallowed(SAY, SAY, heard=(said("good luck"), said("good luck"))) == ()
+    again = replace(SAY, ref=10)
+    assert swallowed(SAY, again, heard=(said("good luck", ref=10),)) == (SAY,)
+    assert swallowed(SAY, again, heard=(said("good luck"), said("good luck", ref=10))) == ()
 
 
 def test_a_refusal_strikes_out_the_request_it_names_and_of_several_the_oldest() -> None:
@@ -202,7 +204,11 @@ def test_a_refusal_strikes_out_the_request_it_names_and_of_several_the_oldest() 
 
 def test_every_request_without_a_number_gets_one_of_its_own_and_a_number_is_kept() -> None:
     unanswered = Unanswered()
-    assert [unanswered.numbered(each).ref for each in (SAY, MOVE, SAY)] == [FIRST_NUMBER, FIRST_NUMBER + 1, FIRST_NUMBER + 2]
+    assert [unanswered.numbered(replace(each, ref=0)).ref for each in (SAY, MOVE, SAY)] == [
+        FIRST_NUMBER,
+        FIRST_NUMBER + 1,
+        FIRST_NUMBER + 2,
+    ]
     assert unanswered.numbered(replace(MOVE, ref=5)) == replace(MOVE, ref=5)
     assert unanswered.numbered(FollowLobby()) == FollowLobby()
 

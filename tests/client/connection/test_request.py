@@ -8,9 +8,10 @@ import pytest
 import trio
 from trio.testing import MockClock
 
+from client.connection.client import QUESTION_REFERENCE
 from client.connection.errors import Failure, LinkError, Unreachable
 from client.connection.events import Identity
-from client.connection.who import NotKnown, NotRenamed, NotTold, rename, who_is
+from client.connection.request import NotAnswered, NotKnown, rename, who_is
 from protocol.client_messages import ClientMessage, Rename, WhoAmI
 from protocol.errors import ERRORS, ErrorCode
 from protocol.server_messages import Error, ServerMessage, YouAre
@@ -38,7 +39,7 @@ async def answering(server: FakeServer, answer: ServerMessage | None) -> ClientM
 
 
 def refusal(code: ErrorCode) -> Error:
-    return Error(code=code, fault=ERRORS[code].fault, message=ERRORS[code].sentence, path="", ref=1)
+    return Error(code=code, fault=ERRORS[code].fault, message=ERRORS[code].sentence, path="", ref=QUESTION_REFERENCE)
 
 
 async def test_the_server_is_asked_by_the_token_alone(autojump_clock: MockClock, server: FakeServer) -> None:
@@ -46,11 +47,11 @@ async def test_the_server_is_asked_by_the_token_alone(autojump_clock: MockClock,
         asked: list[ClientMessage] = []
 
         async def serve() -> None:
-            asked.append(await answering(server, YouAre(player="p1\x1b[2J", name="\x1b[31mBerta", ref=1)))
+            asked.append(await answering(server, YouAre(player="p1\x1b[2J", name="\x1b[31mBerta", ref=QUESTION_REFERENCE)))
 
         nursery.start_soon(serve)
         assert await who_is(URL, ANNA, dial=server.dial) == Identity("Berta", "secret", "p1")
-    assert asked == [WhoAmI(token="secret", ref=1)]
+    assert asked == [WhoAmI(token="secret", ref=QUESTION_REFERENCE)]
 
 
 async def test_the_new_name_is_the_one_that_the_server_says(autojump_clock: MockClock, server: FakeServer) -> None:
@@ -58,20 +59,20 @@ async def test_the_new_name_is_the_one_that_the_server_says(autojump_clock: Mock
         asked: list[ClientMessage] = []
 
         async def serve() -> None:
-            asked.append(await answering(server, YouAre(player="p1", name="Berta", ref=1)))
+            asked.append(await answering(server, YouAre(player="p1", name="Berta", ref=QUESTION_REFERENCE)))
 
         nursery.start_soon(serve)
         assert await rename(URL, ANNA, "Berta ", dial=server.dial) == Identity("Berta", "secret", "p1")
-    assert asked == [Rename(name="Berta ", token="secret", ref=1)]
+    assert asked == [Rename(name="Berta ", token="secret", ref=QUESTION_REFERENCE)]
 
 
 @pytest.mark.parametrize(
     ("answer", "kind", "said"),
     [
         (refusal(ErrorCode.UNKNOWN_TOKEN), NotKnown, f"The server at {URL} does not know you as anna: it has begun anew"),
-        (refusal(ErrorCode.NAME_TAKEN), NotRenamed, f"Another player at {URL} is called Berta: you are still anna."),
+        (refusal(ErrorCode.NAME_TAKEN), NotAnswered, f"Another player at {URL} is called Berta: you are still anna."),
         (refusal(ErrorCode.UNKNOWN_TYPE), LinkError, "is older than this program"),
-        (refusal(ErrorCode.NOT_KEPT), NotRenamed, "The server cannot keep what happens"),
+        (refusal(ErrorCode.NOT_KEPT), NotAnswered, "The server cannot keep what happens"),
         (None, Unreachable, "The server is going away."),
     ],
     ids=["token", "name", "older", "not kept", "closed"],
@@ -96,5 +97,5 @@ async def test_a_server_that_says_nothing_is_not_waited_for_for_ever(autojump_cl
 async def test_a_refusal_to_say_who_one_is_is_not_told_as_one_of_a_name(autojump_clock: MockClock, server: FakeServer) -> None:
     async with trio.open_nursery() as nursery:
         nursery.start_soon(answering, server, refusal(ErrorCode.NOT_KEPT))
-        with pytest.raises(NotTold, match="The server cannot keep what happens"):
+        with pytest.raises(NotAnswered, match="The server cannot keep what happens"):
             await who_is(URL, ANNA, dial=server.dial)
