@@ -42,10 +42,10 @@ from server.runs.service import RunService
 from server.runtime.figures import Figure
 from server.runtime.workers import open_workers
 from server.spectate.spectator_registry import Gallery
-from server.store.errors import EntryRefused
+from server.store.errors import EntryRefused, StoreAway, StoreError
 from server.store.journal import Journal
 from server.store.opening import open_store
-from server.store.port import PlayersLeft, RaceAborted, Store
+from server.store.port import PlayersLeft, Prunable, RaceAborted, Store
 from server.store.replay import by_room
 from server.tournaments.pairing_worker import Pairer
 from server.tournaments.ports import TournamentPorts
@@ -64,6 +64,9 @@ WORKERS_CODE = ("networkx", "server.race.audit", "server.solver.winnable", "serv
 SWITCH_S = 0.0005
 """Seconds for which a thread that reads the store may keep the interpreter from the event loop; ten times as many by default."""
 
+ASK_AGAIN_S = 1.0
+DAY_S = 86_400
+
 logger = logging.getLogger("carpet.app")
 
 
@@ -77,7 +80,7 @@ async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> A
     tls = tls or tls_of(settings)
     admission = _admission(settings)
     sys.setswitchinterval(SWITCH_S)
-    store = await trio.to_thread.run_sync(open_store, settings.database)
+    store = await _opened(settings)
     try:
         async with (
             open_workers(settings.workers, code=WORKERS_CODE) as workers,
@@ -143,6 +146,7 @@ async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> A
             )
             await _go_on(rooms, store, journal, clock)
             await nursery.start(tournaments.run)
+            nursery.start_soon(_tidy, store, journal, clock, settings.prune_after_days)
             readers = Readers(store, journal)
             site = Site(
                 [
@@ -230,6 +234,39 @@ def _admission(settings: Settings) -> Admission:
     if settings.max_connections is not None and most < settings.max_connections:
         logger.warning("at most %d connections, not %d: the system lets this process open no more files", most, settings.max_connections)
     return Admission(most=most, most_per_address=settings.max_connections_per_address, proxies=TrustedProxies(settings.trusted_proxies))
+
+
+async def _opened(settings: Settings) -> Store:
+    """The store; one whose server does not answer is waited for."""
+    until = trio.current_time() + settings.wait_for_database_s
+    last = ""
+    while True:
+        try:
+            return await trio.to_thread.run_sync(open_store, settings.database)
+        except StoreAway as error:
+            if trio.current_time() >= until:
+                raise
+            if str(error) != last:
+                logger.warning("waiting for the database, %d seconds at most: %s", settings.wait_for_database_s, error)
+            last = str(error)
+        await trio.sleep(ASK_AGAIN_S)
+
+
+async def _tidy(store: Store, journal: Journal, clock: Clock, days: int) -> None:
+    """Once a day, remove what nobody will miss."""
+    if not days or not isinstance(store, Prunable):
+        return
+    while True:
+        before_ms = clock.now_ms() - days * DAY_S * 1000
+        try:
+            gone = 0
+            for table, keys in await journal.ask(store.prunable, before_ms):
+                gone += await journal.tidy(store.remove, table, keys, before_ms)
+            if gone:
+                logger.info("removed %d rooms, players and challenges that nobody has used for %d days", gone, days)
+        except StoreError as error:
+            logger.warning("what nobody uses any more could not be removed: %s", error)
+        await trio.sleep(DAY_S)
 
 
 async def _go_on(rooms: Rooms, store: Store, journal: Journal, clock: Clock) -> None:

@@ -30,6 +30,8 @@ class Settings:
     max_connections: at once; None for DEFAULT_CONNECTIONS or as many as there are file descriptors for.
     max_connections_per_address: at once; 0 for no limit.
     workers: processes that look for winnable deals, at most; they are started when they are needed.
+    wait_for_database_s: for how long a database that does not answer at the start is waited for.
+    prune_after_days: rooms that were opened and left, players who only said hello and challenges that nobody took up go then; 0 for never.
     metrics: `[HOST:]PORT` at which Prometheus can ask for figures, None for nowhere.
     plain_sockets: a task for each connection, as over TLS and where there is no epoll, in place of one for all.
     trusted_proxies: networks of proxies whose word is taken for where a client is.
@@ -51,6 +53,8 @@ class Settings:
     trusted_proxies: tuple[str, ...] = ()
     bots_wait: bool = True
     workers: int = DEFAULT_WORKERS
+    wait_for_database_s: int = 60
+    prune_after_days: int = 90
     metrics: str | None = None
     plain_sockets: bool = False
     trust_pings: bool = False
@@ -69,6 +73,8 @@ class Settings:
             raise BadSettings("--max-connections is at least 1")
         if self.max_connections_per_address < 0:
             raise BadSettings("--max-connections-per-address is at least 1, or 0 for no limit")
+        if self.wait_for_database_s < 0 or self.prune_after_days < 0:
+            raise BadSettings("--wait-for-database and --prune-after are 0 or more")
         try:
             TrustedProxies(self.trusted_proxies)
         except ValueError as error:

@@ -56,6 +56,11 @@ class LetGo:
 
 
 @dataclass(frozen=True, slots=True)
+class GoOn:
+    """The moment has come to go on with sending cards home."""
+
+
+@dataclass(frozen=True, slots=True)
 class Typed:
     """A line of text that was asked for."""
 
@@ -64,7 +69,7 @@ class Typed:
 
 
 Click: TypeAlias = Do | Press | Pick | Jump
-ScreenAction: TypeAlias = Click | LetGo | Typed
+ScreenAction: TypeAlias = Click | LetGo | GoOn | Typed
 
 
 # ---- actions: all others
@@ -189,4 +194,12 @@ class Ring:
     """Ring the bell."""
 
 
-Effect: TypeAlias = Send | Review | Replay | Keep | Quit | Ring
+@dataclass(frozen=True, slots=True)
+class After:
+    """Do `action` when so much time has passed."""
+
+    ms: int
+    action: GoOn
+
+
+Effect: TypeAlias = After | Send | Review | Replay | Keep | Quit | Ring

@@ -22,6 +22,7 @@ from client.storage.bests import BestChange, BestsError, counts
 from client.text.runs import best_sentence
 from client.tui.actions import (
     Action,
+    After,
     Effect,
     Keep,
     Kept,
@@ -143,6 +144,8 @@ class App:
 
     def _carry_out(self, effect: Effect) -> Action | None:
         match effect:
+            case After(ms, action):
+                self._nursery.start_soon(self._later, ms, action)
             case Review(record, seat):
                 self._nursery.start_soon(self._review, record, seat)
             case Replay(record, seat):
@@ -177,6 +180,10 @@ class App:
         except NoReplay as error:
             line = str(error)
         self._do(Replayed(record.digest, seat, line))
+
+    async def _later(self, ms: int, action: Action) -> None:
+        await trio.sleep(ms / 1000)
+        self._do(action)
 
     async def _review(self, record: Record, seat: int) -> None:
         self._do(Reviewed(record.digest, await self._jobs.reviewer(record, seat)))

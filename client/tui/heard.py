@@ -12,8 +12,9 @@ from client.state.room import RoomModel
 from client.state.store import Event, Model
 from client.state.watching import WatchModel, watch_after
 from client.text.formatting import bell_due, is_called, is_found
-from client.tui.actions import Heard, Keep, Kept, Replayed, Reviewed, Ring
-from client.tui.playing import play_ahead
+from client.tui.actions import After, GoOn, Heard, Keep, Kept, Replayed, Reviewed, Ring
+from client.tui.chips import dealt
+from client.tui.playing import HOME_MS, play_ahead, take_back
 from client.tui.replay_state import reel_of
 from client.tui.room import race_at_once, race_bot, ready
 from client.tui.start import Start, StartAlone, StartBot, StartHall, StartHome, StartMatch
@@ -24,7 +25,7 @@ from client.tui.tournament_view_state import Hall, lines_of
 from protocol.client_messages import JoinRace, LeaveRace, ListRuns, QuickMatch, Unwatch
 from protocol.errors import ErrorCode
 from protocol.server_messages import Called, Decided, Ended, Error, Left, Result, Room, Scored, Unwatched, Watched, Welcome
-from protocol.views import RaceOptions
+from protocol.views import RaceOptions, View
 
 
 def heard(step: Step, action: Heard) -> Step:
@@ -32,10 +33,12 @@ def heard(step: Step, action: Heard) -> Step:
     event, before, room = action.event, action.before, step.state.room
     step = _watching(_answered(step, event), event)
     if isinstance(event, Error | Lost | Back):
-        step = step.but(ahead=(), note="")
+        step = take_back(step).note("")
     step = _another_room(step, before.room, room)
     if step.ui.held and (room is None or before.room is None or room.view != before.room.view):
         step = step.but(held="")
+    if room is not None and room.view is not None and (before.room is None or room.view is not before.room.view):
+        step = _another_view(step, room.view, begins=before.room is None or before.room.view is None)
     step = play_ahead(_at_tournaments(step, event))
     return _bell(_keep_records(step, event), before)
 
@@ -130,10 +133,30 @@ def _another_room(step: Step, before: RoomModel | None, room: RoomModel | None) 
     return step
 
 
+def _another_view(step: Step, view: View, *, begins: bool) -> Step:
+    """Chips for what can be played now. begins: it is the first one, and the cursor starts where something can be played."""
+    chips = dealt(() if begins else step.ui.chips, view)
+    step = step.but(chips=chips, cursor=chips[0].place if begins and chips else step.ui.cursor)
+    return step.then(After(HOME_MS, GoOn())) if step.ui.homing else step
+
+
 def _cleared(step: Step) -> Step:
     ui = step.ui
     keeps = ui.prompt is not None and ui.prompt.kind == "chat" and step.state.room is not None
-    step = step.but(ahead=(), form=None, founding=None, rules_page=None, question=None, held="", typed="", note="", item=0)
+    step = step.but(
+        ahead=(),
+        taken_back=(),
+        homing=False,
+        chips=(),
+        form=None,
+        founding=None,
+        rules_page=None,
+        question=None,
+        held="",
+        typed="",
+        note="",
+        item=0,
+    )
     return step.but(details=False, review=None, reel=None, standing="", prompt=ui.prompt if keeps else None)
 
 

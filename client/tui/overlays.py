@@ -48,7 +48,8 @@ HOW_TO_PLAY = (
     "cards home, then the earlier moment.",
 )
 HOW_TO_MOVE = (
-    "A card is played by the name of its slot (b3), with the cursor and enter, or with the mouse. Cards that go home are lit:",
+    "Each card that can be played has a chip: press that key. Space sends the next card home, G all that go. A card is also played by",
+    "the name of its slot (b3), with the cursor and enter, or with the mouse. Cards that go home are lit:",
     "{up} goes home, {down} goes home from the King down, {both} may do either; {moves} goes elsewhere. A card that can go several ways",
     "is picked up first: then press where it goes (a slot, a foundation, w, + or -), or the card again for the first way; esc lets go.",
     "In a quilt the bright cards are free: one of their narrow ends touches no other card.",

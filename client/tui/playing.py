@@ -7,17 +7,22 @@ from __future__ import annotations
 
 from client.game.board import Board, board_of
 from client.game.hints import why_not
-from client.game.moves import goes_home, moves_from, press, source, target
+from client.game.moves import destination, goes_home, moves_from, press, source, target
 from client.state.capabilities import rules_of
 from client.state.room import RoomModel, race_clock_ms
 from client.tui.actions import Send
 from client.tui.room import still_racing
 from client.tui.step import OFFLINE, Step
+from protocol.cards import RANKS
 from protocol.client_messages import Move
 from protocol.views import View
 
-AHEAD = 3
-"""Places that may be typed ahead of the server's answer; more are forgotten: they would be played on a table that nobody has seen."""
+AHEAD = 8
+"""Places that may be typed ahead of the server's answer; more would be played on a table that nobody has seen."""
+HOME = "home"
+"""Stands for the card that goes home next, where a place is pressed."""
+HOME_MS = 60
+"""Between two cards that are sent home one after the other."""
 UP, DOWN = "+", "-"
 """Typed while a card is held: its foundations."""
 
@@ -36,8 +41,11 @@ def place(step: Step, place: str) -> Step:
     if step.state.in_flight is not None:
         # Played when the answer is there, against the position it will be then. Not so a key that is held down: the stock would go on
         # turning after it was let go.
-        known = place in ("s", "r") and place in ahead
-        return step if known or len(ahead) >= AHEAD else step.but(ahead=(*ahead, place))
+        if place in ("s", "r") and place in ahead:
+            return step.note(f"{place} is waiting to be played already.")
+        if len(ahead) >= AHEAD:
+            return step.note(f"{place} was not taken: {AHEAD} moves are waiting already.")
+        return step.but(ahead=(*ahead, place))
     return _press(step, room, view, place)
 
 
@@ -45,6 +53,9 @@ def _press(step: Step, room: RoomModel, view: View, place: str) -> Step:
     held = step.ui.held
     if not still_racing(step):
         return _refuse(step, why_not(view, board(step, view), place, room.own))
+    if place == HOME:
+        best = best_home(view)
+        return _refuse(step, "No card can go home now.") if best is None else send_move(step, room, best)
     if place in (UP, DOWN):
         return _send_home(step, room, view, place)
     pressed = press(view, held, place)
@@ -63,7 +74,47 @@ def _send_home(step: Step, room: RoomModel, view: View, sign: str) -> Step:
 
 
 def _refuse(step: Step, why: str) -> Step:
-    return step.but(ahead=(), note=why)
+    return take_back(step).note(why)
+
+
+def take_back(step: Step) -> Step:
+    """What was typed ahead is not played, and that is told."""
+    return step.but(ahead=(), homing=False, taken_back=step.ui.ahead or step.ui.taken_back)
+
+
+def best_home(view: View) -> str | None:
+    """Of the moves that bring a card home the one onto the lowest foundation, which keeps them level."""
+    return min(filter(goes_home, view.moves), key=lambda move: view.foundations.get(destination(view, move), 0), default=None)
+
+
+def all_fit(view: View) -> bool:
+    """Whether every card that is left goes home one after the other, without the stock."""
+    if view.stock or view.pending is not None or not any(map(goes_home, view.moves)):
+        return False
+    piles = [list(pile) for pile in (*view.piles.values(), view.waste) if pile]
+    wanted = {name: (RANKS[::-1] if name.endswith("-") else RANKS)[count:] for name, count in view.foundations.items()}
+    while True:
+        before = sum(map(len, piles))
+        for pile in piles:
+            for name, ranks in wanted.items():
+                while pile and ranks and pile[-1] == ranks[0] + name[:1]:
+                    pile.pop()
+                    wanted[name] = ranks = ranks[1:]
+        left = sum(map(len, piles))
+        if not left or left == before:
+            return not left
+
+
+def send_all(step: Step) -> Step:
+    """Send home the next card, and then, when its answer is there, the next."""
+    room = step.state.room
+    if room is None or room.view is None or step.ui.held:
+        return step.but(homing=False)
+    if best_home(room.view) is None and not step.ui.homing:
+        return step.note("No card can go home now.")
+    if best_home(room.view) is None or step.state.link.state != "connected" or not still_racing(step):
+        return step.but(homing=False)
+    return place(step, HOME).but(homing=True) if step.state.in_flight is None else step.but(homing=True)
 
 
 def board(step: Step, view: View) -> Board:

@@ -7,24 +7,44 @@ view; what a click or key means is the controller's business.
 from __future__ import annotations
 
 from collections.abc import Hashable
+from dataclasses import replace
 from typing import NamedTuple
 
 from client.game.board import Board, board_of
 from client.game.hints import hint
+from client.game.moves import source, top_card
+from client.game.preview import preview
 from client.state.capabilities import rules_of
 from client.state.room import RoomModel, race_clock_ms
 from client.state.store import Model
 from client.text.formatting import deck_size
 from client.text.words import SEAT_ENDS
-from client.tui.actions import Do, LetGo, Press, ScreenAction, Typed
+from client.tui.actions import Do, GoOn, LetGo, Press, ScreenAction, Typed
 from client.tui.bars import all_bars
 from client.tui.cards import Size as CardSize
+from client.tui.chips import CHIPS, Chip, chips_of
 from client.tui.cursor import NAMED, moved, type_slot
 from client.tui.keymap import LEAVE, TALK, Binding, Command, Keys
 from client.tui.marks import Marks, marks_of
 from client.tui.panel import foundations, peek, reserves, stock_and_waste
-from client.tui.picture import EMPTY, MIDDLE, Line, Picture, Size, block, fit, foot, placed, row, screen, shifted, stacked
-from client.tui.playing import DOWN, UP, let_go, place, typed_move
+from client.tui.picture import (
+    EMPTY,
+    MIDDLE,
+    Line,
+    Picture,
+    Size,
+    block,
+    cut_line,
+    fit,
+    fit_line,
+    foot,
+    placed,
+    row,
+    screen,
+    shifted,
+    stacked,
+)
+from client.tui.playing import DOWN, HOME, UP, all_fit, let_go, place, send_all, typed_move
 from client.tui.quilt import quilt, quilt_height, quilt_size, quilt_width
 from client.tui.room import leave, say, still_racing, talk
 from client.tui.scene import Scene, chat_lines, head, remarks
@@ -34,6 +54,7 @@ from client.tui.table import grid, grid_height, grid_size, grid_width
 from client.tui.ui_state import Ui
 from protocol.client_messages import Resign, Stop
 from protocol.text import clean_chat
+from protocol.views import View
 
 PANEL = 30
 """Columns beside the board, the free one between included."""
@@ -47,7 +68,11 @@ TALK_ROWS = 6
 """With so many rows free below the bars, the chat has a place of its own there."""
 
 KEYS: Keys = (
-    Binding(Command.PLAY, ("enter", " "), "play", "Play the card under the cursor, or put the held card there."),
+    Binding(Command.PLAY, ("enter",), "play", "Play the card under the cursor, or put the held card there."),
+    Binding(Command.SEND_HOME, (" ",), "home", "Send the next card home; a held card goes to the cursor."),
+    Binding(Command.SEND_ALL, ("G",), "all", "Send home all that can go (g too, where no column is g)."),
+    Binding(Command.NEXT, ("tab",), "next", "Cursor to the next card that can be played.", shown=False),
+    Binding(Command.PREVIOUS, ("shift tab",), "previous", "Cursor to the one before.", shown=False),
     Binding(Command.SLOT, ("'",), "slot", "Type a slot's name: b3 as it is, 'h3 with this (h is a key).", shown=False),
     Binding(Command.WASTE, ("w",), "waste", "Play the waste's top card: home, or into the open gap."),
     Binding(Command.STOCK, ("s",), "stock", "Turn the next stock card, or fill the open gap with it."),
@@ -85,12 +110,31 @@ def _view(scene: Scene, size: Size) -> Picture:
     if view is None:
         waits = block([[("felt", "Waiting for the cards...")]], width, centred=True)
         return screen(size, head(scene, width), waits, block([[]]), remarks(scene, width, 2), keys_line, above=MIDDLE)
+    sent = scene.model.in_flight
+    chips = chips_of(scene.ui.chips, view, scene.ui.held)
+    if sent is not None and sent.ply == room.ply:
+        # The board changes at the key, and the answer corrects it.
+        view = preview(view, sent.move)
     board = board_of(rules_of(scene.model.rules, room.options.rules), view)
     marks = marks_of(room, view, board, scene.ui)
     arrange = _below_each_other if board.is_wide else _side_by_side
     body, talks = arrange(scene, room, marks, width, height - 1 - FEET)
     shown = remarks(scene, width, 2, talk=not talks, aside=peek(scene, view, marks.cursor))
+    if marks.plays:
+        body = _with_chips(body, scene, view, chips)
     return screen(size, head(scene, width), body, _hint(scene, room, board, width), shown, keys_line)
+
+
+def _with_chips(body: Picture, scene: Scene, view: View, chips: tuple[Chip, ...]) -> Picture:
+    """A chip on each card that has one, and a dot on what is waiting to be played, at the top right of the card."""
+    signs = {chip.place: chip.key for chip in chips if scene.ui.held or top_card(view, chip.place) == chip.card}
+    signs |= dict.fromkeys(scene.ui.ahead, scene.theme.glyphs.dot)
+    lines = list(body.lines)
+    for place_, rect in body.slots:
+        if place_ in signs and rect.row < len(lines):
+            at, line = rect.column + rect.width - 1, lines[rect.row]
+            lines[rect.row] = [*fit_line(line, at), ("mark", signs[place_]), *cut_line(line, at + 1)]
+    return replace(body, lines=tuple(lines))
 
 
 def _hidden(scene: Scene, room: RoomModel) -> frozenset[Command]:
@@ -112,6 +156,11 @@ def _hint(scene: Scene, room: RoomModel, board: Board, width: int) -> Picture:
     own, view = room.own, room.view
     if own is None or view is None:
         return block([[]])
+    if scene.ui.ahead:
+        words = ", ".join("next card home" if place == HOME else place for place in scene.ui.ahead)
+        return block([[("hint", fit(f" {scene.theme.glyphs.pointer} Waiting to be played: {words}.", width))]])
+    if view.moves and own.state == "racing" and not scene.ui.held and all_fit(view):
+        return block([[("hint", fit(f" {scene.theme.glyphs.pointer} Every card goes home now: press g to finish.", width))]])
     racing = race_clock_ms(room.started_at_ms, scene.now_ms) >= 0 and room.started_at_ms is not None
     if scene.model.link.state != "connected" and own.state in ("waiting", "racing"):
         sent = scene.model.in_flight
@@ -204,7 +253,15 @@ def _update(step: Step, action: ScreenAction) -> Step:
             return step.but(cursor=moved(board, step.ui.cursor, command))
         case LetGo():
             return let_go(step)
-        case Do(Command.PLAY):
+        case GoOn():
+            return send_all(step) if step.ui.homing else step
+        case Do(Command.SEND_ALL):
+            return send_all(step)
+        case Do(Command.SEND_HOME) if not step.ui.held:
+            return place(step, HOME)
+        case Do(Command.NEXT | Command.PREVIOUS as command):
+            return _next_chip(step, 1 if command is Command.NEXT else -1)
+        case Do(Command.PLAY | Command.SEND_HOME):
             # Where the stock has lain, a redeal is what the pile stands for.
             redeals = step.ui.cursor == "s" and view is not None and not view.stock and "r" in view.moves
             return place(step, "r" if redeals else step.ui.cursor)
@@ -238,6 +295,19 @@ def _in_room(step: Step, command: Command) -> Step:
             return step
 
 
+def _next_chip(step: Step, by: int) -> Step:
+    room = step.state.room
+    if room is None or room.view is None:
+        return step
+    places = {chip.place for chip in chips_of(step.ui.chips, room.view, step.ui.held)}
+    places |= {place for place in ("s", "w") if any(source(move) == place for move in room.view.moves)}
+    order = [place for place in (*room.view.piles, "s", "w") if place in places]
+    if not order:
+        return step.note("Nothing can be played now.")
+    at = order.index(step.ui.cursor) + by if step.ui.cursor in order else 0 if by > 0 else -1
+    return step.but(cursor=order[at % len(order)])
+
+
 def _end(step: Step, command: Command) -> Step:
     room = step.state.room
     if room is None or room.seat is None or not still_racing(step):
@@ -250,7 +320,17 @@ def _end(step: Step, command: Command) -> Step:
 
 
 def _type_key(step: Step, key: str) -> Step | None:
-    """A key that is part of a slot's name."""
+    """A key that is part of a slot's name, or a chip."""
+    room = step.state.room
+    view = room.view if room is not None else None
+    if not step.ui.typed and view is not None:
+        if key == "g" and not any(place[:1] == "g" for place in view.piles):
+            return send_all(step.but(note="", taken_back=()))
+        chip = next((chip for chip in chips_of(step.ui.chips, view, step.ui.held) if chip.key == key), None)
+        if chip is not None:
+            return place(step, chip.place)
+        if key in CHIPS:
+            return step.note(f"No card has the chip {key} now.")
     named = type_slot(step.ui.typed, key)
     step = step.but(typed=named.typed)
     if named.slot is not None:

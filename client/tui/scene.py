@@ -162,9 +162,10 @@ def notice_lines(scene: Scene, width: int) -> list[Line]:
     ui, notice, link = scene.ui, scene.model.notice, scene.model.link
     if ui.typed:
         return [[("title", f" Slot: {ui.typed.lstrip(chr(39))}_"), ("faint", "  (esc cancels)")]]
+    back = ", ".join("next card home" if place == "home" else place for place in ui.taken_back)
+    lines: list[Line] = [[("bad", f" Not played: {back}.")]] if back else []
     if ui.note:
-        return [[("strong", f" {ui.note}")]]
-    lines: list[Line] = []
+        return [*lines, [("strong", f" {ui.note}")]]
     if notice is not None and scene.now_ms - notice.at_ms < NOTICE_MS:
         role = "strong" if notice.kind == "info" else "bad"
         lines += [[(role, f" {text}")] for text in wrap_text(clean_chat(notice.text), width - 1)]

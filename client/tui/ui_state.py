@@ -11,6 +11,7 @@ from typing import TypeAlias
 from client.replay.timeline import TimeLine
 from client.state.watching import WatchModel
 from client.tui.actions import PromptKind, Reviewed
+from client.tui.chips import Chip
 from client.tui.replay_state import Reel
 from client.tui.start import Start, UiSettings
 from client.tui.tournament_view_state import Hall
@@ -94,7 +95,8 @@ class Followed:
 class Ui:
     """cursor: a slot, a reserve, `w` or `s`. held: the place that was pressed first, see `client.game.moves`. typed: a name begun.
 
-    ahead: places typed ahead of the server's answer. item: the marked line of a menu or question. form, founding: the race and the
+    ahead: places typed ahead of the server's answer; taken_back: those that were never played. homing: cards are being sent home one by
+    one. chips: the keys of the cards that can be played. item: the marked line of a menu or question. form, founding: the race and the
     tournament that are about to be made. rules: the id of the rule set that was chosen last. help_from: first line of the help page, None
     when it is closed. note: a remark about the last key. prompt: what is being typed. details, review: what the result shows in place of
     the curves; of the review no sentences while it is thought of. reel: the replay that is looked at. standing: how a race against the
@@ -112,6 +114,9 @@ class Ui:
     held: str = ""
     typed: str = ""
     ahead: tuple[str, ...] = ()
+    taken_back: tuple[str, ...] = ()
+    homing: bool = False
+    chips: tuple[Chip, ...] = ()
     note: str = ""
     item: int = 0
     form: RaceOptions | None = None

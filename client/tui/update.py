@@ -14,6 +14,7 @@ from client.tui.actions import (
     Action,
     Do,
     Effect,
+    GoOn,
     Heard,
     Jump,
     Kept,
@@ -52,6 +53,8 @@ def _step(step: Step, action: Action) -> Step:
     match action:
         case Key(key):
             return _key(step, key)
+        case GoOn():
+            return shown(step.state, step.ui).update(step, action)
         case Do() | Press() | Pick() | Jump() | LetGo() | Typed():
             return _act(step, action)
         case Wheel(by):
@@ -83,6 +86,8 @@ def keys_of(state: Model, ui: Ui) -> Keys:
 
 
 def _key(step: Step, key: str) -> Step:
+    # Whatever is typed or clicked stops what goes on by itself.
+    step = step.but(homing=False)
     ui = step.ui
     if ui.prompt is not None:
         return _type(step, ui.prompt, key)
@@ -119,7 +124,7 @@ def _type(step: Step, prompt: Prompt, key: str) -> Step:
 
 
 def _act(step: Step, action: ScreenAction) -> Step:
-    step = step.but(note="")
+    step = step.but(note="", taken_back=(), homing=False)
     if isinstance(action, Do) and (step.ui.question is None or step.ui.help_from is not None):
         if step.ui.help_from is not None and action.command in (Command.QUIT, Command.HELP):
             return turn_help(step, Command.BACK)

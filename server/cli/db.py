@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,6 +13,8 @@ import typer
 from server.cli.shared import examples, fail
 
 db_app = typer.Typer(help="What the server keeps: check it, copy it, bring it up to date.", rich_markup_mode=None)
+
+_DAYS = re.compile("([0-9]{1,4})([dw])")
 
 DatabaseOption = Annotated[
     str | None,
@@ -83,6 +86,28 @@ def db_upgrade(database: DatabaseOption = None) -> None:
 
     with _one_sentence():
         typer.echo(care.upgrade(database))
+
+
+@db_app.command("prune", epilog="Example: carpet-server db prune --older-than 90d --database races.sqlite3")
+def db_prune(
+    older_than: Annotated[str, typer.Option("--older-than", metavar="DAYS", help="As 90d or 12w: what is newer stays.")],
+    database: DatabaseOption = None,
+) -> None:
+    """Remove rooms in which no race began, players who only said hello, and challenges that nobody took up.
+
+    Races that had begun stay, with their records and players. A server does this by itself every day; no server may run on it meanwhile.
+    """
+    import time
+
+    from server.store import maintenance as care
+
+    days = _DAYS.fullmatch(older_than)
+    if days is None:
+        fail(f"--older-than is a number of days or weeks, as 90d or 12w, not {older_than!r}", 2)
+    age_s = int(days[1]) * (7 if days[2] == "w" else 1) * 86_400
+    with _one_sentence():
+        gone = care.prune(round((time.time() - age_s) * 1000), database)
+    typer.echo(f"removed: rooms without a race {gone.races}, players {gone.players}, challenges {gone.shared_deals}")
 
 
 @db_app.command("ratings", epilog="Example: carpet-server db ratings --database races.sqlite3")

@@ -72,6 +72,16 @@ def serve(
             " server ends, and nothing after. [default: a file in your data folder]",
         ),
     ] = None,
+    wait_for_database: Annotated[
+        int, typer.Option(metavar="SECONDS", help="For how long a database that does not answer at the start is waited for.")
+    ] = 60,
+    prune_after: Annotated[
+        int,
+        typer.Option(
+            metavar="DAYS",
+            help="After how long rooms without a race, players who only said hello and challenges nobody took up go; 0 for never.",
+        ),
+    ] = 90,
     origin: Annotated[
         list[str] | None, typer.Option(metavar="URL", help="Web origin whose pages may connect, as https://example.org; may be repeated.")
     ] = None,
@@ -131,6 +141,8 @@ def serve(
             plain_sockets=plain_sockets,
             trust_pings=trust_pings,
             database=database,
+            wait_for_database_s=wait_for_database,
+            prune_after_days=prune_after,
             origins=tuple(origin or ()),
             trusted_proxies=tuple(trusted_proxy or ()),
             bots_wait=bot_pace is Pace.HUMAN,
@@ -145,12 +157,14 @@ def serve(
 
     from server.net.descriptors import TooFewDescriptors, raise_limit
     from server.net.listener import AddressUnavailable, UnusableTlsFiles
-    from server.store.errors import StoreError
+    from server.store.errors import StoreCorrupt, StoreError
 
     raise_limit()
     try:
         trio.run(_serve, settings, exit_with_parent)
     except* (UnusableTlsFiles, TooFewDescriptors) as group:
+        fail(str(_first(group)))
+    except* StoreCorrupt as group:
         fail(str(_first(group)))
     except* StoreError as group:
         fail(f"{_first(group)}; --database names another place")

@@ -50,6 +50,7 @@ from server.lobby.players import Players
 from server.lobby.quick_match import QuickMatch as Matchmaker
 from server.lobby.quick_match import Seeker
 from server.net.connection import Connection
+from server.net.connection_limits import THIS_MACHINE, place_of
 from server.net.overload import Overload
 from server.rooms.chat import words
 from server.rooms.codes import read_code
@@ -286,7 +287,10 @@ class Dispatch:
                 self._ask_tournament(visit, player, message)
 
     def _ask_tournament(self, visit: Visit, player: PlayerName, message: CreateTournament | TournamentCommand) -> None:
-        asker = Asker(player.id, player.name, self._players.rating(player.id))
+        place = place_of(visit.connection.remote_host)
+        # On the server's own machine sits its host, or a proxy that is not known to be one.
+        counted = place if place != THIS_MACHINE else None
+        asker = Asker(player.id, player.name, self._players.rating(player.id), counted)
         self._tournaments.ask(visit.connection, asker, message)
 
     def _hello(self, visit: Visit, message: Hello) -> None:

@@ -21,20 +21,22 @@ PAUSED_LOOK_S: Final = 0.25
 class Clock:
     """Create it inside the Trio run whose clock it reads."""
 
-    __slots__ = ("_offset", "_paused_at", "_wall_offset")
+    __slots__ = ("_lost_since", "_not_before_ms", "_offset", "_paused_at", "_wall_offset")
 
     def __init__(self, wall_s: float | None = None) -> None:
         """wall_s: what a made-up wall clock shows now, in Unix time; by default the machine's is read."""
         self._wall_offset = wall_s - trio.current_time() if wall_s is not None else None
         self._offset = self._wall_s() - trio.current_time()
         self._paused_at: float | None = None
+        self._lost_since = 0.0
+        self._not_before_ms = 0
 
     def _wall_s(self) -> float:
         return time.time() if self._wall_offset is None else trio.current_time() + self._wall_offset
 
     def now_ms(self) -> int:
         moment = trio.current_time() if self._paused_at is None else self._paused_at
-        return round((moment + self._offset) * 1000)
+        return max(round((moment + self._offset) * 1000), self._not_before_ms)
 
     def wall_ms(self) -> int:
         return round(self._wall_s() * 1000)
@@ -50,13 +52,19 @@ class Clock:
         now = trio.current_time()
         return now + min((moment_ms + 0.5) / 1000 - self._wall_s(), LOOK_S)
 
-    def pause(self) -> None:
-        """Let no time pass: nobody listens, or nothing can be kept."""
+    def pause(self, since: float | None = None) -> None:
+        """Let no time pass: nobody listens, or nothing can be kept.
+
+        since: Trio's time, where that was so before it was noticed. What has passed of it already the clock makes up for afterwards, by
+        standing still a little longer: it never goes back.
+        """
         if self._paused_at is None:
             self._paused_at = trio.current_time()
+            self._lost_since = self._paused_at if since is None else min(since, self._paused_at)
 
     def resume(self) -> None:
         """Let time pass again."""
         if self._paused_at is not None:
-            self._offset -= trio.current_time() - self._paused_at
+            self._not_before_ms = self.now_ms()
+            self._offset -= trio.current_time() - self._lost_since
             self._paused_at = None

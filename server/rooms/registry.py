@@ -31,6 +31,7 @@ from server.rooms.recovery import EarlierRoom, LeftRoom, earlier_room
 from server.rooms.requests import Close
 from server.rules.position import IllegalMove
 from server.store.errors import StoreError
+from server.store.journal import Outage
 from server.store.port import Entry
 from server.store.replay import RunningRoom
 
@@ -229,11 +230,11 @@ class Rooms:
         while self._rooms:
             await self._emptied.wait()
 
-    def outage(self, is_out: bool) -> None:
+    def outage(self, outage: Outage | None) -> None:
         """The journal cannot write, or can again. Meanwhile no time passes in rooms, and no new ones are opened."""
-        self._in_outage = is_out
-        if is_out:
-            self._clock.pause()
+        self._in_outage = outage is not None
+        if outage is not None:
+            self._clock.pause(outage.since)
             for room in list(self._rooms.values()):
                 room.tell_of_outage()
         else:

@@ -26,6 +26,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.pool import QueuePool
 
 from server.store.errors import (
+    StoreAway,
     StoreBusy,
     StoreCorrupt,
     StoreError,
@@ -192,6 +193,9 @@ def translated(location: Location) -> Iterator[None]:
         raise
 
 
+_DAMAGED: Final = "{} is damaged ({}): carpet-server db check says more; restore a backup of it, or choose another database"
+
+
 def _meaning(error: BaseException, location: Location) -> StoreError:
     said = " ".join(str(error).split())
     if isinstance(error, sqlite3.Error):
@@ -208,7 +212,7 @@ def _sqlite_meaning(error: sqlite3.Error, said: str, location: Location) -> Stor
         case sqlite3.SQLITE_FULL:
             return StoreFull(f"no space is left for {location}; make room on its disk")
         case sqlite3.SQLITE_CORRUPT | sqlite3.SQLITE_NOTADB:
-            return StoreCorrupt(f"{location} is damaged ({said}); restore a backup of it, or choose another database")
+            return StoreCorrupt(_DAMAGED.format(location, said))
         case sqlite3.SQLITE_CONSTRAINT:
             return StoreCorrupt(f"{location} contradicts what this server has written to it ({said}); does another program change it?")
         case _:
@@ -222,8 +226,10 @@ def _postgres_meaning(state: str | None, said: str, location: Location) -> Store
         case ("53" | "40" | "55", _) | (_, "57014"):
             return StoreBusy(f"{location} has more to do than it can, or something holds it ({said}); try again")
         case "XX", "XX001" | "XX002":
-            return StoreCorrupt(f"{location} is damaged ({said}); restore a backup of it, or choose another database")
+            return StoreCorrupt(_DAMAGED.format(location, said))
         case "23", _:
             return StoreCorrupt(f"{location} contradicts what this server has written to it ({said}); does another program change it?")
+        case ("" | "08", _) | (_, "57P01" | "57P02" | "57P03"):
+            return StoreAway(f"cannot use {location}: {said}")
         case _:
             return StoreUnavailable(f"cannot use {location}: {said}")

@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
-from server.store import schema
+from server.store import pruning, schema
 from server.store.connections import FileLock, Readers, connect_to_write, translated
 from server.store.errors import StoreBusy, StoreFull, StoreUnavailable
 from server.store.locations import Location, locate
+from server.store.pruning import Pruned
 from server.store.schema import Upgraded
 from server.store.sql import Sql
 from server.store.sql_store import SqlStore
@@ -87,6 +88,25 @@ class DatabaseStore(SqlStore):
         self._batches = None
         if writer is not None:
             writer.close()
+
+    # ---- what nobody will miss
+
+    def prunable(self, before_ms: int) -> list[tuple[str, list[str]]]:
+        """For `remove`, one after another: rows that may go, a few at a time. before_ms: what is newer stays."""
+        with self._reading() as sql:
+            return pruning.find(sql, before_ms)
+
+    def remove(self, table: str, keys: list[str], before_ms: int) -> int:
+        """Made like `write`. Gives how many rows went."""
+        with self._writing() as sql, sql.transaction():
+            return pruning.remove(sql, table, keys, before_ms)
+
+    def prune(self, before_ms: int) -> Pruned:
+        """Both, for a store that nobody else writes to."""
+        counts = dict.fromkeys(("races", "shared_deals", "players"), 0)
+        for table, keys in self.prunable(before_ms):
+            counts[table] += self.remove(table, keys, before_ms)
+        return Pruned(**counts)
 
     def _reading(self) -> AbstractContextManager[Sql]:
         return self._readers.reading()

@@ -91,7 +91,8 @@ def decode_commands(batch: bytes) -> list[Taken]:
     """Raises BadDocument."""
     try:
         return _BATCH.decode(batch)
-    except msgspec.DecodeError as error:
+    # The latter for what is no longer bytes at all.
+    except (msgspec.DecodeError, TypeError) as error:
         raise BadDocument(f"not a batch of commands: {error}") from error
 
 

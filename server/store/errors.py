@@ -26,6 +26,10 @@ class StoreUnavailable(StoreError):
     """It cannot be opened, reached, read or written. Where the line to a server broke, what was being written may have been kept."""
 
 
+class StoreAway(StoreUnavailable):
+    """Its server does not answer; it may be about to start."""
+
+
 class StoreInUse(StoreError):
     """Another server runs on this store. Two would both bring back the same races."""
 

@@ -88,7 +88,7 @@ class Journal:
     def __init__(self, store: Store, *, queue: int = QUEUE) -> None:
         self.statistics = Statistics()
         self.outage: Outage | None = None
-        self.outage_listeners: list[Callable[[bool], None]] = []
+        self.outage_listeners: list[Callable[[Outage | None], None]] = []
         self._store = store
         self._queue = queue
         # Its own: readers may hold all of Trio's threads.
@@ -105,7 +105,7 @@ class Journal:
 
     @property
     def available(self) -> bool:
-        """Whether the store can be written, as far as is known. `outage_listeners` are told when that changes: True for an outage."""
+        """Whether the store can be written, as far as is known. `outage_listeners` are told when that changes: None for the end."""
         return self.outage is None
 
     @property
@@ -156,6 +156,10 @@ class Journal:
             return await trio.to_thread.run_sync(call, *arguments)
         await trio.lowlevel.checkpoint()
         return call(*arguments)
+
+    async def tidy(self, call: Callable[..., Answer], *arguments: object) -> Answer:
+        """A call that changes the store beside what is journalled: between two commits. Raises StoreError."""
+        return await trio.to_thread.run_sync(call, *arguments, limiter=self._writer_thread)
 
     def hurry(self) -> None:
         """The server is about to stop: what cannot be written for `LAST_TRIES_S` is given up from now on."""
@@ -280,18 +284,18 @@ class Journal:
         self.outage = Outage(since, why)
         self.statistics.outages += 1
         logger.error("the store cannot be written; moves are held until it can: %s", why)
-        self._tell(True)
+        self._tell()
 
     def _resume(self) -> None:
         if self.outage is None:
             return
         logger.warning("the store can be written again, after %.1f seconds", trio.current_time() - self.outage.since)
         self.outage = None
-        self._tell(False)
+        self._tell()
 
-    def _tell(self, is_out: bool) -> None:
+    def _tell(self) -> None:
         for listener in self.outage_listeners:
-            listener(is_out)
+            listener(self.outage)
 
     @staticmethod
     def _fail(batch: _Batch, failure: StoreError) -> None:

@@ -21,6 +21,7 @@ from server.store.documents import BadDocument, decode_commands, decode_record
 from server.store.errors import StoreCorrupt, StoreError, StoreUnavailable
 from server.store.locations import Location, existing
 from server.store.port import RunningRace, room_shown
+from server.store.pruning import Pruned
 from server.store.replay import replay
 from server.store.running import running_races
 from server.store.schema import Upgraded
@@ -74,6 +75,16 @@ def check(where: str | None = None) -> Checked:
             faults=faults,
             notes=tuple(_notes(sql)),
         )
+
+
+def prune(before_ms: int, where: str | None = None) -> Pruned:
+    """Remove what nobody will miss and is older. Raises StoreInUse while a server runs on it, which does it by itself."""
+    existing(where)
+    store = open_database(where)
+    try:
+        return store.prune(before_ms)
+    finally:
+        store.close()
 
 
 def backup(target: Path, where: str | None = None) -> BackedUp:

@@ -10,7 +10,7 @@ import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import repeat
-from typing import Final, Literal, Protocol, TypeAlias
+from typing import Final, Literal, Protocol, TypeAlias, runtime_checkable
 
 from protocol.record import Record
 from protocol.views import RaceOptions, SeatState, SharedKind
@@ -468,4 +468,17 @@ class Store(Protocol):
 
     def close(self) -> None:
         """Let go of the store. No other call may follow."""
+        ...
+
+
+@runtime_checkable
+class Prunable(Protocol):
+    """A store that grows on a disk: what nobody will miss can be taken out of it."""
+
+    def prunable(self, before_ms: int) -> list[tuple[str, list[str]]]:
+        """Tables, each with keys of rows that may go, for `remove` to be called with. before_ms: what is newer stays."""
+        ...
+
+    def remove(self, table: str, keys: list[str], before_ms: int) -> int:
+        """Made like `write`. Gives how many rows went; those that somebody has used since stay."""
         ...

@@ -44,6 +44,12 @@ from server.tournaments.pairing.crosstable import Refused, UnknownEntrant
 from server.tournaments.pairing.rounds import RaceResult
 from server.tournaments.state import NotNow, PlacesTaken, TournamentState
 
+UNUSED_S: Final = 2 * 3600
+"""Seconds after which a tournament is called off that nobody but its director and house bots has entered."""
+
+IDLE_S: Final = 24 * 3600
+"""Seconds after which a tournament is called off in which nothing has happened, and in which nothing is to happen by itself."""
+
 MISSED_RUNNING: Final = 2
 """Rounds in which an entrant may not come to their table, one after the other, before they are withdrawn."""
 
@@ -54,11 +60,12 @@ TournamentCommand: TypeAlias = EntrantCommand | DirectorCommand
 
 @dataclass(frozen=True, slots=True)
 class Asker:
-    """rating: as it is now, in points."""
+    """rating: as it is now, in points. place: what of their address counts as one (an IPv4 address, an IPv6 /64); None without one."""
 
     id: str
     name: str
     rating: int | None
+    place: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +115,7 @@ def _directed(state: TournamentState, command: DirectorCommand) -> Decision:
 def _start(state: TournamentState) -> Decision:
     """The check-in, or after it the first round."""
     if state.stage == "registration" and state.options.check_in_s:
-        if not state.crosstable.active and not state.options.fill:
+        if not state.crosstable.size and not state.options.fill:
             raise Refusal(ErrorCode.NOT_NOW, "nobody has entered")
         return Decision((CheckInOpened(),))
     if state.stage not in ("registration", "check-in"):
@@ -125,7 +132,7 @@ def _settle_field(state: TournamentState) -> tuple[tuple[Event, ...], bool]:
     absent = state.absent if state.stage == "check-in" else ()
     events: list[Event] = [Withdrawn(entrant, "did not check in") for entrant in absent]
     settled = state.after_all(events, at_ms=state.since_ms)
-    for _ in range(min(state.options.fill, state.options.places) - len(settled.crosstable.active)):
+    for _ in range(min(state.options.fill, state.options.places) - settled.crosstable.size):
         events.append(next_bot(settled, state.options.bot))
         settled = settled.after(events[-1], at_ms=state.since_ms)
     return tuple(events), settled.can_be_paired
@@ -139,6 +146,15 @@ def when_due(state: TournamentState) -> Decision:
         return Decision(pairs=True)
     events, can_be_paired = _settle_field(state)
     return Decision(events, pairs=True) if can_be_paired else Decision((*events, CalledOff("too few have checked in")))
+
+
+def expires_at_ms(state: TournamentState, *, since_ms: int) -> int | None:
+    """When it is called off unless somebody does something; None when it need not be. since_ms: time before that counts against nobody."""
+    if state.is_closed or state.phase in ("check-in", "running"):
+        return None
+    if state.phase == "registration" and all(person.bot is not None or person.id == state.director for person in state.people.values()):
+        return max(state.made_at_ms, since_ms) + 1000 * UNUSED_S
+    return max(state.log[-1].at_ms if state.log else state.made_at_ms, since_ms) + 1000 * IDLE_S
 
 
 def with_withdrawals(state: TournamentState, no_shows: Iterable[ResultEntered]) -> tuple[Event, ...]:

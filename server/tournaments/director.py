@@ -27,7 +27,7 @@ from server.rooms.member import Member
 from server.rooms.outgoing import Outgoing, refused
 from server.store.errors import StoreError
 from server.store.port import Entry, SharedDealMade, SharedDealRevealed, TournamentDecided
-from server.tournaments.commands import Asker, TournamentCommand, as_refusal, decide, when_due, with_withdrawals
+from server.tournaments.commands import Asker, TournamentCommand, as_refusal, decide, expires_at_ms, when_due, with_withdrawals
 from server.tournaments.documents import replayed
 from server.tournaments.events import CalledOff, Event, Finished, RaceAborted, RoundPaired, encode_event
 from server.tournaments.pairing.crosstable import Refused
@@ -60,6 +60,7 @@ class Director:
     def __init__(self, state: TournamentState, ports: TournamentPorts, changed: Callable[[Director], None]) -> None:
         self.state = state
         self.tables = TableRooms(ports)
+        self._since_ms = ports.clock.now_ms()
         self._ports = ports
         self._changed = changed
         self._asked: deque[AskedCommand] = deque()
@@ -138,8 +139,8 @@ class Director:
 
     async def _serve(self) -> None:
         while True:
-            due_ms = self.state.next_due_ms
-            due = self._ports.clock.deadline(due_ms) if due_ms is not None else float("inf")
+            moments = [moment for moment in (self.state.next_due_ms, self._expires_at_ms) if moment is not None]
+            due = self._ports.clock.deadline(min(moments)) if moments else float("inf")
             with trio.move_on_at(min(due, self.tables.deadline(self.state))):
                 await self._wake.wait()
             self._wake = trio.Event()
@@ -188,6 +189,14 @@ class Director:
         if due is not None and due <= now:
             decision = when_due(self.state)
             await self._happen(decision.events, pairs=decision.pairs)
+
+        expires = self._expires_at_ms
+        if expires is not None and expires <= now:
+            await self._happen([CalledOff("nobody has used it")])
+
+    @property
+    def _expires_at_ms(self) -> int | None:
+        return expires_at_ms(self.state, since_ms=self._since_ms)
 
     # ---- what happens
 

@@ -6,6 +6,7 @@ Owns the nursery of their tasks. Knows nothing of what happens inside one.
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from collections.abc import Callable
 from functools import partial
 from typing import Final
@@ -54,6 +55,9 @@ MADE_AT_ONCE: Final = 200
 MOST_OF_ONE: Final = 5
 """Unfinished tournaments that one player directs."""
 
+MOST_OF_PLACE: Final = 10
+"""Unfinished tournaments made from one IPv4 address or IPv6 /64, as far as this server knows."""
+
 OLD_LISTED: Final = 20
 """Finished tournaments of earlier servers that are listed."""
 
@@ -73,7 +77,9 @@ class TournamentService:
         self._running: dict[str, Director] = {}  # with a task of their own
         self._old: dict[str, Director] = {}  # over before they were looked up, without a task
         self._listed_old: tuple[TournamentListing, ...] = ()
+        self._listings: dict[str, tuple[TournamentState, TournamentListing]] = {}  # as last told
         self._making: dict[str, int] = {}  # how many each player is making now
+        self._places: dict[str, str] = {}  # from where unfinished tournaments of this server were made
         self._made_lately = Bucket(rate=MADE_A_SECOND, burst=MADE_AT_ONCE)
         self._looking_up = trio.CapacityLimiter(LOOKED_UP_AT_ONCE)
         self._stopping = False
@@ -161,11 +167,26 @@ class TournamentService:
         return document(director.state) if director is not None else None
 
     def listings(self) -> tuple[TournamentListing, ...]:
-        """The public ones: those that are not over, then the latest of the others."""
-        here = [listing(director.state) for director in self._running.values() if director.state.options.public]
-        here += [old for old in self._listed_old if old.id not in self._running]
-        here.sort(key=lambda found: (found.phase in ("over", "ended"), -found.made_at_ms, found.id))
-        return tuple(here[:LISTED_TOURNAMENTS])
+        """The public ones: those that are not over, then the latest of the others.
+
+        Of those that are not over, each director's latest stands before anybody's second.
+        """
+        public = [director.state for director in self._running.values() if director.state.options.public]
+        public.sort(key=lambda state: (-state.made_at_ms, state.id))
+        seen: Counter[str] = Counter()
+        ranked: list[tuple[int, TournamentListing]] = []
+        for state in public:
+            seen[state.director] += not state.is_closed
+            ranked.append((0 if state.is_closed else seen[state.director], self._listing(state)))
+        ranked += [(0, old) for old in self._listed_old if old.id not in self._running]
+        ranked.sort(key=lambda each: (each[0] == 0, each[0], -each[1].made_at_ms, each[1].id))
+        return tuple(told for _, told in ranked[:LISTED_TOURNAMENTS])
+
+    def _listing(self, state: TournamentState) -> TournamentListing:
+        known = self._listings.get(state.id)
+        if known is None or known[0] is not state:
+            known = self._listings[state.id] = state, listing(state)
+        return known[1]
 
     def _listed(self) -> TournamentsMessage:
         return TournamentsMessage(tournaments=self.listings(), running=self._unfinished())
@@ -188,6 +209,9 @@ class TournamentService:
         making = self._making.get(asker.id, 0)
         if own + making >= MOST_OF_ONE or self._unfinished() + sum(self._making.values()) >= MOST_RUNNING:
             raise Refusal(ErrorCode.TOO_MANY_TOURNAMENTS)
+        self._places = {id_: place for id_, place in self._places.items() if not self._running[id_].state.is_closed}
+        if asker.place is not None and list(self._places.values()).count(asker.place) >= MOST_OF_PLACE:
+            raise Refusal(ErrorCode.TOO_MANY_TOURNAMENTS)
         if not self._made_lately.take(trio.current_time()):
             raise Refusal(ErrorCode.SERVER_BUSY, "many tournaments have been made just now")
         self._making[asker.id] = making + 1
@@ -208,6 +232,8 @@ class TournamentService:
             member.post(refused(Refusal(ErrorCode.NOT_KEPT), message.ref))
         else:
             director = self._start(state_of(made, ()))
+            if asker.place is not None:
+                self._places[made.tournament] = asker.place
             self.subscriptions.changed(director)
             member.post(Outgoing(Decided(id=made.tournament, number=0, ref=message.ref)))
         finally:

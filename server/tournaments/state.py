@@ -151,13 +151,13 @@ class TournamentState:
     @property
     def can_be_paired(self) -> bool:
         """Whether there are enough entrants for a first round."""
-        return len(self.crosstable.active) >= (1 if self.options.format == "session" else 2)
+        return self.crosstable.size >= (1 if self.options.format == "session" else 2)
 
     def settled(self) -> tuple[Crosstable, int]:
         """The crosstable as its next round is to be paired, and its length: settled by the field where nobody has said it."""
         if self.round:
             return self.crosstable, self.length
-        length = settled_length(self.options, len(self.crosstable.active))
+        length = settled_length(self.options, self.crosstable.size)
         return replace(self.crosstable, format=format_of(self.options, length)), length
 
     @property
@@ -168,7 +168,7 @@ class TournamentState:
         played = self.crosstable.format
         if isinstance(played, Swiss):
             # Known without pairing, which takes long in a large field.
-            return self.round >= played.rounds or len(self.crosstable.active) < 2
+            return self.round >= played.rounds or self.crosstable.size < 2
         return self.crosstable.next_round() is None
 
     def wanted(self) -> tuple[TableRace, ...]:
@@ -272,7 +272,7 @@ class TournamentState:
             raise NotNow("the tournament is paused" if self.paused else "the tournament is not paused")
 
     def _check_places(self) -> None:
-        if len(self.crosstable.active) >= self.options.places:
+        if self.crosstable.size >= self.options.places:
             raise PlacesTaken(f"there are {self.options.places}")
 
     def _entered(self, entered: Entered) -> TournamentState:

@@ -57,7 +57,7 @@ def listing(state: TournamentState) -> TournamentListing:
         format=state.options.format,
         rules=state.options.rules,
         phase=state.phase,
-        entrants=len(state.crosstable.active),
+        entrants=state.crosstable.size,
         places=state.options.places,
         by_code=state.code is not None,
         round=state.round,

@@ -21,8 +21,8 @@ import pytest
 from protocol.record import Record, from_json
 from server.race.audit import audit
 from tests.e2e.commands import environment
+from tests.e2e.peer import Peer
 from tests.e2e.terminal import Terminal, terminal_environment
-from tests.e2e.test_specification import Peer
 from tests.e2e.test_two_terminals import CARD, HELD, HINT, Player, is_racing, own_moves
 
 pytestmark = pytest.mark.slow

@@ -10,23 +10,19 @@ import contextlib
 import json
 import os
 import re
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Protocol, Self
+from typing import Protocol
 
 import pytest
 from websockets.asyncio.client import connect as connect_async
 from websockets.asyncio.server import ServerConnection, serve
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
-from websockets.typing import Subprotocol
 
-pytestmark = pytest.mark.slow
-
-Map = dict[str, Any]
+from tests.e2e.peer import JSON, Map, Peer
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
@@ -35,7 +31,6 @@ PACKED, JASON = str(HERE / "spec_client_msgpack.py"), str(HERE / "spec_client_js
 ENVIRONMENT = {**os.environ, "NO_PROXY": "127.0.0.1", "PYTHONIOENCODING": "utf-8"}
 TIMEOUT = 120
 LONG_RACE = "a long race"
-JSON = Subprotocol("carpet.v1.json")
 
 
 # ---- the clients of the specification, as processes
@@ -223,56 +218,6 @@ def test_line_that_loses_repeats_and_breaks_costs_nothing_but_time(fast_server: 
 # ---- bad clients, message by message
 
 
-class Peer:
-    """A client that does as it is told, and hears everything in order."""
-
-    def __init__(self, url: str, name: str, token: str | None = None) -> None:
-        self.stack = contextlib.ExitStack()
-        self.websocket = self.stack.enter_context(connect(url, subprotocols=[JSON], compression=None, proxy=None))
-        self.welcome = self.ask("hello", name=name, token=token)
-        assert self.welcome["type"] == "welcome"
-        self.version = 0
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_error: object) -> None:
-        self.stack.close()
-
-    def send(self, kind: str, **fields: Any) -> None:
-        self.websocket.send(json.dumps({"type": kind, **fields}))
-
-    def hear(self) -> Map:
-        message: Map = json.loads(self.websocket.recv(timeout=TIMEOUT))
-        if "version" in message:
-            assert message["type"] == "room" or message["version"] == self.version + 1
-            self.version = message["version"]
-        return message
-
-    def hear_until(self, kind: str, **fields: Any) -> Map:
-        while True:
-            message = self.hear()
-            if message["type"] == kind and fields.items() <= message.items():
-                return message
-
-    def ask(self, kind: str, **fields: Any) -> Map:
-        """Send; what comes next."""
-        self.send(kind, **fields)
-        return self.hear()
-
-    def cut(self) -> None:
-        """Lose the line, without a word."""
-        self.websocket.socket.shutdown(socket.SHUT_RDWR)
-        self.stack.close()
-
-    def closed_with(self) -> int | None:
-        """The code with which the server closes the connection; everything before that is passed over."""
-        with contextlib.suppress(ConnectionClosed):
-            while True:
-                self.websocket.recv(timeout=TIMEOUT)
-        return self.websocket.close_code
-
-
 @contextlib.contextmanager
 def two_racing(url: str) -> Iterator[tuple[Peer, Peer, str]]:
     """Ada in seat 0 and Bob in seat 1 of a race that has started, and the room's code."""
@@ -303,7 +248,7 @@ def test_player_who_lost_the_line_resumes_by_version_and_goes_on(fast_server: st
         assert bob.ask("move", race=1, seat=1, ply=0, move="s")["ply"] == 1
         assert bob.ask("say", text="Where are you?")["code"] == "room/phrases-only"
         assert bob.ask("say", phrase="one-moment")["line"] == {
-            "seat": 1, "name": "Bob", "text": "One moment, please.", "phrase": "one-moment"
+            "seat": 1, "name": bob.name, "text": "One moment, please.", "phrase": "one-moment"
         }  # fmt: skip
 
         with Peer(fast_server, "Ada", ada.welcome["token"]) as again:

@@ -7,10 +7,10 @@ from itertools import pairwise
 
 import pytest
 
-from tests.e2e.attendee import Attendee
 from tests.e2e.browser import Browser, open_browser
 from tests.e2e.commands import serving
 from tests.e2e.page_checks import CONTRAST, OVERFLOW, UNNAMED
+from tests.e2e.peer import Entrant
 
 pytestmark = pytest.mark.slow
 
@@ -57,7 +57,7 @@ def rows(browser: Browser) -> list[list[str]]:
 
 
 def test_a_tournament_is_followed_from_registration_to_its_end(browser: Browser, server: str) -> None:
-    with Attendee(server, "Grace") as grace, Attendee(server, "Ada") as ada, Attendee(server, "Zoë") as zoe:
+    with Entrant(server, "Grace") as grace, Entrant(server, "Ada") as ada, Entrant(server, "Zoë") as zoe:
         tournament = grace.create("Carpet Open", format="round-robin", check_in_s=60, pause_s=None, no_show_s=600)
         browser.open(page(server, "/"))
         browser.wait_for_text("#tournaments + .races", "Carpet Open")
@@ -84,8 +84,8 @@ def test_a_tournament_is_followed_from_registration_to_its_end(browser: Browser,
         ada.play(9)
         browser.wait(lambda: meters(browser).get("Ada") == f"{ada.view['home']} of 52 cards home", "Ada's cards")
         zoe.play(1)
-        zoe.stop_alone()
-        ada.stop()
+        zoe.stop()
+        ada.stop_and_leave()
         browser.wait_for_text(".summary", "It is over: ")
         winner = "Ada" if ada.view["home"] > zoe.view["home"] else "Zoë"
         browser.wait(lambda: rows(browser)[0][:3] == ["1", winner, "1"], "the standings")
@@ -100,7 +100,7 @@ def test_a_tournament_is_followed_from_registration_to_its_end(browser: Browser,
 @pytest.fixture(scope="module")
 def running(server: str) -> Iterator[str]:
     """The path of a tournament of the longest and worst names, in its second round."""
-    with Attendee(server, LONG) as director, Attendee(server, HOSTILE[:24]) as hostile:
+    with Entrant(server, LONG) as director, Entrant(server, HOSTILE[:24]) as hostile:
         tournament = director.create(f"{HOSTILE} {'W' * 30}", rounds=2, fill=9, check_in_s=0, pause_s=0, no_show_s=600)
         for player in (director, hostile):
             player.enter(tournament)
@@ -112,7 +112,7 @@ def running(server: str) -> Iterator[str]:
         for player in both:
             player.start()
         for player in both:
-            player.stop()
+            player.stop_and_leave()
         for player in both:
             player.go_to_table()
         for player in both:

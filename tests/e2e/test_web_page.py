@@ -19,7 +19,7 @@ from protocol.cards import RANKS
 from tests.e2e.browser import Browser, open_browser
 from tests.e2e.commands import serving
 from tests.e2e.page_checks import CONTRAST, OVERFLOW, UNNAMED
-from tests.e2e.sitting import Sitting
+from tests.e2e.peer import Racer, sitting
 
 pytestmark = pytest.mark.slow
 
@@ -57,9 +57,9 @@ def page(url: str, path: str = "/") -> str:
 
 
 @contextmanager
-def race(url: str, one: str = "Ada", other: str = "Zoë", **options: Any) -> Iterator[tuple[Sitting, Sitting]]:
+def race(url: str, one: str = "Ada", other: str = "Zoë", **options: Any) -> Iterator[tuple[Racer, Racer]]:
     """A race that has started. Names are unique on a server, so numbers may be put behind these."""
-    with Sitting(url, one, countdown_s=1, **options) as ada, Sitting(url, other, code=ada.code) as zoe:
+    with sitting(url, one, countdown_s=1, **options) as ada, sitting(url, other, code=ada.code) as zoe:
         for player in (ada, zoe):
             player.ready()
         for player in (ada, zoe):
@@ -71,7 +71,7 @@ def spoken(card: str) -> str:
     return f"{NAMES.get(card[0], card[0])} of {SUITS[card[1]]}"
 
 
-def home(player: Sitting) -> str:
+def home(player: Racer) -> str:
     """What is to be said of his bar."""
     return f"{player.home} of 52 cards home"
 
@@ -88,7 +88,7 @@ def meters(browser: Browser, inside: str = "main") -> list[tuple[str, str]]:
 def test_the_lobby_is_live(browser: Browser, server: str) -> None:
     browser.open(page(server))
     browser.wait_for_text(".summary", "0 races being run, 0 open, 0 players here.")
-    with race(server) as (ada, zoe), Sitting(server, "Grace", rules="crazy-quilt") as grace:
+    with race(server) as (ada, zoe), sitting(server, "Grace", rules="crazy-quilt") as grace:
         browser.wait_for_text(".summary", "1 race being run, 1 open, 3 players here.")
         assert browser.text(".races h3 a") == f"{ada.name} against {zoe.name}"
         assert browser.all(".races h3 a")[0].get_attribute("href") == page(server, f"/watch/{ada.code}")
@@ -111,7 +111,7 @@ def test_the_lobby_is_live(browser: Browser, server: str) -> None:
 
 
 def test_a_command_can_be_copied_by_keys(browser: Browser, server: str) -> None:
-    with Sitting(server, "Grace") as grace:
+    with sitting(server, "Grace") as grace:
         browser.open(page(server))
         # The race of an earlier test may stand there a moment longer, and goes.
         of_grace = f"[aria-label='Copy the command that joins race {grace.code}']"
@@ -179,7 +179,7 @@ def cells(browser: Browser, seat: int) -> list[str]:
     return list(browser.run(script, seat))
 
 
-def cards(player: Sitting) -> list[str]:
+def cards(player: Racer) -> list[str]:
     """What is to be said of each of his slots."""
     pending = player.view["pending"]
     return [spoken(pile[-1]) if pile else "gap to be filled" if slot == pending else "gap" for slot, pile in player.view["piles"].items()]
@@ -191,8 +191,10 @@ def test_boards_come_while_the_race_is_run_as_late_as_it_says(browser: Browser, 
         ada.play(5)
         zoe.play(2)
         browser.wait_for_text(".seat-board .when", "5 moves")
-        browser.wait(lambda: cells(browser, 0) == cards(ada), "Ada's board")
         browser.wait(lambda: cells(browser, 1) == cards(zoe), "Zoë's board")
+        # On one shuffle she makes the same moves: only now has she seen all the cards that lie open on Ada's.
+        zoe.play(3)
+        browser.wait(lambda: cells(browser, 0) == cards(ada) == cells(browser, 1), "both boards")
         assert browser.all(".clock")[0].text.endswith("/ 10:00")
         headers = [cell.text for cell in browser.all(".seat-board th")]
         assert headers[:9] == [*"abcde", *"1234"]
@@ -252,7 +254,7 @@ def test_a_series_shows_its_score_the_race_before_and_its_ratings(browser: Brows
         browser.open(page(server, f"/watch/{ada.code}"))
         browser.wait_for_text(".series", f"Best of 3: {ada.name} 1 : 0 {zoe.name}. Race 2 is next.")
         for player in (ada, zoe):
-            player.say("ready", race=2, nonce="00" * 16)
+            player.send("ready", race=2, nonce="00" * 16)
         for player in (ada, zoe):
             player.start()
         browser.wait_for_text(".series", "Race 2 is being run.")
@@ -325,9 +327,9 @@ def test_the_lobby_tells_ratings_and_series(browser: Browser, server: str) -> No
             player.stop()
         after = [seat["after"] for seat in ada.hear_of("ratings")["seats"]]
         for player in (ada, zoe):
-            player.say("leave-race")
+            player.send("leave-race")
             player.hear_of("left")
-        ada.say("open-race", options={"series": {"format": "session", "races": 3}})
+        ada.send("open-race", options={"series": {"format": "session", "races": 3}})
         browser.open(page(server))
         browser.wait_for_text(".open h3", f"{ada.name} {after[0]} (1 open seat)")
         assert browser.text(".open .facts") == "Carpet · session of 3 · 2 seats · at most 10:00 · rated"
@@ -441,7 +443,7 @@ def tables(server: str) -> Iterator[list[str]]:
             for player in (ada, zoe):
                 player.play(5)
             paths.append(f"/watch/{ada.code}")
-        waiting = stack.enter_context(Sitting(server, LONG, rules="crazy-quilt"))
+        waiting = stack.enter_context(sitting(server, LONG, rules="crazy-quilt"))
         paths.append(f"/watch/{waiting.code}")
         yield paths
 
@@ -542,7 +544,7 @@ def test_a_lost_line_is_told_and_comes_back(browser: Browser, how: str) -> None:
         if how == "by its button":
             browser.run(NO_TRY_BY_ITSELF)
     browser.wait_for_text("#line", "The line to the server is lost. It is tried again by itself.")
-    with serving(port=int(url.rpartition(":")[2])), Sitting(url, "Grace"):
+    with serving(port=int(url.rpartition(":")[2])), sitting(url, "Grace"):
         if how == "by its button":
             browser.all("#line button")[0].send_keys(Keys.ENTER)
         browser.wait_for_text(".here", "Grace")

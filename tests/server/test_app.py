@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 import resource
+import sqlite3
 import sys
 import urllib.request
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -16,8 +18,9 @@ from websockets.typing import Subprotocol
 from client.replay.own_server import server_environment
 from protocol.client_messages import FollowLobby, LeaveRace, Resign
 from protocol.codec import MSGPACK
+from protocol.errors import ErrorCode
 from protocol.record import check_deal, digest
-from protocol.server_messages import Left, Lobby, Ratings, Result, Started
+from protocol.server_messages import Error, Left, Lobby, PlayerView, Ratings, Result, Started
 from protocol.views import SeatRating
 from server.app import SOFTWARE, running
 from server.config import BadSettings, Settings
@@ -26,6 +29,9 @@ from server.net.listener import AddressUnavailable
 from server.race.audit import audit
 from server.race.commands import GetReady, PlayMove, TakeSeat
 from server.store.database import open_database
+from server.store.errors import StoreAway, StoreCorrupt, StoreError, StoreInUse
+from server.store.opening import open_store
+from server.store.port import Store
 from tests.server.net.wire import Client
 from tests.server.store.keeping import made, opened, over, taken, write
 
@@ -225,3 +231,59 @@ async def test_a_server_that_could_take_next_to_no_connections_does_not_start(mo
     with pytest.raises(TooFewDescriptors, match=r"open 64 files, and a server needs [0-9]+: raise the limit"):
         async with running(Settings(port=0)):
             pass
+
+
+async def test_a_database_that_does_not_answer_at_the_start_is_waited_for(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    answers: list[StoreError] = [StoreAway("it is starting up"), StoreAway("it is starting up")]
+
+    def starting_up(where: str | None) -> Store:
+        if answers:
+            raise answers.pop()
+        return open_store(where)
+
+    monkeypatch.setattr("server.app.open_store", starting_up)
+    monkeypatch.setattr("server.app.ASK_AGAIN_S", 0.0)
+    async with running(Settings(port=0)) as url:
+        assert url.startswith("ws://")
+    waited = [record.getMessage() for record in caplog.records if "waiting for the database" in record.getMessage()]
+    assert waited == ["waiting for the database, 60 seconds at most: it is starting up"]
+
+
+@pytest.mark.parametrize(
+    ("error", "patience_s"), [(StoreAway("it does not answer"), 0), (StoreCorrupt("it is damaged"), 60), (StoreInUse("it is taken"), 60)]
+)
+async def test_what_waiting_does_not_mend_is_said_at_once(monkeypatch: pytest.MonkeyPatch, error: StoreError, patience_s: int) -> None:
+    def broken(where: str | None) -> Store:
+        raise error
+
+    monkeypatch.setattr("server.app.open_store", broken)
+    with pytest.raises(type(error)):
+        async with running(Settings(port=0, wait_for_database_s=patience_s)):
+            pass
+
+
+async def test_a_race_whose_database_is_locked_for_a_while_goes_on_as_if_no_time_had_passed(tmp_path: Path) -> None:
+    """The way from the store to the players, over a real socket."""
+    where = str(tmp_path / "carpet.sqlite3")
+    async with running(Settings(port=0, database=where)) as url, connect(url, subprotocols=[Subprotocol(MSGPACK)]) as line:
+        ann = Client(line)
+        await ann.hello("Ann")
+        await ann.open(seats=1, countdown_s=1)
+        await ann.ready()
+        await ann.hear_of(Started)
+        assert ann.view is not None
+        with closing(sqlite3.connect(where, isolation_level=None)) as other:
+            other.execute("BEGIN IMMEDIATE")
+            await ann.move(ann.view.moves[0])
+            while (told := await ann.hear_of(Error)).code != ErrorCode.CANNOT_WRITE:
+                pass
+            assert (told.ref, ann.ply) == (0, 0)
+            await trio.sleep(3)
+            other.execute("ROLLBACK")
+        view = await ann.hear_of(PlayerView)
+        assert view.ply == 1
+        await ann.move(view.view.moves[0])
+        # The lock was held for five seconds, of which the first two or three were not yet seen to be an outage.
+        assert (await ann.hear_of(PlayerView)).elapsed_ms < 4000

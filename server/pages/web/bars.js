@@ -16,10 +16,10 @@ export function bar(seat) {
   return {
     node,
     show({ name: whose, bot, home, cards, word, foundations = null, ply = null }) {
-      const title = `${clean(whose ?? "free seat")}${bot ? " (bot)" : ""}`;
+      const title = `${clean(whose ?? "open seat")}${bot ? " (bot)" : ""}`;
       if (title !== shownName) {
         shownName = title;
-        name.replaceChildren(sample(seat), whose === null ? "free seat" : nameOf(whose), bot ? " (bot)" : "");
+        name.replaceChildren(sample(seat), whose === null ? "open seat" : nameOf(whose), bot ? " (bot)" : "");
         meter.setAttribute("aria-label", title);
       }
       setText(count, `${word ? `${word} · ` : ""}${home}/${cards}`);

@@ -140,7 +140,7 @@ class OpenRace {
     if (key === this.#shown) return;
     this.#shown = key;
     const free = info.seats - info.names.length;
-    this.heading.replaceChildren(...(info.names.length ? against(info.names, info.ratings) : ["Nobody yet"]), ` (${counted(free, "free seat")})`);
+    this.heading.replaceChildren(...(info.names.length ? against(info.names, info.ratings) : ["Nobody yet"]), ` (${counted(free, "open seat")})`);
     const facts = [clean(rules?.name ?? info.rules), seriesName(info.series), counted(info.seats, "seat"), `at most ${clockText(info.time_limit_s * 1000)}`];
     setText(this.facts, [...facts, info.rated ? "rated" : ""].filter(Boolean).join(" · "));
     setText(this.command, `carpet join ${serverAddress()} ${clean(info.code)}`);

@@ -192,7 +192,7 @@ export const STATE_WORDS = {
 
 /** How one seat stands, in a few words. */
 export function standing(seat, phase) {
-  if (seat.name === null) return "free seat";
+  if (seat.name === null) return "open seat";
   if (STATE_WORDS[seat.state]) return STATE_WORDS[seat.state];
   if (seat.away) return "away";
   if (phase === "waiting") return seat.ready ? "ready" : "not ready yet";

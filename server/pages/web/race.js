@@ -168,12 +168,12 @@ export class RacePage {
   }
 
   #begin(model, rules) {
-    const seated = model.seats.map((seat) => seat.name ?? "free seat");
+    const seated = model.seats.map((seat) => seat.name ?? "open seat");
     this.heading.replaceChildren(...against(seated));
     document.title = `${names(model)} · Carpet Race`;
     this.#bars = model.seats.map((seat) => bar(seat.seat));
     this.barList.replaceChildren(...this.#bars.map((each) => each.node));
-    this.#boards = rules ? model.seats.map((seat) => new BoardView(rules, seat.name ?? "free seat")) : [];
+    this.#boards = rules ? model.seats.map((seat) => new BoardView(rules, seat.name ?? "open seat")) : [];
     this.boardList.replaceChildren(...this.#boards.map((each) => each.node));
     this.boardList.style.setProperty("--columns", String(rules?.columns ?? 5));
   }
@@ -254,7 +254,7 @@ function section(id, title, ...children) {
 }
 
 function names(model) {
-  return model.seats.map((seat) => clean(seat.name ?? "free seat")).join(" against ");
+  return model.seats.map((seat) => clean(seat.name ?? "open seat")).join(" against ");
 }
 
 function placesText(seats) {

@@ -110,6 +110,11 @@ class Crosstable:
         """The seeds that still play."""
         return tuple(id_ for id_ in self.seeds if self.entrants[id_].active)
 
+    @property
+    def size(self) -> int:
+        """How many are active."""
+        return sum(entrant.withdrawn_after is None for entrant in self.entrants.values())
+
     def plays(self, entrant: str) -> bool:
         return entrant in self.entrants and self.entrants[entrant].active
 

@@ -168,7 +168,7 @@ async def test_a_card_is_played_by_its_name_by_the_cursor_and_by_a_click() -> No
     ways: list[Callable[[Run], Awaitable[None]]] = [
         lambda run: run.give("c", "1"),
         lambda run: run.give("'", "c", "1"),
-        lambda run: run.give("right", "l", "enter"),
+        lambda run: run.give("tab", "shift tab", "enter"),
         lambda run: run.give(":", "c", "1", "enter"),
         lambda run: run.click(" 5♥"),
     ]

@@ -122,7 +122,7 @@ def test_every_move_is_reached_with_the_cursor(rules: str, seed: bytes, moves: i
     for move in view.moves:
         player = Player(rules, view)
         begin = "s" if move == "r" else source(move)
-        player.type(*(KEYS[way] for way in steps(board, "a1", begin)), "enter")
+        player.type(*(KEYS[way] for way in steps(board, player.driver.ui.cursor, begin)), "enter")
         if player.held and goes_home(move):
             player.type(move[-1] if move[-1] in "+-" else "enter")
         elif player.held:

@@ -12,6 +12,7 @@ from typer.testing import CliRunner, Result
 
 from server.cli.main import app
 from server.store.database import open_database
+from server.store.port import RaceAborted
 from tests.server.store.keeping import made, opened, rated_over, write
 
 
@@ -93,3 +94,20 @@ def test_ratings_that_agree_are_said_to_and_one_that_was_changed_is_named_and_pu
     repaired = run("ratings", "--database", file, "--repair")
     assert (repaired.exit_code, repaired.stdout) == (0, f"repaired: {file}: rated races: 1, players: 2, rows written: 1\n")
     assert run("ratings", "--database", file).stdout == agrees
+
+
+def test_prune_says_what_it_removed(file: str) -> None:
+    store = open_database(file)
+    write(store, made("anna"), opened("r"), RaceAborted(race="r", reason="no", at_ms=0))
+    store.close()
+    for gone in (1, 0):
+        result = run("prune", "--older-than", "90d", "--database", file)
+        assert (result.exit_code, result.stdout) == (0, f"removed: rooms without a race {gone}, players {gone}, challenges 0\n")
+
+
+@pytest.mark.parametrize("age", ["", "90", "-1d", "1y", "d"])
+def test_prune_wants_an_age(file: str, age: str) -> None:
+    open_database(file).close()
+    result = run("prune", "--older-than", age, "--database", file)
+    assert result.exit_code == 2
+    assert "as 90d or 12w" in result.stderr

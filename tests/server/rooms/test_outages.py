@@ -9,21 +9,27 @@ from trio.testing import MockClock
 from protocol.errors import ErrorCode, Refusal
 from protocol.server_messages import Left, PlayerView, Progress, Result, Seated
 from protocol.views import RaceOptions
+from server.store.journal import Outage
 from tests.server.rooms.playing import Table
 
 LONG_S = 3600
+
+
+def out(since_s: float = 0.0) -> Outage:
+    """An outage that began so many seconds ago."""
+    return Outage(trio.current_time() - since_s, "the disk is full")
 
 
 async def test_players_are_told_at_once_and_their_moves_go_on_when_it_is_over(autojump_clock: MockClock, table: Table) -> None:
     ann, bob = table.guest("Ann"), table.guest("Bob")
     room = await table.racing(ann, bob)
     table.journal.hold()
-    table.rooms.outage(True)
+    table.rooms.outage(out())
     ann.move(room)
     await table.settle()
     assert ann.codes == bob.codes == [ErrorCode.CANNOT_WRITE]
     assert not ann.all(PlayerView)
-    table.rooms.outage(False)
+    table.rooms.outage(None)
     table.journal.release()
     await table.settle()
     assert ann.last(PlayerView).ply == 1
@@ -36,11 +42,11 @@ async def test_the_time_of_an_outage_counts_for_neither_limit_nor_grace_nor_move
     room = await table.racing(ann, bob, time_limit_s=60, grace_s=30)
     await bob.vanish(room)
     await trio.sleep(10)
-    table.rooms.outage(True)
+    table.rooms.outage(out())
     await trio.sleep(LONG_S)
     assert not ann.all(Result)
     ann.move(room)
-    table.rooms.outage(False)
+    table.rooms.outage(None)
     await trio.sleep(5)
     ann.move(room)
     await table.settle()
@@ -52,15 +58,32 @@ async def test_the_time_of_an_outage_counts_for_neither_limit_nor_grace_nor_move
     assert room.core.race.seats[1].state == "forfeited"
 
 
+async def test_time_from_before_an_outage_was_noticed_is_made_up_for(autojump_clock: MockClock, table: Table) -> None:
+    ann, bob = table.guest("Ann", round_trip_ms=0), table.guest("Bob", round_trip_ms=0)
+    room = await table.racing(ann, bob)
+    await trio.sleep(10)
+    began = room.summary.elapsed_ms(table.clock.now_ms())
+    await trio.sleep(3)
+    table.rooms.outage(out(3))
+    await trio.sleep(LONG_S)
+    table.rooms.outage(None)
+    for wait_s in (2, 3):
+        await trio.sleep(wait_s)
+        ann.move(room)
+        await table.settle()
+    # Never back, and in the end as long as there was time to play: five seconds.
+    assert [message.elapsed_ms - began for message in ann.all(PlayerView)] == [3000, 5000]
+
+
 async def test_a_countdown_stands_still_too(autojump_clock: MockClock, table: Table) -> None:
     ann, bob = table.guest("Ann"), table.guest("Bob")
     room = await table.seated(ann, bob)
     ann.ready(room)
     bob.ready(room)
-    table.rooms.outage(True)
+    table.rooms.outage(out())
     await trio.sleep(LONG_S)
     assert room.core.race.phase == "countdown"
-    table.rooms.outage(False)
+    table.rooms.outage(None)
     await trio.sleep(10)
     assert room.core.race.phase == "racing"
 
@@ -69,7 +92,7 @@ async def test_no_room_is_opened_and_those_there_are_can_be_entered(autojump_clo
     ann, bob = table.guest("Ann"), table.guest("Bob")
     room = table.rooms.open(RaceOptions())
     ann.enter(room)
-    table.rooms.outage(True)
+    table.rooms.outage(out())
     with pytest.raises(Refusal) as refused:
         table.rooms.open(RaceOptions())
     assert refused.value.code == ErrorCode.CANNOT_WRITE
@@ -78,7 +101,7 @@ async def test_no_room_is_opened_and_those_there_are_can_be_entered(autojump_clo
     assert ann.last(Seated).name == "Bob"
     await trio.sleep(LONG_S)
     assert not ann.all(Left)
-    table.rooms.outage(False)
+    table.rooms.outage(None)
     table.rooms.open(RaceOptions())
 
 

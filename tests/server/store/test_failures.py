@@ -14,8 +14,9 @@ import pytest
 from server.store import connections
 from server.store.database import DatabaseStore, open_database
 from server.store.errors import StoreBusy, StoreCorrupt, StoreForeign, StoreFull, StoreInUse, StoreUnavailable
+from server.store.maintenance import check
 from server.store.opening import NOTHING_KEPT, open_store
-from server.store.port import RunningRace
+from server.store.port import RaceAborted, RunningRace
 from server.store.sql import Sql
 from tests.server.store.keeping import change_log, logged, made, opened, over, taken, won, write
 
@@ -137,6 +138,24 @@ def test_a_record_that_was_altered_is_not_given_out(sqlite: str) -> None:
             RunningRace(opened("bad"), (taken("bad", 1), taken("bad", 2))),
         ),
         (lambda sql: sql.run("UPDATE races SET options = '[]' WHERE id = 'bad'"), "not the options of a race", None),
+        (
+            lambda sql: change_log(
+                sql, lambda taken: (*taken[:3], b'[1,"play-move",{"move":"\xff"}]') if taken[:2] == (b"bad", 3) else taken
+            ),
+            "command 3: not a command",
+            RunningRace(opened("bad"), (taken("bad", 1), taken("bad", 2))),
+        ),
+        (
+            lambda sql: sql.run("UPDATE races SET options = CAST(x'7b22ff227d' AS TEXT) WHERE id = 'bad'"),
+            "not the options of a race",
+            None,
+        ),
+        (lambda sql: sql.run("UPDATE races SET software = CAST(x'ff' AS TEXT) WHERE id = 'bad'"), "where a name stood", None),
+        (
+            lambda sql: sql.run("UPDATE batches SET commands = CAST(x'c1' || commands AS BLOB) WHERE number = 4"),
+            "batch 4, which has some of its commands, is damaged",
+            RunningRace(opened("bad"), ()),
+        ),
     ],
 )
 def test_a_damaged_race_does_not_keep_the_others_from_coming_back(
@@ -144,7 +163,8 @@ def test_a_damaged_race_does_not_keep_the_others_from_coming_back(
 ) -> None:
     with opened_store(sqlite) as store:
         for race in ("good", "bad"):
-            write(store, opened(race), *[taken(race, sequence) for sequence in range(1, 4)])
+            write(store, opened(race))
+            write(store, *[taken(race, sequence) for sequence in range(1, 4)])
         with store.maintaining() as sql:
             damage(sql)
     with opened_store(sqlite) as store:
@@ -155,6 +175,10 @@ def test_a_damaged_race_does_not_keep_the_others_from_coming_back(
         assert damaged.what.startswith("race bad cannot be brought back: ")
         assert what in damaged.what
         assert damaged.readable == readable
+        # It is told of by name, and can be set aside.
+        assert any("race bad cannot be brought back" in fault for fault in check(sqlite).faults)
+        write(store, RaceAborted(race="bad", reason=damaged.what, at_ms=0))
+        assert store.running().damaged == ()
 
 
 def test_one_server_a_store(where: str) -> None:

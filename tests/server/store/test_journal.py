@@ -223,7 +223,7 @@ async def test_a_failed_commit_is_tried_again_until_it_is_written_and_nobody_is_
     told: list[StoreError | None] = []
     outages: list[bool] = []
     async with journalling(store) as journal:
-        journal.outage_listeners.append(outages.append)
+        journal.outage_listeners.append(lambda outage: outages.append(outage is not None))
         journal.submit([opened("a")], told.append)
         await wait_all_tasks_blocked()
         journal.submit([taken("a", 1)], told.append)

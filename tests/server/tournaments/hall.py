@@ -61,6 +61,7 @@ class Person:
         self.player = PlayerName("", name)
         self.race = 0
         self.seat: int | None = None
+        self.place: str | None = None
         self._hall = hall
         self._todo, self._told = trio.open_memory_channel[ServerMessage](10_000)
         self._refs = 0
@@ -101,7 +102,7 @@ class Person:
 
     @property
     def asker(self) -> Asker:
-        return Asker(self.player.id, self.player.name, self._hall.players.rating(self.player.id))
+        return Asker(self.player.id, self.player.name, self._hall.players.rating(self.player.id), self.place)
 
     async def ask(self, message: TournamentCommand | CreateTournament) -> Decided | Error:
         """The answer."""

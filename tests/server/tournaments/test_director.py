@@ -33,6 +33,8 @@ from server.rooms.member import PlayerName
 from server.spectate.spectator_registry import Gallery
 from server.store.errors import StoreBusy, StoreError
 from server.store.port import NEVER_MS
+from server.tournaments.commands import IDLE_S, UNUSED_S
+from server.tournaments.service import MOST_OF_ONE, MOST_OF_PLACE
 from tests.server.tournaments.hall import FAST, Hall, Person
 
 FORMATS = {
@@ -428,6 +430,54 @@ async def test_options_that_make_no_tournament_are_refused(
 ) -> None:
     ann = await hall.person("Ann")
     assert refused(await ann.ask(CreateTournament(options=options))) == code
+
+
+# ---- tournaments that nobody uses
+
+
+async def test_a_registration_that_nobody_uses_is_called_off_and_a_used_one_waits_a_day(autojump_clock: MockClock, hall: Hall) -> None:
+    ann, ben = await hall.people("Ann", "Ben")
+    unused, used = await ann.make(FAST), await ann.make(FAST)
+    await ann.enter(unused)
+    await ann.ask(AddBot(id=unused))
+    await ben.enter(used)
+    await trio.sleep(UNUSED_S - 60)
+    assert not hall.state(unused).is_closed
+    await trio.sleep(120)
+    assert hall.state(unused).is_closed
+    document = await hall.tournaments.document(unused)
+    assert document is not None
+    assert (document.log[-1].author, document.log[-1].reason) == ("", "nobody has used it")
+    assert not hall.state(used).is_closed
+    await trio.sleep(IDLE_S)
+    assert hall.state(used).is_closed
+
+
+async def test_one_that_waits_for_its_director_between_rounds_is_called_off_after_a_day(autojump_clock: MockClock, hall: Hall) -> None:
+    ann, ben = await hall.people("Ann", "Ben")
+    _, identity = await started(hall, replace(FAST, rounds=2, pause_s=None), ann, ben)
+    await hall.until(lambda: hall.state(identity).phase == "between")
+    await trio.sleep(IDLE_S - 60)
+    assert hall.state(identity).phase == "between"
+    await trio.sleep(120)
+    assert hall.state(identity).phase == "ended"
+
+
+async def test_so_many_are_made_from_one_address_whoever_asks(autojump_clock: MockClock, hall: Hall) -> None:
+    people = [await hall.person(f"Squatter {number}") for number in range(3)]
+    for person in people:
+        person.place = "2001:db8::/64"
+    made = [await person.make(FAST) for person in people[:2] for _ in range(MOST_OF_ONE)]
+    assert len(made) == MOST_OF_PLACE
+    assert refused(await people[2].ask(CreateTournament(options=FAST))) == "tournament/too-many"
+    other = await hall.person("Other")
+    other.place = "2001:db8:1::/64"
+    late = await other.make(FAST)
+    # Of each director the latest stands before anybody's second.
+    assert [told.director for told in hall.tournaments.listings()[:3]] == ["Other", "Squatter 1", "Squatter 0"]
+    assert hall.tournaments.listings()[0].id == late
+    await people[0].ask(EndTournament(id=made[0]))
+    await people[2].make(FAST)
 
 
 # ---- while it is played

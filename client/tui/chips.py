@@ -1,0 +1,40 @@
+"""Chips: one key for each card that can be played, drawn on it. The same card keeps its chip for as long as it can be played. Pure."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from client.game.moves import choices, source, top_card
+from protocol.views import View
+
+CHIPS: Final = "1234567890mnouvxyz"
+"""Keys that mean nothing else in a race."""
+
+
+class Chip(NamedTuple):
+    """A key, and the place and card that it stands for."""
+
+    key: str
+    place: str
+    card: str
+
+
+def dealt(chips: tuple[Chip, ...], view: View) -> tuple[Chip, ...]:
+    """The chips of a view, as many as there are. chips: those of the view before. Stock and waste have keys of their own."""
+    begins = {source(move) for move in view.moves}
+    cards = {place: top_card(view, place) for place in view.piles if place in begins}
+    kept = {chip.place: chip for chip in chips if cards.get(chip.place) == chip.card}
+    taken = {chip.key for chip in kept.values()}
+    free = (key for key in CHIPS if key not in taken)
+    fresh = (place for place in cards if place not in kept)
+    # Those that are kept come first: they have their keys already.
+    return (*kept.values(), *(Chip(key, place, cards[place]) for place, key in zip(fresh, free, strict=False)))
+
+
+def chips_of(chips: tuple[Chip, ...], view: View, held: str) -> tuple[Chip, ...]:
+    """The chips that hold now: while a card is held, those of the places where it may go."""
+    if not held:
+        return chips or dealt((), view)
+    ends = choices(view, held)
+    order = [place for place in (*view.piles, *view.foundations) if place in ends]
+    return tuple(Chip(key, place, top_card(view, place)) for key, place in zip(CHIPS, order, strict=False))

@@ -1,0 +1,182 @@
+"""One key a move: chips, the next card home, all that go home, and what is typed ahead of the answers."""
+
+from __future__ import annotations
+
+import pytest
+import trio.testing
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from client.connection.events import Lost
+from client.game.moves import destination, source, top_card
+from client.tui.chips import CHIPS, chips_of, dealt
+from client.tui.keymap import SLOT_STARTERS, commands
+from client.tui.playing import AHEAD, all_fit
+from client.tui.race import KEYS, SCREEN
+from protocol.client_messages import Move
+from protocol.server_messages import PlayerView
+from protocol.views import View
+from tests.client import scenes, tables
+from tests.client.tui.hands import Run, running, settled
+from tests.client.tui.test_app import into_race
+from tests.client.tui.test_reach import SEEDS, Player, name_keys
+
+CARPETS = [rules for rules in tables.ALL if rules.startswith("carpet") and rules != "carpet-free"]
+"""Rule sets in which no card can go two ways."""
+
+
+def sent(run: Run) -> list[str]:
+    return [message.move for message in run.link.taken() if isinstance(message, Move)]
+
+
+def test_no_chip_is_a_key_of_the_race_or_begins_a_name() -> None:
+    assert not set(CHIPS) & (set(commands(SCREEN.all_keys)) | SLOT_STARTERS | {"g"})
+    assert len(set(CHIPS)) == len(CHIPS)
+
+
+@pytest.mark.parametrize("rules", CARPETS)
+@settings(max_examples=10, deadline=None)
+@given(seed=SEEDS, moves=st.integers(0, 120))
+def test_every_move_of_a_carpet_is_one_key(rules: str, seed: bytes, moves: int) -> None:
+    view = tables.view_after(rules, moves, seed=seed)
+    for move in view.moves:
+        player = Player(rules, view)
+        chips = {chip.place: chip.key for chip in player.driver.ui.chips}
+        player.type(chips.get(source(move), source(move)))
+        assert player.line.sent == [move]
+
+
+@pytest.mark.parametrize("rules", tables.ALL)
+@settings(max_examples=5, deadline=None)
+@given(seed=SEEDS, moves=st.integers(0, 220))
+def test_where_cards_go_several_ways_source_and_target_are_one_key_each(rules: str, seed: bytes, moves: int) -> None:
+    view = tables.view_after(rules, moves, seed=seed)
+    for move in view.moves:
+        player = Player(rules, view)
+        chips = {chip.place: chip.key for chip in player.driver.ui.chips}
+        player.type(chips.get(source(move), source(move)))
+        if player.held:
+            ends = {chip.place: chip.key for chip in chips_of((), view, player.held)}
+            end = destination(view, move)
+            # Where there are more ends than chips, the others are typed by name.
+            assert end in ends or len(ends) == len(CHIPS)
+            player.type(*(ends[end] if end in ends else name_keys(end)))
+        assert player.line.sent == [move]
+
+
+@pytest.mark.parametrize("rules", tables.ALL)
+@settings(max_examples=5, deadline=None)
+@given(seed=SEEDS, moves=st.integers(0, 120))
+def test_a_card_keeps_its_chip_while_it_can_be_played(rules: str, seed: bytes, moves: int) -> None:
+    before, after = tables.view_after(rules, moves, seed=seed), tables.view_after(rules, moves + 1, seed=seed)
+    first = dealt((), before)
+    second = dealt(first, after)
+    keys = {(chip.place, chip.card): chip.key for chip in first}
+    begins = {source(move) for move in after.moves}
+    assert {chip.place: chip.card for chip in second}.items() <= {place: top_card(after, place) for place in begins}.items()
+    assert len({chip.key for chip in second}) == len(second) == min(len(CHIPS), len(begins & set(after.piles)))
+    for chip in second:
+        assert chip.key == keys.get((chip.place, chip.card), chip.key)
+
+
+async def test_space_sends_the_next_card_home_and_says_where_none_goes(mock_clock: trio.testing.MockClock) -> None:
+    async with running() as run:
+        await into_race(run)
+        await run.give(" ")
+        # Onto the lowest foundation: the four of diamonds.
+        assert sent(run) == ["c2"]
+        await run.say(answer("c2", 1, scenes.middle_view(pending=True)))
+        await run.give(" ")
+        assert sent(run) == []
+        assert run.screen.shows("No card can go home now.")
+
+
+def answer(move: str, ply: int, view: View) -> PlayerView:
+    return PlayerView(version=7 + ply, seat=0, ply=ply, move=move, state="racing", elapsed_ms=5, view=view)
+
+
+def after(view: View, *homes: str) -> View:
+    """The view with fewer cards that go home."""
+    return scenes.changed(view, moves=tuple(move for move in view.moves if move not in homes))
+
+
+async def test_g_sends_home_all_that_go_one_after_the_other_and_any_key_stops_it(mock_clock: trio.testing.MockClock) -> None:
+    async with running() as run:
+        await into_race(run)
+        await run.give("g")
+        (first,) = sent(run)
+        view = after(scenes.middle_view(), first)
+        await run.say(answer(first, 1, view))
+        assert sent(run) == [], "the next one follows when the first has been seen"
+        mock_clock.jump(0.06)
+        await settled()
+        (second,) = sent(run)
+        assert second != first
+        await run.give("left")
+        await run.say(answer(second, 2, after(view, second)))
+        mock_clock.jump(0.5)
+        await settled()
+        assert sent(run) == []
+
+
+async def test_the_board_changes_at_the_key_and_the_answer_corrects_it(mock_clock: trio.testing.MockClock) -> None:
+    async with running() as run:
+        await into_race(run)
+        gap = "┌╌"
+        assert not run.screen.shows(gap)
+        await run.give("c", "1")
+        assert run.screen.shows(gap)
+        await run.say(answer("c1", 1, scenes.middle_view()))
+        assert not run.screen.shows(gap)
+
+
+async def test_what_is_typed_ahead_is_shown_and_what_has_no_room_is_told(mock_clock: trio.testing.MockClock) -> None:
+    async with running() as run:
+        await into_race(run)
+        await run.give("c", "1", "w", "s")
+        assert run.screen.shows("Waiting to be played: w, s.")
+        await run.give("s")
+        assert run.screen.shows("s is waiting to be played already.")
+        await run.give(*["w"] * (AHEAD - 2), "w")
+        assert run.screen.shows(f"w was not taken: {AHEAD} moves are waiting already.")
+        assert sent(run) == ["c1"]
+
+
+@pytest.mark.parametrize("lost", [True, False])
+async def test_what_is_typed_ahead_and_cannot_be_played_is_taken_back_with_a_word(lost: bool, mock_clock: trio.testing.MockClock) -> None:
+    async with running() as run:
+        await into_race(run)
+        await run.give("c", "1", "a", "1", "w", " ")
+        await run.say(Lost("no route", 3000) if lost else answer("c1", 1, scenes.middle_view()))
+        assert run.screen.shows(f"Not played: {'a1, ' if lost else ''}w, next card home.")
+        assert sent(run) == ["c1"]
+        await run.give("left")
+        assert not run.screen.shows("Not played")
+
+
+async def test_tab_walks_over_what_can_be_played_from_where_the_cursor_begins(mock_clock: trio.testing.MockClock) -> None:
+    async with running() as run:
+        await into_race(run)
+        await run.give("enter")
+        (first,) = sent(run)
+        await run.say(answer(first, 1, scenes.middle_view()))
+        places: list[str] = []
+        for _ in range(3):
+            await run.give("tab", "enter")
+            (move,) = sent(run)
+            places.append(source(move))
+            await run.say(answer(move, 1 + len(places), scenes.middle_view()))
+        assert len({*places, source(first)}) == 4
+        await run.give("shift tab", "enter")
+        assert [source(move) for move in sent(run)] == [places[-2]]
+
+
+def test_the_end_is_offered_only_where_every_card_goes_home() -> None:
+    start = tables.view_after("carpet", 0)
+    assert not all_fit(start)
+    left = scenes.changed(start, stock=0, waste=("KS", "QS"), piles={"a1": (), "b1": ("JS",)}, moves=("b1",), pending=None)
+    fits = scenes.changed(left, foundations={"S": 10, "H": 13, "D": 13, "C": 13})
+    assert all_fit(fits)
+    assert not all_fit(scenes.changed(fits, waste=("QS", "KS")))
+    assert not all_fit(scenes.changed(fits, stock=1))
+    assert {row.command.name for row in KEYS} >= {"SEND_HOME", "SEND_ALL", "NEXT", "PREVIOUS"}
