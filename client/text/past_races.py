@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
 
 from client.text.tables import cells, fitted
-from client.text.words import end_word
+from client.text.words import WALKOVER, end_word, is_walkover
 from protocol.pages import HistoryRace, HistorySeat
 from protocol.record import Record
 from protocol.text import clean_chat, clean_name
@@ -97,15 +97,18 @@ def _row(past: PastRace, zone: tzinfo | None) -> tuple[str, ...]:
         clean_name(race.rules),
         against,
         f"{own.place}/{len(race.seats)}" if own is not None and own.place is not None else "-",
-        "aborted" if race.aborted is not None else _ended(own),
+        "aborted" if race.aborted is not None else _ended(own, race),
         str(own.home) if own is not None else "-",
         time_text(own.ended_at_ms if own is not None and race.aborted is None else None),
         clean_chat(race.id) or "-",
     )
 
 
-def _ended(own: HistorySeat | None) -> str:
-    return end_word(own.state) or "-" if own is not None else "-"
+def _ended(own: HistorySeat | None, race: HistoryRace) -> str:
+    if own is None:
+        return "-"
+    others = [seat.state for seat in race.seats if seat is not own]
+    return WALKOVER if is_walkover(own.state, place=own.place, others=others) else end_word(own.state) or "-"
 
 
 def date_text(at_ms: int, zone: tzinfo | None) -> str:

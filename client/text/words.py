@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 from protocol.views import SeatState
@@ -22,6 +23,14 @@ SEAT_ENDS: Final[dict[SeatState, SeatEnd]] = {
     "forfeited": SeatEnd("forfeit", "forfeited", "You forfeited this race."),
     "out-of-time": SeatEnd("time up", "ran out of time", "Your time is up."),
 }
+
+
+WALKOVER: Final = "walkover"
+
+
+def is_walkover(state: SeatState, *, place: int | None, others: Iterable[SeatState]) -> bool:
+    """Whether a seat was stopped by its win: every other seat is forfeited. place: in the race."""
+    return state == "stopped" and place == 1 and set(others) == {"forfeited"}
 
 
 def end_word(state: SeatState) -> str:

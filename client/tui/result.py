@@ -9,7 +9,7 @@ from client.state.room import RoomModel
 from client.state.store import Model
 from client.text.formatting import clock_text, curves, deck_size, series_sentence
 from client.text.runs import board_lines, board_title
-from client.text.words import end_word
+from client.text.words import WALKOVER, end_word, is_walkover
 from client.tui.actions import Do, Replay, Review, Reviewed, ScreenAction, Typed
 from client.tui.keymap import LEAVE, TALK, Binding, Command, Keys
 from client.tui.picture import UPPER, Line, Picture, Size, block, clip, fit, foot, hit, screen, shifted, stacked, wrap_text
@@ -166,7 +166,8 @@ def _end(seats: tuple[SeatRecord, ...], seat: SeatRecord) -> str:
     """How the seat ended. The win of another stops those who are still racing, and that is not said like a choice of theirs."""
     if seat.state == "stopped" and any(other.state == "won" and other.ended_at_ms <= seat.ended_at_ms for other in seats):
         return "still racing"
-    return end_word(seat.state)
+    others = [other.state for other in seats if other is not seat]
+    return WALKOVER if is_walkover(seat.state, place=seat.place, others=others) else end_word(seat.state)
 
 
 def _time(seat: SeatRecord) -> int:

@@ -43,7 +43,7 @@ from protocol.client_messages import (
 )
 from protocol.errors import CloseCode, ErrorCode, Refusal
 from protocol.server_messages import Left, WaitingOver, Welcome, YouAre
-from protocol.views import BotInfo
+from protocol.views import BotInfo, RaceOptions
 from server.bots.house import HOUSE_BOTS
 from server.lobby.lobby import Lobby
 from server.lobby.players import Players
@@ -250,6 +250,7 @@ class Dispatch:
                 else:
                     self._lobby.unfollow(visit.connection)
             case OpenRace(options=options, ref=ref):
+                self._give_up_unbegun(visit, player, options)
                 self._check_free(player)
                 self._enter(visit, player, self._rooms.open(options), version=0, ref=ref)
             case JoinRace(code=code, version=version, ref=ref):
@@ -378,6 +379,15 @@ class Dispatch:
             room=room.code if room is not None else None,
             rating=self._players.rating(player.id) if not watches else None,
         )
+
+    def _give_up_unbegun(self, visit: Visit, player: PlayerName, options: RaceOptions) -> None:
+        """A race in which nobody else waits is left for one with other options."""
+        room = self._rooms.of(player.id)
+        if room is None or room.spec is not None or room.options == options:
+            return
+        others = any(seat.player not in (None, player.id) and seat.bot is None for seat in room.summary.seats)
+        if room.summary.phase == "waiting" and room.summary.number == 1 and not others:
+            room.ask(Ask(player, visit.connection, LeaveRace()))
 
     def _check_free(self, player: PlayerName) -> None:
         room = self._rooms.of(player.id)

@@ -144,6 +144,11 @@ class Race:
         return self.deal.shared
 
     @property
+    def is_settling(self) -> bool:
+        """It is decided, unless something is on its way that counts before that."""
+        return self.phase == "racing" and not self._closed_by_limit
+
+    @property
     def withheld(self) -> bool:
         """Whether it is played on a shuffle that somebody else has yet to play."""
         return not self._revealed and (self.shared is not None or (self.options.swaps and self.place.number == 1))
@@ -295,6 +300,9 @@ class Race:
             seat.position = self.firsts[seat.number]
             seat.start_round_trip_ms = seat.round_trip_ms or 0
             seat.deal_at = self.starts_at - credit(seat.start_round_trip_ms)
+            if seat.away_until is not None:
+                # Away since the wait for a race of a series, which has a longer grace.
+                seat.away_until = min(seat.away_until, now + self.options.grace_s * 1000)
         return StartSet(self.starts_at, tuple(seat.start_round_trip_ms for seat in self.seats))
 
     def _play(self, seat: Seat, ply: int, text: str, now: int) -> Iterator[RaceEvent]:

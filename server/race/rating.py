@@ -3,7 +3,8 @@
 1. The model is Plackett-Luce (Weng and Lin 2011, algorithm 4) with the library's own figures: it takes a whole ranking of any number of
    seats as one outcome, shared places included; for two seats it is Bradley-Terry.
 2. A race is rated by its record alone: who sat where, and the places, in which who forfeited already stands last.
-3. Nobody gets less certain by a race, so that who wins alone never falls.
+3. Nobody's rating gets less certain by a race, so that a sole winner never falls; and nobody's gets more certain by a shared place. The
+   points shown are what a player is worth almost surely: they would grow by draws alone.
 4. Seats are rated in an order of their own, and equals with equal places get equal ratings, so that not even the last digit depends on
    who sat where.
 """
@@ -69,7 +70,10 @@ def rate(places: Sequence[int], before: Sequence[Rating]) -> tuple[Rating, ...]:
     order = sorted(played)
     rated = _MODEL.rate([[_MODEL.rating(mu, sigma)] for _, mu, sigma in order], ranks=[float(place) for place, _, _ in order])
     after = {seat: team for seat, (team,) in zip(order, rated, strict=True)}
-    return tuple(Rating(after[seat].mu, after[seat].sigma, rating.races + 1) for seat, rating in zip(played, before, strict=True))
+    return tuple(
+        Rating(after[seat].mu, rating.sigma if places.count(place) > 1 else after[seat].sigma, rating.races + 1)
+        for seat, place, rating in zip(played, places, before, strict=True)
+    )
 
 
 def rate_record(record: Record, known: Mapping[str, Rating]) -> tuple[RatingChange, ...]:

@@ -64,6 +64,11 @@ def seat_records(seats: tuple[SeatReport, ...], firsts: tuple[Position, ...]) ->
     )
 
 
+def have_raced(seats: tuple[SeatReport, ...]) -> bool:
+    """Whether it was a race: every seat has made a move, or come to an end of its own. A race that was given up before is none."""
+    return all(seat.played or seat.state in ("won", "stalled") for seat in seats)
+
+
 def build_record(
     *,
     race_id: str,
@@ -108,7 +113,7 @@ def build_record(
     return sealed(
         Record(
             id=race_id,
-            rated=options.counts,
+            rated=options.counts and have_raced(seats),
             series=series,
             format=FORMAT,
             software=software,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from protocol.errors import ErrorCode, Refusal
 from protocol.record import Record
@@ -71,6 +71,14 @@ class Seat:
         credit_ms = credit(self.round_trip_ms or 0)
         self.played.append(Played(move=move, at_ms=at_ms, received_ms=received_ms, credit_ms=credit_ms, home=position.home))
         return position
+
+    def before_last_move(self, first: Position) -> Seat:
+        """The seat as it was, still racing. first: the position from which it began."""
+        before = replace(self, played=self.played[:-1], state="racing", ended_at=0)
+        before.position = first
+        for played in before.played:
+            before.position = before.position.play_unchecked(played.move)
+        return before
 
     def take_back(self, closes_at: int, *, first: Position) -> Position:
         """Unmake what counts after this moment; the position before it. first: that from which the seat began."""

@@ -5,6 +5,7 @@ What an event looks like to a viewer is `race.view`'s to say, and when a message
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -15,6 +16,7 @@ from protocol.views import ChatLine, GhostInfo, SeatRating, SeriesInfo
 from server.race.board_history import history_of
 from server.race.events import MovePlayed, RaceEnded, RaceEvent, SeatDealt, StartSet
 from server.race.machine import Race
+from server.race.seat import Seat
 from server.race.view import Viewer, current_view, progress_curves, snapshot, tell, tells_all_the_same
 from server.rooms.effects import Draft, Greeting
 from server.rooms.ghosts import Ghosts
@@ -90,6 +92,8 @@ class Broadcast:
         self.again: set[int] = set()
         """The seats that have asked for a rematch of the current race."""
         self.series = series
+        self.unseen: dict[int, Seat] = {}
+        """Seats that have won, of which nobody else may know yet: as they were before."""
         self._ghosts = ghosts
         self._chat: list[ChatLine] = []
         self._ratings = ratings
@@ -201,12 +205,21 @@ class Broadcast:
 
     def shown(self, race: Race, now: int, *, with_boards: bool) -> Shown:
         """All that somebody without a seat may know."""
-        boards = history_of(race) if with_boards else None
-        return Shown(self._room(None, race, now), progress_curves(race), boards)
+        seen = self.as_seen_by(None, race)
+        boards = history_of(seen) if with_boards else None
+        return Shown(self._room(None, race, now), progress_curves(seen), boards)
+
+    def as_seen_by(self, viewer: Viewer, race: Race) -> Race:
+        """The race without what this viewer may not know yet."""
+        if all(seat == viewer for seat in self.unseen):
+            return race
+        seen = copy(race)
+        seen.seats = [seat if seat.number == viewer else self.unseen.get(seat.number, seat) for seat in race.seats]
+        return seen
 
     def _room(self, viewer: Viewer, race: Race, now: int, *, ref: int = 0) -> RoomMessage:
         return snapshot(
-            race,
+            self.as_seen_by(viewer, race),
             version=self._history.version,
             viewer=viewer,
             now=now,

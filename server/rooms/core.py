@@ -155,7 +155,8 @@ class RoomCore:
         return self.race.deal_wanted if not self.is_closed else None
 
     def summary(self) -> RoomSummary:
-        return summarized(self.race, code=self._setup.code, spec=self._spec, ahead_ms=self._races.ahead_ms, closed=self.is_closed)
+        race = self._broadcast.as_seen_by(None, self.race)
+        return summarized(race, code=self._setup.code, spec=self._spec, ahead_ms=self._races.ahead_ms, closed=self.is_closed)
 
     # ---- requests
 

@@ -70,6 +70,7 @@ class RaceSequence:
         """How far the room's time is ahead of the server's clock."""
         self.now = now
         self.bots: tuple[BotSeat, ...] = ()
+        self._wins_held: list[MovePlayed] = []
         self.sat_here = set(earlier.sat_here) if earlier is not None else set[str]()
         """Everybody who ever took a seat."""
         self.series = earlier.series if earlier is not None else SeriesState(setup.options, None)
@@ -151,9 +152,25 @@ class RaceSequence:
 
     def publish(self, events: Iterable[RaceEvent | OwnEvent]) -> None:
         """Tell of events, and do what follows from them."""
+        if self._wins_held and not self.race.is_settling:
+            wins, self._wins_held = self._wins_held, []
+            self.broadcast.unseen.clear()
+            self.publish(wins)
         for event in events:
+            if isinstance(event, MovePlayed) and event.state == "won" and self.race.is_settling:
+                self._hold(event)
+                continue
             self.broadcast.publish(event, self.race, self.now)
             self._note(event)
+
+    def _hold(self, win: MovePlayed) -> None:
+        """Nobody else hears of a win while something of theirs may be on its way that counts before it. The winner sees it, unversioned."""
+        seat = self.race.seats[win.seat]
+        self._wins_held.append(win)
+        self.broadcast.unseen[win.seat] = seat.before_last_move(self.race.firsts[win.seat])
+        member = self.members.line(seat.player)
+        if member is not None and seat.player is not None:
+            self.broadcast.current_view(seat.player, member, self.race)
 
     def _note(self, event: RaceEvent | OwnEvent) -> None:
         effects = self._draft.effects

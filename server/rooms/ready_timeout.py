@@ -26,7 +26,7 @@ class ReadyTimeout:
             return []
         people = [seat for seat in race.seats if seat.player is not None and seat.bot is None]
         late = [seat for seat in people if seat.nonce is None]
-        waited_for = race.options.public and all(seat.player is not None for seat in race.seats)
+        waited_for = (race.options.public or race.place.number > 1) and all(seat.player is not None for seat in race.seats)
         if not waited_for or not 0 < len(late) < len(people):
             self.due = None
         elif self.due is None:

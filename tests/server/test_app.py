@@ -31,7 +31,7 @@ from server.race.commands import GetReady, PlayMove, TakeSeat
 from server.store.database import open_database
 from server.store.errors import StoreAway, StoreCorrupt, StoreError, StoreInUse
 from server.store.opening import open_store
-from server.store.port import Store
+from server.store.store import Store
 from tests.server.net.wire import Client
 from tests.server.store.keeping import made, opened, over, taken, write
 
@@ -75,6 +75,9 @@ async def test_two_players_race_for_ratings_over_real_sockets_and_see_them_every
             await client.ready()
         for client in (ann, bob):
             await client.hear_of(Started)
+            await client.move()
+            while client.ply == 0:
+                await client.hear()
         await bob.say(Resign(race=1, seat=1))
         for client in (ann, bob):
             assert (await client.hear_of(Result)).record.rated

@@ -73,6 +73,18 @@ async def test_of_two_races_opened_at_once_there_is_one(autojump_clock: MockCloc
         assert len(house.rooms) == 1
 
 
+async def test_a_race_in_which_nobody_else_waits_is_given_up_for_one_with_other_options(autojump_clock: MockClock, house: House) -> None:
+    async with house.guest("Ann") as ann, house.guest("Bob") as bob:
+        first = await ann.open(seats=3)
+        second = await ann.open(seats=2)
+        assert second.code != first.code
+        assert [room.code for room in house.rooms] == [second.code]
+        await bob.join(second.code)
+        await ann.say(OpenRace(options=RaceOptions(seats=3), ref=7))
+        error = await ann.error()
+        assert (error.code, error.ref) == (ErrorCode.ALREADY_IN_ROOM, 7)
+
+
 async def test_who_holds_a_seat_can_join_no_other_race_but_his_own_again(autojump_clock: MockClock, house: House) -> None:
     async with house.guest("Ann") as ann, house.guest("Bob") as bob:
         own, other = await ann.open(seats=3), await bob.open(seats=3)

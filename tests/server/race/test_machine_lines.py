@@ -1,9 +1,11 @@
 """Away and back: a line lost and regained in every phase of a race."""
 
 from protocol.errors import ErrorCode
+from protocol.views import SeriesOptions
 from server.race.commands import GetReady, LeaveSeat, LoseLine, PlayMove, RegainLine, StopSeat, TakeSeat
 from server.race.events import LineChanged, MovePlayed, RaceStarted, SeatDealt, SeatEnded, SeatFreed
-from tests.server.race.racing import START, WINNABLE, counting_down, greedy_line, nonce, options, seated, started
+from server.race.shuffles import SeriesPlace
+from tests.server.race.racing import START, WINNABLE, Driven, counting_down, greedy_line, nonce, options, seated, started
 
 LINE = greedy_line(WINNABLE)
 
@@ -146,3 +148,17 @@ def test_an_absence_is_over_with_the_race() -> None:
     driven.advance(3151)
     assert driven.phase() == "over"
     assert [seat.away_until for seat in driven.race.seats] == [None, None, None]
+
+
+def test_once_a_race_of_a_series_has_begun_its_own_grace_counts_for_whoever_is_away_since_before() -> None:
+    series = SeriesOptions(format="best-of", races=3, grace_s=60)
+    driven = Driven(options(grace_s=5, countdown_s=3, series=series), place=SeriesPlace(id="first", number=2))
+    for seat in (0, 1):
+        driven.do(TakeSeat(f"player-{seat}", f"Player {seat}"), -20_000)
+    driven.do(GetReady(1, nonce(1)), -10_000)
+    driven.do(LoseLine(1), -9_000)
+    assert driven.race.seats[1].away_until == START + 51_000
+    driven.do(GetReady(0, nonce(0)), -3_000)
+    assert driven.race.seats[1].away_until == START + 2_000
+    driven.advance(2_000)
+    assert driven.race.seats[1].state == "forfeited"

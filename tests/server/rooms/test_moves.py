@@ -12,16 +12,15 @@ from trio.testing import MockClock
 from protocol.cards import fresh_deck
 from protocol.client_messages import Move
 from protocol.errors import ErrorCode
-from protocol.fairness import named_seed
 from protocol.server_messages import CurrentView, Error, Hidden, PlayerView, Progress, Result
+from protocol.server_messages import Room as RoomMessage
 from server.race.machine import Race
 from server.rooms.driver import Room
-from server.rules.catalogue import rule_set
+from server.rooms.spectator_port import Shown
+from tests.server.race.racing import WINNABLE, greedy_line
 from tests.server.rooms.playing import Guest, Table
 
 DECK = sorted(fresh_deck())
-WINNABLE = "143"
-"""A named deal that is won by sending home what can go, else filling from the waste, else turning."""
 
 
 def all_cards_are_there(race: Race) -> bool:
@@ -237,15 +236,8 @@ async def test_a_flood_of_requests_is_answered_one_by_one_and_the_race_goes_on(a
 async def test_a_race_is_won_by_the_one_who_brings_every_card_home(autojump_clock: MockClock, table: Table) -> None:
     ann, bob = table.guest("Ann"), table.guest("Bob")
     room = await table.racing(ann, bob, deal=WINNABLE)
-    position = rule_set("carpet").deal(named_seed(WINNABLE))
-    while not position.is_over:
-        moves = position.legal_moves()
-        homeward = [move for move in moves if ":" not in move and move != "s"]
-        filling = [move for move in moves if move.startswith("w:")]
-        move = (homeward or filling or moves)[0]
-        position = position.play(move)
+    for move in greedy_line(WINNABLE):
         ann.move(room, move)
-        await table.settle()
     assert ann.state == "won"
     await trio.sleep(1)
     record = bob.last(Result).record
@@ -253,6 +245,48 @@ async def test_a_race_is_won_by_the_one_who_brings_every_card_home(autojump_cloc
     assert record == ann.last(Result).record
     assert ann.version == bob.version
     assert not bob.all(Hidden)[1:]
+
+
+async def test_nobody_is_told_of_a_win_before_what_they_played_earlier_could_be_there(autojump_clock: MockClock, table: Table) -> None:
+    ann, bob = table.guest("Ann", round_trip_ms=0), table.guest("Bob", round_trip_ms=300)
+    room = await table.racing(ann, bob, deal=WINNABLE)
+    await trio.sleep(1)
+    line = greedy_line(WINNABLE)
+    for ply, move in enumerate(line):
+        ann.move(room, move, ply=ply)
+    seen: list[Shown] = []
+    assert room.show(seen.append, with_boards=True)
+    back = bob.another_line()
+    back.enter(room)
+    # The winner knows, and nobody else.
+    assert (ann.last(CurrentView).state, ann.last(CurrentView).ply) == ("won", len(line))
+    assert {progress.state for progress in bob.all(Progress)} == {"racing"}
+    assert room.summary.seats[0].state == seen[0].room.seats[0].state == back.last(RoomMessage).seats[0].state == "racing"
+    assert room.summary.seats[0].home == seen[0].curves[0].home[-1] == 51
+    await trio.sleep(0.1)
+    assert {progress.state for progress in back.all(Progress)} <= {"racing"}
+    await trio.sleep(0.06)
+    assert (ann.ply, ann.state) == (len(line), "won")
+    assert back.last(Progress).state == "stopped"
+    assert "won" in {progress.state for progress in back.all(Progress)}
+    assert [seat.state for seat in back.last(Result).record.seats] == ["won", "stopped"]
+    assert ann.version == back.version
+
+
+async def test_two_who_win_within_that_time_are_told_together_and_the_earlier_is_first(autojump_clock: MockClock, table: Table) -> None:
+    ann, bob = table.guest("Ann", round_trip_ms=0), table.guest("Bob", round_trip_ms=300)
+    room = await table.racing(ann, bob, deal=WINNABLE)
+    await trio.sleep(1)
+    line = greedy_line(WINNABLE)
+    for guest in (ann, bob):
+        for ply, move in enumerate(line[:-1]):
+            guest.move(room, move, ply=ply)
+    ann.move(room, line[-1], ply=len(line) - 1)
+    await trio.sleep(0.1)
+    bob.move(room, line[-1], ply=len(line) - 1)
+    await trio.sleep(0.1)
+    assert [seat.place for seat in ann.last(Result).record.seats] == [2, 1]
+    assert ann.version == bob.version
 
 
 @pytest.mark.parametrize("ask", [Guest.stop, Guest.resign])

@@ -26,6 +26,8 @@ def heard_in_order(guest: Guest) -> list[type]:
 async def won_by_the_first(table: Table, *guests: Guest, **options: Any) -> ServedRoom:
     """A room whose race is over because all but the first guest have given up."""
     room = await table.racing(*guests, **options)
+    for guest in guests:
+        guest.move(room)
     for guest in guests[1:]:
         guest.resign(room)
     await trio.sleep(1)
@@ -53,6 +55,8 @@ async def test_the_next_race_goes_on_from_there_and_forgets_what_the_last_one_di
     await table.settle()
     assert ann.last(Room).ratings == ()
     await table.begin(room, ann, bob)
+    for guest in (ann, bob):
+        guest.move(room)
     ann.resign(room)
     await trio.sleep(1)
     (ann_first, bob_first), (ann_then, bob_then) = (ratings.seats for ratings in ann.all(Ratings))
@@ -66,6 +70,8 @@ async def test_who_lost_his_line_hears_of_it_when_he_is_back(autojump_clock: Moc
     """By the event that he missed, or by a snapshot."""
     ann, bob = table.guest("Ann"), table.guest("Bob")
     room = await table.racing(ann, bob)
+    for guest in (ann, bob):
+        guest.move(room)
     await bob.vanish(room)
     back = bob.another_line()
     back.version = bob.version if knows_version else 0
@@ -75,6 +81,20 @@ async def test_who_lost_his_line_hears_of_it_when_he_is_back(autojump_clock: Moc
     back.enter(room)
     await table.settle()
     assert (back.last(Ratings).seats if knows_version else back.last(Room).ratings) == FIRST_RACE
+
+
+@pytest.mark.parametrize("moved", [(), (0,), (1,)])
+async def test_a_race_that_was_given_up_before_both_had_moved_changes_no_rating(
+    autojump_clock: MockClock, table: Table, moved: tuple[int, ...]
+) -> None:
+    guests = table.guest("Ann"), table.guest("Bob")
+    room = await table.racing(*guests)
+    for number in moved:
+        guests[number].move(room)
+    guests[1].resign(room)
+    await trio.sleep(1)
+    assert not guests[0].last(Result).record.rated
+    assert heard_in_order(guests[0]) == [Result]
 
 
 @pytest.mark.parametrize(
@@ -113,6 +133,8 @@ async def test_ratings_that_cannot_be_read_cost_nothing_but_their_news(
         raise StoreBusy(f"no time for {race}")
 
     table.journal.rating_changes = busy  # type: ignore[method-assign]
+    for guest in (ann, bob):
+        guest.move(room)
     bob.resign(room)
     await trio.sleep(1)
     assert heard_in_order(ann) == [Result]
@@ -134,6 +156,8 @@ async def test_a_race_whose_changes_are_not_in_the_store_costs_nothing_but_their
         return ()
 
     table.journal.rating_changes = nothing  # type: ignore[method-assign]
+    for guest in (ann, bob):
+        guest.move(room)
     bob.resign(room)
     await trio.sleep(1)
     assert heard_in_order(ann) == [Result]

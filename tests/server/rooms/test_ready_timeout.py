@@ -6,7 +6,8 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from protocol.server_messages import Countdown, Left, Room, Unseated
+from protocol.server_messages import Countdown, Left, Room, Scored, Unseated
+from protocol.views import SeriesOptions
 from server.rooms.ready_timeout import READY_S
 from server.store.replay import replay
 from tests.server.rooms.playing import Table
@@ -109,3 +110,17 @@ async def test_a_lost_seat_is_in_the_journal(autojump_clock: MockClock, table: T
     await trio.sleep(READY_S + 0.01)
     brought_back = replay(table.journal.running(room.code))
     assert [seat.player for seat in brought_back.seats] == [ann.player.id, None]
+
+
+async def test_in_a_private_series_whoever_never_gets_ready_gives_it_up_after_its_grace(autojump_clock: MockClock, table: Table) -> None:
+    ann, bob = table.guest("Ann"), table.guest("Bob")
+    room = await table.racing(ann, bob, public=False, series=SeriesOptions(format="best-of", races=3, grace_s=40))
+    for guest in (ann, bob):
+        guest.stop(room)
+    assert room.core.race.number == 2
+    ann.ready(room)
+    await trio.sleep(39)
+    assert room.core.race.seat_of(bob.player.id) is not None
+    await trio.sleep(2)
+    assert bob.last(Left).reason == "not-ready"
+    assert ann.last(Scored).series.over

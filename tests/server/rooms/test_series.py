@@ -21,8 +21,10 @@ SWAP = SeriesOptions(format="swap", races=2)
 
 
 async def race(table: Table, room: ServedRoom, ahead: Guest, *others: Guest) -> None:
-    """One race, of which `ahead` makes moves until he has brought a card home; then all stop."""
+    """One race, of which `ahead` makes moves until he has brought a card home, and each of the others one; then all stop."""
     await table.begin(room, ahead, *others)
+    for guest in others:
+        guest.move(room, "s")
     assert ahead.view is not None
     before = ahead.view.home
     while ahead.view.home == before:
@@ -132,6 +134,8 @@ async def test_who_leaves_gives_the_series_up(autojump_clock: MockClock, table: 
     room = await table.seated(ann, bob, series=BEST_OF_3)
     await race(table, room, bob, ann)
     await table.begin(room, ann, bob)
+    for guest in (ann, bob):
+        guest.move(room)
     bob.leave(room)
     await trio.sleep(1)
     assert room.core.race.phase == "over"
