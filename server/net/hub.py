@@ -112,8 +112,6 @@ class Hub:
 
     def _call_timers(self) -> None:
         now = trio.current_time()
-        if self._timers:
-            self._overload.note(now - self._timers[0][0], now)
         for _ in range(EVENTS):
             if not self._timers or self._timers[0][0] > now:
                 return

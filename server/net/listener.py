@@ -38,9 +38,6 @@ BACKLOG = 1024
 HANDED_OVER = 1024
 """Connections on their way to be answered the plain way. They are taken as fast as they come; when there are more, the next are closed."""
 
-LATENESS_S = 0.1
-"""Seconds between two looks at how late tasks are."""
-
 REFUSING_S = 0.005
 """Seconds between two connections that are accepted while the server is too busy to let them in."""
 
@@ -113,8 +110,6 @@ async def serving(
             connect = partial(HubConnection, dispatch=dispatch, round_trip_rule=rule)
             door = _Door(Hub(nursery, overload), overload, connect, listeners, allowed)
             nursery.start_soon(door.run)
-        else:
-            nursery.start_soon(_watch_lateness, overload)
         server = await nursery.start(
             partial(
                 serve,
@@ -252,14 +247,6 @@ class _HandedOver(trio.abc.Listener[trio.abc.HalfCloseableStream]):
     async def aclose(self) -> None:
         self._waiting.close()
         await trio.lowlevel.checkpoint()
-
-
-async def _watch_lateness(overload: Overload) -> None:
-    """Where connections have tasks, a task that is late is as late as all of them."""
-    while True:
-        due = trio.current_time() + LATENESS_S
-        await trio.sleep_until(due)
-        overload.note(trio.current_time() - due, trio.current_time())
 
 
 async def _answer(

@@ -1,7 +1,7 @@
 """Whether the server has more to do than it can: then it takes no new races and connections, so that the running races stay quick. Pure.
 
-Lateness is how long what has come waits for its turn. One pause, as for a collection of garbage, is no overload; several within a second
-are.
+Lateness is how long sockets wait that have something to be read, while there are more of them than one turn of the hub can serve. One
+pause, as for a collection of garbage, is no overload; several within a second are.
 """
 
 from __future__ import annotations
