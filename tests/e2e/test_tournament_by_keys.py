@@ -63,18 +63,18 @@ def test_a_tournament_is_made_entered_played_and_looked_at_by_keys(tmp_path: Pat
             (DOWN * 2 + RIGHT * 3, "Bots fill    up to 4"),
             (DOWN * 2 + RIGHT * 1, "Check-in     5:00 min"),
             (DOWN * 2 + RIGHT * 6, "when you say so"),
-            (DOWN * 2, "You direct it"),
+            (DOWN * 2, "You will be its director"),
         ):
             anna.type(keys)
             anna.wait_for(seen)
         anna.type("\r")
         anna.wait_for("Open to enter: 0 entered.")
         anna.type("i")
-        anna.wait_for("You have entered: press S")
+        anna.wait_for("You have entered. Press S")
         assert "here" in found_at(anna, "anna (you)")
         anna.type("S")
         anna.wait_for("Check-in: 0 of 1 are here.")
-        anna.wait_for("press c to check in")
+        anna.wait_for("Press c to check in")
         anna.type("c")
         play(anna)
         anna.type("\r")
@@ -88,7 +88,7 @@ def test_a_tournament_is_made_entered_played_and_looked_at_by_keys(tmp_path: Pat
         anna.wait_for("It is over:")
         # On the page of standings that he had turned to.
         shown = {name: found_at(anna, f" {name} (").replace("▸", " ").split()[0] for name in NAMES}
-        anna.wait_for(f"You are number {shown['anna']} of 4.")
+        anna.wait_for(f"You placed {shown['anna']} of 4.")
         anna.type(BACK_TAB + LEFT)
         anna.wait_for("Tables of round 1")
         anna.type(BACK_TAB)
@@ -158,7 +158,7 @@ def test_the_commands_of_the_readme_run_as_they_are_written(tmp_path: Path) -> N
             player.wait_for("You have entered")
             looker.wait_for("Open to enter: 1 entered.")
             assert carpet(grace, *words(start, tournament)).status == 0
-            player.wait_for("press c to check in")
+            player.wait_for("Press c to check in")
             player.type("c")
             play(player)
             # The pause over, to the next table by himself, out of the result.

@@ -152,7 +152,7 @@ class Table:
     def pair(self) -> tuple[Player, Player, str]:
         """Anna opens a race from the home screen, Bert joins it by its code; both are ready and see their cards."""
         anna, bert = self.sit("anna", "home", self.url), self.sit("bert", "home", self.url)
-        anna.sees("You are anna.", "2 here")
+        anna.sees("You are anna.", "2 online")
         anna.type("o")
         anna.sees("Open this race")
         anna.goes_to("Countdown")

@@ -52,7 +52,7 @@ def test_a_race_is_watched_from_the_lobby_and_by_its_code(tmp_path: Path, url: s
     with terminal(tmp_path, "watch", url, code, "--name", "Grace") as screen:
         screen.wait_for(f"Watching · Carpet · {code} · 1 watching")
         screen.wait_for("after move ")
-        screen.wait_for("boards at once")
+        screen.wait_for("live boards")
         screen.type("v")
         screen.wait_for("0:00 ")
         screen.type("tgo on\r")
@@ -118,7 +118,7 @@ def test_a_damaged_file_of_best_times_is_said_before_any_screen(tmp_path: Path) 
     assert "bests.json with your best times is damaged" in carpet_on_terminal(tmp_path, "play", "--alone").sentence
     assert "bests.json with your best times is damaged" in carpet(tmp_path, "best").sentence
     both = carpet_on_terminal(tmp_path, "play", "--alone", "--bot", "greedy")
-    assert (both.status, both.sentence) == (2, "carpet: --alone and --bot do not go together: who races the clock has no opponent.")
+    assert (both.status, both.sentence) == (2, "carpet: --alone and --bot do not go together: alone, you race the clock.")
 
 
 async def test_who_has_a_seat_in_the_race_is_told_why_he_cannot_watch_it(url: str) -> None:
