@@ -86,6 +86,7 @@ class Error(Struct, frozen=True, kw_only=True, tag_field="type", tag="error"):
 
     code: one of the table, but not typed so: a newer server may have codes that this program does not know. fault: client, state or server.
     message: a sentence for a person. path: the field to blame, or empty. ref: the refused message's `ref`, or 0.
+    retry_after_ms: when the same may be asked again; 0 where that is no matter of time.
     """
 
     code: str
@@ -93,6 +94,7 @@ class Error(Struct, frozen=True, kw_only=True, tag_field="type", tag="error"):
     message: str
     path: str
     ref: int
+    retry_after_ms: int = 0
 
 
 class Lobby(Struct, frozen=True, kw_only=True, tag_field="type", tag="lobby"):
@@ -511,10 +513,11 @@ class Board(Struct, frozen=True, kw_only=True, tag_field="type", tag="board"):
 
 
 class Watchers(Struct, frozen=True, kw_only=True, tag_field="type", tag="watchers"):
-    """How many watch: to players and watchers, at most once a second."""
+    """How many watch: to players and watchers, at most once a second. whole: somebody sees boards with every card open."""
 
     code: str
     count: int
+    whole: bool = False
 
 
 class Talk(Struct, frozen=True, kw_only=True, tag_field="type", tag="talk"):
@@ -536,7 +539,15 @@ class Unwatched(Struct, frozen=True, kw_only=True, tag_field="type", tag="unwatc
     ref: int = 0
 
 
-WatchMessage: TypeAlias = Watched | WatchedEvent | Board | Watchers | Talk | Unwatched
+class BoardsKey(Struct, frozen=True, kw_only=True, tag_field="type", tag="boards-key"):
+    """The key of a race's boards, for `watch-race`: for a screen that its players cannot see. It is good until the server ends."""
+
+    code: str
+    key: str
+    ref: int = 0
+
+
+WatchMessage: TypeAlias = Watched | WatchedEvent | Board | Watchers | Talk | BoardsKey | Unwatched
 RunMessage: TypeAlias = Dailies | Challenge | Challenges | Runs
 ServerMessage: TypeAlias = (
     Welcome

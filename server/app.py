@@ -24,6 +24,7 @@ from server.net.descriptors import connections_for
 from server.net.dispatch import Dispatch
 from server.net.http import Site
 from server.net.listener import AddressUnavailable, listening, tls_context
+from server.net.overload import Overload
 from server.pages.health import readiness_route
 from server.pages.ladder import ladder_route
 from server.pages.lobby import lobby_route
@@ -40,7 +41,7 @@ from server.runs.ghost_lines import RecordedGhosts
 from server.runs.service import RunService
 from server.runtime.figures import Figure
 from server.runtime.workers import open_workers
-from server.spectate.spectator_registry import Gallery
+from server.spectate.spectator_registry import SpectatorRegistry
 from server.store.errors import EntryRefused, StoreAway, StoreError
 from server.store.journal import Journal
 from server.store.opening import open_store
@@ -113,8 +114,8 @@ async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> A
             nursery.start_soon(lobby.run)
             matchmaker = QuickMatch(rooms, clock=clock, rating=players.rating)
             nursery.start_soon(matchmaker.run)
-            gallery = Gallery(nursery, rooms, clock)
-            nursery.start_soon(gallery.run)
+            spectators = SpectatorRegistry(nursery, rooms, clock)
+            nursery.start_soon(spectators.run)
             runs = RunService(
                 rooms, store=store, journal=journal, clock=clock, entropy=secrets.token_bytes, compute=workers.run, records=records
             )
@@ -130,17 +131,19 @@ async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> A
                     pair_next=Pairer(workers).pair_next,
                 )
             )
+            overload = Overload()
             dispatch = Dispatch(
                 rooms=rooms,
                 players=players,
                 lobby=lobby,
                 matchmaker=matchmaker,
-                gallery=gallery,
+                spectators=spectators,
                 counter=runs,
                 tournaments=tournaments,
                 software=SOFTWARE,
                 rate=settings.rate,
                 burst=settings.burst,
+                overload=overload,
             )
             await _go_on(rooms, store, journal, clock)
             await nursery.start(tournaments.run)
@@ -166,6 +169,7 @@ async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> A
                 site=site,
                 admission=admission,
                 plain_sockets=settings.plain_sockets,
+                overload=overload,
                 round_trip_rule=RoundTripRule(trust_pings=settings.trust_pings),
             ) as port:
                 clock.resume()

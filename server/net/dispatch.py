@@ -9,7 +9,10 @@ import logging
 from dataclasses import dataclass
 from functools import partial
 
+import trio
+
 from protocol.client_messages import (
+    AskBoardsKey,
     ClientMessage,
     CreateTournament,
     FollowLobby,
@@ -40,7 +43,7 @@ from protocol.client_messages import (
     WhoAmI,
 )
 from protocol.errors import CloseCode, ErrorCode, Refusal
-from protocol.server_messages import Left, WaitingOver, Welcome, YouAre
+from protocol.server_messages import BoardsKey, Left, WaitingOver, Welcome, YouAre
 from protocol.views import BotInfo, RaceOptions
 from server.bots.house import HOUSE_BOTS
 from server.lobby.lobby import Lobby
@@ -48,7 +51,8 @@ from server.lobby.players import Players
 from server.lobby.quick_match import QuickMatch as Matchmaker
 from server.lobby.quick_match import Seeker
 from server.net.connection import Connection
-from server.net.connection_limits import place_of
+from server.net.connection_limits import THIS_MACHINE, place_of
+from server.net.overload import Overload
 from server.rooms.chat import words
 from server.rooms.codes import read_code
 from server.rooms.driver import Room
@@ -58,7 +62,7 @@ from server.rooms.registry import Rooms
 from server.rooms.requests import Ask, Enter, Exit, RoomMessage
 from server.rules.catalogue import RULE_SETS, describe
 from server.runs.service import Question, RunAsked, RunService
-from server.spectate.spectator_registry import Gallery
+from server.spectate.spectator_registry import SpectatorRegistry
 from server.store.errors import RunAlready, StoreError
 from server.tournaments.commands import Asker, TournamentCommand
 from server.tournaments.service import TournamentService
@@ -68,6 +72,9 @@ logger = logging.getLogger("carpet.net")
 HELLO_S = 10.0
 """Seconds that a new connection has for its hello."""
 
+
+_BEGINNINGS = (OpenRace, QuickMatch, RunDaily, RunChallenge, PlayOn, CreateTournament)
+"""Requests for more to do, which are refused while there is too much."""
 
 NOBODY = PlayerName("", "")
 """Who comes to watch and has no token: no player has an empty id, so he holds no seat anywhere."""
@@ -98,20 +105,22 @@ class Dispatch:
         players: Players,
         lobby: Lobby,
         matchmaker: Matchmaker,
-        gallery: Gallery,
+        spectators: SpectatorRegistry,
         counter: RunService,
         tournaments: TournamentService,
         software: str,
         rate: float,
         burst: int,
+        overload: Overload | None = None,
     ) -> None:
+        self._overload = overload or Overload()
         self.rate = rate
         self.burst = burst
         self._rooms = rooms
         self._players = players
         self._lobby = lobby
         self._matchmaker = matchmaker
-        self._gallery = gallery
+        self._spectators = spectators
         self._counter = counter
         self._tournaments = tournaments
         self._software = software
@@ -164,7 +173,7 @@ class Dispatch:
     def gone(self, connection: Connection) -> None:
         visit = self._visits.pop(connection)
         self._lobby.unfollow(visit.connection)
-        self._gallery.gone(visit.connection)
+        self._spectators.gone(visit.connection)
         self._tournaments.subscriptions.gone(visit.connection)
         if visit.player is None:
             return
@@ -181,7 +190,7 @@ class Dispatch:
         self._tournaments.subscriptions.remind(connection)
         if visit.player is not None:
             self._remind_player(visit, visit.player)
-        self._gallery.catch_up(connection)
+        self._spectators.catch_up(connection)
 
     def _remind_player(self, visit: Visit, player: PlayerName) -> None:
         connection, room = visit.connection, visit.room
@@ -199,6 +208,8 @@ class Dispatch:
         if visit is None:
             # It is gone, and this was still on its way: nothing may be begun that nobody would end.
             return
+        if isinstance(message, _BEGINNINGS) and not getattr(message, "cancel", False):
+            self._check_busy()
         if isinstance(message, Hello):
             self._hello(visit, message)
         elif isinstance(message, (WhoAmI, Rename)):
@@ -212,9 +223,17 @@ class Dispatch:
         else:
             self._serve(visit, visit.player, message)
 
+    def _check_busy(self) -> None:
+        """The races that run come first."""
+        retry_after_ms = self._overload.retry_after_ms(trio.current_time())
+        if retry_after_ms:
+            raise Refusal(ErrorCode.SERVER_BUSY, retry_after_ms=retry_after_ms)
+
     def _serve_watcher(self, visit: Visit, player: PlayerName, message: ClientMessage) -> None:
         match message:
             case FollowLobby() | FollowTournaments() | FollowTournament() | WatchRace() | Unwatch():
+                self._serve(visit, player, message)
+            case AskBoardsKey() if player is not NOBODY:
                 self._serve(visit, player, message)
             case Say() if player is not NOBODY:
                 self._say_watching(visit, message)
@@ -225,7 +244,16 @@ class Dispatch:
         self,
         visit: Visit,
         player: PlayerName,
-        message: FollowLobby | OpenRace | JoinRace | QuickMatch | WatchRace | Unwatch | RunAsked | TournamentMessage | RoomMessage,
+        message: FollowLobby
+        | OpenRace
+        | JoinRace
+        | QuickMatch
+        | WatchRace
+        | AskBoardsKey
+        | Unwatch
+        | RunAsked
+        | TournamentMessage
+        | RoomMessage,
     ) -> None:
         match message:
             case FollowLobby(follow=follow):
@@ -257,10 +285,15 @@ class Dispatch:
                 self._say(visit, player, message)
             case LeaveRace() | Ready() | Move() | Stop() | Resign() | Rematch():
                 self._ask(visit, player, message)
-            case WatchRace(code=code, ref=ref):
-                self._gallery.watch(visit.connection, player, code, ref=ref)
+            case WatchRace(code=code, key=key, ref=ref):
+                self._spectators.watch(visit.connection, player, code, key=key, ref=ref)
+            case AskBoardsKey(code=code, ref=ref):
+                room = self._rooms.find(code)
+                if not self._may_show_boards(room, player):
+                    raise Refusal(ErrorCode.NO_KEY)
+                visit.connection.post(Outgoing(BoardsKey(code=room.code, key=self._spectators.boards_key(room), ref=ref)))
             case Unwatch(ref=ref):
-                self._gallery.unwatch(visit.connection, ref=ref)
+                self._spectators.unwatch(visit.connection, ref=ref)
             case FollowTournaments(follow=follow):
                 if follow:
                     self._tournaments.subscriptions.follow_list(visit.connection)
@@ -272,7 +305,10 @@ class Dispatch:
                 self._ask_tournament(visit, player, message)
 
     def _ask_tournament(self, visit: Visit, player: PlayerName, message: CreateTournament | TournamentCommand) -> None:
-        asker = Asker(player.id, player.name, self._players.rating(player.id), place_of(visit.connection.remote_host))
+        place = place_of(visit.connection.remote_host)
+        # On the server's own machine sits its host, or a proxy that is not known to be one.
+        counted = place if place != THIS_MACHINE else None
+        asker = Asker(player.id, player.name, self._players.rating(player.id), counted)
         self._tournaments.ask(visit.connection, asker, message)
 
     def _hello(self, visit: Visit, message: Hello) -> None:
@@ -343,7 +379,7 @@ class Dispatch:
         for visit in his:
             visit.watches_as = player
         for visit in (*his, *((here,) if here is not None else ())):
-            self._gallery.renamed(visit.connection, player)
+            self._spectators.renamed(visit.connection, player)
             if visit is not by:
                 visit.connection.post(Outgoing(YouAre(player=player.id, name=player.name, ref=0)))
 
@@ -397,12 +433,19 @@ class Dispatch:
         else:
             self._say_watching(visit, message)
 
+    def _may_show_boards(self, room: Room, player: PlayerName) -> bool:
+        """Whether this is the host of the race, who has its first seat, or directs its tournament without playing in it."""
+        spec, seat = room.spec, room.summary.seats[0]
+        if spec is not None:
+            return spec.deal.kind == "round" and self._tournaments.only_directs(spec.deal.id.partition("/")[0], player.id)
+        return seat.player == player.id and not room.options.rated
+
     def _say_watching(self, visit: Visit, message: Say) -> None:
         """To those who watch the same race."""
-        watched = self._gallery.watched(visit.connection)
+        watched = self._spectators.watched(visit.connection)
         if watched is None or (message.code is not None and read_code(message.code) != watched.code):
             raise Refusal(ErrorCode.NOT_IN_ROOM)
-        self._gallery.say(visit.connection, words(message), free=message.phrase is None)
+        self._spectators.say(visit.connection, words(message), free=message.phrase is None)
 
     def _ask(self, visit: Visit, player: PlayerName, message: RoomMessage) -> None:
         # By the registry for who has come back and not joined yet: he may leave a race without looking at it again.

@@ -52,8 +52,22 @@ _MASKED: Final = 0x80
 """First and second byte of a frame: the last of a binary message, a pong, and the bit that every client's frame has before its length."""
 
 
+UNTIRING: Final = ("/healthz", "/readyz")
+"""What is answered however much there is to do."""
+
+BUSY_SENTENCE: Final = "This server has more to do than it can; try again in a moment.\n"
+
+_BUSY: Final = (
+    "HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nRetry-After: {}\r\nContent-Type: text/plain; charset=utf-8\r\n"
+    f"Content-Length: {len(BUSY_SENTENCE)}\r\nCache-Control: no-store\r\n\r\n{BUSY_SENTENCE}"
+)
+
+
 class Door(Protocol):
     """Where connections come from, and whom they tell."""
+
+    def retry_after_s(self) -> int:
+        """Not 0 while nobody is let in, since there is too much to do."""
 
     def admits(self, connection: HubConnection, request: Request) -> bool:
         """Whether this request opens a WebSocket here."""
@@ -230,6 +244,9 @@ class HubConnection(Connection):
             if len(self._partial) > REQUEST_BYTES or not self._partial.startswith(b"GET "[: len(self._partial)]):
                 self._hand_over()
             return
+        if self._door.retry_after_s() and not head[4:].decode("latin-1").startswith(UNTIRING):
+            self._turn_away()
+            return
         protocol = self.protocol
         protocol.receive_data(head + found)
         events = protocol.events_received()
@@ -248,6 +265,13 @@ class HubConnection(Connection):
         self._dispatch.arrived(self)
         if rest:
             self._frames(rest)
+
+    def _turn_away(self) -> None:
+        # By hand, as there is too much to do.
+        self._shut = True
+        self._put(_BUSY.format(self._door.retry_after_s()).encode())
+        self._end_writing()
+        self._part()
 
     def _check_handshake(self) -> None:
         if not self._arrived:

@@ -31,6 +31,7 @@ from server.net.connection import Connection, RoundTripRule
 from server.net.dispatch import Dispatch
 from server.net.http import Site
 from server.net.listener import serving
+from server.net.overload import Overload
 from server.net.stream import SocketStream
 from server.pages.health import readiness_route
 from server.pages.ladder import ladder_route
@@ -45,7 +46,7 @@ from server.rooms.driver import Room as ServedRoom
 from server.rooms.registry import Rooms
 from server.runs.ghost_lines import RecordedGhosts
 from server.runs.service import RunService
-from server.spectate.spectator_registry import Gallery
+from server.spectate.spectator_registry import SpectatorRegistry
 from server.store.journal import Journal
 from server.store.memory import MemoryStore
 from server.store.replay import by_room
@@ -269,8 +270,8 @@ class House:
         self.players = Players(entropy=entropy, store=self.store, journal=self.journal, clock=self.clock)
         self.rooms.on_rated(self.players.rated)
         self.lobby = Lobby(self.rooms, self.players, self.clock)
-        self.gallery = Gallery(nursery, self.rooms, self.clock)
-        nursery.start_soon(self.gallery.run)
+        self.spectators = SpectatorRegistry(nursery, self.rooms, self.clock)
+        nursery.start_soon(self.spectators.run)
         self.matchmaker = QuickMatch(self.rooms, clock=self.clock, rating=self.players.rating)
         self.runs = RunService(self.rooms, store=self.store, journal=self.journal, clock=self.clock, entropy=entropy, compute=self._compute)
         self.tournaments = TournamentService(
@@ -285,12 +286,14 @@ class House:
             )
         )
         nursery.start_soon(self.tournaments.run)
+        self.overload = Overload()
         self.dispatch = Dispatch(
+            overload=self.overload,
             rooms=self.rooms,
             players=self.players,
             lobby=self.lobby,
             matchmaker=self.matchmaker,
-            gallery=self.gallery,
+            spectators=self.spectators,
             counter=self.runs,
             tournaments=self.tournaments,
             software="test",
@@ -402,7 +405,14 @@ async def open_house(
         nursery.start_soon(house.lobby.run)
         nursery.start_soon(house.matchmaker.run)
         nursery.start_soon(house.runs.run)
-        async with serving(house.dispatch, [house.listener], site=house.site, plain_sockets=PLAIN_SOCKETS, round_trip_rule=round_trip_rule):
+        async with serving(
+            house.dispatch,
+            [house.listener],
+            site=house.site,
+            plain_sockets=PLAIN_SOCKETS,
+            round_trip_rule=round_trip_rule,
+            overload=house.overload,
+        ):
             yield house
             await house.rooms.stop()
         nursery.cancel_scope.cancel()
