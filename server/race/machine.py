@@ -112,7 +112,7 @@ class Race:
             k=shared.number - 1 if shared is not None else 0,
         )
         self.commitment = self.deal.commitment
-        self._held = held
+        self.held = held
         self.starts_at: int | None = None
         self.record: Record | None = None
         self._shown_room = shown_room or room
@@ -165,7 +165,7 @@ class Race:
     @property
     def is_held(self) -> bool:
         """All are ready, and the race waits to be released: by ChooseDeal, with the k of its deal."""
-        return self._held and self._is_ready
+        return self.held and self._is_ready
 
     @property
     def _is_ready(self) -> bool:
@@ -232,8 +232,8 @@ class Race:
                 return iter(())
             case GetReady(seat=number, nonce=nonce):
                 return self._get_ready(self.seats[number], nonce, now)
-            case ChooseDeal(k=k):
-                return self._choose_deal(k, now)
+            case ChooseDeal(k=k, wait_ms=wait_ms):
+                return self._choose_deal(k, now + wait_ms)
             case PlayMove(seat=number, ply=ply, move=move):
                 return self._play(self.seats[number], ply, move, now)
             case StopSeat(seat=number):
@@ -282,15 +282,15 @@ class Race:
             return iter(())
         seat.nonce = nonce
         events: list[RaceEvent] = [SeatReady(seat.number)]
-        if not self.options.winnable and not self._held and self._is_ready:
+        if not self.options.winnable and not self.held and self._is_ready:
             events.append(self._set_start(now))
         return iter(events)
 
-    def _choose_deal(self, k: int, now: int) -> Iterator[RaceEvent]:
+    def _choose_deal(self, k: int, countdown_from: int) -> Iterator[RaceEvent]:
         if self.deal_wanted is None and not (self.is_held and k == self.deal.k):
             raise Refusal(ErrorCode.NOT_WAITING, "no deal is wanted")
         self.deal.k = k
-        return iter((self._set_start(now),))
+        return iter((self._set_start(countdown_from),))
 
     def _set_start(self, now: int) -> StartSet:
         self.deal.deal(self._nonces)

@@ -66,7 +66,9 @@ class CallOff:
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """The race, which is held, starts if everybody is ready."""
+    """The race, which is held, starts if everybody is ready. countdown_from_ms: by the server's clock, now or a little later."""
+
+    countdown_from_ms: int
 
 
 @dataclass(frozen=True, slots=True)
