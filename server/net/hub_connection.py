@@ -217,7 +217,8 @@ class HubConnection(Connection):
         self._partial += data
         head, found, rest = self._partial.partition(b"\r\n\r\n")
         if not found:
-            if len(self._partial) > REQUEST_BYTES or not self._partial.startswith(b"GET "[: len(self._partial)]):
+            is_none = b"\n\n" in self._partial or not self._partial.startswith(b"GET "[: len(self._partial)])
+            if is_none or len(self._partial) > REQUEST_BYTES:
                 self._hand_over()
             return
         if self._door.retry_after_s() and not head[4:].decode("latin-1").startswith(UNTIRING):
