@@ -19,7 +19,7 @@ from typing import Any, Final, Protocol
 
 import trio
 from websockets.datastructures import Headers
-from websockets.frames import BINARY, CONT, DATA_OPCODES, TEXT, Frame
+from websockets.frames import CONT, DATA_OPCODES, TEXT, Frame
 from websockets.protocol import OPEN
 from websockets.server import ServerProtocol
 
@@ -27,6 +27,7 @@ from protocol.client_messages import PRICES, ClientMessage
 from protocol.codec import SUBPROTOCOLS, Decoder, client_message_decoder, reference
 from protocol.errors import CloseCode, ErrorCode, Refusal
 from server.net.connection_limits import Entry, Ticket, named_by_proxies
+from server.net.frames import framed
 from server.net.limits import RateLimit, Verdict
 from server.net.stream import kernel_round_trip_ms
 from server.race.timing import RoundTrips
@@ -323,7 +324,5 @@ class Connection(ABC):
 def _framed(outgoing: Outgoing, encoding: str) -> bytes:
     frame = outgoing.frames.get(encoding)
     if frame is None:
-        # Frames from a server are not masked, so one serves everybody of the same encoding.
-        opcode = BINARY if _DECODERS[encoding].binary else TEXT
-        frame = outgoing.frames[encoding] = Frame(opcode, outgoing.payload(encoding)).serialize(mask=False)
+        frame = outgoing.frames[encoding] = framed(outgoing.payload(encoding), binary=_DECODERS[encoding].binary)
     return frame

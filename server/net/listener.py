@@ -24,14 +24,16 @@ from server.net.dispatch import Dispatch
 from server.net.http import Site
 from server.net.hub import AVAILABLE as HUB_AVAILABLE
 from server.net.hub import Hub
-from server.net.hub_connection import BUSY_SENTENCE, UNTIRING, HubConnection
+from server.net.hub_connection import HubConnection
 from server.net.origins import Origins
-from server.net.overload import Overload
+from server.net.overload import BUSY_SENTENCE, UNTIRING, Overload
 from server.net.plain_connection import CLOSING_S, PlainConnection
 from server.net.stream import SocketListener, SocketStream
 
 STOPPING_S = 3.0
 """Seconds until the lines are cut of those who have not gone when the server stops: who does not read, or is still shaking hands."""
+
+logger = logging.getLogger("carpet.net")
 
 BACKLOG = 1024
 
@@ -181,9 +183,16 @@ class _Door:
                     # To refuse costs something too. Who has to wait does so in the kernel's queue.
                     await trio.sleep(REFUSING_S)
                 if isinstance(stream, SocketStream) and (stream.ticket is None or stream.ticket.entry is Entry.ADMITTED):
-                    self._connections.add(self._connect(self._hub, stream, door=self))
+                    self._let_in(stream)
                 else:
                     self.hand_over(stream)
+
+    def _let_in(self, stream: SocketStream) -> None:
+        try:
+            self._connections.add(self._connect(self._hub, stream, door=self))
+        except OSError as error:
+            logger.warning("a connection could not be taken: %s", error.strerror)
+            stream.cut()
 
     def retry_after_s(self) -> int:
         return math.ceil(self._overload.retry_after_ms(trio.current_time()) / 1000)

@@ -20,6 +20,17 @@ FORGIVEN_A_SECOND: Final = 4.0
 CALM_S: Final = 0.5
 """Seconds without lateness until the server is open again."""
 
+UNTIRING: Final = ("/healthz", "/readyz")
+"""What is answered however much there is to do."""
+
+BUSY_SENTENCE: Final = "This server has more to do than it can; try again in a moment.\n"
+
+BUSY_RESPONSE: Final = (
+    "HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nRetry-After: {}\r\nContent-Type: text/plain; charset=utf-8\r\n"
+    f"Content-Length: {len(BUSY_SENTENCE)}\r\nCache-Control: no-store\r\n\r\n{BUSY_SENTENCE}"
+)
+"""With the seconds until the next try."""
+
 
 class Overload:
     __slots__ = ("_busy_until", "_noted_at", "_score")
