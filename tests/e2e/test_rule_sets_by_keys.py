@@ -52,7 +52,7 @@ class Person(Player):
         self.sees(f"Rules        {rules}")
         self.goes_to("Deal ")
         self.type("\r")
-        self.sees("Name of the deal")
+        self.sees("Deal name")
         self.type(f"{deal}\r")
         self.sees(f"Deal         {deal}")
         self.goes_to("Countdown")
@@ -181,7 +181,7 @@ def gap_in(hint: str) -> str:
 @contextlib.contextmanager
 def sitting(name: str, url: str, home: Path) -> Iterator[Person]:
     """Somebody at a terminal, on a server's home screen. Names are unique there, so each test has its own."""
-    command = [sys.executable, "-m", "client.cli.main", "home", url, "--name", name]
+    command = [sys.executable, "-m", "client.cli.main", "home", url, "--no-motion", "--name", name]
     with Terminal(command, environment=environment(home, terminal_environment())) as terminal:
         yield Person(terminal, name, url)
 

@@ -27,7 +27,7 @@ class Table:
         self._home = home
 
     def sit(self, name: str, *arguments: str) -> Terminal:
-        command = [sys.executable, "-m", "client.cli.main", *arguments, "--name", name]
+        command = [sys.executable, "-m", "client.cli.main", *arguments, "--no-motion", "--name", name]
         return self._stack.enter_context(Terminal(command, environment=environment(self._home / name, terminal_environment())))
 
     def ask(self, name: str, *arguments: str) -> str:

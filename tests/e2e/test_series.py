@@ -101,7 +101,7 @@ def test_best_of_three_is_raced_by_keys_in_two_terminals(tmp_path: Path) -> None
         url = stack.enter_context(serving())
 
         def sit(name: str, *arguments: str) -> Terminal:
-            command = [sys.executable, "-m", "client.cli.main", *arguments, "--name", name]
+            command = [sys.executable, "-m", "client.cli.main", *arguments, "--no-motion", "--name", name]
             return stack.enter_context(Terminal(command, environment=environment(tmp_path / name, terminal_environment())))
 
         anna = sit("anna", "host", url, "--best-of", "3", "--countdown", "1", "--private")

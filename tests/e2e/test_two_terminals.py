@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import pytest
 
+from client.text.words import SEAT_ENDS
 from tests.e2e.commands import carpet, environment, running_server
 from tests.e2e.terminal import PATIENCE_S, Terminal, terminal_environment
 
@@ -104,7 +105,8 @@ class Player:
 
 
 def is_racing(lines: list[str]) -> bool:
-    return lines[20].startswith(" ▸ ") and not re.match(r" ▸ (?:No move|Every card|You have|Time is up)", lines[20])
+    ended = tuple(f" ▸ {end.own}"[:14] for end in SEAT_ENDS.values())
+    return lines[20].startswith(" ▸ ") and not lines[20].startswith(ended)
 
 
 def own_moves(lines: list[str]) -> int | None:
@@ -144,8 +146,8 @@ class Table:
         return self._tmp_path / name
 
     def sit(self, name: str, *arguments: str) -> Player:
-        """Somebody runs `carpet` in a terminal. The folder is the same for the same name."""
-        command = [sys.executable, "-m", "client.cli.main", *arguments, "--name", name]
+        """Somebody runs `carpet` in a terminal, without motion: a card on its way is nowhere. The folder is the same for the same name."""
+        command = [sys.executable, "-m", "client.cli.main", *arguments, "--no-motion", "--name", name]
         terminal = Terminal(command, environment=environment(self.home(name), terminal_environment()))
         return Player(self._open_ones.enter_context(terminal), name)
 
@@ -223,7 +225,7 @@ def test_a_whole_race_and_half_a_rematch(table: Table) -> None:
     assert anna.carpet() == bert.carpet()
     anna.play()
     bert.type("R")
-    bert.sees("Give this race up?")
+    bert.sees("Give up? You will be placed last.")
     bert.type("y")
     bert.sees("anna won.", "gave up")
     anna.sees("You won!", "gave up")
@@ -264,7 +266,7 @@ def test_a_player_whose_client_dies_comes_back_to_his_cards(table: Table) -> Non
 def test_the_record_is_kept_when_the_result_is_there_however_the_client_ends(table: Table) -> None:
     anna, bert, code = table.pair()
     bert.type("R")
-    bert.sees("Give this race up?")
+    bert.sees("Give up? You will be placed last.")
     bert.type("y")
     anna.sees("You won!")
     anna.terminal.process.kill()
@@ -279,7 +281,7 @@ def test_who_quits_at_the_result_and_hosts_again_gets_the_race_that_he_asked_for
     again.races()
     again.sees(code, "You have a seat in this race already: leave it (L) before you begin another.")
     bert.type("R")
-    bert.sees("Give this race up?")
+    bert.sees("Give up? You will be placed last.")
     bert.type("y")
     again.sees("You won!")
     again.type("q")
