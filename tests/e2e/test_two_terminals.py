@@ -72,9 +72,9 @@ class Player:
         self.terminal.wait_until(lambda lines: re.match(r" ▸ (?:\d+ cards?|One card|Nothing fits)", lines[20]), what="the start")
 
     def carpet(self) -> list[str]:
-        """The cards that lie on the table, as they are drawn, without cursor and marks."""
+        """The cards that lie on the table, as they are drawn, without cursor, marks and the keys beside them."""
         rows = [self.terminal.lines()[row][:BOARD_WIDTH] for row in BOARD_ROWS]
-        return [row.translate(CURSOR).replace(MARK, " ").rstrip() for row in rows]
+        return [re.sub(f"{MARK}\\w?", " ", row.translate(CURSOR)).rstrip() for row in rows]
 
     def piles(self) -> tuple[str, str]:
         """What is left of the stock, and what lies on the waste."""
@@ -105,7 +105,7 @@ class Player:
 
 
 def is_racing(lines: list[str]) -> bool:
-    ended = tuple(f" ▸ {end.own}"[:14] for end in SEAT_ENDS.values())
+    ended = tuple(f" ▸ {end.own}"[:20] for end in SEAT_ENDS.values())
     return lines[20].startswith(" ▸ ") and not lines[20].startswith(ended)
 
 
