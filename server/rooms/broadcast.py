@@ -151,7 +151,7 @@ class Broadcast:
         in_race = None if isinstance(event, OwnEvent) else event
         # Of a race that is sealed spectators see no board, however late: it shows what another seat has yet to play. That it is being
         # run, and is over, they know.
-        if race.withheld and not isinstance(event, (StartSet, RaceEnded)):
+        if race.sealed and not isinstance(event, (StartSet, RaceEnded)):
             in_race = None
         self._draft.effects.told.append(Happened(message, in_race, now))
 
@@ -211,7 +211,7 @@ class Broadcast:
 
     def as_seen_by(self, viewer: Viewer, race: Race) -> Race:
         """The race without what this viewer may not know yet."""
-        if all(seat == viewer for seat in self.unseen):
+        if not self.unseen or self.unseen.keys() == {viewer}:
             return race
         seen = copy(race)
         seen.seats = [seat if seat.number == viewer else self.unseen.get(seat.number, seat) for seat in race.seats]
@@ -256,4 +256,4 @@ def _message(event: RaceEvent | OwnEvent, race: Race, *, version: int, viewer: V
         case RecordRevealed(record=record):
             return Result(version=version, record=record)
         case _:
-            return tell(event, version=version, viewer=viewer, now=now, withheld=race.withheld)
+            return tell(event, version=version, viewer=viewer, now=now, sealed=race.sealed)

@@ -26,11 +26,11 @@ class ReadyTimeout:
             return []
         people = [seat for seat in race.seats if seat.player is not None and seat.bot is None]
         late = [seat for seat in people if seat.nonce is None]
-        waited_for = (race.options.public or race.place.number > 1) and all(seat.player is not None for seat in race.seats)
+        waited_for = (race.options.public or race.deal.place.number > 1) and all(seat.player is not None for seat in race.seats)
         if not waited_for or not 0 < len(late) < len(people):
             self.due = None
         elif self.due is None:
-            self.due = now + (READY_S if race.place.number == 1 else race.options.series.grace_s) * 1000
+            self.due = now + (READY_S if race.deal.place.number == 1 else race.options.series.grace_s) * 1000
         elif self.due <= now:
             self.due = None
             return late

@@ -8,7 +8,7 @@ from protocol.views import Phase, RaceOptions, SeatState
 from server.race.lead_ranking import LeadRank, lead_rank
 from server.race.machine import Race
 from server.race.seat import Seat
-from server.race.shared_deal_spec import Occasion
+from server.race.shared_deal_spec import SharedDealSpec
 
 
 class SeatSummary(msgspec.Struct, frozen=True, gc=False):
@@ -32,7 +32,7 @@ class RoomSummary(msgspec.Struct, frozen=True):
 
     code: str
     options: RaceOptions
-    spec: Occasion | None
+    spec: SharedDealSpec | None
     race: str
     number: int
     phase: Phase
@@ -65,7 +65,7 @@ class RoomSummary(msgspec.Struct, frozen=True):
         return any(seat.player == player for seat in self.seats)
 
 
-def summarized(race: Race, *, code: str, spec: Occasion | None, ahead_ms: int, closed: bool) -> RoomSummary:
+def summarized(race: Race, *, code: str, spec: SharedDealSpec | None, ahead_ms: int, closed: bool) -> RoomSummary:
     return RoomSummary(
         code,
         race.options,
@@ -76,7 +76,7 @@ def summarized(race: Race, *, code: str, spec: Occasion | None, ahead_ms: int, c
         tuple([_seat_summary(seat) for seat in race.seats]),
         race.starts_at,
         ahead_ms,
-        race.withheld,
+        race.sealed,
         closed,
     )
 

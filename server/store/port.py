@@ -17,8 +17,8 @@ from protocol.views import RaceOptions, SeatState, SharedKind
 from server.match.series import Series
 from server.race.commands import Command
 from server.race.rating import Rating, RatingChange
-from server.race.shared_deal_spec import Occasion
-from server.race.start_position import Opening
+from server.race.shared_deal_spec import SharedDealSpec
+from server.race.start_position import StartPosition
 from server.store.errors import EntryRefused
 
 RacePhase = Literal["running", "over", "aborted"]
@@ -113,8 +113,8 @@ class RaceOpened:
     software: str
     at_ms: int
     series: Series | None = None
-    occasion: Occasion | None = None
-    opening: Opening | None = None
+    occasion: SharedDealSpec | None = None
+    opening: StartPosition | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -236,7 +236,7 @@ def deal_key(kind: SharedKind, deal: str) -> str:
     return f"{kind}:{deal}"
 
 
-def runs_once(occasion: Occasion) -> bool:
+def runs_once(occasion: SharedDealSpec) -> bool:
     """Whether each player has one run of the deal."""
     return occasion.deal.kind != "round"
 
@@ -378,7 +378,7 @@ class Run:
     race: str
     room: str
     rules: str
-    occasion: Occasion
+    occasion: SharedDealSpec
     phase: RacePhase
     opened_at_ms: int
     finished_at_ms: int | None
