@@ -84,7 +84,7 @@ def test_nobody_is_told_by_which_cards_it_went_before_it_is_revealed() -> None:
     assert (progress.foundations, progress.home) == ({}, moved.position.home)
     for viewer in (None, 0, 1):
         shown = snapshot(race, version=9, viewer=viewer, now=0, again=frozenset(), chat=())
-        assert (shown.record, shown.ended, shown.shared) == (None, driven.record.seats, race.shared)
+        assert (shown.record, shown.ended, shown.shared) == (None, driven.record.seats, race.deal.shared)
         assert [bool(seat.foundations) for seat in shown.seats] == [viewer == 0, viewer == 1]
 
 
