@@ -44,8 +44,9 @@ from server.spectate.spectator_registry import Gallery
 from server.store.errors import EntryRefused, StoreAway, StoreError
 from server.store.journal import Journal
 from server.store.opening import open_store
-from server.store.port import PlayersLeft, Prunable, RaceAborted, Store
+from server.store.port import PlayersLeft, RaceAborted
 from server.store.replay import by_room
+from server.store.store import Prunable, Store
 from server.tournaments.pairing_worker import Pairer
 from server.tournaments.ports import TournamentPorts
 from server.tournaments.service import TournamentService

@@ -72,7 +72,8 @@ def history(
     if as_json:
         print_json([{**msgspec.to_builtins(past.race), "seat": past.own} for past in races])
     elif not races:
-        print_text("No races yet.")
+        boards = " Deals of the day and challenges have their own: carpet daily board, carpet challenge board." if player is None else ""
+        print_text(f"No races yet.{boards}")
     else:
         print_text("\n".join(table(races, width=shutil.get_terminal_size().columns, zone=None)))
 
@@ -154,7 +155,7 @@ def best(as_json: Json = False) -> None:
         print_json({"rules": bests.rules})
         return
     if not bests.rules:
-        typer.echo("You have not raced the clock yet: carpet play --alone.")
+        typer.echo("No finished race against the clock yet: carpet play --alone.")
         return
 
     typer.echo(f"{'rules':<20}{'best time':>10}{'most home':>11}{'tries':>7}{'won':>6}")

@@ -170,7 +170,7 @@ async def read_record(source: str | None, server: Address | None) -> Record:
         return await trio.to_thread.run_sync(fetch_record, server, source)
     record = kept_record(home_folder(), source)
     if record is None:
-        raise NoRecord(f"Race {source} is not kept here; say which server has it: carpet replay {source} --server URL.")
+        raise NoRecord(f"Race {source} is not kept here: name the server that has it with --server URL.")
     return record
 
 
@@ -184,7 +184,7 @@ def _read(source: str | None) -> Record:
                 document = file.read(LONGEST_RECORD + 1)
     except OSError as error:
         if source is None and isinstance(error, FileNotFoundError):
-            raise NoRecord("No race of yours was kept here yet; give the file of a record: carpet replay FILE.") from error
+            raise NoRecord("No race of yours has been kept here yet: name the file of a record, or the id of a race.") from error
         raise NoRecord(f"{path} cannot be read: {error.strerror}.") from error
     try:
         return from_json(document)

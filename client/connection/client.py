@@ -10,6 +10,7 @@ Trio's clock, chance the generator handed in: tests give both.
 from __future__ import annotations
 
 import contextlib
+import math
 import random
 import ssl as tls
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -21,7 +22,7 @@ import trio
 from msgspec.structs import replace
 
 from client.connection.address import Address, BadAddress, parse_address
-from client.connection.errors import LOST, Ending, EntryRefused, LinkError, OtherVersion, Unreachable
+from client.connection.errors import LOST, TAKEN_OVER, Ending, EntryRefused, LinkError, OtherVersion, Unreachable
 from client.connection.events import Back, Connected, Connecting, Identity, LinkEvent, Lost, RoundTrip
 from client.connection.outbox import Unanswered
 from client.connection.resync import Reaction, Resume
@@ -57,6 +58,10 @@ QUESTION_REFERENCE: Final = 2**30 + 2**29
 """The numbers of questions go up from this one: out of the way of those that the outbox gives."""
 FIRST_PAUSE = 0.5
 LONGEST_PAUSE = 10.0
+ROOM_PAUSE = 0.8
+"""Seconds between two tries at most while there is a race to come back to: the server stands again, and the clock runs."""
+HURRY_PAUSE = 0.2
+"""Seconds between two tries at least, however many keys are pressed."""
 JOIN_PAUSE = 1.0
 """Seconds after which a join that was not answered is asked for again; then twice as long, up to LONGEST_PAUSE."""
 QUIET = 1.1
@@ -78,6 +83,7 @@ async def open_link(
     *,
     watches: bool = False,
     reconnect: bool = True,
+    takes_back: bool = False,
     ssl: tls.SSLContext | None = None,
     subprotocol: str = MSGPACK,
     keep: Callable[[Identity], None] | None = None,
@@ -92,6 +98,7 @@ async def open_link(
     guest, of whom nothing is made and nothing kept, on every line.
     keep: called with the identity as the server has it, on the first welcome and whenever it changes. generator: for the pauses
     between tries.
+    takes_back: when a newer connection of the same player has taken over, wait for `hurry` in place of ending.
     dial: opens the byte stream, in place of TCP to the address. Raises LinkError when the first connection fails.
     """
     try:
@@ -103,6 +110,7 @@ async def open_link(
         identity,
         watches=watches,
         reconnect=reconnect,
+        takes_back=takes_back,
         ssl=ssl,
         subprotocol=subprotocol,
         keep=keep or (lambda identity: None),
@@ -134,6 +142,7 @@ class NetLink:
         *,
         watches: bool,
         reconnect: bool,
+        takes_back: bool,
         ssl: tls.SSLContext | None,
         subprotocol: str,
         keep: Callable[[Identity], None],
@@ -147,6 +156,8 @@ class NetLink:
         self._is_guest = watches and identity is None
         self._is_second = False  # this line, beside one that the player may have elsewhere
         self._reconnect = reconnect
+        self._takes_back = takes_back
+        self._hurry = trio.Event()
         self._subprotocol = subprotocol
         self._keep = keep
         self._generator = generator
@@ -237,11 +248,12 @@ class NetLink:
             raise LinkError(f"The server at {self.url} gave an answer that does not belong to the question.")
         return answer
 
-    async def leave_what_is_over(self, unless: str | None = None) -> Welcome:
+    async def leave_what_is_over(self, unless: str | None = None, *, opens: bool = False) -> Welcome:
         """Give up the seat that the welcome names where its race is over: kept for a rematch, it would stand in the way of another race.
 
-        unless: the code of the race that is wanted. Takes nothing from `events`. Returns the welcome, which names the room no more once it
-        was left; a race that is open or being run is not. Raises LinkError.
+        unless: the code of the race that is wanted. opens: another race is to be opened, so one in which nobody else sits is left too.
+        Takes nothing from `events`. Returns the welcome, which names the room no more once it was left; any other race that is open or
+        running is kept. Raises LinkError.
         """
         assert self.welcome is not None
         if self.welcome.room is None or self.welcome.room == unless:
@@ -251,7 +263,7 @@ class NetLink:
             while self._back is None:
                 await self._next_news()
         left = isinstance(self._back, Left)
-        if isinstance(self._back, Room) and self._back.phase == "over":
+        if isinstance(self._back, Room) and (self._back.phase == "over" or (opens and _waits_alone(self._back))):
             await self.ask(LeaveRace(), Left)
             left = True
         if left:
@@ -276,9 +288,14 @@ class NetLink:
         self._news.set()
         self._news = trio.Event()
 
+    def hurry(self) -> None:
+        """Try again now, if it is a pause that is waited for; and take back what a newer connection has taken over."""
+        self._hurry.set()
+
     async def close(self) -> None:
         """Let what was sent go out and say goodbye, as far as `LineTimes.close_s` allows."""
         self._closing = True
+        self._hurry.set()
         self._events.close()
         if self._line is not None:
             self._line.finish()
@@ -306,12 +323,16 @@ class NetLink:
                         if not stood:
                             raise
                         ending = Ending(str(error), final=isinstance(error, OtherVersion))
-                    if ending.final or not self._reconnect or self._closing:
+                    waits = ending == TAKEN_OVER and self._takes_back
+                    if (ending.final and not waits) or not self._reconnect or self._closing:
                         await self._tell(Lost(ending.reason, None))
                         return
-                    pause = self._pause()
-                    await self._tell(Lost(ending.reason, round(pause * 1000)))
-                    await trio.sleep(pause)
+                    pause = math.inf if waits else self._pause()
+                    self._hurry = trio.Event()
+                    await self._tell(Lost(ending.reason, None if waits else round(pause * 1000)))
+                    with trio.move_on_after(pause):
+                        await self._hurry.wait()
+                        await trio.sleep(HURRY_PAUSE)
         finally:
             self._ended.set()
 
@@ -322,7 +343,8 @@ class NetLink:
         """
         if self._tries == 0:
             return 0.0
-        return self._generator.uniform(0.0, min(LONGEST_PAUSE, FIRST_PAUSE * 2.0 ** min(self._tries, 16)))
+        longest = ROOM_PAUSE if self._resume.code is not None else LONGEST_PAUSE
+        return self._generator.uniform(0.0, min(longest, FIRST_PAUSE * 2.0 ** min(self._tries, 16)))
 
     async def _tell(self, event: ServerMessage | LinkEvent) -> None:
         # The app may have left already; then nobody is there to tell.
@@ -483,6 +505,11 @@ class NetLink:
                 pause = min(2 * pause, LONGEST_PAUSE)
         finally:
             self._rejoining = False
+
+
+def _waits_alone(room: Room) -> bool:
+    others = [info for info in room.seats if info.seat != room.seat]
+    return room.phase == "waiting" and room.race == 1 and all(info.name is None or info.bot is not None for info in others)
 
 
 def _hello(identity: Identity) -> Hello:

@@ -5,6 +5,7 @@ Pure; must not know of the library that the line is made of.
 
 from __future__ import annotations
 
+import os
 import socket
 import ssl
 from collections.abc import Iterator
@@ -27,7 +28,7 @@ class LinkError(Failure):
 
 
 class Unreachable(LinkError):
-    """Nobody answers there, or not now."""
+    """Nothing answers there, or not now."""
 
 
 class NotTrusted(LinkError):
@@ -35,7 +36,7 @@ class NotTrusted(LinkError):
 
 
 class NotCarpetServer(LinkError):
-    """Something answers there, but it is no Carpet Race server."""
+    """Something answers there, but it is not a Carpet Race server."""
 
 
 class EntryRefused(LinkError):
@@ -59,18 +60,19 @@ class Ending:
 
 
 LOST = Ending("The connection to the server was lost.")
+TAKEN_OVER = Ending("You continued your game in another window or on another computer. Press Enter to take it back here.", final=True)
 
 _CLOSED: dict[int, Ending] = {
-    CloseCode.TAKEN_OVER: Ending("You went on with your game from another window or computer, so this one was let go.", final=True),
-    CloseCode.FLOOD: Ending("The server closed the line: too many messages were sent to it.", final=True),
-    CloseCode.TOO_MANY_ERRORS: Ending("The server closed the line: it could not understand what was sent to it.", final=True),
-    CloseCode.HELLO_TIMEOUT: Ending("The server closed the line: nobody said hello in time.", final=True),
-    CloseCode.TOO_SLOW: Ending("The server closed the line: it was too slow for all there was to send."),
-    1000: Ending("The server closed the line."),
+    CloseCode.TAKEN_OVER: TAKEN_OVER,
+    CloseCode.FLOOD: Ending("The server closed the connection: too many messages were sent to it.", final=True),
+    CloseCode.TOO_MANY_ERRORS: Ending("The server closed the connection: it could not understand what was sent to it.", final=True),
+    CloseCode.HELLO_TIMEOUT: Ending("The server closed the connection: no hello came in time.", final=True),
+    CloseCode.TOO_SLOW: Ending("The server closed the connection: it was too slow for all that was to be sent."),
+    1000: Ending("The server closed the connection."),
     1001: Ending("The server is going away."),
     1011: Ending("Something went wrong on the server."),
     1012: Ending("The server is being restarted."),
-    1013: Ending("The server has too much to do just now."),
+    1013: Ending("The server is too busy."),
 }
 
 
@@ -80,7 +82,7 @@ def closed_by_server(code: int, reason: str) -> Ending:
     if known is not None:
         return known
     # The reason is the server's own words: cleaned, since they end on a terminal.
-    return Ending(f"The server closed the line: {clean_chat(reason) or f'code {code}'}.")
+    return Ending(f"The server closed the connection: {clean_chat(reason) or f'code {code}'}.")
 
 
 def closed_here(code: int, reason: str) -> Ending:
@@ -92,7 +94,7 @@ def closed_here(code: int, reason: str) -> Ending:
 
 def cannot_read(what: str) -> Ending:
     """The server sent bytes that are no message. They would come again."""
-    return Ending(f"The server sent what this version cannot read: {what}.", final=True)
+    return Ending(f"The server sent something that this version cannot read: {what}.", final=True)
 
 
 def other_version(url: str, subprotocol: str) -> OtherVersion:
@@ -105,7 +107,7 @@ def refused_by_http(status: int, body: bytes, url: str, subprotocol: str) -> Lin
         return other_version(url, subprotocol)
     if status >= 500 or status == 429:
         return Unreachable(f"The server at {url} cannot take you now (HTTP {status}); try again later.")
-    return NotCarpetServer(f"There is no Carpet Race server at {url}: what answers there says HTTP {status}.")
+    return NotCarpetServer(f"{url} is not a Carpet Race server: it answers HTTP {status}.")
 
 
 def unreachable(error: BaseException, *, host: str, place: str) -> LinkError:
@@ -114,16 +116,24 @@ def unreachable(error: BaseException, *, host: str, place: str) -> LinkError:
     for cause in causes:
         match cause:
             case ssl.SSLCertVerificationError():
-                return NotTrusted(f"The certificate of {place} is not to be trusted: {cause.verify_message}.")
+                return NotTrusted(f"The certificate of {place} is not trusted: {cause.verify_message}.{_own_authority()}")
             case ssl.SSLError():
-                return NotTrusted(f"No secure connection to {place} came about ({cause.reason or cause}); is it ws:// instead of wss://?")
+                return NotTrusted(f"No secure connection to {place} ({cause.reason or cause}); try ws:// instead of wss://.")
             case socket.gaierror():
                 return Unreachable(f"There is no host named {host}, or its address cannot be looked up now.")
             case ConnectionRefusedError():
                 return Unreachable(f"Nothing answers at {place}: the connection was refused; is the server running, and is that its port?")
     root = causes[-1]
-    said = root.strerror if isinstance(root, OSError) and root.strerror else "the connection broke before it stood"
-    return Unreachable(f"No connection to {place} came about: {said}.")
+    said = root.strerror if isinstance(root, OSError) and root.strerror else "the connection broke during the handshake"
+    return Unreachable(f"Cannot connect to {place}: {said}.")
+
+
+def _own_authority() -> str:
+    """How a certificate of one's own making is trusted, and whether that was tried in vain."""
+    file = os.environ.get("SSL_CERT_FILE")
+    if file is None:
+        return " To trust one of your own making, name its file: SSL_CERT_FILE=cert.pem."
+    return "" if os.path.exists(file) else f" SSL_CERT_FILE names {clean_chat(file)}, which does not exist."
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:

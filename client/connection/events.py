@@ -84,6 +84,9 @@ class Link(Protocol):
     @property
     def events(self) -> AsyncIterator[ServerMessage | LinkEvent]: ...
 
+    def hurry(self) -> None:
+        """Try to connect again now, where a pause is waited for."""
+
     def send(self, message: ClientMessage) -> bool:
         """Hand `message` to the line. Never blocks. False when there is no line now, or none by which its room could be reached yet: the
         message is dropped, nothing is queued. What was taken is sent again after a loss, until it is answered. A request for a race whose
@@ -102,6 +105,9 @@ class NoLink:
     @property
     def url(self) -> str:
         return ""
+
+    def hurry(self) -> None:
+        """There is nothing to connect to."""
 
     def send(self, message: ClientMessage) -> bool:
         """Nobody is there to hear it."""

@@ -206,5 +206,6 @@ def _no_line(error: BaseException, address: Address) -> Failure:
     if isinstance(error, TimeoutError):
         return PageRefused(f"The server at {address.place} does not answer; try again later.", 0)
     if isinstance(error, http.client.HTTPException):
-        return NotAPage(f"What answers at {address.place} is no web server, or breaks off.")
+        hint = "." if address.secure else "; try wss:// instead of ws://."
+        return NotAPage(f"What answers at {address.place} is not a web server, or broke off{hint}")
     return unreachable(error, host=address.host, place=address.place)

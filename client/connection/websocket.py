@@ -116,7 +116,7 @@ async def open_line(
         except (OSError, WebSocketException, trio.BrokenResourceError, ImportError) as error:
             raise _failure(error, address, subprotocol, times) from error
         if ws.subprotocol != subprotocol:
-            raise NotCarpetServer(f"{address.url} is no Carpet Race server: it agreed to no version of the protocol.")
+            raise NotCarpetServer(f"{address.url} is not a Carpet Race server: it agreed to no version of the protocol.")
         yield Line(ws, subprotocol, times)
 
 
@@ -231,8 +231,8 @@ def _failure(error: BaseException, address: Address, subprotocol: str, times: Li
             return other_version(address.url, subprotocol)
         case InvalidHandshake():
             # A server that wants TLS hangs up on plain bytes.
-            end = "." if address.secure else "; is it wss:// instead of ws://?"
-            return NotCarpetServer(f"There is no Carpet Race server at {address.url}: what answers there does not speak WebSocket{end}")
+            end = "." if address.secure else "; try wss:// instead of ws://."
+            return NotCarpetServer(f"{address.url} is not a Carpet Race server: what answers there does not speak WebSocket{end}")
         case TimeoutError():
             return Unreachable(f"There was no answer from {address.place} within {times.open_s:.0f} seconds.")
         case ImportError():

@@ -19,7 +19,9 @@ from client.connection.events import Identity
 from client.local.server_process import open_server
 from client.replay.frames import replay_race
 from client.state.capabilities import check_options, check_rules
+from client.state.evidence import Evidence
 from client.storage.bests import BestsStore
+from client.storage.evidence import EvidenceStore, SeenRace
 from client.storage.identity import IdentityError, IdentityStore, default_name, home_folder
 from client.storage.saved_records import Keepsakes
 from client.tui.app import Keeper, run_app
@@ -90,7 +92,7 @@ async def identified(url: str, name: str | None, *, watches: bool = False) -> As
         except IdentityError as error:
             not_kept.append(error)  # said when the screen is free again
 
-    async with open_link(url, mine, keep=keep, watches=watches) as link:
+    async with open_link(url, mine, keep=keep, watches=watches, takes_back=True) as link:
         yield link
     if not_kept:
         raise not_kept[0]
@@ -105,7 +107,7 @@ async def visit(
         welcome, remark = await link.entered(), ""
         if start is not None or (request is not None and not isinstance(request, WatchRace)):
             wanted = request.code.upper() if isinstance(request, JoinRace) else None
-            welcome = await link.leave_what_is_over(unless=wanted)
+            welcome = await link.leave_what_is_over(unless=wanted, opens=isinstance(request, OpenRace))
             # Who holds a seat still goes back to it, whatever he has asked for.
             if welcome.room is not None and welcome.room != wanted:
                 remark = SEAT_HELD
@@ -138,6 +140,28 @@ async def attend(url: str, tournament: str | None, *, name: str | None, code: st
 
 
 async def _app(link: NetLink, settings: UiSettings, start: Start, *, keeper: Keeper | None = None, remark: str = "") -> AppOutcome:
-    keepsakes = Keepsakes(home_folder())
-    outcome = await run_app(link, settings=settings, start=start, keeper=keeper, recorder=keepsakes.keep, remark=remark)
+    keepsakes, store = Keepsakes(home_folder()), EvidenceStore(home_folder())
+    seen = store.last(link.url)
+    outcome = await run_app(
+        link,
+        settings=settings,
+        start=start,
+        keeper=keeper,
+        recorder=keepsakes.keep,
+        evidence=None if seen is None else Evidence(seen.code, seen.race, seen.commitment, seen.nonce, seen.winnable, seen.first_view),
+        witness=lambda evidence: store.keep(_seen(link.url, evidence)),
+        remark=remark,
+    )
     return replace(outcome, kept=keepsakes.last, not_kept=str(keepsakes.error) if keepsakes.error is not None else None)
+
+
+def _seen(url: str, evidence: Evidence) -> SeenRace:
+    return SeenRace(
+        url=url,
+        code=evidence.code,
+        race=evidence.race,
+        commitment=evidence.commitment,
+        nonce=evidence.nonce,
+        winnable=evidence.winnable,
+        first_view=evidence.first_view,
+    )

@@ -63,11 +63,15 @@ def verdict(checks: list[Check], *, named: bool = False) -> Check:
     for wrong in checks:
         if wrong.ok is False:
             return Check("deal", False, wrong.sentence)
-    unknown = [made.what for made in checks if made.ok is None]
-    if unknown:
-        return Check("deal", None, f"What could be checked is right; not checked: {', '.join(unknown)}.")
+    unknown = {made.what for made in checks if made.ok is None}
     if named:
+        # The name says all of it: nothing that was or was not seen before the start could make it another deal.
         return Check("deal", True, "The deal checks out: it is the shuffle of its name.")
+    if unknown - {"number"}:
+        missing = ", ".join(made.what for made in checks if made.ok is None)
+        return Check("deal", None, f"Nothing is wrong, but this client did not see all of the proof: {missing}.")
+    if unknown:
+        return Check("deal", True, "The deal checks out. That no winnable one was passed over: carpet verify.")
     return Check("deal", True, "The deal checks out: nobody chose the cards.")
 
 

@@ -18,6 +18,7 @@ from client.connection.events import Link, NoLink
 from client.replay.frames import NoReplay, replay_race
 from client.replay.review import review_game
 from client.replay.timeline import TimeLine
+from client.state.evidence import Evidence
 from client.storage.bests import BestChange, BestsError, counts
 from client.text.runs import best_sentence
 from client.tui.actions import (
@@ -60,6 +61,7 @@ Reviewer: TypeAlias = Callable[[Record, int], Awaitable[tuple[str, ...]]]
 Replayer: TypeAlias = Callable[[Record], Awaitable[TimeLine]]
 Keeper: TypeAlias = Callable[[Record], BestChange]
 Recorder: TypeAlias = Callable[[Record], None]
+Witness: TypeAlias = Callable[[Evidence], None]
 
 
 async def run_app(
@@ -72,20 +74,22 @@ async def run_app(
     replayer: Replayer = replay_race,
     keeper: Keeper | None = None,
     recorder: Recorder | None = None,
+    evidence: Evidence | None = None,
+    witness: Witness | None = None,
     remark: str = "",
 ) -> AppOutcome:
     """Run the screens over `link` until the player quits or the process is told to end; returns how it ended.
 
     screen: an urwid display, for tests; by default the terminal. reviewer: says what was possible in the game of a record's seat.
     replayer: plays the race of a record over again. keeper: keeps one's best times against the clock, and may raise BestsError; None where
-    races are not against it. recorder: is given each record once, when it comes. remark: said in the room that one finds
-    oneself in, until a key is pressed. The link is the caller's: it is not closed here.
+    races are not against it. recorder: is given each record once, when it comes. evidence, witness: as for the
+    driver. remark: said in the room that one finds oneself in, until a key is pressed. The link is the caller's: it is not closed here.
     """
     # A race at once is what `carpet play` begins with, on a server that it has started.
     own_server = isinstance(start, StartBot | StartAlone)
     hall = Hall(start.id) if isinstance(start, StartHall) else None
     ui = Ui(settings=settings, start=start, own_server=own_server, hall=hall, remark=remark)
-    return await App(link, ui, screen=screen, jobs=Jobs(reviewer, replayer, keeper, recorder)).run()
+    return await App(link, ui, screen=screen, jobs=Jobs(reviewer, replayer, keeper, recorder, evidence, witness)).run()
 
 
 async def run_replay(replay: TimeLine, *, settings: UiSettings, keys: TextIO, screen: Display | None = None) -> AppOutcome:
@@ -102,6 +106,8 @@ class Jobs:
     replayer: Replayer = replay_race
     keeper: Keeper | None = None
     recorder: Recorder | None = None
+    evidence: Evidence | None = None
+    witness: Witness | None = None
 
 
 class App:
@@ -109,8 +115,16 @@ class App:
 
     def __init__(self, link: Link, ui: Ui, *, screen: Display | None = None, keys: TextIO | None = None, jobs: Jobs | None = None) -> None:
         self._link = link
-        self._driver = Driver(link, ui, now_ms=_now_ms, nonce=_nonce, carry_out=self._carry_out)
         self._jobs = jobs or Jobs()
+        self._driver = Driver(
+            link,
+            ui,
+            now_ms=_now_ms,
+            nonce=_nonce,
+            evidence=self._jobs.evidence,
+            witness=self._jobs.witness or (lambda evidence: None),
+            carry_out=self._carry_out,
+        )
         self._terminal = Terminal(self, screen=screen, keys=keys)
         if ui.settings.colours is not None:
             self._terminal.set_colours(ui.settings.colours)
@@ -250,7 +264,10 @@ class App:
         return self._picture
 
     def key(self, key: str) -> None:
-        """A key was typed."""
+        """A key was typed. Whoever waits for the connection has waited enough; Enter also takes back what another window took."""
+        link = self._driver.state.link.state
+        if link == "lost" or (link == "gone" and key == "enter"):
+            self._link.hurry()
         self._do(Key(key))
 
     def mouse(self, button: int, column: int, row: int) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from msgspec.structs import replace as changed
 
 from client.connection.events import Link
+from client.state.evidence import Evidence
 from client.state.store import Event, Model, MoveSent, ReadySent, reduce
 from client.tui.actions import Action, Effect, Heard, Send, Unsent
 from client.tui.ui_state import Ui
@@ -24,6 +25,7 @@ def nothing(effect: Effect) -> Action | None:
 class Driver:
     """One player over one connection. now_ms: the local monotonic clock; nonce: makes 16 random bytes as hexadecimal digits.
 
+    evidence: of the race that was run last, before this process. witness: is given what is seen of a race, before a nonce is sent.
     carry_out: carries out an effect that is no request, and gives its answer if that is there at once.
     """
 
@@ -34,9 +36,12 @@ class Driver:
         *,
         now_ms: Callable[[], int],
         nonce: Callable[[], str],
+        evidence: Evidence | None = None,
+        witness: Callable[[Evidence], None] = lambda evidence: None,
         carry_out: Callable[[Effect], Action | None] = nothing,
     ) -> None:
-        self.state = Model()
+        self.state = Model(evidence=evidence)
+        self._witness = witness
         self.ui = ui
         self._link = link
         self._now_ms = now_ms
@@ -47,6 +52,7 @@ class Driver:
         """Reduce an event, and do what follows from it."""
         before = self.state
         self.state = reduce(before, event, self._now_ms())
+        self._tell_witness(before)
         self.do(Heard(event, before))
 
     def do(self, action: Action) -> None:
@@ -64,10 +70,18 @@ class Driver:
         if request.fresh_nonce:
             assert isinstance(message, Ready | CheckIn)
             message = changed(message, nonce=self._nonce())
+        before = self.state
+        if isinstance(message, Ready):
+            # Kept before the server has it, whatever becomes of this process then.
+            self.state = reduce(before, ReadySent(message.nonce), self._now_ms())
+            self._tell_witness(before)
         if not self._link.send(message):
+            self.state = before
             return Unsent(message)
         if isinstance(message, Move):
             self.state = reduce(self.state, MoveSent(message.ply, message.move), self._now_ms())
-        elif isinstance(message, Ready):
-            self.state = reduce(self.state, ReadySent(message.nonce), self._now_ms())
         return None
+
+    def _tell_witness(self, before: Model) -> None:
+        if self.state.evidence is not None and self.state.evidence is not before.evidence:
+            self._witness(self.state.evidence)

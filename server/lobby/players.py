@@ -32,7 +32,7 @@ COUNTED_NAMES = 9
 
 
 class PlayerStore(Protocol):
-    """The part of `server.store.port.Store` that tells who is who."""
+    """The part of `server.store.store.Store` that tells who is who."""
 
     def player_by_token_hash(self, token_hash: bytes) -> Player | None: ...
 

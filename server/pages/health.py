@@ -11,7 +11,7 @@ from server.net.http import TEXT_TYPE, Asked, NoPage, Page, Route
 from server.rooms.registry import Rooms
 from server.store.errors import StoreError
 from server.store.journal import Journal
-from server.store.port import Store
+from server.store.store import Store
 
 PATIENCE_S: Final = 2.0
 """Seconds that the store has to answer."""

@@ -11,7 +11,7 @@ from protocol.pages import LADDER_PLAYERS, Ladder, LadderPlayer
 from server.net.http import Asked, Page, Route
 from server.pages.limit import asked_limit
 from server.pages.readers import Readers
-from server.store.port import Store
+from server.store.store import Store
 
 USUAL_PLAYERS: Final = 20
 

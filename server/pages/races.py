@@ -19,7 +19,8 @@ from server.pages.limit import asked_limit
 from server.pages.readers import Readers
 from server.rooms.clock import Clock
 from server.store.errors import StoreCorrupt
-from server.store.port import Mark, PlayedRace, Store, room_shown
+from server.store.port import Mark, PlayedRace, room_shown
+from server.store.store import Store
 
 USUAL_RACES: Final = 20
 

@@ -12,7 +12,7 @@ import trio
 from server.net.http import NoPage
 from server.store.errors import StoreCorrupt, StoreError
 from server.store.journal import Journal
-from server.store.port import Store
+from server.store.store import Store
 
 logger = logging.getLogger("carpet.pages")
 

@@ -20,7 +20,8 @@ from server.rooms.registry import Rooms
 from server.runs.boards import Boards
 from server.runs.ghost_choice import Candidate, choose
 from server.store.journal import Journal
-from server.store.port import Run, SharedDealMade, Store
+from server.store.port import Run, SharedDealMade
+from server.store.store import Store
 
 
 class RunAdmission:

@@ -23,7 +23,8 @@ from server.runs import days
 from server.runs.results import Day, Result, Streak, result_of, rows, streak
 from server.store.errors import StoreCorrupt
 from server.store.journal import Journal
-from server.store.port import Run, SharedDealMade, Store
+from server.store.port import Run, SharedDealMade
+from server.store.store import Store
 
 SHOWN: Final = 100
 """Lines of a board, the best; the asker's own comes beside them."""

@@ -17,7 +17,8 @@ from server.rooms.codes import new_code
 from server.rooms.options import check_options
 from server.runs.boards import counting_runs, who_ran
 from server.store.journal import Journal
-from server.store.port import SharedDealMade, Store
+from server.store.port import SharedDealMade
+from server.store.store import Store
 
 OPEN_AT_ONCE: Final = 10
 """Challenges that one player may have open."""

@@ -14,7 +14,8 @@ from server.rooms.clock import Clock
 from server.runs import days
 from server.store.errors import EntryRefused, StoreError
 from server.store.journal import Journal
-from server.store.port import SharedDealMade, Store
+from server.store.port import SharedDealMade
+from server.store.store import Store
 
 logger = logging.getLogger("carpet.runs")
 

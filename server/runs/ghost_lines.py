@@ -8,7 +8,7 @@ from protocol.record import Record
 from server.race.ghosts import GhostLine, ghost_line
 from server.rooms.ports import GhostWanted
 from server.store.journal import Journal
-from server.store.port import Store
+from server.store.store import Store
 
 
 class RecordedGhosts:

@@ -30,7 +30,8 @@ from server.runs.closing import Closing
 from server.runs.dailies import DailyDeals
 from server.runtime.workers import WorkerDied
 from server.store.journal import Journal
-from server.store.port import SharedDealMade, Store
+from server.store.port import SharedDealMade
+from server.store.store import Store
 
 logger = logging.getLogger("carpet.runs")
 

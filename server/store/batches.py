@@ -10,7 +10,7 @@ Each batch has a number, kept with it in the same transaction. So it shows wheth
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from typing import Final
 
 from server.store.compaction import Log
@@ -54,23 +54,24 @@ class BatchWriter:
 
     def finish(self, sql: Sql) -> None:
         """Write the commands."""
-        # The record of a race replaces them.
-        kept = [command for command in self._taken if command[0].decode() in self._running]
-        sql.run(_WRITE, [{"number": self.number, "writer": self._writer, "commands": encode_commands(kept)}])
-        self._log.add(len(kept), self._running)
-        self._log.sweep(sql, self._running, added=len(kept))
+        sql.run(_WRITE, [{"number": self.number, "writer": self._writer, "commands": encode_commands(self._taken)}])
+        # A pass that begins now sweeps from the next batch on, in its transaction.
+        is_swept = self._log.is_swept
+        self._log.add(len(self._taken), self._running)
+        if is_swept:
+            self._log.sweep(sql, self._running, added=len(self._taken))
 
     def is_one_statement(self, requests: Sequence[Request]) -> bool:
         """Whether writing them needs no transaction around it."""
-        return not self._log.is_swept and all(type(entry) is CommandTaken for request in requests for entry in request)
+        return not self._log.is_swept and {type(entry) for request in requests for entry in request} <= {CommandTaken}
 
     def _judge(self, sql: Sql, request: Request, taken: list[Taken]) -> EntryRefused | None:
         length = len(taken)
         self._before.clear()
         try:
-            if all(type(entry) is CommandTaken for entry in request):
-                for entry in request:
-                    self._take(entry, taken)  # type: ignore[arg-type]
+            # Nearly all requests are one command each.
+            if len(request) == 1 and isinstance(request[0], CommandTaken):
+                self._take(request[0], taken)
             else:
                 self._write_each(sql, request, taken)
         except EntryRefused as refused:
@@ -84,9 +85,12 @@ class BatchWriter:
         return None
 
     def _write_each(self, sql: Sql, request: Request, taken: list[Taken]) -> None:
+        if not request:
+            return
         entry = request[0]
+        only_commands = all(isinstance(entry, CommandTaken) for entry in request)
         try:
-            with sql.savepoint():
+            with nullcontext() if only_commands else sql.savepoint():
                 for entry in request:
                     if isinstance(entry, CommandTaken):
                         self._take(entry, taken)

@@ -22,7 +22,8 @@ from typing import Final, TypeAlias, TypeVar
 import trio
 
 from server.store.errors import EntryRefused, JournalClosed, StoreError
-from server.store.port import Entry, Request, Store
+from server.store.port import Entry, Request
+from server.store.store import Store
 
 logger = logging.getLogger("carpet.store")
 

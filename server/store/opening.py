@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from server.store.memory import MemoryStore
-from server.store.port import Store
+from server.store.store import Store
 
 NOTHING_KEPT: Final = "memory"
 """In the place of a path or URL: a store that ends with the server."""

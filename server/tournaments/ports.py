@@ -9,7 +9,8 @@ from typing import Protocol, TypeAlias, TypeVar
 from server.lobby.players import Players
 from server.rooms.clock import Clock
 from server.rooms.registry import Rooms
-from server.store.port import Entry, Store
+from server.store.port import Entry
+from server.store.store import Store
 from server.tournaments.pairing.crosstable import Crosstable
 from server.tournaments.pairing.rounds import Round
 

@@ -5,6 +5,7 @@ PostgreSQL that the tests use, in a schema of its own. For each number of races,
 - a second: commands acknowledged in a second, by writers that wait for nothing else;
 - p50, p99: milliseconds from a command to its acknowledgement;
 - batch: commands in one commit, on average; µs: processor time of this process for a command, the writers' own included;
+- a batch: processor time of this process for each of so many commands that are one batch, and the slowest of the batches, in milliseconds;
 - paced: the same races, a command every two seconds each, in milliseconds p50 and p99, while the event loop is a third busy.
 """
 
@@ -32,6 +33,7 @@ from server.store.journal import Journal
 from server.store.port import CommandTaken, RaceOpened
 
 WRITERS: Final = (1, 10, 100, 1_000, 10_000)
+BATCHES: Final = (1, 10, 500)
 SECONDS: Final = 4.0
 PACE_S: Final = 2.0
 POSTGRES: Final = os.environ.get("CARPET_TEST_POSTGRES", "postgresql://postgres@127.0.0.1:5432/test")
@@ -114,8 +116,28 @@ async def measure(store: DatabaseStore, writers: int, *, pace_s: float | None) -
     )
 
 
+def batches(store: DatabaseStore) -> None:
+    """The store alone: no journal, no writers."""
+    for size in BATCHES:
+        run = next(runs)
+        races = [f"BENCHM-{run}-{number:016x}" for number in range(size)]
+        store.write([[opened(race)] for race in races])
+        costs: list[float] = []
+        slowest = 0.0
+        for sequence in range(1, 101):
+            requests = [[taken(race, sequence)] for race in races]
+            cpu, began = time.process_time(), time.perf_counter()
+            store.write(requests)
+            costs.append((time.process_time() - cpu) / size * 1e6)
+            slowest = max(slowest, time.perf_counter() - began)
+        costs.sort()
+        print(f"a batch of {size:>3}: {costs[len(costs) // 2]:>6.1f} µs a command, the slowest batch {slowest * 1e3:.1f} ms", flush=True)
+
+
 def table(name: str, store: DatabaseStore) -> None:
-    print(f"\n{name}\n{'races':>7} {'a second':>10} {'p50 ms':>8} {'p99 ms':>8} {'batch':>8} {'µs':>7}   paced: p50 and p99 ms")
+    print(f"\n{name}")
+    batches(store)
+    print(f"{'races':>7} {'a second':>10} {'p50 ms':>8} {'p99 ms':>8} {'batch':>8} {'µs':>7}   paced: p50 and p99 ms")
     for writers in WRITERS:
         full = trio.run(_measure, store, writers, None)
         paced = trio.run(_measure, store, writers, PACE_S)

@@ -86,7 +86,7 @@ async def test_over_tls_pages_are_trusted_as_the_websocket_is(tmp_path: Path, mo
         record = await raced(url, trusted)
         refused = await asked(tmp_path, "export", url, record.id, "-")
         assert refused.status == 1
-        assert "is not to be trusted" in refused.sentence
+        assert "is not trusted" in refused.sentence
         monkeypatch.setenv("SSL_CERT_FILE", str(root))
         exported = await asked(tmp_path, "export", url, record.id, "-")
         assert (exported.status, exported.err) == (0, "")

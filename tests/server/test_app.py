@@ -31,7 +31,7 @@ from server.race.commands import GetReady, PlayMove, TakeSeat
 from server.store.database import open_database
 from server.store.errors import StoreAway, StoreCorrupt, StoreError, StoreInUse
 from server.store.opening import open_store
-from server.store.port import Store
+from server.store.store import Store
 from tests.server.net.wire import Client
 from tests.server.store.keeping import made, opened, over, taken, write
 

@@ -87,7 +87,10 @@ def test_a_player_who_has_not_raced_has_no_table(capsys: pytest.CaptureFixture[s
 
 
 def test_without_a_server_the_races_kept_here_are_listed(capsys: pytest.CaptureFixture[str], home: Path) -> None:
-    assert run(capsys, "history").out == "No races yet.\n"
+    assert (
+        run(capsys, "history").out
+        == "No races yet. Deals of the day and challenges have their own: carpet daily board, carpet challenge board.\n"
+    )
     for number in (1, 2, 3):
         path = keep_record(home, sealed(replace(record(), id=f"HKTRWM-{number}-0a1b2c3d4e5f", race=number)))
         os.utime(path, (1_700_000_000 + number,) * 2)

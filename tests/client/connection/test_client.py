@@ -398,6 +398,74 @@ async def test_pauses_between_tries_grow_with_full_jitter_up_to_ten_seconds(auto
         await next_of(link, Connected)
 
 
+async def test_while_there_is_a_race_to_come_back_to_the_server_is_tried_each_second(autojump_clock: MockClock, server: FakeServer) -> None:
+    async with open_link(URL, ANNA, dial=server.dial, generator=random.Random(7)) as link:
+        line = await server.line()
+        await line.greet()
+        await line.say(race())
+        await next_of(link, Room)
+        server.refusal = ConnectionRefusedError("not now")
+        await line.cut()
+        pauses = [(await next_of(link, Lost)).retry_in_ms for _ in range(30)]
+        assert max(pause for pause in pauses if pause is not None) <= 1000
+
+
+async def test_a_player_who_cannot_wait_has_the_server_tried_at_once(autojump_clock: MockClock, server: FakeServer) -> None:
+    async with open_link(URL, ANNA, dial=server.dial, generator=random.Random(7)) as link:
+        line = await server.line()
+        await line.greet()
+        server.refusal = ConnectionRefusedError("not now")
+        await line.cut()
+        for _ in range(12):
+            await next_of(link, Lost)
+        server.refusal = None
+        begun = trio.current_time()
+        link.hurry()
+        await next_of(link, Connected)
+        assert trio.current_time() - begun < 0.5
+
+
+@pytest.mark.parametrize("takes_back", [True, False])
+async def test_what_another_window_took_over_is_taken_back_only_when_that_is_asked_for(
+    autojump_clock: MockClock, server: FakeServer, takes_back: bool
+) -> None:
+    async with open_link(URL, ANNA, dial=server.dial, takes_back=takes_back) as link:
+        line = await server.line()
+        await line.greet()
+        await line.close(CloseCode.TAKEN_OVER)
+        lost = await next_of(link, Lost)
+        assert isinstance(lost, Lost)
+        assert lost.retry_in_ms is None
+        assert "Press Enter to take it back" in lost.reason
+        if takes_back:
+            await trio.sleep(1000)
+            assert len(server.dialled_at) == 1
+            link.hurry()
+            assert (await (await server.line()).greet()).token == "token-1"
+            await next_of(link, Back)
+        else:
+            with pytest.raises(trio.EndOfChannel):
+                await link.events.receive()
+
+
+async def test_a_race_of_ones_own_that_nobody_joined_is_left_for_another_that_is_opened(
+    autojump_clock: MockClock, server: FakeServer, nursery: trio.Nursery
+) -> None:
+    async def serve() -> None:
+        line = await server.line()
+        await line.greet(room="OTHERS")
+        await line.heard()
+        await line.say(race(code="OTHERS", phase="waiting", seats=(seat(0), seat(1, name=None))))
+        left = await line.heard()
+        assert isinstance(left, LeaveRace)
+        await line.say(Left(code="OTHERS", reason="left", ref=left.ref))
+
+    nursery.start_soon(serve)
+    async with open_link(URL, ANNA, dial=server.dial) as link:
+        await link.entered()
+        assert (await link.leave_what_is_over(opens=True)).room is None
+
+
 async def test_a_server_that_takes_and_drops_at_once_is_not_hammered(autojump_clock: MockClock, server: FakeServer) -> None:
     async with open_link(URL, ANNA, dial=server.dial, generator=random.Random(1)) as link:
         for _ in range(12):
@@ -449,7 +517,7 @@ async def test_bytes_that_are_no_message_end_the_link_with_a_sentence(autojump_c
         await line.ws.send(b"\xc1 nonsense")
         lost = await next_of(link, Lost)
         assert isinstance(lost, Lost)
-        assert lost.reason.startswith("The server sent what this version cannot read")
+        assert lost.reason.startswith("The server sent something that this version cannot read")
         assert lost.retry_in_ms is None
 
 
@@ -472,7 +540,7 @@ async def test_a_message_larger_than_any_ends_the_link_with_a_sentence(autojump_
         await line.ws.send(bytes(2_000_000))
         lost = await next_of(link, Lost)
         assert isinstance(lost, Lost)
-        assert lost.reason.startswith("The server sent what this version cannot read")
+        assert lost.reason.startswith("The server sent something that this version cannot read")
         assert lost.retry_in_ms is None
 
 
@@ -1050,7 +1118,17 @@ async def test_what_is_no_carpet_server_is_one_sentence(
     assert type(await failure(dial=dial)) is kind
 
 
-async def test_a_certificate_of_nobody_known_is_one_sentence(nursery: trio.Nursery) -> None:
+@pytest.mark.parametrize(
+    ("file", "said"),
+    [(None, "name its file: SSL_CERT_FILE=cert.pem"), ("nowhere.pem", "SSL_CERT_FILE names nowhere.pem, which does not exist")],
+)
+async def test_a_certificate_of_nobody_known_is_one_sentence_that_says_how_it_is_trusted(
+    nursery: trio.Nursery, monkeypatch: pytest.MonkeyPatch, file: str | None, said: str
+) -> None:
+    if file is None:
+        monkeypatch.delenv("SSL_CERT_FILE", raising=False)
+    else:
+        monkeypatch.setenv("SSL_CERT_FILE", file)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     trustme.CA().issue_cert("localhost").configure_cert(context)
 
@@ -1061,6 +1139,7 @@ async def test_a_certificate_of_nobody_known_is_one_sentence(nursery: trio.Nurse
     listeners = await nursery.start(trio.serve_tcp, handle, 0)
     error = await failure(f"wss://localhost:{listeners[0].socket.getsockname()[1]}")
     assert isinstance(error, NotTrusted)
+    assert said in str(error)
     nursery.cancel_scope.cancel()
 
 

@@ -123,10 +123,14 @@ def test_proxies_of_the_environment_are_none_of_it_as_for_the_websocket(
         (page(to_json(replace(a_record(), rules="other")).encode()), NotAPage, "or it was altered on the way"),
         (page(to_json(a_record()).encode())[:-40], NotAPage, "cannot be read"),
         (b"HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n{}", NotAPage, "cannot be read"),
-        (b"\x16\x03\x01 TLS, perhaps\r\n", NotAPage, "is no web server, or breaks off"),
-        (b"SSH-2.0-OpenSSH_9.2\r\n", NotAPage, "is no web server, or breaks off"),
-        (b"HTTP/1.1 200 OK\r\n" + b"X: y\r\n" * 500 + b"\r\n", NotAPage, "is no web server, or breaks off"),
-        (b"HTTP/1.1 200 OK\r\nX: " + b"y" * 100_000 + b"\r\n\r\n", NotAPage, "is no web server, or breaks off"),
+        (b"\x16\x03\x01 TLS, perhaps\r\n", NotAPage, "is not a web server, or broke off; try wss:// instead of ws://"),
+        (b"SSH-2.0-OpenSSH_9.2\r\n", NotAPage, "is not a web server, or broke off; try wss:// instead of ws://"),
+        (b"HTTP/1.1 200 OK\r\n" + b"X: y\r\n" * 500 + b"\r\n", NotAPage, "is not a web server, or broke off; try wss:// instead of ws://"),
+        (
+            b"HTTP/1.1 200 OK\r\nX: " + b"y" * 100_000 + b"\r\n\r\n",
+            NotAPage,
+            "is not a web server, or broke off; try wss:// instead of ws://",
+        ),
         (b"", Failure, "127.0.0.1"),
     ],
 )
@@ -180,7 +184,7 @@ def test_a_server_without_tls_is_no_secure_one(server: PageServer) -> None:
     with pytest.raises(LinkError) as refused:
         fetch(parse_address(server.url.replace("ws:", "wss:")), "/x")
     assert isinstance(refused.value, NotTrusted)
-    assert "is it ws:// instead of wss://?" in str(refused.value)
+    assert "try ws:// instead of wss://." in str(refused.value)
 
 
 @pytest.mark.parametrize(

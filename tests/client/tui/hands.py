@@ -12,7 +12,8 @@ from urwid.testing import ScriptedScreen
 
 from client.connection.events import Connected, LinkEvent
 from client.replay.timeline import TimeLine
-from client.tui.app import Recorder, Replayer, Reviewer, run_app
+from client.state.evidence import Evidence
+from client.tui.app import Recorder, Replayer, Reviewer, Witness, run_app
 from client.tui.start import AppOutcome, Start, StartHome, UiSettings
 from protocol.client_messages import ClientMessage
 from protocol.record import Record
@@ -26,8 +27,12 @@ class FakeLink:
         self.url = "ws://fake"
         self.sent: list[ClientMessage] = []
         self.up = True
+        self.hurried = 0
         # Unbounded: a test says only so much.
         self._say, self.events = trio.open_memory_channel[ServerMessage | LinkEvent](math.inf)
+
+    def hurry(self) -> None:
+        self.hurried += 1
 
     def send(self, message: ClientMessage) -> bool:
         if self.up:
@@ -123,6 +128,8 @@ async def running(
     reviewer: Reviewer = no_reviewer,
     replayer: Replayer = no_replayer,
     recorder: Recorder | None = None,
+    witness: Witness | None = None,
+    evidence: Evidence | None = None,
     remark: str = "",
 ) -> AsyncIterator[Run]:
     run = Run(FakeLink(), HandScreen(size))
@@ -136,6 +143,8 @@ async def running(
             reviewer=reviewer,
             replayer=replayer,
             recorder=recorder,
+            witness=witness,
+            evidence=evidence,
             remark=remark,
         )
 

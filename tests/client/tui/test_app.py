@@ -10,6 +10,7 @@ import trio.testing
 from msgspec.structs import replace as changed
 
 from client.connection.events import NO_SEAT, Back, Connecting, Lost, RoundTrip
+from client.state.evidence import Evidence
 from client.tui.app import App
 from client.tui.form import DEAL_LINE, OPEN_LINE, SERIES_LINE
 from client.tui.start import AppOutcome, StartBot, StartMatch, UiSettings
@@ -757,3 +758,35 @@ async def test_the_second_race_of_a_swap_is_entered_with_the_nonce_of_the_first(
         assert isinstance(second, Ready)
         assert (first.race, second.race) == (1, 2)
         assert first.nonce == second.nonce
+
+
+async def test_a_nonce_is_kept_before_it_is_sent_and_is_known_to_the_next_process() -> None:
+    seen: list[Evidence] = []
+    sent_before: list[bool] = []
+
+    def witness(evidence: Evidence) -> None:
+        sent_before.append(any(isinstance(message, Ready) for message in run.link.sent))
+        seen.append(evidence)
+
+    async with running(StartBot("Steady", None), witness=witness) as run:
+        await run.say(UP, scenes.welcome(), scenes.room())
+        (ready,) = (message for message in run.link.taken() if isinstance(message, Ready))
+    assert sent_before == [False]
+    assert (seen[0].nonce, seen[0].commitment) == (ready.nonce, scenes.room().commitment)
+    evidence = scenes.over().evidence
+    async with running(evidence=evidence) as run:
+        over = scenes.over().room
+        assert over is not None
+        assert over.record is not None
+        await run.say(UP, scenes.welcome(room=scenes.CODE), scenes.room(phase="over", record=over.record))
+        assert run.screen.shows("The deal checks out: nobody chose the cards.")
+
+
+@pytest.mark.parametrize(
+    ("lost", "key", "hurried"), [(Lost("gone", 5000), "x", 1), (Lost("elsewhere", None), "enter", 1), (Lost("elsewhere", None), "x", 0)]
+)
+async def test_a_key_hurries_a_lost_connection_and_enter_takes_back_one_that_was_taken_over(lost: Lost, key: str, hurried: int) -> None:
+    async with running() as run:
+        await run.say(UP, scenes.welcome(), lost)
+        await run.give(key)
+        assert run.link.hurried == hurried

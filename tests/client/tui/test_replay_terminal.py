@@ -99,7 +99,7 @@ def test_what_is_no_true_record_is_said_before_any_screen(tmp_path: Path, text: 
 def test_a_file_that_is_not_there_and_no_last_race_are_said(tmp_path: Path) -> None:
     assert carpet_on_terminal(tmp_path, "replay", "/no/such").sentence == "carpet: /no/such cannot be read: No such file or directory."
     kept = carpet_on_terminal(tmp_path, "replay").sentence
-    assert kept == "carpet: No race of yours was kept here yet; give the file of a record: carpet replay FILE."
+    assert kept == "carpet: No race of yours has been kept here yet: name the file of a record, or the id of a race."
 
 
 def test_a_race_that_was_kept_is_replayed_by_its_id_and_another_is_asked_for_at_a_server(tmp_path: Path, file: Path) -> None:
@@ -108,9 +108,7 @@ def test_a_race_that_was_kept_is_replayed_by_its_id_and_another_is_asked_for_at_
     ran = carpet_on_terminal(tmp_path, "replay", kept.id, interrupt_at="paused ×1")
     assert (ran.status, ran.err) == (130, "")
     unknown = carpet_on_terminal(tmp_path, "replay", "HKTRWM-2-0a1b2c3d4e5f").sentence
-    assert unknown == (
-        "carpet: Race HKTRWM-2-0a1b2c3d4e5f is not kept here; say which server has it: carpet replay HKTRWM-2-0a1b2c3d4e5f --server URL."
-    )
+    assert unknown == ("carpet: Race HKTRWM-2-0a1b2c3d4e5f is not kept here: name the server that has it with --server URL.")
     needless = carpet_on_terminal(tmp_path, "replay", str(file), "--server", "127.0.0.1").sentence
     assert needless == "carpet: --server goes with the id of a race, like HKTRWM-1-0a1b2c3d4e5f, as carpet history shows it."
 

@@ -130,7 +130,7 @@ LINES = {
     "home-trying-again": without_a_line(scenes.at_home, LOST, Connecting(3)),
     "home-back": without_a_line(scenes.at_home, LOST, UP, scenes.welcome(), Back(), scenes.lobby()),
     "home-gone": without_a_line(
-        scenes.at_home, Lost("You went on with your game from another window or computer, so this one was let go.", None)
+        scenes.at_home, Lost("You continued your game in another window or on another computer. Press Enter to take it back here.", None)
     ),
     "form-lost": replace_desk(without_a_line(scenes.at_home), form=RaceOptions()),
     "waiting-lost": without_a_line(scenes.full_room),
@@ -580,7 +580,7 @@ def test_however_much_there_is_to_say_of_a_deal_its_key_and_the_rematch_are_show
     ui = replace(UI, details=details)
     lines = [line.rstrip() for line in render_text(widget_of(Shown(over_winnable, ui, now_ms=160_000), (80, 24)), (80, 24))]
     at = next(
-        number for number, line in enumerate(lines) if line.startswith("  ? What could be checked is right; not checked: commitment,")
+        number for number, line in enumerate(lines) if line.startswith("  ? Nothing is wrong, but this client did not see all of the")
     )
     assert " ".join(lines[at : at + 2]).split()[-4:] == ["nonce,", "cards,", "number.", "(d)"]
     assert lines[at + 2] == "  r: race the same players again"

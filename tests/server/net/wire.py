@@ -48,8 +48,8 @@ from server.runs.service import RunService
 from server.spectate.spectator_registry import Gallery
 from server.store.journal import Journal
 from server.store.memory import MemoryStore
-from server.store.port import Store
 from server.store.replay import by_room
+from server.store.store import Store
 from server.tournaments.pairing.crosstable import Crosstable
 from server.tournaments.pairing.rounds import Round
 from server.tournaments.ports import TournamentPorts

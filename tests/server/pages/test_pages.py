@@ -29,7 +29,8 @@ from server.store.database import open_database
 from server.store.errors import StoreBusy, StoreCorrupt
 from server.store.journal import Journal, Outage
 from server.store.memory import MemoryStore
-from server.store.port import PlayerMade, RaceAborted, SharedDealMade, Store
+from server.store.port import PlayerMade, RaceAborted, SharedDealMade
+from server.store.store import Store
 from tests.server.net.wire import House
 from tests.server.store.keeping import NOW, made, opened, over, rated_over, seat, won, write
 

@@ -17,7 +17,7 @@ import pytest
 
 from server.store.database import DatabaseStore, open_database
 from server.store.memory import MemoryStore
-from server.store.port import Store
+from server.store.store import Store
 
 VARIABLE = "CARPET_TEST_POSTGRES"
 USUAL = "postgresql://postgres@127.0.0.1:5432/test"

@@ -13,8 +13,9 @@ from server.race.commands import Command, PlayMove
 from server.race.rating import FIRST, POINTS, Rating
 from server.store.compaction import batches
 from server.store.documents import Taken, decode_commands, encode_commands
-from server.store.port import CommandTaken, Entry, PlayedSeat, PlayerMade, RaceOpened, RaceOver, Store
+from server.store.port import CommandTaken, Entry, PlayedSeat, PlayerMade, RaceOpened, RaceOver
 from server.store.sql import Sql
+from server.store.store import Store
 from tests.server.race.racing import SECRET, WINNABLE, Driven, greedy_line, started
 
 NOW = 1_700_000_000_000

@@ -28,10 +28,10 @@ from server.store.port import (
     SharedDealMade,
     SharedDealRevealed,
     StandingRace,
-    Store,
     name_key,
     race_id,
 )
+from server.store.store import Store
 from tests.server.race.racing import SECRET
 from tests.server.store.keeping import NOW, driven, logged, made, opened, over, rated_over, seat, taken, won, write
 

@@ -7,7 +7,8 @@ from msgspec.structs import replace
 
 from server.race.rating import NEW, Rating, RatingChange, rate
 from server.store.errors import EntryRefused
-from server.store.port import RaceOver, Store
+from server.store.port import RaceOver
+from server.store.store import Store
 from tests.server.store.keeping import NOW, made, opened, over, rated, rated_over, write
 
 

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from server.store.database import open_database
 from server.store.memory import MemoryStore
-from server.store.port import Entry, PlayerRenamed, PlayerSeen, PlayersLeft, RaceAborted, Request, Store
+from server.store.port import Entry, PlayerRenamed, PlayerSeen, PlayersLeft, RaceAborted, Request
+from server.store.store import Store
 from tests.server.store.keeping import made, opened, over, rated_over, seat, taken
 
 PLAYERS = ("a", "b", "c")

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from server.store.errors import EntryRefused
-from server.store.port import Store, TournamentDecided, TournamentMade
+from server.store.port import TournamentDecided, TournamentMade
+from server.store.store import Store
 from tests.server.store.keeping import NOW, made, write
 
 

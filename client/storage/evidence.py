@@ -1,0 +1,57 @@
+"""What this client saw of its last races, kept so that one who comes back in a new process can still check the deal.
+
+Owns one file, `evidence.json` in the user's folder. A nonce is in it before the server has it: whatever happens then, the deal can be
+held against what was shown first.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+from typing import Final
+
+import msgspec
+from msgspec import Struct
+
+from client.storage.files import replace_file
+from protocol.views import View
+
+KEPT: Final = 8
+"""Races, the last ones: at most one is run at a time at each server."""
+
+
+class SeenRace(Struct, frozen=True, kw_only=True):
+    """url: of the server. The rest is as in `client.state.evidence`."""
+
+    url: str
+    code: str
+    race: int
+    commitment: str
+    nonce: str
+    winnable: bool = False
+    first_view: View | None = None
+
+
+class EvidenceStore:
+    """The file. One that cannot be read counts as empty, and one that cannot be written keeps nobody from racing."""
+
+    def __init__(self, folder: Path) -> None:
+        self._path = folder / "evidence.json"
+
+    def last(self, url: str) -> SeenRace | None:
+        """The race that was got ready for last at this server."""
+        return next((seen for seen in reversed(self._read()) if seen.url == url), None)
+
+    def keep(self, seen: SeenRace) -> None:
+        """Remember it, in place of what was kept of the same race."""
+        place = (seen.url, seen.code, seen.race)
+        others = [each for each in self._read() if (each.url, each.code, each.race) != place]
+        with contextlib.suppress(OSError):
+            self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            replace_file(self._path, msgspec.json.encode([*others, seen][-KEPT:]))
+
+    def _read(self) -> list[SeenRace]:
+        try:
+            return msgspec.json.decode(self._path.read_bytes(), type=list[SeenRace])
+        except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            return []

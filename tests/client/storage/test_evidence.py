@@ -1,0 +1,41 @@
+"""What was seen of races, kept from one process to the next."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from client.storage.evidence import KEPT, EvidenceStore, SeenRace
+from tests.client import scenes
+
+SEEN = SeenRace(url="ws://here", code="ABCDEF", race=1, commitment="c" * 64, nonce="n" * 32)
+
+
+def test_the_last_race_at_a_server_is_known_to_the_next_process(tmp_path: Path) -> None:
+    store = EvidenceStore(tmp_path / "home")
+    assert store.last("ws://here") is None
+    store.keep(SEEN)
+    store.keep(replace(SEEN, url="ws://there"))
+    seen = replace(SEEN, first_view=scenes.first_view())
+    store.keep(seen)
+    assert EvidenceStore(tmp_path / "home").last("ws://here") == seen
+    assert (tmp_path / "home" / "evidence.json").stat().st_mode & 0o077 == 0
+
+
+def test_only_the_last_races_are_kept(tmp_path: Path) -> None:
+    store = EvidenceStore(tmp_path)
+    for race in range(1, 3 * KEPT):
+        store.keep(replace(SEEN, race=race))
+    assert (tmp_path / "evidence.json").read_bytes().count(b"ABCDEF") == KEPT
+    assert store.last("ws://here") == replace(SEEN, race=3 * KEPT - 1)
+
+
+def test_a_damaged_file_and_a_folder_that_cannot_be_written_keep_nobody_from_racing(tmp_path: Path) -> None:
+    (tmp_path / "evidence.json").write_bytes(b"\xff[{")
+    store = EvidenceStore(tmp_path)
+    assert store.last("ws://here") is None
+    store.keep(SEEN)
+    assert store.last("ws://here") == SEEN
+    (tmp_path / "file").write_text("")
+    EvidenceStore(tmp_path / "file").keep(SEEN)
