@@ -17,6 +17,7 @@ Reference = Annotated[int, Meta(ge=0, lt=2**31)]
 RaceNumber = Annotated[int, Meta(ge=1, lt=2**31)]
 MoveText = Annotated[str, Meta(min_length=1, max_length=8)]
 Code = Annotated[str, Meta(min_length=1, max_length=16)]
+BoardsKeyText = Annotated[str, Meta(max_length=64)]
 """Of a room, as somebody typed it."""
 
 
@@ -156,9 +157,18 @@ class WatchRace(Struct, frozen=True, kw_only=True, tag_field="type", tag="watch-
     """Watch a race without a seat in it, and no other one any more. Answered by `watched`.
 
     code: of its room; null for the closest race that is being run in public, and for the next one when that is over.
+    key: of the boards, by `ask-boards-key`: then they come with every card open.
     """
 
     code: Code | None = None
+    key: BoardsKeyText = ""
+    ref: Reference = 0
+
+
+class AskBoardsKey(Struct, frozen=True, kw_only=True, tag_field="type", tag="ask-boards-key"):
+    """Ask for the key of a race's boards: for its host, or the director of its tournament. Answered by `boards-key`."""
+
+    code: Code
     ref: Reference = 0
 
 
@@ -395,6 +405,7 @@ ClientMessage: TypeAlias = (
     | Rematch
     | Say
     | WatchRace
+    | AskBoardsKey
     | Unwatch
     | ListDailies
     | RunDaily

@@ -70,6 +70,8 @@ class ErrorCode(StrEnum):
     NO_SUCH_POSITION = "run/no-such-position"
     OWN_RACE = "watch/own-race"
     NOT_SHOWN = "watch/not-shown"
+    WRONG_KEY = "watch/wrong-key"
+    NO_KEY = "watch/no-key"
     WATCHED_TOO_OFTEN = "watch/too-often"
     TALKED_TOO_MUCH = "watch/too-much-talk"
     NO_SUCH_TOURNAMENT = "tournament/no-such-id"
@@ -142,6 +144,8 @@ ERRORS: dict[ErrorCode, ErrorKind] = {
     ErrorCode.NO_SUCH_POSITION: ErrorKind(Fault.STATE, "There is no such position to play on from."),
     ErrorCode.OWN_RACE: ErrorKind(Fault.STATE, "You have a part in that race, so its boards are not for you to see."),
     ErrorCode.NOT_SHOWN: ErrorKind(Fault.STATE, "That race is shown to nobody while others may yet play its deal."),
+    ErrorCode.WRONG_KEY: ErrorKind(Fault.CLIENT, "That is not the key of this race's boards."),
+    ErrorCode.NO_KEY: ErrorKind(Fault.STATE, "The key is for the host of a race that is not rated, or the director of its tournament."),
     ErrorCode.WATCHED_TOO_OFTEN: ErrorKind(Fault.STATE, "You ask for another race too often; wait a few seconds."),
     ErrorCode.TALKED_TOO_MUCH: ErrorKind(Fault.STATE, "Too much is being said there; say it again in a few seconds."),
     ErrorCode.NO_SUCH_TOURNAMENT: ErrorKind(Fault.STATE, "There is no tournament of that id; ask for the list."),

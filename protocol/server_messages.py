@@ -511,10 +511,11 @@ class Board(Struct, frozen=True, kw_only=True, tag_field="type", tag="board"):
 
 
 class Watchers(Struct, frozen=True, kw_only=True, tag_field="type", tag="watchers"):
-    """How many watch: to players and watchers, at most once a second."""
+    """How many watch: to players and watchers, at most once a second. whole: somebody sees boards with every card open."""
 
     code: str
     count: int
+    whole: bool = False
 
 
 class Talk(Struct, frozen=True, kw_only=True, tag_field="type", tag="talk"):
@@ -536,7 +537,15 @@ class Unwatched(Struct, frozen=True, kw_only=True, tag_field="type", tag="unwatc
     ref: int = 0
 
 
-WatchMessage: TypeAlias = Watched | WatchedEvent | Board | Watchers | Talk | Unwatched
+class BoardsKey(Struct, frozen=True, kw_only=True, tag_field="type", tag="boards-key"):
+    """The key of a race's boards, for `watch-race`: for a screen that its players cannot see. It is good until the server ends."""
+
+    code: str
+    key: str
+    ref: int = 0
+
+
+WatchMessage: TypeAlias = Watched | WatchedEvent | Board | Watchers | Talk | BoardsKey | Unwatched
 RunMessage: TypeAlias = Dailies | Challenge | Challenges | Runs
 ServerMessage: TypeAlias = (
     Welcome

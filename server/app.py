@@ -40,7 +40,7 @@ from server.runs.ghost_lines import RecordedGhosts
 from server.runs.service import RunService
 from server.runtime.figures import Figure
 from server.runtime.workers import open_workers
-from server.spectate.spectator_registry import Gallery
+from server.spectate.spectator_registry import SpectatorRegistry
 from server.store.errors import EntryRefused, StoreAway, StoreError
 from server.store.journal import Journal
 from server.store.opening import open_store
@@ -113,8 +113,8 @@ async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> A
             nursery.start_soon(lobby.run)
             matchmaker = QuickMatch(rooms, clock=clock, rating=players.rating)
             nursery.start_soon(matchmaker.run)
-            gallery = Gallery(nursery, rooms, clock)
-            nursery.start_soon(gallery.run)
+            spectators = SpectatorRegistry(nursery, rooms, clock)
+            nursery.start_soon(spectators.run)
             runs = RunService(
                 rooms, store=store, journal=journal, clock=clock, entropy=secrets.token_bytes, compute=workers.run, records=records
             )
@@ -135,7 +135,7 @@ async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> A
                 players=players,
                 lobby=lobby,
                 matchmaker=matchmaker,
-                gallery=gallery,
+                spectators=spectators,
                 counter=runs,
                 tournaments=tournaments,
                 software=SOFTWARE,

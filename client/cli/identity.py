@@ -12,13 +12,15 @@ from typing import Annotated
 
 import typer
 
-from client.cli.shared import FAILED, MISUSED, URL_HELP, Json, Url, address_of, examples, fail, print_text, run
+from client.cli.shared import FAILED, MISUSED, URL_HELP, Json, Url, address_of, code_of, examples, fail, print_text, run
 from client.connection.events import Identity
+from client.connection.request import ask, who_is
 from client.connection.request import rename as rename_at
-from client.connection.request import who_is
 from client.storage.files import make_file
 from client.storage.identity import Document, IdentityStore, document_text, home_folder
 from client.storage.identity_transfer import LONGEST_EXPORT, Brought, merged, part_of, read_export
+from protocol.client_messages import AskBoardsKey
+from protocol.server_messages import BoardsKey
 from protocol.text import clean_chat, clean_name
 
 app = typer.Typer(rich_markup_mode=None)
@@ -67,6 +69,23 @@ def whoami(
         print_text(json.dumps(_row(place, told)))
     else:
         print_text(f"You are {told.name} at {place}: player {told.player or 'without an id'}, whose token is kept here.")
+
+
+@app.command("boards-key", epilog=examples("carpet boards-key carpet.example ABCDEF"))
+def boards_key(
+    url: Url,
+    code: Annotated[str, typer.Argument(metavar="CODE", help="The six letters of the race.")],
+    name: OwnName = None,
+) -> None:
+    """Show the key of a race's whole boards.
+
+    For a screen that the players cannot see. You have it as the host of a race that is not rated, or as the director of its tournament.
+    `carpet watch --key` takes it, and so does the web page: /watch/CODE#key=KEY. The players are told when somebody uses it.
+    """
+    place = address_of(url).url
+    kept = _player(_store(), place, name)
+    wanted = AskBoardsKey(code=code_of(code))
+    print_text(run(lambda: ask(place, wanted, BoardsKey, identity=kept, watches=True)).key)
 
 
 def _list_known(*, as_json: bool) -> None:

@@ -22,6 +22,7 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "join": ("screens", "Join a race by its code, or come back to your seat."),
     "match": ("screens", "Race whoever else is looking for an opponent."),
     "watch": ("screens", "Watch others race."),
+    "boards-key": ("identity", "Show the key of a race's whole boards."),
     "home": ("screens", "Go to a server's home screen."),
     "daily": ("runs", "Run the deal of the day, the same for everybody."),
     "challenge": ("runs", "Have others run the same deal as you, in their own time."),

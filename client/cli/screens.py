@@ -157,17 +157,18 @@ def watch(
     code: Annotated[
         str | None, typer.Argument(metavar="CODE", help="The six letters of the race. [default: the closest race, then the next]")
     ] = None,
+    key: Annotated[str, typer.Option(metavar="KEY", help="Show every card of the boards; `carpet boards-key` says the key.")] = "",
     name: Name = None,
     *,
     settings: UiSettings,
 ) -> None:
     """Watch others race.
 
-    Progress is shown as it happens, boards some seconds later.
+    Progress is shown as it happens, boards some seconds later. Cards that a player still racing has not seen lie face down.
     """
     code = None if code is None else code_of(code)
 
-    _visit("watch", url, WatchRace(code=code), name, settings)
+    _visit("watch", url, WatchRace(code=code, key=key), name, settings)
 
 
 @app.command(epilog=examples("carpet match carpet.example", "carpet match carpet.example --rules crazy-quilt"))

@@ -113,6 +113,7 @@ _LOOKS: dict[str, Any] = {
     "four_colour": typer.Option("--four-colour", "--four-color", help="A deck with a colour for each suit."),
     "colour_blind": typer.Option("--colour-blind", "--color-blind", help="Colours that do not rely on red and green."),
     "ascii_only": typer.Option("--ascii", help="Letters in place of suit signs and frames."),
+    "no_motion": typer.Option("--no-motion", help="Cards do not glide."),
     "no_bell": typer.Option("--no-bell", help="Do not ring at the start and near the end, nor when your table waits."),
 }
 
@@ -164,12 +165,12 @@ def finish(outcome: AppOutcome) -> None:
             pass
 
 
-def settings_of(four_colour: bool, colour_blind: bool, ascii_only: bool, no_bell: bool) -> UiSettings:
+def settings_of(four_colour: bool, colour_blind: bool, ascii_only: bool, no_motion: bool, no_bell: bool) -> UiSettings:
     if four_colour and colour_blind:
         fail("--four-colour and --colour-blind are two palettes: choose one.", MISUSED)
 
     palette = "four" if four_colour else "safe" if colour_blind else "classic"
-    return UiSettings(palette=palette, ascii=ascii_only or not prints("♠│█"), bell=not no_bell)
+    return UiSettings(palette=palette, ascii=ascii_only or not prints("♠│█"), bell=not no_bell, motion=not no_motion)
 
 
 def need_terminal(command: str, *, keys: bool = True) -> None:

@@ -20,6 +20,7 @@ from msgspec.structs import replace as with_fields
 
 from protocol.client_messages import (
     AddBot,
+    AskBoardsKey,
     CheckIn,
     ClientMessage,
     CorrectResult,
@@ -118,7 +119,7 @@ class Unanswered:
         match message:
             case Hello() | FollowLobby() | WatchRace() | Unwatch():
                 return  # each line begins with its own
-            case WhoAmI() | Rename() | ListDailies() | OpenChallenge() | ListChallenges() | ListRuns():
+            case WhoAmI() | Rename() | AskBoardsKey() | ListDailies() | OpenChallenge() | ListChallenges() | ListRuns():
                 return  # asked for by commands, which would rather end than wait for another line
             case FollowTournaments() | FollowTournament():
                 return  # each line begins with its own

@@ -34,11 +34,15 @@ async def ask(
     kind: type[Answer],
     *,
     identity: Identity | None = None,
+    watches: bool = False,
     keep: Callable[[Identity], None] | None = None,
     dial: Dial | None = None,
 ) -> Answer:
-    """The answer of this kind. identity: who says hello, None for nobody. Raises NotAnswered, LinkError."""
-    async with open_link(url, identity, reconnect=False, keep=keep, dial=dial) as link:
+    """The answer of this kind. identity: who says hello, None for nobody. watches: on a second connection, beside the one they race by.
+
+    Raises NotAnswered, LinkError.
+    """
+    async with open_link(url, identity, watches=watches, reconnect=False, keep=keep, dial=dial) as link:
         try:
             return await link.ask(question, kind)
         except EntryRefused as refused:

@@ -82,6 +82,7 @@ class RoomModel:
     ghosts: tuple[GhostInfo, ...] = ()
     away_until_ms: tuple[tuple[int, int], ...] = ()
     watchers: int = 0
+    shown_whole: bool = False
 
     @property
     def is_withheld(self) -> bool:
@@ -157,8 +158,8 @@ def room_heard(room: RoomModel, event: Watchers | Talk) -> RoomModel:
     if event.code != room.code:
         return room
     match event:
-        case Watchers(count=count):
-            return replace(room, watchers=count)
+        case Watchers(count=count, whole=whole):
+            return replace(room, watchers=count, shown_whole=whole)
         case Talk(lines=lines):
             known = {line.number for line in room.chat if isinstance(line, WatcherLine)}
             return replace(room, chat=(*room.chat, *(line for line in lines if line.number not in known))[-CHAT_KEPT:])

@@ -23,6 +23,7 @@ from client.state.tournament import TournamentsModel, tournaments_after
 from protocol.errors import Fault
 from protocol.server_messages import (
     Board,
+    BoardsKey,
     Called,
     Challenge,
     Challenges,
@@ -200,7 +201,7 @@ def _reduced(model: Model, event: Event, now_ms: int) -> Model:
             return model if model.room is None else replace(model, room=room_heard(model.room, event))
         case Runs():
             return replace(model, runs=event)
-        case Dailies() | Challenge() | Challenges():
+        case Dailies() | Challenge() | Challenges() | BoardsKey():
             return model
         case Watched() | WatchedEvent() | Board():
             # What is watched is no part of the room that one is in: `client.state.watching` has it.

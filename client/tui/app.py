@@ -48,6 +48,7 @@ from client.tui.start import AppOutcome, Start, StartAlone, StartBot, StartHall,
 from client.tui.terminal import Display, Terminal
 from client.tui.theme import entries
 from client.tui.tournament_view_state import Hall
+from client.tui.transitions import Glide, is_over, moving, transitions
 from client.tui.ui_state import Ui
 from client.tui.view import body_times, head_times, is_running, view, with_head
 from protocol.record import Record
@@ -55,6 +56,8 @@ from protocol.record import Record
 TICK_S = 0.1
 """While a clock runs; a tick redraws only what has changed."""
 IDLE_TICK_S = 0.5
+FRAME_S = 1 / 30
+"""Between two pictures while something moves."""
 
 
 Reviewer: TypeAlias = Callable[[Record, int], Awaitable[tuple[str, ...]]]
@@ -130,6 +133,9 @@ class App:
             self._terminal.set_colours(ui.settings.colours)
         self._colours = ui.settings.colours or self._terminal.colours
         self._picture: Picture | None = None
+        self._shown: Picture | None = None
+        self._glides: tuple[Glide, ...] = ()
+        self._glide_from_ms = 0
         self._times: tuple[Hashable, Hashable] = (None, None)
         self._looks: UiSettings | None = None
         self._outcome = AppOutcome("quit", ui.settings)
@@ -261,7 +267,29 @@ class App:
             self._picture = None
         if self._picture is None:
             self._picture = view(self._scene(), size)
+            self._set_moving(self._picture)
+        if self._glides:
+            return moving(self._picture, self._glides, _now_ms() - self._glide_from_ms)
         return self._picture
+
+    def _set_moving(self, picture: Picture) -> None:
+        """Begin to move what lies elsewhere than in the picture before; what still moves comes to rest with it."""
+        before, self._shown = self._shown, picture
+        if not self._driver.ui.settings.motion or before is None or before.height != picture.height:
+            return
+        glides = transitions(before, picture)
+        if glides:
+            self._glides, self._glide_from_ms = glides, _now_ms()
+            self._nursery.start_soon(self._move, glides)
+
+    async def _move(self, glides: tuple[Glide, ...]) -> None:
+        """Draw again and again until what moves has come to rest, or something else moves."""
+        while self._glides is glides and not is_over(_now_ms() - self._glide_from_ms):
+            await trio.sleep(FRAME_S)
+            self._terminal.redraw()
+        if self._glides is glides:
+            self._glides = ()
+            self._terminal.redraw()
 
     def key(self, key: str) -> None:
         """A key was typed. Whoever waits for the connection has waited enough; Enter also takes back what another window took."""

@@ -22,6 +22,8 @@ def done_everywhere(step: Step, command: Command) -> Step | None:
             return step.but(settings=replace(settings, ascii=not settings.ascii))
         case Command.BELL:
             return step.but(settings=replace(settings, bell=not settings.bell), note=f"The bell is {'off' if settings.bell else 'on'}.")
+        case Command.MOTION:
+            return step.but(settings=replace(settings, motion=not settings.motion), note=f"Motion is {'off' if settings.motion else 'on'}.")
         case Command.HELP:
             return open_help(step)
         case Command.QUIT:

@@ -87,6 +87,7 @@ class Command(StrEnum):
     COLOURS = "colours"
     ASCII = "ascii"
     BELL = "bell"
+    MOTION = "motion"
     HELP = "help"
     QUIT = "quit"
 
@@ -116,6 +117,7 @@ EVERYWHERE: Final[Keys] = (
     Binding(Command.COLOURS, ("C", "f2"), "colours", "Next colours: two, four, colour-blind, none.", shown=False),
     Binding(Command.ASCII, ("A", "f3"), "ascii", "Plain ASCII, or suit symbols and lines.", shown=False),
     Binding(Command.BELL, ("B", "f4"), "bell", "Bell on or off.", shown=False),
+    Binding(Command.MOTION, ("M",), "motion", "Cards that glide, on or off.", shown=False),
     HELP,
 )
 """Of every screen and the help page."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from client.game.moves import moves_from
+from client.game.moves import moves_from, top_card
 from client.tui import cards
 from client.tui.actions import Press
 from client.tui.cards import EDGES, Size
@@ -37,7 +37,7 @@ def foundations(scene: Scene, marks: Marks, width: int, card: Size, *, tall: boo
 def _foundation(scene: Scene, marks: Marks, name: str, size: Size) -> Picture:
     count, down = marks.view.foundations[name], name.endswith("-")
     lines = cards.foundation(name[:1], count, size, scene.theme, down=down, takes=name in marks.takes)
-    return _spot(block(lines), name, Rect(0, 0, size.width, size.height))
+    return _spot(block(lines), name, Rect(0, 0, size.width, size.height), _on_top(marks.view, name))
 
 
 def _twin(scene: Scene, marks: Marks, *, tall: bool) -> Picture:
@@ -69,7 +69,7 @@ def _small_foundation(scene: Scene, marks: Marks, name: str, size: Size) -> Pict
     takes = name in marks.takes
     sign = theme.glyphs.takes if takes else " "
     line: Line = [(f"{'lit' if takes else 'card'} {suit}", fit(top, size.width - 3) + sign), ("faint", fit(_wanted(view, name, theme), 2))]
-    return _spot(block([line]), name, Rect(0, 0, size.width - 2, 1))
+    return _spot(block([line]), name, Rect(0, 0, size.width - 2, 1), _on_top(view, name))
 
 
 # ---- stock and waste
@@ -97,7 +97,7 @@ def stock_and_waste(scene: Scene, marks: Marks, width: int, card: Size) -> Pictu
     if board.waste:
         lines = _waste_face(scene, marks, size)
         labels.append((width - column, hit(block([_waste_label(marks)]), Press("w"), width - column)))
-        piles.append((cell, _spot(block(cards.edged(lines, theme, cursor=marks.cursor == "w")), "w", face)))
+        piles.append((cell, _spot(block(cards.edged(lines, theme, cursor=marks.cursor == "w")), "w", face, top_card(view, "w"))))
     rows: list[Picture] = [row(*labels), row(*piles)]
     return stacked(*rows, block(_below(scene, marks, width)))
 
@@ -107,9 +107,16 @@ def _redeals(marks: Marks) -> bool:
     return not marks.view.stock and "r" in marks.view.moves and marks.plays
 
 
-def _spot(picture: Picture, place: str, card: Rect) -> Picture:
+def _spot(picture: Picture, place: str, rect: Rect, card: str = "") -> Picture:
     """A place that can be pressed, whose card lies there in it."""
-    return replace(hit(picture, Press(place)), slots=(Slot(place, card),))
+    return replace(hit(picture, Press(place)), slots=(Slot(place, rect, card),))
+
+
+def _on_top(view: View, name: str) -> str:
+    """The top card of a foundation."""
+    run = RANKS[::-1] if name.endswith("-") else RANKS
+    count = min(view.foundations[name], len(run))
+    return run[count - 1] + name[:1] if count > 0 else ""
 
 
 def _waste_face(scene: Scene, marks: Marks, size: Size) -> list[Line]:
@@ -171,7 +178,9 @@ def reserves(scene: Scene, marks: Marks, width: int, height: int) -> Picture:
     for number, name in enumerate(names):
         if number and free:
             parts.append(block([[]]))
-        parts.append(_spot(block([_reserve(scene, marks, name, width)], width), name, Rect(4, 0, cards.TINY.width, 1)))
+        parts.append(
+            _spot(block([_reserve(scene, marks, name, width)], width), name, Rect(4, 0, cards.TINY.width, 1), top_card(marks.view, name))
+        )
     return stacked(*parts)
 
 

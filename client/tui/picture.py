@@ -53,10 +53,11 @@ class Hit(NamedTuple):
 
 
 class Slot(NamedTuple):
-    """Where the card of a place lies, without the edges around it."""
+    """Where the card of a place lies, without the edges around it, and which card that is; none where it is a gap or not known."""
 
     place: str
     rect: Rect
+    card: str = ""
 
 
 class Large(NamedTuple):
@@ -219,7 +220,7 @@ def shifted(picture: Picture, columns: int, rows: int = 0) -> Picture:
     return Picture(
         (*[[] for _ in range(rows)], *(_indented(line, columns) for line in picture.lines)),
         tuple(Hit(rect.moved(columns, rows), click) for rect, click in picture.hits),
-        tuple(Slot(place, rect.moved(columns, rows)) for place, rect in picture.slots),
+        tuple(slot._replace(rect=slot.rect.moved(columns, rows)) for slot in picture.slots),
         tuple(Large(rect.moved(columns, rows), role, text) for rect, role, text in picture.large),
         None if picture.caret is None else (picture.caret[0] + columns, picture.caret[1] + rows),
     )

@@ -7,6 +7,7 @@ others lie in the shade; a gap is the bare felt. Without colours the long sides 
 from __future__ import annotations
 
 from client.game.board import Board, is_upright
+from client.game.moves import top_card
 from client.tui import cards
 from client.tui.actions import Press
 from client.tui.cards import Look, Size
@@ -55,7 +56,7 @@ def quilt(marks: Marks, cell: Size, theme: Theme) -> Picture:
         for down in range(board.rows)
     }
     hits = tuple(Hit(rect, Press(slot)) for slot, rect in cells_at.items())
-    return Picture(tuple(lines), hits, tuple(Slot(slot, rect) for slot, rect in cells_at.items()))
+    return Picture(tuple(lines), hits, tuple(Slot(slot, rect, top_card(marks.view, slot)) for slot, rect in cells_at.items()))
 
 
 def slot_lines(marks: Marks, slot: str, cell: Size, theme: Theme) -> list[Line]:

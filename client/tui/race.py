@@ -130,7 +130,7 @@ def _with_chips(body: Picture, scene: Scene, view: View, chips: tuple[Chip, ...]
     signs = {chip.place: chip.key for chip in chips if scene.ui.held or top_card(view, chip.place) == chip.card}
     signs |= dict.fromkeys(scene.ui.ahead, scene.theme.glyphs.dot)
     lines = list(body.lines)
-    for place_, rect in body.slots:
+    for place_, rect, _ in body.slots:
         if place_ in signs and rect.row < len(lines):
             at, line = rect.column + rect.width - 1, lines[rect.row]
             lines[rect.row] = [*fit_line(line, at), ("mark", signs[place_]), *cut_line(line, at + 1)]

@@ -41,7 +41,7 @@ def small_table(scene: Scene, marks: Marks, ply: int, above: list[Line], below: 
     cards_room = height - len(rows) - 1
     body = placed(small_board(scene, marks, width, cards_room), cards_room, MIDDLE if height > 26 else 0)
     # Nothing of it can be pressed.
-    return replace(stacked(block(rows), body, block([below])), hits=())
+    return replace(stacked(block(rows), body, block([below])), hits=(), slots=())
 
 
 def _foundations(view: View, ply: int, marks: Marks, theme: Theme, width: int) -> Line:

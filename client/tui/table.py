@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from client.game.board import Board
+from client.game.moves import top_card
 from client.tui import cards
 from client.tui.actions import Press
 from client.tui.cards import EDGES, Size
@@ -55,7 +56,9 @@ def grid(scene: Scene, marks: Marks, card: Size) -> Picture:
         for across, letter in enumerate(board.letters)
         for down in range(board.rows)
     }
-    slots = tuple(Slot(slot, Rect(rect.column + 1, rect.row, card.width, card.height)) for slot, rect in cells_at.items())
+    slots = tuple(
+        Slot(slot, Rect(rect.column + 1, rect.row, card.width, card.height), top_card(marks.view, slot)) for slot, rect in cells_at.items()
+    )
     return Picture(tuple(lines), tuple(Hit(rect, Press(slot)) for slot, rect in cells_at.items()), slots)
 
 

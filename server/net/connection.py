@@ -94,7 +94,7 @@ class Dispatch(Protocol):
 
 
 class Connection(ABC):
-    """The server's end of one connection. Satisfies `server.spectate.watcher.WatchingLine`."""
+    """The server's end of one connection. Satisfies `server.spectate.spectator.SpectatorConnection`."""
 
     __slots__ = (
         "_bad_messages",

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from protocol.client_messages import (
+    AskBoardsKey,
     ClientMessage,
     CreateTournament,
     FollowLobby,
@@ -40,7 +41,7 @@ from protocol.client_messages import (
     WhoAmI,
 )
 from protocol.errors import CloseCode, ErrorCode, Refusal
-from protocol.server_messages import Left, WaitingOver, Welcome, YouAre
+from protocol.server_messages import BoardsKey, Left, WaitingOver, Welcome, YouAre
 from protocol.views import BotInfo, RaceOptions
 from server.bots.house import HOUSE_BOTS
 from server.lobby.lobby import Lobby
@@ -58,7 +59,7 @@ from server.rooms.registry import Rooms
 from server.rooms.requests import Ask, Enter, Exit, RoomMessage
 from server.rules.catalogue import RULE_SETS, describe
 from server.runs.service import Question, RunAsked, RunService
-from server.spectate.spectator_registry import Gallery
+from server.spectate.spectator_registry import SpectatorRegistry
 from server.store.errors import RunAlready, StoreError
 from server.tournaments.commands import Asker, TournamentCommand
 from server.tournaments.service import TournamentService
@@ -70,7 +71,7 @@ HELLO_S = 10.0
 
 
 NOBODY = PlayerName("", "")
-"""Who comes to watch and has no token: no player has an empty id, so he holds no seat anywhere."""
+"""Somebody who comes to watch and has no token: no player has an empty id, so they hold no seat anywhere."""
 
 
 @dataclass(slots=True)
@@ -98,7 +99,7 @@ class Dispatch:
         players: Players,
         lobby: Lobby,
         matchmaker: Matchmaker,
-        gallery: Gallery,
+        spectators: SpectatorRegistry,
         counter: RunService,
         tournaments: TournamentService,
         software: str,
@@ -111,7 +112,7 @@ class Dispatch:
         self._players = players
         self._lobby = lobby
         self._matchmaker = matchmaker
-        self._gallery = gallery
+        self._spectators = spectators
         self._counter = counter
         self._tournaments = tournaments
         self._software = software
@@ -139,7 +140,7 @@ class Dispatch:
                 visit.player, token = await self._players.arrive(name=hello.name, token=hello.token, line=connection)
                 visit.watches_as = None
                 connection.serve_watcher(alone=False)
-                # Whatever his older connection has asked for: by this one he is told of no room now, so there must be none in a moment.
+                # Whatever their older connection asked for: by this one they are told of no room now, so there must be none in a moment.
                 self._matchmaker.leave(visit.player.id)
                 connection.post(Outgoing(self._welcome(visit.player, token)))
                 self._tournaments.greet(visit.player.id, connection)
@@ -148,13 +149,13 @@ class Dispatch:
         connection.listen()
 
     async def _let_watch(self, visit: Visit, hello: Hello) -> None:
-        """A token tells who watches, so that he is kept from his own races by this line too; it takes nothing over."""
+        """A token tells who watches, so that they are kept from their own races by this line too; it takes nothing over."""
         watching, token = NOBODY, ""
         if hello.token is not None:
             try:
                 watching, token = await self._players.find(hello.token), hello.token
             except Refusal as refusal:
-                # A token that is not known makes nobody of him, and nobody may watch.
+                # A token that is not known makes them nobody, and nobody may watch.
                 if refusal.code is not ErrorCode.UNKNOWN_TOKEN:
                     raise
         visit.watches_as = watching
@@ -164,7 +165,7 @@ class Dispatch:
     def gone(self, connection: Connection) -> None:
         visit = self._visits.pop(connection)
         self._lobby.unfollow(visit.connection)
-        self._gallery.gone(visit.connection)
+        self._spectators.gone(visit.connection)
         self._tournaments.subscriptions.gone(visit.connection)
         if visit.player is None:
             return
@@ -181,7 +182,7 @@ class Dispatch:
         self._tournaments.subscriptions.remind(connection)
         if visit.player is not None:
             self._remind_player(visit, visit.player)
-        self._gallery.catch_up(connection)
+        self._spectators.catch_up(connection)
 
     def _remind_player(self, visit: Visit, player: PlayerName) -> None:
         connection, room = visit.connection, visit.room
@@ -189,7 +190,7 @@ class Dispatch:
         if self._matchmaker.seeks(player.id):
             self._matchmaker.remind(player.id)
         elif visit.has_sought:
-            # What he has missed may be just this.
+            # What they have missed may be just this.
             connection.post(Outgoing(WaitingOver(reason="cancelled")))
         if room is not None and not room.catch_up(player, connection) and self._rooms.of(player.id) is not room:
             connection.post(Outgoing(Left(code=room.code, reason="left")))
@@ -216,6 +217,8 @@ class Dispatch:
         match message:
             case FollowLobby() | FollowTournaments() | FollowTournament() | WatchRace() | Unwatch():
                 self._serve(visit, player, message)
+            case AskBoardsKey() if player is not NOBODY:
+                self._serve(visit, player, message)
             case Say() if player is not NOBODY:
                 self._say_watching(visit, message)
             case _:
@@ -225,7 +228,16 @@ class Dispatch:
         self,
         visit: Visit,
         player: PlayerName,
-        message: FollowLobby | OpenRace | JoinRace | QuickMatch | WatchRace | Unwatch | RunAsked | TournamentMessage | RoomMessage,
+        message: FollowLobby
+        | OpenRace
+        | JoinRace
+        | QuickMatch
+        | WatchRace
+        | AskBoardsKey
+        | Unwatch
+        | RunAsked
+        | TournamentMessage
+        | RoomMessage,
     ) -> None:
         match message:
             case FollowLobby(follow=follow):
@@ -257,10 +269,15 @@ class Dispatch:
                 self._say(visit, player, message)
             case LeaveRace() | Ready() | Move() | Stop() | Resign() | Rematch():
                 self._ask(visit, player, message)
-            case WatchRace(code=code, ref=ref):
-                self._gallery.watch(visit.connection, player, code, ref=ref)
+            case WatchRace(code=code, key=key, ref=ref):
+                self._spectators.watch(visit.connection, player, code, key=key, ref=ref)
+            case AskBoardsKey(code=code, ref=ref):
+                room = self._rooms.find(code)
+                if not self._may_show_boards(room, player):
+                    raise Refusal(ErrorCode.NO_KEY)
+                visit.connection.post(Outgoing(BoardsKey(code=room.code, key=self._spectators.boards_key(room), ref=ref)))
             case Unwatch(ref=ref):
-                self._gallery.unwatch(visit.connection, ref=ref)
+                self._spectators.unwatch(visit.connection, ref=ref)
             case FollowTournaments(follow=follow):
                 if follow:
                     self._tournaments.subscriptions.follow_list(visit.connection)
@@ -324,7 +341,7 @@ class Dispatch:
 
     async def _enter_run(self, visit: Visit, player: PlayerName, message: RunAsked) -> None:
         try:
-            # A room of its own is opened for each: not before it is known that he can go there.
+            # A room of its own is opened for each: not before it is known that they can go there.
             if isinstance(message, PlayOn):
                 self._check_free(player)
             room = await self._counter.room(player.id, message)
@@ -339,11 +356,11 @@ class Dispatch:
         here = self._visits.get(line) if isinstance(line, Connection) else None
         if here is not None:
             here.player = player
-        his = [visit for visit in self._visits.values() if visit.watches_as is not None and visit.watches_as.id == player.id]
-        for visit in his:
+        theirs = [visit for visit in self._visits.values() if visit.watches_as is not None and visit.watches_as.id == player.id]
+        for visit in theirs:
             visit.watches_as = player
-        for visit in (*his, *((here,) if here is not None else ())):
-            self._gallery.renamed(visit.connection, player)
+        for visit in (*theirs, *((here,) if here is not None else ())):
+            self._spectators.renamed(visit.connection, player)
             if visit is not by:
                 visit.connection.post(Outgoing(YouAre(player=player.id, name=player.name, ref=0)))
 
@@ -397,15 +414,22 @@ class Dispatch:
         else:
             self._say_watching(visit, message)
 
+    def _may_show_boards(self, room: Room, player: PlayerName) -> bool:
+        """Whether this is the host of the race, who has its first seat, or directs its tournament without playing in it."""
+        spec, seat = room.spec, room.summary.seats[0]
+        if spec is not None:
+            return spec.deal.kind == "round" and self._tournaments.only_directs(spec.deal.id.partition("/")[0], player.id)
+        return seat.player == player.id and not room.options.rated
+
     def _say_watching(self, visit: Visit, message: Say) -> None:
         """To those who watch the same race."""
-        watched = self._gallery.watched(visit.connection)
+        watched = self._spectators.watched(visit.connection)
         if watched is None or (message.code is not None and read_code(message.code) != watched.code):
             raise Refusal(ErrorCode.NOT_IN_ROOM)
-        self._gallery.say(visit.connection, words(message), free=message.phrase is None)
+        self._spectators.say(visit.connection, words(message), free=message.phrase is None)
 
     def _ask(self, visit: Visit, player: PlayerName, message: RoomMessage) -> None:
-        # By the registry for who has come back and not joined yet: he may leave a race without looking at it again.
+        # By the registry for those who have come back and not joined yet: they may leave a race without looking at it again.
         room = self._rooms.of(player.id) or visit.room
         if room is None:
             raise Refusal(ErrorCode.NOT_IN_ROOM)
@@ -420,6 +444,6 @@ def _as_refusal(error: Refusal | StoreError) -> Refusal:
 
 
 def _would_race(visit: Visit, hello: Hello) -> bool:
-    """Whether somebody who watches by his token says who he is once more, to race: the same player, or what he watches may be his own."""
+    """Whether somebody who watches by their token says hello again, to race: as the same player, or what they watch may be their own."""
     before = visit.hello
     return visit.watches_as is not NOBODY and before is not None and not hello.watch and hello.token == before.token

@@ -48,8 +48,8 @@ class RaceHistory:
 
 
 def history_of(race: Race) -> RaceHistory | None:
-    """That of a race as it is now; None before its deal is known, and while it is sealed. Takes time for every move, little of it."""
-    if race.starts_at is None or not race.deal.firsts or race.sealed:
+    """That of a race as it is now; None before its deal is known. Takes time for every move, little of it."""
+    if race.starts_at is None or not race.deal.firsts:
         return None
     changes: list[tuple[int, BoardChange]] = []
     for seat in race.seats:

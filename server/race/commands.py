@@ -41,7 +41,7 @@ class PlayMove(Struct, frozen=True, gc=False):
 
 
 class StopSeat(Struct, frozen=True, gc=False):
-    """The player ends his part and keeps his cards home."""
+    """The player ends their part and keeps their cards home."""
 
     seat: int
 

@@ -17,7 +17,7 @@ The close  `closes_at` is the moment after which nothing counts. It starts as th
            is still taken: the race is settled only when nothing that counts can be on its way any more, MAX_CREDIT_MS after the close,
            or when no seat is racing. In a swap nothing but the limit closes the race: each seat plays its shuffle to the end, because
            what it brings home is compared with what the other seat brings home of that shuffle in the other race.
-Series     Who is away while a race waits frees his seat after the grace; in a series under way, after the series' longer one. What
+Series     Players away while a race waits free their seats after the grace; in a series under way, after the series' longer one. What
            would tell of a shuffle that another seat has yet to play is `sealed`: the first race of a swap has its record when it is
            over, like any race, but nobody is to be told of it before the second is over. So is a race on a shuffle that other races
            share, until `reveal`: of that one everybody is told how it ended, and nobody by which cards.

@@ -1,6 +1,6 @@
 """Who may see what: the one place where a position, an event or a race is turned into something that leaves the server.
 
-The rule of the file: a player sees his own position as `see` shows it, once it was dealt to him; of every other seat he sees how far it is.
+The rule of the file: players see their own position as `see` shows it, once dealt to them; of every other seat they see how far it is.
 Who may not see an event is told its version. Nobody is told the order of the stock, nor secret, nonces and seed before the record is out.
 Of a race that is `sealed` nobody is told which foundations another seat has built on, nor its record while it is.
 """

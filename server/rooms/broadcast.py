@@ -14,7 +14,7 @@ from protocol.server_messages import Ghost, Ratings, RematchAsked, Result, RoomE
 from protocol.server_messages import Room as RoomMessage
 from protocol.views import ChatLine, GhostInfo, SeatRating, SeriesInfo
 from server.race.board_history import history_of
-from server.race.events import MovePlayed, RaceEnded, RaceEvent, SeatDealt, StartSet
+from server.race.events import MovePlayed, RaceEvent, SeatDealt, StartSet
 from server.race.machine import Race
 from server.race.seat import Seat
 from server.race.view import Viewer, current_view, progress_curves, snapshot, tell, tells_all_the_same
@@ -149,11 +149,7 @@ class Broadcast:
         if not self.watched:
             return
         in_race = None if isinstance(event, OwnEvent) else event
-        # Of a race that is sealed spectators see no board, however late: it shows what another seat has yet to play. That it is being
-        # run, and is over, they know.
-        if race.sealed and not isinstance(event, (StartSet, RaceEnded)):
-            in_race = None
-        self._draft.effects.told.append(Happened(message, in_race, now))
+        self._draft.effects.told.append(Happened(message, in_race, now, race.sealed))
 
     def everybody(self, outgoing: Outgoing) -> None:
         """The same message to all who are here, encoded once."""
@@ -207,7 +203,7 @@ class Broadcast:
         """All that somebody without a seat may know."""
         seen = self.as_seen_by(None, race)
         boards = history_of(seen) if with_boards else None
-        return Shown(self._room(None, race, now), progress_curves(seen), boards)
+        return Shown(self._room(None, race, now), progress_curves(seen), boards, race.sealed)
 
     def as_seen_by(self, viewer: Viewer, race: Race) -> Race:
         """The race without what this viewer may not know yet."""

@@ -16,26 +16,27 @@ from server.rooms.outgoing import Outgoing
 
 @dataclass(frozen=True, slots=True)
 class Happened:
-    """One event of a room. message: what somebody without a seat is told of it. event: what it was in the race, None for a room's own
-    and for what would show boards of a race that is sealed.
+    """One event of a room. message: what somebody without a seat is told of it. event: what it was in the race, None for a room's own.
 
-    at_ms: the room's time of it.
+    at_ms: the room's time of it. sealed: the race is on a deal that others have yet to play: its boards are not for everybody.
     """
 
     message: RoomEvent
     event: RaceEvent | None
     at_ms: int
+    sealed: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What somebody without a seat may know at one moment. curves: how everybody got there. boards: how the boards did; None where they
-    are not to be seen, or were not asked for.
+    """What somebody without a seat may know at one moment. curves: how everybody got there. boards: how the boards did; None where that
+    was not asked for. sealed: as of `Happened`.
     """
 
     room: RoomMessage
     curves: tuple[Curve, ...]
     boards: RaceHistory | None
+    sealed: bool
 
 
 class SpectatorPort(Protocol):

@@ -1,4 +1,4 @@
-"""The delay of boards: what has happened goes in at once, the boards that watchers may see come out when they are due. Pure.
+"""The delay of boards: what has happened goes in at once, the boards that spectators may see come out when they are due. Pure.
 
 A board is due `delay_s` after the server had the move that led to it, the first one so long after the start. When the race is over
 everything is due, since the record tells it all. Until then cards lie face down that a seat still racing has not seen (`race.face_down`),
@@ -33,7 +33,7 @@ class DueBoard:
     turns: Turns
 
     def shown(self, seen: Turn) -> LateBoard:
-        """As watchers may see it. seen: how far the seats still racing on its deal have all seen the stock."""
+        """As spectators may see it. seen: how far the seats still racing on its deal have all seen the stock."""
         view = see_face_down(self.position, self.turns, seen)
         return LateBoard(seat=self.seat, ply=self.ply, elapsed_ms=self.elapsed_ms, state=self.state, view=view)
 
@@ -50,7 +50,7 @@ class DelayedBoards:
         self._over = history.over if history is not None else False
         self._boards: dict[int, DueBoard] = {}
         self._followed: dict[int, list[str]] = {}
-        self._shown: dict[int, tuple[DueBoard, Turn, LateBoard]] = {}
+        self._shown: dict[tuple[int, bool], tuple[DueBoard, Turn, LateBoard]] = {}
 
     def note(self, event: RaceEvent, at: int) -> None:
         """Something has happened at the moment `at`."""
@@ -98,13 +98,16 @@ class DelayedBoards:
         racing = (each.seen for each in self._seats if each.racing and (each.first is None or each.first == first))
         return min(racing, default=EVERYTHING_SEEN)
 
-    def shown(self) -> tuple[LateBoard, ...]:
-        """The last board of each seat as watchers may see it now."""
+    def shown(self, *, whole: bool = False) -> tuple[LateBoard, ...]:
+        """The last board of each seat as spectators may see it now. whole: with every card open."""
+        boards: list[LateBoard] = []
         for board in self.latest():
-            seen, shown = self.seen(board.seat), self._shown.get(board.seat)
-            if shown is None or shown[0] is not board or shown[1] != seen:
-                self._shown[board.seat] = board, seen, board.shown(seen)
-        return tuple(self._shown[seat][2] for seat in sorted(self._boards))
+            seen = EVERYTHING_SEEN if whole else self.seen(board.seat)
+            kept = self._shown.get((board.seat, whole))
+            if kept is None or kept[0] is not board or kept[1] != seen:
+                kept = self._shown[board.seat, whole] = board, seen, board.shown(seen)
+            boards.append(kept[2])
+        return tuple(boards)
 
     def _follow(self, change: BoardChange) -> DueBoard:
         seat = change.seat

@@ -1,7 +1,7 @@
 """When the crowd is posted to: who comes first, and how much at a time. The rules of the file:
 
 Slices   Lines are posted to for SLICE_S, however many that are; then every other task of the server has its turn. All hubs share one
-         `Turns`, so that however many they are, one slice at most lies between a player and his view.
+         `FanoutScheduler`, so that however many they are, one slice at most lies between a player and his view.
 Players  A move goes through several tasks, each of which runs when the one before it has: with a slice between any two of them it would
          wait for several. So the next slice begins when nobody else has anything to do.
 Patience Where somebody always has something to do it begins after PATIENCE_S all the same. So a server that is as busy as it can be gives a
@@ -32,7 +32,7 @@ QUIET: Final = 2
 Each = TypeVar("Each")
 
 
-class Turns:
+class FanoutScheduler:
     """stopwatch: seconds of processor time of the thread: where other processes have the machine, nobody here had his turn meanwhile."""
 
     def __init__(self, stopwatch: Callable[[], float] = time.thread_time) -> None:

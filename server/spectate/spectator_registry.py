@@ -1,15 +1,18 @@
-"""Who watches what: lets watchers in and out of the hubs, keeps them out of their own races, and leads those who want the closest race.
+"""Who watches what: admits spectators to rooms, keeps them out of their own races, and leads those who want the closest race.
 
-What is written here about slow watchers is the server's policy; what becomes of them where the server is slow, `hub` and `turns` say. A
-watcher whose outbox has run over (`OUTBOX_BYTES` of a connection) misses messages until he has read what waited, and then gets a snapshot;
-meanwhile he costs nothing. When that happens again within FORGIVEN_S his line is closed with 4008, unless he holds a seat in some race:
-then he keeps it, and watches no more. Whoever takes nothing at all is closed as any peer is.
+The policy for slow spectators is here; what becomes of them where the server is slow, `room_spectators` and `fanout_scheduler` say. A
+spectator whose outbox has run over (`OUTBOX_BYTES` of a connection) misses messages until they have read what waited, and then gets a
+snapshot; meanwhile they cost nothing. When that happens again within FORGIVEN_S the connection is closed with 4008, unless they hold a seat
+in some race: then it stays, and they watch no more. Whoever takes nothing at all is closed as any peer is.
 """
 
 from __future__ import annotations
 
+import base64
+import hmac
 import logging
 import math
+import secrets
 from typing import Final
 
 import trio
@@ -22,14 +25,14 @@ from server.rooms.driver import Room
 from server.rooms.member import PlayerName
 from server.rooms.outgoing import Outgoing
 from server.rooms.registry import Rooms
-from server.spectate.fanout_scheduler import Turns
-from server.spectate.hub import Hub
-from server.spectate.watcher import Watcher, WatchingLine
+from server.spectate.fanout_scheduler import FanoutScheduler
+from server.spectate.room_spectators import RoomSpectators
+from server.spectate.spectator import Spectator, SpectatorConnection
 
 logger = logging.getLogger("carpet.spectate")
 
 FORGIVEN_S: Final = 60.0
-"""Seconds after which it is forgotten that a watcher was behind."""
+"""Seconds after which it is forgotten that a spectator was behind."""
 
 RESULT_S: Final = 5.0
 """Seconds for which the result is shown to who is then moved on to the closest race."""
@@ -44,36 +47,38 @@ LOOKED_AT: Final = 500
 """Rooms looked at in one go."""
 
 
-class Gallery:
-    """`run` is its one task; hubs run in the nursery it is given. Nothing else here waits."""
+class SpectatorRegistry:
+    """`run` is its one task; each room that is watched has one more in the nursery. Nothing else here waits."""
 
-    def __init__(self, nursery: trio.Nursery, rooms: Rooms, clock: Clock, *, turns: Turns | None = None) -> None:
+    def __init__(self, nursery: trio.Nursery, rooms: Rooms, clock: Clock, *, scheduler: FanoutScheduler | None = None) -> None:
         self._nursery = nursery
         self._rooms = rooms
         self._clock = clock
-        self._turns = turns or Turns()
-        self._hubs: dict[Room, Hub] = {}
-        self._watchers: dict[WatchingLine, Watcher] = {}
-        self._led: dict[Watcher, None] = {}
+        self._scheduler = scheduler or FanoutScheduler()
+        self._rooms_watched: dict[Room, RoomSpectators] = {}
+        self._by_connection: dict[SpectatorConnection, Spectator] = {}
+        self._watching: dict[Spectator, RoomSpectators] = {}
+        self._key_secret = secrets.token_bytes(32)
+        self._led: dict[Spectator, None] = {}
         self._wanted = trio.Event()
         rooms.on_seat(self._seat_taken)
 
     # ---- requests
 
-    def watch(self, line: WatchingLine, player: PlayerName, code: str | None, *, ref: int = 0) -> None:
-        """Show this line the race with a code as somebody typed it, or the closest one.
+    def watch(self, connection: SpectatorConnection, player: PlayerName, code: str | None, *, key: str = "", ref: int = 0) -> None:
+        """Show this connection the race with a code as somebody typed it, or the closest one. key: to see whole boards of that race.
 
-        Raises Refusal: `room/no-such-code`, `room/closed`, `watch/not-shown`, `watch/own-race`, `watch/too-often`. Then what was
-        watched before still is.
+        Raises Refusal: `room/no-such-code`, `room/closed`, `watch/not-shown`, `watch/own-race`, `watch/wrong-key`, `watch/too-often`. Then
+        what was watched before still is.
         """
-        watcher = self._watchers.get(line)
-        if watcher is None:
-            watcher = self._watchers[line] = Watcher(line, player)
-        if not watcher.asks.take(trio.current_time()):
+        spectator = self._by_connection.get(connection)
+        if spectator is None:
+            spectator = self._by_connection[connection] = Spectator(connection, player)
+        if not spectator.asks.take(trio.current_time()):
             raise Refusal(ErrorCode.WATCHED_TOO_OFTEN)
         if code is None:
-            watcher.ref = ref
-            self._lead(watcher)
+            spectator.ref = ref
+            self._lead(spectator)
             return
         room = self._rooms.find(code)
         if room.is_closed:
@@ -82,145 +87,168 @@ class Gallery:
             raise Refusal(ErrorCode.NOT_SHOWN)
         if self._has_part(room, player):
             raise Refusal(ErrorCode.OWN_RACE)
-        self._let_go(watcher)
-        watcher.ref = ref
-        self._admit(watcher, room)
+        if key and not hmac.compare_digest(key.encode(), self.boards_key(room).encode()):
+            raise Refusal(ErrorCode.WRONG_KEY)
+        self._let_go(spectator)
+        spectator.ref, spectator.whole = ref, bool(key)
+        self._admit(spectator, room)
 
-    def renamed(self, line: WatchingLine, player: PlayerName) -> None:
-        """He who may watch by this line is called something else now."""
-        watcher = self._watchers.get(line)
-        if watcher is not None:
-            watcher.player = player
+    def boards_key(self, room: Room) -> str:
+        """With this key whole boards of the room are shown, and with that of any other table of its tournament. Until the server ends."""
+        is_table = room.spec is not None and room.spec.deal.kind == "round"
+        scope = room.spec.deal.id.partition("/")[0] if is_table and room.spec is not None else room.code
+        digest = hmac.digest(self._key_secret, f"{'tournament' if is_table else 'room'} {scope}".encode(), "sha256")
+        return base64.b32encode(digest[:10]).decode()
 
-    def unwatch(self, line: WatchingLine, *, ref: int = 0) -> None:
-        """Show this line nothing any more, and tell it so."""
-        watcher = self._watchers.get(line)
-        hub = self._let_go(watcher) if watcher is not None else None
-        line.post(_unwatched(hub, "asked", ref=ref))
+    def renamed(self, connection: SpectatorConnection, player: PlayerName) -> None:
+        """Whoever may watch by this connection is called something else now."""
+        spectator = self._by_connection.get(connection)
+        if spectator is not None:
+            spectator.player = player
 
-    def gone(self, line: WatchingLine) -> None:
-        """The line is gone."""
-        watcher = self._watchers.pop(line, None)
-        if watcher is not None:
-            self._let_go(watcher)
+    def unwatch(self, connection: SpectatorConnection, *, ref: int = 0) -> None:
+        """Show this connection nothing any more, and tell it so."""
+        spectator = self._by_connection.get(connection)
+        room = self._let_go(spectator) if spectator is not None else None
+        connection.post(_unwatched(room, "asked", ref=ref))
 
-    def watched(self, line: WatchingLine) -> Room | None:
-        """The room that this line watches, if any."""
-        watcher = self._watchers.get(line)
-        return watcher.hub.room if watcher is not None and watcher.hub is not None else None
+    def gone(self, connection: SpectatorConnection) -> None:
+        """The connection has ended."""
+        spectator = self._by_connection.pop(connection, None)
+        if spectator is not None:
+            self._let_go(spectator)
 
-    def say(self, line: WatchingLine, text: str, *, free: bool) -> None:
-        """A cleaned line of chat to those who watch the same. free: in the watcher's own words, not a phrase.
+    def watched(self, connection: SpectatorConnection) -> Room | None:
+        """The room that this connection watches, if any."""
+        found = self._found(connection)
+        return found[1].room if found is not None else None
+
+    def say(self, connection: SpectatorConnection, text: str, *, free: bool) -> None:
+        """A cleaned line of chat to those who watch the same. free: in the spectator's own words, not a phrase.
 
         Raises Refusal `room/not-in-one`, `room/phrases-only` or `watch/too-much-talk`.
         """
-        watcher = self._watchers.get(line)
-        if watcher is None or watcher.hub is None:
+        found = self._found(connection)
+        if found is None:
             raise Refusal(ErrorCode.NOT_IN_ROOM)
-        if free and watcher.hub.room.summary.phrases_only:
+        spectator, watching = found
+        if free and watching.room.summary.phrases_only:
             raise Refusal(ErrorCode.PHRASES_ONLY, path="$.text")
-        watcher.hub.say(watcher, text)
+        watching.say(spectator, text)
 
-    def catch_up(self, line: WatchingLine) -> None:
-        """This line has missed something."""
-        watcher = self._watchers.get(line)
-        if watcher is None or watcher.hub is None:
+    def catch_up(self, connection: SpectatorConnection) -> None:
+        """This connection has missed something."""
+        found = self._found(connection)
+        if found is None:
             return
-        now, before = trio.current_time(), watcher.missed_at
-        watcher.missed_at = now
+        spectator, watching = found
+        now, before = trio.current_time(), spectator.missed_at
+        spectator.missed_at = now
         if before is None or now - before >= FORGIVEN_S:
-            self._admit(watcher, watcher.hub.room)
+            self._admit(spectator, watching.room)
             return
-        logger.info("%s falls behind again: watches no more", watcher.player.name)
-        if self._rooms.of(watcher.player.id) is not None:
-            line.post(_unwatched(self._let_go(watcher), "too-slow"))
+        logger.info("%s falls behind again: watches no more", spectator.player.name)
+        self._let_go(spectator)
+        if self._rooms.of(spectator.player.id) is not None:
+            connection.post(_unwatched(watching.room, "too-slow"))
         else:
-            self._let_go(watcher)
-            line.shut(CloseCode.TOO_SLOW, "messages were not read")
+            connection.shut(CloseCode.TOO_SLOW, "messages were not read")
+
+    def _found(self, connection: SpectatorConnection) -> tuple[Spectator, RoomSpectators] | None:
+        spectator = self._by_connection.get(connection)
+        watching = self._watching.get(spectator) if spectator is not None else None
+        return (spectator, watching) if spectator is not None and watching is not None else None
 
     # ---- in and out
 
     def _has_part(self, room: Room, player: PlayerName) -> bool:
-        """Whether he holds a seat there, has held one in the race, or is about to take one."""
+        """Whether they hold a seat there, have held one in the race, or are about to take one."""
         return room.summary.holds(player.id) or self._rooms.of(player.id) is room
 
     def _seat_taken(self, room: Room, player: str) -> None:
-        hub = self._hubs.get(room)
-        if hub is None:
+        watched = self._rooms_watched.get(room)
+        if watched is None:
             return
-        for watcher in hub.watched_by():
-            if watcher.player.id == player:
-                self._let_go(watcher)
-                watcher.line.post(_unwatched(hub, "seated"))
+        for spectator in watched.watched_by():
+            if spectator.player.id == player:
+                self._let_go(spectator)
+                spectator.connection.post(_unwatched(room, "seated"))
 
-    def _let_go(self, watcher: Watcher) -> Hub | None:
-        """He watches nothing now; the hub of what he has watched."""
-        self._led.pop(watcher, None)
-        watcher.closest = False
-        hub = watcher.hub
-        if hub is not None:
-            hub.dismiss(watcher)
-            self._rooms.changed(hub.room)
-        return hub
+    def _let_go(self, spectator: Spectator) -> Room | None:
+        """They watch nothing now; the room that they have watched."""
+        self._led.pop(spectator, None)
+        spectator.closest = spectator.whole = False
+        watching = self._watching.pop(spectator, None)
+        if watching is None:
+            return None
+        watching.dismiss(spectator)
+        self._rooms.changed(watching.room)
+        return watching.room
 
-    def _admit(self, watcher: Watcher, room: Room) -> None:
-        hub = self._hubs.get(room)
-        if hub is None:
-            hub = self._hubs[room] = Hub(room, clock=self._clock, turns=self._turns, on_close=self._forget)
-            room.attend(hub)
-        hub.admit(watcher)
+    def _admit(self, spectator: Spectator, room: Room) -> None:
+        watched = self._rooms_watched.get(room)
+        if watched is None:
+            watched = RoomSpectators(room, clock=self._clock, scheduler=self._scheduler, on_close=self._forget)
+            self._rooms_watched[room] = watched
+            room.attend(watched)
+        self._watching[spectator] = watched
+        watched.admit(spectator)
         self._rooms.changed(room)
-        if not hub.running:
-            hub.running = True
-            self._nursery.start_soon(hub.run, name=f"watchers of {room.code}")
+        if not watched.running:
+            watched.running = True
+            self._nursery.start_soon(watched.run, name=f"spectators of {room.code}")
 
-    def _forget(self, hub: Hub) -> None:
-        if self._hubs.get(hub.room) is hub:
-            del self._hubs[hub.room]
+    def _forget(self, watched: RoomSpectators, spectators: list[Spectator]) -> None:
+        for spectator in spectators:
+            if self._watching.get(spectator) is watched:
+                del self._watching[spectator]
+        if self._rooms_watched.get(watched.room) is watched:
+            del self._rooms_watched[watched.room]
             # The lobby lists how many watch.
-            self._rooms.changed(hub.room)
+            self._rooms.changed(watched.room)
 
     # ---- the closest race
 
-    def _lead(self, watcher: Watcher) -> None:
-        self._let_go(watcher)
-        watcher.closest = True
-        watcher.told_none = False
-        self._led[watcher] = None
+    def _lead(self, spectator: Spectator) -> None:
+        self._let_go(spectator)
+        spectator.closest = True
+        spectator.told_none = False
+        self._led[spectator] = None
         self._wanted.set()
 
     async def run(self) -> None:
         """Lead those who want the closest race from one to the next, until cancelled."""
         while True:
             self._wanted = trio.Event()
-            waiting = [watcher for watcher in self._led if self._is_to_move(watcher)]
+            waiting = [spectator for spectator in self._led if self._is_to_move(spectator)]
             if waiting:
                 await self._move(waiting)
                 await trio.sleep(REST_S)
             with trio.move_on_after(LOOK_S if self._led else math.inf):
                 await self._wanted.wait()
 
-    def _is_to_move(self, watcher: Watcher) -> bool:
-        hub = watcher.hub
-        if hub is None:
+    def _is_to_move(self, spectator: Spectator) -> bool:
+        watching = self._watching.get(spectator)
+        if watching is None:
             return True
-        return hub.quiet_since is not None and trio.current_time() - hub.quiet_since >= RESULT_S
+        return watching.quiet_since is not None and trio.current_time() - watching.quiet_since >= RESULT_S
 
-    async def _move(self, waiting: list[Watcher]) -> None:
+    async def _move(self, waiting: list[Spectator]) -> None:
         races = await self._closest()
-        for watcher in waiting:
-            # Meanwhile he may have asked for something else, or taken a seat.
-            if watcher not in self._led:
+        for spectator in waiting:
+            # Meanwhile they may have asked for something else, or taken a seat.
+            if spectator not in self._led:
                 continue
-            room = next((room for room in races if not room.is_closed and not self._has_part(room, watcher.player)), None)
-            if room is not None and (watcher.hub is None or watcher.hub.room is not room):
-                watcher.told_none = False
-                if watcher.hub is not None:
-                    watcher.hub.dismiss(watcher)
-                self._admit(watcher, room)
-            elif room is None and watcher.hub is None and not watcher.told_none:
-                watcher.told_none = True
-                watcher.line.post(_unwatched(None, "none", ref=watcher.take_ref()))
+            room = next((room for room in races if not room.is_closed and not self._has_part(room, spectator.player)), None)
+            watching = self._watching.get(spectator)
+            if room is not None and (watching is None or watching.room is not room):
+                spectator.told_none = False
+                if watching is not None:
+                    watching.dismiss(spectator)
+                self._admit(spectator, room)
+            elif room is None and watching is None and not spectator.told_none:
+                spectator.told_none = True
+                spectator.connection.post(_unwatched(None, "none", ref=spectator.take_ref()))
 
     async def _closest(self) -> list[Room]:
         """The public races that are being run, the closest first."""
@@ -234,5 +262,5 @@ class Gallery:
         return [room for _, _, room in sorted(close, key=lambda each: each[:2])]
 
 
-def _unwatched(hub: Hub | None, reason: str, *, ref: int = 0) -> Outgoing:
-    return Outgoing(Unwatched(code=hub.room.code if hub is not None else None, reason=reason, ref=ref))
+def _unwatched(room: Room | None, reason: str, *, ref: int = 0) -> Outgoing:
+    return Outgoing(Unwatched(code=room.code if room is not None else None, reason=reason, ref=ref))

@@ -74,8 +74,8 @@ from server.rooms.deal_finder import STEP_S
 from server.rooms.ready_timeout import READY_S
 from server.rules.position import Family
 from server.solver.winnable import BUDGET, MAX_SEEDS
-from server.spectate import watcher
-from server.spectate.hub import COUNT_S, LINES_A_SECOND, LINES_AT_ONCE, LINES_KEPT
+from server.spectate import spectator
+from server.spectate.room_spectators import COUNT_S, LINES_A_SECOND, LINES_AT_ONCE, LINES_KEPT
 from server.spectate.spectator_registry import FORGIVEN_S, RESULT_S
 
 README = (Path(__file__).parents[2] / "protocol" / "README.md").read_text(encoding="utf-8")
@@ -396,9 +396,9 @@ def test_the_figures_of_watching_are_those_of_the_code() -> None:
     assert "again within a minute he is closed (4008)" in watching
     assert "as far as the last 50 lines go" in watching
     assert "at most once a second" in watching
-    assert (watcher.LINES_AT_ONCE, watcher.LINES_A_SECOND, LINES_AT_ONCE, LINES_A_SECOND) == (3, 0.5, 20, 5)
+    assert (spectator.LINES_AT_ONCE, spectator.LINES_A_SECOND, LINES_AT_ONCE, LINES_A_SECOND) == (3, 0.5, 20, 5)
     assert "three lines in a row, then one in two seconds, and all who watch one race together twenty and then five a second" in watching
-    assert (watcher.ASKS_AT_ONCE, watcher.ASKS_A_SECOND) == (5, 1)
+    assert (spectator.ASKS_AT_ONCE, spectator.ASKS_A_SECOND) == (5, 1)
     assert "can be sent five times in a row and then once a second" in watching
 
 

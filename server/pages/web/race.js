@@ -10,6 +10,11 @@ import { SeriesView, seriesSentence } from "./series.js";
 
 const ASK_AGAIN_MS = 5000;
 
+/** The host's key, of an address that ends in `#key=…`: what stands there is sent to nobody but by us. */
+function boardsKey() {
+  return new URLSearchParams(location.hash.slice(1)).get("key") ?? "";
+}
+
 export class RacePage {
   #rules = new Map();
   #model = null;
@@ -54,7 +59,7 @@ export class RacePage {
   up(welcome) {
     this.#rules = new Map(welcome.rules.map((rules) => [rules.id, rules]));
     this.#askedAt = performance.now();
-    this.line.send({ type: "watch-race", code: this.code });
+    this.line.send({ type: "watch-race", code: this.code, key: boardsKey() });
   }
 
   hear(message) {
@@ -95,7 +100,7 @@ export class RacePage {
   #askAgain(now) {
     if (now - this.#askedAt < ASK_AGAIN_MS) return;
     this.#askedAt = now;
-    this.line.send({ type: "watch-race", code: this.code });
+    this.line.send({ type: "watch-race", code: this.code, key: boardsKey() });
   }
 
   #ended(reason) {

@@ -92,7 +92,7 @@ async def settled() -> None:
     await wait_all_tasks_blocked(0.002)
 
 
-HOME, DEFAULTS = StartHome(), UiSettings()
+HOME, DEFAULTS = StartHome(), UiSettings(motion=False)
 UP = Connected("ws://fake", "carpet.v1.msgpack")
 
 

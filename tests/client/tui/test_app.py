@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 
 import pytest
 import trio
@@ -13,7 +14,7 @@ from client.connection.events import NO_SEAT, Back, Connecting, Lost, RoundTrip
 from client.state.evidence import Evidence
 from client.tui.app import App
 from client.tui.form import DEAL_LINE, OPEN_LINE, SERIES_LINE
-from client.tui.start import AppOutcome, StartBot, StartMatch, UiSettings
+from client.tui.start import AppOutcome, StartBot, StartMatch
 from protocol.client_messages import FollowLobby, JoinRace, LeaveRace, Move, OpenRace, QuickMatch, Ready, Rematch, Resign, Say, Stop
 from protocol.errors import ERRORS, ErrorCode
 from protocol.record import Record, sealed
@@ -35,7 +36,7 @@ from protocol.server_messages import (
 )
 from protocol.views import RaceOptions, SeriesOptions
 from tests.client import scenes
-from tests.client.tui.hands import HOME, UP, Run, running, settled
+from tests.client.tui.hands import DEFAULTS, HOME, UP, Run, running, settled
 
 
 async def into_race(run: Run) -> None:
@@ -487,11 +488,11 @@ async def test_quitting_asks_in_a_race_only_and_says_where_the_seat_is() -> None
         await run.give("C", "B", "q", "y")
         assert run.outcome is not None
         assert (run.outcome.reason, run.outcome.code) == ("quit", scenes.CODE)
-        assert run.outcome.settings == UiSettings(palette="four", bell=False)
+        assert run.outcome.settings == replace(DEFAULTS, palette="four", bell=False)
     async with running() as run:
         await run.say(UP, scenes.welcome())
         await run.give("q")
-        assert run.outcome == AppOutcome("quit", UiSettings())
+        assert run.outcome == AppOutcome("quit", DEFAULTS)
 
 
 async def test_quitting_a_server_of_ones_own_promises_no_seat() -> None:

@@ -8,10 +8,10 @@ from trio.testing import MockClock
 from websockets.frames import Frame, Opcode
 from websockets.protocol import Event
 
-from protocol.client_messages import FollowLobby, Hello, Unwatch, WatchRace
+from protocol.client_messages import AskBoardsKey, FollowLobby, Hello, Unwatch, WatchRace
 from protocol.codec import ENCODINGS
 from protocol.errors import ErrorCode
-from protocol.server_messages import Board, Lobby, Unwatched, Watched, WatchedEvent, Watchers, Welcome
+from protocol.server_messages import Board, BoardsKey, Lobby, Unwatched, Watched, WatchedEvent, Watchers, Welcome
 from server.net.connection import PING_INTERVAL_S, WATCHER_PING_S
 from server.net.dispatch import HELLO_S
 from tests.server.net.wire import Client, House
@@ -137,3 +137,28 @@ async def test_any_number_of_guests_may_be_here_at_once(autojump_clock: MockCloc
         for guest in (one, other):
             await guest.say(Unwatch())
             assert (await guest.hear_of(Unwatched)).reason == "asked"
+
+
+async def test_the_host_has_a_key_of_whole_boards_and_nobody_else_nor_in_a_rated_race(autojump_clock: MockClock, house: House) -> None:
+    async with house.guest("Ann") as ann, house.guest("Bob") as bob, house.client() as second, house.client() as guest:
+        assert ann.welcome is not None
+        room = await ann.open(rated=False)
+        await bob.join(room.code)
+        await arrive(second, token=ann.welcome.token)
+        await arrive(guest)
+        for client in (ann, second):
+            await client.say(AskBoardsKey(code=room.code, ref=7))
+            told = await client.hear_of(BoardsKey)
+            assert (told.code, told.ref) == (room.code, 7)
+        await guest.say(WatchRace(code=room.code, key=told.key))
+        assert (await guest.hear_of(Watched)).room.code == room.code
+        assert (await bob.hear_of(Watchers)).whole
+        await bob.say(AskBoardsKey(code=room.code))
+        assert (await bob.error()).code == ErrorCode.NO_KEY
+        await guest.say(AskBoardsKey(code=room.code))
+        assert (await guest.error()).code == ErrorCode.WATCHES_ONLY
+        await guest.say(WatchRace(code=room.code, key="B" * 16))
+        assert (await guest.error()).code == ErrorCode.WRONG_KEY
+    async with house.guest("Cleo") as cleo:
+        await cleo.say(AskBoardsKey(code=(await cleo.open(rated=True)).code))
+        assert (await cleo.error()).code == ErrorCode.NO_KEY

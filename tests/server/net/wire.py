@@ -45,7 +45,7 @@ from server.rooms.driver import Room as ServedRoom
 from server.rooms.registry import Rooms
 from server.runs.ghost_lines import RecordedGhosts
 from server.runs.service import RunService
-from server.spectate.spectator_registry import Gallery
+from server.spectate.spectator_registry import SpectatorRegistry
 from server.store.journal import Journal
 from server.store.memory import MemoryStore
 from server.store.replay import by_room
@@ -269,8 +269,8 @@ class House:
         self.players = Players(entropy=entropy, store=self.store, journal=self.journal, clock=self.clock)
         self.rooms.on_rated(self.players.rated)
         self.lobby = Lobby(self.rooms, self.players, self.clock)
-        self.gallery = Gallery(nursery, self.rooms, self.clock)
-        nursery.start_soon(self.gallery.run)
+        self.spectators = SpectatorRegistry(nursery, self.rooms, self.clock)
+        nursery.start_soon(self.spectators.run)
         self.matchmaker = QuickMatch(self.rooms, clock=self.clock, rating=self.players.rating)
         self.runs = RunService(self.rooms, store=self.store, journal=self.journal, clock=self.clock, entropy=entropy, compute=self._compute)
         self.tournaments = TournamentService(
@@ -290,7 +290,7 @@ class House:
             players=self.players,
             lobby=self.lobby,
             matchmaker=self.matchmaker,
-            gallery=self.gallery,
+            spectators=self.spectators,
             counter=self.runs,
             tournaments=self.tournaments,
             software="test",

@@ -1,4 +1,4 @@
-"""A gallery on a clock that jumps; nobody in it or at its table may have missed a version."""
+"""The spectators on a clock that jumps; nobody in it or at its table may have missed a version."""
 
 from __future__ import annotations
 

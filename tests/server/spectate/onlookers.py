@@ -1,4 +1,4 @@
-"""What the tests of watching share: onlookers, who are lines in memory, and a gallery beside a table to race at."""
+"""What the tests of watching share: onlookers, who are lines in memory, and the spectators beside a table to race at."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from protocol.views import LateBoard, View
 from server.rooms.driver import Room as ServedRoom
 from server.rooms.member import PlayerName
 from server.rooms.outgoing import Bundle, Outgoing
-from server.spectate.fanout_scheduler import Turns
-from server.spectate.hub import Hub
-from server.spectate.spectator_registry import Gallery
+from server.spectate.fanout_scheduler import FanoutScheduler
+from server.spectate.room_spectators import RoomSpectators
+from server.spectate.spectator_registry import SpectatorRegistry
 from tests.server.rooms.playing import Table
 
 Kind = TypeVar("Kind")
@@ -26,7 +26,7 @@ _DECODERS = {name: server_message_decoder(name) for name in (MSGPACK, JSON)}
 
 
 class Onlooker:
-    """One who watches. Satisfies `server.spectate.watcher.WatchingLine`; keeps what a client would keep, and when he heard of it."""
+    """One who watches. Satisfies `server.spectate.spectator.SpectatorConnection`; keeps what a client keeps, and when they heard it."""
 
     def __init__(self, box: Box, name: str, *, encoding: str = MSGPACK) -> None:
         self.player = PlayerName(f"id of {name}", name)
@@ -101,26 +101,26 @@ class Onlooker:
 
     # ---- what he does
 
-    async def watch(self, room: ServedRoom | str | None = None) -> None:
-        self._box.gallery.watch(self, self.player, room.code if isinstance(room, ServedRoom) else room)
+    async def watch(self, room: ServedRoom | str | None = None, *, key: str = "") -> None:
+        self._box.spectators.watch(self, self.player, room.code if isinstance(room, ServedRoom) else room, key=key)
         await self._box.table.settle()
 
     async def unwatch(self) -> None:
-        self._box.gallery.unwatch(self)
+        self._box.spectators.unwatch(self)
         await self._box.table.settle()
 
     async def say(self, text: str) -> None:
-        self._box.gallery.say(self, text, free=True)
+        self._box.spectators.say(self, text, free=True)
         await self._box.table.settle()
 
 
 class Box:
-    """A gallery and the table beside it."""
+    """The spectators and the table beside it."""
 
-    def __init__(self, nursery: trio.Nursery, table: Table | None = None, *, turns: Turns | None = None) -> None:
+    def __init__(self, nursery: trio.Nursery, table: Table | None = None, *, scheduler: FanoutScheduler | None = None) -> None:
         self.table = table or Table(nursery, max_rooms=200)
-        self.gallery = Gallery(nursery, self.table.rooms, self.table.clock, turns=turns)
-        nursery.start_soon(self.gallery.run)
+        self.spectators = SpectatorRegistry(nursery, self.table.rooms, self.table.clock, scheduler=scheduler)
+        nursery.start_soon(self.spectators.run)
         self.onlookers: list[Onlooker] = []
 
     def onlooker(self, name: str = "Eve", *, encoding: str = MSGPACK) -> Onlooker:
@@ -128,8 +128,8 @@ class Box:
         self.onlookers.append(onlooker)
         return onlooker
 
-    def hub(self, room: ServedRoom) -> Hub:
-        return self.gallery._hubs[room]
+    def of(self, room: ServedRoom) -> RoomSpectators:
+        return self.spectators._rooms_watched[room]
 
 
 def shows(view: View, truth: View | None) -> bool:

@@ -9,7 +9,7 @@ import trio
 import trio.testing
 from trio.testing import MockClock
 
-from server.spectate.fanout_scheduler import PATIENCE_S, SLICE_S, Turns
+from server.spectate.fanout_scheduler import PATIENCE_S, SLICE_S, FanoutScheduler
 
 A_SLICE = 8
 """Lines that are told in one: the last one goes over its end."""
@@ -22,7 +22,7 @@ class Loop:
 
     def __init__(self) -> None:
         self.now = 0.0
-        self.turns = Turns(lambda: self.now)
+        self.turns = FanoutScheduler(lambda: self.now)
         self.done: list[str] = []
         self.lines: list[int] = []
 
@@ -64,7 +64,7 @@ async def test_telling_ends_with_who_says_so(autojump_clock: MockClock) -> None:
         told.append(line)
         return line < 3
 
-    await Turns().tell(range(10), tell)
+    await FanoutScheduler().tell(range(10), tell)
     assert told == [0, 1, 2, 3]
 
 

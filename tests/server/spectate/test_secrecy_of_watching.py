@@ -13,8 +13,9 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from protocol.errors import Refusal
-from protocol.server_messages import Board, Dealt, PlayerView, Result, ServerMessage, Unwatched, Watched, WatchedEvent
+from protocol.cards import FACE_DOWN
+from protocol.errors import ErrorCode, Refusal
+from protocol.server_messages import Board, Dealt, PlayerView, Result, ServerMessage, Unwatched, Watched, WatchedEvent, Watchers
 from protocol.views import SeriesOptions, View
 from server.rooms.driver import Room as ServedRoom
 from server.rooms.outgoing import Outgoing
@@ -125,8 +126,8 @@ async def test_no_card_reaches_a_watcher_before_its_time_nor_a_player_but_by_his
                     await onlooker.watch(room)
             elif what < 0.82:
                 await onlooker.unwatch()
-            elif what < 0.86 and box.gallery.watched(onlooker) is not None:
-                box.gallery.catch_up(onlooker)
+            elif what < 0.86 and box.spectators.watched(onlooker) is not None:
+                box.spectators.catch_up(onlooker)
             elif what < 0.9:
                 await try_to_watch(box, room, guest, tried)
             elif what < 0.91 and not left and room.core.race.phase == "racing" and number % 2:
@@ -140,7 +141,7 @@ async def test_no_card_reaches_a_watcher_before_its_time_nor_a_player_but_by_his
         for onlooker in onlookers:
             boards += check(onlooker, guests, delay_s)
         for onlooker in tried:
-            box.gallery.gone(onlooker)
+            box.spectators.gone(onlooker)
         for guest in guests:
             with suppress(Refusal):
                 guest.leave(room)
@@ -173,3 +174,70 @@ async def test_of_the_first_race_of_a_swap_watchers_see_no_board_and_of_the_seco
     assert guests[0].view != guests[1].view
     for onlooker in (early, late):
         assert [onlooker.boards[seat].view for seat in (0, 1)] == [guest.view for guest in guests]
+
+
+async def test_a_seat_that_waits_learns_nothing_of_its_next_cards_by_watching_as_a_guest(autojump_clock: MockClock, box: Box) -> None:
+    ann, bob, eve = Timed(box.table, "Ann"), Timed(box.table, "Bob"), box.onlooker("Bob's guest")
+    room = await box.table.seated(ann, bob, delay_s=0)
+    await eve.watch(room)
+    await box.table.begin(room, ann, bob)
+    assert bob.view is not None
+    known = cards_in(bob.last(Dealt))
+    for _ in range(10):
+        ann.move(room, "s" if ann.view is not None and "s" in ann.view.moves else None)
+        await trio.sleep(1)
+    for message in eve.heard:
+        assert cards_in(message) <= known
+    assert FACE_DOWN in eve.boards[0].view.waste
+    for _ in range(10):
+        bob.move(room, "s" if "s" in bob.view.moves else None)
+        await trio.sleep(1)
+    assert FACE_DOWN not in eve.boards[0].view.waste
+
+
+async def test_with_the_hosts_key_boards_are_whole_and_late_and_all_are_told_that_somebody_sees_them(
+    autojump_clock: MockClock, box: Box
+) -> None:
+    ann, bob = Timed(box.table, "Ann"), Timed(box.table, "Bob")
+    eve, dan = box.onlooker("Eve"), box.onlooker("Dan")
+    room = await box.table.seated(ann, bob, delay_s=3)
+    with pytest.raises(Refusal) as refused:
+        await eve.watch(room, key="A" * 16)
+    assert refused.value.code == ErrorCode.WRONG_KEY
+    await dan.watch(room)
+    await trio.sleep(2)
+    assert not ann.last(Watchers).whole
+    await eve.watch(room, key=box.spectators.boards_key(room))
+    await box.table.begin(room, ann, bob)
+    for _ in range(6):
+        ann.move(room, "s" if ann.view is not None and "s" in ann.view.moves else None)
+        await trio.sleep(1)
+    await trio.sleep(4)
+    for message, time in zip(eve.heard, eve.times, strict=True):
+        for seat, ply, view in boards_in(message):
+            seen_at, seen_view = (ann, bob)[seat].seen[ply]
+            assert view == seen_view
+            assert time >= seen_at + 3 - ROUNDING_S
+    assert eve.boards[0].view == ann.view
+    assert FACE_DOWN in dan.boards[0].view.waste
+    assert ann.last(Watchers).whole
+    assert bob.last(Watchers).whole
+    await eve.unwatch()
+    await eve.watch(room)
+    assert FACE_DOWN in eve.boards[0].view.waste
+    await trio.sleep(2)
+    assert not ann.last(Watchers).whole
+
+
+async def test_of_a_race_whose_deal_others_have_yet_to_play_only_the_key_shows_boards(autojump_clock: MockClock, box: Box) -> None:
+    guests = [Timed(box.table, "Ann"), Timed(box.table, "Bob")]
+    room = await box.table.seated(*guests, delay_s=1, series=SeriesOptions(format="swap", races=2))
+    eve, dan = box.onlooker("Eve"), box.onlooker("Dan")
+    await eve.watch(room, key=box.spectators.boards_key(room))
+    await dan.watch(room)
+    await box.table.begin(room, *guests)
+    await trio.sleep(5)
+    assert [eve.boards[seat].view for seat in (0, 1)] == [guest.view for guest in guests]
+    late = box.onlooker("Late")
+    await late.watch(room)
+    assert (dan.boards, late.boards) == ({}, {})

@@ -10,8 +10,8 @@ from protocol.errors import CloseCode, ErrorCode, Refusal
 from protocol.server_messages import Board, Left, Room, Talk, Unwatched, Watched, WatchedEvent
 from protocol.views import RaceOptions, SeriesOptions
 from server.rooms.driver import Room as ServedRoom
+from server.spectate.spectator import ASKS_AT_ONCE
 from server.spectate.spectator_registry import FORGIVEN_S, LOOK_S, RESULT_S
-from server.spectate.watcher import ASKS_AT_ONCE
 from tests.server.rooms.playing import Guest
 from tests.server.spectate.onlookers import Box, Onlooker, shows
 
@@ -67,7 +67,7 @@ async def test_who_has_sent_his_wish_for_a_seat_is_not_shown_the_race_any_more(a
     bob.enter(room)
     assert eve.heard[-1] == Unwatched(code=room.code, reason="seated")
     with pytest.raises(Refusal) as caught:
-        box.gallery.watch(eve, eve.player, room.code)
+        box.spectators.watch(eve, eve.player, room.code)
     assert caught.value.code is ErrorCode.OWN_RACE
     await table.settle()
     await table.begin(room, ann, bob)
@@ -119,7 +119,7 @@ async def test_who_holds_a_seat_in_one_race_may_watch_another(autojump_clock: Mo
     assert len(eve.last(Watched).boards) == 2
     assert await refused(eve, own) is ErrorCode.OWN_RACE
     # What was watched before still is.
-    assert box.gallery.watched(eve) is other
+    assert box.spectators.watched(eve) is other
 
 
 async def test_after_a_restart_a_race_is_still_its_players_own(autojump_clock: MockClock, nursery: trio.Nursery, box: Box) -> None:
@@ -169,7 +169,7 @@ async def test_who_asks_too_often_is_refused_until_he_has_waited(autojump_clock:
     for _ in range(ASKS_AT_ONCE):
         await eve.watch(room)
     assert await refused(eve, room) is ErrorCode.WATCHED_TOO_OFTEN
-    assert box.gallery.watched(eve) is room
+    assert box.spectators.watched(eve) is room
     await trio.sleep(1)
     await eve.watch(room)
     assert len(eve.all(Watched)) == ASKS_AT_ONCE + 1
@@ -200,19 +200,19 @@ async def test_who_wants_the_closest_race_is_led_from_one_to_the_next(autojump_c
     second_guests = [table.guest("Cid"), table.guest("Dan")]
     second = await table.racing(*second_guests)
     await trio.sleep(30)
-    assert box.gallery.watched(eve) is first
+    assert box.spectators.watched(eve) is first
     for guest in first_guests:
         guest.stop(first)
     await table.settle()
     await trio.sleep(RESULT_S - 0.1)
-    assert box.gallery.watched(eve) is first
+    assert box.spectators.watched(eve) is first
     await trio.sleep(LOOK_S + 0.2)
     assert eve.last(Watched).room.code == second.code
     for guest in second_guests:
         guest.stop(second)
     # Where no race is being run he stays.
     await trio.sleep(30)
-    assert box.gallery.watched(eve) is second
+    assert box.spectators.watched(eve) is second
     for guest in second_guests:
         guest.leave(second)
     await trio.sleep(LOOK_S + 0.1)
@@ -237,7 +237,7 @@ async def test_who_stays_for_a_rematch_is_not_led_away_while_it_is_run(autojump_
     await table.begin(room, ann, bob)
     await table.racing(table.guest("Cid"), table.guest("Dan"))
     await trio.sleep(20)
-    assert box.gallery.watched(eve) is room
+    assert box.spectators.watched(eve) is room
 
 
 async def test_who_is_led_to_the_first_race_of_a_swap_that_others_saw_begin_gets_one_snapshot(autojump_clock: MockClock, box: Box) -> None:
@@ -311,7 +311,7 @@ async def test_who_falls_behind_once_is_shown_everything_anew_and_again_later(au
     for _ in range(3):
         ann.move(room)
         await table.settle()
-        box.gallery.catch_up(eve)
+        box.spectators.catch_up(eve)
         await table.settle()
         assert isinstance(eve.heard[-1], Watched)
         assert shows(eve.boards[0].view, ann.view)
@@ -324,9 +324,9 @@ async def test_who_falls_behind_again_and_again_loses_his_line(autojump_clock: M
     ann, eve = table.guest("Ann"), box.onlooker()
     room = await table.racing(ann, table.guest("Bob"))
     await eve.watch(room)
-    box.gallery.catch_up(eve)
+    box.spectators.catch_up(eve)
     await trio.sleep(FORGIVEN_S - 1)
-    box.gallery.catch_up(eve)
+    box.spectators.catch_up(eve)
     heard = len(eve.heard)
     ann.move(room)
     await table.settle()
@@ -342,18 +342,18 @@ async def test_a_player_who_falls_behind_by_watching_keeps_his_line_and_his_seat
     other = await table.racing(table.guest("Cid"), table.guest("Dan"))
     eve = as_onlooker(box, ann)
     await eve.watch(other)
-    box.gallery.catch_up(eve)
-    box.gallery.catch_up(eve)
+    box.spectators.catch_up(eve)
+    box.spectators.catch_up(eve)
     assert eve.heard[-1] == Unwatched(code=other.code, reason="too-slow")
     assert eve.shut_with is None
 
 
 async def test_a_line_that_watches_nothing_has_nothing_to_catch_up_with(autojump_clock: MockClock, box: Box) -> None:
     eve = box.onlooker()
-    box.gallery.catch_up(eve)
+    box.spectators.catch_up(eve)
     await eve.unwatch()
-    box.gallery.catch_up(eve)
-    box.gallery.gone(eve)
-    box.gallery.gone(eve)
+    box.spectators.catch_up(eve)
+    box.spectators.gone(eve)
+    box.spectators.gone(eve)
     assert eve.heard == [Unwatched(code=None, reason="asked")]
     assert eve.all(WatchedEvent) == []

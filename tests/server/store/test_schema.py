@@ -87,8 +87,9 @@ def shape(sql: Sql) -> dict[str, list[tuple[str, bool]]]:
 
 def rules(sql: Sql) -> list[tuple[object, ...]]:
     """What SQLite sees to: types, keys, uniqueness, references, indexes."""
-    looks = "table_info({})", "foreign_key_list({})"
-    seen = [(name, *row) for name in sorted(NAMES) for look in looks for row in sql.rows(f"PRAGMA {look.format(name)}")]
+    seen: list[tuple[object, ...]] = [(name, *row) for name in sorted(NAMES) for row in sql.rows(f"PRAGMA table_info({name})")]
+    # A reference is numbered by where it stands among the others, which says nothing.
+    seen += [(name, *row[1:]) for name in sorted(NAMES) for row in sql.rows(f"PRAGMA foreign_key_list({name})")]
     for name in sorted(NAMES):
         for index in sql.rows(f"PRAGMA index_list({name})"):
             columns = [row.name for row in sql.rows(f"PRAGMA index_info({index.name})")]

@@ -30,7 +30,7 @@ from protocol.server_messages import Called, Dealt, Decided, Ended, Error, Resul
 from protocol.tournaments import TableResult, TournamentOptions
 from server.race.audit import audit
 from server.rooms.member import PlayerName
-from server.spectate.spectator_registry import Gallery
+from server.spectate.spectator_registry import SpectatorRegistry
 from server.store.errors import StoreBusy, StoreError
 from server.store.port import NEVER_MS
 from server.tournaments.commands import IDLE_S, UNUSED_S
@@ -302,7 +302,7 @@ async def test_while_somebody_has_to_play_the_deal_players_and_watchers_have_phr
     people = [quick[0], slow[0], quick[1], slow[1]]
     slow[1].habit = "absent"
     _, identity = await started(hall, replace(FAST, rounds=1, no_show_s=600), *people)
-    gallery = Gallery(hall.nursery, hall.rooms, hall.clock)
+    spectators = SpectatorRegistry(hall.nursery, hall.rooms, hall.clock)
     line = Onlooker()
 
     async def try_to_talk(free: list[str]) -> None:
@@ -314,14 +314,14 @@ async def test_while_somebody_has_to_play_the_deal_players_and_watchers_have_phr
         assert quick[0].codes[seen:] == free
         if free:
             with pytest.raises(Refusal) as caught:
-                gallery.say(line, "the queen", free=True)
+                spectators.say(line, "the queen", free=True)
             assert caught.value.code is ErrorCode.PHRASES_ONLY
         else:
-            gallery.say(line, "the queen", free=True)
-        gallery.say(line, "Good luck!", free=False)
+            spectators.say(line, "the queen", free=True)
+        spectators.say(line, "Good luck!", free=False)
 
     await trio.sleep(5)
-    gallery.watch(line, PlayerName("w", "Watcher"), quick[0].last(Called).code)
+    spectators.watch(line, PlayerName("w", "Watcher"), quick[0].last(Called).code)
     await try_to_talk(["room/phrases-only"])
     slow[1].habit = "waits"
     slow[1].post_again(Called)

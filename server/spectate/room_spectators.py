@@ -1,15 +1,16 @@
-"""The watchers of one room: what happens there goes to all of them, by a task that is there as long as they are. The rules of the file:
+"""Those who watch one room: what happens there goes to all of them, by a task that lives as long as anybody watches. The rules of the file:
 
-In       The room hands over each event once and waits for nothing. What comes in is dealt with in its order. BACKLOG of it may wait;
-         past that all of it is dropped, and everybody gets a snapshot in its place.
-Joining  Whoever comes waits for the next snapshot. It takes its place among the events, so that all of them after it, and none before,
-         are for him: there are no gaps. One snapshot serves all who wait.
-Out      All that waits goes out together, as one bundle: it is made, encoded and framed once, and posted in one call for each watcher,
-         since the call is what a small message costs. What happens while a bundle is posted is the next one; so a hub that is behind
-         gets through more with each. `turns` says when a bundle is posted, and that players come first.
-Boards   Come late, by `delay`. Of several boards of one seat that are due at once, or while a bundle is posted, the last one is shown.
-Talk     The watchers hear it at once. Players hear it when their race is not being run: then what was said meanwhile is told them too.
-Slow     A watcher whose outbox has run over gets a snapshot once he has read it (`Gallery.catch_up` has the policy).
+In       The room hands over each event once and waits for nothing. What comes in is dealt with in order. BACKLOG of it may wait; past that
+         all of it is dropped, and everybody gets a snapshot in its place.
+Joining  Newcomers wait for the next snapshot. It takes its place among the events: they hear all that follow it and none before, so there
+         are no gaps. One snapshot serves all who wait.
+Out      All that waits goes out together as one bundle: made, encoded and framed once, and posted in one call for each spectator, since the
+         call is what a small message costs. What happens meanwhile is the next bundle, so whoever is behind gets through more with each.
+         `fanout_scheduler` says when a bundle is posted, and that players come first.
+Boards   Come late, by `delay`. Of several boards of one seat that are due at once, or while a bundle is posted, the last is shown. Whoever
+         watches with the host's key gets boards with every card open, of a sealed race too; its players are told that somebody does.
+Talk     Spectators hear it at once. Players hear it while their race is not being run, and what was said meanwhile when it ends.
+Slow     A spectator whose outbox has run over gets a snapshot once they have read it (`SpectatorRegistry.catch_up` has the policy).
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from typing import Final, TypeAlias, assert_never
 import trio
 
 from protocol.errors import ErrorCode, Refusal
-from protocol.server_messages import Board, Talk, Unwatched, Watched, WatchedEvent, Watchers, WatchMessage
+from protocol.server_messages import Board, ServerMessage, Talk, Unwatched, Watched, WatchedEvent, Watchers
 from protocol.server_messages import Room as RoomMessage
 from protocol.views import LateBoard, WatcherLine
 from server.race.board_history import RaceHistory
@@ -35,13 +36,13 @@ from server.rooms.outgoing import Bundle, Outgoing
 from server.rooms.spectator_port import Happened, Shown
 from server.runtime.token_bucket import Bucket
 from server.spectate.delay import DelayedBoards
-from server.spectate.fanout_scheduler import Turns
-from server.spectate.watcher import Watcher
+from server.spectate.fanout_scheduler import FanoutScheduler
+from server.spectate.spectator import Spectator
 
 logger = logging.getLogger("carpet.spectate")
 
 BACKLOG: Final = 256
-"""What may wait for the hub's task. When it is full the watchers are behind by seconds: it is emptied, and everybody gets a snapshot."""
+"""What may wait for the task. When it is full the spectators are behind by seconds: it is emptied, and everybody gets a snapshot."""
 
 STEPS: Final = 64
 """Moves that the boards follow in one go."""
@@ -62,66 +63,79 @@ class _StartsOver:
     room: RoomMessage
 
 
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """whole: whether it is for those with the host's key; None where it is for all."""
+
+    message: ServerMessage
+    whole: bool | None = None
+
+
+_Count: TypeAlias = tuple[int, bool]
+"""How many watch, and whether somebody with the host's key does."""
+_NOBODY: Final[_Count] = (0, False)
+
+OnClose: TypeAlias = "Callable[[RoomSpectators, list[Spectator]], None]"
+
 _Item: TypeAlias = Happened | Shown | _StartsOver | WatcherLine
 
 
-class Hub:
+class RoomSpectators:
     """Satisfies `SpectatorPort`. Once anybody has watched, it stays until the room is closed; `run` is its task."""
 
-    def __init__(self, room: Room, *, clock: Clock, turns: Turns, on_close: Callable[[Hub], None]) -> None:
-        """turns: of all hubs together."""
+    def __init__(self, room: Room, *, clock: Clock, scheduler: FanoutScheduler, on_close: OnClose) -> None:
+        """scheduler: shared by all rooms. on_close: called with this and those who watched to the end."""
         self.room = room
         self.running = False
         self.quiet_since: float | None = None
         """Since when no race has been run or counted down, in Trio's seconds, as far as the watchers know; None while one is."""
         self._clock = clock
-        self._turns = turns
+        self._scheduler = scheduler
         self._on_close = on_close
-        self._watchers: dict[Watcher, None] = {}
+        self._spectators: dict[Spectator, None] = {}
         self._items: deque[_Item] = deque()
         self._wake = trio.Event()
         self._boards: DelayedBoards | None = None
-        self._told: dict[int, LateBoard] = {}
+        # What the two kinds of spectators were last shown of each seat: those with the host's key, and all others.
+        self._told: dict[bool, dict[int, LateBoard]] = {True: {}, False: {}}
+        self._sealed = False
         self._race = 0
         # From the first snapshot on what happens is of interest; with each new era all that went before is not.
         self._live = False
         self._era = 0
         self._asked = False
-        self._count_told = 0
+        self._told_count = _NOBODY
         self._count_at = -COUNT_S
         self._numbers = 0
         self._lines: deque[WatcherLine] = deque(maxlen=LINES_KEPT)
         self._untold: deque[WatcherLine] = deque(maxlen=LINES_KEPT)
         self._talk = Bucket(rate=LINES_A_SECOND, burst=LINES_AT_ONCE)
 
-    # ---- for the gallery
+    # ---- for the registry
 
-    def admit(self, watcher: Watcher) -> None:
-        """He watches this room from now on: he gets a snapshot soon, and then all that happens."""
-        watcher.hub = self
-        watcher.joined = False
-        self._watchers[watcher] = None
+    def admit(self, spectator: Spectator) -> None:
+        """They watch this room from now on: they get a snapshot soon, and then all that happens."""
+        spectator.joined = False
+        self._spectators[spectator] = None
         self._wake.set()
 
-    def dismiss(self, watcher: Watcher) -> None:
-        """He does not any more. Tells him nothing."""
-        if watcher.hub is self:
-            watcher.hub = None
-            watcher.joined = False
-        self._watchers.pop(watcher, None)
+    def dismiss(self, spectator: Spectator) -> None:
+        """They no longer do. Tells them nothing."""
+        spectator.joined = False
+        self._spectators.pop(spectator, None)
         self._wake.set()
 
-    def watched_by(self) -> list[Watcher]:
+    def watched_by(self) -> list[Spectator]:
         """Everybody who watches."""
-        return list(self._watchers)
+        return list(self._spectators)
 
-    def say(self, watcher: Watcher, text: str) -> None:
+    def say(self, spectator: Spectator, text: str) -> None:
         """A line of chat, cleaned. Raises Refusal when there is too much of it."""
         now = trio.current_time()
-        if not (watcher.lines.take(now) and self._talk.take(now)):
+        if not (spectator.lines.take(now) and self._talk.take(now)):
             raise Refusal(ErrorCode.TALKED_TOO_MUCH)
         self._numbers += 1
-        line = WatcherLine(number=self._numbers, name=watcher.player.name, text=text)
+        line = WatcherLine(number=self._numbers, name=spectator.player.name, text=text)
         self._lines.append(line)
         self._put(line)
         if self.room.summary.phase == "racing":
@@ -133,7 +147,7 @@ class Hub:
 
     @property
     def count(self) -> int:
-        return len(self._watchers)
+        return len(self._spectators)
 
     def happened(self, what: Happened) -> None:
         match what.event:
@@ -152,18 +166,18 @@ class Hub:
         self._put(_StartsOver(snapshot))
 
     def closed(self, reason: str | None) -> None:
-        watchers = self.watched_by()
+        spectators = self.watched_by()
         self._items.clear()
         told = Outgoing(Unwatched(code=self.room.code, reason=reason)) if reason is not None else None
-        for watcher in watchers:
-            self.dismiss(watcher)
-            # Who wants the closest race is told of the next one, or that there is none.
-            if told is not None and not watcher.closest:
-                watcher.line.post(told)
-        self._on_close(self)
+        for spectator in spectators:
+            self.dismiss(spectator)
+            # Whoever wants the closest race is told of the next one, or that there is none.
+            if told is not None and not spectator.closest:
+                spectator.connection.post(told)
+        self._on_close(self, spectators)
 
     def greeting(self, *, racing: bool) -> Sequence[Outgoing]:
-        told = [self._counted()] if self._count_told else []
+        told = [self._counted()] if self._told_count != _NOBODY else []
         return [*told, self._talked(self._lines)] if self._lines and not racing else told
 
     # ---- the task
@@ -173,13 +187,13 @@ class Hub:
         self.running = True
         try:
             # The players are told when the last one has gone.
-            while self._watchers or self._count_told:
+            while self._spectators or self._told_count != _NOBODY:
                 await self._serve()
         except Exception:
             logger.exception("watching room %s failed", self.room.code)
             self.closed("failed")
             # Nobody is left who would tell the players.
-            self._count_told = 0
+            self._told_count = _NOBODY
             self.room.tell_players(self._counted())
         finally:
             self.running = False
@@ -196,12 +210,12 @@ class Hub:
                 await self._take_up(shown)
             await self._tell(await self._waiting())
         await self._tell_count()
-        if not self._items and not self._wake.is_set() and (self._watchers or self._count_told):
+        if not self._items and not self._wake.is_set() and (self._spectators or self._told_count != _NOBODY):
             with trio.move_on_at(self._deadline()):
                 await self._wake.wait()
 
     def _ask_for_snapshot(self) -> None:
-        if not self._asked and any(not watcher.joined for watcher in self._watchers):
+        if not self._asked and any(not spectator.joined for spectator in self._spectators):
             # All are of the same moment.
             self._asked = self.room.show(partial(self._show, self._era), with_boards=self._boards is None)
 
@@ -225,37 +239,39 @@ class Hub:
         self._items.clear()
         self._boards = None
         self._live = self._asked = False
-        for watcher in self._watchers:
-            watcher.joined = False
+        for spectator in self._spectators:
+            spectator.joined = False
 
-    async def _waiting(self) -> list[Outgoing]:
+    async def _waiting(self) -> list[_Told]:
         """What those are to be told who have had their snapshot, up to the next one; in its order."""
         era = self._era
-        told: list[WatchMessage] = []
+        told: list[_Told] = []
         while self._items and not isinstance(item := self._items[0], Shown):
             self._items.popleft()
             match item:
-                case Happened(message=message, event=event, at_ms=at_ms):
+                case Happened(message=message, event=event, at_ms=at_ms, sealed=sealed):
+                    self._sealed |= sealed
                     if self._boards is not None and event is not None:
                         self._boards.note(event, at_ms)
                     if isinstance(event, RaceEnded):
                         # The last boards come before the result, as they do where nobody is behind.
                         told += await self._boards_due()
-                    told.append(WatchedEvent(code=self.room.code, event=message))
+                    told.append(_Told(WatchedEvent(code=self.room.code, event=message)))
                 case _StartsOver(room=room):
-                    self._begin(room, None)
-                    told.append(WatchedEvent(code=self.room.code, event=room))
+                    self._begin(room, None, sealed=False)
+                    told.append(_Told(WatchedEvent(code=self.room.code, event=room)))
                 case WatcherLine():
-                    told.append(Talk(code=self.room.code, lines=(item,)))
+                    told.append(_Told(Talk(code=self.room.code, lines=(item,))))
                 case _:
                     assert_never(item)
         told += await self._boards_due()
-        # Who gets a snapshot of all that is now may not be told of what was before it.
-        return [Outgoing(message) for message in told] if era == self._era else []
+        # Whoever gets a snapshot of all that is now may not be told of what was before it.
+        return told if era == self._era else []
 
-    def _begin(self, room: RoomMessage, history: RaceHistory | None) -> None:
+    def _begin(self, room: RoomMessage, history: RaceHistory | None, *, sealed: bool) -> None:
         self._boards = DelayedBoards(room.options.delay_s * 1000, seats=len(room.seats), history=history)
-        self._told = {}
+        self._told = {True: {}, False: {}}
+        self._sealed = sealed
         self._race = room.race
         if room.phase in ("countdown", "racing"):
             self.quiet_since = None
@@ -266,83 +282,106 @@ class Hub:
         self._asked = False
         boards, era = self._boards, self._era
         if boards is None:
-            self._begin(shown.room, shown.boards)
+            self._begin(shown.room, shown.boards, sealed=shown.sealed)
             boards = self._boards
             assert boards is not None
             # Nobody has seen any of them, so only the last ones matter.
-            while boards.due(self._clock.now_ms() + self.room.summary.ahead_ms, most=STEPS):
+            while boards.due(self._now_ms(), most=STEPS):
                 await trio.lowlevel.checkpoint()
-            self._told = {board.seat: board for board in boards.shown()}
-        late = boards.shown()
+            self._told = {whole: {board.seat: board for board in self._shown(boards, whole=whole)} for whole in (True, False)}
         # The snapshot is encoded once for all whose answer is the same.
-        answers: dict[tuple[bool, int], list[Watcher]] = {}
-        for watcher in self._watchers:
-            if not watcher.joined:
-                answers.setdefault((watcher.closest, watcher.ref), []).append(watcher)
-        for (closest, ref), chosen in answers.items():
+        answers: dict[tuple[bool, bool, int], list[Spectator]] = {}
+        for spectator in self._spectators:
+            if not spectator.joined:
+                answers.setdefault((spectator.whole, spectator.closest, spectator.ref), []).append(spectator)
+        for (whole, closest, ref), chosen in answers.items():
             if era == self._era:
                 watched = Watched(
                     room=shown.room,
-                    boards=late,
+                    boards=self._shown(boards, whole=whole),
                     watchers=self.count,
                     lines=tuple(self._lines),
                     closest=closest,
                     curves=shown.curves,
                     ref=ref,
                 )
-                await self._post([Outgoing(watched)], chosen, joining=True)
+                await self._post(Bundle([Outgoing(watched)]), chosen, joining=True)
 
-    async def _boards_due(self) -> list[WatchMessage]:
+    def _shown(self, boards: DelayedBoards, *, whole: bool) -> tuple[LateBoard, ...]:
+        return boards.shown(whole=whole) if whole or not self._sealed else ()
+
+    async def _boards_due(self) -> list[_Told]:
         """The newest of each seat, where what may be shown of it has changed: a card is turned up when all who race have seen it."""
         while (boards := self._boards) is not None:
-            due = boards.due(self._clock.now_ms() + self.room.summary.ahead_ms, most=STEPS)
+            due = boards.due(self._now_ms(), most=STEPS)
             if len(due) < STEPS:
                 break
             await trio.lowlevel.checkpoint()
         if boards is None:
             return []
-        new = [board for board in boards.shown() if self._told.get(board.seat) != board]
-        self._told |= {board.seat: board for board in new}
-        return [Board(code=self.room.code, race=self._race, board=board) for board in new]
+        new: list[_Told] = []
+        for whole in {spectator.whole for spectator in self._spectators}:
+            for board in self._shown(boards, whole=whole):
+                if self._told[whole].get(board.seat) != board:
+                    self._told[whole][board.seat] = board
+                    new.append(_Told(Board(code=self.room.code, race=self._race, board=board), whole))
+        return new
+
+    def _now_ms(self) -> int:
+        """By the room's time."""
+        return self._clock.now_ms() + self.room.summary.ahead_ms
 
     # ---- out
 
-    async def _tell(self, told: Sequence[Outgoing]) -> None:
+    async def _tell(self, told: Sequence[_Told]) -> None:
         """All who have had their snapshot."""
-        if told:
-            await self._post(told, self.watched_by())
+        if not told:
+            return
+        outgoing = [(each.whole, Outgoing(each.message)) for each in told]
+        kinds: dict[bool, list[Spectator]] = {}
+        for spectator in self._spectators:
+            kinds.setdefault(spectator.whole, []).append(spectator)
+        era = self._era
+        for whole, chosen in kinds.items():
+            bundle = Bundle([message for kind, message in outgoing if kind is None or kind is whole])
+            if bundle.messages and era == self._era:
+                await self._post(bundle, chosen)
 
-    async def _post(self, told: Sequence[Outgoing], watchers: list[Watcher], *, joining: bool = False) -> None:
-        era, bundle = self._era, Bundle(told)
+    async def _post(self, bundle: Bundle, chosen: list[Spectator], *, joining: bool = False) -> None:
+        era, spectators = self._era, self._spectators
 
-        def tell(watcher: Watcher) -> bool:
+        def tell(spectator: Spectator) -> bool:
             if era != self._era:
                 return False
-            # He may have gone since, or have to be told everything anew.
-            if watcher in self._watchers and watcher.joined is not joining:
-                watcher.joined = True
-                watcher.ref = 0
-                watcher.line.post_all(bundle)
+            # They may have gone since, or have to be told everything anew.
+            if spectator.joined is not joining and spectator in spectators:
+                if joining:
+                    spectator.joined, spectator.ref = True, 0
+                spectator.connection.post_all(bundle)
             return True
 
-        await self._turns.tell(watchers, tell)
+        await self._scheduler.tell(chosen, tell)
 
     async def _tell_count(self) -> None:
-        now = trio.current_time()
-        if self.count == self._count_told or now < self._count_at + COUNT_S:
+        now, count = trio.current_time(), self._current_count()
+        if count == self._told_count or now < self._count_at + COUNT_S:
             return
-        self._count_told, self._count_at = self.count, now
+        self._told_count, self._count_at = count, now
         counted = self._counted()
         self.room.tell_players(counted)
-        await self._tell([counted])
+        await self._tell([_Told(counted.message)])
+
+    def _current_count(self) -> _Count:
+        return self.count, any(spectator.whole for spectator in self._spectators)
 
     def _deadline(self) -> float:
-        counting = self._count_at + COUNT_S if self.count != self._count_told else float("inf")
+        counting = self._count_at + COUNT_S if self._current_count() != self._told_count else float("inf")
         due = self._boards.next_due if self._boards is not None else None
         return min(counting, self._clock.deadline(due - self.room.summary.ahead_ms) if due is not None else float("inf"))
 
     def _counted(self) -> Outgoing:
-        return Outgoing(Watchers(code=self.room.code, count=self._count_told))
+        count, whole = self._told_count
+        return Outgoing(Watchers(code=self.room.code, count=count, whole=whole))
 
     def _talked(self, lines: Iterable[WatcherLine]) -> Outgoing:
         return Outgoing(Talk(code=self.room.code, lines=tuple(lines)))

@@ -33,9 +33,9 @@ from protocol.views import SeriesFormat, SeriesOptions
 from server.race import face_down
 from server.race.view import see
 from server.rooms.outgoing import Outgoing
-from server.spectate.fanout_scheduler import PATIENCE_S, SLICE_S, Turns
-from server.spectate.hub import BACKLOG, LINES_AT_ONCE, LINES_KEPT
-from server.spectate.watcher import LINES_AT_ONCE as LINES_OF_ONE
+from server.spectate.fanout_scheduler import PATIENCE_S, SLICE_S, FanoutScheduler
+from server.spectate.room_spectators import BACKLOG, LINES_AT_ONCE, LINES_KEPT
+from server.spectate.spectator import LINES_AT_ONCE as LINES_OF_ONE
 from tests.server.rooms.playing import Table
 from tests.server.spectate.onlookers import Box, Onlooker, shows
 
@@ -144,7 +144,7 @@ async def test_who_comes_again_after_everybody_had_gone_sees_the_same(autojump_c
     ann.move(room)
     await trio.sleep(8)
     assert not eve.all(WatchedEvent)
-    assert not box.hub(room).running
+    assert not box.of(room).running
     await eve.watch(room)
     assert shows(eve.boards[0].view, ann.view)
 
@@ -283,10 +283,10 @@ async def test_players_and_watchers_hear_at_most_once_a_second_how_many_watch(au
     times = [time for message, time in zip(box.onlookers[0].heard, box.onlookers[0].times, strict=True) if isinstance(message, Watchers)]
     assert all(after - before >= 1 - 1e-6 for before, after in pairwise(times))
     for onlooker in box.onlookers:
-        box.gallery.gone(onlooker)
+        box.spectators.gone(onlooker)
     await trio.sleep(2)
     assert ann.last(Watchers) == Watchers(code=room.code, count=0)
-    assert not box.hub(room).running
+    assert not box.of(room).running
     assert len(ann.all(Watchers)) == len(counts) + 1
 
 
@@ -339,7 +339,7 @@ async def test_what_was_said_while_a_race_ran_is_told_even_when_all_watchers_hav
     room = await table.racing(ann, bob)
     await eve.watch(room)
     await eve.say("good luck")
-    box.gallery.gone(eve)
+    box.spectators.gone(eve)
     await trio.sleep(5)
     for guest in (ann, bob):
         guest.stop(room)
@@ -415,7 +415,7 @@ async def test_a_message_to_a_crowd_is_made_once(autojump_clock: MockClock, box:
     room = await table.racing(ann, bob, delay_s=1)
     crowd = [box.onlooker(f"Eve {number}") for number in range(CROWD)]
     for onlooker in crowd:
-        box.gallery.watch(onlooker, onlooker.player, room.code)
+        box.spectators.watch(onlooker, onlooker.player, room.code)
     await trio.sleep(2)
     ann.move(room)
     await trio.sleep(2)
@@ -429,7 +429,7 @@ async def test_between_two_slices_everybody_else_has_his_turn_whatever_number_of
     autojump_clock: MockClock, nursery: trio.Nursery
 ) -> None:
     now, posts = 0.0, 0
-    box = Box(nursery, turns=Turns(lambda: now))
+    box = Box(nursery, scheduler=FanoutScheduler(lambda: now))
     table = box.table
     rooms = [await table.racing(table.guest(f"Ann {number}"), table.guest(f"Bob {number}")) for number in range(3)]
 
@@ -442,7 +442,7 @@ async def test_between_two_slices_everybody_else_has_his_turn_whatever_number_of
     for room in rooms:
         for number in range(SLICE * 4):
             onlooker = Counting(box, f"{room.code} {number}")
-            box.gallery.watch(onlooker, onlooker.player, room.code)
+            box.spectators.watch(onlooker, onlooker.player, room.code)
     await trio.sleep(3)
     for room, ann in zip(rooms, table.guests[::2], strict=True):
         ann.move(room)
@@ -466,9 +466,9 @@ async def test_what_happens_while_a_crowd_is_posted_to_goes_out_together_with_th
     room = await table.racing(ann, bob, delay_s=0)
     crowd = [box.onlooker(f"Eve {number}") for number in range(CROWD)]
     for onlooker in crowd:
-        box.gallery.watch(onlooker, onlooker.player, room.code)
+        box.spectators.watch(onlooker, onlooker.player, room.code)
     await trio.sleep(2)
-    async with box.gallery._turns._one_at_a_time:
+    async with box.spectators._scheduler._one_at_a_time:
         ann.move(room)
         await table.settle()
         for _ in range(6):
@@ -494,14 +494,14 @@ async def test_a_hub_that_is_behind_drops_what_waits_and_shows_everything_anew(
     ann, bob, eve = table.guest("Ann"), table.guest("Bob"), box.onlooker()
     room = await table.racing(ann, bob, delay_s=0)
     await eve.watch(room)
-    async with box.gallery._turns._one_at_a_time:
+    async with box.spectators._scheduler._one_at_a_time:
         # Nobody is posted to meanwhile.
         for _ in range(BACKLOG + 10):
             ann.phrase(room, "hello")
             await table.settle()
         bob.move(room)
         await table.settle()
-        assert len(box.hub(room)._items) <= BACKLOG
+        assert len(box.of(room)._items) <= BACKLOG
     await table.settle()
     assert len(eve.all(Watched)) == 2
     assert eve.version == ann.version
@@ -573,8 +573,8 @@ async def test_a_room_that_is_closed_is_watched_by_nobody(autojump_clock: MockCl
     ann.leave(room)
     await table.settle()
     assert eve.last(Unwatched) == Unwatched(code=room.code, reason="closed")
-    assert box.gallery.watched(eve) is None
-    assert not box.gallery._hubs
+    assert box.spectators.watched(eve) is None
+    assert not box.spectators._rooms_watched
     with pytest.raises(Refusal) as refused:
         await eve.watch(room)
     assert refused.value.code is ErrorCode.NO_SUCH_ROOM
