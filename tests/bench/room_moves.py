@@ -1,6 +1,6 @@
 """What a move costs in its room, by itself: `python -m tests.bench.room_moves [RACES]` from the top of the tree.
 
-Request in, effects delivered: the core, the race, the rules, the views and the driver, for a race of two. There is no connection, nothing is
+Request in, effects delivered: core, race, rules, views and driver, for a race of two. There is no connection, nothing is
 encoded, and the journal keeps nothing. Beside it stands what the rules alone take for the same moves, validated and viewed; the ratio is
 the result, since it depends less on the machine. Processor time, best of five runs.
 """
