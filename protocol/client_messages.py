@@ -416,3 +416,19 @@ ClientMessage: TypeAlias = (
     | PlayOn
     | TournamentMessage
 )
+
+PRICES: dict[type, int] = {
+    Rename: 5,
+    OpenRace: 2,
+    JoinRace: 2,
+    QuickMatch: 2,
+    ListDailies: 5,
+    RunDaily: 5,
+    OpenChallenge: 5,
+    ListChallenges: 5,
+    RunChallenge: 5,
+    ListRuns: 5,
+    PlayOn: 20,
+    CreateTournament: 20,
+}
+"""What a request takes from the sender's bucket, where it costs a server more than others do, which take 1."""

@@ -105,7 +105,7 @@ ERRORS: dict[ErrorCode, ErrorKind] = {
     ErrorCode.UNKNOWN_TOKEN: ErrorKind(Fault.CLIENT, "The server does not know that token; say hello without one."),
     ErrorCode.WATCHES_ONLY: ErrorKind(Fault.CLIENT, "This connection only watches; to race, say hello without `watch` on another."),
     ErrorCode.SERVER_FULL: ErrorKind(Fault.SERVER, "The server holds as many races as it may; try again later."),
-    ErrorCode.SERVER_BUSY: ErrorKind(Fault.SERVER, "The race has more to do than it can; try again in a moment."),
+    ErrorCode.SERVER_BUSY: ErrorKind(Fault.SERVER, "There is more to do than the server can; try again in a moment."),
     ErrorCode.SERVER_STOPPING: ErrorKind(Fault.SERVER, "The server is stopping; no new race can be opened."),
     ErrorCode.CANNOT_WRITE: ErrorKind(
         Fault.SERVER, "The server cannot save anything just now. Clocks stand still, and races go on as soon as it can."
@@ -174,10 +174,11 @@ class Refusal(Exception):
     """A request that is answered with an error; the state is as it was before.
 
     `code` is one of `ErrorCode`, `detail` says what exactly was wrong (it may be empty) and `path` names the field as
-    `$.field[0]` when one is to blame.
+    `$.field[0]` when one is to blame. retry_after_ms: when the same may be asked again, where only time is needed.
     """
 
-    def __init__(self, code: ErrorCode, detail: str = "", *, path: str = "") -> None:
+    def __init__(self, code: ErrorCode, detail: str = "", *, path: str = "", retry_after_ms: int = 0) -> None:
+        self.retry_after_ms = retry_after_ms
         self.code = code
         self.detail = detail
         self.path = path

@@ -86,6 +86,7 @@ class Error(Struct, frozen=True, kw_only=True, tag_field="type", tag="error"):
 
     code: one of the table, but not typed so: a newer server may have codes that this program does not know. fault: client, state or server.
     message: a sentence for a person. path: the field to blame, or empty. ref: the refused message's `ref`, or 0.
+    retry_after_ms: when the same may be asked again; 0 where that is no matter of time.
     """
 
     code: str
@@ -93,6 +94,7 @@ class Error(Struct, frozen=True, kw_only=True, tag_field="type", tag="error"):
     message: str
     path: str
     ref: int
+    retry_after_ms: int = 0
 
 
 class Lobby(Struct, frozen=True, kw_only=True, tag_field="type", tag="lobby"):

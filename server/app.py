@@ -24,6 +24,7 @@ from server.net.descriptors import connections_for
 from server.net.dispatch import Dispatch
 from server.net.http import Site
 from server.net.listener import AddressUnavailable, listening, tls_context
+from server.net.overload import Overload
 from server.pages.health import readiness_route
 from server.pages.ladder import ladder_route
 from server.pages.lobby import lobby_route
@@ -130,6 +131,7 @@ async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> A
                     pair_next=Pairer(workers).pair_next,
                 )
             )
+            overload = Overload()
             dispatch = Dispatch(
                 rooms=rooms,
                 players=players,
@@ -141,6 +143,7 @@ async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> A
                 software=SOFTWARE,
                 rate=settings.rate,
                 burst=settings.burst,
+                overload=overload,
             )
             await _go_on(rooms, store, journal, clock)
             await nursery.start(tournaments.run)
@@ -166,6 +169,7 @@ async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> A
                 site=site,
                 admission=admission,
                 plain_sockets=settings.plain_sockets,
+                overload=overload,
                 round_trip_rule=RoundTripRule(trust_pings=settings.trust_pings),
             ) as port:
                 clock.resume()

@@ -58,7 +58,8 @@ def db_check(database: DatabaseOption = None) -> None:
     for fault in checked.faults:
         typer.echo(f"wrong: {fault}", err=True)
     if checked.faults:
-        fail(f"{checked.where} is not sound; wrong in all: {len(checked.faults)}")
+        advice = "a backup made with carpet-server db backup can take its place"
+        fail(f"{checked.where} is not sound; wrong in all: {len(checked.faults)}; {advice}")
     counts = f"{checked.players} players, {checked.running} races running, {checked.records} records"
     typer.echo(f"sound: {checked.where}, schema {checked.schema}: {counts}")
 

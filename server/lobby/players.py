@@ -40,6 +40,9 @@ class PlayerStore(Protocol):
 class PlayerJournal(Protocol):
     """The part of `server.store.journal.Journal` that players need."""
 
+    @property
+    def available(self) -> bool: ...
+
     async def write(self, *entries: Entry) -> None: ...
 
     async def ask(self, call: Callable[[bytes], Player | None], token_hash: bytes, /) -> Player | None: ...
@@ -177,7 +180,9 @@ class Players:
         self._arriving.add(arrival)
         try:
             player = await self._known(token)
-            await self._journal.write(PlayerSeen(player=player.id, at_ms=self._clock.wall_ms()))
+            # In an outage somebody who comes back to a race is not kept waiting for this.
+            if self._journal.available:
+                await self._journal.write(PlayerSeen(player=player.id, at_ms=self._clock.wall_ms()))
             while player.id in arrival.changed:
                 # Nobody will tell them: they are not here yet. Other players' changes do not count, or where many race nobody would get in.
                 arrival.changed.clear()
@@ -199,7 +204,9 @@ class Players:
         return known
 
     async def _wrote(self, *entries: Entry) -> bool:
-        """False when the name in it is another player's."""
+        """False when the name in it is another player's. Raises Refusal while nothing can be written."""
+        if not self._journal.available:
+            raise Refusal(ErrorCode.CANNOT_WRITE)
         try:
             await self._journal.write(*entries)
         except NameTaken:

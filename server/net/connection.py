@@ -19,14 +19,15 @@ from typing import Any, Final, Protocol
 
 import trio
 from websockets.datastructures import Headers
-from websockets.frames import BINARY, CONT, DATA_OPCODES, TEXT, Frame
+from websockets.frames import CONT, DATA_OPCODES, TEXT, Frame
 from websockets.protocol import OPEN
 from websockets.server import ServerProtocol
 
-from protocol.client_messages import ClientMessage
+from protocol.client_messages import PRICES, ClientMessage
 from protocol.codec import SUBPROTOCOLS, Decoder, client_message_decoder, reference
 from protocol.errors import CloseCode, ErrorCode, Refusal
 from server.net.connection_limits import Entry, Ticket, named_by_proxies
+from server.net.frames import framed
 from server.net.limits import RateLimit, Verdict
 from server.net.stream import kernel_round_trip_ms
 from server.race.timing import RoundTrips
@@ -37,6 +38,9 @@ logger = logging.getLogger("carpet.net")
 OUTBOX_BYTES: Final = 64 * 1024
 """Bytes that may wait for one socket, beside one message or bundle of any size. When there are more, the peer misses messages and is
 resynchronised once it has read what waited."""
+
+LARGE_BYTES: Final = 16 * 1024
+"""A message to a peer that is larger counts against its rate, once for every so many bytes: a few of its own can ask for much."""
 
 STALL_S: Final = 20.0
 """Seconds that a peer may take for one more message of those that wait; then it is asleep for good."""
@@ -222,12 +226,12 @@ class Connection(ABC):
         if frame.opcode in DATA_OPCODES:
             self._collect(frame, allowed=allowed)
 
-    def _allowed(self) -> bool:
-        match self._limit.judge(trio.current_time()):
+    def _allowed(self, price: int = 1, ref: int = 0) -> bool:
+        match self._limit.judge(trio.current_time(), price):
             case Verdict.PASS:
                 return True
             case Verdict.TELL:
-                self.refuse(Refusal(ErrorCode.TOO_FAST, f"at most {self._dispatch.rate:g} a second"), 0)
+                self.refuse(Refusal(ErrorCode.TOO_FAST, f"at most {self._dispatch.rate:g} a second"), ref)
             case Verdict.CLOSE:
                 self.shut(CloseCode.FLOOD, "too many messages")
             case Verdict.DROP:
@@ -268,6 +272,10 @@ class Connection(ABC):
             if self._bad_messages >= BAD_MESSAGES:
                 self.shut(CloseCode.TOO_MANY_ERRORS, "too many messages that could not be understood")
             return
+        # For its frame it has paid.
+        price = PRICES.get(type(message), 1) - 1
+        if price and not self._allowed(price, message.ref):
+            return
         try:
             self._dispatch.heard(self, message)
         except Refusal as refusal:
@@ -291,7 +299,10 @@ class Connection(ABC):
     def post(self, outgoing: Outgoing) -> None:
         """Send, some time; never blocks, never raises."""
         if self._takes():
-            self._put(_framed(outgoing, self._encoding))
+            frame = _framed(outgoing, self._encoding)
+            if len(frame) > LARGE_BYTES:
+                self._limit.owe(trio.current_time(), len(frame) / LARGE_BYTES)
+            self._put(frame)
 
     def post_all(self, bundle: Bundle) -> None:
         """The same with several messages, in one call of the kernel: for a small message that call is nearly all that sending costs."""
@@ -313,7 +324,5 @@ class Connection(ABC):
 def _framed(outgoing: Outgoing, encoding: str) -> bytes:
     frame = outgoing.frames.get(encoding)
     if frame is None:
-        # Frames from a server are not masked, so one serves everybody of the same encoding.
-        opcode = BINARY if _DECODERS[encoding].binary else TEXT
-        frame = outgoing.frames[encoding] = Frame(opcode, outgoing.payload(encoding)).serialize(mask=False)
+        frame = outgoing.frames[encoding] = framed(outgoing.payload(encoding), binary=_DECODERS[encoding].binary)
     return frame

@@ -9,6 +9,8 @@ import logging
 from dataclasses import dataclass
 from functools import partial
 
+import trio
+
 from protocol.client_messages import (
     AskBoardsKey,
     ClientMessage,
@@ -49,7 +51,8 @@ from server.lobby.players import Players
 from server.lobby.quick_match import QuickMatch as Matchmaker
 from server.lobby.quick_match import Seeker
 from server.net.connection import Connection
-from server.net.connection_limits import place_of
+from server.net.connection_limits import THIS_MACHINE, place_of
+from server.net.overload import Overload
 from server.rooms.chat import words
 from server.rooms.codes import read_code
 from server.rooms.driver import Room
@@ -69,6 +72,9 @@ logger = logging.getLogger("carpet.net")
 HELLO_S = 10.0
 """Seconds that a new connection has for its hello."""
 
+
+_BEGINNINGS = (OpenRace, QuickMatch, RunDaily, RunChallenge, PlayOn, CreateTournament)
+"""Requests for more to do, which are refused while there is too much."""
 
 NOBODY = PlayerName("", "")
 """Somebody who comes to watch and has no token: no player has an empty id, so they hold no seat anywhere."""
@@ -105,7 +111,9 @@ class Dispatch:
         software: str,
         rate: float,
         burst: int,
+        overload: Overload | None = None,
     ) -> None:
+        self._overload = overload or Overload()
         self.rate = rate
         self.burst = burst
         self._rooms = rooms
@@ -200,6 +208,8 @@ class Dispatch:
         if visit is None:
             # It is gone, and this was still on its way: nothing may be begun that nobody would end.
             return
+        if isinstance(message, _BEGINNINGS) and not getattr(message, "cancel", False):
+            self._check_busy()
         if isinstance(message, Hello):
             self._hello(visit, message)
         elif isinstance(message, (WhoAmI, Rename)):
@@ -212,6 +222,12 @@ class Dispatch:
             raise Refusal(ErrorCode.HELLO_FIRST)
         else:
             self._serve(visit, visit.player, message)
+
+    def _check_busy(self) -> None:
+        """The races that run come first."""
+        retry_after_ms = self._overload.retry_after_ms(trio.current_time())
+        if retry_after_ms:
+            raise Refusal(ErrorCode.SERVER_BUSY, retry_after_ms=retry_after_ms)
 
     def _serve_watcher(self, visit: Visit, player: PlayerName, message: ClientMessage) -> None:
         match message:
@@ -289,7 +305,10 @@ class Dispatch:
                 self._ask_tournament(visit, player, message)
 
     def _ask_tournament(self, visit: Visit, player: PlayerName, message: CreateTournament | TournamentCommand) -> None:
-        asker = Asker(player.id, player.name, self._players.rating(player.id), place_of(visit.connection.remote_host))
+        place = place_of(visit.connection.remote_host)
+        # On the server's own machine sits its host, or a proxy that is not known to be one.
+        counted = place if place != THIS_MACHINE else None
+        asker = Asker(player.id, player.name, self._players.rating(player.id), counted)
         self._tournaments.ask(visit.connection, asker, message)
 
     def _hello(self, visit: Visit, message: Hello) -> None:

@@ -17,6 +17,8 @@ from typing import Final, Protocol
 
 import trio
 
+from server.net.overload import LATE_S, Overload
+
 logger = logging.getLogger("carpet.net")
 
 EVENTS: Final = 64
@@ -37,10 +39,13 @@ class Peer(Protocol):
 
 
 class Hub:
-    """nursery: for what the peers have to do that waits for something else than a socket."""
+    """nursery: for what the peers have to do that waits for something else than a socket. overload: is told how late sockets are served."""
 
-    def __init__(self, nursery: trio.Nursery) -> None:
+    def __init__(self, nursery: trio.Nursery, overload: Overload) -> None:
         self.nursery = nursery
+        self._overload = overload
+        self._behind = False
+        self._caught_up = 0.0
         self._epoll = select.epoll()
         self._peers: dict[int, Peer] = {}
         self._timers: list[tuple[float, int, Callable[[], None]]] = []
@@ -79,7 +84,9 @@ class Hub:
             self._epoll.close()
 
     def _serve(self) -> None:
-        for descriptor, events in self._epoll.poll(0, EVENTS):
+        ready = self._epoll.poll(0, EVENTS)
+        self._note_lateness(len(ready) == EVENTS)
+        for descriptor, events in ready:
             peer = self._peers.get(descriptor)
             if peer is None:
                 # One of those before it in this turn has ended it.
@@ -92,6 +99,16 @@ class Hub:
             except Exception:
                 logger.exception("serving a connection failed; it is cut")
                 peer.cut()
+
+    def _note_lateness(self, behind: bool) -> None:
+        # Where a turn has as many as it can take, there are more. They have been waiting since the last turn that took all.
+        now = trio.current_time()
+        if self._behind and now - self._caught_up >= LATE_S:
+            self._overload.note(now - self._caught_up, now)
+            self._caught_up = now
+        if not (self._behind and behind):
+            self._caught_up = now
+        self._behind = behind
 
     def _call_timers(self) -> None:
         now = trio.current_time()

@@ -27,13 +27,10 @@ from websockets.typing import Subprotocol
 from protocol.codec import MAX_CLIENT_MESSAGE, SUBPROTOCOLS
 from protocol.errors import CloseCode
 from server.net.connection import PING_INTERVAL_S, PING_TIMEOUT_S, STALL_S, WATCHER_PING_S, Connection, Dispatch, RoundTripRule
+from server.net.frames import BINARY_FRAME, PONG_FRAME, SHORT_FRAME, frame_size, unmasked
 from server.net.hub import Hub
+from server.net.overload import BUSY_RESPONSE, UNTIRING
 from server.net.stream import RECEIVE_BYTES, SocketStream
-
-try:
-    from websockets.speedups import apply_mask
-except ImportError:
-    from websockets.utils import apply_mask
 
 logger = logging.getLogger("carpet.net")
 
@@ -46,14 +43,12 @@ REQUEST_BYTES: Final = 8192
 CLOSING_S: Final = 2.0
 """Seconds that a peer which is being shut has to take the close frame and to end its side."""
 
-_BINARY: Final = 0x82
-_PONG: Final = 0x8A
-_MASKED: Final = 0x80
-"""First and second byte of a frame: the last of a binary message, a pong, and the bit that every client's frame has before its length."""
-
 
 class Door(Protocol):
     """Where connections come from, and whom they tell."""
+
+    def retry_after_s(self) -> int:
+        """Not 0 while nobody is let in, since there is too much to do."""
 
     def admits(self, connection: HubConnection, request: Request) -> bool:
         """Whether this request opens a WebSocket here."""
@@ -119,8 +114,6 @@ class HubConnection(Connection):
         hub.add(self._descriptor, self)
         hub.after(HANDSHAKE_S, self._check_handshake)
 
-    # ---- the port
-
     @property
     def remote_address(self) -> Any:
         return self._peer_name
@@ -176,19 +169,16 @@ class HubConnection(Connection):
             data = b""
         if not data:
             self.cut()
-        elif self._shut:
-            # Who is being shut is waited for to end their side, and not heard.
-            pass
-        elif not self._arrived:
-            self._shake_hands(data)
-        else:
+        elif self._arrived and not self._shut:
             self._frames(self._partial + data if self._partial else data)
+        elif not self._shut:
+            self._shake_hands(data)
 
     def _frames(self, data: bytes) -> None:
         """Everything up to the last whole frame of this; the rest is kept."""
         start, end = 0, len(data)
         while start < end and not self._shut and not self._ended:
-            size = _frame_size(data, start)
+            size = frame_size(data, start)
             if size < 0:
                 # The protocol says what is wrong with it, and closes.
                 self._unusual(data[start:])
@@ -201,10 +191,10 @@ class HubConnection(Connection):
 
     def _frame(self, frame: bytes) -> None:
         kind = frame[0]
-        if kind == _BINARY and frame[1] < _MASKED + 126 and self.protocol.current_size is None:
+        if kind == BINARY_FRAME and frame[1] < SHORT_FRAME and self.protocol.current_size is None:
             if self._allowed():
-                self._message(apply_mask(frame[6:], frame[2:6]), is_text=False)
-        elif kind == _PONG and self._ping is not None and apply_mask(frame[6:], frame[2:6]) == self._ping:
+                self._message(unmasked(frame), is_text=False)
+        elif kind == PONG_FRAME and self._ping is not None and unmasked(frame) == self._ping:
             self._ping = None
             self._measured(round((trio.current_time() - self._pinged_at) * 1000))
         else:
@@ -227,8 +217,12 @@ class HubConnection(Connection):
         self._partial += data
         head, found, rest = self._partial.partition(b"\r\n\r\n")
         if not found:
-            if len(self._partial) > REQUEST_BYTES or not self._partial.startswith(b"GET "[: len(self._partial)]):
+            is_none = b"\n\n" in self._partial or not self._partial.startswith(b"GET "[: len(self._partial)])
+            if is_none or len(self._partial) > REQUEST_BYTES:
                 self._hand_over()
+            return
+        if self._door.retry_after_s() and not head[4:].decode("latin-1").startswith(UNTIRING):
+            self._turn_away()
             return
         protocol = self.protocol
         protocol.receive_data(head + found)
@@ -248,6 +242,13 @@ class HubConnection(Connection):
         self._dispatch.arrived(self)
         if rest:
             self._frames(rest)
+
+    def _turn_away(self) -> None:
+        # By hand, as there is too much to do.
+        self._shut = True
+        self._put(BUSY_RESPONSE.format(self._door.retry_after_s()).encode())
+        self._end_writing()
+        self._part()
 
     def _check_handshake(self) -> None:
         if not self._arrived:
@@ -344,8 +345,7 @@ class HubConnection(Connection):
         self._stall_watched = False
         if self._outbox is None or self._shut or self._ended:
             return
-        left = self._took_at + STALL_S - trio.current_time()
-        if left > 0:
+        if (left := self._took_at + STALL_S - trio.current_time()) > 0:
             self._stall_watched = True
             self._hub.after(left, self._check_stall)
         else:
@@ -397,19 +397,3 @@ class HubConnection(Connection):
                 self._dispatch.gone(self)
         finally:
             self._door.ended(self)
-
-
-def _frame_size(data: bytes, start: int) -> int:
-    """Bytes of the frame that starts there; 0 when too little of it is there to tell, -1 when it is none that a client may send."""
-    if len(data) < start + 2:
-        return 0
-    length = data[start + 1] - _MASKED
-    if length < 0:
-        return -1
-    header = 6
-    if length > 125:
-        header, digits = (8, 2) if length == 126 else (14, 8)
-        if len(data) < start + 2 + digits:
-            return 0
-        length = int.from_bytes(data[start + 2 : start + 2 + digits])
-    return header + length if length <= MAX_CLIENT_MESSAGE else -1

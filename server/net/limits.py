@@ -20,7 +20,10 @@ class Verdict(Enum):
 
 
 class RateLimit:
-    """`rate` messages a second, `burst` at once. Who goes on after being told loses the connection after another `burst` messages."""
+    """`rate` messages a second, `burst` at once. Who goes on after being told loses the connection after another `burst` messages.
+
+    What costs the server more than a message does counts for several.
+    """
 
     __slots__ = ("_bucket", "_burst", "_excess")
 
@@ -29,17 +32,22 @@ class RateLimit:
         self._burst = burst
         self._excess = 0
 
-    def judge(self, now: float) -> Verdict:
-        """One message has come. now: seconds of any clock that does not go back."""
-        if self._bucket.take(now):
+    def judge(self, now: float, price: int = 1) -> Verdict:
+        """Something has come that counts for `price` messages, or a whole burst. now: seconds of any clock that does not go back."""
+        price = min(price, self._burst)
+        if self._bucket.take(now, price):
             # Who has been quiet for a while is forgiven.
-            if self._bucket.tokens + 1 >= self._burst / 2:
+            if self._bucket.tokens + price >= self._burst / 2:
                 self._excess = 0
             return Verdict.PASS
         self._excess += 1
         if self._excess > self._burst:
             return Verdict.CLOSE
         return Verdict.TELL if self._excess == 1 else Verdict.DROP
+
+    def owe(self, now: float, price: float) -> None:
+        """Something was sent that counts for `price` messages."""
+        self._bucket.owe(now, price)
 
 
 class Seldom:

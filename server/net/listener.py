@@ -26,16 +26,22 @@ from server.net.hub import AVAILABLE as HUB_AVAILABLE
 from server.net.hub import Hub
 from server.net.hub_connection import HubConnection
 from server.net.origins import Origins
+from server.net.overload import BUSY_SENTENCE, UNTIRING, Overload
 from server.net.plain_connection import CLOSING_S, PlainConnection
 from server.net.stream import SocketListener, SocketStream
 
 STOPPING_S = 3.0
 """Seconds until the lines are cut of those who have not gone when the server stops: who does not read, or is still shaking hands."""
 
+logger = logging.getLogger("carpet.net")
+
 BACKLOG = 1024
 
 HANDED_OVER = 1024
 """Connections on their way to be answered the plain way. They are taken as fast as they come; when there are more, the next are closed."""
+
+REFUSING_S = 0.005
+"""Seconds between two connections that are accepted while the server is too busy to let them in."""
 
 _STOPS = "the server stops"
 
@@ -52,6 +58,7 @@ async def listening(
     site: Site | None = None,
     plain_sockets: bool = False,
     round_trip_rule: RoundTripRule | None = None,
+    overload: Overload | None = None,
 ) -> AsyncIterator[int]:
     """Accept connections inside the context, as many as `admission` lets in; gives the port (the one chosen, where `port` is 0).
 
@@ -77,6 +84,7 @@ async def listening(
         site=site,
         plain_sockets=plain_sockets,
         round_trip_rule=round_trip_rule,
+        overload=overload,
     ):
         yield chosen
 
@@ -91,14 +99,18 @@ async def serving(
     site: Site | None = None,
     plain_sockets: bool = False,
     round_trip_rule: RoundTripRule | None = None,
+    overload: Overload | None = None,
 ) -> AsyncIterator[None]:
     """The same on listeners that are there already."""
     allowed = Origins(origins)
     rule = round_trip_rule or RoundTripRule()
+    overload = overload or Overload()
+    answer = partial(_answer, site=site or Site(), origins=allowed, secure=tls is not None, overload=overload)
     async with trio.open_nursery() as nursery:
         door = None
         if tls is None and not plain_sockets and HUB_AVAILABLE:
-            door = _Door(nursery, partial(HubConnection, dispatch=dispatch, round_trip_rule=rule), listeners, allowed)
+            connect = partial(HubConnection, dispatch=dispatch, round_trip_rule=rule)
+            door = _Door(Hub(nursery, overload), overload, connect, listeners, allowed)
             nursery.start_soon(door.run)
         server = await nursery.start(
             partial(
@@ -107,7 +119,7 @@ async def serving(
                 cast(Any, PlainConnection.attend),
                 listeners=cast(Any, list(listeners) if door is None else [door.others]),
                 create_connection=cast(Any, partial(PlainConnection, dispatch=dispatch, round_trip_rule=rule)),
-                process_request=cast(Any, partial(_answer, site=site or Site(), origins=allowed, secure=tls is not None)),
+                process_request=cast(Any, answer),
                 ssl=tls,
                 subprotocols=[Subprotocol(name) for name in SUBPROTOCOLS],
                 # Compression would cost memory and time a connection, and mix secrets with text that an enemy chooses.
@@ -139,13 +151,15 @@ class _Door:
 
     def __init__(
         self,
-        nursery: trio.Nursery,
+        hub: Hub,
+        overload: Overload,
         connect: Callable[..., HubConnection],
         listeners: Sequence[trio.abc.Listener[trio.abc.HalfCloseableStream]],
         origins: Origins,
     ) -> None:
         self.others = _HandedOver(listeners)
-        self._hub = Hub(nursery)
+        self._hub = hub
+        self._overload = overload
         self._connect = connect
         self._listeners = listeners
         self._origins = origins
@@ -165,10 +179,23 @@ class _Door:
         async with listener:
             while True:
                 stream = await listener.accept()
+                if self.retry_after_s():
+                    # To refuse costs something too. Who has to wait does so in the kernel's queue.
+                    await trio.sleep(REFUSING_S)
                 if isinstance(stream, SocketStream) and (stream.ticket is None or stream.ticket.entry is Entry.ADMITTED):
-                    self._connections.add(self._connect(self._hub, stream, door=self))
+                    self._let_in(stream)
                 else:
                     self.hand_over(stream)
+
+    def _let_in(self, stream: SocketStream) -> None:
+        try:
+            self._connections.add(self._connect(self._hub, stream, door=self))
+        except OSError as error:
+            logger.warning("a connection could not be taken: %s", error.strerror)
+            stream.cut()
+
+    def retry_after_s(self) -> int:
+        return math.ceil(self._overload.retry_after_ms(trio.current_time()) / 1000)
 
     def admits(self, connection: HubConnection, request: Request) -> bool:
         connection.find_client(request.headers)
@@ -231,7 +258,14 @@ class _HandedOver(trio.abc.Listener[trio.abc.HalfCloseableStream]):
         await trio.lowlevel.checkpoint()
 
 
-async def _answer(connection: PlainConnection, request: Request, *, site: Site, origins: Origins, secure: bool) -> Response | None:
+async def _answer(
+    connection: PlainConnection, request: Request, *, site: Site, origins: Origins, secure: bool, overload: Overload
+) -> Response | None:
+    retry_after_ms = overload.retry_after_ms(trio.current_time())
+    if retry_after_ms and not request.path.startswith(UNTIRING):
+        busy = connection.respond(HTTPStatus.SERVICE_UNAVAILABLE, BUSY_SENTENCE)
+        busy.headers["Retry-After"] = str(math.ceil(retry_after_ms / 1000))
+        return busy
     connection.find_client(request.headers)
     response = await site.answer(connection, request, secure=secure)
     if response is None and not origins.admit(request.headers):

@@ -23,6 +23,7 @@ from websockets.trio.server import Server, ServerConnection
 
 from protocol.errors import CloseCode
 from server.net.connection import PING_TIMEOUT_S, STALL_S, WATCHER_PING_S, Connection, Dispatch, RoundTripRule
+from server.net.request_head import RequestHead
 from server.net.stream import SocketStream
 
 logger = logging.getLogger("carpet.net")
@@ -55,6 +56,7 @@ class PlainConnection(Connection, ServerConnection):
         self._raw = stream if isinstance(stream, SocketStream) else None
         self._draining = False
         self._tasks: trio.Nursery
+        RequestHead(protocol)
         ServerConnection.__init__(self, nursery, stream, protocol, server, **options)
         self._player_ping_s = self.ping_interval
 

@@ -63,10 +63,11 @@ class RegainLine(Struct, frozen=True, gc=False):
 class ChooseDeal(Struct, frozen=True, gc=False):
     """The answer to `Race.deal_wanted`: seed number `k` is the first whose deal can be won. Its time sets the countdown.
 
-    Or the release of a race that `is_held`, with the k it has.
+    Or the release of a race that `is_held`, with the k it has. wait_ms: before the countdown, so that many races can start at one moment.
     """
 
     k: int
+    wait_ms: int = 0
 
 
 class PassTime(Struct, frozen=True, gc=False):

@@ -101,7 +101,7 @@ class Race:
         place = place or SeriesPlace(id=race_id)
         self.deal = RaceDeal(options=options, place=place, secret=secret, shared=shared, opening=opening)
         self.commitment = self.deal.commitment
-        self._held = held
+        self.held = held
         self.starts_at: int | None = None
         self.record: Record | None = None
         self._shown_room = shown_room or room
@@ -138,7 +138,7 @@ class Race:
     @property
     def is_held(self) -> bool:
         """All are ready, and the race waits to be released: by ChooseDeal, with the k of its deal."""
-        return self._held and self._is_ready
+        return self.held and self._is_ready
 
     @property
     def _is_ready(self) -> bool:
@@ -206,8 +206,8 @@ class Race:
                 return iter(())
             case GetReady(seat=number, nonce=nonce):
                 return self._get_ready(self.seats[number], nonce, now)
-            case ChooseDeal(k=k):
-                return self._choose_deal(k, now)
+            case ChooseDeal(k=k, wait_ms=wait_ms):
+                return self._choose_deal(k, now + wait_ms)
             case StopSeat(seat=number):
                 return self._give_up(self.seats[number], "stopped", now)
             case ResignSeat(seat=number):
@@ -252,15 +252,15 @@ class Race:
             return iter(())
         seat.nonce = nonce
         events: list[RaceEvent] = [SeatReady(seat.number)]
-        if not self.options.winnable and not self._held and self._is_ready:
+        if not self.options.winnable and not self.held and self._is_ready:
             events.append(self._set_start(now))
         return iter(events)
 
-    def _choose_deal(self, k: int, now: int) -> Iterator[RaceEvent]:
+    def _choose_deal(self, k: int, countdown_from: int) -> Iterator[RaceEvent]:
         if self.deal_wanted is None and not (self.is_held and k == self.deal.k):
             raise Refusal(ErrorCode.NOT_WAITING, "no deal is wanted")
         self.deal.k = k
-        return iter((self._set_start(now),))
+        return iter((self._set_start(countdown_from),))
 
     def _set_start(self, now: int) -> StartSet:
         self.deal.deal(self._nonces)

@@ -155,8 +155,15 @@ class RoomCore:
         return self.race.deal_wanted if not self.is_closed else None
 
     def summary(self) -> RoomSummary:
-        race = self._broadcast.as_seen_by(None, self.race)
-        return summarized(race, code=self._setup.code, spec=self._spec, ahead_ms=self._races.ahead_ms, closed=self.is_closed)
+        races = self._races
+        return summarized(
+            self._broadcast.as_seen_by(None, self.race),
+            code=self._setup.code,
+            spec=self._spec,
+            opened_at=races.opened_at,
+            ahead_ms=races.ahead_ms,
+            closed=self.is_closed,
+        )
 
     # ---- requests
 
@@ -181,10 +188,11 @@ class RoomCore:
                     self._races.log.note_time(self.race, self._races.now)
             case CallOff():
                 self._call_off(request)
-            case Release():
+            case Release(countdown_from_ms=moment):
                 if self.race.is_held:
                     self._races.measure_all()
-                    self._races.do(ChooseDeal(self.race.deal.k))
+                    wait_ms = max(moment + self._races.ahead_ms - self._races.now, 0)
+                    self._races.do(ChooseDeal(self.race.deal.k, wait_ms))
             case Reveal():
                 self._races.reveal_shared()
             case DealFound():

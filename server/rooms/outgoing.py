@@ -39,4 +39,13 @@ class Bundle:
 
 def refused(refusal: Refusal, ref: int) -> Outgoing:
     """The answer to the request that has this `ref`, or 0 where none is meant: why it was refused."""
-    return Outgoing(Error(code=refusal.code, fault=refusal.fault, message=refusal.sentence, path=refusal.path, ref=ref))
+    return Outgoing(
+        Error(
+            code=refusal.code,
+            fault=refusal.fault,
+            message=refusal.sentence,
+            path=refusal.path,
+            ref=ref,
+            retry_after_ms=refusal.retry_after_ms,
+        )
+    )

@@ -16,7 +16,8 @@ from server.rooms.effects import Draft
 from server.store.port import CommandTaken, PlayedSeat, PlayersLeft, RaceAborted, RaceOpened, RaceOver, RunningRace, race_id
 
 MARK_MS = 10_000
-"""After so long without a command, a race that is being run has the time noted. What has passed since the last note, a crash forgives."""
+"""After so long without a command, the time is noted of a race that is being run, or whose players are waited for. What has passed since
+the last note, a crash forgives."""
 
 UNIQUE_BYTES = 6
 """Random bytes in a race's id: codes are few enough to come again in the years a store is kept."""
@@ -43,6 +44,7 @@ class RaceLog:
         self.desert()
         self._race = opened.race
         self._sequence = 0
+        self._noted_at = opened.at_ms
         self._draft.effects.entries.append(opened)
 
     def go_on(self, running: RunningRace) -> None:
@@ -75,18 +77,18 @@ class RaceLog:
         events = race.advance(at_ms)
         # That a seat has been dealt to is no more than the start to come.
         happened = bool(events) and not all(isinstance(event, SeatDealt) for event in events)
-        if not was_over and (happened or (race.phase == "racing" and at_ms >= self._noted_at + MARK_MS)):
+        if not was_over and (happened or (_counts_time(race) and at_ms >= self._noted_at + MARK_MS)):
             self._note(PassTime(), at_ms)
         return events
 
     def note_time(self, race: Race, at_ms: int) -> None:
         """Note the time now, where any passes in this race."""
-        if race.phase in ("countdown", "racing"):
+        if race.phase == "countdown" or _counts_time(race):
             self._note(PassTime(), at_ms)
 
     def due(self, race: Race) -> int | None:
         """When the time is to be noted, if nothing else is until then."""
-        return self._noted_at + MARK_MS if race.phase == "racing" else None
+        return self._noted_at + MARK_MS if _counts_time(race) else None
 
     def _note(self, command: Command, at_ms: int) -> None:
         self._sequence += 1
@@ -121,3 +123,8 @@ class RaceLog:
     def forget(self) -> None:
         """Something could not be kept: whether the race is over for the store too is no longer known."""
         self._here.clear()
+
+
+def _counts_time(race: Race) -> bool:
+    """Whether it matters how much time has passed: while it is raced, and while those who are called to it may still come."""
+    return race.phase == "racing" or (race.phase == "waiting" and race.held)

@@ -83,6 +83,7 @@ class RaceSequence:
         else:
             # Its time goes on from the last moment that was kept: what has passed since counts for nobody, whatever the wall clock shows.
             self._set_time(earlier.last_at_ms)
+            self.opened_at = earlier.opened.at_ms
             self.race = earlier.race
             earlier.take_up(self.log)
         self.members = Members(self.now, visited=earlier is not None)
@@ -124,6 +125,7 @@ class RaceSequence:
             occasion=setup.spec,
             opening=setup.start_position,
         )
+        self.opened_at = opened.at_ms
         self.series.opened(opened.race)
         self.log.open(opened)
         return as_opened(opened)

@@ -61,7 +61,9 @@ class CallOff(Struct, frozen=True):
 
 
 class Release(Struct, frozen=True):
-    """The race, which is held, starts if everybody is ready."""
+    """The race, which is held, starts if everybody is ready. countdown_from_ms: by the server's clock, now or a little later."""
+
+    countdown_from_ms: int
 
 
 class Reveal(Struct, frozen=True):

@@ -26,8 +26,8 @@ class SeatSummary(msgspec.Struct, frozen=True, gc=False):
 class RoomSummary(msgspec.Struct, frozen=True):
     """race, number: the id and the number of the current race. spec: for what the room was opened, other than its opener's wish.
 
-    starts_at: in the room's time, which is `ahead_ms` ahead of the server's clock; None before the countdown. sealed: its record is
-    not to be shown yet. closed: nothing will happen here any more.
+    opened_at: of the race. starts_at: both in the room's time, which is `ahead_ms` ahead of the server's clock; None before the countdown.
+    sealed: its record is not to be shown yet. closed: nothing will happen here any more.
     """
 
     code: str
@@ -37,6 +37,7 @@ class RoomSummary(msgspec.Struct, frozen=True):
     number: int
     phase: Phase
     seats: tuple[SeatSummary, ...]
+    opened_at: int
     starts_at: int | None
     ahead_ms: int
     sealed: bool
@@ -65,7 +66,7 @@ class RoomSummary(msgspec.Struct, frozen=True):
         return any(seat.player == player for seat in self.seats)
 
 
-def summarized(race: Race, *, code: str, spec: SharedDealSpec | None, ahead_ms: int, closed: bool) -> RoomSummary:
+def summarized(race: Race, *, code: str, spec: SharedDealSpec | None, opened_at: int, ahead_ms: int, closed: bool) -> RoomSummary:
     return RoomSummary(
         code,
         race.options,
@@ -74,6 +75,7 @@ def summarized(race: Race, *, code: str, spec: SharedDealSpec | None, ahead_ms: 
         race.number,
         race.phase,
         tuple([_seat_summary(seat) for seat in race.seats]),
+        opened_at,
         race.starts_at,
         ahead_ms,
         race.sealed,

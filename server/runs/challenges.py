@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Final
 
 from msgspec.structs import replace
@@ -83,8 +84,8 @@ class ChallengeRegistry:
     async def listed(self, player: str) -> tuple[ChallengeInfo, ...]:
         """The challenges that this player may run, and their own, the newest first. Raises StoreError."""
         now = self._clock.wall_ms()
-        shown = [made for made in await self.newest() if made.owner == player or (is_public(made) and closes_at_ms(made) > now)]
-        return await self.told(shown[:LISTED], player)
+        shown = (made for made in await self.newest() if made.owner == player or (is_public(made) and closes_at_ms(made) > now))
+        return await self.told(list(islice(shown, LISTED)), player)
 
     async def told(self, shown: Sequence[SharedDealMade], player: str) -> tuple[ChallengeInfo, ...]:
         """What this player may know of some challenges. Raises StoreError."""
@@ -148,7 +149,8 @@ def is_public(made: SharedDealMade) -> bool:
 def closes_at_ms(made: SharedDealMade) -> int:
     """Until when a run may begin."""
     assert made.reveals_at_ms is not None
-    return made.reveals_at_ms - _longest_ms(options_of(made))
+    assert made.options is not None
+    return made.reveals_at_ms - _longest_ms(made.options)
 
 
 def shared_deal(made: SharedDealMade) -> SharedDeal:
@@ -157,8 +159,9 @@ def shared_deal(made: SharedDealMade) -> SharedDeal:
 
 
 def _told(made: SharedDealMade, count: Count, player: str) -> ChallengeInfo:
-    options = options_of(made)
+    options = made.options
     assert made.reveals_at_ms is not None
+    assert options is not None
     return ChallengeInfo(
         id=made.id,
         owner=count.owner,

@@ -14,11 +14,19 @@ class Bucket:
         self._burst = burst
         self._last = 0.0
 
-    def take(self, now: float) -> bool:
-        """Take one token, if there is one. now: seconds of any clock that does not go back."""
+    def take(self, now: float, count: float = 1) -> bool:
+        """Take so many tokens, if they are there. now: seconds of any clock that does not go back."""
+        self._fill(now)
+        if self.tokens < count:
+            return False
+        self.tokens -= count
+        return True
+
+    def owe(self, now: float, count: float) -> None:
+        """Take so many, whether they are there or not: what is missing has to come first. Nobody owes more than a bucket."""
+        self._fill(now)
+        self.tokens = max(self.tokens - count, -float(self._burst))
+
+    def _fill(self, now: float) -> None:
         self.tokens = min(self.tokens + (now - self._last) * self._rate, self._burst)
         self._last = now
-        if self.tokens < 1:
-            return False
-        self.tokens -= 1
-        return True

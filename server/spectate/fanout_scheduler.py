@@ -1,11 +1,11 @@
-"""When the crowd is posted to: who comes first, and how much at a time. The rules of the file:
+"""When spectators are posted to: who comes first, and how much at a time. The rules of the file:
 
-Slices   Lines are posted to for SLICE_S, however many that are; then every other task of the server has its turn. All hubs share one
-         `FanoutScheduler`, so that however many they are, one slice at most lies between a player and his view.
-Players  A move goes through several tasks, each of which runs when the one before it has: with a slice between any two of them it would
-         wait for several. So the next slice begins when nobody else has anything to do.
+Slices   Connections are posted to for SLICE_S, however many that are; then every other task of the server has its turn. All rooms share one
+         `FanoutScheduler`, so at most one slice lies between players and their views.
+Players  What is done for a player may take more than one task, each of which runs when the one before it has: a slice between any two would
+         be waited for each time. So the next slice begins when nobody else has anything to do.
 Patience Where somebody always has something to do it begins after PATIENCE_S all the same. So a server that is as busy as it can be gives a
-         tenth of its time to those who watch, and they hear less often, of more at once.
+         sixth of its time to those who watch, and they hear less often, of more at once.
 """
 
 from __future__ import annotations
@@ -17,11 +17,12 @@ from typing import Final, TypeVar
 
 import trio
 
-SLICE_S: Final = 0.0005
-"""Seconds of posting in one go; CHECKED lines more may be begun."""
+SLICE_S: Final = 0.001
+"""Seconds of posting in one go; CHECKED connections more may be begun. Between two slices the event loop looks at every socket, which costs
+as much as posting to ten."""
 
 CHECKED: Final = 4
-"""Lines between two looks at the stopwatch, which take the kernel a tenth of what a line does."""
+"""Connections between two looks at the stopwatch, which cost a tenth of posting to one."""
 
 PATIENCE_S: Final = 0.005
 """Seconds of them that a slice waits for the server's other tasks, at most."""
@@ -33,7 +34,7 @@ Each = TypeVar("Each")
 
 
 class FanoutScheduler:
-    """stopwatch: seconds of processor time of the thread: where other processes have the machine, nobody here had his turn meanwhile."""
+    """stopwatch: seconds of processor time of the thread: where other processes have the machine, nobody here was served meanwhile."""
 
     def __init__(self, stopwatch: Callable[[], float] = time.thread_time) -> None:
         self._stopwatch = stopwatch

@@ -219,14 +219,14 @@ class Director:
         if state is not was:
             await self._ports.journal.write(*_entries(was, state))
             self.state = state
-        self._act()
+        await self._act()
         for number in range(max(was.round, 1), state.round + 1) if state is not was else ():
             if number > was.round or was.shuffles[number - 1].over_at_ms is None:
                 self.tables.reveal(state, number)
 
-    def _act(self) -> None:
-        self.tables.update(self.state)
-        self.tables.release(self.state)
+    async def _act(self) -> None:
+        await self.tables.update(self.state)
+        await self.tables.release(self.state)
         self._changed(self)
 
 

@@ -42,6 +42,10 @@ RETRY_S: Final = 5.0
 """Seconds until something is tried again that the store or the list of rooms has refused, or a fault has broken."""
 
 
+RELEASE_MS: Final = 5
+"""Milliseconds that are allowed for releasing one room, before the countdown of all begins."""
+
+
 @dataclass(slots=True, eq=False)
 class TableRoom:
     """The room of a race of the last round. number: of the round's shuffle. called_at_ms: when its entrants were told.
@@ -141,16 +145,18 @@ class TableRooms:
         """The round's shuffle of this number has been dealt to somebody."""
         self._dealt = max(self._dealt, (number, shuffle))
 
-    def release(self, state: TournamentState) -> None:
+    async def release(self, state: TournamentState) -> None:
         """Start the tables that may be started, all at one moment."""
         if state.paused:
             return
         is_complete = self._all_ready and all(race.pairing.table in self.by_table for race in self._wanted(state))
-        for table in [table for table in self if table.is_waiting and table.is_ready]:
-            shuffle = table.race.round, table.number
-            if is_complete or shuffle <= self._dealt:
-                self.note_dealt(*shuffle)
-                table.room.tell(Release())
+        ready = [table for table in self if table.is_waiting and table.is_ready]
+        released = [table for table in ready if is_complete or (table.race.round, table.number) <= self._dealt]
+        countdown_from_ms = self._ports.clock.now_ms() + RELEASE_MS * len(released)
+        for table in released:
+            self.note_dealt(table.race.round, table.number)
+            table.room.tell(Release(countdown_from_ms))
+            await trio.lowlevel.checkpoint()
 
     def _wanted(self, state: TournamentState) -> list[TableRace]:
         return [race for race in state.wanted() if race.key not in self._byes_run]
@@ -169,7 +175,7 @@ class TableRooms:
                     self.note_dealt(race.round, state.deal_number(race.key))
                 self._call_all(state, self.by_table[place])
 
-    def update(self, state: TournamentState) -> None:
+    async def update(self, state: TournamentState) -> None:
         """Make the rooms those that the state wants."""
         if self._rest_until is not None and self._rest_until <= trio.current_time():
             self._rest_until = None
@@ -188,6 +194,7 @@ class TableRooms:
             is_dealt = (race.round, state.deal_number(race.key)) <= self._dealt
             if place not in self.by_table and (is_dealt or not is_any_racing) and self._open(race, state):
                 opened.append(race)
+                await trio.lowlevel.checkpoint()
         for race in opened:
             self._call_all(state, self.by_table[race.pairing.table])
 
@@ -207,8 +214,9 @@ class TableRooms:
         return True
 
     def _add(self, room: Room, race: TableRace, state: TournamentState) -> None:
-        number, called_at_ms = state.deal_number(race.key), self._ports.clock.now_ms()
-        self.by_table[race.pairing.table] = TableRoom(room, race, number, seating(state, race.pairing), called_at_ms)
+        # The room's own time, in which no time passes while no server runs.
+        called_at_ms = room.summary.opened_at - room.summary.ahead_ms
+        self.by_table[race.pairing.table] = TableRoom(room, race, state.deal_number(race.key), seating(state, race.pairing), called_at_ms)
 
     def _rest(self) -> None:
         """Open no room for a moment: there are too many, or something ends them as soon as they are open."""

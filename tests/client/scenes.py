@@ -137,7 +137,7 @@ def middle_view(*, pending: bool = False) -> View:
     if pending:
         piles["c1"] = ()
         return view_of(piles, stock=9, waste=("QD", "8C", "KD", "9C"), heights="6535", pending="c1")
-    return view_of(piles, stock=9, waste=("QD", "8C", "KD", "9C"), heights="6435")
+    return view_of(piles, stock=10, waste=("QD", "8C", "KD", "9C"), heights="6435")
 
 
 def seat(number: int, name: str | None, **fields: object) -> SeatInfo:

@@ -45,7 +45,7 @@ def test_check_says_what_is_wrong_and_fails(file: str) -> None:
     assert (result.exit_code, result.stdout) == (1, "")
     assert result.stderr.splitlines() == [
         "wrong: row 1 of records belongs to nothing in races",
-        f"carpet-server: {file} is not sound; wrong in all: 1",
+        f"carpet-server: {file} is not sound; wrong in all: 1; a backup made with carpet-server db backup can take its place",
     ]
 
 

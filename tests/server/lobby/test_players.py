@@ -17,7 +17,7 @@ from server.rooms.clock import Clock
 from server.rooms.member import PlayerName
 from server.rooms.outgoing import Outgoing
 from server.store.errors import StoreFull
-from server.store.journal import Journal
+from server.store.journal import Journal, Outage
 from server.store.memory import MemoryStore
 from server.store.port import Entry, Player
 from tests.server.store.keeping import opened, rated_over, worth
@@ -181,6 +181,18 @@ async def test_nobody_is_let_in_whom_the_store_cannot_keep(players: Players, mon
     assert len(players) == 0
 
 
+async def test_in_an_outage_players_come_back_and_new_ones_are_told_to_wait(players: Players) -> None:
+    bob, token = await players.arrive(name="Bob", token=None, line=Wire())
+    assert isinstance(players._journal, Journal)
+    players._journal.outage = Outage(0.0, "the disk is full")
+    again, _ = await players.arrive(name="Bob", token=token, line=Wire())
+    assert again == bob
+    for refused in (players.arrive(name="Ann", token=None, line=Wire()), players.rename(bob, "Robert")):
+        with pytest.raises(Refusal) as refusal:
+            await refused
+        assert refusal.value.code == ErrorCode.CANNOT_WRITE
+
+
 async def test_whoever_asked_and_did_not_wait_has_the_name_all_the_same(
     autojump_clock: MockClock, players: Players, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -258,6 +270,8 @@ async def test_a_rating_that_changes_while_its_player_comes_in_is_not_missed(pla
 
     class Slow:
         """Finds each rating just before the next race changes it."""
+
+        available = True
 
         async def write(self, *entries: Entry) -> None:
             await journal.write(*entries)

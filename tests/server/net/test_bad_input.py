@@ -14,12 +14,13 @@ from websockets.exceptions import ConnectionClosed
 from websockets.frames import Opcode
 
 from protocol.cards import fresh_deck
-from protocol.client_messages import Hello, JoinRace, LeaveRace, Move, OpenRace, Ready, Say
+from protocol.client_messages import PRICES, Hello, JoinRace, LeaveRace, ListDailies, Move, OpenRace, Ready, Say
 from protocol.codec import JSON, MSGPACK
 from protocol.errors import CloseCode, ErrorCode, Fault
-from protocol.server_messages import CurrentView, Error, PlayerView, Presence, Progress, Said, Seated
-from protocol.views import RaceOptions
-from server.net.connection import BAD_MESSAGES
+from protocol.server_messages import CurrentView, Dailies, Error, PlayerView, Presence, Progress, Said, Seated
+from protocol.views import ChatLine, RaceOptions
+from server.net.connection import BAD_MESSAGES, LARGE_BYTES
+from server.rooms.outgoing import Outgoing
 from tests.server.net.wire import House, frame_bytes, open_house, request_bytes
 
 pytestmark = pytest.mark.usefixtures("both_kinds")
@@ -168,6 +169,31 @@ async def test_a_flood_is_told_and_then_closed_with_4029(autojump_clock: MockClo
         assert (await eve.hear_end())[0] == CloseCode.FLOOD
         codes = [error.code for error in eve.heard if isinstance(error, Error)]
         assert codes == [ErrorCode.NOT_IN_ROOM] * 39 + [ErrorCode.TOO_FAST]
+
+
+async def test_what_costs_more_is_refused_sooner_and_by_its_ref(autojump_clock: MockClock) -> None:
+    async with open_house(rate=20, burst=40) as house, undisturbed(house), house.guest("Eve") as eve:
+        for ref in range(1, 12):
+            await eve.say(ListDailies(ref=ref))
+        for _ in range(40 // PRICES[ListDailies] - 1):
+            await eve.hear_of(Dailies)
+        error = await eve.error()
+        assert (error.code, error.ref) == (ErrorCode.TOO_FAST, 40 // PRICES[ListDailies])
+        await trio.sleep(2)
+        await eve.say(ListDailies())
+        await eve.hear_of(Dailies)
+
+
+async def test_who_is_sent_much_may_ask_for_less(autojump_clock: MockClock) -> None:
+    async with open_house(rate=1, burst=40) as house, house.guest("Eve") as eve:
+        (end,) = house.connections
+        end.post(Outgoing(Said(version=1, line=ChatLine(seat=0, name="Ann", text="x" * 39 * LARGE_BYTES))))
+        await eve.hear_of(Said)
+        await eve.say(Say(text="and now?"))
+        assert (await eve.error()).code == ErrorCode.TOO_FAST
+        await trio.sleep(5)
+        await eve.say(Say(text="and now?"))
+        assert (await eve.error()).code == ErrorCode.NOT_IN_ROOM
 
 
 async def test_who_slows_down_after_being_told_may_stay(autojump_clock: MockClock) -> None:

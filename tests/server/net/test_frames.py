@@ -6,13 +6,14 @@ import msgpack
 import pytest
 import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
-from websockets.frames import Opcode
+from websockets.frames import Frame, Opcode
 
 from protocol.client_messages import ClientMessage, Hello, OpenRace, Say, WhoAmI
 from protocol.codec import JSON, MSGPACK, encode
 from protocol.server_messages import Said
 from protocol.views import ChatLine, RaceOptions
 from server.net.connection import OUTBOX_BYTES
+from server.net.frames import framed
 from server.net.stream import SocketStream
 from server.rooms.outgoing import Outgoing
 from tests.server.net.wire import House, frame_bytes, open_house, request_bytes
@@ -76,6 +77,13 @@ def kind_of(payload: bytes) -> str:
 
 
 ANSWERS = ["welcome", "room", "said", "said"]
+
+
+@pytest.mark.parametrize("binary", [True, False])
+@pytest.mark.parametrize("length", [0, 1, 125, 126, 127, 65_535, 65_536, 200_000])
+def test_a_frame_made_by_hand_is_the_one_that_the_library_makes(length: int, binary: bool) -> None:
+    payload = b"x" * length
+    assert framed(payload, binary=binary) == Frame(Opcode.BINARY if binary else Opcode.TEXT, payload).serialize(mask=False)
 
 
 async def open_by_hand(house: House) -> SocketStream:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import pytest
 import trio
 from trio.testing import MockClock
@@ -211,3 +213,40 @@ def test_this_machine_has_a_bucket_like_every_household() -> None:
 def test_a_site_needs_no_pages(autojump_clock: MockClock) -> None:
     with pytest.raises(NoPage, match="There is nothing here"):
         Site()._find("/races.json")
+
+
+HOST = b"Host: carpet.test\r\n"
+
+
+@pytest.mark.parametrize("size", [1, 7, 10_000])
+@pytest.mark.parametrize(
+    ("request_bytes", "status"),
+    [
+        (b"POST /races.json HTTP/1.1\r\n" + HOST + b"Content-Length: 5\r\n\r\nhello", 405),
+        (b"POST /races.json HTTP/1.1\r\n" + HOST + b"Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n", 405),
+        (b"GET /healthz HTTP/1.1\r\n" + HOST + b"Content-Length: 5\r\n\r\nhello", 200),
+        ((b"GET /healthz HTTP/1.1\r\n" + HOST + b"\r\n") * 3, 200),
+        (b"GET /healthz HTTP/1.1\r\n" + HOST + b"X-Note: one\r\n two\r\n\r\n", 400),
+        (b"GET /healthz HTTP/1.1\r\nno colon\r\n\r\n", 400),
+        (b"GET /healthz HTTP/1.1\nHost: carpet.test\n\n", 400),
+        (b"GET\r\n\r\n", 400),
+        (b"hello there\r\n\r\n", 400),
+        (b"GET /healthz HTTP/2.0\r\n\r\n", 400),
+        (b"\x16\x03\x01\x02\x00\r\n\r\n", 400),
+        (b"GET /" + b"a" * 9000 + b" HTTP/1.1\r\n" + HOST + b"\r\n", 414),
+        (b"GET /healthz HTTP/1.1\r\n" + b"A: b\r\n" * 200 + b"\r\n", 431),
+    ],
+)
+async def test_whatever_is_asked_is_answered_and_never_closed_without_a_word(
+    autojump_clock: MockClock, house: House, request_bytes: bytes, status: int, size: int
+) -> None:
+    async with house.listener.dial() as stream:
+        with suppress(trio.BrokenResourceError):
+            for start in range(0, len(request_bytes), size):
+                await stream.send_all(request_bytes[start : start + size])
+        received = b""
+        with trio.fail_after(100):
+            while data := await stream.receive_some():
+                received += data
+    assert received.count(b"HTTP/1.1 ") == 1
+    assert received.startswith(f"HTTP/1.1 {status} ".encode())

@@ -25,6 +25,34 @@ def test_in_no_stretch_of_time_do_more_pass_than_the_burst_and_the_rate_allow(
             assert count <= burst + (until - since) * rate + 1e-3 * rate + 1e-6
 
 
+@given(rate=RATES, burst=BURSTS, asked=st.lists(st.tuples(st.floats(0, 2), st.integers(1, 30), st.floats(0, 40)), max_size=100))
+def test_whatever_is_asked_for_is_paid_for(rate: float, burst: int, asked: list[tuple[float, int, float]]) -> None:
+    """asked: a pause, the price of what comes then, and that of what is sent for it."""
+    limit = RateLimit(rate=rate, burst=burst)
+    now = paid = 0.0
+    for pause, price, sent in asked:
+        now += pause
+        if limit.judge(now, price) is Verdict.PASS:
+            paid += min(price, burst)
+            assert paid <= burst + now * rate + 1e-6 * (1 + paid)
+            limit.owe(now, min(sent, burst))
+            # What was sent is owed, but no more than a bucket, and never forgotten while there is any.
+            assert limit._bucket.tokens >= -burst
+
+
+def test_who_owes_waits_until_it_is_paid() -> None:
+    limit = RateLimit(rate=10, burst=40)
+    assert limit.judge(0, 20) is Verdict.PASS
+    limit.owe(0, 30)
+    assert limit.judge(1, 1) is not Verdict.PASS
+    assert limit.judge(1.2, 1) is Verdict.PASS
+
+
+def test_a_price_beyond_the_burst_is_a_whole_burst() -> None:
+    limit = RateLimit(rate=1, burst=3)
+    assert [limit.judge(now, 20) for now in (0, 2, 3)] == [Verdict.PASS, Verdict.TELL, Verdict.PASS]
+
+
 @given(rate=RATES, burst=BURSTS, count=st.integers(0, 300))
 def test_who_keeps_to_the_rate_is_never_refused(rate: float, burst: int, count: int) -> None:
     limit = RateLimit(rate=rate, burst=burst)

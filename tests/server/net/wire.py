@@ -31,6 +31,7 @@ from server.net.connection import Connection, RoundTripRule
 from server.net.dispatch import Dispatch
 from server.net.http import Site
 from server.net.listener import serving
+from server.net.overload import Overload
 from server.net.stream import SocketStream
 from server.pages.health import readiness_route
 from server.pages.ladder import ladder_route
@@ -285,7 +286,9 @@ class House:
             )
         )
         nursery.start_soon(self.tournaments.run)
+        self.overload = Overload()
         self.dispatch = Dispatch(
+            overload=self.overload,
             rooms=self.rooms,
             players=self.players,
             lobby=self.lobby,
@@ -402,7 +405,14 @@ async def open_house(
         nursery.start_soon(house.lobby.run)
         nursery.start_soon(house.matchmaker.run)
         nursery.start_soon(house.runs.run)
-        async with serving(house.dispatch, [house.listener], site=house.site, plain_sockets=PLAIN_SOCKETS, round_trip_rule=round_trip_rule):
+        async with serving(
+            house.dispatch,
+            [house.listener],
+            site=house.site,
+            plain_sockets=PLAIN_SOCKETS,
+            round_trip_rule=round_trip_rule,
+            overload=house.overload,
+        ):
             yield house
             await house.rooms.stop()
         nursery.cancel_scope.cancel()

@@ -51,6 +51,35 @@ async def test_a_round_that_was_being_run_goes_on_with_the_next_server(autojump_
     assert all(state.crosstable.result(1, pairing.table) is not None for pairing in state.crosstable.rounds[0].pairings)
 
 
+@pytest.mark.parametrize("downtime", [0, 5000])
+async def test_the_time_to_come_to_a_table_goes_on_and_no_time_between_two_servers_counts(
+    autojump_clock: MockClock, nursery: trio.Nursery, downtime: int
+) -> None:
+    store = MemoryStore()
+    found: list[str] = []
+
+    async def play(hall: Hall) -> None:
+        ann, ben = await hall.person("Ann"), await hall.person("Ben", "absent")
+        identity = await ann.make(replace(FAST, rounds=1, no_show_s=120))
+        for person in (ann, ben):
+            await person.enter(identity)
+        await ann.ask(StartTournament(id=identity))
+        await trio.sleep(75)
+        found.append(identity)
+
+    await killed(store, play, seed=1)
+    await trio.sleep(downtime)
+    hall = Hall(nursery, store=store, seed=2)
+    await hall.open()
+    began = trio.current_time()
+    state = await hall.over(found[0])
+    result = state.crosstable.result(1, 1)
+    assert result is not None
+    assert result.forfeit
+    # A crash forgives what was not noted: ten seconds at most.
+    assert 44 <= trio.current_time() - began <= 57
+
+
 async def test_a_result_that_was_kept_and_not_entered_is_entered_by_the_next_server(
     autojump_clock: MockClock, nursery: trio.Nursery
 ) -> None:

@@ -1,0 +1,52 @@
+"""WebSocket frames by hand, where most come and go: whole small messages and pongs of clients, and all messages of the server. Pure."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from protocol.codec import MAX_CLIENT_MESSAGE
+
+try:
+    from websockets.speedups import apply_mask
+except ImportError:
+    from websockets.utils import apply_mask
+
+BINARY_FRAME: Final = 0x82
+TEXT_FRAME: Final = 0x81
+PONG_FRAME: Final = 0x8A
+"""The first byte of a whole binary message, of a whole text, and of a pong."""
+
+_MASKED: Final = 0x80
+SHORT_FRAME: Final = _MASKED + 126
+"""The second byte of a client's frame is less where that is its length, with the bit that says that it is masked."""
+
+
+def frame_size(data: bytes, start: int) -> int:
+    """Bytes of the frame that starts there; 0 when too little of it is there to tell, -1 when it is none that a client may send."""
+    if len(data) < start + 2:
+        return 0
+    length = data[start + 1] - _MASKED
+    if length < 0:
+        return -1
+    header = 6
+    if length > 125:
+        header, digits = (8, 2) if length == 126 else (14, 8)
+        if len(data) < start + 2 + digits:
+            return 0
+        length = int.from_bytes(data[start + 2 : start + 2 + digits], "big")
+    return header + length if length <= MAX_CLIENT_MESSAGE else -1
+
+
+def unmasked(frame: bytes) -> bytes:
+    """What is in a client's short frame."""
+    return apply_mask(frame[6:], frame[2:6])
+
+
+def framed(payload: bytes, *, binary: bool) -> bytes:
+    """A message of the server in one frame. It is not masked, so one serves everybody of the same encoding."""
+    first, length = BINARY_FRAME if binary else TEXT_FRAME, len(payload)
+    if length < 126:
+        return bytes((first, length)) + payload
+    if length < 2**16:
+        return bytes((first, 126)) + length.to_bytes(2, "big") + payload
+    return bytes((first, 127)) + length.to_bytes(8, "big") + payload

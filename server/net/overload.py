@@ -1,0 +1,55 @@
+"""Whether the server has more to do than it can: then it takes no new races and connections, so that the running races stay quick. Pure.
+
+Lateness is how long sockets wait that have something to be read, while there are more of them than one turn of the hub can serve. One
+pause, as for a collection of garbage, is no overload; several within a second are.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Final
+
+LATE_S: Final = 0.025
+"""Half of what a move may take from its arrival to its answer."""
+
+ENOUGH: Final = 4.0
+"""Times LATE_S, summed up over the last seconds, from which on the server is busy."""
+
+FORGIVEN_A_SECOND: Final = 4.0
+
+CALM_S: Final = 0.5
+"""Seconds without lateness until the server is open again."""
+
+UNTIRING: Final = ("/healthz", "/readyz")
+"""What is answered however much there is to do."""
+
+BUSY_SENTENCE: Final = "This server has more to do than it can; try again in a moment.\n"
+
+BUSY_RESPONSE: Final = (
+    "HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nRetry-After: {}\r\nContent-Type: text/plain; charset=utf-8\r\n"
+    f"Content-Length: {len(BUSY_SENTENCE)}\r\nCache-Control: no-store\r\n\r\n{BUSY_SENTENCE}"
+)
+"""With the seconds until the next try."""
+
+
+class Overload:
+    __slots__ = ("_busy_until", "_noted_at", "_score")
+
+    def __init__(self) -> None:
+        self._score = 0.0
+        self._noted_at = -math.inf
+        self._busy_until = -math.inf
+
+    def note(self, late_s: float, now: float) -> None:
+        """Something had to wait for so long. What is below LATE_S is no matter. now: seconds of any clock that does not go back."""
+        if late_s < LATE_S:
+            return
+        self._score = max(self._score - (now - self._noted_at) * FORGIVEN_A_SECOND, 0.0) + late_s / LATE_S
+        self._score = min(self._score, 2 * ENOUGH)
+        self._noted_at = now
+        if self._score >= ENOUGH:
+            self._busy_until = now + CALM_S
+
+    def retry_after_ms(self, now: float) -> int:
+        """When to ask again for what is refused while the server is busy; 0 while it is not."""
+        return math.ceil(max(self._busy_until - now, 0.0) * 1000)

@@ -1,0 +1,72 @@
+"""When the server is busy, and what it says then: the races that run go on, and new ones wait."""
+
+from __future__ import annotations
+
+import pytest
+import trio
+from hypothesis import given
+from hypothesis import strategies as st
+from trio.testing import MockClock
+from websockets.exceptions import InvalidStatus
+
+from protocol.client_messages import OpenRace, QuickMatch, RunDaily
+from protocol.errors import ErrorCode
+from protocol.server_messages import PlayerView, Progress, WaitingOver
+from protocol.views import RaceOptions
+from server.net.overload import CALM_S, ENOUGH, FORGIVEN_A_SECOND, LATE_S, Overload
+from tests.server.net.wire import House
+
+
+def test_one_pause_is_no_overload_and_several_within_a_second_are() -> None:
+    overload = Overload()
+    overload.note((ENOUGH - 1) * LATE_S, 100)
+    assert overload.retry_after_ms(100) == 0
+    overload.note(2 * LATE_S, 100.2)
+    assert overload.retry_after_ms(100.2) == CALM_S * 1000
+    assert overload.retry_after_ms(100.2 + CALM_S) == 0
+
+
+@given(st.lists(st.floats(0, LATE_S, exclude_max=True), max_size=100))
+def test_who_keeps_up_is_never_busy(late: list[float]) -> None:
+    overload = Overload()
+    for number, late_s in enumerate(late):
+        overload.note(late_s, number / 1000)
+    assert overload.retry_after_ms(0) == 0
+
+
+@given(st.lists(st.floats(0, 3600), max_size=30))
+def test_however_late_it_was_the_server_is_open_again_in_half_a_second(late: list[float]) -> None:
+    overload = Overload()
+    for late_s in late:
+        overload.note(late_s, 10)
+    assert overload.retry_after_ms(10) <= CALM_S * 1000
+    # And what was does not count for ever.
+    later = 10 + 2 * ENOUGH / FORGIVEN_A_SECOND
+    overload.note(LATE_S, later)
+    assert overload.retry_after_ms(later) == 0
+
+
+@pytest.mark.usefixtures("both_kinds")
+async def test_a_busy_server_refuses_new_races_and_connections_and_goes_on_with_the_rest(autojump_clock: MockClock, house: House) -> None:
+    async with house.guest("Eve") as eve, house.race("Ann", "Bob") as (ann, bob):
+        house.overload.note(ENOUGH * LATE_S, trio.current_time())
+        for request in (OpenRace(options=RaceOptions()), QuickMatch(), RunDaily()):
+            await eve.say(request)
+            error = await eve.error()
+            assert (error.code, error.retry_after_ms) == (ErrorCode.SERVER_BUSY, CALM_S * 1000)
+        await eve.say(QuickMatch(cancel=True))
+        await eve.hear_of(WaitingOver)
+        with pytest.raises(InvalidStatus) as refused:
+            async with house.client():
+                pass
+        assert refused.value.response.status_code == 503
+        assert refused.value.response.headers["Retry-After"] == "1"
+        assert (await house.ask("/healthz")).status == 200
+        assert (await house.ask("/ladder.json")).status == 503
+        await ann.move()
+        await ann.hear_of(PlayerView)
+        await bob.hear_of(Progress)
+        await trio.sleep(CALM_S)
+        await eve.open()
+        async with house.guest("Dan"):
+            pass
