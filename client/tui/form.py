@@ -10,7 +10,7 @@ from client.state.capabilities import is_solvable
 from client.text.formatting import limit_text, rated_sentence, series_name
 from client.tui.actions import Do, Pick, ScreenAction, Typed
 from client.tui.keymap import BACK, CHOOSE, Command, Keys
-from client.tui.picture import UPPER, Line, Picture, Size, block, fit, foot, hit, screen, shifted, stacked, wrap_text
+from client.tui.picture import UPPER, Line, Picture, Size, block, clip, fit, foot, hit, screen, shifted, stacked, wrap_text
 from client.tui.scene import Scene, clean_long, head, remarks
 from client.tui.screen import Screen
 from client.tui.step import Step, way
@@ -41,6 +41,8 @@ RULES_LINE = 0
 DEAL_LINE = 4
 SERIES_LINE = 7
 OPEN_LINE = 9
+
+MORE = " ... enter shows the rest"
 
 FormLines = tuple[tuple[str, str, str], ...]
 """(what, value, explanation) for each line; the last one does it."""
@@ -74,7 +76,10 @@ def form_page(scene: Scene, size: tuple[int, int], title: str, lines: FormLines,
         parts.append(hit(block([line]), Pick(at)))
     explanation = clean_long(lines[min(scene.ui.item, len(lines) - 1)][2])
     room = max(height - len(lines) - 9, 1)
-    parts.append(block([[], *[[("faint", text)] for text in wrap_text(explanation, inner)[:room]]]))
+    told = wrap_text(explanation, inner)
+    if len(told) > room:
+        told = [*told[: room - 1], f"{clip(told[room - 1], inner - len(MORE))}{MORE}"]
+    parts.append(block([[], *[[("faint", text)] for text in told]]))
     parts.append(block([[], [("faint", hint)]]))
     feet = (remarks(scene, width, 1), foot(KEYS, scene.theme, width))
     return screen(size, head(scene, width), shifted(stacked(*parts), margin), *feet, above=UPPER)

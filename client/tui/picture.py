@@ -301,11 +301,17 @@ def foot(
     *,
     without: frozenset[Command] = frozenset(),
     labels: Mapping[Command, str] = MappingProxyType({}),
+    arrows: str = "",
 ) -> Picture:
-    """The last row: the keys of this screen as buttons, as many as fit; help and quit always do. labels: what some are called just now."""
+    """The last row: the keys of this screen as buttons, as many as fit; help and quit always do.
+
+    labels: what some are called just now. arrows: what left and right do, where that is not plain to see.
+    """
     cells: list[tuple[int, Picture]] = []
     bindings = [binding for binding in (*keys, *EVERYWHERE, QUIT) if binding.shown and binding.command not in without]
     left = width
+    signs: Line = [("key", " left right" if theme.is_ascii else " ←→"), ("foot", f" {arrows} ")] if arrows else []
+    left -= line_width(signs)
     for binding in sorted(bindings, key=lambda each: each.command not in (Command.HELP, Command.QUIT)):
         key, label = key_text(binding, ascii_only=theme.is_ascii).split(" ")[0], labels.get(binding.command, binding.label)
         button: Line = [("key", f" {key}"), ("foot", f" {label} ")]
@@ -315,4 +321,4 @@ def foot(
         left -= taken
         cells.append((taken, hit(block([button]), Do(binding.command))))
     # Help and quit were counted first to be sure of their room, but belong at the end.
-    return row(*cells[2:], *cells[:2], (left, block([[]], left, role="foot")))
+    return row((line_width(signs), block([signs])), *cells[2:], *cells[:2], (left, block([[]], left, role="foot")))

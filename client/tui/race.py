@@ -70,7 +70,7 @@ TALK_ROWS = 6
 KEYS: Keys = (
     Binding(Command.PLAY, ("enter",), "play", "Play the card under the cursor, or put the held card there."),
     Binding(Command.SEND_HOME, (" ",), "home", "Send the next card home; a held card goes to the cursor."),
-    Binding(Command.SEND_ALL, ("G",), "all", "Send home all that can go (g too, where no column is g)."),
+    Binding(Command.SEND_ALL, ("G",), "all", "Send home all that can go (g too, where no column is g).", shown=False),
     Binding(Command.NEXT, ("tab",), "next", "Cursor to the next card that can be played.", shown=False),
     Binding(Command.PREVIOUS, ("shift tab",), "previous", "Cursor to the one before.", shown=False),
     Binding(Command.SLOT, ("'",), "slot", "Type a slot's name: b3 as it is, 'h3 with this (h is a key).", shown=False),
@@ -82,9 +82,9 @@ KEYS: Keys = (
     Binding(Command.BACK, ("esc",), "let go", "Put the held card back; forget the slot name begun."),
     Binding(Command.MOVE, (":",), "move", "Type a whole move: b3, w, s, w:b3, c5:w, b3+.", shown=False),
     Binding(Command.KEEP, ("K",), "stop", "Stop here and keep your cards home (asks first)."),
+    LEAVE,
     Binding(Command.RESIGN, ("R",), "resign", "Give up the race (asks first)."),
     TALK,
-    LEAVE,
 )
 
 _PLAYING = frozenset({Command.PLAY, Command.WASTE, Command.STOCK, Command.REDEAL, Command.KEEP, Command.RESIGN})

@@ -37,8 +37,8 @@ KEYS: Keys = (
     Binding(Command.LEFT_ON, ("]",), "left on", "The left board's next move.", shown=False),
     Binding(Command.RIGHT_BACK, (",",), "right back", "Take back the right board's last move.", shown=False),
     Binding(Command.RIGHT_ON, (".",), "right on", "The right board's next move.", shown=False),
-    Binding(Command.SLOWER, ("-",), "slower", "Slower, down to a quarter of the race's pace."),
-    Binding(Command.FASTER, ("+", "="), "faster", "Faster, up to sixteen times the race's pace."),
+    Binding(Command.SLOWER, ("-",), "slow", "Slower, down to a quarter of the race's pace."),
+    Binding(Command.FASTER, ("+", "="), "fast", "Faster, up to sixteen times the race's pace."),
     Binding(Command.PARTING, ("p",), "diverge", "To where the two games diverge."),
     Binding(Command.FIRST, ("g", "home"), "start", "To the start."),
     Binding(Command.LAST, ("G", "end"), "end", "To the end."),
@@ -64,7 +64,7 @@ def _view(scene: Scene, size: Size) -> Picture:
     feet = (
         block([_told(scene, reel, width)]),
         time_line(reel, now, scene.theme, width, line_rows),
-        foot(KEYS, scene.theme, width, without=_meaningless(reel)),
+        foot(KEYS, scene.theme, width, without=_meaningless(reel), labels={Command.QUIT: "back"}, arrows="step"),
     )
     room = height - 1 - 1 - line_rows - 1
     each = width_of_each(len(shown), width)
