@@ -353,7 +353,7 @@ class Dispatch:
     async def _answer_at_counter(self, visit: Visit, token: str | None, message: Question) -> None:
         try:
             player = visit.player or visit.watches_as or NOBODY if token is None else await self._players.find(token)
-            visit.connection.post(Outgoing(await self._counter.answer(player.id, message)))
+            visit.connection.post(Outgoing(await self._counter.answer(player.id, message, place=place_of(visit.connection.remote_host))))
         except (Refusal, StoreError) as error:
             visit.connection.refuse(_as_refusal(error), message.ref)
         visit.connection.listen()

@@ -395,5 +395,6 @@ class HubConnection(Connection):
         try:
             if self._arrived:
                 self._dispatch.gone(self)
-        finally:
-            self._door.ended(self)
+        except Exception:
+            logger.exception("the end of the connection from %s was not dealt with", self._peer_name)
+        self._door.ended(self)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from typing import Final
 
 from msgspec.structs import replace
@@ -23,6 +23,9 @@ from server.store.store import Store
 
 OPEN_AT_ONCE: Final = 10
 """Challenges that one player may have open."""
+
+OPEN_FROM_PLACE: Final = 30
+"""Challenges opened from one IPv4 address or IPv6 /64 that are still open, as far as this server knows."""
 
 LISTED: Final = 50
 
@@ -56,13 +59,17 @@ class ChallengeRegistry:
         self._entropy = entropy
         self._newest: tuple[int, tuple[SharedDealMade, ...]] = 0, ()
         self._counts: dict[str, Count] = {}
+        self._places: dict[str, tuple[str, int]] = {}  # from where open ones were opened, and until when they are
 
-    async def open(self, player: str, asked: OpenChallenge) -> SharedDealMade:
-        """A new one of this player's. Raises Refusal, StoreError."""
+    async def open(self, player: str, asked: OpenChallenge, *, place: str | None = None) -> SharedDealMade:
+        """A new one of this player's. place: what of their address counts as one. Raises Refusal, StoreError."""
         options = RaceOptions(rules=asked.rules, seats=1, public=asked.public, rated=False, time_limit_s=asked.time_limit_s)
         check_options(options)
         now = self._clock.wall_ms()
         if sum(made.owner == player and closes_at_ms(made) > now for made in await self.newest()) >= OPEN_AT_ONCE:
+            raise Refusal(ErrorCode.TOO_MANY_CHALLENGES)
+        self._places = {id_: (where, until) for id_, (where, until) in self._places.items() if until > now}
+        if place is not None and sum(where == place for where, _ in self._places.values()) >= OPEN_FROM_PLACE:
             raise Refusal(ErrorCode.TOO_MANY_CHALLENGES)
         code = new_code(self._entropy)
         while await self.deal(code) is not None:
@@ -78,14 +85,25 @@ class ChallengeRegistry:
             reveals_at_ms=now + asked.closes_in_s * 1000 + _longest_ms(options),
         )
         await self._journal.write(made)
+        if place is not None:
+            self._places[made.id] = place, closes_at_ms(made)
         self.forget()
         return made
 
     async def listed(self, player: str) -> tuple[ChallengeInfo, ...]:
-        """The challenges that this player may run, and their own, the newest first. Raises StoreError."""
+        """The challenges that this player may run, and their own, the newest first. Raises StoreError.
+
+        Where there are too many, their own are listed, and each owner's latest before anybody's second.
+        """
         now = self._clock.wall_ms()
-        shown = (made for made in await self.newest() if made.owner == player or (is_public(made) and closes_at_ms(made) > now))
-        return await self.told(list(islice(shown, LISTED)), player)
+        shown = [made for made in await self.newest() if made.owner == player or (is_public(made) and closes_at_ms(made) > now)]
+        seen: Counter[str | None] = Counter()
+        ranks: dict[str, int] = {}
+        for made in shown:
+            seen[made.owner] += 1
+            ranks[made.id] = 0 if made.owner == player else seen[made.owner]
+        chosen = set(sorted(ranks, key=ranks.__getitem__)[:LISTED])
+        return await self.told([made for made in shown if made.id in chosen], player)
 
     async def told(self, shown: Sequence[SharedDealMade], player: str) -> tuple[ChallengeInfo, ...]:
         """What this player may know of some challenges. Raises StoreError."""

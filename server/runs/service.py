@@ -99,19 +99,22 @@ class RunService:
         self._boards.note(room, record)
         self._challenges.forget()
 
-    async def answer(self, player: str, asked: Question) -> RunMessage:
-        """What is told to this player, "" for nobody. Raises Refusal, `server/busy` too, and StoreError."""
+    async def answer(self, player: str, asked: Question, *, place: str | None = None) -> RunMessage:
+        """What is told to this player, "" for nobody. place: what of their address counts as one.
+
+        Raises Refusal, `server/busy` too, and StoreError.
+        """
         if self._asked.statistics().tasks_waiting >= ASKED_WAITING:
             raise Refusal(ErrorCode.SERVER_BUSY)
         async with self._asked:
-            return await self._answer(player, asked)
+            return await self._answer(player, asked, place)
 
-    async def _answer(self, player: str, asked: Question) -> RunMessage:
+    async def _answer(self, player: str, asked: Question, place: str | None) -> RunMessage:
         match asked:
             case ListDailies(ref=ref):
                 return await self._dailies.told(ref=ref)
             case OpenChallenge(ref=ref):
-                made = await self._challenges.open(player, asked)
+                made = await self._challenges.open(player, asked, place=place)
                 (info,) = await self._challenges.told([made], player)
                 return Challenge(challenge=info, ref=ref)
             case ListChallenges(ref=ref):

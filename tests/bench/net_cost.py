@@ -40,6 +40,9 @@ REQUEST = (
 VIEW = see(rule_set("carpet").deal(bytes(32)))
 MOVE = Frame(Opcode.BINARY, encode(Move(race=1, seat=0, ply=17, move="s:b3"), MSGPACK)).serialize(mask=True)
 
+MARK = b"\xa7version"
+"""Once in each answer."""
+
 
 class Answers:
     """In place of the dispatch."""
@@ -95,15 +98,18 @@ def play(port: int, connections: int, rounds: int, ready: object) -> None:
     by_descriptor = {peer.fileno(): peer for peer in peers}
     for peer in peers:
         poll.register(peer, select.EPOLLIN)
-    frames = {peer.fileno(): 0 for peer in peers}
+    frames = dict.fromkeys(by_descriptor, 0)
+    tails = dict.fromkeys(by_descriptor, b"")
     for _ in range(rounds):
         for peer in peers:
             peer.send(MOVE)
         waiting = set(by_descriptor)
         while waiting:
             for descriptor, _ in poll.poll():
-                data = by_descriptor[descriptor].recv(65536)
-                frames[descriptor] += data.count(b"\xa7version")
+                data = tails[descriptor] + by_descriptor[descriptor].recv(65536)
+                frames[descriptor] += data.count(MARK)
+                # A mark that is cut in two is counted with its end.
+                tails[descriptor] = data[1 - len(MARK) :]
                 if frames[descriptor] >= 2:
                     waiting.discard(descriptor)
         frames = dict.fromkeys(frames, 0)

@@ -156,6 +156,7 @@ def test_without_a_command_it_shows_what_there_is(capsys: pytest.CaptureFixture[
             {"trio", "websockets", "msgspec", "sqlalchemy", "alembic", "networkx", "server.rules", "server.solver"},
         ),
         ("server.app", {"sqlalchemy", "alembic", "psycopg", "networkx", "urwid"}),
+        ("server.store.memory", {"sqlalchemy", "alembic", "psycopg", "networkx", "trio"}),
         ("server.store.database", {"alembic", "psycopg", "networkx", "trio"}),
     ],
 )

@@ -12,7 +12,7 @@ from protocol.client_messages import ClientMessage, Hello, OpenRace, Say, WhoAmI
 from protocol.codec import JSON, MSGPACK, encode
 from protocol.server_messages import Said
 from protocol.views import ChatLine, RaceOptions
-from server.net.connection import OUTBOX_BYTES
+from server.net.connection import OUTBOX_BYTES, Connection
 from server.net.frames import framed
 from server.net.stream import SocketStream
 from server.rooms.outgoing import Outgoing
@@ -212,3 +212,25 @@ async def test_who_goes_with_a_full_outbox_leaves_nothing_behind(autojump_clock:
         await trio.aclose_forcefully(ann.line.stream)
         await trio.sleep(1)
     assert house.connections == []
+
+
+async def test_a_failure_at_the_end_of_one_connection_is_logged_and_harms_no_other(
+    autojump_clock: MockClock, house: House, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    gone = house.dispatch.gone
+
+    def fail_after(connection: Connection) -> None:
+        gone(connection)
+        raise RuntimeError("a bug")
+
+    async with house.guest("Ann") as ann:
+        monkeypatch.setattr(house.dispatch, "gone", fail_after)
+        async with house.guest("Eve") as eve:
+            # In the middle of a question to the store, too.
+            await eve.say(WhoAmI())
+            await trio.aclose_forcefully(eve.line.stream)
+        await trio.sleep(1)
+        assert (await ann.open()).phase == "waiting"
+        assert len(house.connections) == 1
+        assert "a bug" in caplog.text
+        monkeypatch.setattr(house.dispatch, "gone", gone)

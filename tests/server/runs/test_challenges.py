@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from hashlib import sha256
 
+import pytest
 import trio
 from trio.testing import MockClock
 
 from protocol.client_messages import JoinRace, LeaveRace, ListChallenges, OpenChallenge, RunChallenge
-from protocol.errors import ErrorCode
+from protocol.errors import ErrorCode, Refusal
 from protocol.fairness import derive_seed
 from protocol.server_messages import Challenge, Challenges, Dealt, Ghost, Left, Result, Room
 from protocol.views import ChallengeInfo, GhostInfo
 from server.race.audit import audit
-from server.runs.challenges import OPEN_AT_ONCE
+from server.runs.challenges import LISTED, OPEN_AT_ONCE, OPEN_FROM_PLACE
 from server.store.memory import MemoryStore
 from tests.server.net.wire import Client, House, open_house
 from tests.server.runs.running import NOON, asked, begin, board, enter, play, run, until
@@ -80,6 +81,32 @@ async def test_one_player_has_so_many_open_and_no_more(autojump_clock: MockClock
         assert (await anna.error()).code == ErrorCode.TOO_MANY_CHALLENGES
         await trio.sleep(HOUR_S + 1)
         await opened(anna)
+
+
+async def test_so_many_are_open_from_one_address_and_the_list_has_room_for_everybody(autojump_clock: MockClock, house: House) -> None:
+    ids: dict[str, str] = {}
+
+    async def open_from(name: str, place: str) -> str:
+        told = await house.runs.answer(ids[name], OpenChallenge(nonce=NONCE), place=place)
+        assert isinstance(told, Challenge)
+        return told.challenge.id
+
+    for name in ("early", "another", *(f"{place}{number}" for place in "ab" for number in range(3))):
+        async with house.guest(name) as client:
+            assert client.welcome is not None
+            ids[name] = client.welcome.player
+    first = await open_from("early", "198.51.100.7")
+    for number in range(OPEN_FROM_PLACE):
+        await open_from(f"a{number % 3}", "2001:db8::/64")
+    with pytest.raises(Refusal) as caught:
+        await open_from("another", "2001:db8::/64")
+    assert caught.value.code is ErrorCode.TOO_MANY_CHALLENGES
+    for number in range(OPEN_FROM_PLACE):
+        await open_from(f"b{number % 3}", "2001:db8:1::/64")
+    listed = await house.runs.answer("", ListChallenges())
+    assert isinstance(listed, Challenges)
+    assert len(listed.challenges) == LISTED
+    assert first in {told.id for told in listed.challenges}, "the oldest, but its owner's only one"
 
 
 async def test_a_board_is_for_who_has_run_its_opener_included(autojump_clock: MockClock, house: House) -> None:
