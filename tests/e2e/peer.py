@@ -28,6 +28,7 @@ class Peer:
             connect(url, subprotocols=[JSON], compression=None, proxy=None, ping_interval=None, max_queue=None)
         )
         self.version = 0
+        self.bytes_heard = 0
         self.welcome = self.ask("hello", name=name, token=token)
         assert self.welcome["type"] == "welcome"
         self.name: str = self.welcome["name"]
@@ -42,7 +43,9 @@ class Peer:
         self.websocket.send(json.dumps({"type": kind, **fields}))
 
     def hear(self) -> Map:
-        message: Map = json.loads(self.websocket.recv(timeout=PATIENCE_S))
+        text = self.websocket.recv(timeout=PATIENCE_S, decode=False)
+        self.bytes_heard += len(text)
+        message: Map = json.loads(text)
         if "version" in message:
             assert message["type"] == "room" or message["version"] == self.version + 1
             self.version = message["version"]

@@ -1,0 +1,105 @@
+"""What a move costs the event loop, in counts that are the same on every machine: none of them may rise unnoticed.
+
+Two players race on a real listener with a real SQLite journal. One of them plays, a move at a time, and both hear of it. Counted is what
+happens meanwhile in the server's thread alone; its journal writes in another, and the players live in a third.
+
+The bounds are what was measured when they were last set, and a tenth (a fifth for memory): a timer may come due, and a list may grow.
+Whoever makes a move cheaper lowers them; whoever must raise one says why in the commit.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import select
+import socket
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from functools import partial
+from pathlib import Path
+from types import BuiltinMethodType, FrameType
+
+import trio
+
+from server.app import running
+from server.config import Settings
+from tests.e2e.peer import Racer
+
+RACES = 4
+LEAST_MOVES = 150
+SYSTEM_CALLS = {"poll", "register", "modify", "unregister", "recv", "recv_into", "send", "sendmsg"}
+"""What the loop asks of sockets and of its epolls."""
+
+
+@dataclass(eq=False)
+class Counts(trio.abc.Instrument):
+    """task_steps: how often Trio let a task run. calls: of functions, in Python or C. blocks: of memory that are still in use."""
+
+    task_steps: float = 0
+    system_calls: float = 0
+    calls: float = 0
+    blocks: float = 0
+    bytes_sent: float = 0
+
+    def before_task_step(self, task: trio.lowlevel.Task) -> None:
+        del task
+        self.task_steps += 1
+
+    def profile(self, frame: FrameType, event: str, argument: object) -> None:
+        del frame
+        if event in ("call", "c_call"):
+            self.calls += 1
+            if event == "c_call" and isinstance(argument, BuiltinMethodType) and argument.__name__ in SYSTEM_CALLS:
+                # A coroutine has a `send` too.
+                self.system_calls += isinstance(argument.__self__, (socket.socket, select.epoll))
+
+    def seen(self) -> dict[str, float]:
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+
+BOUNDS = Counts(task_steps=5.7, system_calls=14.6, calls=880, blocks=18, bytes_sent=660)
+"""Measured on CPython 3.11: 5.1 to 5.2, 13.1 to 13.3, 780 to 796, 12 to 15, 640. bytes_sent: to both players, in JSON."""
+
+
+def race(url: str, counts: Counts, deal: str, spent: Callable[[int, dict[str, float]], None]) -> None:
+    """One race to its end, and what its moves have cost."""
+    with Racer(url, f"Ada {deal}") as ada, Racer(url, f"Bob {deal}") as bob:
+        ada.sit_down("open-race", options={"public": False, "countdown_s": 1, "deal": deal})
+        bob.sit_down("join-race", code=ada.code)
+        for player in (ada, bob):
+            player.ready()
+        for player in (ada, bob):
+            player.start()
+        before = counts.seen() | {"blocks": sys.getallocatedblocks(), "bytes_sent": ada.bytes_heard + bob.bytes_heard}
+        while ada.view["moves"]:
+            ada.play()
+            bob.hear_of("progress")
+        after = counts.seen() | {"blocks": sys.getallocatedblocks(), "bytes_sent": ada.bytes_heard + bob.bytes_heard}
+        spent(ada.ply, {name: after[name] - before[name] for name in before})
+        for player in (ada, bob):
+            player.send("leave-race")
+
+
+async def test_a_move_takes_no_more_steps_calls_memory_and_bytes_than_it_did(tmp_path: Path) -> None:
+    counts = Counts()
+    moves = 0
+    total = dict.fromkeys(counts.seen(), 0.0)
+
+    def spent(made: int, cost: dict[str, float]) -> None:
+        nonlocal moves
+        moves += made
+        for name, value in cost.items():
+            total[name] += value
+
+    settings = Settings(port=0, database=str(tmp_path / "carpet.sqlite3"), rate=1e6, burst=1_000_000)
+    async with running(settings) as url:
+        trio.lowlevel.add_instrument(counts)
+        with contextlib.ExitStack() as stack:
+            stack.callback(trio.lowlevel.remove_instrument, counts)
+            stack.callback(sys.setprofile, sys.getprofile())
+            sys.setprofile(counts.profile)
+            for number in range(RACES):
+                await trio.to_thread.run_sync(partial(race, url, counts, f"cost {number}", spent))
+    assert moves >= LEAST_MOVES
+    cost = {name: value / moves for name, value in total.items()}
+    assert {name: value for name, value in cost.items() if value > getattr(BOUNDS, name)} == {}, cost
