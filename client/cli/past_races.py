@@ -38,6 +38,7 @@ from client.text.formatting import clock_text
 from client.text.past_races import PastRace, past_race, table
 from client.text.statistics import statistics
 from client.text.statistics_tables import statistics_lines
+from client.text.tables import table_lines
 from protocol.pages import is_race_id
 from protocol.record import to_json
 from protocol.text import clean_name
@@ -158,10 +159,11 @@ def best(as_json: Json = False) -> None:
         typer.echo("No finished race against the clock yet: carpet play --alone.")
         return
 
-    typer.echo(f"{'rules':<20}{'best time':>10}{'most home':>11}{'tries':>7}{'won':>6}")
-    for rules, row in sorted(bests.rules.items()):
-        time = "-" if row.best_ms is None else clock_text(row.best_ms)
-        typer.echo(f"{rules:<20}{time:>10}{row.most_home:>11}{row.tries:>7}{row.wins:>6}")
+    rows = [
+        (rules, "-" if row.best_ms is None else clock_text(row.best_ms), str(row.most_home), str(row.tries), str(row.wins))
+        for rules, row in sorted(bests.rules.items())
+    ]
+    print_text("\n".join(table_lines(("rules", "best time", "most home", "tries", "won"), rows, right=range(1, 5))))
 
 
 # ---- whose races, and where they come from

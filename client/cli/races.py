@@ -10,6 +10,7 @@ import typer
 from client.cli.shared import Json, Url, address_of, examples, print_json, print_text
 from client.connection.http import fetch_ladder, fetch_lobby
 from client.text.formatting import clock_text, home_counts, limit_text, series_name, with_ratings
+from client.text.tables import table_lines
 from protocol.pages import LadderPlayer
 from protocol.server_messages import Lobby
 from protocol.text import clean_name
@@ -37,42 +38,36 @@ def races(
 
 
 def lobby_lines(lobby: Lobby) -> list[str]:
-    """Tables of the open and running races, and the players; names at the end of the lines, where their width is of no matter."""
-
+    """Tables of the open and running races, and the players."""
     more = lobby.races_open - len(lobby.races)
     lines = [f"{lobby.races_open} open, {lobby.races_running} running."]
-    rules = [_clean(race.rules) for race in lobby.races] + [_clean(race.rules) for race in lobby.running]
-    widest = max(map(len, ["rules", *rules]))
     if lobby.races:
-        lines += [f"{'code':<6}  {'rules':<{widest}}  seats  limit   rated  players", *(_row(race, widest) for race in lobby.races)]
+        lines += table_lines(("code", "rules", "seats", "limit", "rated", "players"), [_row(race) for race in lobby.races])
     if more > 0:
         lines.append(f"And {more} more.")
     if lobby.running:
-        lines += [
-            f"{'code':<6}  {'rules':<{widest}}  time      watch  players, cards home",
-            *(_running(race, widest) for race in lobby.running),
-        ]
+        lines += table_lines(("code", "rules", "time", "watch", "players, cards home"), [_running(race) for race in lobby.running])
     here = f"{lobby.players_here} here"
     unnamed = lobby.players_here - len(lobby.players)
     names = [*([with_ratings(lobby.players, lobby.ratings)] if lobby.players else []), *([f"{unnamed} more"] if unnamed > 0 else [])]
     return [*lines, f"{here}: {', '.join(names)}." if names else f"{here}."]
 
 
-def _row(race: OpenRaceInfo, widest: int) -> str:
-    seats, limit = f"{len(race.names)}/{race.seats}", limit_text(race.time_limit_s)
-    rated = "yes" if race.rated else "no"
+def _row(race: OpenRaceInfo) -> tuple[str, ...]:
     series = "" if race.series.format == "single" else f"  ({series_name(race.series.format, race.series.races)})"
-    names = with_ratings(race.names, race.ratings) + series
-    return f"{_clean(race.code):<6}  {_clean(race.rules):<{widest}}  {seats:<5}  {limit:<6}  {rated:<5}  {names}".rstrip()
+    return (
+        clean_name(race.code),
+        clean_name(race.rules),
+        f"{len(race.names)}/{race.seats}",
+        limit_text(race.time_limit_s),
+        "yes" if race.rated else "no",
+        with_ratings(race.names, race.ratings) + series,
+    )
 
 
-def _running(race: RunningRaceInfo, widest: int) -> str:
+def _running(race: RunningRaceInfo) -> tuple[str, ...]:
     time = clock_text(race.elapsed_ms, tenths=False)
-    return f"{_clean(race.code):<6}  {_clean(race.rules):<{widest}}  {time:<8}  {race.watchers:<5}  {home_counts(race)}".rstrip()
-
-
-def _clean(text: str) -> str:
-    return clean_name(text)
+    return (clean_name(race.code), clean_name(race.rules), time, str(race.watchers), home_counts(race))
 
 
 @app.command(epilog=examples("carpet ladder carpet.example", "carpet ladder carpet.example --limit 100 --json"))
@@ -95,9 +90,8 @@ def ladder(
 
 
 def ladder_lines(players: Sequence[LadderPlayer]) -> list[str]:
-    """A table, its names at the end of the lines, where their width is of no matter."""
-
+    """A table."""
     if not players:
         return ["Nobody has raced for a rating there yet."]
-    rows = [f"{player.place:>5}  {player.rating:>6}  {player.races:>5}  {clean_name(player.name)}" for player in players]
-    return ["place  rating  races  player", *rows]
+    rows = [(str(player.place), str(player.rating), str(player.races), clean_name(player.name)) for player in players]
+    return table_lines(("place", "rating", "races", "player"), rows, right=range(3))

@@ -12,6 +12,7 @@ import typer
 
 from client.cli.shared import MISUSED, Json, Url, address_of, examples, fail, print_json, print_text, prints, there_already, write_new
 from client.connection.http import fetch_standings_table, fetch_tournament, fetch_tournaments
+from client.text.tables import table_lines
 from client.text.tournaments import FORMAT_WORDS, PHASE_WORDS, TIE_BREAK_HEADS, points_text, quarters_text, title_text
 from protocol.text import clean_name
 from protocol.tournaments import TournamentDocument, TournamentListing, is_tournament_id
@@ -93,19 +94,22 @@ def tournament_id(typed: str) -> str:
 
 
 def listing_lines(listed: Sequence[TournamentListing]) -> list[str]:
-    """A table, its names at the end of the lines, where their width is of no matter."""
-
+    """A table."""
     if not listed:
         return ["No tournaments yet; carpet tournament create makes one."]
-    widest = max(len("rules"), *(len(clean_name(each.rules)) for each in listed))
-    lines = [f"{'id':<6}  {'format':<11}  {'rules':<{widest}}  {'stands':<14}  round  entrants  name"]
-    for each in listed:
-        stands = PHASE_WORDS[each.phase] + (" by code" if each.by_code and each.phase == "registration" else "")
-        lines.append(
-            f"{clean_name(each.id):<6}  {FORMAT_WORDS[each.format]:<11}  {clean_name(each.rules):<{widest}}  {stands:<14}  "
-            f"{each.round or '':>5}  {each.entrants:>8}  {title_text(each.name)} (director {clean_name(each.director)})"
+    rows = [
+        (
+            clean_name(each.id),
+            FORMAT_WORDS[each.format],
+            clean_name(each.rules),
+            PHASE_WORDS[each.phase] + (" by code" if each.by_code and each.phase == "registration" else ""),
+            str(each.round or ""),
+            str(each.entrants),
+            f"{title_text(each.name)} (director {clean_name(each.director)})",
         )
-    return lines
+        for each in listed
+    ]
+    return table_lines(("id", "format", "rules", "stands", "round", "entrants", "name"), rows, right=(4, 5))
 
 
 def standings_lines(document: TournamentDocument, *, plain: bool) -> list[str]:
@@ -116,16 +120,16 @@ def standings_lines(document: TournamentDocument, *, plain: bool) -> list[str]:
     lines = [f"{title_text(document.options.name)}: {FORMAT_WORDS[document.options.format]}, {PHASE_WORDS[document.phase]}{number}."]
     if not document.standings:
         return [*lines, "Nobody has entered yet."]
-    kinds = "".join(f"{TIE_BREAK_HEADS.get(kind, clean_name(kind)[:5]):>7}" for kind in document.tie_breaks)
-    lines.append(f"place  points{kinds}   w  d  l  entrant")
+    kinds = [TIE_BREAK_HEADS.get(kind, clean_name(kind)[:5]) for kind in document.tie_breaks]
+    rows = []
     for row in document.standings:
         entrant = entrants.get(row.entrant)
         name = clean_name(entrant.name if entrant is not None else row.entrant)
         marks = f"{' (bot)' if entrant is not None and entrant.bot is not None else ''}{' (withdrawn)' if row.withdrawn else ''}"
-        ties = "".join(f"{quarters_text(value, plain=plain):>7}" for value in row.tie_breaks)
-        record = f"{row.won:>2} {row.drawn:>2} {row.lost:>2}"
-        lines.append(f"{row.place:>5}  {points_text(row.half_points, plain=plain):>6}{ties}  {record}  {name}{marks}")
-    return lines
+        ties = [quarters_text(value, plain=plain) for value in row.tie_breaks]
+        record = (str(row.won), str(row.drawn), str(row.lost))
+        rows.append((str(row.place), points_text(row.half_points, plain=plain), *ties, *record, f"{name}{marks}"))
+    return [*lines, *table_lines(("place", "points", *kinds, "w", "d", "l", "entrant"), rows, right=range(5 + len(kinds)))]
 
 
 def printable_table(text: str) -> str:

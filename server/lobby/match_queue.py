@@ -26,7 +26,7 @@ MOST_WAITING = 300
 
 @dataclass(frozen=True, slots=True)
 class Ticket:
-    """One who waits. rating: in points, None for who has none and fits anybody. rules: the id he wants, None for any."""
+    """One who waits. rating: in points, None for one who has none and fits anybody. rules: the id they want, None for any."""
 
     player: str
     rating: int | None
@@ -81,7 +81,7 @@ class MatchQueue:
         return self._tickets.get(player)
 
     def join(self, ticket: Ticket) -> Ticket:
-        """Let a player wait, or wait on for something else: what he has waited is not lost. Gives his ticket. Raises QueueFull."""
+        """Let a player wait, or wait on for something else: the time waited is not lost. Gives the ticket. Raises QueueFull."""
         waits = self._tickets.get(ticket.player)
         if waits is not None:
             ticket = replace(ticket, since_ms=waits.since_ms)
@@ -91,16 +91,16 @@ class MatchQueue:
         return ticket
 
     def leave(self, player: str) -> bool:
-        """False when he was not waiting."""
+        """False for a player who was not waiting."""
         return self._tickets.pop(player, None) is not None
 
     def take_opponent_for(self, player: str, now_ms: int) -> Pair | None:
-        """Pair one who waits with the one of those he fits who has waited longest, if there is one; neither waits any more."""
+        """Pair one who waits with whoever fits and has waited longest, if there is anybody; neither waits any more."""
         ticket = self._tickets[player]
         return next((self._taken(other, ticket) for other in self._tickets.values() if fit(other, ticket, now_ms)), None)
 
     def take_pairs(self, now_ms: int) -> list[Pair]:
-        """Pair all who fit each other by now, and take them out: who has waited longest chooses first, whoever is nearest to him."""
+        """Pair all who fit each other by now, and take them out: whoever has waited longest comes first, and gets whoever is nearest."""
         pairs: list[Pair] = []
         left = _ByRating(self._tickets.values())
         for ticket in self:

@@ -1,8 +1,8 @@
-"""Players: who is who by his token, what he is called, what his rating is, and by which line he is here.
+"""Players: who is who by their token, their name, their rating, and the line by which they are here.
 
 A token is all that makes a player the same one again, so only its hash is kept. Names are unique: a new player whose name is another's
-gets a number behind it. Who is known keeps his name whatever he says on coming, since an older machine of his may still say the one he
-had before; it changes by `rename` alone. All of that is in the store; here is who is here now.
+gets a number behind it. Known players keep their names whatever they say on coming, since an older machine of theirs may still say the
+former one; it changes by `rename` alone. All of that is in the store; here is who is here now.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class Players:
         self._listeners: list[Callable[[], None]] = []
 
     async def arrive(self, *, name: str, token: str | None, line: Line) -> tuple[PlayerName, str]:
-        """Say who it is that comes by `line`: the player, with his token.
+        """Say who it is that comes by `line`: the player, with their token.
 
         A newer line of the same player takes over: the older one is shut. Waits for the store. Raises Refusal for a name of which nothing
         is left, for a token that is not known, and when the store fails.
@@ -103,7 +103,7 @@ class Players:
         return PlayerName(known.id, known.name)
 
     async def rename(self, player: PlayerName, name: str) -> tuple[PlayerName, Line | None]:
-        """Give a player another name: who he is then, and the line by which he is here, if he is.
+        """Give a player another name: who they are then, and the line by which they are here, if any.
 
         Waits for the store. Raises Refusal for a name of which nothing is left, for another player's, and when the store fails.
         """
@@ -134,7 +134,7 @@ class Players:
         return (here.player for here in self._here.values())
 
     def line(self, player: str) -> Line | None:
-        """By which this player is here, if he is."""
+        """By which this player is here, if at all."""
         here = self._here.get(player)
         return here.line if here is not None else None
 
@@ -147,7 +147,7 @@ class Players:
         """A race has changed a player's rating to this one. Older news, which rests on fewer races, changes nothing."""
         self._note_change(player)
         here = self._here.get(player)
-        # Who leaves a race and finishes another has two rooms that tell of him, each when it comes to it.
+        # Of a player who leaves a race and finishes another two rooms tell, each when it comes to it.
         if here is not None and (here.rating is None or here.rating.races <= rating.races):
             self._here[player] = replace(here, rating=rating)
             self._changed()
@@ -184,7 +184,7 @@ class Players:
             if self._journal.available:
                 await self._journal.write(PlayerSeen(player=player.id, at_ms=self._clock.wall_ms()))
             while player.id in arrival.changed:
-                # Nobody will tell him: he is not here yet. Other players' changes do not count, or where many race nobody would get in.
+                # Nobody will tell them: they are not here yet. Other players' changes do not count, or where many race nobody would get in.
                 arrival.changed.clear()
                 player = await self._known(token)
         finally:

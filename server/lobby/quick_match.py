@@ -31,7 +31,7 @@ logger = logging.getLogger("carpet.lobby")
 
 @dataclass(frozen=True, slots=True)
 class Seeker:
-    """One who waits by a line. ref: of his request. enter: seats him in a room; raises Refusal."""
+    """One who waits by a line. ref: of their request. enter: seats them in a room; raises Refusal."""
 
     member: Member
     ref: int
@@ -56,7 +56,7 @@ class QuickMatch:
     def seek(self, player: str, seeker: Seeker, rules: str | None) -> None:
         """Find an opponent for a player who holds no seat: at once, or when there is one.
 
-        rules: what he wants to race at, None for anything. Raises Refusal for rules that are not known and when too many wait.
+        rules: what they want to race at, None for anything. Raises Refusal for rules that are not known and when too many wait.
         """
         if rules is not None and rules not in RULE_SETS:
             raise Refusal(ErrorCode.UNKNOWN_RULES, path="$.rules")
@@ -74,9 +74,9 @@ class QuickMatch:
         self._dirty.set()
 
     def leave(self, player: str, *, reason: str | None = None, member: Member | None = None, ref: int = 0) -> None:
-        """Look for nobody any more, for this player. reason: to be told to him, None where nobody is there to be told.
+        """Look for nobody any more, for this player. reason: what they are told, None where nobody is there to be told.
 
-        member: only if it is by this line that he waits. ref: of the request by which he looks no more.
+        member: only if it is by this line that they wait. ref: of the request that ends it.
         """
         seeker = self._seekers.get(player)
         if seeker is None or (member is not None and seeker.member is not member):
@@ -88,7 +88,7 @@ class QuickMatch:
         self._dirty.set()
 
     def seeks(self, player: str) -> bool:
-        """Whether he waits."""
+        """Whether this player waits."""
         return player in self._seekers
 
     def remind(self, player: str) -> None:

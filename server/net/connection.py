@@ -9,6 +9,7 @@ told everything anew (`resynchronise`). When nothing of what waits is taken for 
 
 from __future__ import annotations
 
+import itertools
 import logging
 import socket
 from abc import ABC, abstractmethod
@@ -32,8 +33,11 @@ from server.net.limits import RateLimit, Verdict
 from server.net.stream import kernel_round_trip_ms
 from server.race.timing import RoundTrips
 from server.rooms.outgoing import Bundle, Outgoing, refused
+from server.runtime import log_lines
 
 logger = logging.getLogger("carpet.net")
+
+_NUMBERS = itertools.count(1)
 
 OUTBOX_BYTES: Final = 64 * 1024
 """Bytes that may wait for one socket, beside one message or bundle of any size. When there are more, the peer misses messages and is
@@ -108,6 +112,7 @@ class Connection(ABC):
         "_early",
         "_limit",
         "_missed",
+        "_number",
         "_round_trip_rule",
         "_round_trips",
         "_shut",
@@ -133,6 +138,8 @@ class Connection(ABC):
         self._round_trips = RoundTrips()
         self._missed = False
         self._shut = False
+        # For the log: which connection of this server it is.
+        self._number = str(next(_NUMBERS))
         self.waiting_bytes = 0
 
     # ---- what each kind does its own way
@@ -276,6 +283,7 @@ class Connection(ABC):
         price = PRICES.get(type(message), 1) - 1
         if price and not self._allowed(price, message.ref):
             return
+        about = log_lines.connection.set(self._number)
         try:
             self._dispatch.heard(self, message)
         except Refusal as refusal:
@@ -283,6 +291,8 @@ class Connection(ABC):
         except Exception:
             logger.exception("%s of %s could not be served", type(message).__name__, self.remote_address)
             self.refuse(Refusal(ErrorCode.INTERNAL), message.ref)
+        finally:
+            log_lines.connection.reset(about)
 
     def refuse(self, refusal: Refusal, ref: int) -> None:
         """Answer with an error."""

@@ -77,7 +77,7 @@ _BEGINNINGS = (OpenRace, QuickMatch, RunDaily, RunChallenge, PlayOn, CreateTourn
 """Requests for more to do, which are refused while there is too much."""
 
 NOBODY = PlayerName("", "")
-"""Who comes to watch and has no token: no player has an empty id, so he holds no seat anywhere."""
+"""Somebody who comes to watch and has no token: no player has an empty id, so they hold no seat anywhere."""
 
 
 @dataclass(slots=True)
@@ -148,7 +148,7 @@ class Dispatch:
                 visit.player, token = await self._players.arrive(name=hello.name, token=hello.token, line=connection)
                 visit.watches_as = None
                 connection.serve_watcher(alone=False)
-                # Whatever his older connection has asked for: by this one he is told of no room now, so there must be none in a moment.
+                # Whatever their older connection asked for: by this one they are told of no room now, so there must be none in a moment.
                 self._matchmaker.leave(visit.player.id)
                 connection.post(Outgoing(self._welcome(visit.player, token)))
                 self._tournaments.greet(visit.player.id, connection)
@@ -157,13 +157,13 @@ class Dispatch:
         connection.listen()
 
     async def _let_watch(self, visit: Visit, hello: Hello) -> None:
-        """A token tells who watches, so that he is kept from his own races by this line too; it takes nothing over."""
+        """A token tells who watches, so that they are kept from their own races by this line too; it takes nothing over."""
         watching, token = NOBODY, ""
         if hello.token is not None:
             try:
                 watching, token = await self._players.find(hello.token), hello.token
             except Refusal as refusal:
-                # A token that is not known makes nobody of him, and nobody may watch.
+                # A token that is not known makes them nobody, and nobody may watch.
                 if refusal.code is not ErrorCode.UNKNOWN_TOKEN:
                     raise
         visit.watches_as = watching
@@ -198,7 +198,7 @@ class Dispatch:
         if self._matchmaker.seeks(player.id):
             self._matchmaker.remind(player.id)
         elif visit.has_sought:
-            # What he has missed may be just this.
+            # What they have missed may be just this.
             connection.post(Outgoing(WaitingOver(reason="cancelled")))
         if room is not None and not room.catch_up(player, connection) and self._rooms.of(player.id) is not room:
             connection.post(Outgoing(Left(code=room.code, reason="left")))
@@ -360,7 +360,7 @@ class Dispatch:
 
     async def _enter_run(self, visit: Visit, player: PlayerName, message: RunAsked) -> None:
         try:
-            # A room of its own is opened for each: not before it is known that he can go there.
+            # A room of its own is opened for each: not before it is known that they can go there.
             if isinstance(message, PlayOn):
                 self._check_free(player)
             room = await self._counter.room(player.id, message)
@@ -375,10 +375,10 @@ class Dispatch:
         here = self._visits.get(line) if isinstance(line, Connection) else None
         if here is not None:
             here.player = player
-        his = [visit for visit in self._visits.values() if visit.watches_as is not None and visit.watches_as.id == player.id]
-        for visit in his:
+        theirs = [visit for visit in self._visits.values() if visit.watches_as is not None and visit.watches_as.id == player.id]
+        for visit in theirs:
             visit.watches_as = player
-        for visit in (*his, *((here,) if here is not None else ())):
+        for visit in (*theirs, *((here,) if here is not None else ())):
             self._spectators.renamed(visit.connection, player)
             if visit is not by:
                 visit.connection.post(Outgoing(YouAre(player=player.id, name=player.name, ref=0)))
@@ -448,7 +448,7 @@ class Dispatch:
         self._spectators.say(visit.connection, words(message), free=message.phrase is None)
 
     def _ask(self, visit: Visit, player: PlayerName, message: RoomMessage) -> None:
-        # By the registry for who has come back and not joined yet: he may leave a race without looking at it again.
+        # By the registry for those who have come back and not joined yet: they may leave a race without looking at it again.
         room = self._rooms.of(player.id) or visit.room
         if room is None:
             raise Refusal(ErrorCode.NOT_IN_ROOM)
@@ -463,6 +463,6 @@ def _as_refusal(error: Refusal | StoreError) -> Refusal:
 
 
 def _would_race(visit: Visit, hello: Hello) -> bool:
-    """Whether somebody who watches by his token says who he is once more, to race: the same player, or what he watches may be his own."""
+    """Whether somebody who watches by their token says hello again, to race: as the same player, or what they watch may be their own."""
     before = visit.hello
     return visit.watches_as is not NOBODY and before is not None and not hello.watch and hello.token == before.token

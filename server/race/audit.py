@@ -10,7 +10,7 @@ from protocol.fairness import daily_nonce
 from protocol.record import BadRecord, MoveRecord, Record, SeatRecord, check_deal, check_nonces, digest, from_json
 from protocol.views import unfit_for_rating
 from server.race.report import Played, SeatReport, seat_records
-from server.race.start_position import Opening, first_positions, opening_of
+from server.race.start_position import StartPosition, first_positions, start_position_of
 from server.race.timing import MAX_CREDIT_MS
 from server.rules.catalogue import UnknownRules, rule_set
 from server.rules.moves import NotAMove
@@ -20,11 +20,11 @@ _ENDS_BY_MOVE = ("won", "stalled")
 _ENDS = (*_ENDS_BY_MOVE, "stopped", "forfeited", "out-of-time")
 
 
-def audited_opening(document: bytes, seat: int, ply: int) -> Opening:
+def audited_start_position(document: bytes, seat: int, ply: int) -> StartPosition:
     """From where a seat of this record can be played on: all of it a job for a worker. Raises BadRecord, NoSuchPosition."""
     record = from_json(document)
     audit(record)
-    return opening_of(record, seat=seat, ply=ply)
+    return start_position_of(record, seat=seat, ply=ply)
 
 
 def audit(record: Record) -> None:

@@ -49,7 +49,7 @@ class RaceHistory:
 
 def history_of(race: Race) -> RaceHistory | None:
     """That of a race as it is now; None before its deal is known. Takes time for every move, little of it."""
-    if race.starts_at is None or not race.firsts:
+    if race.starts_at is None or not race.deal.firsts:
         return None
     changes: list[tuple[int, BoardChange]] = []
     for seat in race.seats:
@@ -57,7 +57,7 @@ def history_of(race: Race) -> RaceHistory | None:
         # A seat may be ended for a moment before its last move was there; it was told of the end behind the move all the same.
         changes += zip(accumulate((change.at for change in own), max), own, strict=True)
     return RaceHistory(
-        tuple(_seat_now(seat, first) for seat, first in zip(race.seats, race.firsts, strict=True)),
+        tuple(_seat_now(seat, first) for seat, first in zip(race.seats, race.deal.firsts, strict=True)),
         race.starts_at,
         tuple(change for _, change in sorted(changes, key=itemgetter(0))),
         race.phase == "over",

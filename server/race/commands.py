@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TypeAlias
 
+from msgspec import Struct
 
-@dataclass(frozen=True, slots=True)
-class TakeSeat:
+
+class TakeSeat(Struct, frozen=True, gc=False):
     """`player` sits down on the first free seat, or on `seat` when it is given (house bots take the last ones)."""
 
     player: str
@@ -16,60 +16,51 @@ class TakeSeat:
     seat: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class LeaveSeat:
+class LeaveSeat(Struct, frozen=True, gc=False):
     """While the race waits the seat is free again; from the countdown on it is forfeited; after the end its player is gone from it."""
 
     seat: int
 
 
-@dataclass(frozen=True, slots=True)
-class MeasureLine:
+class MeasureLine(Struct, frozen=True, gc=False):
     """The round trip to the seat's player, as measured now."""
 
     seat: int
     round_trip_ms: int
 
 
-@dataclass(frozen=True, slots=True)
-class GetReady:
+class GetReady(Struct, frozen=True, gc=False):
     seat: int
     nonce: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class PlayMove:
+class PlayMove(Struct, frozen=True, gc=False):
     seat: int
     ply: int
     move: str
 
 
-@dataclass(frozen=True, slots=True)
-class StopSeat:
-    """The player ends his part and keeps his cards home."""
+class StopSeat(Struct, frozen=True, gc=False):
+    """The player ends their part and keeps their cards home."""
 
     seat: int
 
 
-@dataclass(frozen=True, slots=True)
-class ResignSeat:
+class ResignSeat(Struct, frozen=True, gc=False):
     seat: int
 
 
-@dataclass(frozen=True, slots=True)
-class LoseLine:
+class LoseLine(Struct, frozen=True, gc=False):
     """The seat's player cannot be reached."""
 
     seat: int
 
 
-@dataclass(frozen=True, slots=True)
-class RegainLine:
+class RegainLine(Struct, frozen=True, gc=False):
     seat: int
 
 
-@dataclass(frozen=True, slots=True)
-class ChooseDeal:
+class ChooseDeal(Struct, frozen=True, gc=False):
     """The answer to `Race.deal_wanted`: seed number `k` is the first whose deal can be won. Its time sets the countdown.
 
     Or the release of a race that `is_held`, with the k it has. wait_ms: before the countdown, so that many races can start at one moment.
@@ -79,8 +70,7 @@ class ChooseDeal:
     wait_ms: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class PassTime:
+class PassTime(Struct, frozen=True, gc=False):
     """Nothing but the time: from here the race goes on after a restart, and not from before."""
 
 

@@ -5,28 +5,26 @@ Events hold whole positions: they never leave the server. What a viewer is told 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TypeAlias
+
+from msgspec import Struct
 
 from protocol.record import Record
 from protocol.views import SeatState
 from server.rules.position import Position
 
 
-@dataclass(frozen=True, slots=True)
-class SeatTaken:
+class SeatTaken(Struct, frozen=True):
     seat: int
     name: str
     bot: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class SeatFreed:
+class SeatFreed(Struct, frozen=True):
     seat: int
 
 
-@dataclass(frozen=True, slots=True)
-class LineChanged:
+class LineChanged(Struct, frozen=True):
     """away_until: when an absent player's grace ends (None while connected)."""
 
     seat: int
@@ -34,19 +32,16 @@ class LineChanged:
     away_until: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class SeatReady:
+class SeatReady(Struct, frozen=True):
     seat: int
 
 
-@dataclass(frozen=True, slots=True)
-class StartSet:
+class StartSet(Struct, frozen=True):
     starts_at: int
     round_trips_ms: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class SeatDealt:
+class SeatDealt(Struct, frozen=True):
     """The first view goes out to this seat, ahead of the start by half its round trip."""
 
     seat: int
@@ -54,13 +49,11 @@ class SeatDealt:
     position: Position
 
 
-@dataclass(frozen=True, slots=True)
-class RaceStarted:
+class RaceStarted(Struct, frozen=True):
     pass
 
 
-@dataclass(frozen=True, slots=True)
-class MovePlayed:
+class MovePlayed(Struct, frozen=True):
     """position: after the move. ply: moves the seat has made by now. at_ms: the moment that counts, from the start."""
 
     seat: int
@@ -71,8 +64,7 @@ class MovePlayed:
     position: Position
 
 
-@dataclass(frozen=True, slots=True)
-class SeatEnded:
+class SeatEnded(Struct, frozen=True):
     """The seat ended otherwise than by a move of its own. position: None before the start."""
 
     seat: int
@@ -82,8 +74,7 @@ class SeatEnded:
     position: Position | None
 
 
-@dataclass(frozen=True, slots=True)
-class RaceEnded:
+class RaceEnded(Struct, frozen=True):
     record: Record
 
 

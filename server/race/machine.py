@@ -17,8 +17,8 @@ The close  `closes_at` is the moment after which nothing counts. It starts as th
            is still taken: the race is settled only when nothing that counts can be on its way any more, MAX_CREDIT_MS after the close,
            or when no seat is racing. In a swap nothing but the limit closes the race: each seat plays its shuffle to the end, because
            what it brings home is compared with what the other seat brings home of that shuffle in the other race.
-Series     Who is away while a race waits frees his seat after the grace; in a series under way, after the series' longer one. What
-           would tell of a shuffle that another seat has yet to play is `withheld`: the first race of a swap has its record when it is
+Series     Players away while a race waits free their seats after the grace; in a series under way, after the series' longer one. What
+           would tell of a shuffle that another seat has yet to play is `sealed`: the first race of a swap has its record when it is
            over, like any race, but nobody is to be told of it before the second is over. So is a race on a shuffle that other races
            share, until `reveal`: of that one everybody is told how it ended, and nobody by which cards.
 Settling   What was taken but counts after the close is struck out again, so the result depends on when moves count alone, not on the
@@ -51,26 +51,21 @@ from server.race.commands import (
     TakeSeat,
 )
 from server.race.events import (
-    LineChanged,
     MovePlayed,
     RaceEnded,
     RaceEvent,
     RaceStarted,
-    SeatDealt,
-    SeatEnded,
     SeatFreed,
     SeatReady,
-    SeatTaken,
     StartSet,
 )
 from server.race.race_deal import DealWanted, RaceDeal
 from server.race.report import build_record
-from server.race.seat import Seat, end_of, seats_concluded, state_after
+from server.race.seat import Close, Seat, end_of, seats_concluded, state_after
 from server.race.shuffles import SeriesPlace
-from server.race.start_position import Opening
-from server.race.timing import MAX_CREDIT_MS, counted_at, credit
+from server.race.start_position import StartPosition
+from server.race.timing import counted_at
 from server.rules.catalogue import rule_set
-from server.rules.position import Position
 
 
 class Race:
@@ -88,7 +83,7 @@ class Race:
         place: SeriesPlace | None = None,
         shared: SharedDeal | None = None,
         held: bool = False,
-        opening: Opening | None = None,
+        opening: StartPosition | None = None,
         shown_room: str | None = None,
     ) -> None:
         """Raises UnknownRules for a rule set that is not in the catalogue. secret: 32 random bytes, nobody else's to know yet; the second
@@ -103,22 +98,15 @@ class Race:
         self.rules = rule_set(options.rules)
         self.phase: Phase = "waiting"
         self.seats = [Seat(number) for number in range(options.seats)]
-        self.deal = RaceDeal(
-            options=options,
-            place=place or SeriesPlace(id=race_id),
-            secret=secret,
-            shared=shared,
-            opening=opening,
-            k=shared.number - 1 if shared is not None else 0,
-        )
+        place = place or SeriesPlace(id=race_id)
+        self.deal = RaceDeal(options=options, place=place, secret=secret, shared=shared, opening=opening)
         self.commitment = self.deal.commitment
         self.held = held
         self.starts_at: int | None = None
         self.record: Record | None = None
         self._shown_room = shown_room or room
         self._software = software
-        self._closes_at = options.time_limit_s * 1000
-        self._closed_by_limit = True
+        self._close = Close(options.time_limit_s * 1000)
         self._revealed = False
         self._due: int | None = None
         self._is_due_known = False
@@ -129,32 +117,17 @@ class Race:
         return next((seat for seat in self.seats if seat.player == player), None)
 
     @property
-    def firsts(self) -> tuple[Position, ...]:
-        """The position from which each seat starts; empty before the countdown."""
-        return self.deal.firsts
-
-    @property
-    def place(self) -> SeriesPlace:
-        """In its series."""
-        return self.deal.place
-
-    @property
-    def shared(self) -> SharedDeal | None:
-        """The deal, where other races are dealt the same."""
-        return self.deal.shared
-
-    @property
     def is_settling(self) -> bool:
         """It is decided, unless something is on its way that counts before that."""
-        return self.phase == "racing" and not self._closed_by_limit
+        return self.phase == "racing" and not self._close.by_limit
 
     @property
-    def withheld(self) -> bool:
+    def sealed(self) -> bool:
         """Whether it is played on a shuffle that somebody else has yet to play."""
-        return not self._revealed and (self.shared is not None or (self.options.swaps and self.place.number == 1))
+        return not self._revealed and (self.deal.shared is not None or (self.options.swaps and self.deal.place.number == 1))
 
     def reveal(self) -> None:
-        """Nobody has to play any more what it is withheld for: the shuffle that other races share, or the other one of a swap."""
+        """Nobody has to play any more what it is sealed for."""
         self._revealed = True
 
     @property
@@ -190,10 +163,9 @@ class Race:
         return tuple(events)
 
     def apply(self, command: Command, now: int) -> tuple[RaceEvent, ...]:
-        """Do what is due by `now`, then the command. A move played before already is answered with no event of its own.
+        """Do what is due by `now`, then the command. A move that was played before has no event of its own.
 
-        Raises Refusal, with nothing changed. Call `advance(now)` first where what is due must not be lost to a refusal: the two
-        calls come to the same, and then a refusal has no events to lose.
+        Raises Refusal, with nothing changed by the command. Call `advance(now)` first where a refusal must not lose what is due.
         """
         due, done = self.advance(now), tuple(self._apply(command, now))
         # Most moves change nothing in what is due.
@@ -204,18 +176,18 @@ class Race:
     def conclude(self, record: Record, players: Sequence[str | None]) -> None:
         """Be over at once, as the record of this very race has it, which is kept. For a race to which nothing has happened yet.
 
-        players: who sits on each seat now, house bots too; None where he has left since. People are away. Raises LookupError, ValueError or
-        IllegalMove for a record of another race.
+        players: who sits on each seat now, house bots too; None where they have left since. People are away.
+        Raises LookupError, ValueError or IllegalMove for a record of another race.
         """
         self.deal.k = record.deal.k
         self.deal.deal([bytes.fromhex(nonce) for nonce in record.deal.nonces])
-        self.seats = seats_concluded(record, players, self.firsts)
+        self.seats = seats_concluded(record, players, self.deal.firsts)
         self.starts_at = record.started_at_ms
         self.phase = "over"
         self.record = record
         self._is_due_known = False
         # A swap goes on at once, or never. Whether the others have played a shared deal is for those to say who know them.
-        self._revealed = self.shared is None
+        self._revealed = self.deal.shared is None
 
     # ---- commands
 
@@ -223,6 +195,8 @@ class Race:
         if not isinstance(command, (TakeSeat, ChooseDeal, PassTime)) and self.seats[command.seat].player is None:
             raise Refusal(ErrorCode.NOT_YOUR_SEAT, "nobody holds it")
         match command:
+            case PlayMove(seat=number, ply=ply, move=move):
+                return self._play(self.seats[number], ply, move, now)
             case TakeSeat():
                 return self._take_seat(command)
             case LeaveSeat(seat=number):
@@ -234,8 +208,6 @@ class Race:
                 return self._get_ready(self.seats[number], nonce, now)
             case ChooseDeal(k=k, wait_ms=wait_ms):
                 return self._choose_deal(k, now + wait_ms)
-            case PlayMove(seat=number, ply=ply, move=move):
-                return self._play(self.seats[number], ply, move, now)
             case StopSeat(seat=number):
                 return self._give_up(self.seats[number], "stopped", now)
             case ResignSeat(seat=number):
@@ -243,7 +215,7 @@ class Race:
             case LoseLine(seat=number):
                 return self._lose_line(self.seats[number], now)
             case RegainLine(seat=number):
-                return self._regain_line(self.seats[number])
+                return iter(self.seats[number].regain_line())
             case PassTime():
                 return iter(())
             case _:
@@ -255,9 +227,7 @@ class Race:
         free = [seat for seat in self.seats if seat.player is None and command.seat in (None, seat.number)]
         if not free:
             raise Refusal(ErrorCode.ROOM_FULL)
-        seat = free[0]
-        seat.player, seat.name, seat.bot = command.player, command.name, command.bot
-        return iter((SeatTaken(seat.number, command.name, command.bot),))
+        return iter((free[0].take(command),))
 
     def _leave_seat(self, seat: Seat, now: int) -> Iterator[RaceEvent]:
         if self.phase == "waiting":
@@ -270,7 +240,7 @@ class Race:
         return iter(())
 
     def _measure(self, seat: Seat, round_trip_ms: int, now: int) -> None:
-        if self.phase == "racing" and self.elapsed(now) >= self._closes_at:
+        if self.phase == "racing" and self.elapsed(now) >= self._close.at_ms:
             round_trip_ms = min(round_trip_ms, seat.round_trip_ms or 0)
         seat.round_trip_ms = round_trip_ms
 
@@ -297,12 +267,7 @@ class Race:
         self.phase = "countdown"
         self.starts_at = now + self.options.countdown_s * 1000
         for seat in self.seats:
-            seat.position = self.firsts[seat.number]
-            seat.start_round_trip_ms = seat.round_trip_ms or 0
-            seat.deal_at = self.starts_at - credit(seat.start_round_trip_ms)
-            if seat.away_until is not None:
-                # Away since the wait for a race of a series, which has a longer grace.
-                seat.away_until = min(seat.away_until, now + self.options.grace_s * 1000)
+            seat.await_start(self.starts_at, first=self.deal.firsts[seat.number], away_until=now + self.options.grace_s * 1000)
         return StartSet(self.starts_at, tuple(seat.start_round_trip_ms for seat in self.seats))
 
     def _play(self, seat: Seat, ply: int, text: str, now: int) -> Iterator[RaceEvent]:
@@ -310,18 +275,11 @@ class Race:
             raise Refusal(ErrorCode.RACE_OVER)
         if self.phase != "racing":
             raise Refusal(ErrorCode.NOT_STARTED)
-        if ply < seat.ply:
-            if seat.played[ply].move == text:
-                return iter(())
-            raise Refusal(ErrorCode.STALE_PLY, f"the next ply is {seat.ply}, not {ply}", path="$.ply")
-        if seat.state != "racing":
-            raise Refusal(ErrorCode.SEAT_ENDED, f"it is {seat.state}")
-        if ply > seat.ply:
-            raise Refusal(ErrorCode.FUTURE_PLY, f"the next ply is {seat.ply}, not {ply}", path="$.ply")
+        if seat.has_played(ply, text):
+            return iter(())
         received_ms = self.elapsed(now)
         at_ms = counted_at(received_ms=received_ms, round_trip_ms=seat.round_trip_ms or 0, previous_ms=seat.last_at)
-        if at_ms > self._closes_at:
-            raise Refusal(ErrorCode.RACE_OVER, "the time is up" if self._closed_by_limit else "it was decided before this move")
+        self._close.check(at_ms)
         position = seat.play(text, at_ms=at_ms, received_ms=received_ms)
         return self._played(seat, state_after(position, seat.ply), at_ms, now)
 
@@ -332,8 +290,8 @@ class Race:
         if state != "racing":
             seat.ended_at = at_ms
             seat.away_until = None
-            if state == "won":
-                self._close(at_ms)
+            if state == "won" and not self.options.swaps:
+                self._close.bring_forward(at_ms)
             yield from self._settle_if_done(now)
 
     def _give_up(self, seat: Seat, state: SeatState, now: int) -> Iterator[RaceEvent]:
@@ -346,21 +304,10 @@ class Race:
         return self._end(seat, state, self.elapsed(now), now)
 
     def _lose_line(self, seat: Seat, now: int) -> Iterator[RaceEvent]:
-        if not seat.connected:
-            return
-        seat.connected = False
-        if self.phase != "over" and seat.state in ("waiting", "racing"):
-            held = self.phase == "waiting" and self.place.number > 1
-            grace_s = self.options.series.grace_s if held else self.options.grace_s
-            seat.away_until = now + grace_s * 1000
-        yield LineChanged(seat.number, connected=False, away_until=seat.away_until)
-
-    def _regain_line(self, seat: Seat) -> Iterator[RaceEvent]:
         if seat.connected:
-            return
-        seat.connected = True
-        seat.away_until = None
-        yield LineChanged(seat.number, connected=True, away_until=None)
+            waits = self.phase == "waiting" and self.deal.place.number > 1
+            grace_s = self.options.series.grace_s if waits else self.options.grace_s
+            yield seat.lose_line(now + grace_s * 1000 if self.phase != "over" else None)
 
     # ---- time
 
@@ -373,41 +320,29 @@ class Race:
             if seat.deal_at is not None and not seat.dealt:
                 yield seat.deal_at
         if self.starts_at is not None:
-            yield self.starts_at if self.phase == "countdown" else self._settles_at
-
-    @property
-    def _settles_at(self) -> int:
-        assert self.starts_at is not None
-        # One past the window: what arrives in the very millisecond in which it closes still counts.
-        return self.starts_at + self._closes_at + MAX_CREDIT_MS + 1
+            yield self.starts_at if self.phase == "countdown" else self.starts_at + self._close.settles_ms
 
     def _do_what_is_due(self, due: int) -> Iterator[RaceEvent]:
         for seat in self.seats:
             if seat.deal_at == due and not seat.dealt:
-                yield from self._deal_to(seat)
+                assert self.starts_at is not None
+                yield seat.see_first(self.starts_at)
         if self.phase == "countdown" and self.starts_at == due:
             self.phase = "racing"
             yield RaceStarted()
             yield from self._end_where_no_move_is(due)
             # Everybody may have left before the start.
             yield from self._settle_if_done(due)
-        elif self.phase == "racing" and self._settles_at == due:
+        elif self.phase == "racing" and self.elapsed(due) == self._close.settles_ms:
             yield from self._settle(due)
         if self.phase != "over":
             for seat in self.seats:
                 if seat.away_until == due:
                     yield from self._grace_over(seat, due)
 
-    def _deal_to(self, seat: Seat) -> Iterator[RaceEvent]:
-        assert self.starts_at is not None
-        assert seat.position is not None
-        seat.dealt = True
-        seat.state = "racing"
-        yield SeatDealt(seat.number, self.starts_at, seat.position)
-
     def _end_where_no_move_is(self, now: int) -> Iterator[RaceEvent]:
         """A rule set without a stock can deal a position that has no legal move: rare."""
-        for seat, first in zip(self.seats, self.firsts, strict=True):
+        for seat, first in zip(self.seats, self.deal.firsts, strict=True):
             if first.is_over and seat.state == "racing":
                 yield from self._end(seat, end_of(first), 0, now)
 
@@ -425,23 +360,13 @@ class Race:
         return SeatFreed(seat.number)
 
     def _end(self, seat: Seat, state: SeatState, at_ms: int, now: int) -> Iterator[RaceEvent]:
-        seat.state = state
-        seat.ended_at = at_ms
-        seat.away_until = None
-        # Who is gone before his first view is dealt none.
-        seat.deal_at = None
         # Before the start not even the counts of a position are anybody's to know.
-        yield SeatEnded(seat.number, state, seat.ply, at_ms, seat.position if self.phase == "racing" else None)
+        yield seat.end(state, at_ms, shown=self.phase == "racing")
         left = [other for other in self.seats if other.state != "forfeited"]
-        if len(left) == 1 and len(self.seats) > 1:
-            # Nobody can catch up with the last one, however few cards he has home.
-            self._close(at_ms)
+        if len(left) == 1 and len(self.seats) > 1 and not self.options.swaps:
+            # Nobody can catch up with the last one, however few cards they have home.
+            self._close.bring_forward(at_ms)
         yield from self._settle_if_done(now)
-
-    def _close(self, at_ms: int) -> None:
-        if at_ms < self._closes_at and not self.options.swaps:
-            self._closes_at = at_ms
-            self._closed_by_limit = False
 
     def _settle_if_done(self, now: int) -> Iterator[RaceEvent]:
         if self.phase == "racing" and all(seat.state != "racing" for seat in self.seats):
@@ -449,8 +374,8 @@ class Race:
 
     def _settle(self, now: int) -> Iterator[RaceEvent]:
         for seat in self.seats:
-            if seat.state in ("waiting", "racing") or seat.ended_at > self._closes_at:
-                yield self._strike_out(seat)
+            if seat.state in ("waiting", "racing") or seat.ended_at > self._close.at_ms:
+                yield self._close.strike_out(seat, self.deal.firsts[seat.number])
         self.phase = "over"
         for seat in self.seats:
             seat.away_until = None
@@ -462,23 +387,11 @@ class Race:
             options=self.options,
             software=self._software,
             started_at_ms=self.starts_at,
-            secret=self.deal.secret,
-            nonces=self.place.nonces or self._nonces,
-            k=self.deal.k,
-            series=self.place.entry(self.options),
-            shared=self.shared,
-            opening=self.deal.opening,
-            firsts=self.firsts,
+            deal=self.deal,
+            nonces=self._nonces,
             seats=tuple(seat.report for seat in self.seats),
         )
         yield RaceEnded(self.record)
-
-    def _strike_out(self, seat: Seat) -> SeatEnded:
-        """End a seat at the close, with what it had by then."""
-        position = seat.take_back(self._closes_at, first=self.firsts[seat.number])
-        seat.state = "out-of-time" if self._closed_by_limit else "stopped"
-        seat.ended_at = self._closes_at
-        return SeatEnded(seat.number, seat.state, seat.ply, seat.ended_at, position)
 
     @property
     def _nonces(self) -> tuple[bytes, ...]:

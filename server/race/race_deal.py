@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from protocol.fairness import commitment
+from protocol.fairness import commitment, derive_seed, named_seed
+from protocol.record import DealRecord
 from protocol.views import RaceOptions, SharedDeal
 from server.race.shuffles import SeriesPlace, seeds
-from server.race.start_position import Opening, first_of
+from server.race.start_position import StartPosition, first_of
 from server.rules.catalogue import rule_set
 from server.rules.position import Position
 
@@ -32,10 +33,14 @@ class RaceDeal:
     place: SeriesPlace
     secret: bytes = field(repr=False)
     shared: SharedDeal | None
-    opening: Opening | None
+    opening: StartPosition | None
     k: int = 0
     seeds: tuple[bytes, ...] = field(default=(), repr=False)
     firsts: tuple[Position, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.shared is not None:
+            self.k = self.shared.number - 1
 
     @property
     def commitment(self) -> bytes:
@@ -53,8 +58,31 @@ class RaceDeal:
             self.seeds = (bytes.fromhex(self.opening.seed),) * seats
             self.firsts = (first_of(self.opening, rules),) * seats
             return
-        dealt_by = [bytes.fromhex(nonce) for nonce in self.shared.nonces] if self.shared is not None else self.place.nonces or nonces
-        self.seeds = seeds(self.options, self.place, secret=self.secret, nonces=dealt_by, k=self.k)
+        self.seeds = seeds(self.options, self.place, secret=self.secret, nonces=self._dealt_by(nonces), k=self.k)
         # Each shuffle is dealt once, however many seats play it.
         positions = {seed: rules.deal(seed) for seed in dict.fromkeys(self.seeds)}
         self.firsts = tuple(positions[seed] for seed in self.seeds)
+
+    def record(self, nonces: tuple[bytes, ...]) -> DealRecord:
+        """What the record of the race says of it. nonces: of the seats."""
+        nonces = self.place.nonces or nonces
+        if self.opening is not None:
+            seed = bytes.fromhex(self.opening.seed)
+        elif self.options.deal is not None:
+            seed = named_seed(self.options.deal)
+        else:
+            seed = derive_seed(self.secret, self._dealt_by(nonces), self.k)
+        return DealRecord(
+            name=self.options.deal,
+            commitment=self.commitment.hex(),
+            secret=self.secret.hex(),
+            nonces=tuple(nonce.hex() for nonce in nonces),
+            winnable=self.options.winnable,
+            k=self.k,
+            seed=seed.hex(),
+            shared=self.shared,
+            past=self.opening.past if self.opening is not None else None,
+        )
+
+    def _dealt_by(self, nonces: Sequence[bytes]) -> Sequence[bytes]:
+        return [bytes.fromhex(nonce) for nonce in self.shared.nonces] if self.shared is not None else self.place.nonces or nonces

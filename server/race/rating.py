@@ -23,7 +23,7 @@ from protocol.views import SeatRating
 _MODEL: Final = PlackettLuce(limit_sigma=True)
 
 FIRST: Final = 1000
-"""What a player is worth before his first race."""
+"""What a player is worth before their first race."""
 POINTS: Final = 40
 """Points of worth for one of the model's: the first win is worth some 140, and good players get to about 2000."""
 

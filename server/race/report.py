@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from protocol.fairness import commitment, derive_seed, named_seed
-from protocol.record import FORMAT, DealRecord, MoveRecord, Record, SeatRecord, SeriesRecord, sealed
-from protocol.views import RaceOptions, SeatState, SharedDeal
+from msgspec import Struct
+
+from protocol.record import FORMAT, MoveRecord, Record, SeatRecord, sealed
+from protocol.views import RaceOptions, SeatState
 from server.race.placing import Standing, places
-from server.race.start_position import Opening
+from server.race.race_deal import RaceDeal
 from server.rules.position import Position
 
 
-@dataclass(frozen=True, slots=True)
-class Played:
+class Played(Struct, frozen=True, gc=False):
     """One accepted move of one seat. at_ms, received_ms: from the start. home: cards home after it."""
 
     move: str
@@ -77,25 +77,11 @@ def build_record(
     options: RaceOptions,
     software: str,
     started_at_ms: int,
-    secret: bytes,
+    deal: RaceDeal,
     nonces: tuple[bytes, ...],
-    k: int,
-    series: SeriesRecord | None,
-    shared: SharedDeal | None,
-    opening: Opening | None,
-    firsts: tuple[Position, ...],
     seats: tuple[SeatReport, ...],
 ) -> Record:
-    """The sealed record of a settled race. nonces, firsts: a seat. shared: the deal, where other races are dealt the same.
-
-    opening: from where it began, where not at a deal.
-    """
-    if opening is not None:
-        seed = bytes.fromhex(opening.seed)
-    elif options.deal is not None:
-        seed = named_seed(options.deal)
-    else:
-        seed = derive_seed(secret, [bytes.fromhex(nonce) for nonce in shared.nonces] if shared is not None else nonces, k)
+    """The sealed record of a settled race. nonces: of the seats, where they are not those of the deal."""
     moves = [
         MoveRecord(
             seat=number,
@@ -114,7 +100,7 @@ def build_record(
         Record(
             id=race_id,
             rated=options.counts and have_raced(seats),
-            series=series,
+            series=deal.place.entry(options),
             format=FORMAT,
             software=software,
             room=room,
@@ -125,18 +111,8 @@ def build_record(
             time_limit_s=options.time_limit_s,
             grace_s=options.grace_s,
             ended_at_ms=max(seat.ended_at_ms for seat in seats),
-            deal=DealRecord(
-                name=options.deal,
-                commitment=commitment(secret).hex(),
-                secret=secret.hex(),
-                nonces=tuple(nonce.hex() for nonce in nonces),
-                winnable=options.winnable,
-                k=k,
-                seed=seed.hex(),
-                shared=shared,
-                past=opening.past if opening is not None else None,
-            ),
-            seats=seat_records(seats, firsts),
+            deal=deal.record(nonces),
+            seats=seat_records(seats, deal.firsts),
             moves=tuple(moves),
         )
     )

@@ -1,4 +1,7 @@
-"""One seat of a race: who holds it, what its player has been dealt, and the moves they have made. Knows no other seat."""
+"""One seat of a race: who holds it, what its player has been dealt, and the moves they have made; and the close that ends it.
+
+Knows no other seat, and of the race nothing but its close.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +11,10 @@ from dataclasses import dataclass, field, replace
 from protocol.errors import ErrorCode, Refusal
 from protocol.record import Record
 from protocol.views import SeatState
+from server.race.commands import TakeSeat
+from server.race.events import LineChanged, SeatDealt, SeatEnded, SeatTaken
 from server.race.report import Played, SeatReport
-from server.race.timing import credit
+from server.race.timing import MAX_CREDIT_MS, credit
 from server.rules.moves import NotAMove, parse_move
 from server.rules.position import IllegalMove, Position
 
@@ -55,6 +60,64 @@ class Seat:
             player=self.player if self.player is not None and self.bot is None else "",
         )
 
+    # ---- what happens to it
+
+    def take(self, command: TakeSeat) -> SeatTaken:
+        self.player, self.name, self.bot = command.player, command.name, command.bot
+        return SeatTaken(self.number, command.name, command.bot)
+
+    def lose_line(self, away_until: int | None) -> LineChanged:
+        """away_until: when the grace of somebody who has not ended is over; None where there is none."""
+        self.connected = False
+        if self.state in ("waiting", "racing"):
+            self.away_until = away_until
+        return LineChanged(self.number, connected=False, away_until=self.away_until)
+
+    def regain_line(self) -> tuple[LineChanged, ...]:
+        if self.connected:
+            return ()
+        self.connected = True
+        self.away_until = None
+        return (LineChanged(self.number, connected=True, away_until=None),)
+
+    def await_start(self, starts_at: int, *, first: Position, away_until: int) -> None:
+        """away_until: when the grace of somebody who is away now is over, if not before: that of a series is longer than a race's."""
+        self.position = first
+        self.start_round_trip_ms = self.round_trip_ms or 0
+        self.deal_at = starts_at - credit(self.start_round_trip_ms)
+        if self.away_until is not None:
+            self.away_until = min(self.away_until, away_until)
+
+    def end(self, state: SeatState, at_ms: int, *, shown: bool) -> SeatEnded:
+        """It ends otherwise than by a move. shown: its position may be known."""
+        self.state = state
+        self.ended_at = at_ms
+        self.away_until = None
+        # Whoever is gone before the first view is dealt none.
+        self.deal_at = None
+        return SeatEnded(self.number, state, self.ply, at_ms, self.position if shown else None)
+
+    def see_first(self, starts_at: int) -> SeatDealt:
+        """The first view goes out."""
+        assert self.position is not None
+        self.dealt = True
+        self.state = "racing"
+        return SeatDealt(self.number, starts_at, self.position)
+
+    # ---- moves
+
+    def has_played(self, ply: int, text: str) -> bool:
+        """Whether this very move was made before. Raises Refusal where it is neither that nor the next one."""
+        if ply < self.ply:
+            if self.played[ply].move == text:
+                return True
+            raise Refusal(ErrorCode.STALE_PLY, f"the next ply is {self.ply}, not {ply}", path="$.ply")
+        if self.state != "racing":
+            raise Refusal(ErrorCode.SEAT_ENDED, f"it is {self.state}")
+        if ply > self.ply:
+            raise Refusal(ErrorCode.FUTURE_PLY, f"the next ply is {self.ply}, not {ply}", path="$.ply")
+        return False
+
     def play(self, text: str, *, at_ms: int, received_ms: int) -> Position:
         """Make a move that counts at `at_ms` from the start; the position after it. Raises Refusal, with nothing changed."""
         assert self.position is not None
@@ -89,6 +152,35 @@ class Seat:
             position = position.play_unchecked(played.move)
         self.position = position
         return position
+
+
+@dataclass(slots=True)
+class Close:
+    """The moment after which nothing counts, from the start of the race. by_limit: it is the time limit still."""
+
+    at_ms: int
+    by_limit: bool = True
+
+    @property
+    def settles_ms(self) -> int:
+        """One past the window: what arrives in the very millisecond in which it closes still counts."""
+        return self.at_ms + MAX_CREDIT_MS + 1
+
+    def bring_forward(self, at_ms: int) -> None:
+        if at_ms < self.at_ms:
+            self.at_ms, self.by_limit = at_ms, False
+
+    def check(self, at_ms: int) -> None:
+        """Raises Refusal for a move that counts after it."""
+        if at_ms > self.at_ms:
+            raise Refusal(ErrorCode.RACE_OVER, "the time is up" if self.by_limit else "it was decided before this move")
+
+    def strike_out(self, seat: Seat, first: Position) -> SeatEnded:
+        """End a seat with what it had by then. first: the position from which it began."""
+        position = seat.take_back(self.at_ms, first=first)
+        seat.state = "out-of-time" if self.by_limit else "stopped"
+        seat.ended_at = self.at_ms
+        return SeatEnded(seat.number, seat.state, seat.ply, seat.ended_at, position)
 
 
 def seats_concluded(record: Record, players: Sequence[str | None], firsts: Sequence[Position]) -> list[Seat]:

@@ -8,7 +8,7 @@ from protocol.views import SharedDeal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Occasion:
+class SharedDealSpec:
     """invited: ids of the players who may sit there, by seat; house bots take the seats after them, and nobody else has any.
 
     table: of the round, from 1; 0 elsewhere. ghosts: race ids of earlier runs of the deal that are shown as they went.

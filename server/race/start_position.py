@@ -10,7 +10,7 @@ from server.rules.position import Position, RuleSet
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Opening:
+class StartPosition:
     """past: the position. ply: the moves that the seat had made in that race by then. seed: of the deal, in hexadecimal digits."""
 
     past: PastPosition
@@ -22,13 +22,13 @@ class NoSuchPosition(ValueError):
     """The record has no such position, or none that can be played on. Says why."""
 
 
-def opening_of(record: Record, *, seat: int, ply: int) -> Opening:
+def start_position_of(record: Record, *, seat: int, ply: int) -> StartPosition:
     """The position of a seat (from 0) after so many moves, of a record that has passed the audit. Raises NoSuchPosition."""
     check_ply(record, seat=seat, ply=ply)
     made = [move.move for move in record.moves if move.seat == seat]
     # Where it was played on itself, what was made before belongs to it.
     moves = (*(record.deal.past.moves if record.deal.past is not None else ()), *made[:ply])
-    opening = Opening(
+    opening = StartPosition(
         ply=ply, past=PastPosition(race=record.id, digest=record.digest, seat=seat, moves=moves), seed=seed_of(record, seat).hex()
     )
     if first_of(opening, rule_set(record.rules)).is_over:
@@ -44,7 +44,7 @@ def check_ply(record: Record, *, seat: int, ply: int) -> None:
         raise NoSuchPosition(f"that seat made {record.seats[seat].plies} moves")
 
 
-def first_of(opening: Opening, rules: RuleSet) -> Position:
+def first_of(opening: StartPosition, rules: RuleSet) -> Position:
     """The position itself. Raises IllegalMove."""
     return played_on(rules.deal(bytes.fromhex(opening.seed)), opening.past.moves)
 

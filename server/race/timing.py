@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import deque
 
 MAX_CREDIT_MS = 150
-"""Half a round trip counts for at most this much, so that a player who delays his answers to pings gains little."""
+"""Half a round trip counts for at most this much, so that a player who delays answers to pings gains little."""
 
 KEPT_ROUND_TRIPS = 8
 """How many measured round trips are kept; the smallest of them is taken for the line itself, the rest for congestion."""

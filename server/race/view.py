@@ -1,8 +1,8 @@
 """Who may see what: the one place where a position, an event or a race is turned into something that leaves the server.
 
-The rule of the file: a player sees his own position as `see` shows it, once it was dealt to him; of every other seat he sees how far it is.
+The rule of the file: players see their own position as `see` shows it, once dealt to them; of every other seat they see how far it is.
 Who may not see an event is told its version. Nobody is told the order of the stock, nor secret, nonces and seed before the record is out.
-Of a race that is withheld (`Race.withheld`) nobody is told which foundations another seat has built on, nor its record while it is.
+Of a race that is `sealed` nobody is told which foundations another seat has built on, nor its record while it is.
 """
 
 from __future__ import annotations
@@ -67,8 +67,8 @@ def see(position: Position) -> View:
     )
 
 
-def tell(event: RaceEvent, *, version: int, viewer: Viewer, now: int, withheld: bool = False) -> RoomEvent:
-    """What `viewer` is told of an event that has this room version. `now` turns moments into time left. withheld: as of its race."""
+def tell(event: RaceEvent, *, version: int, viewer: Viewer, now: int, sealed: bool = False) -> RoomEvent:
+    """What `viewer` is told of an event that has this room version. `now` turns moments into time left. sealed: as of its race."""
     match event:
         case SeatTaken(seat=seat, name=name, bot=bot):
             return Seated(version=version, seat=seat, name=name, bot=bot)
@@ -95,11 +95,11 @@ def tell(event: RaceEvent, *, version: int, viewer: Viewer, now: int, withheld: 
                 seat=event.seat,
                 ply=event.ply,
                 home=event.position.home if event.position is not None else 0,
-                foundations=event.position.foundations if event.position is not None and not withheld else {},
+                foundations=event.position.foundations if event.position is not None and not sealed else {},
                 state=event.state,
                 elapsed_ms=event.at_ms,
             )
-        case RaceEnded(record=record) if withheld:
+        case RaceEnded(record=record) if sealed:
             # In a swap the score tells it.
             return Hidden(version=version) if record.swaps else Ended(version=version, seats=record.seats)
         case RaceEnded(record=record):
@@ -158,9 +158,9 @@ def snapshot(
         starts_in_ms=max(race.starts_at - now, 0) if race.phase == "countdown" and race.starts_at is not None else None,
         elapsed_ms=race.elapsed(now),
         view=see(own.position) if own is not None and own.dealt and own.position is not None else None,
-        record=race.record if not race.withheld else None,
-        ended=race.record.seats if race.record is not None and race.shared is not None else (),
-        shared=race.shared,
+        record=race.record if not race.sealed else None,
+        ended=race.record.seats if race.record is not None and race.deal.shared is not None else (),
+        shared=race.deal.shared,
         chat=chat,
         ratings=ratings,
         series=series,
@@ -171,9 +171,9 @@ def snapshot(
 
 def progress_curves(race: Race) -> tuple[Curve, ...]:
     """How each seat got to where it is, as everybody was told it: for who comes in the middle. Of a race that is over its record tells."""
-    if race.phase != "racing" and not (race.phase == "over" and race.withheld):
+    if race.phase != "racing" and not (race.phase == "over" and race.sealed):
         return ()
-    return tuple(_curve(first, seat) for first, seat in zip(race.firsts, race.seats, strict=True))
+    return tuple(_curve(first, seat) for first, seat in zip(race.deal.firsts, race.seats, strict=True))
 
 
 def _curve(first: Position, seat: Seat) -> Curve:
@@ -188,7 +188,7 @@ def _curve(first: Position, seat: Seat) -> Curve:
 def _seat_info(race: Race, seat: Seat, viewer: Viewer, *, again: bool) -> SeatInfo:
     # Before the start no position is shown, not even by its counts: how many Aces lie on the foundations can depend on the deal.
     position = seat.position if race.phase in ("racing", "over") else None
-    withheld = race.withheld and seat.number != viewer
+    sealed = race.sealed and seat.number != viewer
     return SeatInfo(
         seat=seat.number,
         name=seat.name if seat.player is not None else None,
@@ -199,7 +199,7 @@ def _seat_info(race: Race, seat: Seat, viewer: Viewer, *, again: bool) -> SeatIn
         state=seat.state,
         ply=seat.ply,
         home=position.home if position is not None else 0,
-        foundations=position.foundations if position is not None and not withheld else {},
+        foundations=position.foundations if position is not None and not sealed else {},
         elapsed_ms=seat.last_at,
         round_trip_ms=seat.round_trip_ms,
     )

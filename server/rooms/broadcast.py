@@ -149,7 +149,7 @@ class Broadcast:
         if not self.watched:
             return
         in_race = None if isinstance(event, OwnEvent) else event
-        self._draft.effects.told.append(Happened(message, in_race, now, race.withheld))
+        self._draft.effects.told.append(Happened(message, in_race, now, race.sealed))
 
     def everybody(self, outgoing: Outgoing) -> None:
         """The same message to all who are here, encoded once."""
@@ -203,11 +203,11 @@ class Broadcast:
         """All that somebody without a seat may know."""
         seen = self.as_seen_by(None, race)
         boards = history_of(seen) if with_boards else None
-        return Shown(self._room(None, race, now), progress_curves(seen), boards, race.withheld)
+        return Shown(self._room(None, race, now), progress_curves(seen), boards, race.sealed)
 
     def as_seen_by(self, viewer: Viewer, race: Race) -> Race:
         """The race without what this viewer may not know yet."""
-        if all(seat == viewer for seat in self.unseen):
+        if not self.unseen or self.unseen.keys() == {viewer}:
             return race
         seen = copy(race)
         seen.seats = [seat if seat.number == viewer else self.unseen.get(seat.number, seat) for seat in race.seats]
@@ -252,4 +252,4 @@ def _message(event: RaceEvent | OwnEvent, race: Race, *, version: int, viewer: V
         case RecordRevealed(record=record):
             return Result(version=version, record=record)
         case _:
-            return tell(event, version=version, viewer=viewer, now=now, withheld=race.withheld)
+            return tell(event, version=version, viewer=viewer, now=now, sealed=race.sealed)

@@ -38,6 +38,7 @@ from server.rooms.rating_updates import read_changes
 from server.rooms.requests import Ask, Close, DealFound, RatingsRead, RoomRequest
 from server.rooms.side_jobs import SideJobs
 from server.rooms.spectator_port import Happened, Shown, SpectatorPort
+from server.runtime import log_lines
 from server.store.errors import RunAlready, StoreError
 
 logger = logging.getLogger("carpet.rooms")
@@ -166,6 +167,7 @@ class Room:
         return True
 
     def _take(self, request: RoomRequest | None) -> None:
+        about = log_lines.race.set(self.core.race.id)
         try:
             effects = self.core.take(request, self._ports.clock.now_ms())
         # The room's one supervisor: what a bug costs is this room.
@@ -174,6 +176,8 @@ class Room:
             self._crashed()
         else:
             self._do(effects)
+        finally:
+            log_lines.race.reset(about)
 
     def _wake(self) -> None:
         if not self.is_closed:

@@ -9,8 +9,8 @@ from __future__ import annotations
 from protocol.views import GhostInfo
 from server.race.ghosts import GhostLine
 from server.race.machine import Race
-from server.race.shared_deal_spec import Occasion
-from server.race.start_position import Opening
+from server.race.shared_deal_spec import SharedDealSpec
+from server.race.start_position import StartPosition
 from server.rooms.ports import GhostWanted
 
 
@@ -54,9 +54,9 @@ class Ghosts:
 
     def _info(self, number: int, race: Race) -> GhostInfo:
         line, made = self._lines[number], self._made[number] if race.number == self._race else 0
-        begun = race.phase in ("racing", "over") and bool(race.firsts)
+        begun = race.phase in ("racing", "over") and bool(race.deal.firsts)
         # All of them began with the cards home that the deal has brought.
-        first = race.firsts[0].home if begun else 0
+        first = race.deal.firsts[0].home if begun else 0
         if not made:
             return GhostInfo(ghost=number, name=line.name, state="racing" if begun else "waiting", ply=0, home=first, elapsed_ms=0)
         step = line.steps[made - 1]
@@ -64,7 +64,7 @@ class Ghosts:
         return GhostInfo(ghost=number, name=line.name, state=step.state, ply=step.ply, home=home, elapsed_ms=step.at_ms)
 
 
-def ghosts_wanted(spec: Occasion | None, start_position: Opening | None) -> tuple[GhostWanted, ...]:
+def ghosts_wanted(spec: SharedDealSpec | None, start_position: StartPosition | None) -> tuple[GhostWanted, ...]:
     """Whose lines are shown beside the races of a room: of whoever played on from there, or of those who had the same deal."""
     if start_position is not None:
         return (GhostWanted(race=start_position.past.race, seat=start_position.past.seat, from_ply=start_position.ply),)

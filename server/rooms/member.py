@@ -11,7 +11,7 @@ from server.rooms.outgoing import Outgoing
 
 @dataclass(frozen=True, slots=True)
 class PlayerName:
-    """A player as rooms and lobby know him: his public id, and his name as cleaned."""
+    """A player as rooms and lobby know them: their public id, and their name as cleaned."""
 
     id: str
     name: str

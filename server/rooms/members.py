@@ -30,11 +30,11 @@ class Members:
         return self._lines.values()
 
     def line(self, player: str | None) -> Member | None:
-        """By which this player is here now, if he is."""
+        """By which this player is here now, if at all."""
         return self._lines.get(player) if player is not None else None
 
     def claims(self, player: str) -> bool:
-        """Whether this person has come and not left, wherever his line is."""
+        """Whether this person has come and not left, connected or not."""
         return player in self._people
 
     def enter(self, player: str, member: Member) -> None:
@@ -44,7 +44,7 @@ class Members:
         self.empty_since = None
 
     def expect(self, player: str) -> None:
-        """A person has a claim, before he is here by any line."""
+        """A person has a claim, before they are here by any line."""
         self._people.add(player)
         self.visited = True
 
@@ -53,7 +53,7 @@ class Members:
         self._lines[bot] = member
 
     def lose(self, player: str, member: Member, now: int) -> bool:
-        """This line is gone. False when it was not his any more: he may have come back by another before it was seen to be dead."""
+        """This line is gone. False when it was no longer theirs: they may have come back by another before it was seen to be dead."""
         if self._lines.get(player) is not member:
             return False
         del self._lines[player]
@@ -61,7 +61,7 @@ class Members:
         return True
 
     def leave(self, player: str, now: int) -> None:
-        """A person gives up his claim."""
+        """A person gives up their claim."""
         self._lines.pop(player, None)
         self._people.discard(player)
         self._note_emptiness(now)
@@ -71,7 +71,7 @@ class Members:
         return sorted(self._people - self._lines.keys())
 
     def forget(self, player: str) -> None:
-        """His claim has run out while he was away."""
+        """Their claim has run out while they were away."""
         self._people.discard(player)
 
     def _note_emptiness(self, now: int) -> None:

@@ -9,7 +9,7 @@ from typing import Protocol, TypeAlias
 from server.race.ghosts import GhostLine
 from server.race.race_deal import DealWanted
 from server.race.rating import RatingChange
-from server.race.shared_deal_spec import Occasion
+from server.race.shared_deal_spec import SharedDealSpec
 from server.store.errors import StoreError
 from server.store.port import Entry
 
@@ -27,7 +27,7 @@ GhostLines: TypeAlias = Callable[["tuple[GhostWanted, ...]"], Awaitable[tuple[Gh
 class Purpose:
     """With what a room is opened that is not its opener's wish. secret: the shared deal's, which is known to be kept."""
 
-    occasion: Occasion
+    occasion: SharedDealSpec
     secret: bytes = field(repr=False)
 
 

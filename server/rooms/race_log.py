@@ -76,7 +76,7 @@ class RaceLog:
         was_over = race.phase == "over"
         events = race.advance(at_ms)
         # That a seat has been dealt to is no more than the start to come.
-        happened = not all(isinstance(event, SeatDealt) for event in events)
+        happened = bool(events) and not all(isinstance(event, SeatDealt) for event in events)
         if not was_over and (happened or (_counts_time(race) and at_ms >= self._noted_at + MARK_MS)):
             self._note(PassTime(), at_ms)
         return events

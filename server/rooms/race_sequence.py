@@ -17,8 +17,8 @@ from server.race.commands import Command, GetReady, LeaveSeat, LoseLine, Measure
 from server.race.events import MovePlayed, RaceEnded, RaceEvent, SeatDealt, SeatFreed
 from server.race.machine import Race
 from server.race.seat import Seat
-from server.race.shared_deal_spec import Occasion
-from server.race.start_position import Opening
+from server.race.shared_deal_spec import SharedDealSpec
+from server.race.start_position import StartPosition
 from server.rooms.broadcast import Broadcast, GhostMoved, OwnEvent, RecordRevealed, RematchWanted, SeriesScored
 from server.rooms.codes import SHOWN_LENGTH, new_code
 from server.rooms.effects import Draft
@@ -42,9 +42,9 @@ class RoomSetup:
 
     code: str
     options: RaceOptions
-    spec: Occasion | None
+    spec: SharedDealSpec | None
     secret: bytes | None
-    start_position: Opening | None
+    start_position: StartPosition | None
     earlier: EarlierRoom | None
     entropy: Callable[[int], bytes]
     wall_ms: Callable[[], int]
@@ -169,7 +169,7 @@ class RaceSequence:
         """Nobody else hears of a win while something of theirs may be on its way that counts before it. The winner sees it, unversioned."""
         seat = self.race.seats[win.seat]
         self._wins_held.append(win)
-        self.broadcast.unseen[win.seat] = seat.before_last_move(self.race.firsts[win.seat])
+        self.broadcast.unseen[win.seat] = seat.before_last_move(self.race.deal.firsts[win.seat])
         member = self.members.line(seat.player)
         if member is not None and seat.player is not None:
             self.broadcast.current_view(seat.player, member, self.race)
@@ -223,7 +223,7 @@ class RaceSequence:
 
     def _note_over(self, record: Record) -> None:
         self.series.raced(self.race, record)
-        if self._setup.spec is not None or not self.race.withheld:
+        if self._setup.spec is not None or not self.race.sealed:
             self._close(record, players=seated(self.race))
         self._draft.effects.ended.append(record)
         self._tell_score()
@@ -251,7 +251,7 @@ class RaceSequence:
 
     def reveal_shared(self) -> None:
         """The deal of the race is no secret any more; what has been told of its end is told whole."""
-        if self._setup.spec is None or not self.race.withheld:
+        if self._setup.spec is None or not self.race.sealed:
             return
         self.race.reveal()
         self._draft.effects.moved = True

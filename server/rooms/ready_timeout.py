@@ -1,7 +1,8 @@
-"""How long a public race waits for who sits in it and does not get ready: a seat in the lobby's list is not his alone to hold.
+"""How long a race waits for players who sit in it and do not get ready: nobody may hold a seat for ever that others wait at.
 
 Only the wait of others counts. Where nobody is ready yet, nobody waits; where a seat is free, it is somebody else who is waited for; and
-friends in a private race settle it between them. In a series under way nobody waits for less than its grace: who is late gives it up.
+friends in a private race settle it between them. In a series under way, private or not, the others wait as long as its grace; whoever is
+late then gives it up.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from server.race.machine import Race
 from server.race.seat import Seat
 
 READY_S = 120
-"""Seconds in which who is not ready keeps his seat, from when all seats are taken and somebody is ready."""
+"""Seconds for which players who are not ready keep their seats, from when all seats are taken and somebody is ready."""
 
 
 class ReadyTimeout:
@@ -26,11 +27,11 @@ class ReadyTimeout:
             return []
         people = [seat for seat in race.seats if seat.player is not None and seat.bot is None]
         late = [seat for seat in people if seat.nonce is None]
-        waited_for = (race.options.public or race.place.number > 1) and all(seat.player is not None for seat in race.seats)
+        waited_for = (race.options.public or race.deal.place.number > 1) and all(seat.player is not None for seat in race.seats)
         if not waited_for or not 0 < len(late) < len(people):
             self.due = None
         elif self.due is None:
-            self.due = now + (READY_S if race.place.number == 1 else race.options.series.grace_s) * 1000
+            self.due = now + (READY_S if race.deal.place.number == 1 else race.options.series.grace_s) * 1000
         elif self.due <= now:
             self.due = None
             return late

@@ -17,7 +17,7 @@ from protocol.record import Record
 from protocol.views import RaceOptions
 from server.race.ghosts import GhostLine
 from server.race.rating import Rating
-from server.race.start_position import Opening
+from server.race.start_position import StartPosition
 from server.rooms.bots import THOUGHTS
 from server.rooms.clock import Clock
 from server.rooms.codes import new_code, read_code
@@ -124,7 +124,7 @@ class Rooms:
     def __len__(self) -> int:
         return len(self._rooms)
 
-    def open(self, options: RaceOptions, purpose: Purpose | None = None, *, opening: Opening | None = None) -> Room:
+    def open(self, options: RaceOptions, purpose: Purpose | None = None, *, opening: StartPosition | None = None) -> Room:
         """A new room. purpose: for what, other than its opener's wish. opening: from where it begins, where not at a deal.
 
         Raises Refusal when the server is full, stopping, or has more to write than it can, and when the options do not fit.
@@ -165,7 +165,7 @@ class Rooms:
         options: RaceOptions,
         *,
         purpose: Purpose | None = None,
-        start_position: Opening | None = None,
+        start_position: StartPosition | None = None,
         earlier: EarlierRoom | None = None,
     ) -> Room:
         setup = RoomSetup(

@@ -5,8 +5,9 @@ Knows nothing of what comes of them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TypeAlias, assert_never
+
+from msgspec import Struct
 
 from protocol.client_messages import LeaveRace, Move, Ready, Rematch, Resign, Say, Stop
 from protocol.errors import ErrorCode, Refusal
@@ -23,8 +24,7 @@ RoomMessage: TypeAlias = RaceMessage | LeaveRace | Rematch | Say
 """The client messages that are for a room."""
 
 
-@dataclass(frozen=True, slots=True)
-class Enter:
+class Enter(Struct, frozen=True):
     """`player` is here by `member`: they take a free seat, or have one already. version: the last they know, 0 for none."""
 
     player: PlayerName
@@ -33,16 +33,14 @@ class Enter:
     ref: int
 
 
-@dataclass(frozen=True, slots=True)
-class Exit:
+class Exit(Struct, frozen=True):
     """The line of this member is gone."""
 
     player: PlayerName
     member: Member
 
 
-@dataclass(frozen=True, slots=True)
-class Ask:
+class Ask(Struct, frozen=True):
     """A player's request."""
 
     player: PlayerName
@@ -50,13 +48,11 @@ class Ask:
     message: RoomMessage
 
 
-@dataclass(frozen=True, slots=True)
-class Close:
+class Close(Struct, frozen=True):
     """The host stops."""
 
 
-@dataclass(frozen=True, slots=True)
-class CallOff:
+class CallOff(Struct, frozen=True):
     """The race, opened on a shared deal, is not to be run. One that has begun is run to its end, unless `also_running`: then it ends here,
     without a result, because its deal may be told at any moment.
     """
@@ -64,28 +60,24 @@ class CallOff:
     also_running: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Release:
+class Release(Struct, frozen=True):
     """The race, which is held, starts if everybody is ready. countdown_from_ms: by the server's clock, now or a little later."""
 
     countdown_from_ms: int
 
 
-@dataclass(frozen=True, slots=True)
-class Reveal:
+class Reveal(Struct, frozen=True):
     """Nobody has to play the room's shared deal any more."""
 
 
-@dataclass(frozen=True, slots=True)
-class DealFound:
+class DealFound(Struct, frozen=True):
     """What came of a search. k: None where no deal that can be won was found."""
 
     wanted: DealWanted
     k: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class RatingsRead:
+class RatingsRead(Struct, frozen=True):
     """What the race with this id did to ratings, by seat."""
 
     race: str
@@ -101,10 +93,10 @@ def race_command(message: RaceMessage, *, seat: Seat, race: int) -> Command:
     if not isinstance(message, Ready) and message.seat != seat.number:
         raise Refusal(ErrorCode.NOT_YOUR_SEAT, f"yours is {seat.number}", path="$.seat")
     match message:
-        case Ready(nonce=nonce):
-            return GetReady(seat.number, bytes.fromhex(nonce))
         case Move(ply=ply, move=move):
             return PlayMove(seat.number, ply, move)
+        case Ready(nonce=nonce):
+            return GetReady(seat.number, bytes.fromhex(nonce))
         case Stop():
             return StopSeat(seat.number)
         case Resign():

@@ -89,7 +89,7 @@ class SeriesState:
         """A race of it is over."""
         self._series = self._series.raced(record)
         self._before = race.id
-        if race.options.swaps and race.withheld:
+        if race.options.swaps and race.sealed:
             self._sealed = SealedRace(record, seated(race))
 
     def give_up(self, seats: Iterable[int]) -> None:

@@ -8,7 +8,7 @@ from protocol.views import Phase, RaceOptions, SeatState
 from server.race.lead_ranking import LeadRank, lead_rank
 from server.race.machine import Race
 from server.race.seat import Seat
-from server.race.shared_deal_spec import Occasion
+from server.race.shared_deal_spec import SharedDealSpec
 
 
 class SeatSummary(msgspec.Struct, frozen=True, gc=False):
@@ -32,7 +32,7 @@ class RoomSummary(msgspec.Struct, frozen=True):
 
     code: str
     options: RaceOptions
-    spec: Occasion | None
+    spec: SharedDealSpec | None
     race: str
     number: int
     phase: Phase
@@ -66,7 +66,7 @@ class RoomSummary(msgspec.Struct, frozen=True):
         return any(seat.player == player for seat in self.seats)
 
 
-def summarized(race: Race, *, code: str, spec: Occasion | None, opened_at: int, ahead_ms: int, closed: bool) -> RoomSummary:
+def summarized(race: Race, *, code: str, spec: SharedDealSpec | None, opened_at: int, ahead_ms: int, closed: bool) -> RoomSummary:
     return RoomSummary(
         code,
         race.options,
@@ -78,7 +78,7 @@ def summarized(race: Race, *, code: str, spec: Occasion | None, opened_at: int, 
         opened_at,
         race.starts_at,
         ahead_ms,
-        race.withheld,
+        race.sealed,
         closed,
     )
 

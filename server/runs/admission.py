@@ -12,7 +12,7 @@ import trio
 
 from protocol.errors import ErrorCode, Refusal
 from protocol.views import RaceOptions, SharedDeal
-from server.race.shared_deal_spec import Occasion
+from server.race.shared_deal_spec import SharedDealSpec
 from server.rooms.clock import Clock
 from server.rooms.driver import Room
 from server.rooms.ports import Purpose
@@ -55,7 +55,7 @@ class RunAdmission:
             if self._clock.wall_ms() >= ready_by_ms:
                 raise Refusal(ErrorCode.RUN_CLOSED)
             earlier = await self._ghosts(player, [run for run in runs if run.phase == "over"]) if ghosts else ()
-            occasion = Occasion(deal=deal, invited=(player,), ghosts=earlier)
+            occasion = SharedDealSpec(deal=deal, invited=(player,), ghosts=earlier)
             return self._rooms.open(options, Purpose(occasion=occasion, secret=made.secret))
         finally:
             del self._deciding[key]

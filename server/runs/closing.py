@@ -9,7 +9,7 @@ from typing import Final
 
 import trio
 
-from server.race.shared_deal_spec import Occasion
+from server.race.shared_deal_spec import SharedDealSpec
 from server.rooms.clock import Clock
 from server.rooms.driver import Room
 from server.rooms.registry import Rooms
@@ -76,7 +76,7 @@ class Closing:
             self._moments.clear()
         return min(due, default=None)
 
-    async def _moments_of(self, occasion: Occasion) -> tuple[int, int]:
+    async def _moments_of(self, occasion: SharedDealSpec) -> tuple[int, int]:
         """By when a run has to have begun, and when its deal is revealed."""
         kind, deal = occasion.deal.kind, occasion.deal.id
         if kind == "daily":

@@ -15,8 +15,8 @@ from protocol.errors import ErrorCode, Refusal
 from protocol.record import BadRecord, Record
 from protocol.server_messages import Challenge, Challenges, RunMessage
 from protocol.views import RaceOptions
-from server.race.audit import audited_opening
-from server.race.start_position import NoSuchPosition, Opening, check_ply
+from server.race.audit import audited_start_position
+from server.race.start_position import NoSuchPosition, StartPosition, check_ply
 from server.rooms.clock import Clock
 from server.rooms.codes import read_code
 from server.rooms.driver import Room
@@ -38,7 +38,7 @@ logger = logging.getLogger("carpet.runs")
 Question: TypeAlias = ListDailies | OpenChallenge | ListChallenges | ListRuns
 RunAsked: TypeAlias = RunDaily | RunChallenge | PlayOn
 
-Compute: TypeAlias = Callable[..., Awaitable[Opening]]
+Compute: TypeAlias = Callable[..., Awaitable[StartPosition]]
 """Calls a function with the arguments behind it, in a worker, and gives what it gives. Raises WorkerDied."""
 
 ASKED_AT_ONCE: Final = 2
@@ -164,7 +164,7 @@ class RunService:
             # What can be refused at once is, before a worker replays the whole race.
             check_ply(record, seat=asked.seat, ply=asked.ply)
             async with self._audits:
-                opening = await self._compute(audited_opening, msgspec.json.encode(record), asked.seat, asked.ply)
+                opening = await self._compute(audited_start_position, msgspec.json.encode(record), asked.seat, asked.ply)
         except (BadRecord, NoSuchPosition) as error:
             raise Refusal(ErrorCode.NO_SUCH_POSITION, str(error)) from error
         except WorkerDied as error:

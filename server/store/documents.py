@@ -28,8 +28,8 @@ from server.race.commands import (
     StopSeat,
     TakeSeat,
 )
-from server.race.shared_deal_spec import Occasion
-from server.race.start_position import Opening
+from server.race.shared_deal_spec import SharedDealSpec
+from server.race.start_position import StartPosition
 
 VERSION: Final = 1
 
@@ -57,16 +57,16 @@ class Opened(NamedTuple):
 
     options: RaceOptions
     series: Series | None
-    occasion: Occasion | None
-    opening: Opening | None = None
+    occasion: SharedDealSpec | None
+    opening: StartPosition | None = None
 
 
 class _Beside(msgspec.Struct, frozen=True, omit_defaults=True):
     """What is kept in the text of the options beside them. No option may ever have one of these names."""
 
     series_so_far: Series | None = None
-    occasion: Occasion | None = None
-    played_on_from: Opening | None = None
+    occasion: SharedDealSpec | None = None
+    played_on_from: StartPosition | None = None
 
 
 _TAG_OF: Final[dict[type[Command], str]] = {command: tag for tag, command in TAGS.items()}

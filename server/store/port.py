@@ -16,8 +16,8 @@ from protocol.views import RaceOptions, SeatState, SharedKind
 from server.match.series import Series
 from server.race.commands import Command
 from server.race.rating import Rating, RatingChange
-from server.race.shared_deal_spec import Occasion
-from server.race.start_position import Opening
+from server.race.shared_deal_spec import SharedDealSpec
+from server.race.start_position import StartPosition
 
 RacePhase = Literal["running", "over", "aborted"]
 """running: until its record is written, waiting for players included; it comes back with the server. aborted: ended without a record."""
@@ -111,8 +111,8 @@ class RaceOpened:
     software: str
     at_ms: int
     series: Series | None = None
-    occasion: Occasion | None = None
-    opening: Opening | None = None
+    occasion: SharedDealSpec | None = None
+    opening: StartPosition | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -234,7 +234,7 @@ def deal_key(kind: SharedKind, deal: str) -> str:
     return f"{kind}:{deal}"
 
 
-def runs_once(occasion: Occasion) -> bool:
+def runs_once(occasion: SharedDealSpec) -> bool:
     """Whether each player has one run of the deal."""
     return occasion.deal.kind != "round"
 
@@ -376,7 +376,7 @@ class Run:
     race: str
     room: str
     rules: str
-    occasion: Occasion
+    occasion: SharedDealSpec
     phase: RacePhase
     opened_at_ms: int
     finished_at_ms: int | None

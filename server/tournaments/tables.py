@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from protocol.record import Record, SeatRecord
 from protocol.tournaments import TournamentOptions, Verdict
 from protocol.views import RaceOptions
-from server.race.shared_deal_spec import Occasion
+from server.race.shared_deal_spec import SharedDealSpec
 from server.tournaments.pairing.rounds import Pairing, RaceResult
 from server.tournaments.state import TournamentState
 
@@ -55,9 +55,9 @@ def race_options(options: TournamentOptions, *, seats: int = 2, bots: tuple[str,
     )
 
 
-def occasion(state: TournamentState, number: int, pairing: Pairing) -> Occasion:
+def occasion(state: TournamentState, number: int, pairing: Pairing) -> SharedDealSpec:
     """What the room of a table in round `number` is opened for."""
-    return Occasion(deal=state.deal(number, pairing.table), invited=seating(state, pairing).invited, table=pairing.table, held=True)
+    return SharedDealSpec(deal=state.deal(number, pairing.table), invited=seating(state, pairing).invited, table=pairing.table, held=True)
 
 
 def result_of(state: TournamentState, pairing: Pairing, record: Record) -> RaceResult:

@@ -32,9 +32,9 @@ def test_the_races_of_a_server_are_printed(capsys: pytest.CaptureFixture[str], s
         "code    rules        seats  limit   rated  players",
         "ABCDEF  carpet       1/2    10 min  yes    Benedikt 1204",
         "QWERTZ  carpet-free  2/4    5 min   no     Clara 988, Dan",
-        "code    rules        time      watch  players, cards home",
-        "HKTRWM  carpet       1:34      12     Émilie 31, Friðrik 30",
-        "PLMNBV  crazy-quilt  1:34      0      Guðrún 12, Hannes Maximilian 40, Ingo 8",
+        "code    rules        time  watch  players, cards home",
+        "HKTRWM  carpet       1:34  12     Émilie 31, Friðrik 30",
+        "PLMNBV  crazy-quilt  1:34  0      Guðrún 12, Hannes Maximilian 40, Ingo 8",
         "4 here: Anna 1138, Benedikt 1204, Clara 988, Dan.",
     ]
     assert server.asked == ["/races.json"]
@@ -67,8 +67,8 @@ def test_races_that_are_run_are_listed_with_the_cards_home() -> None:
         "code    rules        seats  limit   rated  players",
         "ABCDEF  carpet       1/2    10 min  yes    Benedikt 1204",
         "QWERTZ  carpet-free  2/4    5 min   no     Clara 988, Dan",
-        "code    rules        time      watch  players, cards home",
-        "ABCDEF  crazy-quilt  3:41      12     Anna 18, Ben 52",
+        "code    rules        time  watch  players, cards home",
+        "ABCDEF  crazy-quilt  3:41  12     Anna 18, Ben 52",
     ]
 
 
@@ -77,8 +77,8 @@ def test_what_is_not_listed_is_counted_and_an_enemys_words_are_cleaned() -> None
     lobby = Lobby(players=("Anna\r",), players_here=3, races=(race,), races_open=5, races_running=1)
     assert lobby_lines(lobby) == [
         "5 open, 1 running.",
-        "code    rules   seats  limit   rated  players",
-        "ABC     carpet  1/2    10 min  no     Ben",
+        "code  rules   seats  limit   rated  players",
+        "ABC   carpet  1/2    10 min  no     Ben",
         "And 4 more.",
         "3 here: Anna, 2 more.",
     ]

@@ -75,9 +75,9 @@ def test_the_list_is_printed_for_people_and_for_programs(capsys: pytest.CaptureF
     assert ran.status == 0
     lines = ran.out.splitlines()
     assert lines[:3] == [
-        "id      format       rules        stands          round  entrants  name",
-        "KWPRTM  Swiss        carpet       open                          5  Carpet Open (director Grace)",
-        "PLMNBV  elimination  persian-rug  running             3         5  Rug knock-out (director Grace)",
+        "id      format       rules        stands        round  entrants  name",
+        "KWPRTM  Swiss        carpet       open                        5  Carpet Open (director Grace)",
+        "PLMNBV  elimination  persian-rug  running           3         5  Rug knock-out (director Grace)",
     ]
     assert [line[34:46].strip() for line in lines[3:]] == ["open by code", "over"]
     assert msgspec.json.decode(run(capsys, "tournament", "list", server.url, "--json").out, type=TournamentsDocument) == LISTED
@@ -93,12 +93,12 @@ def test_the_standings_have_points_tie_breaks_and_marks(capsys: pytest.CaptureFi
     ran = run(capsys, "tournament", "standings", server.url, "kw prtm")
     assert ran.out.splitlines() == [
         "Carpet Open: Swiss, running, round 1.",
-        "place  points  Buchh  SonnB  among  cards   w  d  l  entrant",
-        "    1      2½     6½     4¼      1    130   2  1  2  Benedikt",
-        "    2       2     7½      4      1    122   2  0  2  Anna",
-        "    2       2     7½      4      1    122   2  0  2  greedy 1 (bot)",
-        "    4       1     5½      ¾      1    75¼   1  0  2  Clara",
-        "    5       ½     4½      ½      1     24   0  1  2  Dan (withdrawn)",
+        "place  points  Buchh  SonnB  among  cards  w  d  l  entrant",
+        "    1      2½     6½     4¼      1    130  2  1  2  Benedikt",
+        "    2       2     7½      4      1    122  2  0  2  Anna",
+        "    2       2     7½      4      1    122  2  0  2  greedy 1 (bot)",
+        "    4       1     5½      ¾      1    75¼  1  0  2  Clara",
+        "    5       ½     4½      ½      1     24  0  1  2  Dan (withdrawn)",
     ]
     assert server.asked == [f"/tournaments/{ID}.json"]
     as_json = json.loads(run(capsys, "tournament", "standings", server.url, ID, "--json").out)

@@ -8,12 +8,13 @@ from trio.testing import MockClock
 from websockets.frames import Frame, Opcode
 from websockets.protocol import Event
 
-from protocol.client_messages import AskBoardsKey, FollowLobby, Hello, Unwatch, WatchRace
+from protocol.client_messages import AskBoardsKey, FollowLobby, Hello, Ready, Unwatch, WatchRace
 from protocol.codec import ENCODINGS
 from protocol.errors import ErrorCode
-from protocol.server_messages import Board, BoardsKey, Lobby, Unwatched, Watched, WatchedEvent, Watchers, Welcome
+from protocol.server_messages import Board, BoardsKey, Lobby, PlayerReady, Unwatched, Watched, WatchedEvent, Watchers, Welcome
 from server.net.connection import PING_INTERVAL_S, WATCHER_PING_S
 from server.net.dispatch import HELLO_S
+from server.runtime import log_lines
 from tests.server.net.wire import Client, House
 
 
@@ -162,3 +163,29 @@ async def test_the_host_has_a_key_of_whole_boards_and_nobody_else_nor_in_a_rated
     async with house.guest("Cleo") as cleo:
         await cleo.say(AskBoardsKey(code=(await cleo.open(rated=True)).code))
         assert (await cleo.error()).code == ErrorCode.NO_KEY
+
+
+async def test_a_line_of_the_log_says_which_connection_and_race_it_is_about(
+    autojump_clock: MockClock, house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    about: list[tuple[str, str]] = []
+    async with house.guest("Ann") as ann, house.guest("Bob") as bob:
+        room = await ann.open()
+        core = house.only_room.core
+        take = core.take
+
+        def noted(request: object, now: int) -> object:
+            about.append((log_lines.connection.get(), log_lines.race.get()))
+            return take(request, now)  # type: ignore[arg-type]
+
+        monkeypatch.setattr(core, "take", noted)
+        await bob.join(room.code)
+        await ann.say(Ready(race=1, nonce="ab" * 16))
+        await bob.hear_of(PlayerReady)
+    race = core.race.id
+    (joined, its_race), (ready, same_race) = about[:2]
+    assert its_race == same_race == race
+    assert joined
+    assert ready
+    assert joined != ready
+    assert (log_lines.connection.get(), log_lines.race.get()) == ("", "")

@@ -23,7 +23,7 @@ from server.net.http import Asked, NoPage
 from server.pages.races import race_routes
 from server.pages.readers import READING, WAITING, Readers
 from server.race.audit import audit
-from server.race.shared_deal_spec import Occasion
+from server.race.shared_deal_spec import SharedDealSpec
 from server.rooms.clock import Clock
 from server.store.database import open_database
 from server.store.errors import StoreBusy, StoreCorrupt
@@ -77,7 +77,7 @@ async def test_what_came_of_a_race_is_not_shown_while_others_have_yet_to_play_it
     shared = SharedDeal(kind="daily", id="2001-02-03", nonces=("7c" * 16,))
     reveals = house.clock.now_ms() + 60_000
     deal = SharedDealMade(kind="daily", id=shared.id, secret=bytes(32), at_ms=NOW, reveals_at_ms=reveals)
-    occasion = Occasion(deal=shared, invited=("ann",))
+    occasion = SharedDealSpec(deal=shared, invited=("ann",))
     write(house.store, made("ann"), deal, replace(opened(RACE), occasion=occasion), over(RACE, "ann", None))
     finish(house, 2, "ann", None)
     sentence = "Others have yet to play the deal of that race; its record is there when they have."

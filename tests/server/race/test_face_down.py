@@ -158,7 +158,7 @@ def test_a_seat_that_waits_is_shown_nothing_of_its_own_stock() -> None:
         told = len(driven.events)
     boards.due(START + 20_000, most=10_000)
     racer, waiting = boards.shown()
-    laid = driven.race.firsts[1]
+    laid = driven.race.deal.firsts[1]
     assert FACE_DOWN not in str(waiting.view)
     assert str(racer.view).count(FACE_DOWN) > 10
     assert open_cards(racer.view) <= open_cards(see(laid))

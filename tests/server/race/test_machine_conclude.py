@@ -61,10 +61,10 @@ def test_it_shows_what_the_race_has_shown(chosen: RaceOptions, place: SeriesPlac
     assert race.seats[1].player is None
 
 
-def test_until_nobody_plays_its_shuffles_any_more_the_first_race_of_a_swap_is_withheld() -> None:
+def test_until_nobody_plays_its_shuffles_any_more_the_first_race_of_a_swap_is_sealed() -> None:
     driven = raced(SWAP)
-    assert driven.race.withheld
-    assert not concluded(driven).withheld
+    assert driven.race.sealed
+    assert not concluded(driven).sealed
 
 
 def test_of_a_seat_whose_player_is_gone_the_name_is_not_told() -> None:

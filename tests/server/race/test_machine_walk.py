@@ -153,7 +153,7 @@ class AnyRace(RuleBasedStateMachine):
 
     @invariant()
     def every_deck_is_whole_and_every_deal_the_same(self) -> None:
-        firsts = self.race.firsts
+        firsts = self.race.deal.firsts
         assert len(set(map(id, firsts))) <= 1
         for seat, first in zip(self.race.seats, firsts, strict=bool(firsts)):
             assert seat.position is not None

@@ -40,7 +40,7 @@ def raced(number: int = 1) -> Driven:
 def test_it_is_dealt_by_the_nonces_that_were_settled_before_and_its_number(number: int) -> None:
     race = raced(number).race
     expected = see(rule_set("carpet").deal(derive_seed(SECRET, [bytes.fromhex(NONCE)], number - 1)))
-    assert [see(first) for first in race.firsts] == [expected] * 2
+    assert [see(first) for first in race.deal.firsts] == [expected] * 2
     record = raced(number).record
     audit(record)
     assert record.deal.shared == replace(ROUND, number=number)
@@ -76,15 +76,15 @@ def test_nobody_is_told_by_which_cards_it_went_before_it_is_revealed() -> None:
     race = driven.race
     ended = next(event for event in driven.events if isinstance(event, RaceEnded))
     moved = next(event for event in driven.events if isinstance(event, MovePlayed) and event.seat == 0)
-    assert race.withheld
-    told = tell(ended, version=9, viewer=0, now=0, withheld=True)
+    assert race.sealed
+    told = tell(ended, version=9, viewer=0, now=0, sealed=True)
     assert told == Ended(version=9, seats=driven.record.seats)
-    progress = tell(moved, version=9, viewer=1, now=0, withheld=True)
+    progress = tell(moved, version=9, viewer=1, now=0, sealed=True)
     assert isinstance(progress, Progress)
     assert (progress.foundations, progress.home) == ({}, moved.position.home)
     for viewer in (None, 0, 1):
         shown = snapshot(race, version=9, viewer=viewer, now=0, again=frozenset(), chat=())
-        assert (shown.record, shown.ended, shown.shared) == (None, driven.record.seats, race.shared)
+        assert (shown.record, shown.ended, shown.shared) == (None, driven.record.seats, race.deal.shared)
         assert [bool(seat.foundations) for seat in shown.seats] == [viewer == 0, viewer == 1]
 
 
@@ -93,8 +93,8 @@ def test_when_it_is_revealed_all_is_told() -> None:
     for seat in (0, 1):
         driven.do(StopSeat(seat), 1000)
     driven.race.reveal()
-    assert not driven.race.withheld
-    told = tell(driven.events[-1], version=9, viewer=0, now=0, withheld=driven.race.withheld)
+    assert not driven.race.sealed
+    told = tell(driven.events[-1], version=9, viewer=0, now=0, sealed=driven.race.sealed)
     assert told == Result(version=9, record=driven.record)
     shown = snapshot(driven.race, version=9, viewer=None, now=0, again=frozenset(), chat=())
     assert shown.record == driven.record

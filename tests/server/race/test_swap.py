@@ -56,8 +56,8 @@ def test_each_seat_plays_what_the_other_has_played() -> None:
         replay = frames(record)
         assert replay.firsts == tuple(see(position) for position in dealt)
     assert played(1).record.deal == played(2).record.deal
-    assert played(1).race.withheld
-    assert not played(2).race.withheld
+    assert played(1).race.sealed
+    assert not played(2).race.sealed
 
 
 def test_nonces_that_are_sent_to_the_second_race_change_nothing() -> None:

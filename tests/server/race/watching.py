@@ -33,9 +33,7 @@ class Watch:
             self._version += 1
             if isinstance(event, (SeatDealt, MovePlayed)):
                 self._seen[event.seat] |= _faces(event.position)
-            messages = [
-                tell(event, version=self._version, viewer=viewer, now=START + at, withheld=race.withheld) for viewer in self._viewers
-            ]
+            messages = [tell(event, version=self._version, viewer=viewer, now=START + at, sealed=race.sealed) for viewer in self._viewers]
             assert all(message.version == self._version for message in messages)
             if tells_all_the_same(event):
                 assert all(message == messages[0] for message in messages)
@@ -52,7 +50,7 @@ class Watch:
         text = msgspec.json.encode(message).decode()
         shown = set(_CARD.findall(text))
         assert shown <= self._seen[viewer], f"{viewer} is shown {shown - self._seen[viewer]} by {text}"
-        if self._driven.race.record is None or self._driven.race.withheld:
+        if self._driven.race.record is None or self._driven.race.sealed:
             for secret in self._secrets():
                 assert secret.hex() not in text, f"{viewer} is told a secret by {text}"
 

@@ -73,7 +73,7 @@ async def test_what_comes_while_the_journal_writes_is_decided_at_once_and_told_i
     bob.move(room)
     ann.phrase(room, "hello")
     assert [seat.ply for seat in room.core.race.seats] == [1, 1]
-    assert [seat.home for seat in room.summary.seats] == [room.core.race.firsts[0].home] * 2
+    assert [seat.home for seat in room.summary.seats] == [room.core.race.deal.firsts[0].home] * 2
     assert not ann.all(PlayerView)
     table.journal.release()
     assert [type(message) for message in ann.heard[-3:]] == [PlayerView, Progress, Said]

@@ -10,7 +10,7 @@ from protocol.record import Record
 from protocol.server_messages import Ended, Left, Result, Room
 from protocol.views import RaceOptions, SharedDeal, SharedKind
 from server.race.audit import audit
-from server.race.shared_deal_spec import Occasion
+from server.race.shared_deal_spec import SharedDealSpec
 from server.rooms.core import IDLE_S
 from server.rooms.driver import Room as ServedRoom
 from server.rooms.ports import Purpose
@@ -25,7 +25,7 @@ SECRET = bytes(range(32))
 
 def purpose(*guests: Guest, kind: SharedKind = "round", deal: str = "spring-open/1") -> Purpose:
     shared = SharedDeal(kind=kind, id=deal, nonces=("7c" * 16,))
-    return Purpose(occasion=Occasion(deal=shared, invited=tuple(guest.player.id for guest in guests), table=1), secret=SECRET)
+    return Purpose(occasion=SharedDealSpec(deal=shared, invited=tuple(guest.player.id for guest in guests), table=1), secret=SECRET)
 
 
 def opened(table: Table, *guests: Guest, bots: tuple[str, ...] = (), kind: SharedKind = "round") -> ServedRoom:

@@ -11,7 +11,7 @@ from protocol.errors import ErrorCode
 from protocol.record import BadRecord, sealed
 from protocol.server_messages import Ghost, Left, Result, Room
 from server.analysis.frames import frames
-from server.race.audit import audit, audited_opening
+from server.race.audit import audit, audited_start_position
 from server.race.start_position import first_positions
 from server.race.view import see
 from server.rules.catalogue import RULE_SETS
@@ -115,7 +115,7 @@ async def test_a_whole_race_is_checked_by_a_worker_and_only_where_it_has_the_pos
             assert (await anna.error()).code == ErrorCode.NO_SUCH_POSITION
         assert house.computed == []
         await asked(anna, PlayOn(race=record.id, seat=0, ply=2), Room)
-        assert house.computed == [audited_opening]
+        assert house.computed == [audited_start_position]
 
 
 async def test_the_moves_before_the_start_are_checked_with_the_record(autojump_clock: MockClock, house: House) -> None:

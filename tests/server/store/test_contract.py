@@ -10,7 +10,7 @@ from protocol.text import NAME_LENGTH
 from protocol.views import RaceOptions, SeriesOptions, SharedDeal
 from server.match.series import Series
 from server.race.commands import TakeSeat
-from server.race.shared_deal_spec import Occasion
+from server.race.shared_deal_spec import SharedDealSpec
 from server.store.database import DatabaseStore
 from server.store.errors import EntryRefused, NameTaken, RunAlready
 from server.store.port import (
@@ -345,7 +345,7 @@ CHALLENGE = SharedDealMade(
 def run(race: str, *players: str, deal: SharedDealMade = DEAL, at: int = 0, rules: str = "carpet") -> RaceOpened:
     shared = SharedDeal(kind=deal.kind, id=deal.id, nonces=("7c" * 16,))
     options = RaceOptions(seats=2, rules=rules)
-    return replace(opened(race, at=at, options=options), occasion=Occasion(deal=shared, invited=players, table=3, ghosts=("X-1-00",)))
+    return replace(opened(race, at=at, options=options), occasion=SharedDealSpec(deal=shared, invited=players, table=3, ghosts=("X-1-00",)))
 
 
 def test_a_shared_deal_is_kept_as_it_was_made(store: Store) -> None:

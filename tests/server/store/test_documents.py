@@ -13,7 +13,7 @@ from protocol.record import PastPosition
 from protocol.views import RaceOptions, SeriesOptions
 from server.match.series import SeatResult, Series
 from server.race.commands import Command, GetReady, PlayMove, TakeSeat
-from server.race.start_position import Opening
+from server.race.start_position import StartPosition
 from server.store.documents import (
     TAGS,
     BadDocument,
@@ -101,7 +101,7 @@ def test_how_a_series_stood_comes_back_beside_the_options(series: Series) -> Non
 
 def test_from_where_a_race_began_comes_back_beside_the_options() -> None:
     past = PastPosition(race="HKTRWM-1-0a1b2c3d4e5f", digest="5e" * 32, seat=1, moves=("a1", "s:a1"))
-    opened = Opened(RaceOptions(), None, None, Opening(past=past, ply=2, seed="7c" * 32))
+    opened = Opened(RaceOptions(), None, None, StartPosition(past=past, ply=2, seed="7c" * 32))
     assert decode_opening(encode_opening(opened)) == opened
 
 
