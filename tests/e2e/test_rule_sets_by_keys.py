@@ -23,7 +23,7 @@ from server.race.audit import audit
 from tests.e2e.commands import environment
 from tests.e2e.peer import Peer
 from tests.e2e.terminal import Terminal, terminal_environment
-from tests.e2e.test_two_terminals import CARD, HELD, HINT, Player, is_racing, own_moves
+from tests.e2e.test_two_terminals import CARD, HELD, HINT, Player, is_racing, marked, own_moves
 
 pytestmark = pytest.mark.slow
 
@@ -164,8 +164,14 @@ def own(record: Record) -> list[str]:
     return [move.move for move in record.moves if move.seat == 0]
 
 
-def suggested(hint: str) -> str:
-    """The place that a hint names first: of a card that goes home, of one for the waste, the stock, the waste, the redeal."""
+def suggested(person: Person) -> str:
+    """The place that a hint names first: of a card that goes home, of one for the waste, the stock, the waste, the redeal.
+
+    Where all go home it names the key for that, and the places are marked.
+    """
+    hint = person.hint
+    if hint == "Every card goes home now: press g to finish.":
+        return marked(person.terminal.lines())[0].place
     for pattern in (r"can go home: (?:waste \()?(\w+)", r"onto the waste: (\w+)", r"\((s)\)", r"\b(w) fills", r"\((r)\)"):
         if found := re.search(pattern, hint):
             return found[1]
@@ -197,7 +203,7 @@ def test_aces_in_the_deck_are_played_by_their_slots_and_gaps_filled_from_waste_a
         aces: list[str] = []
         while player.is_racing():
             hint = player.hint
-            place = "sw"[len(player.typed) % 2] if gap_in(hint) else suggested(hint)
+            place = "sw"[len(player.typed) % 2] if gap_in(hint) else suggested(player)
             if place not in "ws" and player.card_at(place)[0] == "A":
                 aces.append(place)
             player.press(place)
@@ -224,7 +230,7 @@ def test_a_waste_is_dealt_again_and_a_gap_named_before_the_card_that_fills_it(fa
                 assert player.counts() == before[::-1]
                 assert not player.terminal.shows("redeals left: 1")
             else:
-                player.press(gap_in(hint) or suggested(hint))
+                player.press(gap_in(hint) or suggested(player))
         moves = own(player.has_won())
         assert moves.count("r") == 1
         assert {move[:2] for move in moves if ":" in move} == {"w:", "s:"}
@@ -250,7 +256,7 @@ def test_free_gaps_wait_until_a_card_of_the_waste_is_told_to_go_there(fast_serve
                 player.press("w")
                 assert player.held == "w"
             else:
-                place = suggested(hint)
+                place = suggested(player)
                 player.press(place)
                 if place not in "ws":
                     # Nothing comes into the gap by itself.
@@ -270,7 +276,7 @@ def test_the_whist_pack_fills_gaps_by_itself_and_keeps_the_stock_shut(fast_serve
         while player.is_racing():
             stock, waste = player.counts()
             top = player.waste_top() if waste else ""
-            place = suggested(player.hint)
+            place = suggested(player)
             player.press(place)
             if place in "ws" or not player.is_racing():
                 continue
@@ -342,7 +348,7 @@ class Weaver:
                 self._answers.append(ways[len(self._answers) % len(ways)])
                 self.presses(self._answers[-1])
             else:
-                place = suggested(self.player.hint)
+                place = suggested(self.player)
                 if place not in "ws":
                     self.played.append((quilt(self.player.terminal.lines()), place))
                 self.presses(place)
