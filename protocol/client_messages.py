@@ -22,11 +22,11 @@ BoardsKeyText = Annotated[str, Meta(max_length=64)]
 
 
 class Hello(Struct, frozen=True, kw_only=True, tag_field="type", tag="hello"):
-    """First on every connection: who comes. With the token of an earlier welcome it is the same player again, under the name he has.
+    """First on every connection: who comes. With the token of an earlier welcome it is the same player again, under the name they have.
 
     name: of a new player, cleaned by the server to at most 24 printable characters. software: the client's own name and version, for the
     log. watch: comes only to follow the lobby and to watch, and takes no other connection over. With a token it is a second line of that
-    player, who is kept from his own races and may talk to other watchers; without one it is a guest, who is no player and may be nameless.
+    player, who is kept from their own races and may talk to other watchers; without one it is a guest, no player, who may be nameless.
     """
 
     name: Annotated[str, Meta(max_length=200)]
@@ -37,7 +37,7 @@ class Hello(Struct, frozen=True, kw_only=True, tag_field="type", tag="hello"):
 
 
 class WhoAmI(Struct, frozen=True, kw_only=True, tag_field="type", tag="who-am-i"):
-    """Ask which player has this token, without being him: no other connection is taken over. Answered by `you-are`.
+    """Ask which player has this token, without being them: no other connection is taken over. Answered by `you-are`.
 
     token: null for this connection's own player; with one, no hello is needed before.
     """
@@ -49,7 +49,7 @@ class WhoAmI(Struct, frozen=True, kw_only=True, tag_field="type", tag="who-am-i"
 class Rename(Struct, frozen=True, kw_only=True, tag_field="type", tag="rename"):
     """Give the player who has this token, or this connection's own, another name. Answered by `you-are`.
 
-    name: cleaned as in hello. token: as in who-am-i. Where he holds a seat, the seat keeps the name with which he took it.
+    name: cleaned as in hello. token: as in who-am-i. Where they hold a seat, the seat keeps the name with which they took it.
     """
 
     name: Annotated[str, Meta(max_length=200)]
@@ -221,7 +221,7 @@ class RunChallenge(Struct, frozen=True, kw_only=True, tag_field="type", tag="run
 
 
 class ListRuns(Struct, frozen=True, kw_only=True, tag_field="type", tag="list-runs"):
-    """Ask for the board of a deal. Answered by `runs`, which has its lines for who has had his run, and for all once it is revealed.
+    """Ask for the board of a deal. Answered by `runs`, which has its lines for who has had their run, and for all once it is revealed.
 
     id: of the deal; null for today's deal of the day. rules: of a deal of the day. token: as in who-am-i; with one, no hello is needed
     before.

@@ -15,7 +15,7 @@ from typing import Final
 SECRET_BYTES: Final = 32
 NONCE_BYTES: Final = 16
 HOUSE_NONCE: Final = bytes(NONCE_BYTES)
-"""What a house bot puts in: nothing. Were it random, the host could draw it again until he liked the deal."""
+"""What a house bot puts in: nothing. Were it random, the host could draw it again until they liked the deal."""
 
 _NAMED_PREFIX: Final = b"carpet deal "
 

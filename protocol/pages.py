@@ -28,7 +28,7 @@ def is_race_id(text: str) -> bool:
 class HistorySeat(Struct, frozen=True, kw_only=True):
     """One seat of a race that is over or was aborted.
 
-    player: the public id, null for a house bot. name: what he was called then. place: null where the race was aborted.
+    player: the public id, null for a house bot. name: what they were called then. place: null where the race was aborted.
     ended_at_ms: when the seat ended, from the start; null where it had not when the race was aborted.
     rating: what the race did to the player's; null for one that did not count, and from a server of before ratings.
     """
@@ -44,7 +44,7 @@ class HistorySeat(Struct, frozen=True, kw_only=True):
 
 
 class HistoryRace(Struct, frozen=True, kw_only=True):
-    """One race of a player's. finished_at_ms: Unix time. aborted: why, null for a race that has a record. seat: his own. seats: all."""
+    """One race of a player's. finished_at_ms: Unix time. aborted: why, null for a race that has a record. seat: their own. seats: all."""
 
     id: str
     room: str
@@ -59,7 +59,7 @@ class HistoryRace(Struct, frozen=True, kw_only=True):
 class History(Struct, frozen=True, kw_only=True):
     """A page of the races of one player, newest first.
 
-    player: his public id. name: what he is called now. next: what `before` has to be for the page of older ones, null when there is none.
+    player: their public id. name: what they are called now. next: what `before` has to be for the page of older ones, null when none.
     """
 
     player: str
@@ -71,7 +71,7 @@ class History(Struct, frozen=True, kw_only=True):
 class LadderPlayer(Struct, frozen=True, kw_only=True):
     """One step of the ladder.
 
-    place: from 1; equal ratings share it, and the places they fill are skipped. player: his public id. name: what he is called now.
+    place: from 1; equal ratings share it, and the places they fill are skipped. player: their public id. name: what they are called now.
     rating: in points. races: how many it rests on.
     """
 

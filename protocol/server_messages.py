@@ -54,7 +54,7 @@ from protocol.views import (
 class Welcome(Struct, frozen=True, kw_only=True, tag_field="type", tag="welcome"):
     """The answer to `hello`.
 
-    player: this player's public id. name: the one he has. token: keep it, and say it in the next hello to be the same player.
+    player: this player's public id. name: the one they have. token: keep it, and say it in the next hello to be the same player.
     software: the server's name and version. room: code of a room in which this player holds a seat, or null: join it to go on.
     rating: in points; null before the first rated race.
     player, name, token: empty for a guest.
@@ -73,7 +73,7 @@ class Welcome(Struct, frozen=True, kw_only=True, tag_field="type", tag="welcome"
 class YouAre(Struct, frozen=True, kw_only=True, tag_field="type", tag="you-are"):
     """Who a player is: the answer to `who-am-i` and `rename`, and told unasked to a player who was renamed by another connection.
 
-    player: his public id. name: the one he has now. ref: of what it answers, else 0.
+    player: their public id. name: the one they have now. ref: of what it answers, else 0.
     """
 
     player: str
@@ -190,7 +190,7 @@ class Challenges(Struct, frozen=True, kw_only=True, tag_field="type", tag="chall
 class Runs(Struct, frozen=True, kw_only=True, tag_field="type", tag="runs"):
     """The board of a deal: the answer to `list-runs`.
 
-    runs: how many have ended. shown: whether the asker may see them: he has had his run, or it is revealed. rows: the best 100, best first;
+    runs: how many have ended. shown: whether the asker may see them: their run is over, or it is revealed. rows: the best 100, best first;
     none where it is not shown. own: the asker's line. commitment, reveals_at_ms, secret: as of the deal.
     """
 
@@ -223,7 +223,7 @@ class Tournaments(Struct, frozen=True, kw_only=True, tag_field="type", tag="tour
 class Tournament(Struct, frozen=True, kw_only=True, tag_field="type", tag="tournament"):
     """One tournament as it stands; it replaces all that was known of it.
 
-    director, director_name: the public id of the player who directs it, and his name. phase_ms: what is left of the check-in or of the
+    director, director_name: the public id of the player who directs it, and their name. phase_ms: what is left of the check-in or of the
     pause before the next round; null where nothing runs out. commitment: of all its secrets, from before anybody put anything in.
     rounds: all that are paired; a client knows by `open` whether one is over. round: the one whose tables are told, 0 before the first.
     tie_breaks: names of the standings' columns. log: the last 50 decisions, oldest first. decisions: how many there are.
@@ -250,10 +250,10 @@ class Tournament(Struct, frozen=True, kw_only=True, tag_field="type", tag="tourn
 
 
 class Called(Struct, frozen=True, kw_only=True, tag_field="type", tag="called"):
-    """To an entrant whose table waits for him: leave whatever room that is over, and send `join-race` with `code`. After a hello again.
+    """To an entrant whose table waits for them: leave whatever room that is over, and send `join-race` with `code`. After a hello again.
 
     id, name: of the tournament. opponent: a name; empty for the house. bot: the opponent's house bot, if it is one.
-    until_ms: what is left until he forfeits; null when nothing runs out.
+    until_ms: what is left until they forfeit; null when nothing runs out.
     """
 
     id: str
@@ -370,7 +370,7 @@ class Started(Struct, frozen=True, kw_only=True, tag_field="type", tag="started"
 
 
 class PlayerView(Struct, frozen=True, kw_only=True, tag_field="type", tag="view"):
-    """To the mover alone: his accepted move is played. ply: moves he has made. state: racing, or how his part has ended."""
+    """To the mover alone: their accepted move is played. ply: moves they have made. state: racing, or how their part has ended."""
 
     version: int
     seat: int
@@ -481,10 +481,10 @@ RoomEvent: TypeAlias = (
 
 
 class Watched(Struct, frozen=True, kw_only=True, tag_field="type", tag="watched"):
-    """A snapshot for a watcher: the answer to `watch-race`, and unasked when the server moves him on or when he missed something.
+    """A snapshot for a watcher: the answer to `watch-race`, and unasked when the server moves them on or when they missed something.
 
     room: as for somebody without a seat. boards: the latest that may be shown, of each seat that has one. lines: the last of the watchers.
-    closest: the server moves him on to another race when this one is over. curves: what led to how far each seat is, in seat order; none
+    closest: the server moves them on to another race when this one is over. curves: what led to how far each seat is, in seat order; none
     before the start and after the result.
     """
 

@@ -1,7 +1,7 @@
 """The provable shuffle: a seed and a label give one order of the cards, the same in every implementation.
 
 Owns the word stream, the unbiased draw and the order of the swaps; each is part of the protocol, since anyone may check
-a deal with a program of his own. Must not know where a seed comes from (protocol/fairness.py) nor what is dealt.
+a deal with a program of their own. Must not know where a seed comes from (protocol/fairness.py) nor what is dealt.
 
 - Block n (0, 1, 2 …) = HMAC-SHA256(key = seed, message = label ‖ n as 8 bytes big-endian): eight 32-bit words,
   big-endian, in order.

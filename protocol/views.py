@@ -1,4 +1,4 @@
-"""The values that messages carry: what a player sees of his position, seats, options, rule sets and bots.
+"""The values that messages carry: what a player sees of their position, seats, options, rule sets and bots.
 
 Frozen, typed and validated at the edge by `protocol.codec`; the same values are used inside both ends. Cards are their text
 ("TD"), times whole milliseconds, byte strings lower-case hexadecimal, so that MessagePack and JSON carry the very same maps.
@@ -45,10 +45,10 @@ SeatState = Literal["waiting", "racing", "won", "stalled", "stopped", "forfeited
 
 
 class View(Struct, frozen=True, kw_only=True):
-    """All that a player may see of his own position. Nothing else of it ever leaves the server.
+    """All that a player may see of their own position. Nothing else of it ever leaves the server.
 
     piles: slot name to the cards lying there, bottom card first, top card last; an empty list is a gap. In slot order.
-    waste: the waste, bottom card first: cards this player has turned himself. Its last card is the one in play.
+    waste: the waste, bottom card first: cards this player has turned themselves. Its last card is the one in play.
     stock: how many cards are left in the stock. stock_next: those of them that the rule set shows, next card first.
     foundations: foundation to the number of cards on it: `S` `H` `D` `C`, or `S+` (up from the Ace) and `S-` (down from the King).
     pending: the slot of a gap that waits to be filled from waste or stock, or null.
@@ -75,7 +75,7 @@ each player plays one and then the other's."""
 class SeriesOptions(Struct, frozen=True, kw_only=True):
     """How many races belong together, and how they are scored. races: at most so many; 1 for `single`, 2 for `swap`, odd for `best-of`.
 
-    grace_s: seconds that a player may be away between two races before he gives the series up.
+    grace_s: seconds that a player may be away between two races before they give the series up.
     """
 
     format: SeriesFormat = "single"
@@ -84,7 +84,7 @@ class SeriesOptions(Struct, frozen=True, kw_only=True):
 
 
 SharedKind = Literal["round", "daily", "challenge"]
-"""round: of a tournament, for all its tables. daily: of a day. challenge: of somebody who had others run it after him."""
+"""round: of a tournament, for all its tables. daily: of a day. challenge: of somebody who had others run it after them."""
 
 
 class SharedDeal(Struct, frozen=True, kw_only=True):
@@ -307,9 +307,9 @@ class RunningRaceInfo(Struct, frozen=True, kw_only=True):
 
 
 class GhostInfo(Struct, frozen=True, kw_only=True):
-    """Somebody who ran the deal before, beside whoever runs it now: as he was when his own clock showed what the runner's shows now.
+    """Somebody who ran the deal before, beside whoever runs it now: as they were when their own clock showed what the runner's shows now.
 
-    ghost: its number, from 0. name: what he was called then. ply: moves made. home: cards home. elapsed_ms: of what is told, on his clock.
+    ghost: its number, from 0. name: as it was then. ply: moves made. home: cards home. elapsed_ms: of what is told, on their clock.
     """
 
     ghost: int
@@ -321,7 +321,7 @@ class GhostInfo(Struct, frozen=True, kw_only=True):
 
 
 RunKind = Literal["daily", "challenge"]
-"""Of the deals that each player runs once, alone, and at his own time."""
+"""Of the deals that each player runs once, alone, and at their own time."""
 
 DealId = Annotated[str, Meta(min_length=1, max_length=64)]
 """Of a deal of the day its date in UTC, such as 2026-11-21; of a challenge its six letters."""
@@ -364,10 +364,10 @@ class DailyDeal(Struct, frozen=True, kw_only=True):
 
 
 class ChallengeInfo(Struct, frozen=True, kw_only=True):
-    """A deal that somebody has opened for others to run, each once and at his own time.
+    """A deal that somebody has opened for others to run, each once and at their own time.
 
     id: six letters. owner: the name of who has opened it. closes_at_ms: until when a run may begin; reveals_at_ms: when the secret and all
-    records are anybody's to see; both Unix time. runs: how many have ended. ran: whether the one who asks has had his.
+    records are anybody's to see; both Unix time. runs: how many have ended. ran: whether the one who asks has had theirs.
     """
 
     id: str

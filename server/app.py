@@ -56,7 +56,7 @@ SOFTWARE = f"carpet-race {protocol.__version__}"
 
 STANDS_S = 900
 """How long ago the last race of a room may have ended for it to be brought back. Who was there meant to see the result and maybe to race
-again; after a longer while he does not expect to be led back there."""
+again; after a longer while they do not expect to be led back there."""
 
 
 WORKERS_CODE = ("networkx", "server.race.audit", "server.solver.winnable", "server.tournaments.pairing_worker")

@@ -68,7 +68,7 @@ QUIET = 1.1
 """Seconds for which nothing is said to a server that has dropped requests as too many: by then it hears and answers again."""
 USUAL_TIMES = LineTimes()
 LOOKS_ON = FollowLobby | FollowTournaments | FollowTournament | WatchRace | Unwatch | Say
-"""What a player may send by a line beside the one that he has elsewhere."""
+"""What a player may send by a line beside the one that they have elsewhere."""
 
 Answer = TypeVar("Answer")
 
@@ -94,7 +94,7 @@ async def open_link(
     """A link to the server at `url` (any form `parse_address` takes), connected when the block begins and closed when it ends.
 
     identity: who to say hello as; None to say none and only ask what needs no hello. watches: come only to watch, for as long as nothing
-    else is sent: whatever line this player has elsewhere stays his. Without an identity that is as a
+    else is sent: whatever line this player has elsewhere stays theirs. Without an identity that is as a
     guest, of whom nothing is made and nothing kept, on every line.
     keep: called with the identity as the server has it, on the first welcome and whenever it changes. generator: for the pauses
     between tries.
@@ -387,7 +387,7 @@ class NetLink:
             # Of who has a token that the server does not know it would make a guest, who cannot talk. Asked first, it says so.
             self._say(WhoAmI(token=identity.token, ref=HELLO_REFERENCE))
         else:
-            # A new player has no line elsewhere that he could take over.
+            # A new player has no line elsewhere that they could take over.
             self._say(_hello(identity))
 
     async def _handle(self, nursery: trio.Nursery, message: ServerMessage) -> None:

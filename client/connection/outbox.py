@@ -135,7 +135,7 @@ class Unanswered:
                 | AddBot()
                 | EndTournament()
             ):
-                return  # a director looks at the log before he asks again
+                return  # a director looks at the log before they ask again
             case Say(code=code) if code is not None and code != self._code:
                 return  # to those who watch the same: nobody there waits for it
             case (

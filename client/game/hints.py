@@ -1,4 +1,4 @@
-"""Sentences about a position for its player: what he can do now, what a held card may do, and why a press did nothing. Pure.
+"""Sentences about a position for its player: what they can do now, what a held card may do, and why a press did nothing. Pure.
 
 All of it comes from the moves of the view. Places are named as they are typed, so that every sentence tells the keys as well.
 """

@@ -82,7 +82,7 @@ async def run_demo(*, rules: str, deal: str | None, fast: bool, write: Callable[
 
 
 class Narrator:
-    """Tells a race from what one player hears. `model` is the last he had."""
+    """Tells a race from what one player hears. `model` is the last they had."""
 
     def __init__(self, write: Callable[[str], None], *, fast: bool, ascii_only: bool) -> None:
         self.model = Model()

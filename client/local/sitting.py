@@ -108,7 +108,7 @@ async def visit(
         if start is not None or (request is not None and not isinstance(request, WatchRace)):
             wanted = request.code.upper() if isinstance(request, JoinRace) else None
             welcome = await link.leave_what_is_over(unless=wanted, opens=isinstance(request, OpenRace))
-            # Who holds a seat still goes back to it, whatever he has asked for.
+            # Who holds a seat still goes back to it, whatever they have asked for.
             if welcome.room is not None and welcome.room != wanted:
                 remark = SEAT_HELD
         if isinstance(request, OpenRace) and welcome.room is None:

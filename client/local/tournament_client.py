@@ -1,6 +1,6 @@
 """Asking a server for one thing about a tournament, as a player or as its director: a line that is opened for it and closed after it.
 
-It says hello as that player, so a screen of his that is open at that server is let go: there, keys do the same.
+It says hello as that player, so a screen of theirs that is open at that server is let go: there, keys do the same.
 """
 
 from __future__ import annotations

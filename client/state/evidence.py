@@ -1,6 +1,6 @@
 """Whether the deal of a race checks out, judged by what this client saw itself. Pure.
 
-Each check is one link of the chain from the commitment that was shown before this player's nonce was sent to the cards he was dealt; a
+Each check is one link of the chain from the commitment that was shown before this player's nonce was sent to the cards they were dealt; a
 server that chose the cards cannot satisfy all of them. Must not know of screens or of the rules of the games: whether the moves were
 legal is for `carpet verify`.
 """

@@ -108,7 +108,7 @@ class RoomModel:
 
     @property
     def ply(self) -> int:
-        """Moves this client's player has made: the number of his next one."""
+        """Moves this client's player has made: the number of their next one."""
         return self.own.ply if self.own is not None else 0
 
 
@@ -180,7 +180,7 @@ def race_clock_ms(started_at_ms: int | None, now_ms: int) -> int:
     return 0 if started_at_ms is None else now_ms - started_at_ms
 
 
-def _apply(room: RoomModel, event: RoomEvent, now_ms: int) -> RoomModel:
+def _apply(room: RoomModel, event: RoomEvent, now_ms: int) -> RoomModel:  # noqa: C901  (a case for each message, and no more in any)
     match event:
         case Room():
             return snapshot(event, now_ms)

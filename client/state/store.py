@@ -5,8 +5,8 @@ the server says in "ms from now" is anchored to it at once, so that a value need
 
 Room events carry versions without gaps, and the link hands on only the one that comes next (`events`); any other is no news and is
 ignored. A snapshot replaces everything about the room. What must outlive snapshots is no part of the room: the move that this player has
-sent and that the link sends again until it is answered, and his evidence about one race (his own nonce, the commitment he saw before he
-sent it and the first view he was dealt), kept as `Evidence`.
+sent and that the link sends again until it is answered, and their evidence about one race (their own nonce, the commitment seen before they
+sent it and the first view they were dealt), kept as `Evidence`.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ class Notice:
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """An opponent is being looked for. rules: None for any; window: points that his rating may differ by, None for any number.
+    """An opponent is being looked for. rules: None for any; window: points that their rating may differ by, None for any number.
 
     waiting: how many look, this player included. since_ms: local time.
     """
@@ -173,7 +173,7 @@ def _may_be_played(model: Model, sent: MoveSent, *, before: Model) -> bool:
     return same and room.phase != "over" and room.own.state in ("waiting", "racing") and room.ply <= sent.ply
 
 
-def _reduced(model: Model, event: Event, now_ms: int) -> Model:
+def _reduced(model: Model, event: Event, now_ms: int) -> Model:  # noqa: C901  (a case for each message, and no more in any)
     match event:
         case Connecting() | Connected() | Back() | Lost() | RoundTrip():
             return _link(model, event, now_ms)
@@ -334,7 +334,7 @@ def _still_last(model: Model, room: RoomModel, event: RoomEvent) -> RoomModel | 
 
 
 def _remember(model: Model) -> Model:
-    """Keep beside the room what the player is to know when he has left it."""
+    """Keep beside the room what the player is to know when they have left it."""
     return _remember_rating(_remember_first_view(model))
 
 

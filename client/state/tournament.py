@@ -47,7 +47,7 @@ class TournamentModel:
         return self.entrants.get(player)
 
     def table_of(self, player: str) -> TournamentTable | None:
-        """His table in the round whose tables are told."""
+        """Their table in the round whose tables are told."""
         return next((table for table in self.told.tables if player and player in (table.first, table.second)), None)
 
     def no_show_until_ms(self, table: TournamentTable) -> int | None:
@@ -108,7 +108,7 @@ def tournaments_after(model: TournamentsModel, event: object, now_ms: int) -> To
             )
             return replace(model, call=call)
         case Welcome(room=room) if model.call is not None and model.call.code != room:
-            # Who is called still is called again after his hello.
+            # Who is called still is called again after their hello.
             return replace(model, call=None)
         case Left(code=code) if model.call is not None and model.call.code == code:
             return replace(model, call=None)

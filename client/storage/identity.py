@@ -1,8 +1,8 @@
-"""Who the player is: his name and, for every server, the token that makes him the same player again.
+"""Who the player is: their name and, for every server, the token that makes them the same player again.
 
 Owns the one file it is kept in, `identity.json` in the user's data folder (or in the folder that CARPET_HOME names), readable by the user
 alone and replaced in one piece. A token belongs to a server and a name: two names are two players, also on one machine. The name is the
-one the server has given; one that was asked for and given with a number, or that the player had before, leads to him still, or coming
+one the server has given; one that was asked for and given with a number, or that the player had before, leads to them still, or coming
 under it again would make a player anew each time. Must not know of connections.
 """
 
@@ -56,7 +56,7 @@ class Server(Struct, frozen=True, kw_only=True, omit_defaults=True):
         return Identity(found, self.tokens.get(found), self.players.get(found))
 
     def with_player(self, identity: Identity, *, asked: str = "") -> Server:
-        """The same with this player as the one used last. His token may be here under another name: then he has a new one."""
+        """The same with this player as the one used last. Their token may be here under another name: then they have a new one."""
         name, token = identity.name, identity.token
         assert token is not None
         former = {old for old, kept in self.tokens.items() if kept == token and old != name}

@@ -33,7 +33,7 @@ class TokenConflict(Failure):
 
 @dataclass(frozen=True, slots=True)
 class Brought:
-    """What became of one player of an export. known: he was here already, maybe under another name. replaced: another of his name was."""
+    """What became of one player of an export. known: already here, maybe under another name. replaced: another of their name was."""
 
     url: str
     name: str

@@ -1,6 +1,6 @@
 """The records of the races that were seen to their end here, kept as files that `carpet verify` reads.
 
-Every player then holds his own copy of what the server said, and not only the server its own. Each race has a file under its id; the last
+Every player then holds their own copy of what the server said, and not only the server its own. Each race has a file under its id; the last
 one has another under a name that stays the same.
 """
 

@@ -60,7 +60,7 @@ def on_last_cards(seat: SeatInfo, cards: int) -> bool:
 
 
 def bell_due(before: RoomModel | None, after: RoomModel | None, rules: tuple[RulesInfo, ...]) -> bool:
-    """The bell rings when a race starts and when an opponent reaches his last ten cards."""
+    """The bell rings when a race starts and when an opponent reaches their last ten cards."""
     if before is None or after is None or (before.code, before.race) != (after.code, after.race):
         return False
     if before.phase in ("waiting", "countdown") and after.phase == "racing":
@@ -71,7 +71,7 @@ def bell_due(before: RoomModel | None, after: RoomModel | None, rules: tuple[Rul
 
 
 def with_ratings(names: Sequence[str], ratings: Sequence[int | None]) -> str:
-    """Names in a row, each with his rating behind it if he has one; an older server tells none."""
+    """Names in a row, each with their rating behind it if they have one; an older server tells none."""
     pairs = zip_longest(names, ratings[: len(names)])
     return ", ".join(clean_name(name) if rating is None else f"{clean_name(name)} {rating}" for name, rating in pairs)
 

@@ -24,14 +24,14 @@ LONGEST_MS: Final = 10 * 3600_000
 RATINGS: Final = (-9999, 99_999)
 
 Outcome = Literal["won", "drawn", "lost", "alone"]
-"""won: first, and nobody beside him. drawn: first, with others. alone: nobody else had a seat."""
+"""won: first, and nobody beside them. drawn: first, with others. alone: nobody else had a seat."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tally:
     """What some races come to: won + drawn + lost + alone = races.
 
-    forfeited: of them those that he gave up. all_home: of them those in which he brought all cards home. cards_mean, cards_most: cards
+    forfeited: of them those that they gave up. all_home: of them those in which they brought all cards home. cards_mean, cards_most: cards
     home; None where there is no race. fastest_ms, median_ms: from the start to the last card, where all came home; None where they never
     did.
     """
@@ -79,7 +79,7 @@ class Statistics:
     alone; solo: with nobody.
 
     opponents: whoever was met most first. cards, ratings: a point a race, and a point a race that counts for ratings; the oldest first.
-    aborted, unknown: races beside those of `whole`: that were aborted, and of which it is not known which seat is his.
+    aborted, unknown: races beside those of `whole`: that were aborted, and of which it is not known which seat is theirs.
     """
 
     whole: Tally

@@ -61,7 +61,7 @@ def seat_lines(
 ) -> list[Line]:
     """One seat in `rows` rows (1 to 3) of `width` columns. role: the name's and the bar's, in place of one that tells whose it is.
 
-    is_ghost: of whom nothing is known but how far he was. tops: in one row, show what lies on the foundations.
+    is_ghost: of whom nothing is known but how far they were. tops: in one row, show what lies on the foundations.
     """
     role = role or ("own" if own else "other")
     name, word = seat_name(info), status_word(info, away_ms)

@@ -242,7 +242,7 @@ def _below_each_other(scene: Scene, room: RoomModel, marks: Marks, width: int, h
 _PLACES = {Command.WASTE: "w", Command.STOCK: "s", Command.REDEAL: "r", Command.UPWARD: UP, Command.DOWNWARD: DOWN}
 
 
-def _update(step: Step, action: ScreenAction) -> Step:
+def _update(step: Step, action: ScreenAction) -> Step:  # noqa: C901  (a case for each action, and little in any)
     room = step.state.room
     view = room.view if room is not None else None
     match action:

@@ -175,7 +175,7 @@ def notice_lines(scene: Scene, width: int) -> list[Line]:
         lines += [[("title", f" {text}")] for text in wrap_text(sentence, width - 1)]
     call, room = scene.model.tournaments.call, scene.model.room
     if call is not None and room is not None and room.code != call.code and room.phase != "over":
-        # He is in the middle of something else, and it is for him to say which of the two he gives up.
+        # They are in the middle of something else, and it is for them to say which of the two they give up.
         text = f"Table {call.table} of {title_text(call.name)} is waiting for you. Leave this race (L) to go there."
         lines += [[("title", f" {line}")] for line in wrap_text(text, width - 1)]
     if link.state != "connected":

@@ -1,4 +1,4 @@
-"""One player's table among others: who he is and how far, foundations, stock and waste in a row each, the small board, and a row below it.
+"""One player's table among others: who and how far, foundations, stock and waste in a row each, the small board, and a row below it.
 
 Shared by all screens that show tables side by side. Nothing of it can be pressed.
 """

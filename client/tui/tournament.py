@@ -133,7 +133,7 @@ def _stands(scene: Scene, tournament: TournamentModel, width: int) -> Line:
 
 
 def own_sentence(scene: Scene, tournament: TournamentModel) -> str:
-    """What this player is to do, or what has become of him."""
+    """What this player is to do, or what has become of them."""
     model, told = scene.model, tournament.told
     own, table, directing = own_entrant(model, tournament), own_table(model, tournament), directs(model, tournament)
     if told.phase in DONE_PHASES:

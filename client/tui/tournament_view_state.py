@@ -1,4 +1,4 @@
-"""The player's own side of a tournament's screen: where he looks, what he has marked, and what he is about to ask for. Pure values.
+"""The player's own side of a tournament's screen: where they look, what they have marked, and what they are about to ask for. Pure values.
 
 Owns what can be marked, page by page; how it looks is the screens' business (`client.tui.tournament`).
 """
@@ -31,7 +31,7 @@ class Hall:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """A line of the standings: the entrant, and his row once there is one."""
+    """A line of the standings: the entrant, and their row once there is one."""
 
     entrant: TournamentEntrant
     row: StandingsRow | None
@@ -99,7 +99,7 @@ def own_entrant(model: Model, tournament: TournamentModel) -> TournamentEntrant 
 
 
 def own_table(model: Model, tournament: TournamentModel) -> TournamentTable | None:
-    """This player's table, where it is one of the last round and waits for him, or is being raced at."""
+    """This player's table, where it is one of the last round and waits for them, or is being raced at."""
     last = tournament.round
     if model.welcome is None or last is None or tournament.told.round != last.number:
         return None

@@ -1,4 +1,4 @@
-"""A race played over again from its record: what each player saw after each of his moves.
+"""A race played over again from its record: what each player saw after each of their moves.
 
 Takes a record that has passed the audit. What a player sees of a position is decided in server/race/view.py, here as in the race.
 """

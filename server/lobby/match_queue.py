@@ -58,7 +58,7 @@ def window(waited_ms: int) -> int | None:
 
 
 def fit(one: Ticket, other: Ticket, now_ms: int) -> bool:
-    """Whether these two may race each other now. Nobody fits himself."""
+    """Whether these two may race each other now. Nobody fits themselves."""
     if one.player == other.player or (one.rules is not None and other.rules is not None and one.rules != other.rules):
         return False
     apart = _apart(one, other)

@@ -240,7 +240,7 @@ class Dispatch:
             case _:
                 raise Refusal(ErrorCode.WATCHES_ONLY)
 
-    def _serve(
+    def _serve(  # noqa: C901  (a case for each message, and no more in any)
         self,
         visit: Visit,
         player: PlayerName,

@@ -221,7 +221,7 @@ def _response(status: HTTPStatus, page: Page) -> Response:
             "Content-Length": str(len(page.body)),
             "Content-Type": page.content_type,
             "Cache-Control": page.cache,
-            # What a player has called himself must not become a script because a browser takes the page for something else.
+            # What a player has called themselves must not become a script because a browser takes the page for something else.
             "X-Content-Type-Options": "nosniff",
             "Access-Control-Allow-Origin": "*",
         }

@@ -20,7 +20,7 @@ READING: Final = 2
 """Pages that are read out of the store at once: half the connections that a database has for reading, as players say hello by them too."""
 
 WAITING: Final = 32
-"""Requests that may wait for one of these. When there are more, the answer is 503; who waits too long is turned away with his handshake."""
+"""Requests that may wait for one of these. When there are more, the answer is 503; after too long a wait too."""
 
 Answer = TypeVar("Answer")
 

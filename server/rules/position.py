@@ -32,7 +32,7 @@ class Family(StrEnum):
 class Difficulty(StrEnum):
     """By the deals that a plain player wins, as tests/bench/rules_odds.py measures: half or more, a tenth or more, fewer.
 
-    He sends home whatever goes and otherwise chooses by chance; who thinks wins more. Where a row differs, it says why.
+    They send home whatever goes and otherwise choose by chance; whoever thinks wins more. Where a row differs, it says why.
     """
 
     EASY = "easy"

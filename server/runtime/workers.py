@@ -49,7 +49,7 @@ class Workers:
         """
         assert not kwargs, "arguments go by position"
         try:
-            # Within the limiter nothing is queued, so who is cancelled while he waits costs no worker.
+            # Within the limiter nothing is queued, so who is cancelled while they wait costs no worker.
             answer: Answer = await self._context.run_sync(function, *args, kill_on_cancel=True, limiter=self._limiter)
         except trio_parallel.BrokenWorkerError as error:
             raise WorkerDied(f"the worker process that ran {function.__name__} ended in the middle of it") from error

@@ -16,7 +16,7 @@ brings home no less. By the same argument a stock card that can go home is best 
 shuffle: so whether the waste's top goes home, and when, is a choice until the last redeal has been made.
 
 *Turning makes no difference under free refill*, but for that choice: whoever plays all that can go home is stuck whenever
-he turns, so under WHEN_STUCK only turning a card onto one that could have gone home is forbidden.
+they turn, so under WHEN_STUCK only turning a card onto one that could have gone home is forbidden.
 
 *Refill.CHOICE and Refill.WASTE_FIRST with Turning.ANY_TIME win the same deals and bring home as many cards.*
 A playable card that is left lying is a gap in waiting. Follow a line of the game of gaps in the real game, with the same

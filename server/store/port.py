@@ -81,7 +81,7 @@ class PlayerMade:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlayerRenamed:
-    """Refused (`NameTaken`) when another player has the name. A player's own name in other case is his to take."""
+    """Refused (`NameTaken`) when another player has the name. A player's own name in other case is theirs to take."""
 
     player: str
     name: str
@@ -132,7 +132,7 @@ class RaceOver:
     here: the seats whose players are in its room still; none where the room has gone on to another race.
 
     Write the command that ended the race and this in one request: a race is then either running or has its record. Where the record is
-    rated, the store rates its players as it is written, each from the rating he has at that moment; it is refused when its seats are not
+    rated, the store rates its players as it is written, each from the rating they have at that moment; it is refused when its seats are not
     those of `players`, or cannot be rated.
     """
 
@@ -349,7 +349,7 @@ class Mark:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlayedRace:
-    """One line of a player's history. seat: his own, by number. seats: all, in seat order. aborted: why; None for a race with a record.
+    """One line of a player's history. seat: their own, by number. seats: all, in seat order. aborted: why; None for a race with a record.
 
     sealed_until_ms: as of `RaceStatus`.
     """

@@ -42,7 +42,7 @@ class WrongSeat:
 
 @dataclass(frozen=True, slots=True)
 class WrongPlayer:
-    """What a player's row says his rating is, and what follows from the records."""
+    """What a player's row says their rating is, and what follows from the records."""
 
     player: str
     name: str

@@ -1,8 +1,8 @@
 """Moves a second through a whole server, with and without a journal: `python -m tests.bench.acknowledged_moves [--races N …]`.
 
 A server process for each place to keep things (memory, a SQLite file in a folder of its own, PostgreSQL when it answers), and races of two
-scripted players each over real sockets, from a second process. Every player plays one of the moves he was shown, at random, sends the
-next when he has the view after the last, and opens another race when one is over. Printed for each place and number of races:
+scripted players each over real sockets, from a second process. Every player plays one of the moves they were shown, at random, sends the
+next when they have the view after the last, and opens another race when one is over. Printed for each place and number of races:
 - a second: accepted moves, closed loop: nobody pauses, so both processes are as busy as they can be, the players' too;
 - p50, p99: milliseconds from sending a move to its view;
 - paced: the same with a move every two seconds a player, as people play.

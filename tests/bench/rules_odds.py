@@ -1,7 +1,7 @@
 """What a plain player wins: `python -m tests.bench.rules_odds [GAMES]` from the top of the tree. The difficulty of each row is set by it.
 
-The plain player sends a card home whenever one goes there; else he builds, or fills a gap, where he may; else he turns the stock or
-redeals. Between moves of one kind he chooses by chance, with the same deals and choices each time. The span is one standard error.
+The plain player sends a card home whenever one goes there; else they build, or fill a gap, where they may; else they turn the stock or
+redeal. Between moves of one kind they choose by chance, with the same deals and choices each time. The span is one standard error.
 """
 
 import sys

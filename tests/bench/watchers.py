@@ -2,7 +2,7 @@
 
 A server in one process, PAIRS pairs of players in another, and in a third WATCHERS guests (1,000 by default) who watch the first pair, all
 over real sockets. Paced: N races of every pair with a move every PACE_S seconds, without watchers and with them. Hurried: HURRIED times as
-many races of the watched pair alone, in which each player moves as soon as he is answered, to see what the hub can deliver. Boards are not
+many races of the watched pair alone, in which each player moves as soon as they are answered, to see what can be delivered. Boards are not
 late here, so that each move is two messages to every watcher. All of it takes about a minute and a half.
 
 Printed for each: moves; milliseconds from a move to its view, p50 and p99, of the watched pair and of the other players; what the server's

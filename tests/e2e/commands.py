@@ -44,7 +44,7 @@ class Ran:
 
 
 def environment(home: Path, basis: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """That of somebody whose client keeps his things in `home`."""
+    """That of somebody whose client keeps their things in `home`."""
     return {**server_environment(basis), "CARPET_HOME": str(home), "PYTHONIOENCODING": "utf-8"}
 
 

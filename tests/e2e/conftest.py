@@ -25,6 +25,6 @@ def default_rate_server() -> Iterator[str]:
 
 @pytest.fixture
 def strict_server() -> Iterator[str]:
-    """Takes so few messages that whoever does not pace himself has too many in any race, on a slow machine too."""
+    """Takes so few messages that whoever does not pace themselves has too many in any race, on a slow machine too."""
     with serving(rate=15, burst=15) as url:
         yield url

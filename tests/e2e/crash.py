@@ -144,7 +144,7 @@ async def _play(url: str, pair: _Pair, ground: _Ground, race: partial[object]) -
             # No server just now, and there was none yet: the very first try is not made again by the link.
             await trio.sleep(0.2)
         except BotFailed:
-            # The seat was gone when he came back.
+            # The seat was gone when they came back.
             ground.count.untold += 1
             return
         else:

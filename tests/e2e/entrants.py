@@ -1,7 +1,7 @@
 """Scripted entrants of a tournament over real sockets, each with a connection of its own that comes back by itself; and its director.
 
-An entrant knows nothing but what he is told: he enters, checks in, goes wherever he is called, plays the first legal move so often as he is
-strong, and stops.
+An entrant knows nothing but what they are told: they enter, check in, go wherever they are called, play the first legal move as often as
+they are strong, and stop.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ STATE_ERRORS = {
 
 @dataclass(slots=True)
 class Entrant:
-    """strength: moves that he plays. called: the races he was called to."""
+    """strength: moves that they play. called: the races they were called to."""
 
     name: str
     strength: int
@@ -67,7 +67,7 @@ class Entrant:
     entered: trio.Event = field(default_factory=trio.Event)
     checked_in: trio.Event = field(default_factory=trio.Event)
     unexpected: list[Error] = field(default_factory=list)
-    _wanted: str | None = None  # code of the room he was called to
+    _wanted: str | None = None  # code of the room they were called to
     _room: str | None = None
     _race: int = 1
     _seat: int | None = None
@@ -84,7 +84,7 @@ class Entrant:
         await start.wait()
         link.send(CheckIn(id=identity, nonce=secrets.token_hex(16), ref=2))
 
-    def _hear(self, link: Link, event: object) -> None:
+    def _hear(self, link: Link, event: object) -> None:  # noqa: C901  (a case for each message, and no more in any)
         match event:
             case Welcome(player=player):
                 self.player = player
@@ -102,7 +102,7 @@ class Entrant:
             case Room(code=code, race=race, seat=seat, phase=phase, view=view, seats=seats):
                 self._room, self._race, self._seat = code, race, seat
                 if phase == "over" and self._wanted != code:
-                    # Back at a race that ended while his line was lost.
+                    # Back at a race that ended while their line was lost.
                     link.send(LeaveRace())
                 elif phase == "waiting":
                     link.send(Ready(race=race, nonce=secrets.token_hex(16)))
@@ -119,10 +119,10 @@ class Entrant:
                     self._wanted = None
                 link.send(LeaveRace())
             case Error(code="room/already-in-one"):
-                # Of a race that he had left, and the server that was killed had not kept that.
+                # Of a race that they had left, and the server that was killed had not kept that.
                 link.send(LeaveRace())
             case Error(code="room/not-in-one") if self._wanted is not None and self._room != self._wanted:
-                # He had left, and the answer was lost with the line.
+                # They had left, and the answer was lost with the line.
                 self._room = None
                 link.send(JoinRace(code=self._wanted))
             case Error(code=code) if code not in STATE_ERRORS and not code.startswith("wire/"):
@@ -150,7 +150,7 @@ class Entrant:
 
 @dataclass(slots=True)
 class Referee:
-    """The director: makes the tournament, starts it, and follows it. log: all that he was told of it, by number."""
+    """The director: makes the tournament, starts it, and follows it. log: all that they were told of it, by number."""
 
     made: trio.Event = field(default_factory=trio.Event)
     identity: str = ""

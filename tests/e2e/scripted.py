@@ -1,6 +1,6 @@
-"""A player who plays and talks by the same link, session and model as one at the screen, and notes all that he asked for and was told.
+"""A player who plays and talks by the same link, session and model as one at the screen, and notes all that they asked for and were told.
 
-He asks for each move and says each line of talk once: that nothing is lost or doubled is the link's affair, and what his notes show.
+They ask for each move and say each line of talk once: that nothing is lost or doubled is the link's affair, and what their notes show.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class ScriptedPlayer:
         return self.model.room.code
 
     async def reached(self, ply: int) -> None:
-        """Wait until he has made so many moves, or the race is over."""
+        """Wait until they have made so many moves, or the race is over."""
         while self.model.room is None or (self.model.room.ply < ply and self.model.room.record is None):
             await self.told.wait()
 

@@ -86,7 +86,7 @@ def test_a_tournament_is_made_entered_played_and_looked_at_by_keys(tmp_path: Pat
         play(anna)
         anna.type("\r")
         anna.wait_for("It is over:")
-        # On the page of standings that he had turned to.
+        # On the page of standings that they had turned to.
         shown = {name: found_at(anna, f" {name} (").replace("▸", " ").split()[0] for name in NAMES}
         anna.wait_for(f"You placed {shown['anna']} of 4.")
         anna.type(BACK_TAB + LEFT)
@@ -161,7 +161,7 @@ def test_the_commands_of_the_readme_run_as_they_are_written(tmp_path: Path) -> N
             player.wait_for("Press c to check in")
             player.type("c")
             play(player)
-            # The pause over, to the next table by himself, out of the result.
+            # The pause over, to the next table by themselves, out of the result.
             play(player)
             player.wait_for("enter: back to the tournament")
             looker.wait_for("It is over: ")

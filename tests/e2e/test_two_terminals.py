@@ -134,7 +134,7 @@ def marked(lines: list[str]) -> list[Mark]:
 
 
 class Table:
-    """Players come to a server, each with a terminal and a folder of his own."""
+    """Players come to a server, each with a terminal and a folder of their own."""
 
     def __init__(self, tmp_path: Path, open_ones: contextlib.ExitStack) -> None:
         self._tmp_path = tmp_path
@@ -142,7 +142,7 @@ class Table:
         self.url, self.server = open_ones.enter_context(running_server())
 
     def home(self, name: str) -> Path:
-        """Where somebody's client keeps his things."""
+        """Where somebody's client keeps their things."""
         return self._tmp_path / name
 
     def sit(self, name: str, *arguments: str) -> Player:

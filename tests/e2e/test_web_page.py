@@ -72,7 +72,7 @@ def spoken(card: str) -> str:
 
 
 def home(player: Racer) -> str:
-    """What is to be said of his bar."""
+    """What is to be said of their bar."""
     return f"{player.home} of 52 cards home"
 
 
@@ -180,7 +180,7 @@ def cells(browser: Browser, seat: int) -> list[str]:
 
 
 def cards(player: Racer) -> list[str]:
-    """What is to be said of each of his slots."""
+    """What is to be said of each of their slots."""
     pending = player.view["pending"]
     return [spoken(pile[-1]) if pile else "gap to be filled" if slot == pending else "gap" for slot, pile in player.view["piles"].items()]
 

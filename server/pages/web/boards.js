@@ -1,4 +1,4 @@
-// One seat's board as a table, changed in place: who reads it cell by cell stays where he is.
+// One seat's board as a table, changed in place: who reads it cell by cell stays where they are.
 
 import { clockText, clean, counted, element, setText } from "./dom.js";
 

@@ -146,7 +146,7 @@ export class WatchedRace {
     for (const [seat, , at, , , home] of record.moves) this.curves.get(seat).push([at, home]);
     record.seats.forEach((seat, number) => {
       const curve = this.curves.get(number);
-      // Who played nothing had at the start what he had at the end: one point alone would draw no line.
+      // Who played nothing had at the start what they had at the end: one point alone would draw no line.
       if (!curve.length) curve.push([0, seat.home]);
       curve.push([seat.ended_at_ms, seat.home]);
     });

@@ -29,7 +29,7 @@ ID = tournaments.ID
 
 
 def kept(entrant: TournamentEntrant) -> EntrantDocument:
-    """As the document has him."""
+    """As the document has them."""
     fields = {name: getattr(entrant, name) for name in ("id", "name", "seed", "rating", "bot", "withdrawn", "first_round")}
     return EntrantDocument(nonce=None, **fields)
 

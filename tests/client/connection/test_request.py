@@ -1,4 +1,4 @@
-"""Asking for a player by his token, and for another name: what is said, and a sentence for every answer."""
+"""Asking for a player by their token, and for another name: what is said, and a sentence for every answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the player is told: what he can do, what the held card may do, and why a press did nothing."""
+"""What the player is told: what they can do, what the held card may do, and why a press did nothing."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ pytestmark = pytest.mark.usefixtures("mock_clock")
 LINE = replays.line("carpet", 2)
 FIRST, SECOND = LINE.frames[:2]
 SAME, PARTED_MS = 33, 52_990
-"""The moves that both made alike, and when the second of them had gone on in his own way."""
+"""The moves that both made alike, and when the second of them had gone on in their own way."""
 END = clock_text(LINE.end_ms)
 
 

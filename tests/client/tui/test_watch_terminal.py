@@ -34,7 +34,7 @@ def terminal(home: Path, *command: str) -> Terminal:
 
 
 async def a_race_runs(url: str, name: str) -> tuple[str, str]:
-    """A player who sits still in a public race against a bot, and goes away: his code and token. The race goes on, and his seat waits."""
+    """A player who sits still in a public race against a bot, and goes away: their code and token. The race goes on."""
     async with open_link(url, Identity(name)) as link:
         welcome = await link.entered(OpenRace(options=RaceOptions(bots=("random",), countdown_s=1, grace_s=600, delay_s=0)))
         code = ""

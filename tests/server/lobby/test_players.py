@@ -216,7 +216,7 @@ async def test_who_is_renamed_while_he_arrives_has_the_new_name(
     write = players._journal.write
 
     async def slow(*entries: Entry) -> None:
-        await trio.sleep(1 if len(entries) > 1 else 2)  # he is seen after he is renamed
+        await trio.sleep(1 if len(entries) > 1 else 2)  # they are seen after they are renamed
         await write(*entries)
 
     monkeypatch.setattr(players._journal, "write", slow)

@@ -62,7 +62,7 @@ async def test_who_only_watches_is_pinged_less_often_until_he_says_that_he_would
             process_event(event)
 
         watching.line.process_event = noted  # type: ignore[method-assign]
-        # The first interval had begun before he said hello.
+        # The first interval had begun before they said hello.
         await trio.sleep(PING_INTERVAL_S + 4.5 * WATCHER_PING_S)
         assert len(pings) == 5
         await watching.say(Hello(name="Ann", token=token))

@@ -1,4 +1,4 @@
-"""A player's second line, which comes to watch with his token: it takes nothing over, and shows him no board of his own races."""
+"""A player's second line, which comes to watch with their token: it takes nothing over, and shows them no board of their own races."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ async def test_who_races_watches_another_race_by_it_and_talks_there(autojump_clo
 
 
 async def test_by_no_line_is_a_player_shown_his_own_race(autojump_clock: MockClock, house: House) -> None:
-    """Whatever he asks for, in whatever order; the others' traffic shows that there was something to see."""
+    """Whatever they ask for, in whatever order; the others' traffic shows that there was something to see."""
     chance = random.Random(7)
     async with house.race("Ann", "Bob", delay_s=0) as (ann, bob), house.guest("Eve") as eve, house.client() as early:
         room = house.only_room
@@ -116,7 +116,7 @@ async def test_who_watches_by_his_token_may_go_on_to_race_by_the_same_line(autoj
         await second.say(OpenRace(options=RaceOptions(), ref=3))
         refused = await second.error()
         assert (refused.code, refused.ref) == (ErrorCode.WATCHES_ONLY, 3)
-        # Somebody else he cannot become, nor watch once more.
+        # Somebody else they cannot become, nor watch once more.
         for hello in (Hello(name="", token=token_of(bob)), Hello(name="Cid"), Hello(name="", token=token_of(ann), watch=True)):
             await second.say(hello)
             assert (await second.error()).code == ErrorCode.HELLO_TWICE

@@ -113,7 +113,7 @@ async def test_one_line_races_and_watches_another_race(autojump_clock: MockClock
         await ann.move()
         assert (await ann.hear_of(PlayerView)).ply == 1
         assert ann.gaps == 0
-        # What he says is for his own race, unless he says otherwise.
+        # What they say is for their own race, unless they say otherwise.
         await ann.say(Say(phrase="hello"))
         assert (await bob.hear_of(Said)).line.text == "Hello!"
         await ann.say(Say(text="good luck, you two", code=other))

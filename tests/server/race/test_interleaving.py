@@ -32,7 +32,7 @@ acts = st.sampled_from(["move", "move", "move", "again", "illegal", "faster", "s
 
 @dataclass(frozen=True)
 class Plan:
-    """What one player does. to_go: moves he still has to make when the window opens."""
+    """What one player does. to_go: moves they still have to make when the window opens."""
 
     round_trip_ms: int
     to_go: int

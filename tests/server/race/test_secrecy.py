@@ -1,4 +1,4 @@
-"""Nobody is ever told what he may not know: whole races of random commands, every message to every viewer."""
+"""Nobody is ever told what they may not know: whole races of random commands, every message to every viewer."""
 
 from contextlib import suppress
 from dataclasses import replace

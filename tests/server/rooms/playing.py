@@ -1,6 +1,6 @@
 """What the tests of rooms share: a table with its own virtual clock, and guests who are members in memory.
 
-A guest passes all that he is told through the codec, as a real line would, and keeps what a client keeps: version, seat, ply and view. He
+A guest passes all that they are told through the codec, like a real line, and keeps what a client keeps: version, seat, ply and view. They
 notes every gap in the versions; the `table` fixture fails a test in which there was one.
 """
 
@@ -41,7 +41,7 @@ _DECODERS = {name: server_message_decoder(name) for name in (MSGPACK, JSON)}
 
 
 class Guest:
-    """One player and his line. Satisfies `server.rooms.member.Member`."""
+    """One player and their line. Satisfies `server.rooms.member.Member`."""
 
     def __init__(self, table: Table, name: str, *, round_trip_ms: int | None = 20, encoding: str = MSGPACK) -> None:
         self.player = PlayerName(f"id of {name}", name)
@@ -100,7 +100,7 @@ class Guest:
         """Of all errors heard."""
         return [error.code for error in self.all(Error)]
 
-    # ---- what he does; `await table.settle()` has it done
+    # ---- what they do; `await table.settle()` has it done
 
     def enter(self, room: ServedRoom, *, version: int | None = None, ref: int = 0) -> None:
         room.ask(Enter(self.player, self, self.version if version is None else version, ref))
@@ -115,7 +115,7 @@ class Guest:
         self.ask(room, Ready(race=race or self.race, nonce=nonce))
 
     def move(self, room: ServedRoom, move: str | None = None, **changes: Any) -> None:
-        """By default the first legal move, for the next ply of his own seat in the current race."""
+        """By default the first legal move, for the next ply of their own seat in the current race."""
         assert self.view is not None
         fields = {"race": self.race, "seat": self.seat, "ply": self.ply, "move": move or self.view.moves[0]}
         self.ask(room, Move(**{**fields, **changes}))

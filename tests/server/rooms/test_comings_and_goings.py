@@ -103,7 +103,7 @@ async def test_leaving_the_race_forfeits_and_frees_the_player_at_once(autojump_c
     assert len(bob.heard) == heard
     assert [seat.state for seat in ann.last(Result).record.seats] == ["stopped", "forfeited", "stopped"]
     assert ann.last(Result).record.seats[1].place == 3
-    # His seat is free now, so that all can see that no rematch is to be had.
+    # Their seat is free now, so that all can see that no rematch is to be had.
     assert ann.last(Unseated).seat == 1
 
 
@@ -127,7 +127,7 @@ async def test_who_leaves_and_comes_back_in_one_breath_is_bound_to_the_room(auto
     bob.enter(room, version=0)
     await table.settle()
     assert bob.seat_in(room).state == "forfeited"
-    # Else he could open one room after another, and leave a line behind in each that keeps it open for ever.
+    # Else they could open one room after another, and leave a line behind in each that keeps it open for ever.
     assert table.rooms.of(bob.player.id) is room
 
 
@@ -195,7 +195,7 @@ async def test_who_loses_his_seat_to_the_grace_before_the_start_is_free_and_may_
     zoe = table.guest("Zoe")
     zoe.enter(room)
     await table.settle()
-    # He comes with the version he had. Only a snapshot tells him that his seat is another one now.
+    # They come with the version they had. Only a snapshot tells them that their seat is another one now.
     bob.enter(room)
     await table.settle()
     assert bob.last(Room).seat == 3

@@ -67,7 +67,7 @@ async def test_the_next_race_goes_on_from_there_and_forgets_what_the_last_one_di
 
 @pytest.mark.parametrize("knows_version", [True, False])
 async def test_who_lost_his_line_hears_of_it_when_he_is_back(autojump_clock: MockClock, table: Table, knows_version: bool) -> None:
-    """By the event that he missed, or by a snapshot."""
+    """By the event that they missed, or by a snapshot."""
     ann, bob = table.guest("Ann"), table.guest("Bob")
     room = await table.racing(ann, bob)
     for guest in (ann, bob):
@@ -75,7 +75,7 @@ async def test_who_lost_his_line_hears_of_it_when_he_is_back(autojump_clock: Moc
     await bob.vanish(room)
     back = bob.another_line()
     back.version = bob.version if knows_version else 0
-    # Away longer than the grace: he has forfeited, and the race is over.
+    # Away longer than the grace: they have forfeited, and the race is over.
     await trio.sleep(room.options.grace_s + 1)
     assert not bob.all(Ratings)
     back.enter(room)

@@ -1,4 +1,4 @@
-"""Who sits in a public race and does not get ready: how long the others wait for him, and whom nobody waits for."""
+"""Who sits in a public race and does not get ready: how long the others wait for them, and whom nobody waits for."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """What really leaves the server: whole races are recorded, message by message and member by member, and every card in them is checked.
 
 The model of what a player may have seen is made anew here, from the rules of Carpet as they are written down: twenty cards of the deal and
-the four Aces, and from then on each stock card that one of his own accepted moves has brought to light. It shares the shuffle with the
+the four Aces, and from then on each stock card that one of their own accepted moves has brought to light. It shares the shuffle with the
 server and nothing else. Until the result is out, no message may hold any other card, nor the secret, the seed or anybody's nonce.
 
 For the other rule sets the model is simpler: cards come to light in the order of the deck, so a view that says how many are left in the
@@ -38,7 +38,7 @@ SLOTS = [f"{column}{row}" for row in range(1, 5) for column in "abcde"]
 
 
 class CarpetBySight:
-    """The game of one player, as far as it says which cards he has seen."""
+    """The game of one player, as far as it says which cards they have seen."""
 
     def __init__(self, seed: bytes) -> None:
         deck = shuffle(fresh_deck(), seed, b"deal")

@@ -21,7 +21,7 @@ SWAP = SeriesOptions(format="swap", races=2)
 
 
 async def race(table: Table, room: ServedRoom, ahead: Guest, *others: Guest) -> None:
-    """One race, of which `ahead` makes moves until he has brought a card home, and each of the others one; then all stop."""
+    """One race, of which `ahead` makes moves until they have brought a card home, and each of the others one; then all stop."""
     await table.begin(room, ahead, *others)
     for guest in others:
         guest.move(room, "s")

@@ -1,4 +1,4 @@
-"""Deals of the day over the wire: one run a player and rule set, nobody told before his own, all told the day after."""
+"""Deals of the day over the wire: one run a player and rule set, nobody told before their own, all told the day after."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """What really leaves the server about runs: all that is told is recorded, by line and by page, and nothing in it may come before its time.
 
-Two things must not be told: a card that its reader has not turned himself (nor secret, seed or another's nonce), and anything of somebody
+Two things must not be told: a card its reader has not turned themselves (nor secret, seed or another's nonce), and anything of somebody
 else's result before the reader's own run has ended. A ghost's progress may be told once the reader's clock shows its moment, as a number of
 cards and of moves.
 """
@@ -107,7 +107,7 @@ async def test_ghosts_tell_no_card_and_nothing_before_its_moment(autojump_clock:
                 assert not hasattr(ghost, "foundations")
             if isinstance(message, Ghost):
                 ghosts += 1
-                # By the runner's own clock: the moves he had made by then had come before, and those after come after.
+                # By the runner's own clock: the moves they had made by then had come before, and those after come after.
                 before = [other.elapsed_ms for other in heard[: heard.index(message)] if isinstance(other, PlayerView)]
                 after = [other.elapsed_ms for other in heard[heard.index(message) :] if isinstance(other, PlayerView)]
                 assert all(moment <= message.ghost.elapsed_ms + 100 for moment in before)

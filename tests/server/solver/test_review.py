@@ -11,7 +11,7 @@ from server.solver.solve import best_home
 from tests.server.solver.small_deals import FAMILY
 from tests.server.solver.test_solve import deal, ending
 
-# The Jack comes before the Queen, and the one slot is taken: he has to go home before she is turned.
+# The Jack comes before the Queen, and the one slot is taken: they have to go home before she is turned.
 COVERED = ending("carpet", carpet="KS", stock="JS QS")
 # The Jack of spades lies under the Queen for good; of hearts two can go home, if she goes first.
 HOPELESS = ending("carpet", carpet="KS", waste="JS QS", stock="QH KH", heights=(10, 11, 13, 13))

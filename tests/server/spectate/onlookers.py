@@ -99,7 +99,7 @@ class Onlooker:
     def talk(self) -> list[str]:
         return [line.text for message in self.all(Talk) for line in message.lines]
 
-    # ---- what he does
+    # ---- what they do
 
     async def watch(self, room: ServedRoom | str | None = None, *, key: str = "") -> None:
         self._box.spectators.watch(self, self.player, room.code if isinstance(room, ServedRoom) else room, key=key)

@@ -1,7 +1,7 @@
 """What really reaches those who watch: whole races recorded, message by message and with the time of each.
 
 The truth is taken from the players' own lines: a card that a player has seen at some moment may reach a watcher `delay_s` later and no
-sooner, unless the result is out. And whatever somebody with a part in the race tries, no card but by his own seat ever reaches him.
+sooner, unless the result is out. And whatever somebody with a part in the race tries, no card but by their own seat ever reaches them.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ ROUNDING_S = 0.001
 
 
 class Timed(Guest):
-    """A player who notes when he was first shown each ply."""
+    """A player who notes when they were first shown each ply."""
 
     def __init__(self, table: Table, name: str, *, round_trip_ms: int | None = 20) -> None:
         super().__init__(table, name, round_trip_ms=round_trip_ms)
@@ -71,7 +71,7 @@ def boards_in(message: ServerMessage) -> list[tuple[int, int, View]]:
 
 
 def check(onlooker: Onlooker, guests: list[Timed], delay_s: int) -> int:
-    """Go through all that he was told; how many boards there were in it before the result."""
+    """Go through all that they were told; how many boards there were in it before the result."""
     count, over = 0, result_time(onlooker)
     for message, time in zip(onlooker.heard, onlooker.times, strict=True):
         shown = boards_in(message)
@@ -148,7 +148,7 @@ async def test_no_card_reaches_a_watcher_before_its_time_nor_a_player_but_by_his
         await trio.sleep(1)
     assert boards > 100
     assert len(tried) > 15
-    # While his own race was there, there was no other to be led to.
+    # While their own race was there, there was no other to be led to.
     assert {type(message) for onlooker in tried for message in onlooker.heard} == {Unwatched}
 
 

@@ -50,7 +50,7 @@ async def test_nobody_watches_the_race_in_which_he_has_a_part_however_it_ended_f
     for guest in guests:
         onlooker = as_onlooker(box, guest)
         assert await refused(onlooker, room) is ErrorCode.OWN_RACE
-        # Nor is he led there.
+        # Nor are they led there.
         await onlooker.watch(None)
         await trio.sleep(2)
         assert onlooker.heard == [Unwatched(code=None, reason="none")]
@@ -63,7 +63,7 @@ async def test_who_has_sent_his_wish_for_a_seat_is_not_shown_the_race_any_more(a
     room = await table.seated(ann, seats=2)
     eve = as_onlooker(box, bob)
     await eve.watch(room)
-    # The room has not heard of it yet, and he hears no more of the room.
+    # The room has not heard of it yet, and they hear no more of the room.
     bob.enter(room)
     assert eve.heard[-1] == Unwatched(code=room.code, reason="seated")
     with pytest.raises(Refusal) as caught:
@@ -152,7 +152,7 @@ async def test_who_watches_another_race_hears_no_more_of_the_first(autojump_cloc
     ann.move(first)
     cid.move(second)
     await trio.sleep(2)
-    # The onlooker itself makes sure that all has the code of what he watches.
+    # The onlooker itself makes sure that all has the code of what they watch.
     assert {message.code for message in eve.all(Board)} == {second.code}
     assert first.watchers == 0
     assert second.watchers == 1
@@ -210,7 +210,7 @@ async def test_who_wants_the_closest_race_is_led_from_one_to_the_next(autojump_c
     assert eve.last(Watched).room.code == second.code
     for guest in second_guests:
         guest.stop(second)
-    # Where no race is being run he stays.
+    # Where no race is being run they stay.
     await trio.sleep(30)
     assert box.spectators.watched(eve) is second
     for guest in second_guests:

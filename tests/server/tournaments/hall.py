@@ -1,7 +1,7 @@
 """What the tests of directed tournaments share: a server without sockets, and people who play in it by lines in memory.
 
-A person passes all that he is told through the codec, follows every call, and races as his `habit` says: `quick` stops at once, so that the
-cards home of the deal decide nothing and every race of his is a draw or the other's; `keen` plays the first legal move to the end.
+A person passes all that they are told through the codec, follows every call, and races as their `habit` says: `quick` stops at once: so the
+cards home of the deal decide nothing and every race of theirs is a draw or the other's; `keen` plays the first legal move to the end.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ async def paired_here(tournament: RoundPaired) -> Round | None:
 
 
 class Person:
-    """One player by a line in memory. Satisfies `server.rooms.member.Line`; `run` does what his habit says."""
+    """One player by a line in memory. Satisfies `server.rooms.member.Line`; `run` does what their habit says."""
 
     def __init__(self, hall: Hall, name: str, habit: Habit = "quick") -> None:
         self.habit = habit

@@ -1,4 +1,4 @@
-"""Tournaments from registration to the end: what the director does by itself, and what he is told to do."""
+"""Tournaments from registration to the end: what the director does by itself, and what they are told to do."""
 
 from __future__ import annotations
 
@@ -692,7 +692,7 @@ async def test_whom_the_director_has_removed_does_not_come_back_by_himself(autoj
     await director.ask(StartTournament(id=identity))
     assert isinstance(await ann.ask(CheckIn(id=identity, nonce="0f" * 16)), Error)
     assert hall.state(identity).crosstable.active == (ben.player.id,)
-    # Who left by himself may.
+    # Who left by themselves may.
     await ben.ask(LeaveTournament(id=identity))
     assert isinstance(await ben.ask(EnterTournament(id=identity)), Decided)
 

@@ -1,4 +1,4 @@
-"""Keep shuffles that several races share, and who has had his run of them."""
+"""Keep shuffles that several races share, and who has had their run of them."""
 
 from __future__ import annotations
 

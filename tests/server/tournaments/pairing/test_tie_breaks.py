@@ -107,11 +107,11 @@ def test_buchholz_and_sonneborn_berger_are_the_published_ones(entrant: int) -> N
 @pytest.mark.parametrize(
     ("entrant", "points", "buchholz", "sonneborn_berger"),
     [
-        # A drawn bye: the dummy has 2.5, half of five rounds, where the paper has his own 3.5. Published: 15.0 and 9.75.
+        # A drawn bye: the dummy has 2.5, half of five rounds, where the paper has their own 3.5. Published: 15.0 and 9.75.
         (4, 3.5, 15.0 - 1, 9.75 - 0.5),
-        # A bye won: 2.5 for his own 3. Published: 12.0 and 6.5.
+        # A bye won: 2.5 for their own 3. Published: 12.0 and 6.5.
         (6, 3.0, 12.0 - 0.5, 6.5 - 0.5),
-        # A forfeit won against 9, who has 1.5, for his own 2.5. Published: 13.5 and 5.75.
+        # A forfeit won against 9, who has 1.5, for their own 2.5. Published: 13.5 and 5.75.
         (11, 2.5, 13.5 - 1, 5.75 - 1),
     ],
 )
@@ -160,7 +160,7 @@ def test_sonneborn_berger_of_a_round_robin_is_the_published_one() -> None:
 
 
 def test_who_is_first_whatever_a_missing_race_brings_is_first() -> None:
-    """1, 2 and 3 have 2 points. 2 and 3 have not met, and 1 beat both: he is first among them, and they stay equal."""
+    """1, 2 and 3 have 2 points. 2 and 3 have not met, and 1 beat both: they are first among them, and they stay equal."""
     tournament = played(Swiss(3), 6, "1-2 3-4 5-6\n1-3 2-6 4-5\n6-1 2-4 3-5", {})
     assert places_by_direct_encounter(tournament, 3) == {1: 1, 2: 2, 3: 2, 4: 4, 5: 4, 6: 4}
 
@@ -179,10 +179,10 @@ def test_cards_home_break_the_last_tie_and_what_is_equal_shares_the_place() -> N
 
 def test_rounds_missed_to_the_end_count_as_draws_for_the_opponents_alone() -> None:
     tournament = played(Swiss(3), 4, "1-3 2-4\n1-2 4.\n1-4 2.", {2: (3,), 3: (3,)})
-    # 3 lost and withdrew: 1 sees him with 0 + ½ + ½, and so he sees 2 with 2 and 4 with 1.
+    # 3 lost and withdrew: 1 sees them with 0 + ½ + ½, and so they see 2 with 2 and 4 with 1.
     assert row_of(tournament, 1).tie_breaks[0] == 1.0 + 2.0 + 1.0
     assert row_of(tournament, 3).points == 0.0
-    # He himself met 1, who has 3; his dummies have his own 0.
+    # They themselves met 1, who has 3; their dummies have their own 0.
     assert row_of(tournament, 3).tie_breaks[0] == 3.0
 
 
