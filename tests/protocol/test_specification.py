@@ -393,7 +393,7 @@ def test_the_figures_of_watching_are_those_of_the_code() -> None:
     watching = " ".join(chapter("Watching").split())
     assert (RESULT_S, FORGIVEN_S, LINES_KEPT, COUNT_S) == (5, 60, 50, 1)
     assert "Five seconds after that race is over" in watching
-    assert "again within a minute he is closed (4008)" in watching
+    assert "again within a minute they are closed (4008)" in watching
     assert "as far as the last 50 lines go" in watching
     assert "at most once a second" in watching
     assert (spectator.LINES_AT_ONCE, spectator.LINES_A_SECOND, LINES_AT_ONCE, LINES_A_SECOND) == (3, 0.5, 20, 5)
