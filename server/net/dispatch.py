@@ -6,7 +6,6 @@ One `Visit` a connection holds what the server knows of it: nobody before the he
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
 from functools import partial
 
 import trio
@@ -42,25 +41,24 @@ from protocol.client_messages import (
     WatchRace,
     WhoAmI,
 )
-from protocol.errors import CloseCode, ErrorCode, Refusal
-from protocol.server_messages import BoardsKey, Left, WaitingOver, Welcome, YouAre
-from protocol.views import BotInfo, RaceOptions
-from server.bots.house import HOUSE_BOTS
+from protocol.errors import ErrorCode, Refusal
+from protocol.server_messages import BoardsKey, Left, WaitingOver
+from protocol.views import RaceOptions
 from server.lobby.lobby import Lobby
 from server.lobby.players import Players
 from server.lobby.quick_match import QuickMatch as Matchmaker
 from server.lobby.quick_match import Seeker
 from server.net.connection import Connection
 from server.net.connection_limits import THIS_MACHINE, place_of
+from server.net.identification import NOBODY, Identification, Visit
 from server.net.overload import Overload
 from server.rooms.chat import words
 from server.rooms.codes import read_code
 from server.rooms.driver import Room
-from server.rooms.member import Line, PlayerName
+from server.rooms.member import PlayerName
 from server.rooms.outgoing import Outgoing
 from server.rooms.registry import Rooms
 from server.rooms.requests import Ask, Enter, Exit, RoomMessage
-from server.rules.catalogue import RULE_SETS, describe
 from server.runs.service import Question, RunAsked, RunService
 from server.spectate.spectator_registry import SpectatorRegistry
 from server.store.errors import RunAlready, StoreError
@@ -69,30 +67,8 @@ from server.tournaments.service import TournamentService
 
 logger = logging.getLogger("carpet.net")
 
-HELLO_S = 10.0
-"""Seconds that a new connection has for its hello."""
-
-
 _BEGINNINGS = (OpenRace, QuickMatch, RunDaily, RunChallenge, PlayOn, CreateTournament)
 """Requests for more to do, which are refused while there is too much."""
-
-NOBODY = PlayerName("", "")
-"""Somebody who comes to watch and has no token: no player has an empty id, so they hold no seat anywhere."""
-
-
-@dataclass(slots=True)
-class Visit:
-    """One connection as the dispatch knows it. player: who races by it; None for one that only watches.
-
-    watches_as: of one that only watches, the player who does by another line what else there is to do, or NOBODY.
-    """
-
-    connection: Connection
-    hello: Hello | None = None
-    player: PlayerName | None = None
-    watches_as: PlayerName | None = None
-    room: Room | None = None
-    has_sought: bool = False  # an opponent, at some time
 
 
 class Dispatch:
@@ -123,52 +99,21 @@ class Dispatch:
         self._spectators = spectators
         self._counter = counter
         self._tournaments = tournaments
-        self._software = software
         self._visits: dict[Connection, Visit] = {}
-        self._rules = tuple(describe(row) for row in RULE_SETS.values())
-        self._bots = tuple(BotInfo(name=bot.name, explanation=bot.explanation) for bot in HOUSE_BOTS.values())
+        self._identification = Identification(
+            self._visits,
+            rooms=rooms,
+            players=players,
+            matchmaker=matchmaker,
+            spectators=spectators,
+            tournaments=tournaments,
+            software=software,
+        )
 
     def arrived(self, connection: Connection) -> None:
         visit = self._visits[connection] = Visit(connection)
-        connection.after(HELLO_S, partial(self._check_hello, visit))
+        self._identification.expect_hello(visit)
         connection.listen()
-
-    @staticmethod
-    def _check_hello(visit: Visit) -> None:
-        if visit.player is None and visit.watches_as is None:
-            visit.connection.shut(CloseCode.HELLO_TIMEOUT, "no hello")
-
-    async def _find_player(self, visit: Visit, hello: Hello) -> None:
-        """Find out who it is, which may take the store some time. What the peer says meanwhile is held."""
-        connection = visit.connection
-        try:
-            if hello.watch:
-                await self._let_watch(visit, hello)
-            else:
-                visit.player, token = await self._players.arrive(name=hello.name, token=hello.token, line=connection)
-                visit.watches_as = None
-                connection.serve_watcher(alone=False)
-                # Whatever their older connection asked for: by this one they are told of no room now, so there must be none in a moment.
-                self._matchmaker.leave(visit.player.id)
-                connection.post(Outgoing(self._welcome(visit.player, token)))
-                self._tournaments.greet(visit.player.id, connection)
-        except Refusal as refusal:
-            connection.refuse(refusal, hello.ref)
-        connection.listen()
-
-    async def _let_watch(self, visit: Visit, hello: Hello) -> None:
-        """A token tells who watches, so that they are kept from their own races by this line too; it takes nothing over."""
-        watching, token = NOBODY, ""
-        if hello.token is not None:
-            try:
-                watching, token = await self._players.find(hello.token), hello.token
-            except Refusal as refusal:
-                # A token that is not known makes them nobody, and nobody may watch.
-                if refusal.code is not ErrorCode.UNKNOWN_TOKEN:
-                    raise
-        visit.watches_as = watching
-        visit.connection.serve_watcher(alone=True)
-        visit.connection.post(Outgoing(self._welcome(watching, token, watches=True)))
 
     def gone(self, connection: Connection) -> None:
         visit = self._visits.pop(connection)
@@ -211,9 +156,9 @@ class Dispatch:
         if isinstance(message, _BEGINNINGS) and not getattr(message, "cancel", False):
             self._check_busy()
         if isinstance(message, Hello):
-            self._hello(visit, message)
+            self._identification.hello(visit, message)
         elif isinstance(message, (WhoAmI, Rename)):
-            self._ask_who(visit, message)
+            self._identification.ask_who(visit, message)
         elif isinstance(message, (ListDailies, OpenChallenge, ListChallenges, ListRuns)):
             self._ask_counter(visit, message)
         elif visit.watches_as is not None:
@@ -271,7 +216,7 @@ class Dispatch:
                     self._check_free(player)
                 self._enter(visit, player, room, version=version, ref=ref)
             case RunDaily() | RunChallenge() | PlayOn():
-                # As for hello: the store takes its time, and what is said meanwhile is heard after the answer.
+                # The store takes its time, and what is said meanwhile is heard after the answer.
                 visit.connection.hold()
                 visit.connection.start_soon(self._enter_run, visit, player, message)
             case QuickMatch(cancel=True, ref=ref):
@@ -311,33 +256,6 @@ class Dispatch:
         asker = Asker(player.id, player.name, self._players.rating(player.id), counted)
         self._tournaments.ask(visit.connection, asker, message)
 
-    def _hello(self, visit: Visit, message: Hello) -> None:
-        if visit.player is not None or (visit.watches_as is not None and not _would_race(visit, message)):
-            raise Refusal(ErrorCode.HELLO_TWICE)
-        visit.hello = message
-        visit.connection.hold()
-        visit.connection.start_soon(self._find_player, visit, message)
-
-    def _ask_who(self, visit: Visit, message: WhoAmI | Rename) -> None:
-        if message.token is None and visit.player is None and visit.watches_as in (None, NOBODY):
-            raise Refusal(ErrorCode.HELLO_FIRST if visit.watches_as is None else ErrorCode.WATCHES_ONLY)
-        # As for hello: the store takes its time, and what is said meanwhile is heard after the answer.
-        visit.connection.hold()
-        visit.connection.start_soon(self._say_who, visit, message)
-
-    async def _say_who(self, visit: Visit, message: WhoAmI | Rename) -> None:
-        try:
-            player = visit.player or visit.watches_as if message.token is None else await self._players.find(message.token)
-            assert player is not None
-            if isinstance(message, Rename):
-                player, line = await self._players.rename(player, message.name)
-                self._renamed(player, line, by=visit)
-        except Refusal as refusal:
-            visit.connection.refuse(refusal, message.ref)
-        else:
-            visit.connection.post(Outgoing(YouAre(player=player.id, name=player.name, ref=message.ref)))
-        visit.connection.listen()
-
     # ---- runs, challenges and their boards
 
     def _ask_counter(self, visit: Visit, message: Question) -> None:
@@ -370,32 +288,6 @@ class Dispatch:
         except (Refusal, StoreError) as error:
             visit.connection.refuse(_as_refusal(error), message.ref)
         visit.connection.listen()
-
-    def _renamed(self, player: PlayerName, line: Line | None, *, by: Visit) -> None:
-        here = self._visits.get(line) if isinstance(line, Connection) else None
-        if here is not None:
-            here.player = player
-        theirs = [visit for visit in self._visits.values() if visit.watches_as is not None and visit.watches_as.id == player.id]
-        for visit in theirs:
-            visit.watches_as = player
-        for visit in (*theirs, *((here,) if here is not None else ())):
-            self._spectators.renamed(visit.connection, player)
-            if visit is not by:
-                visit.connection.post(Outgoing(YouAre(player=player.id, name=player.name, ref=0)))
-
-    def _welcome(self, player: PlayerName, token: str, *, watches: bool = False) -> Welcome:
-        # By a line that only watches there is no way back to a seat.
-        room = self._rooms.of(player.id) if not watches else None
-        return Welcome(
-            player=player.id,
-            name=player.name,
-            token=token,
-            software=self._software,
-            rules=self._rules,
-            bots=self._bots,
-            room=room.code if room is not None else None,
-            rating=self._players.rating(player.id) if not watches else None,
-        )
 
     def _give_up_unbegun(self, visit: Visit, player: PlayerName, options: RaceOptions) -> None:
         """A race in which nobody else waits is left for one with other options."""
@@ -460,9 +352,3 @@ def _as_refusal(error: Refusal | StoreError) -> Refusal:
         return error
     logger.warning("what was asked for cannot be had of the store: %s", error)
     return Refusal(ErrorCode.ALREADY_RUN) if isinstance(error, RunAlready) else Refusal(ErrorCode.NOT_KEPT)
-
-
-def _would_race(visit: Visit, hello: Hello) -> bool:
-    """Whether somebody who watches by their token says hello again, to race: as the same player, or what they watch may be their own."""
-    before = visit.hello
-    return visit.watches_as is not NOBODY and before is not None and not hello.watch and hello.token == before.token

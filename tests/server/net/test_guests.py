@@ -13,7 +13,7 @@ from protocol.codec import ENCODINGS
 from protocol.errors import ErrorCode
 from protocol.server_messages import Board, BoardsKey, Lobby, PlayerReady, Unwatched, Watched, WatchedEvent, Watchers, Welcome
 from server.net.connection import PING_INTERVAL_S, WATCHER_PING_S
-from server.net.dispatch import HELLO_S
+from server.net.identification import HELLO_S
 from server.runtime import log_lines
 from tests.server.net.wire import Client, House
 

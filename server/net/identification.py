@@ -1,0 +1,169 @@
+"""Who is at the other end of a connection: its hello, the questions who somebody is, and new names.
+
+All of these wait for the store, and what the peer says meanwhile is held: it is heard after the answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+
+from protocol.client_messages import Hello, Rename, WhoAmI
+from protocol.errors import CloseCode, ErrorCode, Refusal
+from protocol.server_messages import Welcome, YouAre
+from protocol.views import BotInfo
+from server.bots.house import HOUSE_BOTS
+from server.lobby.players import Players
+from server.lobby.quick_match import QuickMatch as Matchmaker
+from server.net.connection import Connection
+from server.rooms.driver import Room
+from server.rooms.member import Line, PlayerName
+from server.rooms.outgoing import Outgoing
+from server.rooms.registry import Rooms
+from server.rules.catalogue import RULE_SETS, describe
+from server.spectate.spectator_registry import SpectatorRegistry
+from server.tournaments.service import TournamentService
+
+HELLO_S = 10.0
+"""Seconds that a new connection has for its hello."""
+
+NOBODY = PlayerName("", "")
+"""Somebody who comes to watch and has no token: no player has an empty id, so they hold no seat anywhere."""
+
+
+@dataclass(slots=True)
+class Visit:
+    """What the server knows of one connection. player: who races by it; None for one that only watches.
+
+    watches_as: of one that only watches, the player who does by another line what else there is to do, or NOBODY.
+    """
+
+    connection: Connection
+    hello: Hello | None = None
+    player: PlayerName | None = None
+    watches_as: PlayerName | None = None
+    room: Room | None = None
+    has_sought: bool = False  # an opponent, at some time
+
+
+class Identification:
+    """Finds out who it is, and tells everybody whom it concerns. visits: all that are open, kept by the dispatch."""
+
+    def __init__(
+        self,
+        visits: Mapping[Connection, Visit],
+        *,
+        rooms: Rooms,
+        players: Players,
+        matchmaker: Matchmaker,
+        spectators: SpectatorRegistry,
+        tournaments: TournamentService,
+        software: str,
+    ) -> None:
+        self._visits = visits
+        self._rooms = rooms
+        self._players = players
+        self._matchmaker = matchmaker
+        self._spectators = spectators
+        self._tournaments = tournaments
+        self._software = software
+        self._rules = tuple(describe(row) for row in RULE_SETS.values())
+        self._bots = tuple(BotInfo(name=bot.name, explanation=bot.explanation) for bot in HOUSE_BOTS.values())
+
+    def expect_hello(self, visit: Visit) -> None:
+        visit.connection.after(HELLO_S, partial(self._check_hello, visit))
+
+    @staticmethod
+    def _check_hello(visit: Visit) -> None:
+        if visit.player is None and visit.watches_as is None:
+            visit.connection.shut(CloseCode.HELLO_TIMEOUT, "no hello")
+
+    def hello(self, visit: Visit, message: Hello) -> None:
+        if visit.player is not None or (visit.watches_as is not None and not _would_race(visit, message)):
+            raise Refusal(ErrorCode.HELLO_TWICE)
+        visit.hello = message
+        visit.connection.hold()
+        visit.connection.start_soon(self._find_player, visit, message)
+
+    async def _find_player(self, visit: Visit, hello: Hello) -> None:
+        connection = visit.connection
+        try:
+            if hello.watch:
+                await self._let_watch(visit, hello)
+            else:
+                visit.player, token = await self._players.arrive(name=hello.name, token=hello.token, line=connection)
+                visit.watches_as = None
+                connection.serve_watcher(alone=False)
+                # Whatever their older connection asked for: by this one they are told of no room now, so there must be none in a moment.
+                self._matchmaker.leave(visit.player.id)
+                connection.post(Outgoing(self._welcome(visit.player, token)))
+                self._tournaments.greet(visit.player.id, connection)
+        except Refusal as refusal:
+            connection.refuse(refusal, hello.ref)
+        connection.listen()
+
+    async def _let_watch(self, visit: Visit, hello: Hello) -> None:
+        """A token tells who watches, so that they are kept from their own races by this line too; it takes nothing over."""
+        watching, token = NOBODY, ""
+        if hello.token is not None:
+            try:
+                watching, token = await self._players.find(hello.token), hello.token
+            except Refusal as refusal:
+                # A token that is not known makes them nobody, and nobody may watch.
+                if refusal.code is not ErrorCode.UNKNOWN_TOKEN:
+                    raise
+        visit.watches_as = watching
+        visit.connection.serve_watcher(alone=True)
+        visit.connection.post(Outgoing(self._welcome(watching, token, watches=True)))
+
+    def ask_who(self, visit: Visit, message: WhoAmI | Rename) -> None:
+        if message.token is None and visit.player is None and visit.watches_as in (None, NOBODY):
+            raise Refusal(ErrorCode.HELLO_FIRST if visit.watches_as is None else ErrorCode.WATCHES_ONLY)
+        visit.connection.hold()
+        visit.connection.start_soon(self._say_who, visit, message)
+
+    async def _say_who(self, visit: Visit, message: WhoAmI | Rename) -> None:
+        try:
+            player = visit.player or visit.watches_as if message.token is None else await self._players.find(message.token)
+            assert player is not None
+            if isinstance(message, Rename):
+                player, line = await self._players.rename(player, message.name)
+                self._renamed(player, line, by=visit)
+        except Refusal as refusal:
+            visit.connection.refuse(refusal, message.ref)
+        else:
+            visit.connection.post(Outgoing(YouAre(player=player.id, name=player.name, ref=message.ref)))
+        visit.connection.listen()
+
+    def _renamed(self, player: PlayerName, line: Line | None, *, by: Visit) -> None:
+        here = self._visits.get(line) if isinstance(line, Connection) else None
+        if here is not None:
+            here.player = player
+        theirs = [visit for visit in self._visits.values() if visit.watches_as is not None and visit.watches_as.id == player.id]
+        for visit in theirs:
+            visit.watches_as = player
+        for visit in (*theirs, *((here,) if here is not None else ())):
+            self._spectators.renamed(visit.connection, player)
+            if visit is not by:
+                visit.connection.post(Outgoing(YouAre(player=player.id, name=player.name, ref=0)))
+
+    def _welcome(self, player: PlayerName, token: str, *, watches: bool = False) -> Welcome:
+        # By a line that only watches there is no way back to a seat.
+        room = self._rooms.of(player.id) if not watches else None
+        return Welcome(
+            player=player.id,
+            name=player.name,
+            token=token,
+            software=self._software,
+            rules=self._rules,
+            bots=self._bots,
+            room=room.code if room is not None else None,
+            rating=self._players.rating(player.id) if not watches else None,
+        )
+
+
+def _would_race(visit: Visit, hello: Hello) -> bool:
+    """Whether somebody who watches by their token says hello again, to race: as the same player, or what they watch may be their own."""
+    before = visit.hello
+    return visit.watches_as is not NOBODY and before is not None and not hello.watch and hello.token == before.token
