@@ -26,7 +26,7 @@ from client.connection.errors import LOST, TAKEN_OVER, Ending, EntryRefused, Lin
 from client.connection.events import Back, Connected, Connecting, Identity, LinkEvent, Lost, RoundTrip
 from client.connection.outbox import Unanswered
 from client.connection.resync import Reaction, Resume
-from client.connection.websocket import Dial, Line, LineTimes, open_line
+from client.connection.websocket import Dial, LineTimes, ServerConnection, open_line
 from protocol import __version__
 from protocol.client_messages import (
     ClientMessage,
@@ -166,7 +166,7 @@ class NetLink:
         self._resume = Resume()
         self._unanswered = Unanswered()
         self._told, self._events = trio.open_memory_channel[ServerMessage | LinkEvent](EVENTS)
-        self._line: Line | None = None
+        self._line: ServerConnection | None = None
         self.welcome: Welcome | None = None
         self._ending = LOST  # of the last line
         self._refused: Error | None = None  # the answer to hello

@@ -88,7 +88,7 @@ class _Connection(ClientConnection):
 @contextlib.asynccontextmanager
 async def open_line(
     address: Address, *, subprotocol: str, ssl: tls.SSLContext | None, dial: Dial | None, times: LineTimes
-) -> AsyncIterator[Line]:
+) -> AsyncIterator[ServerConnection]:
     """A line that has shaken hands, and is closed when the block ends. dial: opens the byte stream, in place of TCP to the address.
 
     Raises LinkError when it does not come about.
@@ -117,10 +117,10 @@ async def open_line(
             raise _failure(error, address, subprotocol, times) from error
         if ws.subprotocol != subprotocol:
             raise NotCarpetServer(f"{address.url} is not a Carpet Race server: it agreed to no version of the protocol.")
-        yield Line(ws, subprotocol, times)
+        yield ServerConnection(ws, subprotocol, times)
 
 
-class Line:
+class ServerConnection:
     """Made by `open_line`."""
 
     def __init__(self, ws: ClientConnection, subprotocol: str, times: LineTimes) -> None:

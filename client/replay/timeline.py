@@ -134,7 +134,7 @@ class Toggle:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class TimelineStep:
     """One move on (by = 1) or back (by = -1), of one seat or of whichever is next; the head then stands."""
 
     by: Literal[-1, 1]
@@ -162,7 +162,7 @@ class Pace:
     by: Literal[-1, 1]
 
 
-HeadCommand: TypeAlias = Toggle | Step | Jump | Tenth | Pace
+HeadCommand: TypeAlias = Toggle | TimelineStep | Jump | Tenth | Pace
 
 
 def moved_on(head: Head, line: TimeLine, now_ms: int) -> Head:
@@ -188,7 +188,7 @@ def reduce(head: Head, command: HeadCommand, line: TimeLine, now_ms: int) -> Hea
                 return replace(head, running_since=None)
             ended = head.t_ms >= line.end_ms and head.made == len(line.frames)
             return replace(_at(head, line, 0) if ended else head, running_since=now_ms)
-        case Step(by=by, seat=seat):
+        case TimelineStep(by=by, seat=seat):
             return _stepped(replace(head, running_since=None), line, by, seat)
         case Jump(t_ms=t_ms):
             return _at(head, line, t_ms, now_ms)

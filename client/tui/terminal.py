@@ -12,7 +12,7 @@ import urwid
 from urwid.display.common import BaseScreen
 
 from client.tui.picture import Large, Picture, Size, fit_line, printable
-from client.tui.theme import Entry
+from client.tui.theme import PaletteEntry
 
 Display: TypeAlias = BaseScreen
 """A terminal as urwid draws on it."""
@@ -141,7 +141,7 @@ class Terminal:
         if set_properties is not None:
             set_properties(colors=colours)
 
-    def set_palette(self, palette: list[Entry]) -> None:
+    def set_palette(self, palette: list[PaletteEntry]) -> None:
         self._screen.register_palette(palette)
 
     def redraw(self) -> None:

@@ -292,7 +292,7 @@ def _on_dark(ink: Colour) -> Colour:
     return ink._replace(basic=basic)
 
 
-Entry: TypeAlias = tuple[str, str, str, str, str, str]
+PaletteEntry: TypeAlias = tuple[str, str, str, str, str, str]
 """A palette entry as urwid takes it: name, foreground, background, mono, high foreground, high background."""
 
 
@@ -308,11 +308,11 @@ def next_palette(name: str) -> str:
     return names[(names.index(name) + 1) % len(names)] if name in names else names[0]
 
 
-def entries(palette: Palette, *, exact: bool) -> list[Entry]:
+def entries(palette: Palette, *, exact: bool) -> list[PaletteEntry]:
     """The roles of a palette as urwid palette entries. exact: 24-bit colours; else those of the 256-colour cube."""
     plain = palette.name == "none"
 
-    def role(name: str, ink: Colour, ground: Colour, mono: str = "", *, style: str = "") -> Entry:
+    def role(name: str, ink: Colour, ground: Colour, mono: str = "", *, style: str = "") -> PaletteEntry:
         if plain:
             settings = mono or "default"
             return (name, settings, "default", settings, settings, "default")

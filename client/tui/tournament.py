@@ -40,7 +40,7 @@ from client.tui.tournament_view_state import (
     PAGES,
     Hall,
     HallPage,
-    Standing,
+    StandingsLine,
     directs,
     is_guest,
     own_entrant,
@@ -292,14 +292,14 @@ def _name_width(tournament: TournamentModel, width: int) -> int:
 
 
 def _lines(
-    scene: Scene, standings: tuple[Standing, ...], width: int, rows: int, marked: int, tournament: TournamentModel
+    scene: Scene, standings: tuple[StandingsLine, ...], width: int, rows: int, marked: int, tournament: TournamentModel
 ) -> list[tuple[int, Line]]:
     if not standings:
         return [(-1, [("felt", "  Nobody has entered yet.")])]
     return [(at, _standing(scene, tournament, each, width, marked=at == marked)) for at, each in window(standings, marked, rows)]
 
 
-def _standing(scene: Scene, tournament: TournamentModel, standing: Standing, width: int, *, marked: bool) -> Line:
+def _standing(scene: Scene, tournament: TournamentModel, standing: StandingsLine, width: int, *, marked: bool) -> Line:
     entrant, plain = standing.entrant, scene.theme.is_ascii
     own = scene.model.welcome is not None and scene.model.welcome.player == entrant.id
     pointer = scene.theme.glyphs.pointer if marked else " "
@@ -324,7 +324,7 @@ def _standing(scene: Scene, tournament: TournamentModel, standing: Standing, wid
     ]
 
 
-def _presence(scene: Scene, tournament: TournamentModel, standing: Standing) -> Line:
+def _presence(scene: Scene, tournament: TournamentModel, standing: StandingsLine) -> Line:
     glyphs, entrant = scene.theme.glyphs, standing.entrant
     if entrant.withdrawn:
         return [("faint", f"{glyphs.cross} withdrawn")]

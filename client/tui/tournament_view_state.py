@@ -30,7 +30,7 @@ class Hall:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class StandingsLine:
     """A line of the standings: the entrant, and their row once there is one."""
 
     entrant: TournamentEntrant
@@ -44,15 +44,15 @@ def page_of(hall: Hall, told: Tournament | None) -> HallPage:
     return "tables" if told is not None and told.phase in ("running", "between", "paused") and told.rounds else "standings"
 
 
-def standings_of(tournament: TournamentModel) -> tuple[Standing, ...]:
+def standings_of(tournament: TournamentModel) -> tuple[StandingsLine, ...]:
     """Everybody, best first; before the first round by seed."""
     told = tournament.told
     rows = {row.entrant: row for row in told.standings}
     if told.phase in OPEN_PHASES or not rows:
-        return tuple(Standing(entrant, None) for entrant in sorted(told.entrants, key=lambda each: (each.withdrawn, each.seed)))
-    ranked = [Standing(tournament.entrants[row.entrant], row) for row in told.standings if row.entrant in tournament.entrants]
+        return tuple(StandingsLine(entrant, None) for entrant in sorted(told.entrants, key=lambda each: (each.withdrawn, each.seed)))
+    ranked = [StandingsLine(tournament.entrants[row.entrant], row) for row in told.standings if row.entrant in tournament.entrants]
     # Late entries, who stand nowhere yet.
-    return (*ranked, *(Standing(entrant, None) for entrant in told.entrants if entrant.id not in rows))
+    return (*ranked, *(StandingsLine(entrant, None) for entrant in told.entrants if entrant.id not in rows))
 
 
 def lines_of(model: Model, hall: Hall) -> int:

@@ -94,7 +94,9 @@ def db_prune(
     older_than: Annotated[str, typer.Option("--older-than", metavar="DAYS", help="As 90d or 12w: what is newer stays.")],
     database: DatabaseOption = None,
 ) -> None:
-    """Remove rooms in which no race began, players who only said hello, and challenges that nobody took up.
+    """Remove what nobody will miss.
+
+    Rooms in which no race began, players who only said hello, and challenges that nobody took up.
 
     Races that had begun stay, with their records and players. A server does this by itself every day; no server may run on it meanwhile.
     """

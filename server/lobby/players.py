@@ -20,7 +20,7 @@ from protocol.errors import CloseCode, ErrorCode, Refusal
 from protocol.text import NAME_LENGTH, clean_name
 from server.race.rating import Rating
 from server.rooms.clock import Clock
-from server.rooms.member import Line, PlayerName
+from server.rooms.member import PlayerConnection, PlayerName
 from server.store.errors import NameTaken, StoreError
 from server.store.port import Entry, Player, PlayerMade, PlayerRenamed, PlayerSeen
 
@@ -51,7 +51,7 @@ class PlayerJournal(Protocol):
 @dataclass(frozen=True, slots=True)
 class _Here:
     player: PlayerName
-    line: Line
+    line: PlayerConnection
     rating: Rating | None
 
 
@@ -75,7 +75,7 @@ class Players:
         self._arriving: set[_Arrival] = set()
         self._listeners: list[Callable[[], None]] = []
 
-    async def arrive(self, *, name: str, token: str | None, line: Line) -> tuple[PlayerName, str]:
+    async def arrive(self, *, name: str, token: str | None, line: PlayerConnection) -> tuple[PlayerName, str]:
         """Say who it is that comes by `line`: the player, with their token.
 
         A newer line of the same player takes over: the older one is shut. Waits for the store. Raises Refusal for a name of which nothing
@@ -102,7 +102,7 @@ class Players:
             known = await self._known(token)
         return PlayerName(known.id, known.name)
 
-    async def rename(self, player: PlayerName, name: str) -> tuple[PlayerName, Line | None]:
+    async def rename(self, player: PlayerName, name: str) -> tuple[PlayerName, PlayerConnection | None]:
         """Give a player another name: who they are then, and the line by which they are here, if any.
 
         Waits for the store. Raises Refusal for a name of which nothing is left, for another player's, and when the store fails.
@@ -122,7 +122,7 @@ class Players:
         self._changed()
         return renamed, here.line
 
-    def depart(self, player: PlayerName, line: Line) -> None:
+    def depart(self, player: PlayerName, line: PlayerConnection) -> None:
         """The line is gone. Somebody who has come back by another one is still here."""
         here = self._here.get(player.id)
         if here is not None and here.line is line:
@@ -133,7 +133,7 @@ class Players:
         """Those who are here, in the order in which they came."""
         return (here.player for here in self._here.values())
 
-    def line(self, player: str) -> Line | None:
+    def line(self, player: str) -> PlayerConnection | None:
         """By which this player is here, if at all."""
         here = self._here.get(player)
         return here.line if here is not None else None

@@ -27,9 +27,9 @@ from websockets.server import ServerProtocol
 from protocol.client_messages import PRICES, ClientMessage
 from protocol.codec import SUBPROTOCOLS, Decoder, client_message_decoder, reference
 from protocol.errors import CloseCode, ErrorCode, Refusal
-from server.net.connection_limits import Entry, Ticket, named_by_proxies
+from server.net.connection_limits import AdmissionOutcome, Ticket, named_by_proxies
 from server.net.frames import framed
-from server.net.limits import RateLimit, Verdict
+from server.net.limits import RateDecision, RateLimit
 from server.net.stream import kernel_round_trip_ms
 from server.race.timing import RoundTrips
 from server.rooms.outgoing import Bundle, Outgoing, refused
@@ -180,10 +180,10 @@ class Connection(ABC):
         return str(address[0]) if address else ""
 
     @property
-    def entry(self) -> Entry:
+    def entry(self) -> AdmissionOutcome:
         """Whether it may come in at all."""
         ticket = self._ticket
-        return ticket.entry if ticket is not None else Entry.ADMITTED
+        return ticket.entry if ticket is not None else AdmissionOutcome.ADMITTED
 
     def find_client(self, headers: Headers) -> None:
         """Where it comes by a trusted proxy, let it count for the address that its request names."""
@@ -235,13 +235,13 @@ class Connection(ABC):
 
     def _allowed(self, price: int = 1, ref: int = 0) -> bool:
         match self._limit.judge(trio.current_time(), price):
-            case Verdict.PASS:
+            case RateDecision.PASS:
                 return True
-            case Verdict.TELL:
+            case RateDecision.TELL:
                 self.refuse(Refusal(ErrorCode.TOO_FAST, f"at most {self._dispatch.rate:g} a second"), ref)
-            case Verdict.CLOSE:
+            case RateDecision.CLOSE:
                 self.shut(CloseCode.FLOOD, "too many messages")
-            case Verdict.DROP:
+            case RateDecision.DROP:
                 pass
         return False
 

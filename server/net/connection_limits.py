@@ -19,7 +19,7 @@ THIS_MACHINE: Final = "this machine"
 """The place of all loopback addresses. It may have all connections but a fifth, which is kept for others."""
 
 
-class Entry(Enum):
+class AdmissionOutcome(Enum):
     ADMITTED = auto()
     FULL = auto()
     """There are too many connections in all: say so and close."""
@@ -37,7 +37,7 @@ class Ticket:
 
     __slots__ = ("_admission", "by_proxy", "entry", "place")
 
-    def __init__(self, admission: Admission, entry: Entry, place: str | None, *, by_proxy: bool) -> None:
+    def __init__(self, admission: Admission, entry: AdmissionOutcome, place: str | None, *, by_proxy: bool) -> None:
         self.entry = entry
         self.place = place
         self.by_proxy = by_proxy
@@ -79,7 +79,7 @@ class Admission:
 
     def moved(self, ticket: Ticket, host: str) -> None:
         """For `Ticket.name_client` alone."""
-        if ticket.entry is Entry.ADMITTED and ticket.place != place_of(host):
+        if ticket.entry is AdmissionOutcome.ADMITTED and ticket.place != place_of(host):
             self.left(ticket)
             ticket.place = place_of(host)
             ticket.entry = self._judge(ticket.place)
@@ -87,13 +87,13 @@ class Admission:
 
     def _count(self, ticket: Ticket) -> None:
         match ticket.entry:
-            case Entry.ADMITTED:
+            case AdmissionOutcome.ADMITTED:
                 self.inside += 1
                 if ticket.place is not None:
                     self._by_place[ticket.place] += 1
-            case Entry.FULL | Entry.CROWDED:
+            case AdmissionOutcome.FULL | AdmissionOutcome.CROWDED:
                 self._refused += 1
-            case Entry.TURNED_AWAY:
+            case AdmissionOutcome.TURNED_AWAY:
                 pass
 
     def _crowded(self, place: str | None) -> bool:
@@ -103,26 +103,26 @@ class Admission:
             return self.most - self.most // 5 <= self._by_place[place] < self.most
         return self.most_per_address <= self._by_place[place]
 
-    def _judge(self, place: str | None) -> Entry:
+    def _judge(self, place: str | None) -> AdmissionOutcome:
         crowded = self._crowded(place)
         if not crowded and self.inside < self.most:
-            return Entry.ADMITTED
+            return AdmissionOutcome.ADMITTED
         if self._refused >= REFUSED_AT_ONCE:
-            return Entry.TURNED_AWAY
-        return Entry.CROWDED if crowded else Entry.FULL
+            return AdmissionOutcome.TURNED_AWAY
+        return AdmissionOutcome.CROWDED if crowded else AdmissionOutcome.FULL
 
     def left(self, ticket: Ticket) -> None:
         """For `Ticket.hand_back` alone."""
         match ticket.entry:
-            case Entry.ADMITTED:
+            case AdmissionOutcome.ADMITTED:
                 self.inside -= 1
                 if ticket.place is not None:
                     self._by_place[ticket.place] -= 1
                     if not self._by_place[ticket.place]:
                         del self._by_place[ticket.place]
-            case Entry.FULL | Entry.CROWDED:
+            case AdmissionOutcome.FULL | AdmissionOutcome.CROWDED:
                 self._refused -= 1
-            case Entry.TURNED_AWAY:
+            case AdmissionOutcome.TURNED_AWAY:
                 pass
 
 

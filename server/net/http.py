@@ -22,7 +22,7 @@ from websockets.datastructures import Headers
 from websockets.http11 import Request, Response
 
 from protocol.pages import Problem
-from server.net.connection_limits import Entry
+from server.net.connection_limits import AdmissionOutcome
 from server.net.limits import AddressRates
 from server.net.plain_connection import PlainConnection
 
@@ -54,8 +54,14 @@ To race here, install carpet-race and run: carpet home {scheme}://THIS-ADDRESS
 """
 
 _REFUSALS = {
-    Entry.FULL: (HTTPStatus.SERVICE_UNAVAILABLE, "There are as many connections to this server as it may have; try again later.\n"),
-    Entry.CROWDED: (HTTPStatus.TOO_MANY_REQUESTS, "There are too many connections from your address; close some or try again later.\n"),
+    AdmissionOutcome.FULL: (
+        HTTPStatus.SERVICE_UNAVAILABLE,
+        "There are as many connections to this server as it may have; try again later.\n",
+    ),
+    AdmissionOutcome.CROWDED: (
+        HTTPStatus.TOO_MANY_REQUESTS,
+        "There are too many connections from your address; close some or try again later.\n",
+    ),
 }
 
 _BAD_PERCENT = re.compile(r"%(?![0-9A-Fa-f]{2})")

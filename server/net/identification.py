@@ -18,7 +18,7 @@ from server.lobby.players import Players
 from server.lobby.quick_match import QuickMatch as Matchmaker
 from server.net.connection import Connection
 from server.rooms.driver import Room
-from server.rooms.member import Line, PlayerName
+from server.rooms.member import PlayerConnection, PlayerName
 from server.rooms.outgoing import Outgoing
 from server.rooms.registry import Rooms
 from server.rules.catalogue import RULE_SETS, describe
@@ -136,7 +136,7 @@ class Identification:
             visit.connection.post(Outgoing(YouAre(player=player.id, name=player.name, ref=message.ref)))
         visit.connection.listen()
 
-    def _renamed(self, player: PlayerName, line: Line | None, *, by: Visit) -> None:
+    def _renamed(self, player: PlayerName, line: PlayerConnection | None, *, by: Visit) -> None:
         here = self._visits.get(line) if isinstance(line, Connection) else None
         if here is not None:
             here.player = player

@@ -9,7 +9,7 @@ from server.net.connection_limits import place_of
 from server.runtime.token_bucket import Bucket
 
 
-class Verdict(Enum):
+class RateDecision(Enum):
     PASS = auto()
     TELL = auto()
     """Drop the message and tell the peer."""
@@ -32,18 +32,18 @@ class RateLimit:
         self._burst = burst
         self._excess = 0
 
-    def judge(self, now: float, price: int = 1) -> Verdict:
+    def judge(self, now: float, price: int = 1) -> RateDecision:
         """Something has come that counts for `price` messages, or a whole burst. now: seconds of any clock that does not go back."""
         price = min(price, self._burst)
         if self._bucket.take(now, price):
             # Who has been quiet for a while is forgiven.
             if self._bucket.tokens + price >= self._burst / 2:
                 self._excess = 0
-            return Verdict.PASS
+            return RateDecision.PASS
         self._excess += 1
         if self._excess > self._burst:
-            return Verdict.CLOSE
-        return Verdict.TELL if self._excess == 1 else Verdict.DROP
+            return RateDecision.CLOSE
+        return RateDecision.TELL if self._excess == 1 else RateDecision.DROP
 
     def owe(self, now: float, price: float) -> None:
         """Something was sent that counts for `price` messages."""
@@ -92,4 +92,4 @@ class AddressRates:
         self._limits[place] = limit
         if len(self._limits) > self._addresses:
             self._limits.popitem(last=False)
-        return limit.judge(now) is Verdict.PASS
+        return limit.judge(now) is RateDecision.PASS

@@ -19,7 +19,7 @@ from websockets.typing import Subprotocol
 
 from protocol.codec import MAX_CLIENT_MESSAGE, SUBPROTOCOLS
 from server.net.connection import PING_INTERVAL_S, RoundTripRule
-from server.net.connection_limits import Admission, Entry
+from server.net.connection_limits import Admission, AdmissionOutcome
 from server.net.dispatch import Dispatch
 from server.net.http import Site
 from server.net.hub import AVAILABLE as HUB_AVAILABLE
@@ -182,7 +182,7 @@ class _Door:
                 if self.retry_after_s():
                     # To refuse costs something too. Who has to wait does so in the kernel's queue.
                     await trio.sleep(REFUSING_S)
-                if isinstance(stream, SocketStream) and (stream.ticket is None or stream.ticket.entry is Entry.ADMITTED):
+                if isinstance(stream, SocketStream) and (stream.ticket is None or stream.ticket.entry is AdmissionOutcome.ADMITTED):
                     self._let_in(stream)
                 else:
                     self.hand_over(stream)
@@ -199,7 +199,7 @@ class _Door:
 
     def admits(self, connection: HubConnection, request: Request) -> bool:
         connection.find_client(request.headers)
-        if connection.entry is not Entry.ADMITTED or self._stopping:
+        if connection.entry is not AdmissionOutcome.ADMITTED or self._stopping:
             return False
         upgrades = request.headers.get_all("Upgrade")
         return [value.lower() for value in upgrades] == ["websocket"] and self._origins.admit(request.headers)

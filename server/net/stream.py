@@ -15,7 +15,7 @@ from typing import Any
 
 import trio
 
-from server.net.connection_limits import Admission, Entry, Ticket
+from server.net.connection_limits import Admission, AdmissionOutcome, Ticket
 from server.net.limits import Seldom
 
 logger = logging.getLogger("carpet.net")
@@ -205,7 +205,7 @@ class SocketListener(trio.abc.Listener[SocketStream]):
             sock = socket.socket(accepted.family, accepted.type, accepted.proto, fileno=accepted.detach())
             ticket = self._ticket(address)
             try:
-                if ticket is None or ticket.entry is not Entry.TURNED_AWAY:
+                if ticket is None or ticket.entry is not AdmissionOutcome.TURNED_AWAY:
                     return SocketStream(sock, ticket)
             except OSError:
                 # Gone again before it could be set up.
@@ -218,7 +218,7 @@ class SocketListener(trio.abc.Listener[SocketStream]):
         if self._admission is None:
             return None
         ticket = self._admission.enter(address[0] if isinstance(address, tuple) else "")
-        if ticket.entry is not Entry.ADMITTED and (count := self._too_many.happened(trio.current_time())):
+        if ticket.entry is not AdmissionOutcome.ADMITTED and (count := self._too_many.happened(trio.current_time())):
             logger.warning(
                 "%d refused, the last from %s, with %d connections there: --max-connections is %d, --max-connections-per-address %d",
                 count,

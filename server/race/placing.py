@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 
-class Standing(NamedTuple):
+class PlacedSeat(NamedTuple):
     """What placing looks at. home_at_ms: when the count `home` was reached."""
 
     forfeited: bool
@@ -21,7 +21,7 @@ class Standing(NamedTuple):
     home_at_ms: int
 
 
-def places(standings: Sequence[Standing]) -> tuple[int, ...]:
+def places(standings: Sequence[PlacedSeat]) -> tuple[int, ...]:
     """The place of each standing, in the order given, from 1."""
     keys = [(standing.forfeited, -standing.home, standing.home_at_ms) for standing in standings]
     # Boards of a deal of the day have as many lines as there were players.

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from protocol.record import FORMAT, MoveRecord, Record, SeatRecord, sealed
 from protocol.views import RaceOptions, SeatState
-from server.race.placing import Standing, places
+from server.race.placing import PlacedSeat, places
 from server.race.race_deal import RaceDeal
 from server.rules.position import Position
 
@@ -46,7 +46,7 @@ def home_and_when(played: tuple[Played, ...], first_home: int) -> tuple[int, int
 def seat_records(seats: tuple[SeatReport, ...], firsts: tuple[Position, ...]) -> tuple[SeatRecord, ...]:
     """The seats with their places, which follow from the moves and the ends alone. firsts: the position that each seat was dealt."""
     counts = [home_and_when(seat.played, first.home) for seat, first in zip(seats, firsts, strict=True)]
-    standings = [Standing(seat.state == "forfeited", home, home_at_ms) for seat, (home, home_at_ms) in zip(seats, counts, strict=True)]
+    standings = [PlacedSeat(seat.state == "forfeited", home, home_at_ms) for seat, (home, home_at_ms) in zip(seats, counts, strict=True)]
     return tuple(
         SeatRecord(
             name=seat.name,

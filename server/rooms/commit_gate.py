@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Callable
 
 from server.rooms.effects import Effects
-from server.rooms.ports import Journal
+from server.rooms.ports import JournalPort
 from server.store.errors import StoreError
 
 
@@ -18,7 +18,7 @@ class CommitGate:
 
     __slots__ = ("_deliver", "_discarded", "_fail", "_journal", "_waiting")
 
-    def __init__(self, journal: Journal, *, deliver: Callable[[Effects], None], fail: Callable[[StoreError], None]) -> None:
+    def __init__(self, journal: JournalPort, *, deliver: Callable[[Effects], None], fail: Callable[[StoreError], None]) -> None:
         self._journal = journal
         self._deliver = deliver
         self._fail = fail

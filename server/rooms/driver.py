@@ -32,7 +32,7 @@ from server.rooms.effects import Closing, Effects, Greeting, SpectatorNotice
 from server.rooms.ghosts import ghosts_wanted
 from server.rooms.member import Member, PlayerName
 from server.rooms.outgoing import Outgoing, refused
-from server.rooms.ports import FindDeal, GhostLines, GhostWanted, Journal, RatingChanges
+from server.rooms.ports import FindDeal, GhostLines, GhostWanted, JournalPort, RatingChanges
 from server.rooms.race_sequence import BotSeat, RoomSetup
 from server.rooms.rating_updates import read_changes
 from server.rooms.requests import Ask, Close, DealFound, RatingsRead, RoomRequest
@@ -77,7 +77,7 @@ class RoomPorts:
     clock: Clock
     entropy: Callable[[int], bytes]
     owner: RoomOwner
-    journal: Journal
+    journal: JournalPort
     nursery: trio.Nursery
     deadlines: Deadlines
     keeps: bool

@@ -28,7 +28,7 @@ class Member(Protocol):
         """The round trip as measured by now; None before the first measurement. A bot's is 0."""
 
 
-class Line(Member, Protocol):
+class PlayerConnection(Member, Protocol):
     """A member that can be told to go."""
 
     def shut(self, code: CloseCode, reason: str) -> None:

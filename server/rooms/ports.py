@@ -40,7 +40,7 @@ class GhostWanted:
     from_ply: int = 0
 
 
-class Journal(Protocol):
+class JournalPort(Protocol):
     """Where rooms have their entries kept."""
 
     def submit(self, entries: Sequence[Entry], done: Callable[[StoreError | None], None]) -> None:

@@ -20,7 +20,7 @@ from protocol.views import RunKind, RunRow, SharedKind
 from server.rooms.clock import Clock
 from server.rooms.driver import Room
 from server.runs import days
-from server.runs.results import Day, Result, Streak, result_of, rows, streak
+from server.runs.results import Day, RunResult, Streak, result_of, rows, streak
 from server.store.errors import StoreCorrupt
 from server.store.journal import Journal
 from server.store.port import Run, SharedDealMade
@@ -65,7 +65,7 @@ class Boards:
         self._store = store
         self._journal = journal
         self._clock = clock
-        self._results: OrderedDict[str, Result] = OrderedDict()
+        self._results: OrderedDict[str, RunResult] = OrderedDict()
         self._days: OrderedDict[tuple[str, str], Day] = OrderedDict()
         self._placed: OrderedDict[tuple[str, str], Placed] = OrderedDict()
         self._overs = 0
@@ -116,7 +116,7 @@ class Boards:
                 self._placed.popitem(last=False)
         return placed
 
-    async def results(self, runs: Iterable[Run]) -> list[Result]:
+    async def results(self, runs: Iterable[Run]) -> list[RunResult]:
         """Of runs that are over, in their order. Raises StoreError."""
         races = [run.race for run in runs]
         found = {race: self._results[race] for race in races if race in self._results}
@@ -134,12 +134,12 @@ class Boards:
             self._placed.clear()
             self._overs += 1
 
-    def _keep(self, result: Result) -> None:
+    def _keep(self, result: RunResult) -> None:
         self._results[result.race] = result
         if len(self._results) > RESULTS_KEPT:
             self._results.popitem(last=False)
 
-    async def _streaks(self, day: str, rules: str, results: list[Result]) -> dict[str, Streak]:
+    async def _streaks(self, day: str, rules: str, results: list[RunResult]) -> dict[str, Streak]:
         """Of everybody who ran that day, up to it."""
         last = Day({result.player for result in results}, {result.player for result in results if result.state == "won"})
         counted, left = [last], set(last.ran)
@@ -175,8 +175,8 @@ def who_ran(runs: Iterable[Run]) -> frozenset[str]:
     return frozenset(player for run in runs if run.phase != "running" for player in run.occasion.invited)
 
 
-def _results(store: Store, races: list[str]) -> list[Result]:
-    found: list[Result] = []
+def _results(store: Store, races: list[str]) -> list[RunResult]:
+    found: list[RunResult] = []
     for race in races:
         record = store.record(race)
         if record is None:

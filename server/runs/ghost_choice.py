@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from server.race.ghosts import MOST_GHOSTS
-from server.runs.results import Result
+from server.runs.results import RunResult
 
 BEST: Final = 4
 """Of the ghosts, so many at most for what they brought home; the others for being near to the runner."""
@@ -17,7 +17,7 @@ BEST: Final = 4
 class Candidate:
     """rating: of who ran it, in points, None for who has none. ended_at_ms: Unix time."""
 
-    result: Result
+    result: RunResult
     rating: int | None
     ended_at_ms: int
 

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 
 from protocol.record import Record
 from protocol.views import RunRow, SeatState
-from server.race.placing import Standing, places
+from server.race.placing import PlacedSeat, places
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Result:
+class RunResult:
     """A run that has ended. race: its id. home_at_ms, ended_at_ms: from its start."""
 
     race: str
@@ -25,8 +25,8 @@ class Result:
     ended_at_ms: int
 
     @property
-    def standing(self) -> Standing:
-        return Standing(self.state == "forfeited", self.home, self.home_at_ms)
+    def standing(self) -> PlacedSeat:
+        return PlacedSeat(self.state == "forfeited", self.home, self.home_at_ms)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,10 +40,10 @@ class Streak:
 NO_STREAK = Streak()
 
 
-def result_of(record: Record) -> Result:
+def result_of(record: Record) -> RunResult:
     """Of a run, which has one seat."""
     (seat,) = record.seats
-    return Result(
+    return RunResult(
         race=record.id,
         player=seat.player,
         name=seat.name,
@@ -55,7 +55,7 @@ def result_of(record: Record) -> Result:
     )
 
 
-def rows(results: Sequence[Result], streak: Callable[[str], Streak] = lambda player: NO_STREAK) -> tuple[RunRow, ...]:
+def rows(results: Sequence[RunResult], streak: Callable[[str], Streak] = lambda player: NO_STREAK) -> tuple[RunRow, ...]:
     """The board, best first; of those that share a place, who came first in `results`. streak: a player's, of the day of these runs."""
     placed = sorted(zip(places([result.standing for result in results]), results, strict=True), key=lambda pair: pair[0])
     sharing = Counter(place for place, _ in placed)

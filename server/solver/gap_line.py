@@ -6,7 +6,7 @@ Owns the line that gaps.py promises, where cards held back stand for gaps. Must 
 from protocol.cards import SUIT_SIZE, SUITS, Card, suit
 from server.rules.carpet import CarpetPosition, Refill
 from server.rules.moves import REDEAL, STOCK, WASTE
-from server.solver.gaps import Plan, Step
+from server.solver.gaps import GapStep, Plan
 
 
 def say(position: CarpetPosition, plan: Plan) -> tuple[str, ...]:
@@ -36,16 +36,16 @@ class _Teller:
         while self._settle_one():
             pass
 
-    def make(self, step: Step, following: Step | None) -> int:
+    def make(self, step: GapStep, following: GapStep | None) -> int:
         """Make a step of the plan; the number of steps made, which is 2 where the next one was done along with it."""
         match step:
-            case Step.TURN:
+            case GapStep.TURN:
                 return self._turn(following)
-            case Step.PLAY:
+            case GapStep.PLAY:
                 self._play_waste(suit(self._position.waste[-1]))
-            case Step.FILL:
+            case GapStep.FILL:
                 self._fill()
-            case Step.REDEAL:
+            case GapStep.REDEAL:
                 self._play(REDEAL)
         return 1
 
@@ -78,17 +78,17 @@ class _Teller:
             self._play_home(self._lowest_held(number), refill=WASTE)
         self._heights[number] += 1
 
-    def _turn(self, following: Step | None) -> int:
+    def _turn(self, following: GapStep | None) -> int:
         """Turn a card: straight into the slot of a card held back where that saves a move."""
         position = self._position
         card = position.stock[0]
         number = suit(card)
-        goes_home = self._wanted(number) == card and (not position.redeals_left or following is Step.PLAY)
+        goes_home = self._wanted(number) == card and (not position.redeals_left or following is GapStep.PLAY)
         held: Card | None = None
         if self._holds and (position.rules.refill is Refill.CHOICE or not position.waste):
             if goes_home and position.heights[number] < self._heights[number]:
                 held = self._lowest_held(number)
-            elif (not position.waste) if goes_home else following is Step.FILL:
+            elif (not position.waste) if goes_home else following is GapStep.FILL:
                 held = self._any_held()
         if held is None:
             self._play(STOCK)

@@ -6,7 +6,7 @@ Owns the order in which states are looked at. Must not know how a step changes a
 from dataclasses import dataclass
 from heapq import heappop, heappush
 
-from server.solver.gaps import ALL_HOME, GapGame, Plan, State, Step, home_count
+from server.solver.gaps import ALL_HOME, GapGame, GapStep, Plan, State, home_count
 from server.solver.solution import Budget
 
 
@@ -62,7 +62,7 @@ def trimmed(game: GapGame, plan: Plan) -> Plan:
     """A winning plan without the fills that it wins without; leaving out any single one of the rest does not win."""
     index = 0
     while index < len(plan):
-        shorter = game.follow(plan[:index] + plan[index + 1 :]) if plan[index] is Step.FILL else None
+        shorter = game.follow(plan[:index] + plan[index + 1 :]) if plan[index] is GapStep.FILL else None
         if shorter is None or len(shorter) >= len(plan):
             index += 1
         else:

@@ -64,7 +64,7 @@ State: TypeAlias = tuple[int, int, int]
 """place, carpet, wanted"""
 
 
-class Step(Enum):
+class GapStep(Enum):
     """A step of the game of gaps."""
 
     TURN = auto()
@@ -74,7 +74,7 @@ class Step(Enum):
     REDEAL = auto()
 
 
-Plan: TypeAlias = tuple[Step, ...]
+Plan: TypeAlias = tuple[GapStep, ...]
 
 
 def is_game_of_gaps(position: CarpetPosition, *, once_refilled: bool = False) -> bool:
@@ -177,44 +177,44 @@ class GapGame:
             return [_taken(current, turned, waste, carpet, wanted)]
         return []
 
-    def step(self, state: State, step: Step) -> State | None:
+    def step(self, state: State, step: GapStep) -> State | None:
         """The state after a step; None where it cannot be made."""
         current, turned, waste = self._read(state)
         _, carpet, wanted = state
-        if step is Step.TURN:
+        if step is GapStep.TURN:
             return _turned(current, turned, waste, carpet, wanted) if turned < len(current.bits) else None
         if not waste:
             return None
-        if step is Step.REDEAL:
+        if step is GapStep.REDEAL:
             return self._redealt(current, waste, carpet, wanted) if turned == len(current.bits) and current.redeals_left else None
         goes_home = current.bits[waste.bit_length() - 1] & wanted != 0
-        can_be_taken = goes_home if step is Step.PLAY else not goes_home and carpet.bit_count() < self._slots
+        can_be_taken = goes_home if step is GapStep.PLAY else not goes_home and carpet.bit_count() < self._slots
         return _taken(current, turned, waste, carpet, wanted) if can_be_taken else None
 
     def steps_between(self, before: State, after: int) -> Plan:
         """Which steps lead from a state to the place of one that is a choice from it: more than one only of Step.TURN."""
         current, turned, waste = self._read(before)
         if after & ~_PLACE != current.base:
-            return (Step.REDEAL,)
+            return (GapStep.REDEAL,)
         turned_after = (after & _PLACE).bit_length() - 1
         if turned_after > turned:
-            return (Step.TURN,) * (turned_after - turned)
-        return (Step.PLAY if current.bits[waste.bit_length() - 1] & before[2] else Step.FILL,)
+            return (GapStep.TURN,) * (turned_after - turned)
+        return (GapStep.PLAY if current.bits[waste.bit_length() - 1] & before[2] else GapStep.FILL,)
 
     def cost(self, before: State, after: int) -> int:
         """Moves from a state to a next one's place, beyond bringing each card home and turning each of the first stock once."""
         match self.steps_between(before, after)[0]:
-            case Step.FILL:
+            case GapStep.FILL:
                 return 1
-            case Step.REDEAL:
+            case GapStep.REDEAL:
                 return 1 + self._read(before)[2].bit_count()
-            case Step.TURN | Step.PLAY:
+            case GapStep.TURN | GapStep.PLAY:
                 return 0
 
     def plan(self, places: Sequence[int]) -> Plan:
         """The steps of a line of places, the first of which is that of the start."""
         state = self.start
-        steps: list[Step] = []
+        steps: list[GapStep] = []
         for place in places[1:]:
             for step in self.steps_between(state, place):
                 state = self._made(state, step)
@@ -231,15 +231,15 @@ class GapGame:
             state = after
         return cost
 
-    def _made(self, state: State, step: Step) -> State:
+    def _made(self, state: State, step: GapStep) -> State:
         after = self.step(state, step)
         assert after is not None, f"{step} cannot be made"
         return after
 
-    def follow(self, steps: Sequence[Step]) -> Plan | None:
+    def follow(self, steps: Sequence[GapStep]) -> Plan | None:
         """The steps without those that cannot be made; None unless they bring all cards home."""
         state = self.start
-        made: list[Step] = []
+        made: list[GapStep] = []
         for step in steps:
             after = self.step(state, step)
             if after is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Final, Protocol
 
-from server.rooms.member import Line, PlayerName
+from server.rooms.member import PlayerConnection, PlayerName
 from server.rooms.outgoing import Bundle
 from server.runtime.token_bucket import Bucket
 
@@ -18,7 +18,7 @@ LINES_AT_ONCE: Final = 3
 """Lines of chat of one spectator. More are refused with `watch/too-much-talk`."""
 
 
-class SpectatorConnection(Line, Protocol):
+class SpectatorConnection(PlayerConnection, Protocol):
     """A connection by which somebody can watch: it takes several messages at once."""
 
     def post_all(self, bundle: Bundle) -> None:

@@ -15,7 +15,7 @@ from typing import Final
 
 from server.store.compaction import Log
 from server.store.documents import Taken, encode_command, encode_commands
-from server.store.entries import KINDS, Step
+from server.store.entries import KINDS, WriteStep
 from server.store.errors import EntryRefused
 from server.store.port import CommandTaken, Entry, RaceAborted, RaceOpened, RaceOver, Request
 from server.store.sql import Contradiction, Row, Sql, Values
@@ -141,7 +141,7 @@ def _write_entry(entry: Entry, sql: Sql) -> None:
         raise EntryRefused(f"an entry that cannot be stored: {error}") from error
 
 
-def _carry_out(step: Step, sql: Sql) -> Row | None:
+def _carry_out(step: WriteStep, sql: Sql) -> Row | None:
     for row in step.rows:
         _check_form(row)
     reads = step.statement.startswith("SELECT")

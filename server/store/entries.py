@@ -50,7 +50,7 @@ from server.store.port import (
 from server.store.sql import Row, Values
 
 
-class Step(NamedTuple):
+class WriteStep(NamedTuple):
     """refusal: what it means that it found or changed nothing; None where it may."""
 
     statement: str
@@ -58,7 +58,7 @@ class Step(NamedTuple):
     refusal: str | None = None
 
 
-Steps: TypeAlias = Generator[Step, Row | None, None]
+Steps: TypeAlias = Generator[WriteStep, Row | None, None]
 """Each step is answered with the row that it found first, or None."""
 
 
@@ -71,9 +71,9 @@ class Kind:
     clash: Callable[[Any, str], EntryRefused] = lambda entry, constraint: EntryRefused(f"an entry that cannot be stored: {constraint}")
 
 
-def _insert(table: str, *rows: Values) -> Step:
+def _insert(table: str, *rows: Values) -> WriteStep:
     columns = rows[0].keys()
-    return Step(f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({', '.join(f':{column}' for column in columns)})", rows)  # noqa: S608
+    return WriteStep(f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({', '.join(f':{column}' for column in columns)})", rows)  # noqa: S608
 
 
 def _checked_name(name: str) -> str:
@@ -105,11 +105,11 @@ def _name_clash(entry: PlayerMade | PlayerRenamed, constraint: str) -> EntryRefu
 
 def _rename_player(entry: PlayerRenamed) -> Steps:
     row = {"id": entry.player, "name": _checked_name(entry.name), "name_key": name_key(entry.name)}
-    yield Step("UPDATE players SET name = :name, name_key = :name_key WHERE id = :id", [row])
+    yield WriteStep("UPDATE players SET name = :name, name_key = :name_key WHERE id = :id", [row])
 
 
 def _see_player(entry: PlayerSeen) -> Steps:
-    yield Step("UPDATE players SET seen_at_ms = :at_ms WHERE id = :id", [{"id": entry.player, "at_ms": entry.at_ms}])
+    yield WriteStep("UPDATE players SET seen_at_ms = :at_ms WHERE id = :id", [{"id": entry.player, "at_ms": entry.at_ms}])
 
 
 def player_of(row: Row) -> Player:
@@ -135,7 +135,7 @@ def _open_race(entry: RaceOpened) -> Steps:
     occasion = entry.occasion
     key = deal_key(occasion.deal.kind, occasion.deal.id) if occasion is not None else None
     if key is not None:
-        yield Step("SELECT 1 AS found FROM shared_deals WHERE key = :key", [{"key": key}], f"there is no shared deal {key}")
+        yield WriteStep("SELECT 1 AS found FROM shared_deals WHERE key = :key", [{"key": key}], f"there is no shared deal {key}")
     race = {
         "id": entry.race,
         "room": entry.room,
@@ -185,7 +185,7 @@ def _end_race(entry: RaceOver) -> Steps:
     yield _close_race(entry, "over", None)
     if len(entry.players) != len(record.seats):
         raise EntryRefused(f"race {entry.race}: its record has {len(record.seats)} seats, and there are {len(entry.players)} players")
-    yield Step(
+    yield WriteStep(
         "INSERT INTO records (race, record, digest, finished_at_ms, number)"
         " VALUES (:race, :record, :digest, :at_ms, (SELECT coalesce(max(number), 0) + 1 FROM records))",
         [{"race": entry.race, "record": encode_record(record), "digest": record.digest, "at_ms": entry.at_ms}],
@@ -194,10 +194,10 @@ def _end_race(entry: RaceOver) -> Steps:
     if entry.players:
         yield _insert("seats", *_seat_rows(entry, changes))
     if changes:
-        yield Step(RATE, [rating_row(seat.player, change.after) for seat, change in zip(record.seats, changes, strict=True)])
+        yield WriteStep(RATE, [rating_row(seat.player, change.after) for seat, change in zip(record.seats, changes, strict=True)])
 
 
-def _rate(entry: RaceOver) -> Generator[Step, Row | None, tuple[RatingChange, ...]]:
+def _rate(entry: RaceOver) -> Generator[WriteStep, Row | None, tuple[RatingChange, ...]]:
     """What the race does to each seat's rating, from those that the players have now."""
     record = entry.record
     # Ratings are made again from records alone: those have to name the same players.
@@ -205,7 +205,7 @@ def _rate(entry: RaceOver) -> Generator[Step, Row | None, tuple[RatingChange, ..
         raise EntryRefused(f"race {entry.race}: its record is rated and names other players")
     ratings: dict[str, Rating] = {}
     for seat in record.seats:
-        row = yield Step("SELECT mu, sigma, races FROM players WHERE id = :id", [{"id": seat.player}])
+        row = yield WriteStep("SELECT mu, sigma, races FROM players WHERE id = :id", [{"id": seat.player}])
         rating = rating_of(row)
         if rating is not None:
             ratings[seat.player] = rating
@@ -221,11 +221,11 @@ def _abort_race(entry: RaceAborted) -> Steps:
         yield _insert("seats", *_seat_rows(entry, ()))
     else:
         # It had not begun: nobody has seen a card of it.
-        yield Step("DELETE FROM runs WHERE race = :race", [{"race": entry.race}])
+        yield WriteStep("DELETE FROM runs WHERE race = :race", [{"race": entry.race}])
 
 
-def _close_race(entry: RaceOver | RaceAborted, phase: str, reason: str | None) -> Step:
-    return Step(
+def _close_race(entry: RaceOver | RaceAborted, phase: str, reason: str | None) -> WriteStep:
+    return WriteStep(
         "UPDATE races SET phase = :phase, ended_at_ms = :at_ms, reason = :reason WHERE id = :race AND phase = 'running'",
         [{"race": entry.race, "phase": phase, "at_ms": entry.at_ms, "reason": reason}],
         f"race {entry.race} is not running",
@@ -284,10 +284,10 @@ def seat_of(row: Row) -> PlayedSeat:
 
 def _leave_room(entry: PlayersLeft) -> Steps:
     over = "SELECT 1 AS found FROM races WHERE id = :race AND phase <> 'running'"
-    yield Step(over, [{"race": entry.race}], f"race {entry.race} is not over")
+    yield WriteStep(over, [{"race": entry.race}], f"race {entry.race} is not over")
     if entry.seats:
         leavers = [{"race": entry.race, "seat": seat} for seat in entry.seats]
-        yield Step("UPDATE seats SET here = false WHERE race = :race AND seat = :seat", leavers)
+        yield WriteStep("UPDATE seats SET here = false WHERE race = :race AND seat = :seat", leavers)
 
 
 # ---- shared deals and tournaments
@@ -325,7 +325,7 @@ def deal_of(row: Row) -> SharedDealMade:
 def _reveal_deal(entry: SharedDealRevealed) -> Steps:
     key = deal_key(entry.kind, entry.id)
     reveal = "UPDATE shared_deals SET reveals_at_ms = :at_ms WHERE key = :key"
-    yield Step(reveal, [{"key": key, "at_ms": entry.at_ms}], f"there is no shared deal {key}")
+    yield WriteStep(reveal, [{"key": key, "at_ms": entry.at_ms}], f"there is no shared deal {key}")
 
 
 def _make_tournament(entry: TournamentMade) -> Steps:
@@ -345,8 +345,8 @@ def tournament_of(row: Row) -> TournamentMade:
 
 def _decide(entry: TournamentDecided) -> Steps:
     tournament = {"id": entry.tournament}
-    yield Step("SELECT 1 AS found FROM tournaments WHERE id = :id", [tournament], f"there is no tournament {entry.tournament}")
-    found = yield Step("SELECT coalesce(max(sequence), 0) AS last FROM decisions WHERE tournament = :id", [tournament])
+    yield WriteStep("SELECT 1 AS found FROM tournaments WHERE id = :id", [tournament], f"there is no tournament {entry.tournament}")
+    found = yield WriteStep("SELECT coalesce(max(sequence), 0) AS last FROM decisions WHERE tournament = :id", [tournament])
     if found is None or entry.sequence != found.last + 1:
         raise EntryRefused(f"tournament {entry.tournament}: decision {entry.sequence} cannot follow decision {found and found.last}")
     decision = {
@@ -358,7 +358,7 @@ def _decide(entry: TournamentDecided) -> Steps:
     }
     yield _insert("decisions", decision)
     if entry.closes:
-        yield Step("UPDATE tournaments SET closed_at_ms = :at_ms WHERE id = :id", [{**tournament, "at_ms": entry.at_ms}])
+        yield WriteStep("UPDATE tournaments SET closed_at_ms = :at_ms WHERE id = :id", [{**tournament, "at_ms": entry.at_ms}])
 
 
 def decision_of(row: Row) -> TournamentDecided:

@@ -20,7 +20,7 @@ PairNext: TypeAlias = Callable[[Crosstable], Awaitable[Round | None]]
 """The next round, which may take a second in a large field; None when there is none. Pairing the same again gives the same."""
 
 
-class Journal(Protocol):
+class TournamentJournal(Protocol):
     """The part of `server.store.journal.Journal` that tournaments need."""
 
     async def ask(self, call: Callable[..., Answer], *arguments: object) -> Answer:
@@ -38,6 +38,6 @@ class TournamentPorts:
     entropy: Callable[[int], bytes]
     rooms: Rooms
     players: Players
-    journal: Journal
+    journal: TournamentJournal
     store: Store
     pair_next: PairNext

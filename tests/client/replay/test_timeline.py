@@ -17,9 +17,9 @@ from client.replay.timeline import (
     Jump,
     Pace,
     SeatLine,
-    Step,
     Tenth,
     TimeLine,
+    TimelineStep,
     Toggle,
     moved_on,
     parting,
@@ -64,7 +64,7 @@ def races(draw: st.DrawFn) -> TimeLine:
 
 COMMANDS = st.one_of(
     st.builds(Toggle),
-    st.builds(Step, st.sampled_from([-1, 1]), st.sampled_from([None, 0, 1, 2])),
+    st.builds(TimelineStep, st.sampled_from([-1, 1]), st.sampled_from([None, 0, 1, 2])),
     st.builds(Jump, st.integers(-10, 90)),
     st.builds(Tenth, st.integers(0, 10)),
     st.builds(Pace, st.sampled_from([-1, 1])),
@@ -92,14 +92,14 @@ def test_steps_make_every_move_once_and_take_every_move_back_once(race: TimeLine
     own = [at + 1 for at, frame in enumerate(race.frames) if seat is None or frame.seat == seat]
     head, made = Head(), []
     for _ in own:
-        head = reduce(head, Step(1, seat), race, 0)
+        head = reduce(head, TimelineStep(1, seat), race, 0)
         made.append(head.made)
     assert made == own
     for at in reversed(own):
         assert head.made >= at
-        head = reduce(head, Step(-1, seat), race, 0)
+        head = reduce(head, TimelineStep(-1, seat), race, 0)
         assert head.made == at - 1
-    assert reduce(head, Step(-1, seat), race, 0) == Head()
+    assert reduce(head, TimelineStep(-1, seat), race, 0) == Head()
 
 
 @given(races(), st.integers(0, 60))
@@ -146,7 +146,7 @@ def test_a_jump_runs_on_and_a_step_stands() -> None:
     running = reduce(Head(), Toggle(), race, 0)
     jumped = reduce(running, Jump(4000), race, 300)
     assert (jumped.t_ms, jumped.made, jumped.running_since) == (4000, 1, 300)
-    assert reduce(jumped, Step(1), race, 400) == Head(9000, 2)
+    assert reduce(jumped, TimelineStep(1), race, 400) == Head(9000, 2)
     assert reduce(jumped, Tenth(10), race, 400).t_ms == 10_000
 
 

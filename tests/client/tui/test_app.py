@@ -190,7 +190,7 @@ async def test_waste_and_stock_turn_and_fill_by_keys_and_by_clicks() -> None:
             assert run.screen.shows("Fill the gap at c1")
             await run.give(*given)
             assert run.link.taken() == [Move(race=1, seat=0, ply=1, move=move)]
-    for pile in ("░ 9 ░", "s stock"):
+    for pile in ("░ 10 ░", "s stock"):
         async with running() as run:
             await into_race(run)
             await run.click(pile)

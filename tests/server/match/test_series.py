@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from protocol.record import Record, SeatRecord
 from protocol.views import SeatState, SeriesFormat, SeriesOptions
 from server.match.series import Series
-from server.race.placing import Standing, places
+from server.race.placing import PlacedSeat, places
 from tests.client.scenes import record as two_seats
 
 Outcome = tuple[SeatState, int, int]
@@ -23,7 +23,7 @@ RECORD = two_seats()
 
 def race(*outcomes: Outcome) -> Record:
     """A record in which all that a series looks at is as a race would have it."""
-    placed = places([Standing(state == "forfeited", home, at_ms) for state, home, at_ms in outcomes])
+    placed = places([PlacedSeat(state == "forfeited", home, at_ms) for state, home, at_ms in outcomes])
     blank = RECORD.seats[0]
     seats: list[SeatRecord] = [
         replace(blank, name=f"P{number}", state=state, home=home, home_at_ms=at_ms, place=place)

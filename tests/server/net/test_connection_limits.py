@@ -14,7 +14,7 @@ from server.net.connection_limits import (
     REFUSED_AT_ONCE,
     THIS_MACHINE,
     Admission,
-    Entry,
+    AdmissionOutcome,
     Ticket,
     TrustedProxies,
     named_by_proxies,
@@ -47,20 +47,24 @@ def test_an_address_has_its_share_and_others_theirs() -> None:
     admission = Admission(most=10, most_per_address=2)
     first = admission.enter("2001:db8::1")
     assert [admission.enter(host).entry for host in ("2001:db8::2", "2001:db8::3", "2001:db8:0:1::1")] == [
-        Entry.ADMITTED,
-        Entry.CROWDED,
-        Entry.ADMITTED,
+        AdmissionOutcome.ADMITTED,
+        AdmissionOutcome.CROWDED,
+        AdmissionOutcome.ADMITTED,
     ]
     first.hand_back()
     first.hand_back()
-    assert [admission.enter("2001:db8::4").entry for _ in range(2)] == [Entry.ADMITTED, Entry.CROWDED]
+    assert [admission.enter("2001:db8::4").entry for _ in range(2)] == [AdmissionOutcome.ADMITTED, AdmissionOutcome.CROWDED]
 
 
 def test_this_machine_may_have_all_but_a_fifth() -> None:
     admission = Admission(most=10, most_per_address=1)
     here = [admission.enter(host).entry for host in ("127.0.0.1", "::1", "127.0.0.2") * 3]
-    assert here == [Entry.ADMITTED] * 8 + [Entry.CROWDED]
-    assert [admission.enter(f"192.0.2.{number}").entry for number in range(3)] == [Entry.ADMITTED, Entry.ADMITTED, Entry.FULL]
+    assert here == [AdmissionOutcome.ADMITTED] * 8 + [AdmissionOutcome.CROWDED]
+    assert [admission.enter(f"192.0.2.{number}").entry for number in range(3)] == [
+        AdmissionOutcome.ADMITTED,
+        AdmissionOutcome.ADMITTED,
+        AdmissionOutcome.FULL,
+    ]
 
 
 PROXIES = TrustedProxies(["10.0.0.0/8", "::1"])
@@ -97,37 +101,51 @@ def test_behind_a_proxy_each_client_has_a_share_and_the_proxy_itself_all_of_them
         assert ticket.name_client("10.0.0.1", [client]) == client
         assert ticket.name_client("10.0.0.1", [client]) == client
     assert [ticket.entry for ticket in tickets] == [
-        *(Entry.ADMITTED, Entry.ADMITTED, Entry.CROWDED, Entry.ADMITTED, Entry.ADMITTED, Entry.ADMITTED),
+        *(
+            AdmissionOutcome.ADMITTED,
+            AdmissionOutcome.ADMITTED,
+            AdmissionOutcome.CROWDED,
+            AdmissionOutcome.ADMITTED,
+            AdmissionOutcome.ADMITTED,
+            AdmissionOutcome.ADMITTED,
+        ),
     ]
     assert admission.inside == 5
     for ticket in tickets:
         ticket.hand_back()
     assert admission.inside == 0
-    assert [admission.enter("192.0.2.1").entry for _ in range(3)] == [Entry.ADMITTED, Entry.ADMITTED, Entry.CROWDED]
+    assert [admission.enter("192.0.2.1").entry for _ in range(3)] == [
+        AdmissionOutcome.ADMITTED,
+        AdmissionOutcome.ADMITTED,
+        AdmissionOutcome.CROWDED,
+    ]
 
 
 def test_this_machine_counts_in_all() -> None:
     admission = Admission(most=3, most_per_address=1)
-    assert [admission.enter("127.0.0.1").entry for _ in range(4)] == [Entry.ADMITTED] * 3 + [Entry.FULL]
-    assert admission.enter("192.0.2.1").entry is Entry.FULL
+    assert [admission.enter("127.0.0.1").entry for _ in range(4)] == [AdmissionOutcome.ADMITTED] * 3 + [AdmissionOutcome.FULL]
+    assert admission.enter("192.0.2.1").entry is AdmissionOutcome.FULL
 
 
 def test_without_a_share_one_address_may_have_all() -> None:
     admission = Admission(most=500, most_per_address=0)
-    assert {admission.enter("192.0.2.1").entry for _ in range(500)} == {Entry.ADMITTED}
+    assert {admission.enter("192.0.2.1").entry for _ in range(500)} == {AdmissionOutcome.ADMITTED}
 
 
 def test_only_so_many_are_told_why_and_the_next_are_turned_away() -> None:
     admission = Admission(most=1, most_per_address=1)
     admission.enter("192.0.2.1")
     told = [admission.enter(f"192.0.2.{number % 2 + 1}") for number in range(REFUSED_AT_ONCE)]
-    assert Counter(ticket.entry for ticket in told) == {Entry.FULL: REFUSED_AT_ONCE / 2, Entry.CROWDED: REFUSED_AT_ONCE / 2}
+    assert Counter(ticket.entry for ticket in told) == {
+        AdmissionOutcome.FULL: REFUSED_AT_ONCE / 2,
+        AdmissionOutcome.CROWDED: REFUSED_AT_ONCE / 2,
+    }
     away = admission.enter("192.0.2.3")
-    assert away.entry is Entry.TURNED_AWAY
+    assert away.entry is AdmissionOutcome.TURNED_AWAY
     away.hand_back()
-    assert admission.enter("192.0.2.3").entry is Entry.TURNED_AWAY
+    assert admission.enter("192.0.2.3").entry is AdmissionOutcome.TURNED_AWAY
     told[0].hand_back()
-    assert admission.enter("192.0.2.3").entry is Entry.FULL
+    assert admission.enter("192.0.2.3").entry is AdmissionOutcome.FULL
 
 
 HOSTS = st.sampled_from(["192.0.2.1", "192.0.2.2", "2001:db8::1", "2001:db8::2", "127.0.0.1"])
@@ -142,7 +160,7 @@ def test_whoever_comes_and_goes_the_limits_hold_and_an_empty_house_is_empty(most
             here.append(admission.enter(step))
         elif here:
             here.pop(step % len(here)).hand_back()
-        inside = [ticket for ticket in here if ticket.entry is Entry.ADMITTED]
+        inside = [ticket for ticket in here if ticket.entry is AdmissionOutcome.ADMITTED]
         assert admission.inside == len(inside) <= most
         by_place = Counter(ticket.place for ticket in inside if ticket.place is not None)
         assert by_place.pop(THIS_MACHINE, 0) <= (most - most // 5 if share else most)
@@ -150,7 +168,7 @@ def test_whoever_comes_and_goes_the_limits_hold_and_an_empty_house_is_empty(most
     for ticket in here:
         ticket.hand_back()
     assert admission.inside == 0
-    assert {admission.enter(f"198.51.100.{number}").entry for number in range(most)} == {Entry.ADMITTED}
+    assert {admission.enter(f"198.51.100.{number}").entry for number in range(most)} == {AdmissionOutcome.ADMITTED}
 
 
 # ---- file descriptors

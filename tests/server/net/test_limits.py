@@ -7,7 +7,7 @@ from itertools import accumulate
 from hypothesis import given
 from hypothesis import strategies as st
 
-from server.net.limits import RateLimit, Seldom, Verdict
+from server.net.limits import RateDecision, RateLimit, Seldom
 
 RATES = st.floats(0.1, 1000)
 BURSTS = st.integers(1, 100)
@@ -19,7 +19,7 @@ def test_in_no_stretch_of_time_do_more_pass_than_the_burst_and_the_rate_allow(
 ) -> None:
     limit = RateLimit(rate=rate, burst=burst)
     times = list(accumulate(pauses, initial=start))
-    passed = [now for now in times if limit.judge(now) is Verdict.PASS]
+    passed = [now for now in times if limit.judge(now) is RateDecision.PASS]
     for first, since in enumerate(passed):
         for count, until in enumerate(passed[first:], 1):
             assert count <= burst + (until - since) * rate + 1e-3 * rate + 1e-6
@@ -32,7 +32,7 @@ def test_whatever_is_asked_for_is_paid_for(rate: float, burst: int, asked: list[
     now = paid = 0.0
     for pause, price, sent in asked:
         now += pause
-        if limit.judge(now, price) is Verdict.PASS:
+        if limit.judge(now, price) is RateDecision.PASS:
             paid += min(price, burst)
             assert paid <= burst + now * rate + 1e-6 * (1 + paid)
             limit.owe(now, min(sent, burst))
@@ -42,28 +42,28 @@ def test_whatever_is_asked_for_is_paid_for(rate: float, burst: int, asked: list[
 
 def test_who_owes_waits_until_it_is_paid() -> None:
     limit = RateLimit(rate=10, burst=40)
-    assert limit.judge(0, 20) is Verdict.PASS
+    assert limit.judge(0, 20) is RateDecision.PASS
     limit.owe(0, 30)
-    assert limit.judge(1, 1) is not Verdict.PASS
-    assert limit.judge(1.2, 1) is Verdict.PASS
+    assert limit.judge(1, 1) is not RateDecision.PASS
+    assert limit.judge(1.2, 1) is RateDecision.PASS
 
 
 def test_a_price_beyond_the_burst_is_a_whole_burst() -> None:
     limit = RateLimit(rate=1, burst=3)
-    assert [limit.judge(now, 20) for now in (0, 2, 3)] == [Verdict.PASS, Verdict.TELL, Verdict.PASS]
+    assert [limit.judge(now, 20) for now in (0, 2, 3)] == [RateDecision.PASS, RateDecision.TELL, RateDecision.PASS]
 
 
 @given(rate=RATES, burst=BURSTS, count=st.integers(0, 300))
 def test_who_keeps_to_the_rate_is_never_refused(rate: float, burst: int, count: int) -> None:
     limit = RateLimit(rate=rate, burst=burst)
-    assert all(limit.judge(1000 + number * 1.001 / rate) is Verdict.PASS for number in range(count))
+    assert all(limit.judge(1000 + number * 1.001 / rate) is RateDecision.PASS for number in range(count))
 
 
 @given(rate=RATES, burst=BURSTS)
 def test_a_flood_is_told_once_then_dropped_then_closed(rate: float, burst: int) -> None:
     limit = RateLimit(rate=rate, burst=burst)
     verdicts = [limit.judge(1.0) for _ in range(2 * burst + 1)]
-    assert verdicts == [Verdict.PASS] * burst + [Verdict.TELL] + [Verdict.DROP] * (burst - 1) + [Verdict.CLOSE]
+    assert verdicts == [RateDecision.PASS] * burst + [RateDecision.TELL] + [RateDecision.DROP] * (burst - 1) + [RateDecision.CLOSE]
 
 
 @given(rate=RATES, burst=BURSTS, floods=st.integers(2, 20))
@@ -71,13 +71,13 @@ def test_who_is_quiet_after_a_flood_is_forgiven_and_told_again_the_next_time(rat
     limit = RateLimit(rate=rate, burst=burst)
     for number in range(floods):
         now = number * (burst + 1) / rate
-        assert [limit.judge(now) for _ in range(burst + 1)] == [Verdict.PASS] * burst + [Verdict.TELL]
+        assert [limit.judge(now) for _ in range(burst + 1)] == [RateDecision.PASS] * burst + [RateDecision.TELL]
 
 
 def test_who_goes_on_and_on_a_little_too_fast_is_closed_in_the_end() -> None:
     limit = RateLimit(rate=20, burst=40)
     verdicts = [limit.judge(number / 25) for number in range(3000)]
-    assert verdicts.index(Verdict.CLOSE) > 300
+    assert verdicts.index(RateDecision.CLOSE) > 300
 
 
 def test_what_happens_often_is_told_at_once_and_then_once_in_a_while_with_how_often() -> None:

@@ -10,7 +10,7 @@ import pytest
 import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
-from server.net.connection_limits import Admission, Entry
+from server.net.connection_limits import Admission, AdmissionOutcome
 from server.net.stream import SocketListener, SocketStream
 
 
@@ -208,7 +208,7 @@ async def test_a_stream_hands_its_ticket_back_once_however_it_is_closed() -> Non
             with socket.create_connection(listening.socket.getsockname()):
                 stream = await listener.accept()
                 assert stream.ticket is not None
-                assert (stream.ticket.entry, admission.inside) == (Entry.ADMITTED, 1)
+                assert (stream.ticket.entry, admission.inside) == (AdmissionOutcome.ADMITTED, 1)
                 await close(stream)
                 await stream.aclose()
                 assert admission.inside == 0
@@ -226,7 +226,7 @@ async def test_who_is_turned_away_is_closed_and_the_next_accepted(
             admitted, refused = await listener.accept(), await listener.accept()
             assert admitted.ticket is not None
             assert refused.ticket is not None
-            assert (admitted.ticket.entry, refused.ticket.entry) == (Entry.ADMITTED, Entry.FULL)
+            assert (admitted.ticket.entry, refused.ticket.entry) == (AdmissionOutcome.ADMITTED, AdmissionOutcome.FULL)
             accepted: list[SocketStream] = []
             done = trio.Event()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import AsyncIterator
 
 import pytest
@@ -13,5 +14,5 @@ from tests.server.net.wire import House, open_house
 @pytest.fixture
 async def house(autojump_clock: MockClock) -> AsyncIterator[House]:
     del autojump_clock
-    async with open_house() as house:
+    async with open_house(wall_s=time.time()) as house:
         yield house

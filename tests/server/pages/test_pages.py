@@ -75,7 +75,7 @@ async def test_the_record_of_a_race_is_there_once_it_is_over(autojump_clock: Moc
 
 async def test_what_came_of_a_race_is_not_shown_while_others_have_yet_to_play_its_deal(autojump_clock: MockClock, house: House) -> None:
     shared = SharedDeal(kind="daily", id="2001-02-03", nonces=("7c" * 16,))
-    reveals = house.clock.now_ms() + 60_000
+    reveals = house.clock.wall_ms() + 60_000
     deal = SharedDealMade(kind="daily", id=shared.id, secret=bytes(32), at_ms=NOW, reveals_at_ms=reveals)
     occasion = SharedDealSpec(deal=shared, invited=("ann",))
     write(house.store, made("ann"), deal, replace(opened(RACE), occasion=occasion), over(RACE, "ann", None))

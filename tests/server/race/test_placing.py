@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from server.race.placing import Standing, places
+from server.race.placing import PlacedSeat, places
 
 
 @pytest.mark.parametrize(
@@ -25,14 +25,14 @@ from server.race.placing import Standing, places
     ],
 )
 def test_places(standings: list[tuple[bool, int, int]], expected: tuple[int, ...], why: str) -> None:
-    assert places([Standing(*standing) for standing in standings]) == expected, why
+    assert places([PlacedSeat(*standing) for standing in standings]) == expected, why
 
 
-tables = st.lists(st.builds(Standing, st.booleans(), st.integers(4, 7), st.integers(0, 3)), min_size=1, max_size=8)
+tables = st.lists(st.builds(PlacedSeat, st.booleans(), st.integers(4, 7), st.integers(0, 3)), min_size=1, max_size=8)
 
 
 @given(tables, st.randoms(use_true_random=False))
-def test_places_do_not_depend_on_the_seats(table: list[Standing], random: Random) -> None:
+def test_places_do_not_depend_on_the_seats(table: list[PlacedSeat], random: Random) -> None:
     order = list(range(len(table)))
     random.shuffle(order)
     placed = places(table)
@@ -40,7 +40,7 @@ def test_places_do_not_depend_on_the_seats(table: list[Standing], random: Random
 
 
 @given(tables)
-def test_a_place_is_one_more_than_the_number_of_better_seats(table: list[Standing]) -> None:
+def test_a_place_is_one_more_than_the_number_of_better_seats(table: list[PlacedSeat]) -> None:
     placed = places(table)
     assert min(placed) == 1
     for place in placed:

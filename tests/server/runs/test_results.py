@@ -8,14 +8,14 @@ from hypothesis import strategies as st
 
 from protocol.views import SeatState
 from server.race.ghosts import MOST_GHOSTS
-from server.race.placing import Standing, places
+from server.race.placing import PlacedSeat, places
 from server.runs import days
 from server.runs.ghost_choice import BEST, Candidate, choose
-from server.runs.results import Day, Result, Streak, percentile, rows, streak
+from server.runs.results import Day, RunResult, Streak, percentile, rows, streak
 
 
-def result(number: int, home: int, home_at_ms: int = 1000, state: SeatState = "stopped") -> Result:
-    return Result(
+def result(number: int, home: int, home_at_ms: int = 1000, state: SeatState = "stopped") -> RunResult:
+    return RunResult(
         race=f"ROOMAA-{number}-00",
         player=f"p{number}",
         name=f"Runner {number}",
@@ -44,8 +44,8 @@ def test_a_lone_run_beats_nobody_and_is_beaten_by_nobody() -> None:
     assert percentile(201, 2, 1) == 99
 
 
-@given(st.lists(st.builds(Standing, st.booleans(), st.integers(0, 5), st.integers(0, 5)), max_size=40))
-def test_places_are_one_more_than_the_number_of_those_that_are_better(standings: list[Standing]) -> None:
+@given(st.lists(st.builds(PlacedSeat, st.booleans(), st.integers(0, 5), st.integers(0, 5)), max_size=40))
+def test_places_are_one_more_than_the_number_of_those_that_are_better(standings: list[PlacedSeat]) -> None:
     keys = [(standing.forfeited, -standing.home, standing.home_at_ms) for standing in standings]
     assert places(standings) == tuple(1 + sum(other < key for other in keys) for key in keys)
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, closing, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -112,8 +113,8 @@ async def test_a_connection_that_is_terminated_under_a_commit_loses_nothing(post
 class Proxy:
     """A way to a server that can be cut, for all who are on it, and be opened again at the same port."""
 
-    def __init__(self, host: str, port: int) -> None:
-        self._to = host, port
+    def __init__(self, connect: Callable[[], Awaitable[trio.SocketStream]]) -> None:
+        self._connect = connect
         self.port = 0
         self._scope = trio.CancelScope()
 
@@ -129,7 +130,7 @@ class Proxy:
         self._scope.cancel()
 
     async def _pass_on(self, client: trio.SocketStream) -> None:
-        async with await trio.open_tcp_stream(*self._to) as server, trio.open_nursery() as nursery:
+        async with await self._connect() as server, trio.open_nursery() as nursery:
             nursery.start_soon(_copy, client, server)
             await _copy(server, client)
             nursery.cancel_scope.cancel()
@@ -143,11 +144,15 @@ async def _copy(source: trio.SocketStream, target: trio.SocketStream) -> None:
 
 async def test_a_postgres_server_that_goes_and_comes_back_is_waited_for(postgres: str) -> None:
     url = make_url(postgres)
-    proxy = Proxy(url.host or "127.0.0.1", url.port or 5432)
+    folder, port = url.query.get("host"), url.port or 5432
+    if folder:
+        proxy = Proxy(partial(trio.open_unix_socket, f"{folder}/.s.PGSQL.{port}"))
+    else:
+        proxy = Proxy(partial(trio.open_tcp_stream, url.host or "127.0.0.1", port))
     told: list[StoreError | None] = []
     async with trio.open_nursery() as nursery:
         await nursery.start(proxy.run)
-        through = url.set(host="127.0.0.1", port=proxy.port).render_as_string(hide_password=False)
+        through = url.difference_update_query(["host"]).set(host="127.0.0.1", port=proxy.port).render_as_string(hide_password=False)
         store = await trio.to_thread.run_sync(open_database, through)
         async with journalling(store) as journal:
             journal.submit([opened("r"), taken("r", 1)], told.append)

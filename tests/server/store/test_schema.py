@@ -103,7 +103,7 @@ def test_a_new_database_gets_all_tables_and_an_up_to_date_one_is_left_alone(wher
         "Make the tables: players, races, commands, records, seats.",
         "Keep the seats of aborted races, without places, and when each seat ended.",
         "Number the records in the order of their writing; keep what a race did to ratings with its seats.",
-        "Keep shuffles that several races share, and who has had his run of them.",
+        "Keep shuffles that several races share, and who has had their run of them.",
         "Keep who is still in the room of a race that is over.",
         "Keep tournaments, and the logs of what was decided about them.",
         "Keep the commands of each commit as one row of bytes, and number the commits.",

@@ -53,7 +53,7 @@ async def paired_here(tournament: RoundPaired) -> Round | None:
 
 
 class Person:
-    """One player by a line in memory. Satisfies `server.rooms.member.Line`; `run` does what their habit says."""
+    """One player by a line in memory. Satisfies `server.rooms.member.PlayerConnection`; `run` does what their habit says."""
 
     def __init__(self, hall: Hall, name: str, habit: Habit = "quick") -> None:
         self.habit = habit
