@@ -6,18 +6,16 @@ Whoever has a token asks by it, without a hello, which takes no other connection
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar
 
 from client.connection.client import open_link
 from client.connection.errors import EntryRefused, Failure, LinkError
 from client.connection.events import Identity
+from client.connection.questions import Answer
 from client.connection.websocket import Dial
 from protocol.client_messages import ClientMessage, Rename, WhoAmI
 from protocol.errors import ErrorCode
 from protocol.server_messages import YouAre
 from protocol.text import clean_chat, clean_name
-
-Answer = TypeVar("Answer")
 
 
 class NotAnswered(Failure):

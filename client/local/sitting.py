@@ -14,8 +14,9 @@ from pathlib import Path
 import trio
 
 from client.connection.address import parse_address
-from client.connection.client import EntryRequest, NetLink, open_link
+from client.connection.client import NetLink, open_link
 from client.connection.events import Identity
+from client.connection.questions import EntryRequest
 from client.local.server_process import open_server
 from client.replay.frames import replay_race
 from client.state.capabilities import check_options, check_rules

@@ -9,9 +9,11 @@ import trio
 from msgspec.structs import replace
 from trio.testing import MockClock
 
-from client.connection.client import HELLO_REFERENCE, QUESTION_REFERENCE, open_link
+from client.connection.client import open_link
 from client.connection.errors import EntryRefused, Unreachable
 from client.connection.events import Identity
+from client.connection.hello import HELLO_REFERENCE
+from client.connection.questions import QUESTION_REFERENCE
 from protocol.client_messages import FollowTournament, Hello, PauseTournament
 from protocol.errors import ERRORS, ErrorCode
 from protocol.server_messages import Decided, Error, Tournament

@@ -15,10 +15,11 @@ import trustme
 from msgspec.structs import replace
 from trio.testing import MockClock, memory_stream_pair
 
-from client.connection.client import EVENTS, LONGEST_PAUSE, QUESTION_REFERENCE, QUIET, open_link
+from client.connection.client import EVENTS, LONGEST_PAUSE, QUIET, open_link
 from client.connection.errors import EntryRefused, LinkError, NotCarpetServer, NotTrusted, OtherVersion, Unreachable
 from client.connection.events import NO_SEAT, WATCH_REFERENCE, Back, Connected, Connecting, Identity, Link, Lost, RoundTrip
 from client.connection.outbox import FIRST_NUMBER, Request
+from client.connection.questions import QUESTION_REFERENCE
 from client.connection.resync import REJOIN_REFERENCE
 from client.connection.websocket import FRAMES, OUTBOX, LineTimes
 from protocol import server_messages as said

@@ -8,9 +8,9 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from client.connection.client import QUESTION_REFERENCE
 from client.connection.errors import Failure, LinkError, Unreachable
 from client.connection.events import Identity
+from client.connection.questions import QUESTION_REFERENCE
 from client.connection.request import NotAnswered, NotKnown, rename, who_is
 from protocol.client_messages import ClientMessage, Rename, WhoAmI
 from protocol.errors import ERRORS, ErrorCode

@@ -1,0 +1,99 @@
+"""Who this client is to the server: what it says first by each line, and what it makes of the answers.
+
+Pure: it names the messages, and the link says them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from client.connection.events import Identity
+from protocol import __version__
+from protocol.client_messages import ClientMessage, FollowLobby, FollowTournament, FollowTournaments, Hello, Say, Unwatch, WatchRace, WhoAmI
+from protocol.errors import ErrorCode
+from protocol.server_messages import Error, Welcome, YouAre
+from protocol.text import clean_chat, clean_name
+
+HELLO_REFERENCE = 2**31 - 1
+LOOKS_ON = FollowLobby | FollowTournaments | FollowTournament | WatchRace | Unwatch | Say
+"""What a player may send by a line beside the one that they have elsewhere."""
+
+
+class Introduction:
+    """See `open_link` for what an identity, `watches` and `keep` mean."""
+
+    __slots__ = ("_identity", "_is_guest", "_is_second", "_keep", "_player", "_token", "_watches")
+
+    def __init__(self, identity: Identity | None, *, watches: bool, keep: Callable[[Identity], None]) -> None:
+        self._identity = identity
+        self._watches = watches
+        self._is_guest = watches and identity is None
+        self._is_second = False  # this line, beside one that the player may have elsewhere
+        self._keep = keep
+        self._player: str | None = None  # of the last welcome, None before the first
+        self._token = ""
+
+    def first(self) -> ClientMessage | None:
+        """What a line begins with, if anything."""
+        if self._identity is not None:
+            return self._first_of(self._identity)
+        return _hello(Identity(""), watch=True) if self._is_guest else None
+
+    def before(self, message: ClientMessage) -> ClientMessage | None:
+        """What has to be said before `message`: the hello of a player who came to watch and now does more."""
+        if not self._watches or isinstance(message, LOOKS_ON):
+            return None
+        self._watches = self._is_guest
+        return self._first_of(self._identity) if self._is_second and self._identity is not None else None
+
+    def known(self) -> ClientMessage | None:
+        """The server knows the token: what to say to watch on a second line."""
+        return _hello(self._identity, watch=True) if self._watches and self._identity is not None else None
+
+    def is_unknown(self, error: Error) -> bool:
+        """Whether the server does not know the token: it has lost its memory, or it is another server."""
+        return (
+            error.ref == HELLO_REFERENCE
+            and error.code == ErrorCode.UNKNOWN_TOKEN
+            and self._identity is not None
+            and self._identity.token is not None
+        )
+
+    def start_over(self) -> ClientMessage:
+        """Be a new player of the same name; what to say for it."""
+        assert self._identity is not None
+        self._identity = Identity(self._identity.name)
+        return self._first_of(self._identity)
+
+    def welcomed(self, welcome: Welcome) -> None:
+        """The server says who this is."""
+        first = self._player is None
+        self._player, self._token = welcome.player, welcome.token
+        # An older server makes a guest of whoever watches.
+        if welcome.player:
+            self._become(welcome.player, welcome.name, welcome.token, first=first)
+
+    def renamed(self, told: YouAre) -> None:
+        """The server says who somebody is: perhaps another player. Who has no token yet learns it from a welcome."""
+        if told.player == self._player:
+            self._become(told.player, told.name, self._token, first=False)
+
+    def _become(self, player: str, name: str, token: str, *, first: bool) -> None:
+        # It ends in a file and on terminals: only what is printable.
+        before = self._identity.name if self._identity is not None else ""
+        identity = Identity(clean_name(name) or before, token, clean_chat(player) or None)
+        if first or identity != self._identity:
+            self._identity = identity
+            self._keep(identity)
+
+    def _first_of(self, identity: Identity) -> ClientMessage:
+        # A new player has no line elsewhere that they could take over.
+        self._is_second = self._watches and identity.token is not None
+        if self._is_second:
+            # A hello to watch with an unknown token would make a guest, who cannot talk. Asked first, the server says that it is unknown.
+            return WhoAmI(token=identity.token, ref=HELLO_REFERENCE)
+        return _hello(identity)
+
+
+def _hello(identity: Identity, *, watch: bool = False) -> Hello:
+    return Hello(name=identity.name, token=identity.token, watch=watch, software=f"carpet-race {__version__}", ref=HELLO_REFERENCE)

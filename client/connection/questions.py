@@ -1,0 +1,144 @@
+"""Waiting for the server's answer to one thing: to hello, to a question, to the join that the link makes by itself.
+
+For whoever would rather end with an error than go on without the answer. Takes nothing from the link's `events`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from itertools import count
+from typing import Final, TypeAlias, TypeVar
+
+import trio
+from msgspec.structs import replace
+
+from client.connection.errors import LOST, EntryRefused, LinkError, Unreachable
+from client.connection.hello import HELLO_REFERENCE
+from protocol.client_messages import ClientMessage, JoinRace, LeaveRace, OpenRace, PlayOn, RunChallenge, RunDaily, WatchRace
+from protocol.server_messages import Error, Left, Room, ServerMessage, Welcome
+
+QUESTION_REFERENCE: Final = 2**30 + 2**29
+"""The numbers of questions go up from this one: out of the way of those that the outbox gives."""
+
+Answer = TypeVar("Answer")
+
+EntryRequest: TypeAlias = OpenRace | JoinRace | RunDaily | RunChallenge | PlayOn | WatchRace
+"""What leads to a room, or to the sight of one."""
+
+
+class Questions:
+    """welcome: the last one, None before the first.
+
+    url: for errors. send: the link's own. says_hello: whether a welcome is to come. patience: seconds to wait for an answer.
+    """
+
+    def __init__(self, url: str, send: Callable[[ClientMessage], bool], *, says_hello: bool, patience: float) -> None:
+        self.welcome: Welcome | None = None
+        self._url = url
+        self._send = send
+        self._says_hello = says_hello
+        self._patience_s = patience
+        self._lost: str | None = LOST.reason  # why there is no line; None while there is one
+        self._refused: Error | None = None  # the answer to hello
+        self._back: Room | Left | None = None  # what the link's own going back to a seat has come to, last
+        self._asked: dict[int, ServerMessage | None] = {}  # by `ref`, with their answers
+        self._numbers = count(QUESTION_REFERENCE)
+        self._news = trio.Event()  # set, and replaced, when the welcome or one of these has changed, or a line has ended
+
+    async def entered(self, request: EntryRequest | None) -> Welcome:
+        """See `NetLink.entered`."""
+        with self._patience():
+            while self.welcome is None:
+                await self._next_news()
+        welcome = self.welcome
+        assert welcome is not None
+        if request is not None and (welcome.room is None or isinstance(request, WatchRace)):
+            await self.ask(request, object)
+        return welcome
+
+    async def ask(self, request: ClientMessage, kind: type[Answer]) -> Answer:
+        """See `NetLink.ask`."""
+        if self._says_hello:
+            await self.entered(None)
+        number = next(self._numbers)
+        self._asked[number] = None
+        try:
+            with self._patience():
+                self._send(replace(request, ref=number))
+                while (answer := self._asked[number]) is None:
+                    await self._next_news()
+        finally:
+            del self._asked[number]
+        if isinstance(answer, Error):
+            raise EntryRefused(answer)
+        if not isinstance(answer, kind):
+            raise LinkError(f"The server at {self._url} gave an answer that does not belong to the question.")
+        return answer
+
+    async def leave_what_is_over(self, unless: str | None, *, opens: bool) -> Welcome:
+        """See `NetLink.leave_what_is_over`."""
+        assert self.welcome is not None
+        if self.welcome.room is None or self.welcome.room == unless:
+            return self.welcome
+        with self._patience():
+            # The link goes back to its seat by itself; only the answer says how the race stands.
+            while self._back is None:
+                await self._next_news()
+        left = isinstance(self._back, Left)
+        if isinstance(self._back, Room) and (self._back.phase == "over" or (opens and _waits_alone(self._back))):
+            await self.ask(LeaveRace(), Left)
+            left = True
+        if left:
+            self.welcome = replace(self.welcome, room=None)
+        return self.welcome
+
+    def line_stands(self) -> None:
+        """There is a line from here on."""
+        self._lost = None
+
+    def line_lost(self, reason: str) -> None:
+        """There is no line from here on."""
+        self._lost = reason
+        self._tell_news()
+
+    def welcomed(self, welcome: Welcome) -> None:
+        """Hello was answered."""
+        self.welcome = welcome
+        self._tell_news()
+
+    def note(self, passed: ServerMessage) -> None:
+        """The app was told this: somebody may wait for it."""
+        ref: int = getattr(passed, "ref", 0)
+        if isinstance(passed, Error) and ref == HELLO_REFERENCE:
+            self._refused = passed
+        elif ref in self._asked:
+            self._asked[ref] = self._asked[ref] or passed
+        elif isinstance(passed, Room | Left):
+            self._back = passed
+        else:
+            return
+        self._tell_news()
+
+    @contextlib.contextmanager
+    def _patience(self) -> Iterator[None]:
+        with trio.move_on_after(self._patience_s) as scope:
+            yield
+        if scope.cancelled_caught:
+            raise Unreachable(f"The server at {self._url} does not answer.")
+
+    async def _next_news(self) -> None:
+        await self._news.wait()
+        if self._refused is not None:
+            raise EntryRefused(self._refused)
+        if self._lost is not None:
+            raise Unreachable(self._lost)
+
+    def _tell_news(self) -> None:
+        self._news.set()
+        self._news = trio.Event()
+
+
+def _waits_alone(room: Room) -> bool:
+    others = [info for info in room.seats if info.seat != room.seat]
+    return room.phase == "waiting" and room.race == 1 and all(info.name is None or info.bot is not None for info in others)
