@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import importlib
 import inspect
+import logging
 import os
 import signal
 import sys
@@ -30,6 +31,16 @@ def carpet_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("CARPET_HOME", str(tmp_path_factory.mktemp("carpet-home")))
         yield
+
+
+@pytest.fixture(autouse=True)
+def log_levels() -> Iterator[None]:
+    """A command that is run in this process sets how much is logged, and the next test may look for what it left out."""
+    loggers = [logging.getLogger(name) for name in ("", "alembic", "carpet.net.websocket")]
+    levels = [logger.level for logger in loggers]
+    yield
+    for logger, level in zip(loggers, levels, strict=True):
+        logger.setLevel(level)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -7,8 +7,8 @@ import { STATE_WORDS } from "./model.js";
 import { formatWord, phaseSentence, quarters } from "./tournaments.js";
 
 const TIE_BREAKS = {
-  buchholz: ["Buchholz", "points of those he has met"],
-  "sonneborn-berger": ["Sonneborn-Berger", "points of those he has beaten, and half of those he drew with"],
+  buchholz: ["Buchholz", "points of opponents met"],
+  "sonneborn-berger": ["Sonneborn-Berger", "points of opponents beaten, and half of those drawn with"],
   "direct-encounter": ["Among equals", "place among those who are still equal, by their races against each other"],
   "cards-home": ["Cards home", ""],
 };

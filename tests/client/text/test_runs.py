@@ -53,7 +53,9 @@ def test_where_there_is_little_room_ones_own_line_stays() -> None:
 
 def test_what_is_not_shown_and_what_nobody_has_run_are_said_in_a_sentence() -> None:
     unseen = runs.board(shown=False, rows=(), own=None)
-    assert board_lines(unseen) == [(False, "Who has run it, and how, is shown to who has had his own run, and to all when it is revealed.")]
+    assert board_lines(unseen) == [
+        (False, "You see who has run it, and how, once you have had your own run, and everybody does when it is revealed.")
+    ]
     assert board_lines(runs.board(runs=0)) == [(False, "Nobody has run it.")]
     assert board_title(unseen) == "The deal of 2026-11-21, carpet: 3 runs so far."
     assert board_title(runs.board("challenge", runs=1, secret="00" * 32)) == "Challenge WUKMRT, carpet: 1 run."
