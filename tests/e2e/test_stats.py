@@ -15,7 +15,7 @@ from client.storage.saved_records import keep_record
 from protocol.client_messages import Ready, Rematch, Resign, Stop
 from protocol.codec import MSGPACK
 from protocol.record import Record
-from protocol.server_messages import Ratings, Result, Room, Started
+from protocol.server_messages import PlayerView, Ratings, Result, Room, Started
 from server.app import running
 from server.config import Settings
 from tests.e2e.commands import Ran, carpet
@@ -37,6 +37,8 @@ async def raced_twice(url: str) -> tuple[list[Record], int]:
             await each.ready()
         for each in (zoe, ben):
             await each.hear_of(Started)
+            # A race counts when both have raced it.
+            await each.move(ply=0)
             await each.say(Stop(race=1, seat=each.seat))
         records = [(await zoe.hear_of(Result)).record]
         for each in (zoe, ben):
@@ -45,9 +47,11 @@ async def raced_twice(url: str) -> tuple[list[Record], int]:
             while (await each.hear_of(Room)).race != 2:
                 pass
             await each.say(Ready(race=2, nonce="cd" * 16))
-        await zoe.hear_of(Started)
+        for each in (zoe, ben):
+            await each.hear_of(Started)
+            await each.move(race=2, ply=0)
+            await each.hear_of(PlayerView)
         await zoe.say(Resign(race=2, seat=zoe.seat))
-        await ben.hear_of(Started)
         await ben.say(Stop(race=2, seat=ben.seat))
         records.append((await zoe.hear_of(Result)).record)
         return records, (await zoe.hear_of(Ratings)).seats[zoe.seat].after

@@ -110,7 +110,7 @@ def test_a_race_against_the_clock_is_kept_among_ones_best(tmp_path: Path) -> Non
         assert screen.given_back()
     kept = json.loads(carpet(tmp_path, "best", "--json").out)["rules"]["carpet"]
     assert (kept["tries"], kept["wins"], kept["best_ms"]) == (2, 0, None)
-    assert f"carpet{'-':>24}{kept['most_home']:>11}{2:>7}{0:>6}" in carpet(tmp_path, "best").out
+    assert f"carpet{'-':>11}{kept['most_home']:>11}{2:>7}{0:>5}" in carpet(tmp_path, "best").out
 
 
 def test_a_damaged_file_of_best_times_is_said_before_any_screen(tmp_path: Path) -> None:
