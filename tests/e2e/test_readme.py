@@ -169,7 +169,7 @@ def test_every_command_and_option_that_is_named_exists(raced: tuple[Path, list[s
     subcommands = [words[1] for line, words in named.items() if words[0] == "carpet" and len(words) > 1]
     pages = "\n".join(help_of(copy, "carpet", subcommand) for subcommand in dict.fromkeys(subcommands))
     pages += help_of(copy, "carpet", "tournament", "create") + help_of(copy, "carpet", "tournament", "export")
-    pages += help_of(copy, "carpet-server", "serve")
+    pages += help_of(copy, "carpet-server", "serve") + help_of(copy, "carpet-server", "winrate")
     alone = {snippet.split()[0] for snippet in snippets() if snippet.startswith("--")}
     assert {"--deal", "--four-colour", "--colour-blind", "--ascii"} <= alone
     for option in alone:
