@@ -97,6 +97,7 @@ class PlayerSeen:
 class RaceOpened:
     """race: by `race_id`. secret: the deal's, told to nobody before the race is over.
 
+    node: which runs it, as the store that writes it knows; not part of what comes out.
     series: as it stood when one of its later races was opened; None for a first one. occasion: for what it was opened, other than
     somebody's wish; its deal has to be known. Of a deal of the day and of a challenge a player has one run under one rule set: a second one
     is refused (`RunAlready`), unless the first was aborted before it had begun. opening: from where it begins, where that is no deal of its
@@ -113,6 +114,7 @@ class RaceOpened:
     series: Series | None = None
     occasion: SharedDealSpec | None = None
     opening: StartPosition | None = None
+    node: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -30,7 +30,7 @@ def kept(where: str, database: DatabaseStore) -> str:
 def test_a_sound_store_is_called_sound_while_a_server_runs_on_it(kept: str) -> None:
     checked = care.check(kept)
     assert checked.faults == ()
-    assert (checked.schema, checked.players, checked.running, checked.records) == ("0007", 1, 1, 1)
+    assert (checked.schema, checked.players, checked.running, checked.records) == ("0008", 1, 1, 1)
 
 
 def test_each_thing_that_is_wrong_is_named(kept: str, database: DatabaseStore) -> None:
