@@ -45,6 +45,7 @@ class ErrorCode(StrEnum):
     NO_SUCH_ROOM = "room/no-such-code"
     ROOM_FULL = "room/full"
     ROOM_CLOSED = "room/closed"
+    ELSEWHERE = "room/elsewhere"
     NOT_INVITED = "room/not-invited"
     NOT_IN_ROOM = "room/not-in-one"
     ALREADY_IN_ROOM = "room/already-in-one"
@@ -119,6 +120,7 @@ ERRORS: dict[ErrorCode, ErrorKind] = {
     ErrorCode.NO_SUCH_ROOM: ErrorKind(Fault.STATE, "No race has that code; ask for it again, or open one."),
     ErrorCode.ROOM_FULL: ErrorKind(Fault.STATE, "Every seat of that race is taken."),
     ErrorCode.ROOM_CLOSED: ErrorKind(Fault.STATE, "That race is closed."),
+    ErrorCode.ELSEWHERE: ErrorKind(Fault.STATE, "That race is on another server of this place; go there."),
     ErrorCode.NOT_INVITED: ErrorKind(Fault.STATE, "The seats of that race are for others."),
     ErrorCode.NOT_IN_ROOM: ErrorKind(Fault.STATE, "Open or join a race first."),
     ErrorCode.ALREADY_IN_ROOM: ErrorKind(Fault.STATE, "You hold a seat in another race; leave it first."),
@@ -167,6 +169,7 @@ class CloseCode(IntEnum):
     TOO_MANY_ERRORS = 4002  # a peer that keeps sending what is no message
     TOO_SLOW = 4008  # does not read: its outbox overflowed
     TAKEN_OVER = 4009  # a newer connection of the same player
+    LET_GO = 4010  # this server of several is none of the place any more: come back by any
     FLOOD = 4029  # went on sending too fast after being told
 
 

@@ -72,6 +72,18 @@ def serve(
             " server ends, and nothing after. [default: a file in your data folder]",
         ),
     ] = None,
+    cluster: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL",
+            help="Be one of several servers that are one place to play: the redis:// URL of the Valkey or Redis that they share, as they do"
+            " the PostgreSQL of --database.",
+        ),
+    ] = None,
+    advertise: Annotated[
+        str | None,
+        typer.Option(metavar="URL", help="With --cluster: the address at which players reach this server, as wss://n2.carpet.example."),
+    ] = None,
     wait_for_database: Annotated[
         int, typer.Option(metavar="SECONDS", help="For how long a database that does not answer at the start is waited for.")
     ] = 60,
@@ -149,6 +161,8 @@ def serve(
             workers=workers,
             metrics=metrics,
             records=tuple(true_record(file) for file in with_record or ()),
+            cluster=cluster,
+            advertise=advertise,
         )
     except BadSettings as error:
         fail(str(error), 2)

@@ -44,12 +44,14 @@ from protocol.client_messages import (
 from protocol.errors import ErrorCode, Refusal
 from protocol.server_messages import BoardsKey, Left, WaitingOver
 from protocol.views import RaceOptions
+from server.cluster.node import ClusterNode
 from server.lobby.lobby import Lobby
 from server.lobby.players import Players
 from server.lobby.quick_match import QuickMatch as Matchmaker
 from server.lobby.quick_match import Seeker
 from server.net.connection import Connection
 from server.net.connection_limits import THIS_MACHINE, place_of
+from server.net.forwarding import Forwarding
 from server.net.identification import NOBODY, Identification, Visit
 from server.net.overload import Overload
 from server.rooms.chat import words
@@ -88,7 +90,9 @@ class Dispatch:
         rate: float,
         burst: int,
         overload: Overload | None = None,
+        node: ClusterNode | None = None,
     ) -> None:
+        """node: of a cluster, which this server is."""
         self._overload = overload or Overload()
         self.rate = rate
         self.burst = burst
@@ -100,6 +104,7 @@ class Dispatch:
         self._counter = counter
         self._tournaments = tournaments
         self._visits: dict[Connection, Visit] = {}
+        self.forwarding = Forwarding(rooms, node, self._visits, self.heard)
         self._identification = Identification(
             self._visits,
             rooms=rooms,
@@ -108,6 +113,7 @@ class Dispatch:
             spectators=spectators,
             tournaments=tournaments,
             software=software,
+            nodes=lambda: self.forwarding.others,
         )
 
     def arrived(self, connection: Connection) -> None:
@@ -210,6 +216,8 @@ class Dispatch:
                 self._give_up_unbegun(visit, player, options)
                 self._check_free(player)
                 self._enter(visit, player, self._rooms.open(options), version=0, ref=ref)
+            case (JoinRace() | WatchRace()) if self.forwarding.takes(visit, message):
+                pass
             case JoinRace(code=code, version=version, ref=ref):
                 room = self._rooms.find(code)
                 if self._rooms.of(player.id) is not room:

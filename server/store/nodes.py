@@ -20,6 +20,10 @@ _BITS: Final = 40
 
 LAST_NUMBER: Final = 2**63 - 1
 
+LEFT: Final = 0
+SETTLED: Final = -1
+"""In the place of the end of a lease."""
+
 _NOW: Final = "CAST(extract(epoch FROM clock_timestamp()) * 1000 AS bigint)"
 
 
@@ -47,17 +51,28 @@ class Holding:
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """left_ms: of its lease; 0 or less once it is over. races: those that run on it."""
+    """lease_ms: when its lease ends, or one of `LEFT` and `SETTLED`; left_ms: until then. races: those that run on it."""
 
     id: int
     url: str
     epoch: int
+    lease_ms: int
     left_ms: int
     races: int = 0
 
     @property
     def is_alive(self) -> bool:
         return self.left_ms > 0
+
+    @property
+    def has_left(self) -> bool:
+        """Of its own accord, with all that it had in the journal."""
+        return self.lease_ms == LEFT
+
+    @property
+    def is_settled(self) -> bool:
+        """It is gone, and others have all that it had."""
+        return self.lease_ms == SETTLED
 
 
 _JOIN: Final = (
@@ -66,20 +81,22 @@ _JOIN: Final = (
     " RETURNING id, epoch"
 )
 _RENEW: Final = f"UPDATE nodes SET lease_until_ms = {_NOW} + :lease_ms WHERE id = :node AND epoch = :epoch"  # noqa: S608
-_LEAVE: Final = "UPDATE nodes SET lease_until_ms = 0 WHERE id = :node AND epoch = :epoch"
-_NODES: Final = f"SELECT id, url, epoch, lease_until_ms - {_NOW} AS left_ms FROM nodes ORDER BY id"  # noqa: S608
+_LEAVE: Final = f"UPDATE nodes SET lease_until_ms = {LEFT} WHERE id = :node AND epoch = :epoch"  # noqa: S608
+_SETTLE: Final = f"UPDATE nodes SET lease_until_ms = {SETTLED} WHERE id = :id"  # noqa: S608
+_COLUMNS: Final = f"nodes.id, url, epoch, lease_until_ms, lease_until_ms - {_NOW} AS left_ms"
+_NODES: Final = f"SELECT {_COLUMNS} FROM nodes ORDER BY id"  # noqa: S608
 _COUNTED: Final = (
-    f"SELECT nodes.id, url, epoch, lease_until_ms - {_NOW} AS left_ms, count(races.id) AS races FROM nodes"  # noqa: S608
+    f"SELECT {_COLUMNS}, count(races.id) AS races FROM nodes"  # noqa: S608
     " LEFT JOIN races ON races.node = nodes.id AND races.phase = 'running' GROUP BY nodes.id ORDER BY nodes.id"
 )
 _OWN: Final = "SELECT id FROM nodes WHERE id = :node AND epoch = :epoch FOR SHARE"
 _SEIZE: Final = f"UPDATE nodes SET epoch = epoch + 1 WHERE id = :id AND lease_until_ms <= {_NOW}"  # noqa: S608
 _RUNS_ON: Final = (
-    f"SELECT nodes.id, url, epoch, lease_until_ms - {_NOW} AS left_ms FROM races JOIN nodes ON nodes.id = races.node"  # noqa: S608
+    f"SELECT {_COLUMNS} FROM races JOIN nodes ON nodes.id = races.node"  # noqa: S608
     " WHERE room = :code AND phase = 'running' LIMIT 1"
 )
 _STANDS_ON: Final = (
-    f"SELECT nodes.id, url, epoch, lease_until_ms - {_NOW} AS left_ms FROM seats JOIN races ON races.id = seats.race"  # noqa: S608
+    f"SELECT {_COLUMNS} FROM seats JOIN races ON races.id = seats.race"  # noqa: S608
     " JOIN nodes ON nodes.id = races.node WHERE seats.here AND room = :code ORDER BY finished_at_ms DESC LIMIT 1"
 )
 _ONE_AFTER_ANOTHER: Final = "SELECT pg_advisory_xact_lock(hashtext('carpet-race nodes ' || current_schema()))"
@@ -107,7 +124,7 @@ def leave(sql: Sql, holding: Holding) -> None:
 
 def nodes(sql: Sql) -> tuple[Node, ...]:
     """All that ever were, with the races that run on them."""
-    return tuple(Node(row.id, row.url, row.epoch, row.left_ms, row.races) for row in sql.rows(_COUNTED))
+    return tuple(_node(row, row.races) for row in sql.rows(_COUNTED))
 
 
 def find_room(sql: Sql, code: str) -> Node | None:
@@ -127,5 +144,10 @@ def seize(sql: Sql, node: int) -> bool:
     return bool(sql.run(_SEIZE, [{"id": node}]))
 
 
-def _node(row: Row) -> Node:
-    return Node(row.id, row.url, row.epoch, row.left_ms)
+def settle(sql: Sql, node: int) -> None:
+    """Nothing of this node is left to be taken over."""
+    sql.run(_SETTLE, [{"id": node}])
+
+
+def _node(row: Row, races: int = 0) -> Node:
+    return Node(row.id, row.url, row.epoch, row.lease_until_ms, row.left_ms, races)

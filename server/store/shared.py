@@ -53,13 +53,16 @@ class SharedStore(DatabaseStore):
         with self._writing() as sql:
             nodes.leave(sql, self.holding)
 
-    def take_over(self, dead: int, *, most: int) -> TakenOver | None:
-        """Take so many rooms of a node whose lease is over. None where it holds it after all. Raises LeaseLost."""
+    def take_over(self, dead: int, takers: int) -> TakenOver | None:
+        """Take a share of the rooms of a node whose lease is over. None where it holds it after all. Raises LeaseLost.
+
+        takers: nodes that take some, this one among them.
+        """
         with self.maintaining() as sql:
             nodes.check_own(sql, self.holding)
             if not nodes.seize(sql, dead):
                 return None
-            return take_rooms(sql, dead=dead, node=self.holding.node, writer=self._id, most=most)
+            return take_rooms(sql, dead=dead, node=self.holding.node, writer=self._id, takers=takers)
 
     def find_room(self, code: str) -> Node | None:
         """Which node has the room with this code."""

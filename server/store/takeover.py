@@ -8,13 +8,16 @@ from itertools import chain
 from typing import Final
 
 from server.store.documents import encode_commands
-from server.store.nodes import numbers_of
+from server.store.nodes import numbers_of, settle
 from server.store.port import Running
 from server.store.running import LoggedRaces
 from server.store.sql import Row, Sql
 
 COPIED_AT_ONCE: Final = 5_000
 """Commands in one row of the new log."""
+
+SHARE: Final = 20
+"""Rooms that one node takes at once, at least: to divide fewer is not worth the time."""
 
 _HELD: Final = (
     "SELECT * FROM races WHERE node = :node AND (phase = 'running' OR phase = 'over' AND id IN (SELECT race FROM seats WHERE here))"
@@ -31,19 +34,21 @@ class TakenOver:
     left: int = 0
 
 
-def take_rooms(sql: Sql, *, dead: int, node: int, writer: bytes, most: int) -> TakenOver:
-    """Make so many of the dead node's rooms this node's. Within a transaction in which nobody writes as either of them."""
+def take_rooms(sql: Sql, *, dead: int, node: int, writer: bytes, takers: int) -> TakenOver:
+    """Make a share of the dead node's rooms this node's. Within a transaction in which nobody writes as either of them."""
     held = sql.rows(_HELD, {"node": dead})
     rooms = dict.fromkeys(row.room for row in held)
-    taken = set(list(rooms)[:most])
+    taken = set(list(rooms)[: max(SHARE, -(-len(rooms) // takers))])
     rows = [row for row in held if row.room in taken]
     logged = LoggedRaces(sql, [row for row in rows if row.phase == "running"], node=dead)
     _copy(sql, logged, node=node, writer=writer)
     if rows:
         sql.run("UPDATE races SET node = :node WHERE id = :id", [{"id": row.id, "node": node} for row in rows])
-    if len(rooms) == len(taken) and not logged.lost:
-        after, until = numbers_of(dead)
-        sql.run("DELETE FROM batches WHERE number > :after AND number <= :until", [{"after": after, "until": until}])
+    if len(rooms) == len(taken):
+        settle(sql, dead)
+        if not logged.lost:
+            after, until = numbers_of(dead)
+            sql.run("DELETE FROM batches WHERE number > :after AND number <= :until", [{"after": after, "until": until}])
     return TakenOver(logged.read(), _over(rows), len(rooms) - len(taken))
 
 
@@ -54,7 +59,7 @@ def adopt(sql: Sql) -> int:
         return 0
     with sql.transaction():
         for row in nodes:
-            take_rooms(sql, dead=row.id, node=0, writer=b"", most=2**31)
+            take_rooms(sql, dead=row.id, node=0, writer=b"", takers=1)
         sql.run("DELETE FROM nodes")
     return len(nodes)
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from server.store import takeover
 from server.store.database import open_database
 from server.store.errors import EntryRefused, LeaseLost, StoreInUse, StoreUnavailable
 from server.store.shared import SharedStore, open_shared
@@ -61,7 +62,7 @@ def test_a_node_that_others_have_taken_for_dead_writes_nothing_and_knows_it(node
     write(asleep, opened("r"), taken("r", 1))
     write(asleep, taken("r", 2))
     lapse(asleep)
-    found = taker.take_over(asleep.holding.node, most=10)
+    found = taker.take_over(asleep.holding.node, 1)
     assert found is not None
     assert [(race.opened.race, len(race.commands)) for race in found.running.races] == [("r", 2)]
     for awakened in (
@@ -69,7 +70,7 @@ def test_a_node_that_others_have_taken_for_dead_writes_nothing_and_knows_it(node
         lambda: write(asleep, made("anna")),
         lambda: write(asleep, opened("t")),
         lambda: asleep.renew(),
-        lambda: asleep.take_over(taker.holding.node, most=1),
+        lambda: asleep.take_over(taker.holding.node, 1),
     ):
         with pytest.raises(LeaseLost):
             awakened()
@@ -86,23 +87,24 @@ def test_a_batch_whose_answer_was_lost_is_not_acknowledged_by_a_node_that_is_non
     # As when the line broke before the answer came: it has to be found out whether it was written.
     asleep._unsure, asleep._batches = (requests, asleep.holding.node << 40 | 2, (None,)), None
     lapse(asleep)
-    taker.take_over(asleep.holding.node, most=10)
+    taker.take_over(asleep.holding.node, 1)
     with pytest.raises(LeaseLost):
         asleep.write(requests)
     assert commands(taker) == {"r": 1}
 
 
-def test_races_go_to_several_takers_with_their_commands_and_rooms_stay_whole(node: Open) -> None:
+def test_races_go_to_several_takers_with_their_commands_and_rooms_stay_whole(node: Open, monkeypatch: pytest.MonkeyPatch) -> None:
     dead, one, two = node("dead"), node("one"), node("two")
     write(one, opened("own"), taken("own", 1))
     for number in range(5):
         write(dead, replace(opened(f"r{number}", at=number), room=f"ROOM{number}"), *(taken(f"r{number}", 1 + each) for each in range(number)))
     write(dead, replace(opened("second", at=9), room="ROOM0", number=2), taken("second", 1))
     lapse(dead)
-    first = one.take_over(dead.holding.node, most=2)
+    monkeypatch.setattr(takeover, "SHARE", 1)
+    first = one.take_over(dead.holding.node, 3)
     assert first is not None
     assert first.left == 3
-    second = two.take_over(dead.holding.node, most=10)
+    second = two.take_over(dead.holding.node, 1)
     assert second is not None
     assert second.left == 0
     assert commands(one) == {"own": 1, "r0": 0, "r1": 1, "second": 1}
@@ -121,7 +123,7 @@ def test_a_room_that_stands_after_its_race_goes_with_the_others(node: Open) -> N
     write(dead, opened("r"), *logged("r"), over("r", "anna", "ben", here=(0, 1)))
     assert [race.opened.race for race in dead.standing()] == ["r"]
     lapse(dead)
-    found = taker.take_over(dead.holding.node, most=10)
+    found = taker.take_over(dead.holding.node, 1)
     assert found is not None
     assert found.standing == {"r"}
     assert [race.opened.race for race in taker.standing()] == ["r"]
@@ -131,7 +133,7 @@ def test_a_room_that_stands_after_its_race_goes_with_the_others(node: Open) -> N
 def test_whoever_renews_in_time_keeps_everything(node: Open) -> None:
     alive, other = node("alive"), node("other")
     write(alive, opened("r"))
-    assert other.take_over(alive.holding.node, most=10) is None
+    assert other.take_over(alive.holding.node, 1) is None
     write(alive, taken("r", 1))
 
 
