@@ -27,12 +27,12 @@ PATIENCE_S = 5
 
 def postgres_schema() -> Iterator[str]:
     """The URL of an empty schema. Skips the test, or fails it, when there is no server."""
-    base = os.environ.get(VARIABLE, USUAL)
+    base = os.environ.get(VARIABLE) or USUAL
     psycopg = pytest.importorskip("psycopg", reason=f"{NOT_REACHED}: psycopg is not installed")
     try:
         administrator = psycopg.connect(base, autocommit=True, connect_timeout=PATIENCE_S)
     except psycopg.Error as error:
-        if VARIABLE in os.environ:
+        if os.environ.get(VARIABLE):
             pytest.fail(f"{NOT_REACHED} at {VARIABLE}: {error}")
         pytest.skip(f"{NOT_REACHED} at {USUAL}")
     name = f"carpet_test_{os.getpid()}_{secrets.token_hex(4)}"
