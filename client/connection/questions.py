@@ -15,8 +15,11 @@ from msgspec.structs import replace
 
 from client.connection.errors import LOST, EntryRefused, LinkError, Unreachable
 from client.connection.hello import HELLO_REFERENCE
-from protocol.client_messages import ClientMessage, JoinRace, LeaveRace, OpenRace, PlayOn, RunChallenge, RunDaily, WatchRace
-from protocol.server_messages import Error, Left, Room, ServerMessage, Welcome
+from protocol.client_messages import ClientMessage, JoinRace, LeaveRace, OpenRace
+from protocol.room_events import Room
+from protocol.run_messages import PlayOn, RunChallenge, RunDaily
+from protocol.server_messages import Error, Left, ServerMessage, Welcome
+from protocol.watch_messages import WatchRace
 
 QUESTION_REFERENCE: Final = 2**30 + 2**29
 """The numbers of questions go up from this one: out of the way of those that the outbox gives."""

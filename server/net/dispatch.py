@@ -11,39 +11,28 @@ from functools import partial
 import trio
 
 from protocol.client_messages import (
-    AskBoardsKey,
     ClientMessage,
-    CreateTournament,
     FollowLobby,
-    FollowTournament,
-    FollowTournaments,
     Hello,
     JoinRace,
     LeaveRace,
-    ListChallenges,
-    ListDailies,
-    ListRuns,
     Move,
-    OpenChallenge,
     OpenRace,
-    PlayOn,
     QuickMatch,
     Ready,
     Rematch,
     Rename,
     Resign,
-    RunChallenge,
-    RunDaily,
     Say,
     Stop,
-    TournamentMessage,
-    Unwatch,
-    WatchRace,
     WhoAmI,
 )
 from protocol.errors import ErrorCode, Refusal
-from protocol.server_messages import BoardsKey, Left, WaitingOver
+from protocol.run_messages import ListChallenges, ListDailies, ListRuns, OpenChallenge, PlayOn, RunChallenge, RunDaily
+from protocol.server_messages import Left, WaitingOver
+from protocol.tournament_messages import CreateTournament, FollowTournament, FollowTournaments, TournamentRequest
 from protocol.views import RaceOptions
+from protocol.watch_messages import AskBoardsKey, BoardsKey, Unwatch, WatchRace
 from server.lobby.lobby import Lobby
 from server.lobby.players import Players
 from server.lobby.quick_match import QuickMatch as Matchmaker
@@ -59,7 +48,7 @@ from server.rooms.member import PlayerName
 from server.rooms.outgoing import Outgoing
 from server.rooms.registry import Rooms
 from server.rooms.requests import Ask, Enter, Exit, RoomMessage
-from server.runs.service import Question, RunAsked, RunService
+from server.runs.service import RunQuestion, RunStart, RunService
 from server.spectate.spectator_registry import SpectatorRegistry
 from server.store.errors import RunAlready, StoreError
 from server.tournaments.commands import Asker, TournamentCommand
@@ -196,8 +185,8 @@ class Dispatch:
         | WatchRace
         | AskBoardsKey
         | Unwatch
-        | RunAsked
-        | TournamentMessage
+        | RunStart
+        | TournamentRequest
         | RoomMessage,
     ) -> None:
         match message:
@@ -258,7 +247,7 @@ class Dispatch:
 
     # ---- runs, challenges and their boards
 
-    def _ask_counter(self, visit: Visit, message: Question) -> None:
+    def _ask_counter(self, visit: Visit, message: RunQuestion) -> None:
         token = message.token if isinstance(message, (ListChallenges, ListRuns)) else None
         if token is None:
             if visit.player is None and visit.watches_as is None:
@@ -268,7 +257,7 @@ class Dispatch:
         visit.connection.hold()
         visit.connection.start_soon(self._answer_at_counter, visit, token, message)
 
-    async def _answer_at_counter(self, visit: Visit, token: str | None, message: Question) -> None:
+    async def _answer_at_counter(self, visit: Visit, token: str | None, message: RunQuestion) -> None:
         try:
             player = visit.player or visit.watches_as or NOBODY if token is None else await self._players.find(token)
             visit.connection.post(Outgoing(await self._counter.answer(player.id, message, place=place_of(visit.connection.remote_host))))
@@ -276,7 +265,7 @@ class Dispatch:
             visit.connection.refuse(_as_refusal(error), message.ref)
         visit.connection.listen()
 
-    async def _enter_run(self, visit: Visit, player: PlayerName, message: RunAsked) -> None:
+    async def _enter_run(self, visit: Visit, player: PlayerName, message: RunStart) -> None:
         try:
             # A room of its own is opened for each: not before it is known that they can go there.
             if isinstance(message, PlayOn):

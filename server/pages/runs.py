@@ -9,8 +9,8 @@ from http import HTTPStatus
 
 import msgspec
 
-from protocol.client_messages import ListChallenges, ListDailies, ListRuns
 from protocol.errors import Refusal
+from protocol.run_messages import ListChallenges, ListDailies, ListRuns
 from protocol.views import RunKind
 from server.net.http import Asked, NoPage, Page, Route
 from server.pages.readers import Readers

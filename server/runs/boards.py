@@ -15,7 +15,7 @@ import trio
 
 from protocol.fairness import commitment
 from protocol.record import Record
-from protocol.server_messages import Runs
+from protocol.run_messages import Runs
 from protocol.views import RunKind, RunRow, SharedKind
 from server.rooms.clock import Clock
 from server.rooms.driver import Room

@@ -21,7 +21,7 @@ import trio
 
 from protocol.errors import ErrorCode, Refusal
 from protocol.record import Record
-from protocol.server_messages import Called, Decided
+from protocol.tournament_messages import Called, Decided
 from server.rooms.driver import Room
 from server.rooms.member import Member
 from server.rooms.outgoing import Outgoing, refused

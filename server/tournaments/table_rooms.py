@@ -22,7 +22,7 @@ import trio
 
 from protocol.errors import Refusal
 from protocol.record import Record
-from protocol.server_messages import Called
+from protocol.tournament_messages import Called
 from protocol.tournaments import TournamentSide
 from server.rooms.driver import Room
 from server.rooms.outgoing import Outgoing

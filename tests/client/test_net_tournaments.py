@@ -14,9 +14,10 @@ from client.connection.errors import EntryRefused, Unreachable
 from client.connection.events import Identity
 from client.connection.hello import HELLO_REFERENCE
 from client.connection.questions import QUESTION_REFERENCE
-from protocol.client_messages import FollowTournament, Hello, PauseTournament
+from protocol.client_messages import Hello
 from protocol.errors import ERRORS, ErrorCode
-from protocol.server_messages import Decided, Error, Tournament
+from protocol.server_messages import Error
+from protocol.tournament_messages import Decided, FollowTournament, PauseTournament, Tournament
 from tests.client import tournament_scenes as tournaments
 from tests.client.fake_server import FakeServer, welcome
 

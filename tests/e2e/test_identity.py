@@ -13,9 +13,11 @@ from client.connection.client import NetLink, open_link
 from client.connection.errors import EntryRefused
 from client.connection.events import Identity, LinkEvent, Lost
 from client.storage.identity import IdentityStore
-from protocol.client_messages import OpenRace, Say, WatchRace
-from protocol.server_messages import Room, Said, ServerMessage, Talk, Welcome, YouAre
+from protocol.client_messages import OpenRace, Say
+from protocol.room_events import Room, Said
+from protocol.server_messages import ServerMessage, Welcome, YouAre
 from protocol.views import RaceOptions
+from protocol.watch_messages import Talk, WatchRace
 from tests.e2e.commands import carpet, carpet_on_terminal, serving
 
 pytestmark = pytest.mark.slow

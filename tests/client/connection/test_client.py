@@ -23,11 +23,13 @@ from client.connection.questions import QUESTION_REFERENCE
 from client.connection.resync import REJOIN_REFERENCE
 from client.connection.websocket import FRAMES, OUTBOX, LineTimes
 from protocol import server_messages as said
-from protocol.client_messages import FollowLobby, Hello, JoinRace, LeaveRace, Move, OpenRace, QuickMatch, Say, WatchRace, WhoAmI
+from protocol.client_messages import FollowLobby, Hello, JoinRace, LeaveRace, Move, OpenRace, QuickMatch, Say, WhoAmI
 from protocol.codec import JSON, MSGPACK
 from protocol.errors import ERRORS, CloseCode, ErrorCode
-from protocol.server_messages import CurrentView, Hidden, Left, PlayerView, Room, Said, Started, WaitingMatch, WaitingOver, Welcome, YouAre
+from protocol.room_events import Hidden, PlayerView, Room, Said, Started
+from protocol.server_messages import CurrentView, Left, WaitingMatch, WaitingOver, Welcome, YouAre
 from protocol.views import ChatLine, RaceOptions
+from protocol.watch_messages import WatchRace
 from tests.client.fake_server import FakeServer, Line, room, seat, view, welcome
 
 URL = "ws://carpet.example:7777"

@@ -22,7 +22,8 @@ from websockets.typing import Subprotocol
 
 from protocol.client_messages import ClientMessage, Hello, JoinRace, Move, OpenRace, Ready
 from protocol.codec import ENCODINGS, MSGPACK, encode, server_message_decoder
-from protocol.server_messages import CurrentView, Dealt, Error, PlayerView, Room, ServerMessage, Started, Welcome
+from protocol.room_events import Dealt, PlayerView, Room, Started
+from protocol.server_messages import CurrentView, Error, ServerMessage, Welcome
 from protocol.views import RaceOptions, View
 from server.lobby.lobby import Lobby
 from server.lobby.players import Players

@@ -17,8 +17,9 @@ from protocol.codec import JSON, Decoder
 from protocol.errors import ErrorCode
 from protocol.pages import PAGE_RACES, History, HistorySeat, is_race_id
 from protocol.record import from_json, to_json
-from protocol.server_messages import Lobby, ServerMessage, Watched
+from protocol.server_messages import Lobby, ServerMessage
 from protocol.views import SeatRating, SharedDeal
+from protocol.watch_messages import Watched
 from server.net.http import Asked, NoPage
 from server.pages.races import race_routes
 from server.pages.readers import READING, WAITING, Readers

@@ -7,7 +7,8 @@ from trio.testing import MockClock
 
 from protocol.errors import ErrorCode
 from protocol.record import Record
-from protocol.server_messages import Ended, Left, Result, Room
+from protocol.room_events import Ended, Result, Room
+from protocol.server_messages import Left
 from protocol.views import RaceOptions, SharedDeal, SharedKind
 from server.race.audit import audit
 from server.race.shared_deal_spec import SharedDealSpec

@@ -10,7 +10,7 @@ from msgspec.structs import replace as with_fields
 from trio.testing import MockClock
 
 from protocol.errors import ErrorCode
-from protocol.server_messages import PlayerReady, RematchAsked, Result, Room, Scored
+from protocol.room_events import PlayerReady, RematchAsked, Result, Room, Scored
 from protocol.views import SeatInfo, SeriesOptions
 from server.rooms.driver import Room as ServedRoom
 from server.rooms.requests import Reveal

@@ -9,24 +9,28 @@ import trio
 from msgspec.structs import replace
 from trio.testing import MockClock, wait_all_tasks_blocked
 
-from protocol.client_messages import (
+from protocol.client_messages import Say
+from protocol.errors import ErrorCode, Refusal
+from protocol.fairness import derive_seed, shared_nonce
+from protocol.record import Record, check_deal
+from protocol.room_events import Dealt, Ended, Result, Started
+from protocol.server_messages import Error
+from protocol.tournament_messages import (
     AddBot,
+    Called,
     CheckIn,
     CorrectResult,
     CreateTournament,
+    Decided,
     EndTournament,
     EnterTournament,
     LeaveTournament,
     PairRound,
     PauseTournament,
     RemoveEntrant,
-    Say,
     StartTournament,
+    Tournament,
 )
-from protocol.errors import ErrorCode, Refusal
-from protocol.fairness import derive_seed, shared_nonce
-from protocol.record import Record, check_deal
-from protocol.server_messages import Called, Dealt, Decided, Ended, Error, Result, Started, Tournament
 from protocol.tournaments import TableResult, TournamentOptions
 from server.race.audit import audit
 from server.rooms.driver import Room
