@@ -13,7 +13,7 @@ from typing import Final, TypeAlias, TypeVar
 import trio
 from msgspec.structs import replace
 
-from client.connection.errors import LOST, EntryRefused, LinkError, Unreachable
+from client.connection.errors import LOST, LinkError, RequestRefused, Unreachable
 from client.connection.hello import HELLO_REFERENCE
 from protocol.client_messages import ClientMessage, JoinRace, LeaveRace, OpenRace
 from protocol.room_events import Room
@@ -74,7 +74,7 @@ class Questions:
         finally:
             del self._asked[number]
         if isinstance(answer, Error):
-            raise EntryRefused(answer)
+            raise RequestRefused(answer)
         if not isinstance(answer, kind):
             raise LinkError(f"The server at {self._url} gave an answer that does not belong to the question.")
         return answer
@@ -133,7 +133,7 @@ class Questions:
     async def _next_news(self) -> None:
         await self._news.wait()
         if self._refused is not None:
-            raise EntryRefused(self._refused)
+            raise RequestRefused(self._refused)
         if self._lost is not None:
             raise Unreachable(self._lost)
 

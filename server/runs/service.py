@@ -23,6 +23,8 @@ from protocol.run_messages import (
     RunChallenge,
     RunDaily,
     RunMessage,
+    RunQuestion,
+    RunStart,
 )
 from protocol.views import RaceOptions
 from server.race.audit import audited_start_position
@@ -171,14 +173,14 @@ class RunService:
             # What can be refused at once is, before a worker replays the whole race.
             check_ply(record, seat=asked.seat, ply=asked.ply)
             async with self._audits:
-                opening = await self._compute(audited_start_position, msgspec.json.encode(record), asked.seat, asked.ply)
+                start_position = await self._compute(audited_start_position, msgspec.json.encode(record), asked.seat, asked.ply)
         except (BadRecord, NoSuchPosition) as error:
             raise Refusal(ErrorCode.NO_SUCH_POSITION, str(error)) from error
         except WorkerDied as error:
             logger.error("a record could not be checked: %s", error)
             raise Refusal(ErrorCode.SERVER_BUSY) from error
         options = RaceOptions(rules=record.rules, seats=1, public=False, rated=False, time_limit_s=PRACTICE_S)
-        return self._rooms.open(options, opening=opening)
+        return self._rooms.open(options, start_position=start_position)
 
     async def _deal(self, asked: ListRuns) -> tuple[SharedDealMade, str]:
         if asked.kind == "challenge":

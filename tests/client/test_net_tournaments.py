@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from trio.testing import MockClock
 
 from client.connection.client import open_link
-from client.connection.errors import EntryRefused, Unreachable
+from client.connection.errors import RequestRefused, Unreachable
 from client.connection.events import Identity
 from client.connection.hello import HELLO_REFERENCE
 from client.connection.questions import QUESTION_REFERENCE
@@ -64,7 +64,7 @@ async def test_what_is_refused_is_the_servers_sentence(autojump_clock: MockClock
 
     nursery.start_soon(serve)
     async with open_link(URL, ANNA, dial=server.dial) as link:
-        with pytest.raises(EntryRefused, match="Only the director of a tournament may do that"):
+        with pytest.raises(RequestRefused, match="Only the director of a tournament may do that"):
             await link.ask(PAUSE, Decided)
 
 

@@ -10,7 +10,7 @@ import pytest
 import trio
 
 from client.connection.client import NetLink, open_link
-from client.connection.errors import EntryRefused
+from client.connection.errors import RequestRefused
 from client.connection.events import Identity, LinkEvent, Lost
 from client.storage.identity import IdentityStore
 from protocol.client_messages import OpenRace, Say
@@ -107,7 +107,7 @@ async def test_who_watches_in_a_second_terminal_keeps_his_seat_in_the_first(url:
             heard = await next_of(other, Talk)
             assert isinstance(heard, Talk)
             assert [(line.name, line.text) for line in heard.lines] == [("Erik", "Good luck.")]
-            with pytest.raises(EntryRefused, match="You have a part in that race"):
+            with pytest.raises(RequestRefused, match="You have a part in that race"):
                 await second.entered(WatchRace(code=own.code))
         assert first.send(Say(text="I am still here."))
         assert isinstance(await next_of(first, Said, Lost), Said)

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from trio.testing import MockClock, memory_stream_pair
 
 from client.connection.client import EVENTS, LONGEST_PAUSE, QUIET, open_link
-from client.connection.errors import EntryRefused, LinkError, NotCarpetServer, NotTrusted, OtherVersion, Unreachable
+from client.connection.errors import LinkError, NotCarpetServer, NotTrusted, OtherVersion, RequestRefused, Unreachable
 from client.connection.events import NO_SEAT, WATCH_REFERENCE, Back, Connected, Connecting, Identity, Link, Lost, RoundTrip
 from client.connection.outbox import FIRST_NUMBER, Request
 from client.connection.questions import QUESTION_REFERENCE
@@ -222,7 +222,7 @@ async def test_a_race_not_to_be_entered_is_one_sentence(autojump_clock: MockCloc
 
     nursery.start_soon(serve)
     async with open_link(URL, ANNA, dial=server.dial) as link:
-        with pytest.raises(EntryRefused, match="Every seat of that race is taken"):
+        with pytest.raises(RequestRefused, match="Every seat of that race is taken"):
             await link.entered(JoinRace(code="abcdef"))
 
 
@@ -234,7 +234,7 @@ async def test_a_hello_that_is_refused_is_one_sentence(autojump_clock: MockClock
 
     nursery.start_soon(serve)
     async with open_link(URL, ANNA, dial=server.dial) as link:
-        with pytest.raises(EntryRefused, match="choose another"):
+        with pytest.raises(RequestRefused, match="choose another"):
             await link.entered()
 
 
@@ -881,7 +881,7 @@ async def test_entered_waits_for_the_race_to_watch_and_a_seat_elsewhere_is_no_an
 
     nursery.start_soon(be_asked)
     async with open_link(URL, ANNA, dial=server.dial) as link:
-        with pytest.raises(EntryRefused, match="You have a part in that race"):
+        with pytest.raises(RequestRefused, match="You have a part in that race"):
             await link.entered(WatchRace(code="OTHERS"))
 
 
