@@ -109,4 +109,4 @@ class BoardsKey(Struct, frozen=True, kw_only=True, tag_field="type", tag="boards
     ref: int = 0
 
 
-WatchMessage: TypeAlias = Watched | WatchedEvent | Board | Watchers | Talk | Unwatched | BoardsKey
+WatchMessage: TypeAlias = Watched | WatchedEvent | Board | Watchers | Talk | BoardsKey | Unwatched
