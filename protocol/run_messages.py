@@ -81,7 +81,7 @@ RunQuestion: TypeAlias = ListDailies | OpenChallenge | ListChallenges | ListRuns
 """Looked up, and answered by what is found."""
 RunStart: TypeAlias = RunDaily | RunChallenge | PlayOn
 """Answered by a room to run in."""
-RunRequest: TypeAlias = RunQuestion | RunStart
+RunRequest: TypeAlias = ListDailies | RunDaily | OpenChallenge | ListChallenges | RunChallenge | ListRuns | PlayOn
 
 # ---- answers
 
