@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import partial
 
-from protocol.client_messages import JoinRace, WatchRace
+from protocol.client_messages import JoinRace
 from protocol.errors import CloseCode, ErrorCode, Refusal
 from protocol.server_messages import Moved
+from protocol.watch_messages import WatchRace
 from server.cluster.node import ClusterNode
 from server.net.connection import Connection
 from server.net.identification import Visit
