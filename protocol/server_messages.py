@@ -41,7 +41,7 @@ class Welcome(Struct, frozen=True, kw_only=True, tag_field="type", tag="welcome"
 class Moved(Struct, frozen=True, kw_only=True, tag_field="type", tag="moved"):
     """What was asked for is to be had at another server of this place: go there and ask again. The error `room/elsewhere` follows.
 
-    url: `ws://…` or `wss://…`. code: of the room; null where it is no room. ref: of the request; 0 when nobody has asked, and the server goes.
+    url: `ws://…` or `wss://…`. code: of the room; null where it is no room. ref: of the request; 0 when nobody has asked: the server goes.
     """
 
     url: str

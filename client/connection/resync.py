@@ -156,6 +156,9 @@ class Resume:
 
     def _welcomed(self, welcome: Welcome, room: str | None) -> Reaction:
         left: tuple[ServerMessage, ...] = ()
+        if room is None and welcome.nodes:
+            # Of several servers this may be one that does not know: the answer to the join says where the room is, or that it is not.
+            room = self.code
         if self.code is not None and room != self.code:
             left = (Left(code=self.code, reason=NO_SEAT),)
             self._forget()
@@ -224,7 +227,9 @@ class Watching:
         if self.request is None:
             return None
         self.behind = True
-        self.request = self._before = WatchRace(code=self.request.code, ref=WATCH_REFERENCE)
+        # Who has asked for it and not been answered waits for their own number.
+        ref = self.request.ref if self._code is None and self.request.ref else WATCH_REFERENCE
+        self.request = self._before = WatchRace(code=self.request.code, ref=ref)
         return self.request
 
     def concerns(self, message: ServerMessage) -> bool:

@@ -196,11 +196,25 @@ def _first(group: BaseException) -> BaseException:
 
 
 async def _serve(settings: Settings, exit_with_parent: bool) -> None:
-    import trio
-
-    from server.app import running, tls_of
+    from server.app import tls_of
+    from server.store.errors import LeaseLost
 
     tls = tls_of(settings)
+    stopped = False
+    while not stopped:
+        try:
+            await _serve_once(settings, tls, exit_with_parent)
+            stopped = True
+        except* LeaseLost as group:
+            # As a node that has just been started: what it knew of races is others' by now.
+            logger.error("beginning anew: %s", _first(group))
+
+
+async def _serve_once(settings: Settings, tls: ssl.SSLContext | None, exit_with_parent: bool) -> None:
+    import trio
+
+    from server.app import running
+
     with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM, signal.SIGHUP) as signals:
         async with running(settings, tls=tls) as url, trio.open_nursery() as nursery:
             typer.echo(f"listening on {url}")

@@ -83,7 +83,10 @@ class ClusterNode:
         logger.info("node %d of the cluster, at %s, with %d others", self.id, self.url, len(self.others))
 
     async def run(self, take_up: Callable[[TakenOver], Awaitable[None]], let_go: Callable[[], None]) -> None:
-        """Renew the lease until cancelled. take_up: called with what was taken over. let_go: the lease is lost; then LeaseLost is raised."""
+        """Renew the lease until cancelled. Raises LeaseLost when it is lost.
+
+        take_up: called with what was taken over. let_go: called when the lease is lost.
+        """
         watch = Watch(trio.current_time())
         while True:
             try:

@@ -214,7 +214,7 @@ class Dispatch:
                 self._give_up_unbegun(visit, player, options)
                 self._check_free(player)
                 self._enter(visit, player, self._rooms.open(options), version=0, ref=ref)
-            case (JoinRace() | WatchRace()) if self.forwarding.takes(visit, message):
+            case JoinRace() | WatchRace() if self.forwarding.takes(visit, message):
                 pass
             case JoinRace(code=code, version=version, ref=ref):
                 room = self._rooms.find(code)

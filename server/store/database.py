@@ -18,7 +18,6 @@ from server.store.sql import Sql
 from server.store.sql_store import SqlStore
 from server.store.takeover import adopt
 
-
 NODES_SINCE: Final = "0008"
 
 

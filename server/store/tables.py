@@ -95,7 +95,8 @@ CREATE TABLE decisions (
     PRIMARY KEY (tournament, sequence)
 );
 
--- One row a commit; the last one says which that was. Each node has numbers of its own (`nodes.first_number`). writer: random bytes, new for each opening of the store. commands: as of
+-- One row a commit; the last one says which that was. Each node has numbers of its own (`nodes.numbers_of`).
+-- writer: random bytes, new for each opening of the store. commands: as of
 -- `documents.encode_commands`; of races that run, and until they are swept out of others.
 CREATE TABLE batches (
     number INTEGER NOT NULL PRIMARY KEY,

@@ -97,7 +97,9 @@ def test_races_go_to_several_takers_with_their_commands_and_rooms_stay_whole(nod
     dead, one, two = node("dead"), node("one"), node("two")
     write(one, opened("own"), taken("own", 1))
     for number in range(5):
-        write(dead, replace(opened(f"r{number}", at=number), room=f"ROOM{number}"), *(taken(f"r{number}", 1 + each) for each in range(number)))
+        write(
+            dead, replace(opened(f"r{number}", at=number), room=f"ROOM{number}"), *(taken(f"r{number}", 1 + each) for each in range(number))
+        )
     write(dead, replace(opened("second", at=9), room="ROOM0", number=2), taken("second", 1))
     lapse(dead)
     monkeypatch.setattr(takeover, "SHARE", 1)
