@@ -116,6 +116,8 @@ class Dispatch:
 
     def arrived(self, connection: Connection) -> None:
         visit = self._visits[connection] = Visit(connection)
+        if self.forwarding.refuse(connection):
+            return
         self._identification.expect_hello(visit)
         connection.listen()
 

@@ -31,6 +31,7 @@ class Forwarding:
         self._node = node
         self._visits = visits
         self._hear = hear
+        self._has_let_go = False
 
     @property
     def others(self) -> tuple[str, ...]:
@@ -71,6 +72,13 @@ class Forwarding:
             visit.connection.post(Outgoing(Moved(url=others[number % len(others)], code=code)))
 
     def let_go(self) -> None:
-        """This node has lost its lease: what it knows of races is not true any more."""
+        """This node has lost its lease: what it knows of races is not true any more. Who is here goes, and who comes is sent away."""
+        self._has_let_go = True
         for visit in list(self._visits.values()):
-            visit.connection.shut(CloseCode.LET_GO, "this server has lost its part of the place; come back by any other")
+            self.refuse(visit.connection)
+
+    def refuse(self, connection: Connection) -> bool:
+        """Whether nobody is let in any more; then this connection is shut."""
+        if self._has_let_go:
+            connection.shut(CloseCode.LET_GO, "this server has lost its part of the place; come back by any other")
+        return self._has_let_go
