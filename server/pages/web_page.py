@@ -1,6 +1,7 @@
-"""The page for browsers, at `/`, `/watch/CODE` and `/tournament/ID`: its files, read once, and what a browser is told to let it do.
+"""The page for browsers: its files, read once, and what a browser is told to let it do.
 
-One document serves every address; its scripts read the address and speak `carpet.v1.json` with this server.
+One document serves every address (`/`, `/play/CODE`, `/watch/CODE`, `/tournament/ID`); its scripts read the address and speak
+`carpet.v1.json` with this server.
 """
 
 from __future__ import annotations
@@ -13,21 +14,12 @@ import trio
 
 from server.net.http import VARIES, Asked, Page, Route
 
+TYPES: Final = {"js": "text/javascript; charset=utf-8", "css": "text/css; charset=utf-8", "svg": "image/svg+xml; charset=utf-8"}
+
 FILES: Final = {
-    "app.js": "text/javascript; charset=utf-8",
-    "bars.js": "text/javascript; charset=utf-8",
-    "boards.js": "text/javascript; charset=utf-8",
-    "dom.js": "text/javascript; charset=utf-8",
-    "icon.svg": "image/svg+xml; charset=utf-8",
-    "line.js": "text/javascript; charset=utf-8",
-    "lobby.js": "text/javascript; charset=utf-8",
-    "model.js": "text/javascript; charset=utf-8",
-    "plot.js": "text/javascript; charset=utf-8",
-    "race.js": "text/javascript; charset=utf-8",
-    "series.js": "text/javascript; charset=utf-8",
-    "tournament.js": "text/javascript; charset=utf-8",
-    "tournaments.js": "text/javascript; charset=utf-8",
-    "style.css": "text/css; charset=utf-8",
+    entry.name: TYPES[entry.name.rpartition(".")[2]]
+    for entry in sorted(files("server.pages").joinpath("web").iterdir(), key=lambda entry: entry.name)
+    if entry.name.rpartition(".")[2] in TYPES
 }
 """What the document asks for beside itself, at `/web/NAME`, with its type."""
 
@@ -48,7 +40,8 @@ _GUARDED: Final = (
 def web_routes() -> tuple[Route, ...]:
     document = _page("index.html", "text/html; charset=utf-8", (*_GUARDED, *VARIES))
     parts = (_route(f"/web/{name}", _page(name, kind, _GUARDED)) for name, kind in FILES.items())
-    return _route("/", document), _route("/watch/{code}", document), _route("/tournament/{id}", document), *parts
+    places = ("/", "/play", "/play/{code}", "/watch/{code}", "/tournament/{id}")
+    return (*(_route(place, document) for place in places), *parts)
 
 
 def _page(name: str, kind: str, headers: tuple[tuple[str, str], ...]) -> Page:

@@ -3,6 +3,7 @@
 import { announce, element, setText } from "./dom.js";
 import { Line, serverAddress } from "./line.js";
 import { LobbyPage } from "./lobby.js";
+import { PlayPage } from "./play.js";
 import { RacePage } from "./race.js";
 import { TournamentPage } from "./tournament.js";
 
@@ -12,6 +13,10 @@ const sentence = element("span", {});
 let wasLost = false;
 
 const line = new Line({
+  hello() {
+    // A guest who only watches, but where somebody plays.
+    return page.hello?.() ?? { type: "hello", name: "", watch: true, software: "web page" };
+  },
   onUp(welcome) {
     state.replaceChildren();
     state.classList.remove("lost");
@@ -29,15 +34,20 @@ const line = new Line({
     state.classList.add("lost");
     setText(sentence, "The line to the server is lost. It is tried again by itself.");
     if (!again.isConnected) state.replaceChildren(sentence, " ", again);
+    page.lost?.();
+  },
+  onTaken() {
+    page.taken?.();
   },
 });
 again.addEventListener("click", () => line.tryNow());
 
 const step = location.pathname.match(/^\/watch\/([^/]+)$/)?.[1];
 const tournament = location.pathname.match(/^\/tournament\/([^/]+)$/)?.[1];
-const page = tournament !== undefined ? new TournamentPage(line, codeOf(tournament) ?? tournament)
+const play = location.pathname.match(/^\/play(?:\/([^/]+))?$/);
+const page = play !== null ? new PlayPage(line, play[1] === undefined ? null : codeOf(play[1])) : tournament !== undefined ? new TournamentPage(line, codeOf(tournament) ?? tournament)
   : step === undefined ? new LobbyPage(line) : new RacePage(line, codeOf(step));
-const here = tournament === undefined ? { undefined: "lobby", closest: "closest" }[step] : undefined;
+const here = play !== null ? "play" : tournament === undefined ? { undefined: "lobby", closest: "closest" }[step] : undefined;
 if (here) document.querySelector(`[data-page="${here}"]`).setAttribute("aria-current", "page");
 document.getElementById("address").textContent = serverAddress();
 document.getElementById("main").replaceChildren(page.node);
