@@ -144,6 +144,9 @@ export class PlayPage {
       case "waiting":
         if (about.type === "waiting-over" && about.reason === "failed") this.#note("No race could be opened.");
         break;
+      case "elsewhere":
+        this.#offerElsewhere();
+        break;
       case "named":
         this.name.show(this.player.name);
         break;
@@ -198,12 +201,7 @@ export class PlayPage {
     if (this.elsewhere.hidden) return;
     const code = elsewhere;
     this.elsewhere.replaceChildren(`You hold a seat in race ${clean(code)}. `,
-      button("Go on there", () => this.player.want({ type: "join-race", code })),
-      button("Leave it", () => {
-        this.player.elsewhere = null;
-        this.line.send({ type: "join-race", code });
-        this.line.send({ type: "leave-race" });
-      }));
+      button("Go on there", () => this.player.goOnElsewhere()), button("Leave it", () => this.line.send({ type: "leave-race" })));
   }
 
   // ---- drawing

@@ -64,9 +64,33 @@ export class Player {
       this.send({ type: "join-race", code: welcome.room });
       return true;
     }
-    this.elsewhere = welcome.room;
-    if (!welcome.room && this.wish) this.send(this.wish);
+    this.elsewhere = null;
+    // Somebody who holds a seat in another race: it is looked at, and left by itself where it is over.
+    this.#peeks = welcome.room;
+    if (welcome.room) this.line.send({ type: "join-race", code: welcome.room });
+    else if (this.wish) this.send(this.wish);
     return Boolean(!welcome.room && this.wish);
+  }
+
+  /** Back to the seat that is held in another race than the one that was asked for. */
+  goOnElsewhere() {
+    this.#peeks = null;
+    this.line.send({ type: "join-race", code: this.elsewhere });
+  }
+
+  #peeks = null;
+
+  #peeked(message) {
+    if (message.type === "room") {
+      const isDone = message.phase === "over" && (message.series === null || message.series.over);
+      if (isDone) this.line.send({ type: "leave-race" });
+      else this.elsewhere = message.code;
+    } else {
+      this.#peeks = this.elsewhere = null;
+      if (this.wish) this.send(this.wish);
+    }
+    this.tell("elsewhere");
+    return true;
   }
 
   lost() {
@@ -85,6 +109,8 @@ export class Player {
   want(message, { isEager = false } = {}) {
     this.wish = message;
     this.isEager = isEager;
+    // A seat that is still held elsewhere has to be left first.
+    if (this.#peeks) return this.elsewhere && this.tell("elsewhere");
     if (this.isPlayer) this.line.send(message);
     else this.line.restart();
   }
@@ -99,6 +125,7 @@ export class Player {
 
   /** @param {any} message @param {number} now @returns {boolean} whether it was about the room or a wish */
   hear(message, now) {
+    if (this.#peeks && ["room", "left"].includes(message.type) && message.code === this.#peeks) return this.#peeked(message);
     switch (message.type) {
       case "room":
         this.#takeRoom(message, now);
