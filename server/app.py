@@ -25,6 +25,7 @@ from server.net.dispatch import Dispatch
 from server.net.http import Site
 from server.net.listener import AddressUnavailable, listening, tls_context
 from server.net.overload import Overload
+from server.pages.documents import Documents
 from server.pages.health import readiness_route
 from server.pages.ladder import ladder_route
 from server.pages.lobby import lobby_route
@@ -32,7 +33,7 @@ from server.pages.races import race_routes
 from server.pages.readers import Readers
 from server.pages.runs import run_routes
 from server.pages.tournaments import tournament_routes
-from server.pages.web_page import web_routes
+from server.pages.web_page import problem_page, web_routes
 from server.rooms.abort_summary import seats_readable
 from server.rooms.clock import Clock
 from server.rooms.deal_finder import DealFinder
@@ -59,7 +60,7 @@ STANDS_S = 900
 again; after a longer while they do not expect to be led back there."""
 
 
-WORKERS_CODE = ("networkx", "server.race.audit", "server.solver.winnable", "server.tournaments.pairing_worker")
+WORKERS_CODE = ("networkx", "server.race.audit", "server.race.boards", "server.solver.winnable", "server.tournaments.pairing_worker")
 """The modules of all that workers do for a server."""
 
 SWITCH_S = 0.0005
@@ -151,14 +152,15 @@ async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> A
             readers = Readers(store, journal)
             site = Site(
                 [
-                    *race_routes(readers, clock),
+                    *race_routes(readers, clock, workers.run),
                     ladder_route(readers),
                     lobby_route(lobby),
                     *run_routes(readers, runs),
                     *tournament_routes(tournaments),
-                    *web_routes(),
+                    *web_routes(Documents(rooms, readers, tournaments, clock).addresses),
                     readiness_route(rooms, store, journal, max_rooms=settings.max_rooms),
-                ]
+                ],
+                problem=problem_page(),
             )
             async with listening(
                 dispatch,
