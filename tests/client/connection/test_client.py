@@ -21,7 +21,7 @@ from client.connection.events import NO_SEAT, WATCH_REFERENCE, Back, Connected, 
 from client.connection.outbox import FIRST_NUMBER, Request
 from client.connection.questions import QUESTION_REFERENCE
 from client.connection.resync import REJOIN_REFERENCE
-from client.connection.websocket import FRAMES, OUTBOX, LineTimes
+from client.connection.websocket import FRAMES, OUTBOX, ConnectionTimes
 from protocol import server_messages as said
 from protocol.client_messages import FollowLobby, Hello, JoinRace, LeaveRace, Move, OpenRace, QuickMatch, Say, WhoAmI
 from protocol.codec import JSON, MSGPACK
@@ -1021,7 +1021,7 @@ async def test_a_machine_that_was_asleep_blames_nobody(mock_clock: MockClock, se
 async def test_a_line_that_ends_while_nobody_hears_what_it_brought_has_ended(
     autojump_clock: MockClock, server: FakeServer, ends: str
 ) -> None:
-    async with open_link(URL, ANNA, dial=server.dial, times=LineTimes(ping_s=0.5)) as link:
+    async with open_link(URL, ANNA, dial=server.dial, times=ConnectionTimes(ping_s=0.5)) as link:
         line = await server.line()
         await line.greet()
         await next_of(link, Welcome)
