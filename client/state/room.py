@@ -14,9 +14,8 @@ from msgspec.structs import replace as changed
 from client.game.moves import source, target, top_card
 from client.state.progress import Points, measured
 from protocol.record import Record, SeatRecord
-from protocol.server_messages import (
+from protocol.room_events import (
     Countdown,
-    CurrentView,
     Dealt,
     Ended,
     Ghost,
@@ -34,10 +33,9 @@ from protocol.server_messages import (
     Scored,
     Seated,
     Started,
-    Talk,
     Unseated,
-    Watchers,
 )
+from protocol.server_messages import CurrentView
 from protocol.views import (
     ChatLine,
     GhostInfo,
@@ -51,6 +49,7 @@ from protocol.views import (
     View,
     WatcherLine,
 )
+from protocol.watch_messages import Talk, Watchers
 
 CHAT_KEPT = 50
 

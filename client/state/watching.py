@@ -11,20 +11,10 @@ from dataclasses import dataclass, replace
 from client.connection.events import LinkEvent
 from client.state.room import RoomModel, counted, resumed, room_after, room_heard
 from client.state.store import LocalEvent
-from protocol.server_messages import (
-    Board,
-    Ratings,
-    Room,
-    RoomEvent,
-    Scored,
-    ServerMessage,
-    Talk,
-    Unwatched,
-    Watched,
-    WatchedEvent,
-    Watchers,
-)
+from protocol.room_events import Ratings, Room, RoomEvent, Scored
+from protocol.server_messages import ServerMessage
 from protocol.views import LateBoard
+from protocol.watch_messages import Board, Talk, Unwatched, Watched, WatchedEvent, Watchers
 
 
 @dataclass(frozen=True, slots=True)
