@@ -24,6 +24,7 @@ from protocol.client_messages import ClientMessage, Hello, JoinRace, Move, OpenR
 from protocol.codec import ENCODINGS, MSGPACK, encode, server_message_decoder
 from protocol.server_messages import CurrentView, Dealt, Error, PlayerView, Room, ServerMessage, Started, Welcome
 from protocol.views import RaceOptions, View
+from server.lobby.bans import Bans
 from server.lobby.lobby import Lobby
 from server.lobby.players import Players
 from server.lobby.quick_match import QuickMatch
@@ -267,7 +268,9 @@ class House:
             keeps=store is not None,
         )
         nursery.start_soon(self.rooms.run)
-        self.players = Players(entropy=entropy, store=self.store, journal=self.journal, clock=self.clock)
+        self.bans = Bans(journal=self.journal, clock=self.clock)
+        self.bans.come_back(self.store.bans())
+        self.players = Players(entropy=entropy, store=self.store, journal=self.journal, clock=self.clock, bans=self.bans)
         self.rooms.on_rated(self.players.rated)
         self.lobby = Lobby(self.rooms, self.players, self.clock)
         self.spectators = SpectatorRegistry(nursery, self.rooms, self.clock)
@@ -299,6 +302,7 @@ class House:
             software="test",
             rate=rate,
             burst=burst,
+            bans=self.bans,
         )
         readers = Readers(self.store, self.journal)
         self.site = Site(
@@ -310,7 +314,8 @@ class House:
                 readiness_route(self.rooms, self.store, self.journal, max_rooms=max_rooms),
                 *tournament_routes(self.tournaments),
                 *web_routes(),
-            ]
+            ],
+            bans=self.bans,
         )
         self.listener = PairListener()
         self._nursery = nursery
