@@ -8,9 +8,11 @@ from contextlib import asynccontextmanager
 import pytest
 from trio.testing import MockClock
 
-from protocol.client_messages import CreateTournament, FollowTournament, Hello, ListChallenges, WhoAmI
+from protocol.client_messages import Hello, WhoAmI
 from protocol.errors import CloseCode, ErrorCode, Fault
-from protocol.server_messages import Decided, Error, Left, Tournament, Welcome
+from protocol.run_messages import ListChallenges
+from protocol.server_messages import Error, Left, Welcome
+from protocol.tournament_messages import CreateTournament, Decided, FollowTournament, Tournament
 from protocol.tournaments import TournamentOptions
 from server.admin.administration import Administration
 from server.admin.messages import Answer, Question
