@@ -1,7 +1,7 @@
 """The race screen: the cards on the left, foundations, stock, waste, reserves and everybody's bars on the right, what to do below.
 
 A layout of many columns takes the whole width, and all the rest lies below it. Owns the arrangement. What may be played is read off the
-view; what a click or key means is the controller's business.
+view; what a click or key means is `_update`'s business.
 """
 
 from __future__ import annotations

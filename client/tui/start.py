@@ -58,13 +58,13 @@ class StartMatch:
 
 
 @dataclass(frozen=True, slots=True)
-class StartHall:
+class StartTournaments:
     """The screen of a tournament, or with None the list of them."""
 
     id: str | None = None
 
 
-Start: TypeAlias = StartHome | StartBot | StartAlone | StartMatch | StartHall
+Start: TypeAlias = StartHome | StartBot | StartAlone | StartMatch | StartTournaments
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Players: who is who by their token, their name, their rating, and the line by which they are here.
+"""Players: who is who by their token, their name, their rating, and the connection by which they are here.
 
 A token is all that makes a player the same one again, so only its hash is kept. Names are unique: a new player whose name is another's
 gets a number behind it. Known players keep their names whatever they say on coming, since an older machine of theirs may still say the
@@ -52,7 +52,7 @@ class PlayerJournal(Protocol):
 @dataclass(frozen=True, slots=True)
 class _Here:
     player: PlayerName
-    line: PlayerConnection
+    connection: PlayerConnection
     rating: Rating | None
 
 
@@ -64,7 +64,7 @@ class _Arrival:
 
 
 class Players:
-    """The lines of those who are here."""
+    """The connections of those who are here."""
 
     def __init__(
         self, *, entropy: Callable[[int], bytes], store: PlayerStore, journal: PlayerJournal, clock: Clock, bans: Bans | None = None
@@ -79,11 +79,11 @@ class Players:
         self._arriving: set[_Arrival] = set()
         self._listeners: list[Callable[[], None]] = []
 
-    async def arrive(self, *, name: str, token: str | None, line: PlayerConnection) -> tuple[PlayerName, str]:
-        """Say who it is that comes by `line`: the player, with their token.
+    async def arrive(self, *, name: str, token: str | None, connection: PlayerConnection) -> tuple[PlayerName, str]:
+        """Say who it is that comes by `connection`: the player, with their token.
 
-        A newer line of the same player takes over: the older one is shut. Waits for the store. Raises Refusal for a name of which nothing
-        is left, for a token that is not known or a banned player's, and when the store fails.
+        A newer connection of the same player takes over: the older one is shut. Waits for the store. Raises Refusal for a name of which
+        nothing is left, for a token that is not known or a banned player's, and when the store fails.
         """
         cleaned = _cleaned(name)
         with _kept():
@@ -95,9 +95,9 @@ class Players:
                 player, rating = PlayerName(known.id, known.name), known.rating
         self._check_ban(player.id)
         older = self._here.get(player.id)
-        self._here[player.id] = _Here(player, line, rating)
+        self._here[player.id] = _Here(player, connection, rating)
         if older is not None:
-            older.line.shut(CloseCode.TAKEN_OVER, "another connection of this player took over")
+            older.connection.shut(CloseCode.TAKEN_OVER, "another connection of this player took over")
         self._changed()
         return player, token
 
@@ -109,7 +109,7 @@ class Players:
         return PlayerName(known.id, known.name)
 
     async def rename(self, player: PlayerName, name: str) -> tuple[PlayerName, PlayerConnection | None]:
-        """Give a player another name: who they are then, and the line by which they are here, if any.
+        """Give a player another name: who they are then, and the connection by which they are here, if any.
 
         Waits for the store. Raises Refusal for a name of which nothing is left, for another player's, and when the store fails.
         """
@@ -126,12 +126,12 @@ class Players:
                 return renamed, None
             self._here[renamed.id] = replace(here, player=renamed)
         self._changed()
-        return renamed, here.line
+        return renamed, here.connection
 
-    def depart(self, player: PlayerName, line: PlayerConnection) -> None:
-        """The line is gone. Somebody who has come back by another one is still here."""
+    def depart(self, player: PlayerName, connection: PlayerConnection) -> None:
+        """The connection is gone. Somebody who has come back by another one is still here."""
         here = self._here.get(player.id)
-        if here is not None and here.line is line:
+        if here is not None and here.connection is connection:
             del self._here[player.id]
             self._changed()
 
@@ -139,10 +139,10 @@ class Players:
         """Those who are here, in the order in which they came."""
         return (here.player for here in self._here.values())
 
-    def line(self, player: str) -> PlayerConnection | None:
+    def connection(self, player: str) -> PlayerConnection | None:
         """By which this player is here, if at all."""
         here = self._here.get(player)
-        return here.line if here is not None else None
+        return here.connection if here is not None else None
 
     def rating(self, player: str) -> int | None:
         """In points, of a player who is here; None for who has none."""

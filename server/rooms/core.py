@@ -116,8 +116,8 @@ class RoomCore:
         return self._taken()
 
     def catch_up(self, player: str, member: Member, now: int) -> Effects | None:
-        """Tell members who have missed something everything anew. None when it is not by this line that they are here."""
-        if self.is_closed or self.members.line(player) is not member:
+        """Tell members who have missed something everything anew. None when it is not by this connection that they are here."""
+        if self.is_closed or self.members.connection(player) is not member:
             return None
         self._broadcast.snapshot(player, member, self.race, self._time(now))
         return self._draft.take()
@@ -211,8 +211,8 @@ class RoomCore:
             return
         races = self._races
         seat = races.race.seat_of(player)
-        # A line by which they have not joined would never hear what came of it.
-        if seat is None or self.members.line(player) is not member:
+        # A connection by which they have not joined would never hear what came of it.
+        if seat is None or self.members.connection(player) is not member:
             raise Refusal(ErrorCode.NOT_IN_ROOM)
         match message:
             case Move():
@@ -323,7 +323,7 @@ class RoomCore:
     def _free_late_seats(self) -> None:
         for seat in self._ready_timeout.lost_by(self.race, self._races.now):
             assert seat.player is not None
-            self._leave(seat.player, self.members.line(seat.player), reason="not-ready")
+            self._leave(seat.player, self.members.connection(seat.player), reason="not-ready")
 
     # ---- the end
 

@@ -34,7 +34,7 @@ class Enter(Struct, frozen=True):
 
 
 class Exit(Struct, frozen=True):
-    """The line of this member is gone."""
+    """The connection of this member is gone."""
 
     player: PlayerName
     member: Member

@@ -273,7 +273,7 @@ def played_seats(ended: RaceOver | RaceAborted, changes: Sequence[RatingChange] 
         return ended.seats
     return tuple(
         PlayedSeat(player, seat.name, seat.bot, seat.state, seat.place, seat.home, seat.ended_at_ms, change)
-        # The ledger refuses what has more players than seats, or fewer.
+        # `entries` refuses what has more players than seats, or fewer.
         for player, seat, change in zip(ended.players, ended.record.seats, changes or repeat(None), strict=False)
     )
 

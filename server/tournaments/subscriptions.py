@@ -143,7 +143,7 @@ class Subscriptions:
             director.state,
             shown=shown,
             live={place: table.live(director.state, now) for place, table in director.tables.by_table.items()},
-            is_here=lambda player: self._players.line(player) is not None,
+            is_here=lambda player: self._players.connection(player) is not None,
             now_ms=now,
         )
 

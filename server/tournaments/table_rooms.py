@@ -63,7 +63,7 @@ class TableRoom:
 
     @property
     def is_ready(self) -> bool:
-        """Whether it waits for nobody but other tables. Ready players whose line is gone are waited for, until the time is over."""
+        """Whether it waits for nobody but other tables. Ready players whose connection is gone are waited for, until the time is over."""
         return all(seat.ready and (seat.connected or self.is_late) for seat in self.room.summary.seats)
 
     def no_show_at(self, state: TournamentState) -> int | None:
@@ -223,7 +223,7 @@ class TableRooms:
 
     def _call_all(self, state: TournamentState, table: TableRoom) -> None:
         for entrant in table.seating.invited:
-            member = self._ports.players.line(entrant)
+            member = self._ports.players.connection(entrant)
             if member is not None:
                 member.post(Outgoing(table.call(state, entrant, self._ports.clock.now_ms())))
 
