@@ -21,8 +21,10 @@ import trio
 from websockets.datastructures import Headers
 from websockets.http11 import Request, Response
 
+from protocol.errors import Refusal
 from protocol.pages import Problem
-from server.net.connection_limits import AdmissionOutcome
+from server.lobby.bans import Bans
+from server.net.connection_limits import AdmissionOutcome, place_of
 from server.net.limits import AddressRates
 from server.net.plain_connection import PlainConnection
 
@@ -130,8 +132,9 @@ Problems: TypeAlias = Callable[[HTTPStatus, str], Page]
 class Site:
     """All pages of a server."""
 
-    def __init__(self, routes: Sequence[Route] = (), *, problem: Problems | None = None) -> None:
+    def __init__(self, routes: Sequence[Route] = (), *, problem: Problems | None = None, bans: Bans | None = None) -> None:
         """problem: what browsers are shown in place of a page that is not to be had; else it is a document for programs."""
+        self._bans = bans
         self._routes = tuple(routes)
         self._problem = problem
         self._rates = AddressRates(rate=PAGES_A_SECOND, burst=PAGES_AT_ONCE)
@@ -164,6 +167,8 @@ class Site:
 
     async def _page(self, connection: PlainConnection, request: Request) -> Response:
         try:
+            if self._bans is not None:
+                self._bans.check_place(place_of(connection.remote_host))
             route, asked = self._find(request.path)
             rates = self._file_rates if route.is_file else self._rates
             if not rates.allow(connection.remote_host, trio.current_time()):
@@ -175,6 +180,8 @@ class Site:
             return _response(HTTPStatus.OK, _as_taken(page, request))
         except NoPage as refused:
             return self._refused(refused, request)
+        except Refusal as refusal:
+            return self._refused(NoPage(HTTPStatus.FORBIDDEN, refusal.sentence), request)
         except Exception:
             # The supervisor of every page: the library would say that a WebSocket failed.
             logger.exception("the page %s could not be made", request.path)
