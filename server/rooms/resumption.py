@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Final, Protocol, TypeVar
 
+from protocol.text import counted
 from server.rooms.abort_summary import seats_readable
 from server.rooms.clock import Clock
 from server.rooms.registry import Rooms
@@ -74,7 +75,7 @@ class Resumption:
                 # Where the log is damaged, who sat there may be too: better no line in a history than no server.
                 await self._journal.write(replace(aborted, seats=()))
         if left.races or lost:
-            logger.info("%d races of an earlier server go on, %d cannot", len(rooms) - before, len(lost))
+            logger.info("%s of an earlier server resumed, %d cannot be", counted(len(rooms) - before, "race"), len(lost))
 
     async def _stand_on(self, over: Sequence[StandingRace]) -> None:
         """The rooms in which somebody was when their last race was over; the newest first, since a player has one seat."""
@@ -91,4 +92,4 @@ class Resumption:
         if gone:
             await self._journal.write(*gone)
         if over:
-            logger.info("%d rooms of an earlier server stand, whose races are over", len(self._rooms) - before)
+            logger.info("%s of an earlier server kept open, with the race over", counted(len(self._rooms) - before, "room"))

@@ -55,7 +55,7 @@ _LOCK_SHARED: Final = "SELECT pg_advisory_lock_shared(hashtext('carpet-race ' ||
 
 
 def connect_to_write(location: Location, *, shared: bool = False) -> Sql:
-    """PostgreSQL: the connection holds the lock of the store from its beginning, the one made after a broken line too.
+    """PostgreSQL: the connection holds the lock of the store from its beginning, the one made after a broken connection too.
 
     shared: with the other nodes of a cluster, and with nobody else.
     """

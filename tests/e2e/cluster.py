@@ -49,8 +49,8 @@ class NodeProcess:
     async def start(self) -> None:
         """Until it listens."""
         command = [sys.executable, "-m", "server.cli.main", "serve", "--port", str(self.port), "--database", self.database]
-        command += ["--cluster", self.redis, "--advertise", self.url, "--rate", "1000", "--burst", "1000", "--log-level", "info"]
-        process = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)  # noqa: ASYNC220, S603
+        command += ["--cluster", self.redis, "--advertise", self.url, "--rate", "1000", "--burst", "1000", "--log-level", "error"]
+        process = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)  # noqa: ASYNC220
         self.process = process
         assert process.stdout is not None
         line = (await trio.to_thread.run_sync(process.stdout.readline)).decode()
@@ -105,7 +105,7 @@ def _free_ports(number: int) -> Iterator[list[int]]:
 
 @dataclass(slots=True, eq=False)
 class ClusterPair(Pair):
-    """moved_at: Trio's time of the last move that was acknowledged. pauses: seconds between two of them, at most, since `pauses` was reset."""
+    """moved_at: Trio's time of the last move that was acknowledged. longest_s: between two of them, since it was set to 0."""
 
     moved_at: float = 0.0
     longest_s: float = 0.0
@@ -164,7 +164,8 @@ class Ground:
             self.pairs.append(pair)
             options = RaceOptions(public=False, countdown_s=1, grace_s=600)
             async with trio.open_nursery() as nursery:
-                nursery.start_soon(self._play, pair, partial(run_bot, name=f"anna {number}", policy=POLICIES["greedy"], open_options=options))
+                opens = partial(run_bot, name=f"anna {number}", policy=POLICIES["greedy"], open_options=options)
+                nursery.start_soon(self._play, pair, opens)
                 await pair.code.wait()
                 if not pair.room:
                     return

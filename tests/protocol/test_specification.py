@@ -20,12 +20,23 @@ from protocol.cards import card_text, fresh_deck, rank
 from protocol.client_messages import ClientMessage
 from protocol.codec import JSON, MAX_CLIENT_MESSAGE, MAX_DEPTH, MAX_SERVER_MESSAGE, MSGPACK, SUBPROTOCOLS, Decoder, encode
 from protocol.errors import ERRORS, CloseCode, Fault
-from protocol.pages import LADDER_PLAYERS, PAGE_RACES, History, HistoryRace, HistorySeat, Ladder, LadderPlayer, Problem
+from protocol.pages import (
+    LADDER_PLAYERS,
+    PAGE_RACES,
+    BoardStep,
+    History,
+    HistoryRace,
+    HistorySeat,
+    Ladder,
+    LadderPlayer,
+    Problem,
+    RaceBoards,
+)
 from protocol.phrases import PHRASES
 from protocol.record import check_deal, digest
 from protocol.room_events import Dealt, PlayerView, Result, Room, RoomEvent
 from protocol.run_messages import Challenge, Challenges, Dailies, Runs
-from protocol.server_messages import CurrentView, Error, Left, Lobby, ServerMessage, WaitingMatch, WaitingOver, Welcome, YouAre
+from protocol.server_messages import CurrentView, Error, Left, Lobby, Moved, ServerMessage, WaitingMatch, WaitingOver, Welcome, YouAre
 from protocol.shuffle import DEAL_LABEL, shuffle
 from protocol.tournament_messages import TournamentMessage
 from protocol.tournaments import (
@@ -62,7 +73,7 @@ from server.spectate.spectator_registry import FORGIVEN_S, RESULT_S
 README = (Path(__file__).parents[2] / "protocol" / "README.md").read_text(encoding="utf-8")
 
 CLIENT = get_args(ClientMessage)
-TO_ONE = (Welcome, YouAre, Error, Lobby, WaitingMatch, WaitingOver, Left, CurrentView, Dailies, Challenge, Challenges, Runs)
+TO_ONE = (Welcome, Moved, YouAre, Error, Lobby, WaitingMatch, WaitingOver, Left, CurrentView, Dailies, Challenge, Challenges, Runs)
 EVENTS = get_args(RoomEvent)
 TO_WATCHERS = get_args(WatchMessage)
 OF_TOURNAMENTS = get_args(TournamentMessage)
@@ -407,6 +418,8 @@ def test_links_lead_somewhere() -> None:
 # ---- over HTTP
 
 PAGES = (
+    RaceBoards,
+    BoardStep,
     History,
     HistoryRace,
     HistorySeat,
@@ -428,7 +441,9 @@ def test_the_documents_over_http_are_those_of_the_code() -> None:
         check_table(page, PAGE_SECTIONS[page.__name__])
 
 
-@pytest.mark.parametrize("page", [History, Ladder, TournamentsDocument, TournamentDocument, Problem], ids=lambda page: page.__name__)
+@pytest.mark.parametrize(
+    "page", [RaceBoards, History, Ladder, TournamentsDocument, TournamentDocument, Problem], ids=lambda page: page.__name__
+)
 def test_an_example_of_a_document_is_the_whole_of_it(page: type) -> None:
     example = PAGE_SECTIONS[page.__name__].example
     assert example is not None
