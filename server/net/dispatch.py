@@ -51,6 +51,7 @@ from server.net.connection import Connection
 from server.net.connection_limits import THIS_MACHINE, place_of
 from server.net.identification import NOBODY, Identification, Visit, put_out
 from server.net.overload import Overload
+from server.net.traffic import Traffic
 from server.rooms.chat import words
 from server.rooms.codes import read_code
 from server.rooms.driver import Room
@@ -89,6 +90,7 @@ class Dispatch:
         overload: Overload | None = None,
         bans: Bans | None = None,
     ) -> None:
+        self.traffic = Traffic()
         self._bans = bans
         self._overload = overload or Overload()
         self.rate = rate
