@@ -19,7 +19,7 @@ from protocol.record import Record
 from protocol.server_messages import Dealt, Left, Lobby, Progress, Result, ServerMessage, WatchedEvent
 from server.net.connection import PING_INTERVAL_S, RoundTripRule
 from server.net.stream import SocketStream
-from tests.server.net.wire import Client, House, open_house
+from tests.server.net.wire import Client, open_house
 from tests.server.race.racing import WINNABLE, greedy_line
 
 LINE: Final = greedy_line(WINNABLE)
@@ -34,7 +34,10 @@ PONG: Final = 0x8A
 
 
 class Line(trio.abc.HalfCloseableStream):
-    """A player's end of a connection. each_way_s: what bytes take to the server, and back. pongs_late_s: what a cheat adds to pongs alone."""
+    """A player's end of a connection.
+
+    each_way_s: what bytes take to the server, and back. pongs_late_s: what a cheat adds to pongs alone.
+    """
 
     def __init__(self, stream: SocketStream, nursery: trio.Nursery, *, each_way_s: float = 0, pongs_late_s: float = 0) -> None:
         self._stream = stream
@@ -92,8 +95,10 @@ class Line(trio.abc.HalfCloseableStream):
 
 @dataclass(frozen=True, slots=True)
 class Racer:
-    """Plays `LINE`. late_s: how much later than the other their last move leaves them. spies: where set, it leaves at the first news of a win
-    on any of these connections."""
+    """Plays `LINE`.
+
+    late_s: how much later than the other their last move leaves. spies: where set, it leaves at the first news of a win on any of these.
+    """
 
     client: Client
     late_s: float = 0.0

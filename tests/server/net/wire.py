@@ -326,7 +326,10 @@ class House:
     async def client(
         self, encoding: str = MSGPACK, *, stream: trio.abc.Stream | None = None, buffer: int | None = None, **options: Any
     ) -> AsyncIterator[Client]:
-        """A connection, the handshake done; over the given stream, or one that is dialled. It takes all that comes, and answers pings, also when no test reads: max_queue=1 stops that."""
+        """A connection, the handshake done; over the given stream, or one that is dialled.
+
+        It takes all that comes, and answers pings, also when no test reads: max_queue=1 stops that.
+        """
         fixed: dict[str, Any] = {"compression": None, "ping_interval": None, "close_timeout": 1, "proxy": None, "max_queue": None}
         stream = stream or self.listener.dial(buffer=buffer)
         async with connect("ws://carpet.test/", stream=stream, subprotocols=[Subprotocol(encoding)], **{**fixed, **options}) as line:
