@@ -579,13 +579,11 @@ def over_winnable() -> Model:
 def test_however_much_there_is_to_say_of_a_deal_its_key_and_the_rematch_are_shown(details: bool) -> None:
     ui = replace(UI, details=details)
     lines = [line.rstrip() for line in render_text(widget_of(Shown(over_winnable, ui, now_ms=160_000), (80, 24)), (80, 24))]
-    at = next(
-        number for number, line in enumerate(lines) if line.startswith("  ? Nothing is wrong, but this client did not see all of the")
-    )
-    assert " ".join(lines[at : at + 2]).split()[-4:] == ["nonce,", "cards,", "number.", "(d)"]
+    at = next(number for number, line in enumerate(lines) if line.startswith("  ? Nothing is wrong; not seen here:"))
+    assert " ".join(lines[at : at + 2]).split()[-4:] == ["checks", "the", "record.", "(d)"]
     assert lines[at + 2] == "  r: race the same players again"
     assert (" ... the rest: carpet verify" in "\n".join(lines)) is details
-    assert any(line.endswith("Whether deal 0 is the first that can be won: carpet verify.") for line in lines) is details
+    assert any(line.endswith("Whether deal 0 is the first that can be won is being checked.") for line in lines) is details
 
 
 def test_what_no_rule_set_has_is_drawn_without_a_word_of_it() -> None:
