@@ -21,6 +21,10 @@ Hex16 = Annotated[str, Meta(pattern="^[0-9a-f]{32}$", max_length=32)]
 Hex32 = Annotated[str, Meta(pattern="^[0-9a-f]{64}$", max_length=64)]
 """32 bytes as 64 lower-case hexadecimal digits."""
 SeatNumber = Annotated[int, Meta(ge=0, lt=MAX_SEATS)]
+RoomCode = Annotated[str, Meta(min_length=1, max_length=16)]
+"""Of a room, as somebody typed it."""
+Reference = Annotated[int, Meta(ge=0, lt=2**31)]
+"""A number of the client's own, which comes back in the answer."""
 
 Phase = Literal["waiting", "countdown", "racing", "over"]
 """waiting: seats fill and get ready. countdown: the start is set. racing: views are out. over: there is a result."""

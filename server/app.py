@@ -16,8 +16,8 @@ import trio
 import protocol
 from server.config import DEFAULT_CONNECTIONS, Settings
 from server.lobby.lobby import Lobby
+from server.lobby.matchmaker import Matchmaker
 from server.lobby.players import Players
-from server.lobby.quick_match import QuickMatch
 from server.net.connection import RoundTripRule
 from server.net.connection_limits import Admission, TrustedProxies
 from server.net.descriptors import connections_for
@@ -112,7 +112,7 @@ async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> A
             rooms.on_rated(players.rated)
             lobby = Lobby(rooms, players, clock)
             nursery.start_soon(lobby.run)
-            matchmaker = QuickMatch(rooms, clock=clock, rating=players.rating)
+            matchmaker = Matchmaker(rooms, clock=clock, rating=players.rating)
             nursery.start_soon(matchmaker.run)
             spectators = SpectatorRegistry(nursery, rooms, clock)
             nursery.start_soon(spectators.run)
@@ -138,7 +138,7 @@ async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> A
                 lobby=lobby,
                 matchmaker=matchmaker,
                 spectators=spectators,
-                counter=runs,
+                runs=runs,
                 tournaments=tournaments,
                 software=SOFTWARE,
                 rate=settings.rate,

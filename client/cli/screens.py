@@ -26,7 +26,8 @@ from client.cli.shared import (
 )
 from client.local.sitting import play_alone, play_bot, visit
 from client.tui.start import StartMatch, UiSettings
-from protocol.client_messages import JoinRace, OpenRace, WatchRace
+from protocol.client_messages import JoinRace, OpenRace
+from protocol.watch_messages import WatchRace
 
 app = typer.Typer(rich_markup_mode=None)
 

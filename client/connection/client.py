@@ -183,7 +183,7 @@ class NetLink:
     async def ask(self, request: ClientMessage, kind: type[Answer]) -> Answer:
         """Send it, after the answer to hello, and wait for its own: the message that comes with its `ref`. Takes nothing from `events`.
 
-        Raises LinkError; EntryRefused, which has the error, where the server refuses.
+        Raises LinkError; RequestRefused, which has the error, where the server refuses.
         """
         return await self._questions.ask(request, kind)
 

@@ -39,7 +39,7 @@ class NotCarpetServer(LinkError):
     """Something answers there, but it is not a Carpet Race server."""
 
 
-class EntryRefused(LinkError):
+class RequestRefused(LinkError):
     """The server has refused what was asked. error: its answer."""
 
     def __init__(self, error: Error) -> None:

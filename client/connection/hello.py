@@ -9,10 +9,12 @@ from collections.abc import Callable
 
 from client.connection.events import Identity
 from protocol import __version__
-from protocol.client_messages import ClientMessage, FollowLobby, FollowTournament, FollowTournaments, Hello, Say, Unwatch, WatchRace, WhoAmI
+from protocol.client_messages import ClientMessage, FollowLobby, Hello, Say, WhoAmI
 from protocol.errors import ErrorCode
 from protocol.server_messages import Error, Welcome, YouAre
 from protocol.text import clean_chat, clean_name
+from protocol.tournament_messages import FollowTournament, FollowTournaments
+from protocol.watch_messages import Unwatch, WatchRace
 
 HELLO_REFERENCE = 2**31 - 1
 LOOKS_ON = FollowLobby | FollowTournaments | FollowTournament | WatchRace | Unwatch | Say

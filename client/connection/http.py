@@ -19,10 +19,10 @@ import msgspec
 import protocol
 from client.connection.address import Address
 from client.connection.errors import Failure, unreachable
-from protocol.client_messages import ListRuns
 from protocol.pages import PAGE_RACES, History, HistoryRace, Ladder, LadderPlayer, Problem, is_race_id
 from protocol.record import LONGEST_RECORD, BadRecord, Record, digest, from_json
-from protocol.server_messages import Challenges, Dailies, Lobby, Runs
+from protocol.run_messages import Challenges, Dailies, ListRuns, Runs
+from protocol.server_messages import Lobby
 from protocol.text import clean_chat
 from protocol.tournaments import TournamentDocument, TournamentListing, TournamentsDocument
 

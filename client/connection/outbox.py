@@ -19,66 +19,43 @@ from typing import Final, TypeAlias, assert_never
 from msgspec.structs import replace as with_fields
 
 from protocol.client_messages import (
-    AddBot,
-    AskBoardsKey,
-    CheckIn,
     ClientMessage,
+    FollowLobby,
+    Hello,
+    JoinRace,
+    LeaveRace,
+    Move,
+    OpenRace,
+    QuickMatch,
+    Ready,
+    Rematch,
+    Rename,
+    Resign,
+    Say,
+    Stop,
+    WhoAmI,
+)
+from protocol.room_events import Countdown, Dealt, Ended, PlayerReady, PlayerView, Progress, RematchAsked, Result, Room, Said, Started
+from protocol.run_messages import ListChallenges, ListDailies, ListRuns, OpenChallenge, PlayOn, RunChallenge, RunDaily
+from protocol.server_messages import CurrentView, Error, Left, ServerMessage, WaitingMatch, WaitingOver
+from protocol.text import clean_chat
+from protocol.tournament_messages import (
+    AddBot,
+    CheckIn,
     CorrectResult,
     CreateTournament,
     EndTournament,
     EnterTournament,
-    FollowLobby,
     FollowTournament,
     FollowTournaments,
-    Hello,
-    JoinRace,
-    LeaveRace,
     LeaveTournament,
-    ListChallenges,
-    ListDailies,
-    ListRuns,
-    Move,
-    OpenChallenge,
-    OpenRace,
     PairRound,
     PauseTournament,
-    PlayOn,
-    QuickMatch,
-    Ready,
-    Rematch,
     RemoveEntrant,
-    Rename,
-    Resign,
-    RunChallenge,
-    RunDaily,
-    Say,
     StartTournament,
-    Stop,
-    Unwatch,
-    WatchRace,
-    WhoAmI,
 )
-from protocol.server_messages import (
-    Countdown,
-    CurrentView,
-    Dealt,
-    Ended,
-    Error,
-    Left,
-    PlayerReady,
-    PlayerView,
-    Progress,
-    RematchAsked,
-    Result,
-    Room,
-    Said,
-    ServerMessage,
-    Started,
-    WaitingMatch,
-    WaitingOver,
-)
-from protocol.text import clean_chat
 from protocol.views import SeatState
+from protocol.watch_messages import AskBoardsKey, Unwatch, WatchRace
 
 KEPT = 32
 """Requests that are kept. When there are more the oldest is forgotten: nobody at a screen waits for so many answers."""

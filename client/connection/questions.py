@@ -13,10 +13,13 @@ from typing import Final, TypeAlias, TypeVar
 import trio
 from msgspec.structs import replace
 
-from client.connection.errors import LOST, EntryRefused, LinkError, Unreachable
+from client.connection.errors import LOST, LinkError, RequestRefused, Unreachable
 from client.connection.hello import HELLO_REFERENCE
-from protocol.client_messages import ClientMessage, JoinRace, LeaveRace, OpenRace, PlayOn, RunChallenge, RunDaily, WatchRace
-from protocol.server_messages import Error, Left, Room, ServerMessage, Welcome
+from protocol.client_messages import ClientMessage, JoinRace, LeaveRace, OpenRace
+from protocol.room_events import Room
+from protocol.run_messages import PlayOn, RunChallenge, RunDaily
+from protocol.server_messages import Error, Left, ServerMessage, Welcome
+from protocol.watch_messages import WatchRace
 
 QUESTION_REFERENCE: Final = 2**30 + 2**29
 """The numbers of questions go up from this one: out of the way of those that the outbox gives."""
@@ -71,7 +74,7 @@ class Questions:
         finally:
             del self._asked[number]
         if isinstance(answer, Error):
-            raise EntryRefused(answer)
+            raise RequestRefused(answer)
         if not isinstance(answer, kind):
             raise LinkError(f"The server at {self._url} gave an answer that does not belong to the question.")
         return answer
@@ -130,7 +133,7 @@ class Questions:
     async def _next_news(self) -> None:
         await self._news.wait()
         if self._refused is not None:
-            raise EntryRefused(self._refused)
+            raise RequestRefused(self._refused)
         if self._lost is not None:
             raise Unreachable(self._lost)
 

@@ -34,24 +34,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from client.connection.events import NO_RACE, NO_SEAT, WATCH_REFERENCE
-from protocol.client_messages import JoinRace, QuickMatch, Unwatch, WatchRace
+from protocol.client_messages import JoinRace, QuickMatch
 from protocol.errors import ErrorCode
-from protocol.server_messages import (
-    CurrentView,
-    Dealt,
-    Error,
-    Left,
-    PlayerView,
-    Room,
-    RoomEvent,
-    ServerMessage,
-    Unwatched,
-    WaitingMatch,
-    WaitingOver,
-    Watched,
-    WatchedEvent,
-    Welcome,
-)
+from protocol.room_events import Dealt, PlayerView, Room, RoomEvent
+from protocol.server_messages import CurrentView, Error, Left, ServerMessage, WaitingMatch, WaitingOver, Welcome
+from protocol.watch_messages import Unwatch, Unwatched, Watched, WatchedEvent, WatchRace
 
 REJOIN_REFERENCE = 2**31 - 2
 """`ref` of the joins that are made here, to tell their refusals from those of the app's own requests."""

@@ -44,7 +44,8 @@ from client.connection.errors import (
 from protocol.client_messages import ClientMessage
 from protocol.codec import ENCODINGS, MAX_CLIENT_MESSAGE, MAX_SERVER_MESSAGE, Decoder, encode, server_message_decoder
 from protocol.errors import ErrorCode, Refusal
-from protocol.server_messages import Hidden, ServerMessage
+from protocol.room_events import Hidden
+from protocol.server_messages import ServerMessage
 
 OUTBOX = 64
 """Messages that wait for the socket. When full the line takes nothing (a person cannot type that fast): send says False."""

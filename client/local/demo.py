@@ -23,7 +23,8 @@ from client.text.formatting import deck_size
 from client.text.words import SEAT_ENDS
 from protocol.cards import DECK_SIZE
 from protocol.record import Record
-from protocol.server_messages import PlayerView, Progress, Result, Room, ServerMessage, Started, Welcome
+from protocol.room_events import PlayerView, Progress, Result, Room, Started
+from protocol.server_messages import ServerMessage, Welcome
 from protocol.text import clean_name
 from protocol.views import RaceOptions, SeatInfo
 

@@ -22,7 +22,8 @@ from protocol.client_messages import JoinRace, LeaveRace, Move, OpenRace, Ready,
 from protocol.codec import MSGPACK
 from protocol.errors import ErrorCode
 from protocol.record import Record
-from protocol.server_messages import CurrentView, Error, Left, PlayerView, Room, ServerMessage, Started, Welcome
+from protocol.room_events import PlayerView, Room, Started
+from protocol.server_messages import CurrentView, Error, Left, ServerMessage, Welcome
 from protocol.text import clean_chat
 from protocol.views import RaceOptions
 

@@ -27,11 +27,13 @@ from client.storage.identity import IdentityError, IdentityStore, default_name, 
 from client.storage.saved_records import Keepsakes
 from client.tui.app import Keeper, run_app
 from client.tui.start import AppOutcome, Start, StartAlone, StartBot, StartHall, StartHome, StartMatch, UiSettings
-from protocol.client_messages import EnterTournament, FollowTournament, JoinRace, OpenRace, PlayOn, RunDaily, WatchRace
+from protocol.client_messages import JoinRace, OpenRace
 from protocol.record import Record, to_json
-from protocol.server_messages import Decided, Tournament
+from protocol.run_messages import PlayOn, RunDaily
 from protocol.text import clean_name
+from protocol.tournament_messages import Decided, EnterTournament, FollowTournament, Tournament
 from protocol.views import RaceOptions
+from protocol.watch_messages import WatchRace
 
 SEAT_HELD = "You have a seat in this race already: leave it (L) before you begin another."
 

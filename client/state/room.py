@@ -12,9 +12,8 @@ from typing import assert_never
 from msgspec.structs import replace as changed
 
 from protocol.record import Record, SeatRecord
-from protocol.server_messages import (
+from protocol.room_events import (
     Countdown,
-    CurrentView,
     Dealt,
     Ended,
     Ghost,
@@ -32,10 +31,9 @@ from protocol.server_messages import (
     Scored,
     Seated,
     Started,
-    Talk,
     Unseated,
-    Watchers,
 )
+from protocol.server_messages import CurrentView
 from protocol.views import (
     ChatLine,
     GhostInfo,
@@ -49,6 +47,7 @@ from protocol.views import (
     View,
     WatcherLine,
 )
+from protocol.watch_messages import Talk, Watchers
 
 CHAT_KEPT = 50
 

@@ -21,40 +21,15 @@ from client.state.evidence import Evidence
 from client.state.room import RoomModel, room_after, room_as_seen, room_heard, snapshot
 from client.state.tournament import TournamentsModel, tournaments_after
 from protocol.errors import Fault
-from protocol.server_messages import (
-    Board,
-    BoardsKey,
-    Called,
-    Challenge,
-    Challenges,
-    CurrentView,
-    Dailies,
-    Decided,
-    Error,
-    Left,
-    Lobby,
-    Ratings,
-    Room,
-    RoomEvent,
-    Runs,
-    Scored,
-    ServerMessage,
-    Talk,
-    Tournament,
-    Tournaments,
-    Unwatched,
-    WaitingMatch,
-    WaitingOver,
-    Watched,
-    WatchedEvent,
-    Watchers,
-    Welcome,
-    YouAre,
-)
+from protocol.room_events import Ratings, Room, RoomEvent, Scored
+from protocol.run_messages import Challenge, Challenges, Dailies, Runs
+from protocol.server_messages import CurrentView, Error, Left, Lobby, ServerMessage, WaitingMatch, WaitingOver, Welcome, YouAre
 from protocol.text import clean_chat, clean_name
+from protocol.tournament_messages import Called, Decided, Tournament, Tournaments
 from protocol.views import (
     RulesInfo,
 )
+from protocol.watch_messages import Board, BoardsKey, Talk, Unwatched, Watched, WatchedEvent, Watchers
 
 
 @dataclass(frozen=True, slots=True)

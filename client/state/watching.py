@@ -12,20 +12,10 @@ from typing import TypeAlias
 from client.connection.events import LinkEvent
 from client.state.room import RoomModel, race_clock_ms, room_after, room_heard
 from client.state.store import LocalEvent
-from protocol.server_messages import (
-    Board,
-    Ratings,
-    Room,
-    RoomEvent,
-    Scored,
-    ServerMessage,
-    Talk,
-    Unwatched,
-    Watched,
-    WatchedEvent,
-    Watchers,
-)
+from protocol.room_events import Ratings, Room, RoomEvent, Scored
+from protocol.server_messages import ServerMessage
 from protocol.views import LateBoard
+from protocol.watch_messages import Board, Talk, Unwatched, Watched, WatchedEvent, Watchers
 
 Points: TypeAlias = tuple[tuple[int, int], ...]
 """(ms from the start, cards home) in order of time; of an older server from when on one has watched."""

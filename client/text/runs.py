@@ -9,7 +9,7 @@ from client.storage.bests import BestChange
 from client.text.formatting import clock_text
 from client.text.tables import fitted
 from client.text.words import end_word
-from protocol.server_messages import Runs
+from protocol.run_messages import Runs
 from protocol.text import clean_chat, clean_name
 from protocol.views import ChallengeInfo, RunRow
 

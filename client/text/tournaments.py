@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from client.text.formatting import clock_text
-from protocol.server_messages import Tournament
 from protocol.text import clean_chat, clean_name
+from protocol.tournament_messages import Tournament
 from protocol.tournaments import TITLE_LENGTH, TableResult, TournamentFormat, TournamentOptions, TournamentPhase, Verdict
 
 PHASE_WORDS: Final[dict[TournamentPhase, str]] = {

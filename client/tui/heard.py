@@ -22,10 +22,14 @@ from client.tui.step import Step
 from client.tui.subscriptions import HALL_REFERENCE, follow, follow_hall, follow_lobby, followed, leave_lobby
 from client.tui.tournament_form import FOUNDING_REFERENCE
 from client.tui.tournament_view_state import Hall, lines_of
-from protocol.client_messages import JoinRace, LeaveRace, ListRuns, QuickMatch, Unwatch
+from protocol.client_messages import JoinRace, LeaveRace, QuickMatch
 from protocol.errors import ErrorCode
-from protocol.server_messages import Called, Decided, Ended, Error, Left, Result, Room, Scored, Unwatched, Watched, Welcome
+from protocol.room_events import Ended, Result, Room, Scored
+from protocol.run_messages import ListRuns
+from protocol.server_messages import Error, Left, Welcome
+from protocol.tournament_messages import Called, Decided
 from protocol.views import RaceOptions, View
+from protocol.watch_messages import Unwatch, Unwatched, Watched
 
 
 def heard(step: Step, action: Heard) -> Step:

@@ -36,10 +36,12 @@ from client.tui.screen import Screen
 from client.tui.step import Step
 from client.tui.subscriptions import follow
 from client.tui.tournament_view_state import Hall
-from protocol.client_messages import JoinRace, QuickMatch, RunDaily, WatchRace
+from protocol.client_messages import JoinRace, QuickMatch
+from protocol.run_messages import RunDaily
 from protocol.server_messages import Welcome
 from protocol.text import clean_chat, clean_name
 from protocol.views import RunningRaceInfo
+from protocol.watch_messages import WatchRace
 
 KEYS: Keys = (
     CHOOSE,

@@ -10,7 +10,9 @@ from dataclasses import replace
 from typing import Any
 
 from client.tui.step import OFFLINE, Step
-from protocol.client_messages import ClientMessage, FollowLobby, FollowTournament, FollowTournaments, OpenRace, Unwatch
+from protocol.client_messages import ClientMessage, FollowLobby, OpenRace
+from protocol.tournament_messages import FollowTournament, FollowTournaments
+from protocol.watch_messages import Unwatch
 
 HALL_REFERENCE = 2**31 - 5
 """`ref` of the requests about tournaments that are made here, to tell their refusals from those of others."""

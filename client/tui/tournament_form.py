@@ -13,8 +13,8 @@ from client.tui.picture import Picture, Size
 from client.tui.scene import Scene
 from client.tui.screen import Screen
 from client.tui.step import Step, way
-from protocol.client_messages import CreateTournament
 from protocol.text import clean_chat
+from protocol.tournament_messages import CreateTournament
 from protocol.tournaments import TITLE_LENGTH, TournamentFormat, TournamentOptions
 from protocol.views import BotInfo, RulesInfo
 

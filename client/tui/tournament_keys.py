@@ -30,22 +30,22 @@ from client.tui.tournament_view_state import (
     standings_of,
 )
 from client.tui.ui_state import GiveReason
-from protocol.client_messages import (
+from protocol.client_messages import JoinRace
+from protocol.text import clean_name
+from protocol.tournament_messages import (
     AddBot,
     CheckIn,
     CorrectResult,
     EndTournament,
     EnterTournament,
-    JoinRace,
     LeaveTournament,
     PairRound,
     PauseTournament,
     RemoveEntrant,
     StartTournament,
-    WatchRace,
 )
-from protocol.text import clean_name
 from protocol.tournaments import TableResult, TournamentTable
+from protocol.watch_messages import WatchRace
 
 KEYS: Keys = (
     Binding(Command.ENTER, ("i",), "play", "Enter the tournament, or come back to it."),

@@ -10,7 +10,7 @@ from typing import Literal
 
 from client.state.store import Model
 from client.state.tournament import OPEN_PHASES, TournamentModel
-from protocol.server_messages import Tournament
+from protocol.tournament_messages import Tournament
 from protocol.tournaments import StandingsRow, TournamentEntrant, TournamentTable
 
 HallPage = Literal["tables", "standings", "log"]

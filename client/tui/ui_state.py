@@ -15,7 +15,8 @@ from client.tui.chips import Chip
 from client.tui.replay_state import Reel
 from client.tui.start import Start, UiSettings
 from client.tui.tournament_view_state import Hall
-from protocol.client_messages import ClientMessage, CorrectResult, EndTournament, RemoveEntrant
+from protocol.client_messages import ClientMessage
+from protocol.tournament_messages import CorrectResult, EndTournament, RemoveEntrant
 from protocol.tournaments import TournamentOptions
 from protocol.views import RaceOptions
 

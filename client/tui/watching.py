@@ -25,8 +25,8 @@ from client.tui.scene import Scene, head, remarks
 from client.tui.screen import Screen
 from client.tui.small_table import BETWEEN, side_by_side, small_table, width_of_each
 from client.tui.step import Step
-from protocol.client_messages import Unwatch
 from protocol.views import LateBoard, SeatInfo
+from protocol.watch_messages import Unwatch
 
 KEYS: Keys = (
     Binding(Command.DETAILS, ("v",), "curves/boards", "The curves and all bars, or the boards."),

@@ -14,8 +14,8 @@ from protocol.errors import CloseCode, ErrorCode, Refusal
 from protocol.server_messages import Welcome, YouAre
 from protocol.views import BotInfo
 from server.bots.house import HOUSE_BOTS
+from server.lobby.matchmaker import Matchmaker
 from server.lobby.players import Players
-from server.lobby.quick_match import QuickMatch as Matchmaker
 from server.net.connection import Connection
 from server.rooms.driver import Room
 from server.rooms.member import PlayerConnection, PlayerName

@@ -83,13 +83,13 @@ class Race:
         place: SeriesPlace | None = None,
         shared: SharedDeal | None = None,
         held: bool = False,
-        opening: StartPosition | None = None,
+        start_position: StartPosition | None = None,
         shown_room: str | None = None,
     ) -> None:
         """Raises UnknownRules for a rule set that is not in the catalogue. secret: 32 random bytes, nobody else's to know yet; the second
         race of a swap has that of the first. place: in its series; None for the first race of one. shared: the deal, where other races are
-        dealt the same; then the secret is theirs too. held: it waits for ChooseDeal once all are ready.
-        opening: from where it begins, where that is not its own deal. shown_room: what its record calls the room, where not by its code.
+        dealt the same; then the secret is theirs too. held: it waits for ChooseDeal once all are ready. start_position: from where it
+        begins, where that is not its own deal. shown_room: what its record calls the room, where not by its code.
         """
         self.id = race_id
         self.room = room
@@ -99,7 +99,7 @@ class Race:
         self.phase: Phase = "waiting"
         self.seats = [Seat(number) for number in range(options.seats)]
         place = place or SeriesPlace(id=race_id)
-        self.deal = RaceDeal(options=options, place=place, secret=secret, shared=shared, opening=opening)
+        self.deal = RaceDeal(options=options, place=place, secret=secret, shared=shared, start_position=start_position)
         self.commitment = self.deal.commitment
         self.held = held
         self.starts_at: int | None = None

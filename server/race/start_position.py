@@ -28,12 +28,12 @@ def start_position_of(record: Record, *, seat: int, ply: int) -> StartPosition:
     made = [move.move for move in record.moves if move.seat == seat]
     # Where it was played on itself, what was made before belongs to it.
     moves = (*(record.deal.past.moves if record.deal.past is not None else ()), *made[:ply])
-    opening = StartPosition(
+    start_position = StartPosition(
         ply=ply, past=PastPosition(race=record.id, digest=record.digest, seat=seat, moves=moves), seed=seed_of(record, seat).hex()
     )
-    if first_of(opening, rule_set(record.rules)).is_over:
+    if first_of(start_position, rule_set(record.rules)).is_over:
         raise NoSuchPosition("no move is legal there")
-    return opening
+    return start_position
 
 
 def check_ply(record: Record, *, seat: int, ply: int) -> None:
@@ -44,9 +44,9 @@ def check_ply(record: Record, *, seat: int, ply: int) -> None:
         raise NoSuchPosition(f"that seat made {record.seats[seat].plies} moves")
 
 
-def first_of(opening: StartPosition, rules: RuleSet) -> Position:
+def first_of(start_position: StartPosition, rules: RuleSet) -> Position:
     """The position itself. Raises IllegalMove."""
-    return played_on(rules.deal(bytes.fromhex(opening.seed)), opening.past.moves)
+    return played_on(rules.deal(bytes.fromhex(start_position.seed)), start_position.past.moves)
 
 
 def played_on(position: Position, moves: tuple[str, ...]) -> Position:

@@ -19,7 +19,7 @@ import trio
 from protocol.client_messages import Move, Rematch
 from protocol.errors import ErrorCode, Refusal
 from protocol.record import Record
-from protocol.server_messages import Room as RoomMessage
+from protocol.room_events import Room as RoomMessage
 from server.race.ghosts import GhostLine
 from server.race.race_deal import DealWanted
 from server.race.rating import Rating

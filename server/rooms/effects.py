@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from protocol.record import Record
-from protocol.server_messages import Room as RoomMessage
+from protocol.room_events import Room as RoomMessage
 from server.rooms.member import Member
 from server.rooms.outgoing import Outgoing
 from server.rooms.spectator_port import Happened, Shown

@@ -122,8 +122,8 @@ class RaceSequence:
             software=setup.software,
             at_ms=self.now,
             series=self.series.so_far,
-            occasion=setup.spec,
-            opening=setup.start_position,
+            spec=setup.spec,
+            start_position=setup.start_position,
         )
         self.opened_at = opened.at_ms
         self.series.opened(opened.race)

@@ -9,9 +9,9 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from protocol.client_messages import OpenChallenge
 from protocol.errors import ErrorCode, Refusal
 from protocol.fairness import SECRET_BYTES, commitment
+from protocol.run_messages import OpenChallenge
 from protocol.views import ChallengeInfo, RaceOptions, SharedDeal
 from server.rooms.clock import Clock
 from server.rooms.codes import new_code

@@ -132,15 +132,15 @@ def rating_row(player: str, rating: Rating | None) -> dict[str, Any]:
 
 
 def _open_race(entry: RaceOpened) -> Steps:
-    occasion = entry.occasion
-    key = deal_key(occasion.deal.kind, occasion.deal.id) if occasion is not None else None
+    spec = entry.spec
+    key = deal_key(spec.deal.kind, spec.deal.id) if spec is not None else None
     if key is not None:
         yield WriteStep("SELECT 1 AS found FROM shared_deals WHERE key = :key", [{"key": key}], f"there is no shared deal {key}")
     race = {
         "id": entry.race,
         "room": entry.room,
         "number": entry.number,
-        "options": encode_opening(Opened(entry.options, entry.series, occasion, entry.opening)),
+        "options": encode_opening(Opened(entry.options, entry.series, spec, entry.start_position)),
         "secret": entry.secret,
         "software": entry.software,
         "opened_at_ms": entry.at_ms,
@@ -148,14 +148,14 @@ def _open_race(entry: RaceOpened) -> Steps:
         "deal": key,
     }
     yield _insert("races", race)
-    if occasion is not None and runs_once(occasion) and occasion.invited:
-        runs = [{"deal": key, "rules": entry.options.rules, "player": player, "race": entry.race} for player in occasion.invited]
+    if spec is not None and runs_once(spec) and spec.invited:
+        runs = [{"deal": key, "rules": entry.options.rules, "player": player, "race": entry.race} for player in spec.invited]
         yield _insert("runs", *runs)
 
 
 def _opening_clash(entry: RaceOpened, constraint: str) -> EntryRefused:
-    if "runs" in constraint and entry.occasion is not None:
-        deal = entry.occasion.deal
+    if "runs" in constraint and entry.spec is not None:
+        deal = entry.spec.deal
         return RunAlready(f"a player of race {entry.race} has had a run of the deal {deal_key(deal.kind, deal.id)}")
     return EntryRefused(f"race {entry.race} was opened before")
 
@@ -175,8 +175,8 @@ def opened_of(row: Row) -> RaceOpened:
         software=row.software,
         at_ms=row.opened_at_ms,
         series=opening.series,
-        occasion=opening.occasion,
-        opening=opening.opening,
+        spec=opening.spec,
+        start_position=opening.start_position,
     )
 
 
@@ -373,7 +373,7 @@ KINDS: Final[dict[type[Entry], Kind]] = {
     PlayerMade: Kind(steps=_make_player, clash=_name_clash),
     PlayerRenamed: Kind(steps=_rename_player, needs=lambda entry: (entry.player,), clash=_name_clash),
     PlayerSeen: Kind(steps=_see_player, needs=lambda entry: (entry.player,)),
-    RaceOpened: Kind(steps=_open_race, needs=lambda entry: entry.occasion.invited if entry.occasion else (), clash=_opening_clash),
+    RaceOpened: Kind(steps=_open_race, needs=lambda entry: entry.spec.invited if entry.spec else (), clash=_opening_clash),
     RaceOver: Kind(steps=_end_race, needs=lambda entry: entry.players),
     PlayersLeft: Kind(steps=_leave_room),
     RaceAborted: Kind(steps=_abort_race, needs=lambda entry: [seat.player for seat in entry.seats]),

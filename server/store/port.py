@@ -97,9 +97,9 @@ class PlayerSeen:
 class RaceOpened:
     """race: by `race_id`. secret: the deal's, told to nobody before the race is over.
 
-    series: as it stood when one of its later races was opened; None for a first one. occasion: for what it was opened, other than
-    somebody's wish; its deal has to be known. Of a deal of the day and of a challenge a player has one run under one rule set: a second one
-    is refused (`RunAlready`), unless the first was aborted before it had begun. opening: from where it begins, where that is no deal of its
+    series: as it stood when one of its later races was opened; None for a first one. spec: for what it was opened, other than somebody's
+    wish; its deal has to be known. Of a deal of the day and of a challenge a player has one run under one rule set: a second one is refused
+    (`RunAlready`), unless the first was aborted before it had begun. start_position: from where it begins, where that is no deal of its
     own.
     """
 
@@ -111,8 +111,8 @@ class RaceOpened:
     software: str
     at_ms: int
     series: Series | None = None
-    occasion: SharedDealSpec | None = None
-    opening: StartPosition | None = None
+    spec: SharedDealSpec | None = None
+    start_position: StartPosition | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -234,9 +234,9 @@ def deal_key(kind: SharedKind, deal: str) -> str:
     return f"{kind}:{deal}"
 
 
-def runs_once(occasion: SharedDealSpec) -> bool:
+def runs_once(spec: SharedDealSpec) -> bool:
     """Whether each player has one run of the deal."""
-    return occasion.deal.kind != "round"
+    return spec.deal.kind != "round"
 
 
 def played_seats(ended: RaceOver | RaceAborted, changes: Sequence[RatingChange] = ()) -> tuple[PlayedSeat, ...]:
@@ -376,7 +376,7 @@ class Run:
     race: str
     room: str
     rules: str
-    occasion: SharedDealSpec
+    spec: SharedDealSpec
     phase: RacePhase
     opened_at_ms: int
     finished_at_ms: int | None

@@ -258,13 +258,13 @@ def _played(row: Row, seats: Iterable[Row]) -> PlayedRace:
 
 def _run(row: Row, seats: Iterable[Row]) -> Run:
     opening = decode_opening(row.options)
-    if opening.occasion is None:
-        raise BadDocument(f"race {row.id} has a shared deal and no occasion")
+    if opening.spec is None:
+        raise BadDocument(f"race {row.id} has a shared deal, and nothing of it beside its options")
     return Run(
         race=row.id,
         room=row.room,
         rules=opening.options.rules,
-        occasion=opening.occasion,
+        spec=opening.spec,
         phase=row.phase,
         opened_at_ms=row.opened_at_ms,
         finished_at_ms=row.ended_at_ms,

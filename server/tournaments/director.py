@@ -21,7 +21,7 @@ import trio
 
 from protocol.errors import ErrorCode, Refusal
 from protocol.record import Record
-from protocol.server_messages import Called, Decided
+from protocol.tournament_messages import Called, Decided
 from server.rooms.driver import Room
 from server.rooms.member import Member
 from server.rooms.outgoing import Outgoing, refused
@@ -125,10 +125,10 @@ class Director:
         wanted = {race.pairing.table: race for race in state.wanted()}
         found: dict[int, list[Event]] = {}
         for run in await ask(store.runs, "round", state.deal_id(state.round)) if wanted else ():
-            race = wanted.get(run.occasion.table)
+            race = wanted.get(run.spec.table)
             if run.seats:
-                self.tables.note_dealt(state.round, run.occasion.deal.number)
-            if race is None or race.pairing.table in found or run.occasion.deal.number != state.deal_number(race.key):
+                self.tables.note_dealt(state.round, run.spec.deal.number)
+            if race is None or race.pairing.table in found or run.spec.deal.number != state.deal_number(race.key):
                 continue
             record = await ask(store.record, run.race) if run.phase == "over" else None
             if record is not None:

@@ -14,13 +14,12 @@ from typing import Final
 import trio
 from msgspec.structs import replace
 
-from protocol.client_messages import CreateTournament, FollowTournament
 from protocol.errors import ErrorCode, Refusal
 from protocol.fairness import SECRET_BYTES
 from protocol.record import Record
-from protocol.server_messages import Decided
-from protocol.server_messages import Tournaments as TournamentsMessage
 from protocol.text import clean_chat
+from protocol.tournament_messages import CreateTournament, Decided, FollowTournament
+from protocol.tournament_messages import Tournaments as TournamentsMessage
 from protocol.tournaments import LISTED_TOURNAMENTS, TITLE_LENGTH, TournamentDocument, TournamentListing, is_tournament_id
 from server.rooms.bots import house_bots
 from server.rooms.codes import new_code, read_code

@@ -12,8 +12,8 @@ from typing import Final, TypeAlias
 import trio
 from msgspec.structs import replace
 
-from protocol.server_messages import Tournament as TournamentMessage
-from protocol.server_messages import Tournaments as TournamentsMessage
+from protocol.tournament_messages import Tournament
+from protocol.tournament_messages import Tournaments as TournamentsMessage
 from server.lobby.players import Players
 from server.rooms.clock import Clock
 from server.rooms.member import Member
@@ -42,7 +42,7 @@ class Subscriptions:
         self._of_one: dict[Member, Shown] = {}
         self._list_changed = False
         self._changed: set[Director] = set()
-        self._told: dict[Shown, TournamentMessage] = {}
+        self._told: dict[Shown, Tournament] = {}
         self._wake = trio.Event()
         players.on_change(self._presence_changed)
 
@@ -102,7 +102,7 @@ class Subscriptions:
 
     def _tell(self) -> None:
         changed, self._changed = self._changed, set()
-        told: dict[Shown, TournamentMessage] = {}
+        told: dict[Shown, Tournament] = {}
         news: dict[Shown, Outgoing | None] = {}
         for member, shown in self._of_one.items():
             if shown not in news:
@@ -127,7 +127,7 @@ class Subscriptions:
                 for member in self._of_list:
                     member.post(listed)
 
-    def _look(self, director: Director, shown: int | None) -> TournamentMessage:
+    def _look(self, director: Director, shown: int | None) -> Tournament:
         now = self._clock.now_ms()
         return snapshot(
             director.state,
@@ -138,6 +138,6 @@ class Subscriptions:
         )
 
 
-def _timeless(message: TournamentMessage) -> TournamentMessage:
+def _timeless(message: Tournament) -> Tournament:
     """All of it but the time, which needs nobody to tell it."""
     return replace(message, phase_ms=None, tables=tuple(replace(table, elapsed_ms=0, no_show_ms=None) for table in message.tables))

@@ -22,18 +22,17 @@ import trio
 
 from protocol.errors import Refusal
 from protocol.record import Record
-from protocol.server_messages import Called
+from protocol.tournament_messages import Called
 from protocol.tournaments import TournamentSide
 from server.rooms.driver import Room
 from server.rooms.outgoing import Outgoing
-from server.rooms.ports import Purpose
 from server.rooms.requests import CallOff, Release, Reveal
 from server.tournaments.events import Event, RaceAborted, ResultEntered
 from server.tournaments.log_text import name_of
 from server.tournaments.pairing.crosstable import TableKey, TableRace
 from server.tournaments.ports import TournamentPorts
 from server.tournaments.state import TournamentState
-from server.tournaments.tables import Seating, no_show, occasion, race_options, result_of, seating
+from server.tournaments.tables import Seating, no_show, race_options, result_of, seating, shared_deal_spec
 from server.tournaments.views import LiveTable
 
 logger = logging.getLogger("carpet.tournaments")
@@ -203,9 +202,9 @@ class TableRooms:
             return False
         seated = seating(state, race.pairing)
         options = race_options(state.options, seats=len(seated.sides), bots=seated.bots)
-        purpose = Purpose(occasion=occasion(state, race.round, race.pairing), secret=state.secret(race.round))
+        spec = shared_deal_spec(state, race.round, race.pairing)
         try:
-            room = self._ports.rooms.open(options, purpose)
+            room = self._ports.rooms.open(options, spec=spec, secret=state.secret(race.round))
         except Refusal as refusal:
             logger.warning("tournament %s: table %d has no room: %s", state.id, race.pairing.table, refusal)
             self._rest()

@@ -9,23 +9,8 @@ from client.state.store import Event, Model, ReadySent, reduce
 from protocol.cards import card_text, fresh_deck
 from protocol.fairness import commitment, derive_seed
 from protocol.record import DealRecord, MoveRecord, Record, SeatRecord, sealed
-from protocol.server_messages import (
-    Countdown,
-    Dealt,
-    Lobby,
-    PlayerReady,
-    PlayerView,
-    Progress,
-    Ratings,
-    Result,
-    Room,
-    Said,
-    Scored,
-    Seated,
-    Started,
-    WaitingMatch,
-    Welcome,
-)
+from protocol.room_events import Countdown, Dealt, PlayerReady, PlayerView, Progress, Ratings, Result, Room, Said, Scored, Seated, Started
+from protocol.server_messages import Lobby, WaitingMatch, Welcome
 from protocol.shuffle import shuffle
 from protocol.views import (
     BotInfo,

@@ -10,13 +10,14 @@ from msgspec.structs import replace
 from trio.testing import MockClock
 
 from client.connection.client import open_link
-from client.connection.errors import EntryRefused, Unreachable
+from client.connection.errors import RequestRefused, Unreachable
 from client.connection.events import Identity
 from client.connection.hello import HELLO_REFERENCE
 from client.connection.questions import QUESTION_REFERENCE
-from protocol.client_messages import FollowTournament, Hello, PauseTournament
+from protocol.client_messages import Hello
 from protocol.errors import ERRORS, ErrorCode
-from protocol.server_messages import Decided, Error, Tournament
+from protocol.server_messages import Error
+from protocol.tournament_messages import Decided, FollowTournament, PauseTournament, Tournament
 from tests.client import tournament_scenes as tournaments
 from tests.client.fake_server import FakeServer, welcome
 
@@ -63,7 +64,7 @@ async def test_what_is_refused_is_the_servers_sentence(autojump_clock: MockClock
 
     nursery.start_soon(serve)
     async with open_link(URL, ANNA, dial=server.dial) as link:
-        with pytest.raises(EntryRefused, match="Only the director of a tournament may do that"):
+        with pytest.raises(RequestRefused, match="Only the director of a tournament may do that"):
             await link.ask(PAUSE, Decided)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from client.state.store import Model
-from protocol.server_messages import Called, Tournament, Tournaments
+from protocol.tournament_messages import Called, Tournament, Tournaments
 from protocol.tournaments import (
     LoggedDecision,
     StandingsRow,

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from client.state.watching import WatchModel, watch_after
-from protocol.server_messages import Board, PlayerReady, Progress, Result, Scored, Watched, WatchedEvent
+from protocol.room_events import PlayerReady, Progress, Result, Scored
 from protocol.views import LateBoard, RaceOptions, SeatInfo, SeriesInfo, SeriesOptions, WatcherLine
+from protocol.watch_messages import Board, Watched, WatchedEvent
 from tests.client import scenes, tables
 
 NOW_MS = 46_300

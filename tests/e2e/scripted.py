@@ -26,7 +26,8 @@ from client.tui.ui_state import Ui
 from protocol.client_messages import JoinRace, OpenRace, Say
 from protocol.phrases import PHRASES
 from protocol.record import Record, to_json
-from protocol.server_messages import Room, RoomEvent, ServerMessage
+from protocol.room_events import Room, RoomEvent
+from protocol.server_messages import ServerMessage
 
 TALK_EVERY = 8
 """Moves between two lines of talk."""

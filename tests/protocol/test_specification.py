@@ -23,31 +23,11 @@ from protocol.errors import ERRORS, CloseCode, Fault
 from protocol.pages import LADDER_PLAYERS, PAGE_RACES, History, HistoryRace, HistorySeat, Ladder, LadderPlayer, Problem
 from protocol.phrases import PHRASES
 from protocol.record import check_deal, digest
-from protocol.server_messages import (
-    Board,
-    Challenge,
-    Challenges,
-    CurrentView,
-    Dailies,
-    Dealt,
-    Error,
-    Left,
-    Lobby,
-    PlayerView,
-    Result,
-    Room,
-    RoomEvent,
-    Runs,
-    ServerMessage,
-    TournamentMessage,
-    WaitingMatch,
-    WaitingOver,
-    Watched,
-    WatchMessage,
-    Welcome,
-    YouAre,
-)
+from protocol.room_events import Dealt, PlayerView, Result, Room, RoomEvent
+from protocol.run_messages import Challenge, Challenges, Dailies, Runs
+from protocol.server_messages import CurrentView, Error, Left, Lobby, ServerMessage, WaitingMatch, WaitingOver, Welcome, YouAre
 from protocol.shuffle import DEAL_LABEL, shuffle
+from protocol.tournament_messages import TournamentMessage
 from protocol.tournaments import (
     LISTED_DECISIONS,
     LISTED_TOURNAMENTS,
@@ -64,6 +44,7 @@ from protocol.tournaments import (
     TournamentsDocument,
     Verdict,
 )
+from protocol.watch_messages import Board, Watched, WatchMessage
 from server.config import Settings
 from server.net.connection import BAD_MESSAGES
 from server.net.http import PAGES_A_SECOND, PAGES_AT_ONCE, TARGET_CHARACTERS

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from msgspec.structs import replace as changed
 
 from client.state.watching import WatchModel, watch_after
-from protocol.server_messages import Countdown, Hidden, Ratings, Said, Started, Talk, Unwatched, Watchers
+from protocol.room_events import Countdown, Hidden, Ratings, Said, Started
 from protocol.views import ChatLine, Curve, WatcherLine
+from protocol.watch_messages import Talk, Unwatched, Watchers
 from tests.client import scenes, watched
 from tests.client.state.test_store import EVENTS
 from tests.client.watched import NOW_MS, after, event, late, progress

@@ -18,22 +18,8 @@ from client.tui.start import AppOutcome, StartBot, StartMatch
 from protocol.client_messages import FollowLobby, JoinRace, LeaveRace, Move, OpenRace, QuickMatch, Ready, Rematch, Resign, Say, Stop
 from protocol.errors import ERRORS, ErrorCode
 from protocol.record import Record, sealed
-from protocol.server_messages import (
-    Countdown,
-    CurrentView,
-    Dealt,
-    Error,
-    Left,
-    PlayerReady,
-    PlayerView,
-    Presence,
-    Result,
-    Scored,
-    Seated,
-    Started,
-    WaitingMatch,
-    WaitingOver,
-)
+from protocol.room_events import Countdown, Dealt, PlayerReady, PlayerView, Presence, Result, Scored, Seated, Started
+from protocol.server_messages import CurrentView, Error, Left, WaitingMatch, WaitingOver
 from protocol.views import RaceOptions, SeriesOptions
 from tests.client import scenes
 from tests.client.tui.hands import DEFAULTS, HOME, UP, Run, running, settled

@@ -14,7 +14,7 @@ from client.tui.keymap import SLOT_STARTERS, commands
 from client.tui.playing import AHEAD, all_fit
 from client.tui.race import KEYS, SCREEN
 from protocol.client_messages import Move
-from protocol.server_messages import PlayerView
+from protocol.room_events import PlayerView
 from protocol.views import View
 from tests.client import scenes, tables
 from tests.client.tui.hands import Run, running, settled

@@ -23,7 +23,7 @@ from client.tui.replay_state import jumped_to_tenth, reel_of
 from client.tui.start import AppOutcome, UiSettings
 from client.tui.ui_state import Ui
 from protocol.record import Record
-from protocol.server_messages import RematchAsked, Result
+from protocol.room_events import RematchAsked, Result
 from tests.client import replays, scenes, tables
 from tests.client.tui.hands import HandScreen, Run, running, settled
 from tests.client.tui.test_app import into_race

@@ -37,8 +37,7 @@ from client.tui.view import view
 from protocol.fairness import derive_seed
 from protocol.phrases import PHRASES
 from protocol.record import sealed
-from protocol.server_messages import (
-    Called,
+from protocol.room_events import (
     Ended,
     Hidden,
     PlayerReady,
@@ -50,10 +49,9 @@ from protocol.server_messages import (
     Said,
     Scored,
     Seated,
-    Tournament,
-    Tournaments,
     Unseated,
 )
+from protocol.tournament_messages import Called, Tournament, Tournaments
 from protocol.tournaments import TournamentOptions
 from protocol.views import ChatLine, RaceOptions, RulesInfo, SeriesOptions, SharedDeal
 from tests.client import replays, runs, scenes, tables, tournament_scenes, watched

@@ -12,7 +12,7 @@ from client.tui.step import Step
 from client.tui.subscriptions import HALL_REFERENCE, follow_hall, followed, unsent
 from client.tui.tournament_view_state import Hall
 from client.tui.ui_state import Ui
-from protocol.client_messages import FollowTournament, FollowTournaments
+from protocol.tournament_messages import FollowTournament, FollowTournaments
 from tests.client import scenes
 
 HALLS = st.sampled_from([None, Hall(), Hall("KWPRTM"), Hall("KWPRTM", round=2), Hall("PLMNBV")])

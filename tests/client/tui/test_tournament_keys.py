@@ -11,31 +11,31 @@ from msgspec.structs import replace
 from client.tui.start import StartHall
 from client.tui.subscriptions import HALL_REFERENCE
 from client.tui.tournament_form import FOUNDING_REFERENCE
-from protocol.client_messages import (
+from protocol.client_messages import FollowLobby, JoinRace, LeaveRace
+from protocol.errors import ERRORS, ErrorCode
+from protocol.record import SeatRecord
+from protocol.room_events import Ended
+from protocol.server_messages import Error, Left
+from protocol.tournament_messages import (
     AddBot,
     CheckIn,
     CorrectResult,
     CreateTournament,
+    Decided,
     EndTournament,
     EnterTournament,
-    FollowLobby,
     FollowTournament,
     FollowTournaments,
-    JoinRace,
-    LeaveRace,
     LeaveTournament,
     PairRound,
     PauseTournament,
     RemoveEntrant,
     StartTournament,
-    Unwatch,
-    WatchRace,
+    Tournament,
 )
-from protocol.errors import ERRORS, ErrorCode
-from protocol.record import SeatRecord
-from protocol.server_messages import Decided, Ended, Error, Left, Tournament, Unwatched
 from protocol.tournaments import TableResult
 from protocol.views import SharedDeal
+from protocol.watch_messages import Unwatch, Unwatched, WatchRace
 from tests.client import scenes
 from tests.client import tournament_scenes as tournaments
 from tests.client.tui.hands import UP, Run, running

@@ -18,7 +18,7 @@ from client.tui.theme import theme_for
 from client.tui.tournament_view_state import Hall, HallPage, lines_of
 from client.tui.ui_state import Ui
 from client.tui.view import view
-from protocol.server_messages import Tournament
+from protocol.tournament_messages import Tournament
 from protocol.tournaments import TableResult
 from tests.client import scenes
 from tests.client import tournament_scenes as tournaments

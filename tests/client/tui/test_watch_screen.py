@@ -15,9 +15,10 @@ from client.tui import watching
 from client.tui.keymap import Command
 from client.tui.ui_state import Ui
 from protocol.cards import FACE_DOWN
-from protocol.client_messages import FollowLobby, Say, Unwatch, WatchRace
-from protocol.server_messages import Hidden, Result, Scored, Unwatched
+from protocol.client_messages import FollowLobby, Say
+from protocol.room_events import Hidden, Result, Scored
 from protocol.views import LateBoard, RaceOptions, SeriesInfo, SeriesOptions, SeriesSeat, WatcherLine
+from protocol.watch_messages import Unwatch, Unwatched, WatchRace
 from tests.client import replays, scenes, tables, watched
 from tests.client.tui.hands import UP, Run, running
 from tests.client.tui.test_screens import ENEMY, Shown, widget_of

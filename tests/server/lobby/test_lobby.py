@@ -9,8 +9,8 @@ import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
 from protocol.errors import CloseCode
+from protocol.room_events import Said
 from protocol.server_messages import Lobby as LobbyMessage
-from protocol.server_messages import Said
 from protocol.views import RaceOptions, SeriesOptions
 from server.lobby.lobby import INTERVAL_S, LISTED, Lobby
 from server.lobby.players import Players

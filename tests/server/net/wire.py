@@ -22,11 +22,12 @@ from websockets.typing import Subprotocol
 
 from protocol.client_messages import ClientMessage, Hello, JoinRace, Move, OpenRace, Ready
 from protocol.codec import ENCODINGS, MSGPACK, encode, server_message_decoder
-from protocol.server_messages import CurrentView, Dealt, Error, PlayerView, Room, ServerMessage, Started, Welcome
+from protocol.room_events import Dealt, PlayerView, Room, Started
+from protocol.server_messages import CurrentView, Error, ServerMessage, Welcome
 from protocol.views import RaceOptions, View
 from server.lobby.lobby import Lobby
+from server.lobby.matchmaker import Matchmaker
 from server.lobby.players import Players
-from server.lobby.quick_match import QuickMatch
 from server.net.connection import Connection, RoundTripRule
 from server.net.dispatch import Dispatch
 from server.net.http import Site
@@ -279,7 +280,7 @@ class House:
         self.lobby = Lobby(self.rooms, self.players, self.clock)
         self.spectators = SpectatorRegistry(nursery, self.rooms, self.clock)
         nursery.start_soon(self.spectators.run)
-        self.matchmaker = QuickMatch(self.rooms, clock=self.clock, rating=self.players.rating)
+        self.matchmaker = Matchmaker(self.rooms, clock=self.clock, rating=self.players.rating)
         self.runs = RunService(self.rooms, store=self.store, journal=self.journal, clock=self.clock, entropy=entropy, compute=self._compute)
         self.tournaments = TournamentService(
             TournamentPorts(
@@ -301,7 +302,7 @@ class House:
             lobby=self.lobby,
             matchmaker=self.matchmaker,
             spectators=self.spectators,
-            counter=self.runs,
+            runs=self.runs,
             tournaments=self.tournaments,
             software="test",
             rate=rate,

@@ -17,8 +17,9 @@ from protocol.codec import JSON, Decoder
 from protocol.errors import ErrorCode
 from protocol.pages import PAGE_RACES, History, HistorySeat, is_race_id
 from protocol.record import from_json, to_json
-from protocol.server_messages import Lobby, ServerMessage, Watched
+from protocol.server_messages import Lobby, ServerMessage
 from protocol.views import SeatRating, SharedDeal
+from protocol.watch_messages import Watched
 from server.net.http import Asked, NoPage
 from server.pages.races import race_routes
 from server.pages.readers import READING, WAITING, Readers
@@ -77,8 +78,8 @@ async def test_what_came_of_a_race_is_not_shown_while_others_have_yet_to_play_it
     shared = SharedDeal(kind="daily", id="2001-02-03", nonces=("7c" * 16,))
     reveals = house.clock.wall_ms() + 60_000
     deal = SharedDealMade(kind="daily", id=shared.id, secret=bytes(32), at_ms=NOW, reveals_at_ms=reveals)
-    occasion = SharedDealSpec(deal=shared, invited=("ann",))
-    write(house.store, made("ann"), deal, replace(opened(RACE), occasion=occasion), over(RACE, "ann", None))
+    spec = SharedDealSpec(deal=shared, invited=("ann",))
+    write(house.store, made("ann"), deal, replace(opened(RACE), spec=spec), over(RACE, "ann", None))
     finish(house, 2, "ann", None)
     sentence = "Others have yet to play the deal of that race; its record is there when they have."
     assert (await house.ask(f"/races/{RACE}.json")).problem == (403, sentence)

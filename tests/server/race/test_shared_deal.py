@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from protocol.fairness import commitment, daily_nonce, derive_seed
 from protocol.record import BadRecord, sealed
-from protocol.server_messages import Ended, Hidden, Progress, Result
+from protocol.room_events import Ended, Hidden, Progress, Result
 from protocol.views import SharedDeal
 from server.analysis.frames import frames
 from server.race.audit import audit

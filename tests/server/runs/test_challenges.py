@@ -8,10 +8,12 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from protocol.client_messages import JoinRace, LeaveRace, ListChallenges, OpenChallenge, RunChallenge
+from protocol.client_messages import JoinRace, LeaveRace
 from protocol.errors import ErrorCode, Refusal
 from protocol.fairness import derive_seed
-from protocol.server_messages import Challenge, Challenges, Dealt, Ghost, Left, Result, Room
+from protocol.room_events import Dealt, Ghost, Result, Room
+from protocol.run_messages import Challenge, Challenges, ListChallenges, OpenChallenge, RunChallenge
+from protocol.server_messages import Left
 from protocol.views import ChallengeInfo, GhostInfo
 from server.race.audit import audit
 from server.runs.challenges import LISTED, OPEN_AT_ONCE, OPEN_FROM_PLACE

@@ -6,10 +6,12 @@ import pytest
 from msgspec.structs import replace
 from trio.testing import MockClock
 
-from protocol.client_messages import LeaveRace, PlayOn, RunDaily, Stop
+from protocol.client_messages import LeaveRace, Stop
 from protocol.errors import ErrorCode
 from protocol.record import BadRecord, sealed
-from protocol.server_messages import Ghost, Left, Result, Room
+from protocol.room_events import Ghost, Result, Room
+from protocol.run_messages import PlayOn, RunDaily
+from protocol.server_messages import Left
 from server.analysis.frames import frames
 from server.race.audit import audit, audited_start_position
 from server.race.start_position import first_positions

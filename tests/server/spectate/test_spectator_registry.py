@@ -7,8 +7,10 @@ import trio
 from trio.testing import MockClock
 
 from protocol.errors import CloseCode, ErrorCode, Refusal
-from protocol.server_messages import Board, Left, Room, Talk, Unwatched, Watched, WatchedEvent
+from protocol.room_events import Room
+from protocol.server_messages import Left
 from protocol.views import RaceOptions, SeriesOptions
+from protocol.watch_messages import Board, Talk, Unwatched, Watched, WatchedEvent
 from server.rooms.driver import Room as ServedRoom
 from server.spectate.spectator import ASKS_AT_ONCE
 from server.spectate.spectator_registry import FORGIVEN_S, LOOK_S, RESULT_S

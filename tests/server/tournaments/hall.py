@@ -14,10 +14,12 @@ from typing import Literal, TypeVar
 import trio
 from msgspec.structs import replace
 
-from protocol.client_messages import CheckIn, CreateTournament, EnterTournament, FollowTournament, LeaveRace, Move, Ready, Resign, Say, Stop
+from protocol.client_messages import LeaveRace, Move, Ready, Resign, Say, Stop
 from protocol.codec import MSGPACK, server_message_decoder
 from protocol.errors import CloseCode, Refusal
-from protocol.server_messages import Called, Dealt, Decided, Error, PlayerView, Room, ServerMessage, Started
+from protocol.room_events import Dealt, PlayerView, Room, Started
+from protocol.server_messages import Error, ServerMessage
+from protocol.tournament_messages import Called, CheckIn, CreateTournament, Decided, EnterTournament, FollowTournament
 from protocol.tournaments import TournamentOptions
 from server.lobby.players import Players
 from server.rooms.clock import Clock

@@ -15,10 +15,9 @@ from msgspec.structs import replace
 from trio.testing import MockClock
 from typer.testing import CliRunner
 
-from protocol.client_messages import CorrectResult, LeaveTournament, StartTournament
 from protocol.record import Record, from_json, to_json
 from protocol.record import sealed as with_digest
-from protocol.server_messages import Decided
+from protocol.tournament_messages import CorrectResult, Decided, LeaveTournament, StartTournament
 from protocol.tournaments import TableResult, TournamentDocument
 from server.cli.main import app
 from server.tournaments.audit import BadTournament, audit_tournament, read_tournament

@@ -9,24 +9,28 @@ import trio
 from msgspec.structs import replace
 from trio.testing import MockClock, wait_all_tasks_blocked
 
-from protocol.client_messages import (
+from protocol.client_messages import Say
+from protocol.errors import ErrorCode, Refusal
+from protocol.fairness import derive_seed, shared_nonce
+from protocol.record import Record, check_deal
+from protocol.room_events import Dealt, Ended, Result, Started
+from protocol.server_messages import Error
+from protocol.tournament_messages import (
     AddBot,
+    Called,
     CheckIn,
     CorrectResult,
     CreateTournament,
+    Decided,
     EndTournament,
     EnterTournament,
     LeaveTournament,
     PairRound,
     PauseTournament,
     RemoveEntrant,
-    Say,
     StartTournament,
+    Tournament,
 )
-from protocol.errors import ErrorCode, Refusal
-from protocol.fairness import derive_seed, shared_nonce
-from protocol.record import Record, check_deal
-from protocol.server_messages import Called, Dealt, Decided, Ended, Error, Result, Started, Tournament
 from protocol.tournaments import TableResult, TournamentOptions
 from server.race.audit import audit
 from server.rooms.driver import Room
@@ -100,9 +104,9 @@ async def test_a_double_knock_out_with_drawn_races_is_decided(autojump_clock: Mo
     # All stop at once: every race is drawn, is run again on the next number of the shuffle, and the higher seed goes on.
     assert {len(races) for races in state.crosstable.races.values()} == {2}
     assert [row.place for row in state.crosstable.standings()] == [1, 2, 3, 4]
-    numbers = {run.occasion.table: set[int]() for run in hall.store.runs("round", f"{identity}/1")}
+    numbers = {run.spec.table: set[int]() for run in hall.store.runs("round", f"{identity}/1")}
     for run in hall.store.runs("round", f"{identity}/1"):
-        numbers[run.occasion.table].add(run.occasion.deal.number)
+        numbers[run.spec.table].add(run.spec.deal.number)
     assert numbers == {1: {1, 2}, 2: {1, 2}}
 
 
@@ -614,14 +618,14 @@ async def test_a_struck_result_is_raced_again_on_another_number_of_the_shuffle(a
     ((_, table),) = hall.state(identity).crosstable.races
     assert isinstance(await director.ask(CorrectResult(id=identity, round=1, table=table, result=None)), Decided)
     await trio.sleep(60)
-    runs = [run for run in hall.store.runs("round", f"{identity}/1") if run.occasion.table == table]
-    assert [run.occasion.deal.number for run in runs] == [1], "while another table is racing nothing is dealt"
+    runs = [run for run in hall.store.runs("round", f"{identity}/1") if run.spec.table == table]
+    assert [run.spec.deal.number for run in runs] == [1], "while another table is racing nothing is dealt"
     other = 3 - table
     win = TableResult(verdict="second", second_home=30)
     assert isinstance(await director.ask(CorrectResult(id=identity, round=1, table=other, result=win, reason="agreed")), Decided)
     await hall.over(identity)
-    runs = [run for run in hall.store.runs("round", f"{identity}/1") if run.occasion.table == table]
-    assert [run.occasion.deal.number for run in runs] == [1, 2]
+    runs = [run for run in hall.store.runs("round", f"{identity}/1") if run.spec.table == table]
+    assert [run.spec.deal.number for run in runs] == [1, 2]
     assert len({record.deal.seed for record in records(hall, identity, 1)}) == 2
 
 

@@ -7,8 +7,7 @@ import trio
 from msgspec.structs import replace
 from trio.testing import MockClock
 
-from protocol.client_messages import CheckIn, PauseTournament, StartTournament
-from protocol.server_messages import Called, Decided
+from protocol.tournament_messages import Called, CheckIn, Decided, PauseTournament, StartTournament
 from server.store.memory import MemoryStore
 from tests.server.tournaments.hall import FAST, Hall, Person
 

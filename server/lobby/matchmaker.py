@@ -38,7 +38,7 @@ class Seeker:
     enter: Callable[[Room], None]
 
 
-class QuickMatch:
+class Matchmaker:
     """`run` is its one task. rating: a player's, in points, None for who has none."""
 
     def __init__(self, rooms: Rooms, *, clock: Clock, rating: Callable[[str], int | None]) -> None:

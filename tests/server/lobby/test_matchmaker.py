@@ -8,7 +8,8 @@ from trio.testing import MockClock, wait_all_tasks_blocked
 
 from protocol.client_messages import Hello, JoinRace, LeaveRace, OpenRace, QuickMatch, Rename
 from protocol.errors import CloseCode, ErrorCode
-from protocol.server_messages import Error, Left, Room, Seated, ServerMessage, WaitingMatch, WaitingOver, Welcome
+from protocol.room_events import Room, Seated
+from protocol.server_messages import Error, Left, ServerMessage, WaitingMatch, WaitingOver, Welcome
 from protocol.views import RaceOptions
 from tests.server.net.wire import Client, House, open_house
 from tests.server.store.keeping import worth

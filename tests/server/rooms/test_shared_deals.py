@@ -1,4 +1,4 @@
-"""Rooms that are opened for an occasion: who may sit, what is told of a race on a deal that others play too, and what a crash leaves."""
+"""Rooms that are opened for a shared deal: who may sit, what is told of a race on a deal that others play too, and what a crash leaves."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from trio.testing import MockClock
 
 from protocol.errors import ErrorCode
 from protocol.record import Record
-from protocol.server_messages import Ended, Left, Result, Room
+from protocol.room_events import Ended, Result, Room
+from protocol.server_messages import Left
 from protocol.views import RaceOptions, SharedDeal, SharedKind
 from server.race.audit import audit
 from server.race.shared_deal_spec import SharedDealSpec
 from server.rooms.core import IDLE_S
 from server.rooms.driver import Room as ServedRoom
-from server.rooms.ports import Purpose
 from server.rooms.requests import CallOff, Reveal
 from server.store.errors import RunAlready
 from server.store.port import RaceAborted, RaceOpened, RaceOver
@@ -23,14 +23,14 @@ from tests.server.rooms.test_journal import restart
 SECRET = bytes(range(32))
 
 
-def purpose(*guests: Guest, kind: SharedKind = "round", deal: str = "spring-open/1") -> Purpose:
+def spec_for(*guests: Guest, kind: SharedKind = "round", deal: str = "spring-open/1") -> SharedDealSpec:
     shared = SharedDeal(kind=kind, id=deal, nonces=("7c" * 16,))
-    return Purpose(occasion=SharedDealSpec(deal=shared, invited=tuple(guest.player.id for guest in guests), table=1), secret=SECRET)
+    return SharedDealSpec(deal=shared, invited=tuple(guest.player.id for guest in guests), table=1)
 
 
 def opened(table: Table, *guests: Guest, bots: tuple[str, ...] = (), kind: SharedKind = "round") -> ServedRoom:
     options = RaceOptions(seats=len(guests) + len(bots), bots=bots, public=False, time_limit_s=60)
-    return table.rooms.open(options, purpose(*guests, kind=kind))
+    return table.rooms.open(options, spec=spec_for(*guests, kind=kind), secret=SECRET)
 
 
 async def test_each_of_the_invited_has_his_seat_and_nobody_else_any(autojump_clock: MockClock, table: Table) -> None:
