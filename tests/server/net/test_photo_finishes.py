@@ -14,9 +14,11 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from protocol.client_messages import FollowLobby, LeaveRace, Move, WatchRace
+from protocol.client_messages import FollowLobby, LeaveRace, Move
 from protocol.record import Record
-from protocol.server_messages import Dealt, Left, Lobby, Progress, Result, ServerMessage, WatchedEvent
+from protocol.room_events import Dealt, Progress, Result
+from protocol.server_messages import Left, Lobby, ServerMessage
+from protocol.watch_messages import WatchedEvent, WatchRace
 from server.net.connection import PING_INTERVAL_S, RoundTripRule
 from server.net.stream import SocketStream
 from tests.server.net.wire import Client, open_house
