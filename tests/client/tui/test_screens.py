@@ -565,6 +565,21 @@ def test_where_many_wait_the_rules_are_cut_and_it_is_said_where_they_are_whole()
     assert sum(line.rstrip().endswith("... more: ?") for line in lines) == 1
 
 
+@pytest.mark.parametrize("name", ["Anna", "Benedikt", "M" * 24, "漢" * 24])
+@pytest.mark.parametrize("trip", [None, 1234])
+def test_in_a_waiting_room_one_finds_oneself_however_long_the_name(name: str, trip: int | None) -> None:
+    model = scenes.full_room()
+    assert model.room is not None
+    own, *others = model.room.seats
+    longest = structs.replace(own, name=name, round_trip_ms=trip)
+    room = replace(model.room, seats=(longest, *others))
+    for size in ((80, 24), (120, 40)):
+        lines = render_text(widget_of(Shown(lambda: replace(model, room=room), now_ms=2000), size), size)
+        (line,) = [line for line in lines if " (you) " in line]
+        assert name[:3] in line
+        assert " not ready yet " in line
+
+
 def over_winnable() -> Model:
     record = scenes.record()
     model = scenes.over()
