@@ -7,14 +7,17 @@ import secrets
 import ssl
 import sys
 from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import ExitStack, asynccontextmanager, contextmanager
 from dataclasses import replace
 from functools import partial
 
 import trio
 
 import protocol
+from server.admin.administration import Administration
+from server.admin.listener import SocketUnavailable, administered
 from server.config import DEFAULT_CONNECTIONS, Settings
+from server.lobby.bans import Bans
 from server.lobby.lobby import Lobby
 from server.lobby.matchmaker import Matchmaker
 from server.lobby.players import Players
@@ -108,7 +111,8 @@ async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> A
             )
             nursery.start_soon(rooms.run)
             journal.outage_listeners.append(rooms.outage)
-            players = Players(entropy=secrets.token_bytes, store=store, journal=journal, clock=clock)
+            bans = Bans(journal=journal, clock=clock)
+            players = Players(entropy=secrets.token_bytes, store=store, journal=journal, clock=clock, bans=bans)
             rooms.on_rated(players.rated)
             lobby = Lobby(rooms, players, clock)
             nursery.start_soon(lobby.run)
@@ -144,7 +148,9 @@ async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> A
                 rate=settings.rate,
                 burst=settings.burst,
                 overload=overload,
+                bans=bans,
             )
+            bans.come_back(await journal.ask(store.bans))
             await _go_on(rooms, store, journal, clock)
             await nursery.start(tournaments.run)
             nursery.start_soon(_tidy, store, journal, clock, settings.prune_after_days)
@@ -158,7 +164,11 @@ async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> A
                     *tournament_routes(tournaments),
                     *web_routes(),
                     readiness_route(rooms, store, journal, max_rooms=settings.max_rooms),
-                ]
+                ],
+                bans=bans,
+            )
+            administration = Administration(
+                rooms=rooms, players=players, tournaments=tournaments, dispatch=dispatch, bans=bans, store=store, journal=journal
             )
             async with listening(
                 dispatch,
@@ -173,7 +183,10 @@ async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> A
                 round_trip_rule=RoundTripRule(trust_pings=settings.trust_pings),
             ) as port:
                 clock.resume()
-                with _metrics_served(nursery, settings, _figures(admission, rooms, players, journal)):
+                with (
+                    _administered(nursery, settings, administration),
+                    _metrics_served(nursery, settings, _figures(admission, rooms, players, journal)),
+                ):
                     yield _url(settings.host, port, secure=tls is not None)
                 journal.hurry()
                 tournaments.stop()
@@ -209,6 +222,21 @@ def _figures(admission: Admission, rooms: Rooms, players: Players, journal: Jour
         Figure("journal_commit_seconds", "Seconds spent in commits.", lambda: counts.commit_s, "counter"),
         Figure("journal_slowest_commit_seconds", "The slowest commit since the start.", lambda: counts.max_commit_s),
     )
+
+
+@contextmanager
+def _administered(nursery: trio.Nursery, settings: Settings, administration: Administration) -> Iterator[None]:
+    where = settings.administered_at
+    with ExitStack() as stack:
+        if where is not None:
+            try:
+                stack.enter_context(administered(nursery, where, administration.answer))
+            except SocketUnavailable as error:
+                if settings.admin_socket is not None:
+                    raise
+                # Races matter more than commands.
+                logger.warning("%s", error)
+        yield
 
 
 @contextmanager

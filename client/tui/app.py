@@ -45,12 +45,12 @@ from client.tui.actions import (
 )
 from client.tui.driver import Driver
 from client.tui.picture import Picture, Size
-from client.tui.replay_state import reel_of
+from client.tui.replay_state import replay_state_of
 from client.tui.scene import Scene, scene_of
-from client.tui.start import AppOutcome, Start, StartAlone, StartBot, StartHall, StartHome, UiSettings
+from client.tui.start import AppOutcome, Start, StartAlone, StartBot, StartHome, StartTournaments, UiSettings
 from client.tui.terminal import Display, Terminal
 from client.tui.theme import entries
-from client.tui.tournament_view_state import Hall
+from client.tui.tournament_view_state import TournamentView
 from client.tui.transitions import Glide, is_over, moving, transitions
 from client.tui.ui_state import Ui
 from client.tui.view import body_times, head_times, is_running, view, with_head
@@ -96,14 +96,14 @@ async def run_app(
     """
     # A race at once is what `carpet play` begins with, on a server that it has started.
     own_server = isinstance(start, StartBot | StartAlone)
-    hall = Hall(start.id) if isinstance(start, StartHall) else None
-    ui = Ui(settings=settings, start=start, own_server=own_server, hall=hall, remark=remark)
+    view_state = TournamentView(start.id) if isinstance(start, StartTournaments) else None
+    ui = Ui(settings=settings, start=start, own_server=own_server, tournament_view=view_state, remark=remark)
     return await App(link, ui, screen=screen, jobs=Jobs(reviewer, replayer, verifier, keeper, recorder, evidence, witness)).run()
 
 
 async def run_replay(replay: TimeLine, *, settings: UiSettings, keys: TextIO, screen: Display | None = None) -> AppOutcome:
     """Show a race that is over until the player has seen enough; returns how it ended. keys: the terminal that they come from."""
-    ui = Ui(settings=settings, start=StartHome(), reel=reel_of(replay), only_replay=True)
+    ui = Ui(settings=settings, start=StartHome(), replay=replay_state_of(replay), only_replay=True)
     return await App(NoLink(), ui, screen=screen, keys=keys).run()
 
 

@@ -14,7 +14,7 @@ from client.tui.actions import Do, Replay, Review, Reviewed, ScreenAction, Typed
 from client.tui.keymap import LEAVE, TALK, Binding, Command, Keys
 from client.tui.picture import UPPER, Line, Picture, Size, block, clip, fit, foot, hit, screen, shifted, stacked, wrap_text
 from client.tui.plot import plot, scale
-from client.tui.replay_state import reel_of
+from client.tui.replay_state import replay_state_of
 from client.tui.room import leave, ready, say, talk
 from client.tui.scene import Scene, clean_long, head, remarks
 from client.tui.screen import Screen
@@ -349,7 +349,7 @@ def _replay(step: Step) -> Step:
     if room is None or room.record is None:
         return step.note("There is no race to replay.")
     if known is not None and known.record.digest == room.record.digest:
-        return step.but(reel=reel_of(known, own=room.seat))
+        return step.but(replay=replay_state_of(known, own=room.seat))
     return step.note("Preparing the replay...").then(Replay(room.record, room.seat))
 
 

@@ -21,8 +21,10 @@ import trio
 from websockets.datastructures import Headers
 from websockets.http11 import Request, Response
 
+from protocol.errors import Refusal
 from protocol.pages import Problem
-from server.net.connection_limits import AdmissionOutcome
+from server.lobby.bans import Bans
+from server.net.connection_limits import AdmissionOutcome, place_of
 from server.net.limits import AddressRates
 from server.net.plain_connection import PlainConnection
 
@@ -122,7 +124,8 @@ class Route:
 class Site:
     """All pages of a server."""
 
-    def __init__(self, routes: Sequence[Route] = ()) -> None:
+    def __init__(self, routes: Sequence[Route] = (), *, bans: Bans | None = None) -> None:
+        self._bans = bans
         self._routes = tuple(routes)
         self._rates = AddressRates(rate=PAGES_A_SECOND, burst=PAGES_AT_ONCE)
         self._file_rates = AddressRates(rate=FILES_A_SECOND, burst=FILES_AT_ONCE)
@@ -154,6 +157,8 @@ class Site:
 
     async def _page(self, connection: PlainConnection, request: Request) -> Response:
         try:
+            if self._bans is not None:
+                self._bans.check_place(place_of(connection.remote_host))
             route, asked = self._find(request.path)
             rates = self._file_rates if route.is_file else self._rates
             if not rates.allow(connection.remote_host, trio.current_time()):
@@ -163,6 +168,8 @@ class Site:
             return _response(HTTPStatus.NOT_MODIFIED, replace(page, body=b"")) if known else _response(HTTPStatus.OK, page)
         except NoPage as refused:
             return _problem(refused)
+        except Refusal as refusal:
+            return _problem(NoPage(HTTPStatus.FORBIDDEN, refusal.sentence))
         except Exception:
             # The supervisor of every page: the library would say that a WebSocket failed.
             logger.exception("the page %s could not be made", request.path)

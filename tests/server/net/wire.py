@@ -25,6 +25,7 @@ from protocol.codec import ENCODINGS, MSGPACK, encode, server_message_decoder
 from protocol.room_events import Dealt, PlayerView, Room, Started
 from protocol.server_messages import CurrentView, Error, ServerMessage, Welcome
 from protocol.views import RaceOptions, View
+from server.lobby.bans import Bans
 from server.lobby.lobby import Lobby
 from server.lobby.matchmaker import Matchmaker
 from server.lobby.players import Players
@@ -275,7 +276,9 @@ class House:
             keeps=store is not None,
         )
         nursery.start_soon(self.rooms.run)
-        self.players = Players(entropy=entropy, store=self.store, journal=self.journal, clock=self.clock)
+        self.bans = Bans(journal=self.journal, clock=self.clock)
+        self.bans.come_back(self.store.bans())
+        self.players = Players(entropy=entropy, store=self.store, journal=self.journal, clock=self.clock, bans=self.bans)
         self.rooms.on_rated(self.players.rated)
         self.lobby = Lobby(self.rooms, self.players, self.clock)
         self.spectators = SpectatorRegistry(nursery, self.rooms, self.clock)
@@ -307,6 +310,7 @@ class House:
             software="test",
             rate=rate,
             burst=burst,
+            bans=self.bans,
         )
         readers = Readers(self.store, self.journal)
         self.site = Site(
@@ -318,7 +322,8 @@ class House:
                 readiness_route(self.rooms, self.store, self.journal, max_rooms=max_rooms),
                 *tournament_routes(self.tournaments),
                 *web_routes(),
-            ]
+            ],
+            bans=self.bans,
         )
         self.listener = PairListener()
         self._nursery = nursery
