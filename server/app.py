@@ -14,6 +14,7 @@ from functools import partial
 import trio
 
 import protocol
+from protocol.text import counted
 from server.config import DEFAULT_CONNECTIONS, Settings
 from server.lobby.lobby import Lobby
 from server.lobby.matchmaker import Matchmaker
@@ -288,7 +289,7 @@ async def _go_on(rooms: Rooms, store: Store, journal: Journal, clock: Clock) -> 
             # Where the log is damaged, who sat there may be too: better no line in a history than no server.
             await journal.write(replace(aborted, seats=()))
     if left.races or lost:
-        logger.info("%d races of an earlier server go on, %d cannot", len(rooms), len(lost))
+        logger.info("%s of an earlier server resumed, %d cannot be", counted(len(rooms), "race"), len(lost))
     await _stand_on(rooms, store, journal, clock)
 
 
@@ -308,7 +309,7 @@ async def _stand_on(rooms: Rooms, store: Store, journal: Journal, clock: Clock) 
     if gone:
         await journal.write(*gone)
     if over:
-        logger.info("%d rooms of an earlier server stand, whose races are over", len(rooms) - before)
+        logger.info("%s of an earlier server kept open, with the race over", counted(len(rooms) - before, "room"))
 
 
 def _url(host: str, port: int, *, secure: bool) -> str:
