@@ -64,6 +64,8 @@ TAKEN_OVER = Ending("You continued your game in another window or on another com
 
 _CLOSED: dict[int, Ending] = {
     CloseCode.TAKEN_OVER: TAKEN_OVER,
+    CloseCode.BANNED: Ending("The host of this server has banned you.", final=True),
+    CloseCode.ENDED_BY_HOST: Ending("The host of this server has closed your connection.", final=True),
     CloseCode.FLOOD: Ending("The server closed the connection: too many messages were sent to it.", final=True),
     CloseCode.TOO_MANY_ERRORS: Ending("The server closed the connection: it could not understand what was sent to it.", final=True),
     CloseCode.HELLO_TIMEOUT: Ending("The server closed the connection: no hello came in time.", final=True),

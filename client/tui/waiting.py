@@ -205,6 +205,9 @@ def _facts(room: RoomModel, width: int) -> list[Line]:
         [("strong" if options.winnable else "faint", f"{'listed' if options.public else 'by code'}{wish}")],
         [("faint", rated_sentence(options))],
     ]
+    if not options.autoplay:
+        # In the row of what else is not as usual: each card home takes a key of its own, by everybody's word.
+        lines[-1] += [("strong", "; no autoplay")]
     if options.deal is not None:
         lines.append([("strong", fit(f"Named deal: {clean_chat(options.deal)}", width).rstrip())])
     else:

@@ -18,6 +18,7 @@ import trio
 
 from protocol.errors import CloseCode, ErrorCode, Refusal
 from protocol.text import NAME_LENGTH, clean_name
+from server.lobby.bans import Bans
 from server.race.rating import Rating
 from server.rooms.clock import Clock
 from server.rooms.member import PlayerConnection, PlayerName
@@ -65,7 +66,10 @@ class _Arrival:
 class Players:
     """The connections of those who are here."""
 
-    def __init__(self, *, entropy: Callable[[int], bytes], store: PlayerStore, journal: PlayerJournal, clock: Clock) -> None:
+    def __init__(
+        self, *, entropy: Callable[[int], bytes], store: PlayerStore, journal: PlayerJournal, clock: Clock, bans: Bans | None = None
+    ) -> None:
+        self._bans = bans
         self._entropy = entropy
         self._store = store
         self._journal = journal
@@ -79,7 +83,7 @@ class Players:
         """Say who it is that comes by `connection`: the player, with their token.
 
         A newer connection of the same player takes over: the older one is shut. Waits for the store. Raises Refusal for a name of which
-        nothing is left, for a token that is not known, and when the store fails.
+        nothing is left, for a token that is not known or a banned player's, and when the store fails.
         """
         cleaned = _cleaned(name)
         with _kept():
@@ -89,6 +93,7 @@ class Players:
             else:
                 known = await self._recognise(token)
                 player, rating = PlayerName(known.id, known.name), known.rating
+        self._check_ban(player.id)
         older = self._here.get(player.id)
         self._here[player.id] = _Here(player, connection, rating)
         if older is not None:
@@ -97,9 +102,10 @@ class Players:
         return player, token
 
     async def find(self, token: str) -> PlayerName:
-        """Who has this token. Nobody arrives. Waits for the store. Raises Refusal for a token that is not known."""
+        """Who has this token. Nobody arrives. Waits for the store. Raises Refusal for a token that is not known, or a banned player's."""
         with _kept():
             known = await self._known(token)
+        self._check_ban(known.id)
         return PlayerName(known.id, known.name)
 
     async def rename(self, player: PlayerName, name: str) -> tuple[PlayerName, PlayerConnection | None]:
@@ -158,6 +164,10 @@ class Players:
     def on_change(self, listener: Callable[[], None]) -> None:
         """Call `listener` whenever somebody came, went, or has another name or rating. It must not block or raise."""
         self._listeners.append(listener)
+
+    def _check_ban(self, player: str) -> None:
+        if self._bans is not None:
+            self._bans.check_player(player)
 
     async def _make(self, name: str) -> tuple[PlayerName, str]:
         token = self._entropy(TOKEN_BYTES).hex()

@@ -100,6 +100,9 @@ class Identification:
                 connection.post(Outgoing(self._welcome(visit.player, token)))
                 self._tournaments.greet(visit.player.id, connection)
         except Refusal as refusal:
+            if refusal.code is ErrorCode.BANNED:
+                put_out(connection, refusal, hello.ref)
+                return
             connection.refuse(refusal, hello.ref)
         connection.listen()
 
@@ -161,6 +164,12 @@ class Identification:
             room=room.code if room is not None else None,
             rating=self._players.rating(player.id) if not watches else None,
         )
+
+
+def put_out(connection: Connection, refusal: Refusal, ref: int = 0) -> None:
+    """Tell them why, and close."""
+    connection.refuse(refusal, ref)
+    connection.shut(CloseCode.BANNED, "banned")
 
 
 def _would_race(visit: Visit, hello: Hello) -> bool:

@@ -57,6 +57,8 @@ _ABORTED_BECAUSE = {
 }
 """What histories say of a race without a result, by the reason that its players were told."""
 
+_ENDED_BY_HOST = "the host of the server ended it"
+
 
 class RoomCore:
     """`begin` first. `now` is the server's time in milliseconds; effects come out in the order in which they were decided."""
@@ -71,6 +73,7 @@ class RoomCore:
         self._broadcast = self._races.broadcast
         self._ready_timeout = ReadyTimeout()
         self._reason = "closed"
+        self._because = ""  # for histories, where the reason is not all that there is to say
         self._goes_on = False
         self._is_given_up = False
 
@@ -247,6 +250,11 @@ class RoomCore:
         self._races.publish((LineSaid(ChatLine(seat=seat.number, name=seat.name, text=text, phrase=message.phrase), message.ref),))
 
     def _call_off(self, request: CallOff) -> None:
+        if request.by_host is not None:
+            self._broadcast.everybody(refused(Refusal(ErrorCode.ENDED_BY_HOST, request.by_host), 0))
+            self.is_closed = True
+            self._because = f"{_ENDED_BY_HOST}: {request.by_host}" if request.by_host else _ENDED_BY_HOST
+            return
         if self.race.phase == "waiting" or (request.also_running and self.race.phase != "over"):
             self.is_closed = True
             self._reason = "called-off"
@@ -378,4 +386,5 @@ class RoomCore:
             self._races.log.desert()
         else:
             self._races.reveal_earlier()
-            self._races.log.give_up(_ABORTED_BECAUSE[self._reason], seats=seats_left(self.race), at_ms=self._setup.wall_ms())
+            because = self._because or _ABORTED_BECAUSE[self._reason]
+            self._races.log.give_up(because, seats=seats_left(self.race), at_ms=self._setup.wall_ms())

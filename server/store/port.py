@@ -229,6 +229,34 @@ class TournamentDecided:
     closes: bool = False
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TournamentRemoved:
+    """The host has it forgotten. Refused where a round was paired: its records stand."""
+
+    tournament: str
+
+
+BanKind = Literal["player", "address"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Banned:
+    """The host keeps somebody out. subject: a player's id, or what of an address counts as one. One who is banned already is so anew."""
+
+    kind: BanKind
+    subject: str
+    reason: str
+    at_ms: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unbanned:
+    """They may come again. Refused for who is not banned."""
+
+    kind: BanKind
+    subject: str
+
+
 def deal_key(kind: SharedKind, deal: str) -> str:
     """What a shared deal is found by."""
     return f"{kind}:{deal}"
@@ -263,6 +291,9 @@ Entry: TypeAlias = (
     | SharedDealRevealed
     | TournamentMade
     | TournamentDecided
+    | TournamentRemoved
+    | Banned
+    | Unbanned
 )
 Request: TypeAlias = Sequence[Entry]
 """Entries that are written together or not at all."""

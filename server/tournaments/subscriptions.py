@@ -83,6 +83,16 @@ class Subscriptions:
         self._list_changed = True
         self._wake.set()
 
+    def removed(self, director: Director) -> None:
+        """There is no such tournament any more: its followers are told for the last time how it ended."""
+        for member, shown in self._of_one.items():
+            if shown[0] is director:
+                member.post(Outgoing(self._look(*shown)))
+        self._of_one = {member: shown for member, shown in self._of_one.items() if shown[0] is not director}
+        self._changed.discard(director)
+        self._list_changed = True
+        self._wake.set()
+
     def _presence_changed(self) -> None:
         # Only followers of a tournament see which of its entrants are here.
         self._changed.update(director for director, _ in self._of_one.values())

@@ -174,8 +174,8 @@ class TableRooms:
                     self.note_dealt(race.round, state.deal_number(race.key))
                 self._call_all(state, self.by_table[place])
 
-    async def update(self, state: TournamentState) -> None:
-        """Make the rooms those that the state wants."""
+    async def update(self, state: TournamentState, *, by_host: str | None = None) -> None:
+        """Make the rooms those that the state wants. by_host: why the server's host does away with the others, where it is the host."""
         if self._rest_until is not None and self._rest_until <= trio.current_time():
             self._rest_until = None
         wanted = {race.pairing.table: race for race in self._wanted(state)}
@@ -183,7 +183,7 @@ class TableRooms:
             if wanted.get(place) != table.race or table.number != state.deal_number(table.race.key):
                 del self.by_table[place]
                 # Nobody races on: the round may be over, and its secret public.
-                table.room.tell(CallOff(also_running=True))
+                table.room.tell(CallOff(also_running=True, by_host=by_host))
             elif state.paused and table.room.summary.phase == "waiting":
                 # It stays until it is closed: a race that is just about to begin is run.
                 table.room.tell(CallOff())

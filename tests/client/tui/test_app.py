@@ -361,7 +361,7 @@ async def test_the_form_changes_every_value() -> None:
         await run.say(UP, scenes.welcome(), scenes.lobby())
         run.link.taken()
         await run.give("o", "down", "right", "down", "right", "down", "right", "down", "left", "down", *["enter"])
-        await run.give(*"garden", "enter", *["down", "right"] * 4, "down", "enter")
+        await run.give(*"garden", "enter", *["down", "right"] * 5, "down", "enter")
         (opened,) = run.link.taken()
         assert isinstance(opened, OpenRace)
         assert opened.options == RaceOptions(
@@ -374,6 +374,7 @@ async def test_the_form_changes_every_value() -> None:
             countdown_s=4,
             series=SeriesOptions(format="best-of", races=3),
             rated=False,
+            autoplay=False,
         )
 
 

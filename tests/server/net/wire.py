@@ -25,6 +25,7 @@ from protocol.codec import ENCODINGS, MSGPACK, encode, server_message_decoder
 from protocol.room_events import Dealt, PlayerView, Room, Started
 from protocol.server_messages import CurrentView, Error, ServerMessage, Welcome
 from protocol.views import RaceOptions, View
+from server.lobby.bans import Bans
 from server.lobby.lobby import Lobby
 from server.lobby.matchmaker import Matchmaker
 from server.lobby.players import Players
@@ -34,6 +35,7 @@ from server.net.http import Site
 from server.net.listener import serving
 from server.net.overload import Overload
 from server.net.stream import SocketStream
+from server.pages.documents import Documents
 from server.pages.health import readiness_route
 from server.pages.ladder import ladder_route
 from server.pages.lobby import lobby_route
@@ -41,7 +43,7 @@ from server.pages.races import race_routes
 from server.pages.readers import Readers
 from server.pages.runs import run_routes
 from server.pages.tournaments import tournament_routes
-from server.pages.web_page import web_routes
+from server.pages.web_page import problem_page, web_routes
 from server.rooms.clock import Clock
 from server.rooms.driver import Room as ServedRoom
 from server.rooms.registry import Rooms
@@ -268,7 +270,9 @@ class House:
             keeps=store is not None,
         )
         nursery.start_soon(self.rooms.run)
-        self.players = Players(entropy=entropy, store=self.store, journal=self.journal, clock=self.clock)
+        self.bans = Bans(journal=self.journal, clock=self.clock)
+        self.bans.come_back(self.store.bans())
+        self.players = Players(entropy=entropy, store=self.store, journal=self.journal, clock=self.clock, bans=self.bans)
         self.rooms.on_rated(self.players.rated)
         self.lobby = Lobby(self.rooms, self.players, self.clock)
         self.spectators = SpectatorRegistry(nursery, self.rooms, self.clock)
@@ -300,18 +304,21 @@ class House:
             software="test",
             rate=rate,
             burst=burst,
+            bans=self.bans,
         )
         readers = Readers(self.store, self.journal)
         self.site = Site(
             [
-                *race_routes(readers, self.clock),
+                *race_routes(readers, self.clock, self._compute),
                 ladder_route(readers),
                 lobby_route(self.lobby),
                 *run_routes(readers, self.runs),
                 readiness_route(self.rooms, self.store, self.journal, max_rooms=max_rooms),
                 *tournament_routes(self.tournaments),
-                *web_routes(),
-            ]
+                *web_routes(Documents(self.rooms, readers, self.tournaments, self.clock).addresses),
+            ],
+            problem=problem_page(),
+            bans=self.bans,
         )
         self.listener = PairListener()
         self._nursery = nursery
