@@ -23,7 +23,7 @@ from client.tui.theme import Theme
 from client.tui.ui_state import Ui
 from protocol.client_messages import LeaveRace, Rematch
 from protocol.record import Record, SeatRecord
-from protocol.text import clean_chat, clean_name
+from protocol.text import clean_chat, clean_name, counted
 
 KEYS: Keys = (
     Binding(Command.REMATCH, ("r", "enter"), "rematch", "Race the same players again."),
@@ -114,7 +114,9 @@ def headline(room: RoomModel) -> Line:
     best = [number for number, seat in enumerate(seats) if seat.place == 1]
     own = room.seat
     if len(seats) == 1 and own is not None:
-        return [("title", "You brought every card home!" if seats[0].state == "won" else f"You brought {seats[0].home} cards home.")]
+        return [
+            ("title", "You brought every card home!" if seats[0].state == "won" else f"You brought {counted(seats[0].home, 'card')} home.")
+        ]
     if len(best) > 1:
         return [("title", "A draw: you share the first place." if own in best else "A draw.")]
     if own is not None and own in best:

@@ -35,6 +35,7 @@ from server.net.http import Site
 from server.net.listener import serving
 from server.net.overload import Overload
 from server.net.stream import SocketStream
+from server.pages.documents import Documents
 from server.pages.health import readiness_route
 from server.pages.ladder import ladder_route
 from server.pages.lobby import lobby_route
@@ -42,7 +43,7 @@ from server.pages.races import race_routes
 from server.pages.readers import Readers
 from server.pages.runs import run_routes
 from server.pages.tournaments import tournament_routes
-from server.pages.web_page import web_routes
+from server.pages.web_page import problem_page, web_routes
 from server.rooms.clock import Clock
 from server.rooms.driver import Room as ServedRoom
 from server.rooms.registry import Rooms
@@ -315,14 +316,15 @@ class House:
         readers = Readers(self.store, self.journal)
         self.site = Site(
             [
-                *race_routes(readers, self.clock),
+                *race_routes(readers, self.clock, self._compute),
                 ladder_route(readers),
                 lobby_route(self.lobby),
                 *run_routes(readers, self.runs),
                 readiness_route(self.rooms, self.store, self.journal, max_rooms=max_rooms),
                 *tournament_routes(self.tournaments),
-                *web_routes(),
+                *web_routes(Documents(self.rooms, readers, self.tournaments, self.clock).addresses),
             ],
+            problem=problem_page(),
             bans=self.bans,
         )
         self.listener = PairListener()
