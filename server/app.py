@@ -14,6 +14,7 @@ from functools import partial
 import trio
 
 import protocol
+from protocol.text import counted
 from server.admin.administration import Administration
 from server.admin.listener import SocketUnavailable, administered
 from server.config import DEFAULT_CONNECTIONS, Settings
@@ -29,6 +30,7 @@ from server.net.http import Site
 from server.net.listener import AddressUnavailable, listening, tls_context
 from server.net.overload import Overload
 from server.net.traffic import Traffic
+from server.pages.documents import Documents
 from server.pages.health import readiness_route
 from server.pages.ladder import ladder_route
 from server.pages.lobby import lobby_route
@@ -36,7 +38,7 @@ from server.pages.races import race_routes
 from server.pages.readers import Readers
 from server.pages.runs import run_routes
 from server.pages.tournaments import tournament_routes
-from server.pages.web_page import web_routes
+from server.pages.web_page import problem_page, web_routes
 from server.rooms.abort_summary import seats_readable
 from server.rooms.clock import Clock
 from server.rooms.deal_finder import DealFinder
@@ -63,7 +65,7 @@ STANDS_S = 900
 again; after a longer while they do not expect to be led back there."""
 
 
-WORKERS_CODE = ("networkx", "server.race.audit", "server.solver.winnable", "server.tournaments.pairing_worker")
+WORKERS_CODE = ("networkx", "server.race.audit", "server.race.boards", "server.solver.winnable", "server.tournaments.pairing_worker")
 """The modules of all that workers do for a server."""
 
 SWITCH_S = 0.0005
@@ -158,14 +160,15 @@ async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> A
             readers = Readers(store, journal)
             site = Site(
                 [
-                    *race_routes(readers, clock),
+                    *race_routes(readers, clock, workers.run),
                     ladder_route(readers),
                     lobby_route(lobby),
                     *run_routes(readers, runs),
                     *tournament_routes(tournaments),
-                    *web_routes(),
+                    *web_routes(Documents(rooms, readers, tournaments, clock).addresses),
                     readiness_route(rooms, store, journal, max_rooms=settings.max_rooms),
                 ],
+                problem=problem_page(),
                 bans=bans,
             )
             administration = Administration(
@@ -353,7 +356,7 @@ async def _go_on(rooms: Rooms, store: Store, journal: Journal, clock: Clock) -> 
             # Where the log is damaged, who sat there may be too: better no line in a history than no server.
             await journal.write(replace(aborted, seats=()))
     if left.races or lost:
-        logger.info("%d races of an earlier server go on, %d cannot", len(rooms), len(lost))
+        logger.info("%s of an earlier server resumed, %d cannot be", counted(len(rooms), "race"), len(lost))
     await _stand_on(rooms, store, journal, clock)
 
 
@@ -373,7 +376,7 @@ async def _stand_on(rooms: Rooms, store: Store, journal: Journal, clock: Clock) 
     if gone:
         await journal.write(*gone)
     if over:
-        logger.info("%d rooms of an earlier server stand, whose races are over", len(rooms) - before)
+        logger.info("%s of an earlier server kept open, with the race over", counted(len(rooms) - before, "room"))
 
 
 def _url(host: str, port: int, *, secure: bool) -> str:

@@ -12,9 +12,9 @@ from client.state.room import RoomModel
 from client.state.store import Event, Model
 from client.state.watching import WatchModel, watch_after
 from client.text.formatting import bell_due, is_called, is_found
-from client.tui.actions import After, GoOn, Heard, Keep, Kept, Replayed, Reviewed, Ring
+from client.tui.actions import After, GoOn, Heard, Keep, Kept, Replayed, Reviewed, Ring, Verify
 from client.tui.chips import dealt
-from client.tui.playing import HOME_MS, play_ahead, take_back
+from client.tui.playing import HOME_MS, autoplays, play_ahead, take_back
 from client.tui.replay_state import replay_state_of
 from client.tui.room import race_at_once, race_bot, ready
 from client.tui.start import Start, StartAlone, StartBot, StartHome, StartMatch, StartTournaments
@@ -40,7 +40,7 @@ def heard(step: Step, action: Heard) -> Step:
         step = take_back(step).note("")
     step = _another_room(step, before.room, room)
     if step.ui.held and (room is None or before.room is None or room.view != before.room.view):
-        step = step.but(held="")
+        step = step.but(held="", note=f"{step.ui.held} was put back: the table is another one now.")
     if room is not None and room.view is not None and (before.room is None or room.view is not before.room.view):
         step = _another_view(step, room.view, begins=before.room is None or before.room.view is None)
     step = play_ahead(_at_tournaments(step, event))
@@ -141,7 +141,7 @@ def _another_view(step: Step, view: View, *, begins: bool) -> Step:
     """Chips for what can be played now. begins: it is the first one, and the cursor starts where something can be played."""
     chips = dealt(() if begins else step.ui.chips, view)
     step = step.but(chips=chips, cursor=chips[0].place if begins and chips else step.ui.cursor)
-    return step.then(After(HOME_MS, GoOn())) if step.ui.homing else step
+    return step.then(After(HOME_MS, GoOn())) if step.ui.homing or autoplays(step) else step
 
 
 def _cleared(step: Step) -> Step:
@@ -211,6 +211,9 @@ def _keep_records(step: Step, event: Event) -> Step:
     for record in (event.record if isinstance(event, Scored) else None, room.record if room is not None else None):
         if record is not None and record.digest not in step.ui.kept:
             step = step.but(kept=step.ui.kept | {record.digest}).then(Keep(record))
+            if record.deal.winnable:
+                # Whether a deal was passed over takes a search, which the screen does not wait for.
+                step = step.then(Verify(record))
     return step
 
 

@@ -118,6 +118,8 @@ def head(scene: Scene, width: int) -> Picture:
     if room is not None:
         left.append(("head", f"{dot}{rules_name(scene.model, room.options.rules)}{dot}{clip(clean_name(room.code), 8)}"))
         more = [f"race {room.race}"] if room.race > 1 else []
+        autoplays = scene.ui.settings.autoplay and room.options.autoplay and scene.model.room is not None and room.phase == "racing"
+        more += ["autoplay"] if autoplays else []
         more += [f"{room.watchers} watching{', all cards' if room.shown_whole else ''}"] if room.watchers else []
         for part in more:
             # Said whole or not at all, and never up against the clock.
