@@ -7,17 +7,21 @@ import secrets
 import ssl
 import sys
 from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import ExitStack, asynccontextmanager, contextmanager
 from dataclasses import replace
 from functools import partial
 
 import trio
 
 import protocol
+from protocol.text import counted
+from server.admin.administration import Administration
+from server.admin.listener import SocketUnavailable, administered
 from server.config import DEFAULT_CONNECTIONS, Settings
+from server.lobby.bans import Bans
 from server.lobby.lobby import Lobby
+from server.lobby.matchmaker import Matchmaker
 from server.lobby.players import Players
-from server.lobby.quick_match import QuickMatch
 from server.net.connection import RoundTripRule
 from server.net.connection_limits import Admission, TrustedProxies
 from server.net.descriptors import connections_for
@@ -25,6 +29,7 @@ from server.net.dispatch import Dispatch
 from server.net.http import Site
 from server.net.listener import AddressUnavailable, listening, tls_context
 from server.net.overload import Overload
+from server.pages.documents import Documents
 from server.pages.health import readiness_route
 from server.pages.ladder import ladder_route
 from server.pages.lobby import lobby_route
@@ -32,7 +37,7 @@ from server.pages.races import race_routes
 from server.pages.readers import Readers
 from server.pages.runs import run_routes
 from server.pages.tournaments import tournament_routes
-from server.pages.web_page import web_routes
+from server.pages.web_page import problem_page, web_routes
 from server.rooms.abort_summary import seats_readable
 from server.rooms.clock import Clock
 from server.rooms.deal_finder import DealFinder
@@ -59,7 +64,7 @@ STANDS_S = 900
 again; after a longer while they do not expect to be led back there."""
 
 
-WORKERS_CODE = ("networkx", "server.race.audit", "server.solver.winnable", "server.tournaments.pairing_worker")
+WORKERS_CODE = ("networkx", "server.race.audit", "server.race.boards", "server.solver.winnable", "server.tournaments.pairing_worker")
 """The modules of all that workers do for a server."""
 
 SWITCH_S = 0.0005
@@ -108,11 +113,12 @@ async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> A
             )
             nursery.start_soon(rooms.run)
             journal.outage_listeners.append(rooms.outage)
-            players = Players(entropy=secrets.token_bytes, store=store, journal=journal, clock=clock)
+            bans = Bans(journal=journal, clock=clock)
+            players = Players(entropy=secrets.token_bytes, store=store, journal=journal, clock=clock, bans=bans)
             rooms.on_rated(players.rated)
             lobby = Lobby(rooms, players, clock)
             nursery.start_soon(lobby.run)
-            matchmaker = QuickMatch(rooms, clock=clock, rating=players.rating)
+            matchmaker = Matchmaker(rooms, clock=clock, rating=players.rating)
             nursery.start_soon(matchmaker.run)
             spectators = SpectatorRegistry(nursery, rooms, clock)
             nursery.start_soon(spectators.run)
@@ -138,27 +144,34 @@ async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> A
                 lobby=lobby,
                 matchmaker=matchmaker,
                 spectators=spectators,
-                counter=runs,
+                runs=runs,
                 tournaments=tournaments,
                 software=SOFTWARE,
                 rate=settings.rate,
                 burst=settings.burst,
                 overload=overload,
+                bans=bans,
             )
+            bans.come_back(await journal.ask(store.bans))
             await _go_on(rooms, store, journal, clock)
             await nursery.start(tournaments.run)
             nursery.start_soon(_tidy, store, journal, clock, settings.prune_after_days)
             readers = Readers(store, journal)
             site = Site(
                 [
-                    *race_routes(readers, clock),
+                    *race_routes(readers, clock, workers.run),
                     ladder_route(readers),
                     lobby_route(lobby),
                     *run_routes(readers, runs),
                     *tournament_routes(tournaments),
-                    *web_routes(),
+                    *web_routes(Documents(rooms, readers, tournaments, clock).addresses),
                     readiness_route(rooms, store, journal, max_rooms=settings.max_rooms),
-                ]
+                ],
+                problem=problem_page(),
+                bans=bans,
+            )
+            administration = Administration(
+                rooms=rooms, players=players, tournaments=tournaments, dispatch=dispatch, bans=bans, store=store, journal=journal
             )
             async with listening(
                 dispatch,
@@ -173,7 +186,10 @@ async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> A
                 round_trip_rule=RoundTripRule(trust_pings=settings.trust_pings),
             ) as port:
                 clock.resume()
-                with _metrics_served(nursery, settings, _figures(admission, rooms, players, journal)):
+                with (
+                    _administered(nursery, settings, administration),
+                    _metrics_served(nursery, settings, _figures(admission, rooms, players, journal)),
+                ):
                     yield _url(settings.host, port, secure=tls is not None)
                 journal.hurry()
                 tournaments.stop()
@@ -209,6 +225,21 @@ def _figures(admission: Admission, rooms: Rooms, players: Players, journal: Jour
         Figure("journal_commit_seconds", "Seconds spent in commits.", lambda: counts.commit_s, "counter"),
         Figure("journal_slowest_commit_seconds", "The slowest commit since the start.", lambda: counts.max_commit_s),
     )
+
+
+@contextmanager
+def _administered(nursery: trio.Nursery, settings: Settings, administration: Administration) -> Iterator[None]:
+    where = settings.administered_at
+    with ExitStack() as stack:
+        if where is not None:
+            try:
+                stack.enter_context(administered(nursery, where, administration.answer))
+            except SocketUnavailable as error:
+                if settings.admin_socket is not None:
+                    raise
+                # Races matter more than commands.
+                logger.warning("%s", error)
+        yield
 
 
 @contextmanager
@@ -288,7 +319,7 @@ async def _go_on(rooms: Rooms, store: Store, journal: Journal, clock: Clock) -> 
             # Where the log is damaged, who sat there may be too: better no line in a history than no server.
             await journal.write(replace(aborted, seats=()))
     if left.races or lost:
-        logger.info("%d races of an earlier server go on, %d cannot", len(rooms), len(lost))
+        logger.info("%s of an earlier server resumed, %d cannot be", counted(len(rooms), "race"), len(lost))
     await _stand_on(rooms, store, journal, clock)
 
 
@@ -308,7 +339,7 @@ async def _stand_on(rooms: Rooms, store: Store, journal: Journal, clock: Clock) 
     if gone:
         await journal.write(*gone)
     if over:
-        logger.info("%d rooms of an earlier server stand, whose races are over", len(rooms) - before)
+        logger.info("%s of an earlier server kept open, with the race over", counted(len(rooms) - before, "room"))
 
 
 def _url(host: str, port: int, *, secure: bool) -> str:

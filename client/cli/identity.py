@@ -19,9 +19,8 @@ from client.connection.request import rename as rename_at
 from client.storage.files import make_file
 from client.storage.identity import Document, IdentityStore, document_text, home_folder
 from client.storage.identity_transfer import LONGEST_EXPORT, Brought, merged, part_of, read_export
-from protocol.client_messages import AskBoardsKey
-from protocol.server_messages import BoardsKey
 from protocol.text import clean_chat, clean_name
+from protocol.watch_messages import AskBoardsKey, BoardsKey
 
 app = typer.Typer(rich_markup_mode=None)
 move_app = typer.Typer(

@@ -26,7 +26,8 @@ from client.cli.shared import (
 )
 from client.local.sitting import play_alone, play_bot, visit
 from client.tui.start import StartMatch, UiSettings
-from protocol.client_messages import JoinRace, OpenRace, WatchRace
+from protocol.client_messages import JoinRace, OpenRace
+from protocol.watch_messages import WatchRace
 
 app = typer.Typer(rich_markup_mode=None)
 
@@ -86,6 +87,7 @@ def host(
     best_of: BestOf = None,
     session: Session = None,
     swap: Swap = False,
+    no_autoplay: Annotated[bool, typer.Option("--no-autoplay", help="Each card that goes home takes a key of its own.")] = False,
     unrated: Annotated[bool, typer.Option("--unrated", help="Do not rate the race; one with a bot or a --deal never is.")] = False,
     time_limit: Annotated[int, typer.Option(metavar="S", min=10, max=3600, help="Seconds for the whole race.")] = 600,
     countdown: Annotated[int, typer.Option(metavar="S", min=1, max=10, help="Seconds from everybody being ready to the start.")] = 3,
@@ -126,6 +128,7 @@ def host(
         winnable=winnable,
         series=series_fields(best_of, session, swap=swap, grace_s=series_grace),
         rated=not unrated,
+        autoplay=not no_autoplay,
         time_limit_s=time_limit,
         countdown_s=countdown,
         grace_s=grace,

@@ -17,19 +17,19 @@ from client.local.tournament_client import correct as correct_at
 from client.local.tournament_client import decide, pair_next, verdict_of
 from client.local.tournament_client import remove as remove_from
 from client.tui.start import UiSettings
-from protocol.client_messages import (
+from protocol.text import clean_chat
+from protocol.tournament_messages import (
     AddBot,
     CorrectResult,
     CreateTournament,
+    Decided,
     EndTournament,
     EnterTournament,
     LeaveTournament,
     PauseTournament,
     StartTournament,
-    TournamentMessage,
+    TournamentRequest,
 )
-from protocol.server_messages import Decided
-from protocol.text import clean_chat
 from protocol.tournaments import TournamentOptions
 
 tournament_app = typer.Typer(
@@ -310,7 +310,7 @@ def _cards(typed: str | None) -> tuple[int, int] | None:
     return int(parts[0]), int(parts[1])
 
 
-def _decided(url: str, request: TournamentMessage, name: str | None) -> Decided:
+def _decided(url: str, request: TournamentRequest, name: str | None) -> Decided:
     address_of(url)
 
     return run(lambda: decide(url, request, name=name))

@@ -19,10 +19,10 @@ import msgspec
 import protocol
 from client.connection.address import Address
 from client.connection.errors import Failure, unreachable
-from protocol.client_messages import ListRuns
 from protocol.pages import PAGE_RACES, History, HistoryRace, Ladder, LadderPlayer, Problem, is_race_id
 from protocol.record import LONGEST_RECORD, BadRecord, Record, digest, from_json
-from protocol.server_messages import Challenges, Dailies, Lobby, Runs
+from protocol.run_messages import Challenges, Dailies, ListRuns, Runs
+from protocol.server_messages import Lobby
 from protocol.text import clean_chat
 from protocol.tournaments import TournamentDocument, TournamentListing, TournamentsDocument
 
@@ -151,9 +151,9 @@ def fetch(address: Address, path: str) -> bytes:
             raise _refused(error, address) from error
     except urllib.error.URLError as error:
         reason = error.reason if isinstance(error.reason, BaseException) else error
-        raise _no_line(reason, address) from error
+        raise _no_connection(reason, address) from error
     except (OSError, http.client.HTTPException) as error:
-        raise _no_line(error, address) from error
+        raise _no_connection(error, address) from error
 
 
 def _opener() -> urllib.request.OpenerDirector:
@@ -202,7 +202,7 @@ def _refused(error: urllib.error.HTTPError, address: Address) -> Failure:
     return PageRefused(f"There is no such page at {address.place} (HTTP {error.code}): is it a new enough Carpet Race server?", error.code)
 
 
-def _no_line(error: BaseException, address: Address) -> Failure:
+def _no_connection(error: BaseException, address: Address) -> Failure:
     if isinstance(error, TimeoutError):
         return PageRefused(f"The server at {address.place} does not answer; try again later.", 0)
     if isinstance(error, http.client.HTTPException):

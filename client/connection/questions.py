@@ -13,10 +13,13 @@ from typing import Final, TypeAlias, TypeVar
 import trio
 from msgspec.structs import replace
 
-from client.connection.errors import LOST, EntryRefused, LinkError, Unreachable
+from client.connection.errors import LOST, LinkError, RequestRefused, Unreachable
 from client.connection.hello import HELLO_REFERENCE
-from protocol.client_messages import ClientMessage, JoinRace, LeaveRace, OpenRace, PlayOn, RunChallenge, RunDaily, WatchRace
-from protocol.server_messages import Error, Left, Room, ServerMessage, Welcome
+from protocol.client_messages import ClientMessage, JoinRace, LeaveRace, OpenRace
+from protocol.room_events import Room
+from protocol.run_messages import PlayOn, RunChallenge, RunDaily
+from protocol.server_messages import Error, Left, ServerMessage, Welcome
+from protocol.watch_messages import WatchRace
 
 QUESTION_REFERENCE: Final = 2**30 + 2**29
 """The numbers of questions go up from this one: out of the way of those that the outbox gives."""
@@ -39,12 +42,12 @@ class Questions:
         self._send = send
         self._says_hello = says_hello
         self._patience_s = patience
-        self._lost: str | None = LOST.reason  # why there is no line; None while there is one
+        self._lost: str | None = LOST.reason  # why there is no connection; None while there is one
         self._refused: Error | None = None  # the answer to hello
         self._back: Room | Left | None = None  # what the link's own going back to a seat has come to, last
         self._asked: dict[int, ServerMessage | None] = {}  # by `ref`, with their answers
         self._numbers = count(QUESTION_REFERENCE)
-        self._news = trio.Event()  # set, and replaced, when the welcome or one of these has changed, or a line has ended
+        self._news = trio.Event()  # set, and replaced, when the welcome or one of these has changed, or a connection has ended
 
     async def entered(self, request: EntryRequest | None) -> Welcome:
         """See `NetLink.entered`."""
@@ -71,7 +74,7 @@ class Questions:
         finally:
             del self._asked[number]
         if isinstance(answer, Error):
-            raise EntryRefused(answer)
+            raise RequestRefused(answer)
         if not isinstance(answer, kind):
             raise LinkError(f"The server at {self._url} gave an answer that does not belong to the question.")
         return answer
@@ -93,12 +96,12 @@ class Questions:
             self.welcome = replace(self.welcome, room=None)
         return self.welcome
 
-    def line_stands(self) -> None:
-        """There is a line from here on."""
+    def connection_stands(self) -> None:
+        """There is a connection from here on."""
         self._lost = None
 
-    def line_lost(self, reason: str) -> None:
-        """There is no line from here on."""
+    def connection_lost(self, reason: str) -> None:
+        """There is no connection from here on."""
         self._lost = reason
         self._tell_news()
 
@@ -130,7 +133,7 @@ class Questions:
     async def _next_news(self) -> None:
         await self._news.wait()
         if self._refused is not None:
-            raise EntryRefused(self._refused)
+            raise RequestRefused(self._refused)
         if self._lost is not None:
             raise Unreachable(self._lost)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from client.connection.client import open_link
-from client.connection.errors import EntryRefused, Failure, LinkError
+from client.connection.errors import Failure, LinkError, RequestRefused
 from client.connection.events import Identity
 from client.connection.questions import Answer
 from client.connection.websocket import Dial
@@ -43,7 +43,7 @@ async def ask(
     async with open_link(url, identity, watches=watches, reconnect=False, keep=keep, dial=dial) as link:
         try:
             return await link.ask(question, kind)
-        except EntryRefused as refused:
+        except RequestRefused as refused:
             if refused.error.code == ErrorCode.UNKNOWN_TYPE:
                 raise LinkError(f"The server at {link.url} is older than this program and does not know that request.") from refused
             if refused.error.code == ErrorCode.UNKNOWN_TOKEN:
@@ -73,7 +73,7 @@ async def _identified(url: str, identity: Identity, question: WhoAmI | Rename, d
         ) from error
     except NotAnswered as error:
         refused = error.__cause__
-        if isinstance(refused, EntryRefused) and refused.error.code == ErrorCode.NAME_TAKEN and isinstance(question, Rename):
+        if isinstance(refused, RequestRefused) and refused.error.code == ErrorCode.NAME_TAKEN and isinstance(question, Rename):
             taken = clean_name(question.name)
             raise NotAnswered(f"Another player at {url} is called {taken}: you are still {identity.name}.") from error
         raise

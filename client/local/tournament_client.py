@@ -9,9 +9,8 @@ from msgspec.structs import replace
 
 from client.connection.errors import Failure
 from client.local.sitting import identified
-from protocol.client_messages import CorrectResult, FollowTournament, PairRound, RemoveEntrant, TournamentMessage
-from protocol.server_messages import Decided, Tournament
 from protocol.text import clean_name
+from protocol.tournament_messages import CorrectResult, Decided, FollowTournament, PairRound, RemoveEntrant, Tournament, TournamentRequest
 from protocol.tournaments import TableResult
 
 
@@ -19,7 +18,7 @@ class NoSuchEntrant(Failure):
     """Nobody of that name plays in it, or more than one; the text says who does."""
 
 
-async def decide(url: str, request: TournamentMessage, *, name: str | None) -> Decided:
+async def decide(url: str, request: TournamentRequest, *, name: str | None) -> Decided:
     """Have this decided. Raises LinkError, whose text is the server's, IdentityError."""
     async with identified(url, name) as link:
         return await link.ask(request, Decided)

@@ -18,43 +18,18 @@ from msgspec.structs import replace as changed
 
 from client.connection.events import NO_RACE, NO_SEAT, Back, Connected, Connecting, LinkEvent, Lost, RoundTrip
 from client.state.evidence import Evidence
-from client.state.room import RoomModel, room_after, room_as_seen, room_heard, snapshot
+from client.state.room import RoomModel, resumed, room_after, room_as_seen, room_heard
 from client.state.tournament import TournamentsModel, tournaments_after
 from protocol.errors import Fault
-from protocol.server_messages import (
-    Board,
-    BoardsKey,
-    Called,
-    Challenge,
-    Challenges,
-    CurrentView,
-    Dailies,
-    Decided,
-    Error,
-    Left,
-    Lobby,
-    Ratings,
-    Room,
-    RoomEvent,
-    Runs,
-    Scored,
-    ServerMessage,
-    Talk,
-    Tournament,
-    Tournaments,
-    Unwatched,
-    WaitingMatch,
-    WaitingOver,
-    Watched,
-    WatchedEvent,
-    Watchers,
-    Welcome,
-    YouAre,
-)
+from protocol.room_events import Ratings, Room, RoomEvent, Scored
+from protocol.run_messages import Challenge, Challenges, Dailies, Runs
+from protocol.server_messages import CurrentView, Error, Left, Lobby, ServerMessage, WaitingMatch, WaitingOver, Welcome, YouAre
 from protocol.text import clean_chat, clean_name
+from protocol.tournament_messages import Called, Decided, Tournament, Tournaments
 from protocol.views import (
     RulesInfo,
 )
+from protocol.watch_messages import Board, BoardsKey, Talk, Unwatched, Watched, WatchedEvent, Watchers
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,7 +187,7 @@ def _reduced(model: Model, event: Event, now_ms: int) -> Model:  # noqa: C901  (
         case Room():
             # What was said at home, of a code that nobody had, is of no interest in the room.
             notice = model.notice if model.room is not None else None
-            return _remember(replace(model, room=snapshot(event, now_ms), last=_last(model, event), search=None, notice=notice))
+            return _remember(replace(model, room=resumed(model.room, event, now_ms), last=_last(model, event), search=None, notice=notice))
         case _:
             return _room_event(model, event, now_ms)
 

@@ -11,7 +11,8 @@ from functools import cached_property
 from typing import TypeAlias
 
 from client.connection.events import LinkEvent, Lost
-from protocol.server_messages import Called, Left, ServerMessage, Tournament, Tournaments, Welcome
+from protocol.server_messages import Left, ServerMessage, Welcome
+from protocol.tournament_messages import Called, Tournament, Tournaments
 from protocol.tournaments import TournamentEntrant, TournamentListing, TournamentPhase, TournamentRound, TournamentTable
 from protocol.views import SeatState
 

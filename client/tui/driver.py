@@ -13,7 +13,8 @@ from client.state.store import Event, Model, MoveSent, ReadySent, reduce
 from client.tui.actions import Action, Effect, Heard, Send, Unsent
 from client.tui.ui_state import Ui
 from client.tui.update import update
-from protocol.client_messages import CheckIn, Move, Ready
+from protocol.client_messages import Move, Ready
+from protocol.tournament_messages import CheckIn
 
 
 def nothing(effect: Effect) -> Action | None:

@@ -9,7 +9,8 @@ from client.state.store import Model
 from client.tui.actions import Effect, PromptKind, Send
 from client.tui.keymap import Command
 from client.tui.ui_state import Answer, Prompt, Question, RulesPage, Ui
-from protocol.client_messages import ClientMessage, CorrectResult, EndTournament, RemoveEntrant
+from protocol.client_messages import ClientMessage
+from protocol.tournament_messages import CorrectResult, EndTournament, RemoveEntrant
 
 OFFLINE = "Not connected. Reconnecting..."
 

@@ -172,6 +172,11 @@ class Connection(ABC):
     # ---- in
 
     @property
+    def number(self) -> str:
+        """Which connection of this server it is, as in the log."""
+        return self._number
+
+    @property
     def remote_host(self) -> str:
         """The numeric address of the client without its port, which a trusted proxy may have named; empty where it has none."""
         if self._client_host:

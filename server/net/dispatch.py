@@ -11,46 +11,45 @@ from functools import partial
 import trio
 
 from protocol.client_messages import (
-    AskBoardsKey,
     ClientMessage,
-    CreateTournament,
     FollowLobby,
-    FollowTournament,
-    FollowTournaments,
     Hello,
     JoinRace,
     LeaveRace,
-    ListChallenges,
-    ListDailies,
-    ListRuns,
     Move,
-    OpenChallenge,
     OpenRace,
-    PlayOn,
     QuickMatch,
     Ready,
     Rematch,
     Rename,
     Resign,
-    RunChallenge,
-    RunDaily,
     Say,
     Stop,
-    TournamentMessage,
-    Unwatch,
-    WatchRace,
     WhoAmI,
 )
 from protocol.errors import ErrorCode, Refusal
-from protocol.server_messages import BoardsKey, Left, WaitingOver
+from protocol.run_messages import (
+    ListChallenges,
+    ListDailies,
+    ListRuns,
+    OpenChallenge,
+    PlayOn,
+    RunChallenge,
+    RunDaily,
+    RunQuestion,
+    RunStart,
+)
+from protocol.server_messages import Left, WaitingOver
+from protocol.tournament_messages import CreateTournament, FollowTournament, FollowTournaments, TournamentRequest
 from protocol.views import RaceOptions
+from protocol.watch_messages import AskBoardsKey, BoardsKey, Unwatch, WatchRace
+from server.lobby.bans import Bans
 from server.lobby.lobby import Lobby
+from server.lobby.matchmaker import Matchmaker, Seeker
 from server.lobby.players import Players
-from server.lobby.quick_match import QuickMatch as Matchmaker
-from server.lobby.quick_match import Seeker
 from server.net.connection import Connection
 from server.net.connection_limits import THIS_MACHINE, place_of
-from server.net.identification import NOBODY, Identification, Visit
+from server.net.identification import NOBODY, Identification, Visit, put_out
 from server.net.overload import Overload
 from server.rooms.chat import words
 from server.rooms.codes import read_code
@@ -59,7 +58,7 @@ from server.rooms.member import PlayerName
 from server.rooms.outgoing import Outgoing
 from server.rooms.registry import Rooms
 from server.rooms.requests import Ask, Enter, Exit, RoomMessage
-from server.runs.service import Question, RunAsked, RunService
+from server.runs.service import RunService
 from server.spectate.spectator_registry import SpectatorRegistry
 from server.store.errors import RunAlready, StoreError
 from server.tournaments.commands import Asker, TournamentCommand
@@ -82,13 +81,15 @@ class Dispatch:
         lobby: Lobby,
         matchmaker: Matchmaker,
         spectators: SpectatorRegistry,
-        counter: RunService,
+        runs: RunService,
         tournaments: TournamentService,
         software: str,
         rate: float,
         burst: int,
         overload: Overload | None = None,
+        bans: Bans | None = None,
     ) -> None:
+        self._bans = bans
         self._overload = overload or Overload()
         self.rate = rate
         self.burst = burst
@@ -97,7 +98,7 @@ class Dispatch:
         self._lobby = lobby
         self._matchmaker = matchmaker
         self._spectators = spectators
-        self._counter = counter
+        self._runs = runs
         self._tournaments = tournaments
         self._visits: dict[Connection, Visit] = {}
         self._identification = Identification(
@@ -112,8 +113,18 @@ class Dispatch:
 
     def arrived(self, connection: Connection) -> None:
         visit = self._visits[connection] = Visit(connection)
+        if self._bans is not None:
+            try:
+                self._bans.check_place(place_of(connection.remote_host))
+            except Refusal as refusal:
+                put_out(connection, refusal)
+                return
         self._identification.expect_hello(visit)
         connection.listen()
+
+    def visits(self) -> tuple[Visit, ...]:
+        """What is known of each connection, the oldest first."""
+        return tuple(self._visits.values())
 
     def gone(self, connection: Connection) -> None:
         visit = self._visits.pop(connection)
@@ -164,7 +175,7 @@ class Dispatch:
         elif isinstance(message, (WhoAmI, Rename)):
             self._identification.ask_who(visit, message)
         elif isinstance(message, (ListDailies, OpenChallenge, ListChallenges, ListRuns)):
-            self._ask_counter(visit, message)
+            self._ask_runs(visit, message)
         elif visit.watches_as is not None:
             self._serve_watcher(visit, visit.watches_as, message)
         elif visit.player is None:
@@ -200,8 +211,8 @@ class Dispatch:
         | WatchRace
         | AskBoardsKey
         | Unwatch
-        | RunAsked
-        | TournamentMessage
+        | RunStart
+        | TournamentRequest
         | RoomMessage,
     ) -> None:
         match message:
@@ -262,7 +273,7 @@ class Dispatch:
 
     # ---- runs, challenges and their boards
 
-    def _ask_counter(self, visit: Visit, message: Question) -> None:
+    def _ask_runs(self, visit: Visit, message: RunQuestion) -> None:
         token = message.token if isinstance(message, (ListChallenges, ListRuns)) else None
         if token is None:
             if visit.player is None and visit.watches_as is None:
@@ -270,22 +281,22 @@ class Dispatch:
             if visit.player is None and isinstance(message, OpenChallenge):
                 raise Refusal(ErrorCode.WATCHES_ONLY)
         visit.connection.hold()
-        visit.connection.start_soon(self._answer_at_counter, visit, token, message)
+        visit.connection.start_soon(self._answer_run_question, visit, token, message)
 
-    async def _answer_at_counter(self, visit: Visit, token: str | None, message: Question) -> None:
+    async def _answer_run_question(self, visit: Visit, token: str | None, message: RunQuestion) -> None:
         try:
             player = visit.player or visit.watches_as or NOBODY if token is None else await self._players.find(token)
-            visit.connection.post(Outgoing(await self._counter.answer(player.id, message, place=place_of(visit.connection.remote_host))))
+            visit.connection.post(Outgoing(await self._runs.answer(player.id, message, place=place_of(visit.connection.remote_host))))
         except (Refusal, StoreError) as error:
             visit.connection.refuse(_as_refusal(error), message.ref)
         visit.connection.listen()
 
-    async def _enter_run(self, visit: Visit, player: PlayerName, message: RunAsked) -> None:
+    async def _enter_run(self, visit: Visit, player: PlayerName, message: RunStart) -> None:
         try:
             # A room of its own is opened for each: not before it is known that they can go there.
             if isinstance(message, PlayOn):
                 self._check_free(player)
-            room = await self._counter.room(player.id, message)
+            room = await self._runs.room(player.id, message)
             if self._rooms.of(player.id) is not room:
                 self._check_free(player)
             self._enter(visit, player, room, version=0, ref=message.ref)

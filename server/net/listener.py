@@ -31,7 +31,7 @@ from server.net.plain_connection import CLOSING_S, PlainConnection
 from server.net.stream import SocketListener, SocketStream
 
 STOPPING_S = 3.0
-"""Seconds until the lines are cut of those who have not gone when the server stops: who does not read, or is still shaking hands."""
+"""Seconds until the connections are cut of those who have not gone when the server stops: who does not read, or is still shaking hands."""
 
 logger = logging.getLogger("carpet.net")
 

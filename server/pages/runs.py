@@ -9,12 +9,12 @@ from http import HTTPStatus
 
 import msgspec
 
-from protocol.client_messages import ListChallenges, ListDailies, ListRuns
 from protocol.errors import Refusal
+from protocol.run_messages import ListChallenges, ListDailies, ListRuns, RunQuestion
 from protocol.views import RunKind
 from server.net.http import Asked, NoPage, Page, Route
 from server.pages.readers import Readers
-from server.runs.service import Question, RunService
+from server.runs.service import RunService
 
 NOBODY = ""
 
@@ -46,7 +46,7 @@ def _runs(kind: RunKind, deal: str, rules: str = "carpet") -> ListRuns:
     return ListRuns(kind=kind, id=deal, rules=rules)
 
 
-async def _page(readers: Readers, service: RunService, question: Question) -> Page:
+async def _page(readers: Readers, service: RunService, question: RunQuestion) -> Page:
     try:
         told = await readers.wait(lambda: service.answer(NOBODY, question))
     except Refusal as refusal:

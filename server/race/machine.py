@@ -7,11 +7,11 @@ Seats      waiting -> racing (once dealt to) -> one of: won, stalled (by a move,
            player, or by being away longer than the grace); out-of-time. A seat that has ended never plays again.
 Deal       Seed = SHA-256(secret, nonces in seat order, k), or that of the deal's name. k is 0, or the chosen one. One position, the same
            for every seat, but in a swap (`shuffles`). Each seat's first view goes out half its round trip ahead of the start, so that all
-           boards light up at one moment. Nobody plays before the start: over the line that was measured, no answer to a first view can
-           be here by then.
-Time       A move counts at its arrival less the credit of its line (`timing`). Everything else a player does counts when it arrives.
-           From the close on, no line counts as slower than it did before: a move that came too late would otherwise come to count by
-           being sent again over a line that is now measured slower, or that was made so.
+           boards light up at one moment. Nobody plays before the start: over the connection that was measured, no answer to a first
+           view can be here by then.
+Time       A move counts at its arrival less the credit of its connection (`timing`). Everything else a player does counts when it arrives.
+           From the close on, no connection counts as slower than it did before: a move that came too late would otherwise come to
+           count by being sent again over a connection that is now measured slower, or that was made so.
 The close  `closes_at` is the moment after which nothing counts. It starts as the time limit; the first win brings it forward to the
            moment of that win, and so does a forfeit that leaves one seat which is not forfeited. What arrives later but counts earlier
            is still taken: the race is settled only when nothing that counts can be on its way any more, MAX_CREDIT_MS after the close,
@@ -83,13 +83,13 @@ class Race:
         place: SeriesPlace | None = None,
         shared: SharedDeal | None = None,
         held: bool = False,
-        opening: StartPosition | None = None,
+        start_position: StartPosition | None = None,
         shown_room: str | None = None,
     ) -> None:
         """Raises UnknownRules for a rule set that is not in the catalogue. secret: 32 random bytes, nobody else's to know yet; the second
         race of a swap has that of the first. place: in its series; None for the first race of one. shared: the deal, where other races are
-        dealt the same; then the secret is theirs too. held: it waits for ChooseDeal once all are ready.
-        opening: from where it begins, where that is not its own deal. shown_room: what its record calls the room, where not by its code.
+        dealt the same; then the secret is theirs too. held: it waits for ChooseDeal once all are ready. start_position: from where it
+        begins, where that is not its own deal. shown_room: what its record calls the room, where not by its code.
         """
         self.id = race_id
         self.room = room
@@ -99,7 +99,7 @@ class Race:
         self.phase: Phase = "waiting"
         self.seats = [Seat(number) for number in range(options.seats)]
         place = place or SeriesPlace(id=race_id)
-        self.deal = RaceDeal(options=options, place=place, secret=secret, shared=shared, opening=opening)
+        self.deal = RaceDeal(options=options, place=place, secret=secret, shared=shared, start_position=start_position)
         self.commitment = self.deal.commitment
         self.held = held
         self.starts_at: int | None = None

@@ -33,7 +33,7 @@ class RaceDeal:
     place: SeriesPlace
     secret: bytes = field(repr=False)
     shared: SharedDeal | None
-    opening: StartPosition | None
+    start_position: StartPosition | None
     k: int = 0
     seeds: tuple[bytes, ...] = field(default=(), repr=False)
     firsts: tuple[Position, ...] = ()
@@ -54,9 +54,9 @@ class RaceDeal:
     def deal(self, nonces: Sequence[bytes]) -> None:
         """nonces: of the seats. Raises IllegalMove where a race cannot begin from where it should."""
         seats, rules = self.options.seats, rule_set(self.options.rules)
-        if self.opening is not None:
-            self.seeds = (bytes.fromhex(self.opening.seed),) * seats
-            self.firsts = (first_of(self.opening, rules),) * seats
+        if self.start_position is not None:
+            self.seeds = (bytes.fromhex(self.start_position.seed),) * seats
+            self.firsts = (first_of(self.start_position, rules),) * seats
             return
         self.seeds = seeds(self.options, self.place, secret=self.secret, nonces=self._dealt_by(nonces), k=self.k)
         # Each shuffle is dealt once, however many seats play it.
@@ -66,8 +66,8 @@ class RaceDeal:
     def record(self, nonces: tuple[bytes, ...]) -> DealRecord:
         """What the record of the race says of it. nonces: of the seats."""
         nonces = self.place.nonces or nonces
-        if self.opening is not None:
-            seed = bytes.fromhex(self.opening.seed)
+        if self.start_position is not None:
+            seed = bytes.fromhex(self.start_position.seed)
         elif self.options.deal is not None:
             seed = named_seed(self.options.deal)
         else:
@@ -81,7 +81,7 @@ class RaceDeal:
             k=self.k,
             seed=seed.hex(),
             shared=self.shared,
-            past=self.opening.past if self.opening is not None else None,
+            past=self.start_position.past if self.start_position is not None else None,
         )
 
     def _dealt_by(self, nonces: Sequence[bytes]) -> Sequence[bytes]:

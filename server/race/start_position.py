@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from protocol.record import PastPosition, Record, seed_of
+from protocol.text import counted
 from server.rules.catalogue import rule_set
 from server.rules.position import Position, RuleSet
 
@@ -28,25 +29,25 @@ def start_position_of(record: Record, *, seat: int, ply: int) -> StartPosition:
     made = [move.move for move in record.moves if move.seat == seat]
     # Where it was played on itself, what was made before belongs to it.
     moves = (*(record.deal.past.moves if record.deal.past is not None else ()), *made[:ply])
-    opening = StartPosition(
+    start_position = StartPosition(
         ply=ply, past=PastPosition(race=record.id, digest=record.digest, seat=seat, moves=moves), seed=seed_of(record, seat).hex()
     )
-    if first_of(opening, rule_set(record.rules)).is_over:
+    if first_of(start_position, rule_set(record.rules)).is_over:
         raise NoSuchPosition("no move is legal there")
-    return opening
+    return start_position
 
 
 def check_ply(record: Record, *, seat: int, ply: int) -> None:
     """Raises NoSuchPosition where the record has no such seat, or one with fewer moves. Takes no time."""
     if seat >= len(record.seats):
-        raise NoSuchPosition(f"the race had {len(record.seats)} seats")
+        raise NoSuchPosition(f"the race had {counted(len(record.seats), 'seat')}")
     if ply > record.seats[seat].plies:
-        raise NoSuchPosition(f"that seat made {record.seats[seat].plies} moves")
+        raise NoSuchPosition(f"that seat made {counted(record.seats[seat].plies, 'move')}")
 
 
-def first_of(opening: StartPosition, rules: RuleSet) -> Position:
+def first_of(start_position: StartPosition, rules: RuleSet) -> Position:
     """The position itself. Raises IllegalMove."""
-    return played_on(rules.deal(bytes.fromhex(opening.seed)), opening.past.moves)
+    return played_on(rules.deal(bytes.fromhex(start_position.seed)), start_position.past.moves)
 
 
 def played_on(position: Position, moves: tuple[str, ...]) -> Position:

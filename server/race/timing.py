@@ -1,4 +1,4 @@
-"""What a moment is worth: the clock of a race and the credit that a slow line earns.
+"""What a moment is worth: the clock of a race and the credit that a slow connection earns.
 
 Knows numbers only. Times are whole milliseconds; which clock they were read from is the caller's affair.
 """
@@ -11,7 +11,7 @@ MAX_CREDIT_MS = 150
 """Half a round trip counts for at most this much, so that a player who delays answers to pings gains little."""
 
 KEPT_ROUND_TRIPS = 8
-"""How many measured round trips are kept; the smallest of them is taken for the line itself, the rest for congestion."""
+"""How many measured round trips are kept; the smallest of them is taken for the connection itself, the rest for congestion."""
 
 
 def credit(round_trip_ms: int) -> int:

@@ -10,9 +10,8 @@ from __future__ import annotations
 from typing import TypeAlias, assert_never
 
 from protocol.cards import CARD_TEXT
-from protocol.server_messages import (
+from protocol.room_events import (
     Countdown,
-    CurrentView,
     Dealt,
     Ended,
     Hidden,
@@ -27,6 +26,7 @@ from protocol.server_messages import (
     Started,
     Unseated,
 )
+from protocol.server_messages import CurrentView
 from protocol.views import ChatLine, Curve, GhostInfo, SeatInfo, SeatRating, SeriesInfo, View
 from server.race.events import (
     LineChanged,

@@ -14,7 +14,8 @@ import trio
 
 from protocol.client_messages import Move, Rematch
 from protocol.errors import ErrorCode, Refusal
-from protocol.server_messages import CurrentView, Dealt, Error, PlayerView, Result, Room
+from protocol.room_events import Dealt, PlayerView, Result, Room
+from protocol.server_messages import CurrentView, Error
 from protocol.views import RaceOptions, View
 from server.bots.house import HouseBot, UnknownBot, house_bot
 from server.rooms.member import PlayerName

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from protocol.record import Record
-from protocol.server_messages import Ghost, Ratings, RematchAsked, Result, RoomEvent, Said, Scored
-from protocol.server_messages import Room as RoomMessage
+from protocol.room_events import Ghost, Ratings, RematchAsked, Result, RoomEvent, Said, Scored
+from protocol.room_events import Room as RoomMessage
 from protocol.views import ChatLine, GhostInfo, SeatRating, SeriesInfo
 from server.race.board_history import history_of
 from server.race.events import MovePlayed, RaceEvent, SeatDealt, StartSet

@@ -19,7 +19,7 @@ import trio
 from protocol.client_messages import Move, Rematch
 from protocol.errors import ErrorCode, Refusal
 from protocol.record import Record
-from protocol.server_messages import Room as RoomMessage
+from protocol.room_events import Room as RoomMessage
 from server.race.ghosts import GhostLine
 from server.race.race_deal import DealWanted
 from server.race.rating import Rating
@@ -157,7 +157,7 @@ class Room:
             self._take(request)
 
     def catch_up(self, player: PlayerName, member: Member) -> bool:
-        """Tell members who have missed something everything anew. False when it is not by this line that they are in the room."""
+        """Tell members who have missed something everything anew. False when it is not by this connection that they are in the room."""
         if self.is_closed or self._early is not None:
             return False
         effects = self.core.catch_up(player.id, member, self._ports.clock.now_ms())

@@ -12,7 +12,7 @@ from typing import TypeAlias
 from msgspec import Struct
 
 from protocol.record import Record
-from protocol.server_messages import Room as RoomMessage
+from protocol.room_events import Room as RoomMessage
 from server.rooms.member import Member
 from server.rooms.outgoing import Outgoing
 from server.rooms.spectator_port import Happened, Shown

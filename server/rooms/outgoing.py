@@ -30,7 +30,7 @@ class Outgoing:
 
 
 class Bundle:
-    """Messages that go to many lines together, in their order. `frames` is for the transport, as that of one message is."""
+    """Messages that go to many connections together, in their order. `frames` is for the transport, as that of one message is."""
 
     __slots__ = ("frames", "messages")
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
 from server.race.ghosts import GhostLine
 from server.race.race_deal import DealWanted
 from server.race.rating import RatingChange
-from server.race.shared_deal_spec import SharedDealSpec
 from server.store.errors import StoreError
 from server.store.port import Entry
 
@@ -21,14 +20,6 @@ RatingChanges: TypeAlias = Callable[[str], Awaitable[tuple[RatingChange, ...]]]
 
 GhostLines: TypeAlias = Callable[["tuple[GhostWanted, ...]"], Awaitable[tuple[GhostLine, ...]]]
 """These lines, as far as their records can be had. May raise StoreError."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Purpose:
-    """With what a room is opened that is not its opener's wish. secret: the shared deal's, which is known to be kept."""
-
-    occasion: SharedDealSpec
-    secret: bytes = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,6 +17,7 @@ from protocol.record import Record
 from protocol.views import RaceOptions
 from server.race.ghosts import GhostLine
 from server.race.rating import Rating
+from server.race.shared_deal_spec import SharedDealSpec
 from server.race.start_position import StartPosition
 from server.rooms.bots import THOUGHTS
 from server.rooms.clock import Clock
@@ -25,7 +26,7 @@ from server.rooms.deadlines import Deadlines
 from server.rooms.driver import Room, RoomPorts
 from server.rooms.member import Member
 from server.rooms.options import check_options
-from server.rooms.ports import FindDeal, GhostLines, GhostWanted, Purpose, RatingChanges
+from server.rooms.ports import FindDeal, GhostLines, GhostWanted, RatingChanges
 from server.rooms.race_sequence import RoomSetup
 from server.rooms.recovery import EarlierRoom, LeftRoom, earlier_room
 from server.rooms.requests import Close
@@ -124,8 +125,16 @@ class Rooms:
     def __len__(self) -> int:
         return len(self._rooms)
 
-    def open(self, options: RaceOptions, purpose: Purpose | None = None, *, opening: StartPosition | None = None) -> Room:
-        """A new room. purpose: for what, other than its opener's wish. opening: from where it begins, where not at a deal.
+    def open(
+        self,
+        options: RaceOptions,
+        *,
+        spec: SharedDealSpec | None = None,
+        secret: bytes | None = None,
+        start_position: StartPosition | None = None,
+    ) -> Room:
+        """A new room. spec, secret: of the shared deal for which it is opened, whose secret is kept already.
+        start_position: from where it begins, where not at a deal.
 
         Raises Refusal when the server is full, stopping, or has more to write than it can, and when the options do not fit.
         """
@@ -141,7 +150,7 @@ class Rooms:
         code = new_code(self._entropy)
         while code in self._rooms:
             code = new_code(self._entropy)
-        return self._begin(self._room(code, options, purpose=purpose, start_position=opening))
+        return self._begin(self._room(code, options, spec=spec, secret=secret, start_position=start_position))
 
     def go_on(self, left: LeftRoom) -> None:
         """A room of an earlier server goes on. Those in which a race runs first: a player's seat there keeps them from any other.
@@ -164,16 +173,17 @@ class Rooms:
         code: str,
         options: RaceOptions,
         *,
-        purpose: Purpose | None = None,
+        spec: SharedDealSpec | None = None,
+        secret: bytes | None = None,
         start_position: StartPosition | None = None,
         earlier: EarlierRoom | None = None,
     ) -> Room:
         setup = RoomSetup(
             code=code,
             options=options,
-            spec=earlier.opened.occasion if earlier is not None else purpose.occasion if purpose is not None else None,
-            secret=purpose.secret if purpose is not None else None,
-            start_position=earlier.opened.opening if earlier is not None else start_position,
+            spec=earlier.opened.spec if earlier is not None else spec,
+            secret=secret,
+            start_position=earlier.opened.start_position if earlier is not None else start_position,
             earlier=earlier,
             entropy=self._entropy,
             round_trip=_round_trip,

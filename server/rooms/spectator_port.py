@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from protocol.server_messages import Room as RoomMessage
-from protocol.server_messages import RoomEvent
+from protocol.room_events import Room as RoomMessage
+from protocol.room_events import RoomEvent
 from protocol.views import Curve
 from server.race.board_history import RaceHistory
 from server.race.events import RaceEvent

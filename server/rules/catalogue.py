@@ -11,8 +11,7 @@ from protocol.views import RulesInfo
 from server.rules.carpet import Aces, CarpetRules, Refill, Turning
 from server.rules.position import Difficulty, RuleSet
 from server.rules.quilt import QuiltRules, Redealing
-from server.rules.twin import Turning as TwinTurning
-from server.rules.twin import TwinRules
+from server.rules.twin import StockTurn, TwinRules
 from server.rules.weave import Clear
 
 __all__ = ["RULE_SETS", "RuleSet", "UnknownRules", "describe", "rule_set"]
@@ -145,7 +144,7 @@ _ROWS: Final[tuple[RuleSet, ...]] = (
         difficulty=Difficulty.MODERATE,
         columns=10,
         rows=2,
-        turning=TwinTurning.ONE,
+        turning=StockTurn.ONE,
         refilled=False,
         spread=False,
     ),
@@ -164,7 +163,7 @@ _ROWS: Final[tuple[RuleSet, ...]] = (
         solvable=True,
         columns=5,
         rows=4,
-        turning=TwinTurning.ROW,
+        turning=StockTurn.ROW,
         refilled=True,
         spread=True,
     ),

@@ -6,7 +6,7 @@ by its id.
 
 The rules of the file:
 - A pile's top card, or the waste's card, that a foundation of its suit wants goes there.
-- `s` turns one card onto the waste, which has room for one, or deals one onto every pile, as Turning says.
+- `s` turns one card onto the waste, which has room for one, or deals one onto every pile, as StockTurn says.
 - The waste's card goes onto any pile, empty or not, whatever it is.
 - Where piles are refilled, one that becomes empty gets the next stock card as part of the same move.
 - Where cards are spread, a top card may move to an empty pile once the stock is used up, unless it lies alone.
@@ -26,7 +26,7 @@ from server.rules.position import Family, PositionBase, RuleSet
 Pile: TypeAlias = tuple[Card, ...]
 
 
-class Turning(Enum):
+class StockTurn(Enum):
     """What `s` does."""
 
     ONE = auto()
@@ -41,7 +41,7 @@ class TwinRules(RuleSet):
 
     family: Family = field(default=Family.TWIN, init=False)
     decks: int = field(default=2, init=False)
-    turning: Turning
+    turning: StockTurn
     refilled: bool
     """A pile that becomes empty gets the next stock card."""
     spread: bool
@@ -49,7 +49,7 @@ class TwinRules(RuleSet):
 
     @property
     def has_waste(self) -> bool:
-        return self.turning is Turning.ONE
+        return self.turning is StockTurn.ONE
 
     def lay_out(self, deck: tuple[Card, ...], seed: bytes) -> "TwinPosition":
         rest = lift_aces_and_kings(deck)
@@ -139,7 +139,7 @@ class TwinPosition(PositionBase, frozen=True, eq=False, gc=False):
             moves += _WASTE_HOME[wants.get(self.waste[-1], 0)]
             moves += texts.from_waste
         if self.stock:
-            if self.rules.turning is Turning.ROW or not self.waste:
+            if self.rules.turning is StockTurn.ROW or not self.waste:
                 moves.append(STOCK)
         elif self.rules.spread:
             moves += self._spreads(texts)
@@ -153,7 +153,7 @@ class TwinPosition(PositionBase, frozen=True, eq=False, gc=False):
         return [targets[number] for pile, targets in zip(self.tableau, texts.between, strict=True) if len(pile) > 1 for number in empty]
 
     def _turned(self) -> "TwinPosition":
-        if self.rules.turning is Turning.ONE:
+        if self.rules.turning is StockTurn.ONE:
             return self._after(self.stock[1:], self.heights, waste=self.stock[:1])
         row = self.stock[: len(self.tableau)]
         covered = tuple((*pile, card) for pile, card in zip(self.tableau, row, strict=False))

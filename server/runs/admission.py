@@ -15,7 +15,6 @@ from protocol.views import RaceOptions, SharedDeal
 from server.race.shared_deal_spec import SharedDealSpec
 from server.rooms.clock import Clock
 from server.rooms.driver import Room
-from server.rooms.ports import Purpose
 from server.rooms.registry import Rooms
 from server.runs.boards import Boards
 from server.runs.ghost_choice import Candidate, choose
@@ -50,13 +49,13 @@ class RunAdmission:
             if under_way is not None:
                 return under_way
             runs = await self._boards.runs(made.kind, made.id, options.rules)
-            if any(player in run.occasion.invited for run in runs):
+            if any(player in run.spec.invited for run in runs):
                 raise Refusal(ErrorCode.ALREADY_RUN)
             if self._clock.wall_ms() >= ready_by_ms:
                 raise Refusal(ErrorCode.RUN_CLOSED)
             earlier = await self._ghosts(player, [run for run in runs if run.phase == "over"]) if ghosts else ()
-            occasion = SharedDealSpec(deal=deal, invited=(player,), ghosts=earlier)
-            return self._rooms.open(options, Purpose(occasion=occasion, secret=made.secret))
+            spec = SharedDealSpec(deal=deal, invited=(player,), ghosts=earlier)
+            return self._rooms.open(options, spec=spec, secret=made.secret)
         finally:
             del self._deciding[key]
             decided.set()

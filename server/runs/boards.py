@@ -15,7 +15,7 @@ import trio
 
 from protocol.fairness import commitment
 from protocol.record import Record
-from protocol.server_messages import Runs
+from protocol.run_messages import Runs
 from protocol.views import RunKind, RunRow, SharedKind
 from server.rooms.clock import Clock
 from server.rooms.driver import Room
@@ -155,8 +155,8 @@ class Boards:
             return known
         over = [run for run in await self.runs("daily", day, rules) if run.phase == "over"]
         # A win is in the store beside the record, which need not be read for it.
-        ran = frozenset(run.occasion.invited[0] for run in over)
-        won = frozenset(run.occasion.invited[0] for run in over if run.seats[0].state == "won")
+        ran = frozenset(run.spec.invited[0] for run in over)
+        won = frozenset(run.spec.invited[0] for run in over if run.seats[0].state == "won")
         found = Day(ran, won)
         if self._clock.wall_ms() >= days.reveals_at_ms(day):
             self._days[day, rules] = found
@@ -172,7 +172,7 @@ def counting_runs(store: Store, kind: SharedKind, deal: str, rules: str) -> tupl
 
 def who_ran(runs: Iterable[Run]) -> frozenset[str]:
     """All who have had their run, and are not in the middle of it."""
-    return frozenset(player for run in runs if run.phase != "running" for player in run.occasion.invited)
+    return frozenset(player for run in runs if run.phase != "running" for player in run.spec.invited)
 
 
 def _results(store: Store, races: list[str]) -> list[RunResult]:

@@ -58,11 +58,11 @@ class Closing:
         runs = [(room, room.spec) for room in self._rooms if room.spec is not None and room.spec.deal.kind != "round"]
         self._told = {told for told in self._told if not told[0].is_closed}
         due: list[int] = []
-        for room, occasion in runs:
+        for room, spec in runs:
             try:
-                ready_by_ms, reveals_at_ms = await self._moments_of(occasion)
+                ready_by_ms, reveals_at_ms = await self._moments_of(spec)
             except StoreError as error:
-                logger.warning("when the %s %s closes cannot be read: %s", occasion.deal.kind, occasion.deal.id, error)
+                logger.warning("when the %s %s closes cannot be read: %s", spec.deal.kind, spec.deal.id, error)
                 due.append(self._clock.wall_ms() + AGAIN_MS)
                 continue
             now = self._clock.wall_ms()
@@ -76,9 +76,9 @@ class Closing:
             self._moments.clear()
         return min(due, default=None)
 
-    async def _moments_of(self, occasion: SharedDealSpec) -> tuple[int, int]:
+    async def _moments_of(self, spec: SharedDealSpec) -> tuple[int, int]:
         """By when a run has to have begun, and when its deal is revealed."""
-        kind, deal = occasion.deal.kind, occasion.deal.id
+        kind, deal = spec.deal.kind, spec.deal.id
         if kind == "daily":
             return days.ends_at_ms(deal) - READY_MARGIN_MS, days.reveals_at_ms(deal)
         known = self._moments.get((kind, deal))

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import trio
 
 from protocol.fairness import SECRET_BYTES, commitment, daily_nonce
-from protocol.server_messages import Dailies as DailiesMessage
+from protocol.run_messages import Dailies as DailiesMessage
 from protocol.views import DailyDeal, RaceOptions, SharedDeal
 from server.rooms.clock import Clock
 from server.runs import days

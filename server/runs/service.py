@@ -10,10 +10,22 @@ from typing import Final, TypeAlias, assert_never
 import msgspec
 import trio
 
-from protocol.client_messages import ListChallenges, ListDailies, ListRuns, OpenChallenge, PlayOn, RunChallenge, RunDaily
 from protocol.errors import ErrorCode, Refusal
 from protocol.record import BadRecord, Record
-from protocol.server_messages import Challenge, Challenges, RunMessage
+from protocol.run_messages import (
+    Challenge,
+    Challenges,
+    ListChallenges,
+    ListDailies,
+    ListRuns,
+    OpenChallenge,
+    PlayOn,
+    RunChallenge,
+    RunDaily,
+    RunMessage,
+    RunQuestion,
+    RunStart,
+)
 from protocol.views import RaceOptions
 from server.race.audit import audited_start_position
 from server.race.start_position import NoSuchPosition, StartPosition, check_ply
@@ -34,9 +46,6 @@ from server.store.port import SharedDealMade
 from server.store.store import Store
 
 logger = logging.getLogger("carpet.runs")
-
-Question: TypeAlias = ListDailies | OpenChallenge | ListChallenges | ListRuns
-RunAsked: TypeAlias = RunDaily | RunChallenge | PlayOn
 
 Compute: TypeAlias = Callable[..., Awaitable[StartPosition]]
 """Calls a function with the arguments behind it, in a worker, and gives what it gives. Raises WorkerDied."""
@@ -99,7 +108,7 @@ class RunService:
         self._boards.note(room, record)
         self._challenges.forget()
 
-    async def answer(self, player: str, asked: Question, *, place: str | None = None) -> RunMessage:
+    async def answer(self, player: str, asked: RunQuestion, *, place: str | None = None) -> RunMessage:
         """What is told to this player, "" for nobody. place: what of their address counts as one.
 
         Raises Refusal, `server/busy` too, and StoreError.
@@ -109,7 +118,7 @@ class RunService:
         async with self._asked:
             return await self._answer(player, asked, place)
 
-    async def _answer(self, player: str, asked: Question, place: str | None) -> RunMessage:
+    async def _answer(self, player: str, asked: RunQuestion, place: str | None) -> RunMessage:
         match asked:
             case ListDailies(ref=ref):
                 return await self._dailies.told(ref=ref)
@@ -125,7 +134,7 @@ class RunService:
             case _:
                 assert_never(asked)
 
-    async def room(self, player: str, asked: RunAsked) -> Room:
+    async def room(self, player: str, asked: RunStart) -> Room:
         """The room of the run that this player asks for. Raises Refusal, StoreError."""
         match asked:
             case RunDaily(rules=rules):
@@ -164,14 +173,14 @@ class RunService:
             # What can be refused at once is, before a worker replays the whole race.
             check_ply(record, seat=asked.seat, ply=asked.ply)
             async with self._audits:
-                opening = await self._compute(audited_start_position, msgspec.json.encode(record), asked.seat, asked.ply)
+                start_position = await self._compute(audited_start_position, msgspec.json.encode(record), asked.seat, asked.ply)
         except (BadRecord, NoSuchPosition) as error:
             raise Refusal(ErrorCode.NO_SUCH_POSITION, str(error)) from error
         except WorkerDied as error:
             logger.error("a record could not be checked: %s", error)
             raise Refusal(ErrorCode.SERVER_BUSY) from error
         options = RaceOptions(rules=record.rules, seats=1, public=False, rated=False, time_limit_s=PRACTICE_S)
-        return self._rooms.open(options, opening=opening)
+        return self._rooms.open(options, start_position=start_position)
 
     async def _deal(self, asked: ListRuns) -> tuple[SharedDealMade, str]:
         if asked.kind == "challenge":

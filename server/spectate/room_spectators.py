@@ -25,9 +25,10 @@ from typing import Final, TypeAlias, assert_never
 import trio
 
 from protocol.errors import ErrorCode, Refusal
-from protocol.server_messages import Board, ServerMessage, Talk, Unwatched, Watched, WatchedEvent, Watchers
-from protocol.server_messages import Room as RoomMessage
+from protocol.room_events import Room as RoomMessage
+from protocol.server_messages import ServerMessage
 from protocol.views import LateBoard, WatcherLine
+from protocol.watch_messages import Board, Talk, Unwatched, Watched, WatchedEvent, Watchers
 from server.race.board_history import RaceHistory
 from server.race.events import RaceEnded, StartSet
 from server.rooms.clock import Clock

@@ -18,7 +18,7 @@ from typing import Final
 import trio
 
 from protocol.errors import CloseCode, ErrorCode, Refusal
-from protocol.server_messages import Unwatched
+from protocol.watch_messages import Unwatched
 from server.race.lead_ranking import LeadRank
 from server.rooms.clock import Clock
 from server.rooms.driver import Room

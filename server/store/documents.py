@@ -57,15 +57,15 @@ class Opened(NamedTuple):
 
     options: RaceOptions
     series: Series | None
-    occasion: SharedDealSpec | None
-    opening: StartPosition | None = None
+    spec: SharedDealSpec | None
+    start_position: StartPosition | None = None
 
 
 class _Beside(msgspec.Struct, frozen=True, omit_defaults=True):
     """What is kept in the text of the options beside them. No option may ever have one of these names."""
 
     series_so_far: Series | None = None
-    occasion: SharedDealSpec | None = None
+    spec: SharedDealSpec | None = msgspec.field(default=None, name="occasion")
     played_on_from: StartPosition | None = None
 
 
@@ -136,8 +136,8 @@ def encode_options(options: RaceOptions) -> str:
 
 
 def encode_opening(opening: Opened) -> str:
-    """The options, and beside them how the race's series stood, where it was no first race, its occasion, and from where it began."""
-    beside = msgspec.to_builtins(_Beside(opening.series, opening.occasion, opening.opening))
+    """The options, and beside them how the race's series stood, where it was no first race, its shared deal, and from where it began."""
+    beside = msgspec.to_builtins(_Beside(opening.series, opening.spec, opening.start_position))
     return _ENCODER.encode(msgspec.to_builtins(opening.options) | beside).decode()
 
 
@@ -145,7 +145,7 @@ def decode_opening(text: str) -> Opened:
     """Raises BadDocument."""
     try:
         beside = msgspec.json.decode(text, type=_Beside)
-        return Opened(msgspec.json.decode(text, type=RaceOptions), beside.series_so_far, beside.occasion, beside.played_on_from)
+        return Opened(msgspec.json.decode(text, type=RaceOptions), beside.series_so_far, beside.spec, beside.played_on_from)
     except (msgspec.DecodeError, UnicodeError) as error:
         raise BadDocument(f"not the options of a race: {error}") from error
 

@@ -28,6 +28,7 @@ from server.store.documents import (
 )
 from server.store.errors import EntryRefused, NameTaken, RunAlready
 from server.store.port import (
+    Banned,
     Entry,
     PlayedSeat,
     Player,
@@ -42,6 +43,8 @@ from server.store.port import (
     SharedDealRevealed,
     TournamentDecided,
     TournamentMade,
+    TournamentRemoved,
+    Unbanned,
     deal_key,
     name_key,
     played_seats,
@@ -132,15 +135,15 @@ def rating_row(player: str, rating: Rating | None) -> dict[str, Any]:
 
 
 def _open_race(entry: RaceOpened) -> Steps:
-    occasion = entry.occasion
-    key = deal_key(occasion.deal.kind, occasion.deal.id) if occasion is not None else None
+    spec = entry.spec
+    key = deal_key(spec.deal.kind, spec.deal.id) if spec is not None else None
     if key is not None:
         yield WriteStep("SELECT 1 AS found FROM shared_deals WHERE key = :key", [{"key": key}], f"there is no shared deal {key}")
     race = {
         "id": entry.race,
         "room": entry.room,
         "number": entry.number,
-        "options": encode_opening(Opened(entry.options, entry.series, occasion, entry.opening)),
+        "options": encode_opening(Opened(entry.options, entry.series, spec, entry.start_position)),
         "secret": entry.secret,
         "software": entry.software,
         "opened_at_ms": entry.at_ms,
@@ -148,14 +151,14 @@ def _open_race(entry: RaceOpened) -> Steps:
         "deal": key,
     }
     yield _insert("races", race)
-    if occasion is not None and runs_once(occasion) and occasion.invited:
-        runs = [{"deal": key, "rules": entry.options.rules, "player": player, "race": entry.race} for player in occasion.invited]
+    if spec is not None and runs_once(spec) and spec.invited:
+        runs = [{"deal": key, "rules": entry.options.rules, "player": player, "race": entry.race} for player in spec.invited]
         yield _insert("runs", *runs)
 
 
 def _opening_clash(entry: RaceOpened, constraint: str) -> EntryRefused:
-    if "runs" in constraint and entry.occasion is not None:
-        deal = entry.occasion.deal
+    if "runs" in constraint and entry.spec is not None:
+        deal = entry.spec.deal
         return RunAlready(f"a player of race {entry.race} has had a run of the deal {deal_key(deal.kind, deal.id)}")
     return EntryRefused(f"race {entry.race} was opened before")
 
@@ -175,8 +178,8 @@ def opened_of(row: Row) -> RaceOpened:
         software=row.software,
         at_ms=row.opened_at_ms,
         series=opening.series,
-        occasion=opening.occasion,
-        opening=opening.opening,
+        spec=opening.spec,
+        start_position=opening.start_position,
     )
 
 
@@ -365,6 +368,30 @@ def decision_of(row: Row) -> TournamentDecided:
     return TournamentDecided(tournament=row.tournament, sequence=row.sequence, at_ms=row.at_ms, author=row.author, decision=row.decision)
 
 
+def _remove_tournament(entry: TournamentRemoved) -> Steps:
+    row = {"id": entry.tournament, "first": deal_key("round", f"{entry.tournament}/1")}
+    yield WriteStep("DELETE FROM decisions WHERE tournament = :id", [{"id": entry.tournament}])
+    yield WriteStep(
+        "DELETE FROM tournaments WHERE id = :id AND NOT EXISTS (SELECT 1 FROM shared_deals WHERE key = :first)",
+        [row],
+        f"there is no tournament {entry.tournament} without a round",
+    )
+
+
+# ---- bans
+
+
+def _ban(entry: Banned) -> Steps:
+    ban = {"kind": entry.kind, "subject": entry.subject}
+    yield WriteStep("DELETE FROM bans WHERE kind = :kind AND subject = :subject", [ban])
+    yield _insert("bans", {**ban, "reason": entry.reason, "at_ms": entry.at_ms})
+
+
+def _lift_ban(entry: Unbanned) -> Steps:
+    ban = {"kind": entry.kind, "subject": entry.subject}
+    yield WriteStep("DELETE FROM bans WHERE kind = :kind AND subject = :subject", [ban], f"{entry.subject} is not banned")
+
+
 def _known(what: str) -> Callable[[Any, str], EntryRefused]:
     return lambda entry, constraint: EntryRefused(f"{what} {entry.id if what == 'deal' else entry.tournament} is known already")
 
@@ -373,7 +400,7 @@ KINDS: Final[dict[type[Entry], Kind]] = {
     PlayerMade: Kind(steps=_make_player, clash=_name_clash),
     PlayerRenamed: Kind(steps=_rename_player, needs=lambda entry: (entry.player,), clash=_name_clash),
     PlayerSeen: Kind(steps=_see_player, needs=lambda entry: (entry.player,)),
-    RaceOpened: Kind(steps=_open_race, needs=lambda entry: entry.occasion.invited if entry.occasion else (), clash=_opening_clash),
+    RaceOpened: Kind(steps=_open_race, needs=lambda entry: entry.spec.invited if entry.spec else (), clash=_opening_clash),
     RaceOver: Kind(steps=_end_race, needs=lambda entry: entry.players),
     PlayersLeft: Kind(steps=_leave_room),
     RaceAborted: Kind(steps=_abort_race, needs=lambda entry: [seat.player for seat in entry.seats]),
@@ -381,5 +408,8 @@ KINDS: Final[dict[type[Entry], Kind]] = {
     SharedDealRevealed: Kind(steps=_reveal_deal),
     TournamentMade: Kind(steps=_make_tournament, needs=lambda entry: (entry.director,), clash=_known("tournament")),
     TournamentDecided: Kind(steps=_decide, needs=lambda entry: (entry.author,)),
+    TournamentRemoved: Kind(steps=_remove_tournament),
+    Banned: Kind(steps=_ban, needs=lambda entry: (entry.subject,) if entry.kind == "player" else ()),
+    Unbanned: Kind(steps=_lift_ban),
 }
 """All kinds but CommandTaken."""

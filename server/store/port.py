@@ -99,9 +99,9 @@ class PlayerSeen:
 class RaceOpened:
     """race: by `race_id`. secret: the deal's, told to nobody before the race is over.
 
-    series: as it stood when one of its later races was opened; None for a first one. occasion: for what it was opened, other than
-    somebody's wish; its deal has to be known. Of a deal of the day and of a challenge a player has one run under one rule set: a second one
-    is refused (`RunAlready`), unless the first was aborted before it had begun. opening: from where it begins, where that is no deal of its
+    series: as it stood when one of its later races was opened; None for a first one. spec: for what it was opened, other than somebody's
+    wish; its deal has to be known. Of a deal of the day and of a challenge a player has one run under one rule set: a second one is refused
+    (`RunAlready`), unless the first was aborted before it had begun. start_position: from where it begins, where that is no deal of its
     own.
     """
 
@@ -113,8 +113,8 @@ class RaceOpened:
     software: str
     at_ms: int
     series: Series | None = None
-    occasion: SharedDealSpec | None = None
-    opening: StartPosition | None = None
+    spec: SharedDealSpec | None = None
+    start_position: StartPosition | None = None
 
 
 class CommandTaken(Struct, frozen=True, kw_only=True, gc=False):
@@ -230,14 +230,42 @@ class TournamentDecided:
     closes: bool = False
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TournamentRemoved:
+    """The host has it forgotten. Refused where a round was paired: its records stand."""
+
+    tournament: str
+
+
+BanKind = Literal["player", "address"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Banned:
+    """The host keeps somebody out. subject: a player's id, or what of an address counts as one. One who is banned already is so anew."""
+
+    kind: BanKind
+    subject: str
+    reason: str
+    at_ms: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unbanned:
+    """They may come again. Refused for who is not banned."""
+
+    kind: BanKind
+    subject: str
+
+
 def deal_key(kind: SharedKind, deal: str) -> str:
     """What a shared deal is found by."""
     return f"{kind}:{deal}"
 
 
-def runs_once(occasion: SharedDealSpec) -> bool:
+def runs_once(spec: SharedDealSpec) -> bool:
     """Whether each player has one run of the deal."""
-    return occasion.deal.kind != "round"
+    return spec.deal.kind != "round"
 
 
 def played_seats(ended: RaceOver | RaceAborted, changes: Sequence[RatingChange] = ()) -> tuple[PlayedSeat, ...]:
@@ -246,7 +274,7 @@ def played_seats(ended: RaceOver | RaceAborted, changes: Sequence[RatingChange] 
         return ended.seats
     return tuple(
         PlayedSeat(player, seat.name, seat.bot, seat.state, seat.place, seat.home, seat.ended_at_ms, change)
-        # The ledger refuses what has more players than seats, or fewer.
+        # `entries` refuses what has more players than seats, or fewer.
         for player, seat, change in zip(ended.players, ended.record.seats, changes or repeat(None), strict=False)
     )
 
@@ -264,6 +292,9 @@ Entry: TypeAlias = (
     | SharedDealRevealed
     | TournamentMade
     | TournamentDecided
+    | TournamentRemoved
+    | Banned
+    | Unbanned
 )
 Request: TypeAlias = Sequence[Entry]
 """Entries that are written together or not at all."""
@@ -377,7 +408,7 @@ class Run:
     race: str
     room: str
     rules: str
-    occasion: SharedDealSpec
+    spec: SharedDealSpec
     phase: RacePhase
     opened_at_ms: int
     finished_at_ms: int | None

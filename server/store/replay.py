@@ -46,9 +46,9 @@ def as_opened(opened: RaceOpened) -> Race:
         software=opened.software,
         place=place_in(opened.series) if opened.series is not None else None,
         shown_room=room_shown(opened.race),
-        shared=opened.occasion.deal if opened.occasion is not None else None,
-        held=opened.occasion is not None and opened.occasion.held,
-        opening=opened.opening,
+        shared=opened.spec.deal if opened.spec is not None else None,
+        held=opened.spec is not None and opened.spec.held,
+        start_position=opened.start_position,
     )
 
 

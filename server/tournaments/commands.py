@@ -10,7 +10,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final, TypeAlias, assert_never
 
-from protocol.client_messages import (
+from protocol.errors import ErrorCode, Refusal
+from protocol.text import clean_chat
+from protocol.tournament_messages import (
     AddBot,
     CheckIn,
     CorrectResult,
@@ -22,8 +24,6 @@ from protocol.client_messages import (
     RemoveEntrant,
     StartTournament,
 )
-from protocol.errors import ErrorCode, Refusal
-from protocol.text import clean_chat
 from protocol.tournaments import REASON_LENGTH, TableResult, TournamentOptions
 from server.bots.house import HOUSE_BOTS
 from server.tournaments.events import (

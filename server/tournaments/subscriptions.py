@@ -12,8 +12,8 @@ from typing import Final, TypeAlias
 import trio
 from msgspec.structs import replace
 
-from protocol.server_messages import Tournament as TournamentMessage
-from protocol.server_messages import Tournaments as TournamentsMessage
+from protocol.tournament_messages import Tournament
+from protocol.tournament_messages import Tournaments as TournamentsMessage
 from server.lobby.players import Players
 from server.rooms.clock import Clock
 from server.rooms.member import Member
@@ -42,7 +42,7 @@ class Subscriptions:
         self._of_one: dict[Member, Shown] = {}
         self._list_changed = False
         self._changed: set[Director] = set()
-        self._told: dict[Shown, TournamentMessage] = {}
+        self._told: dict[Shown, Tournament] = {}
         self._wake = trio.Event()
         players.on_change(self._presence_changed)
 
@@ -83,6 +83,16 @@ class Subscriptions:
         self._list_changed = True
         self._wake.set()
 
+    def removed(self, director: Director) -> None:
+        """There is no such tournament any more: its followers are told for the last time how it ended."""
+        for member, shown in self._of_one.items():
+            if shown[0] is director:
+                member.post(Outgoing(self._look(*shown)))
+        self._of_one = {member: shown for member, shown in self._of_one.items() if shown[0] is not director}
+        self._changed.discard(director)
+        self._list_changed = True
+        self._wake.set()
+
     def _presence_changed(self) -> None:
         # Only followers of a tournament see which of its entrants are here.
         self._changed.update(director for director, _ in self._of_one.values())
@@ -102,7 +112,7 @@ class Subscriptions:
 
     def _tell(self) -> None:
         changed, self._changed = self._changed, set()
-        told: dict[Shown, TournamentMessage] = {}
+        told: dict[Shown, Tournament] = {}
         news: dict[Shown, Outgoing | None] = {}
         for member, shown in self._of_one.items():
             if shown not in news:
@@ -127,17 +137,17 @@ class Subscriptions:
                 for member in self._of_list:
                     member.post(listed)
 
-    def _look(self, director: Director, shown: int | None) -> TournamentMessage:
+    def _look(self, director: Director, shown: int | None) -> Tournament:
         now = self._clock.now_ms()
         return snapshot(
             director.state,
             shown=shown,
             live={place: table.live(director.state, now) for place, table in director.tables.by_table.items()},
-            is_here=lambda player: self._players.line(player) is not None,
+            is_here=lambda player: self._players.connection(player) is not None,
             now_ms=now,
         )
 
 
-def _timeless(message: TournamentMessage) -> TournamentMessage:
+def _timeless(message: Tournament) -> Tournament:
     """All of it but the time, which needs nobody to tell it."""
     return replace(message, phase_ms=None, tables=tuple(replace(table, elapsed_ms=0, no_show_ms=None) for table in message.tables))

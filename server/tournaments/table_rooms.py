@@ -22,18 +22,17 @@ import trio
 
 from protocol.errors import Refusal
 from protocol.record import Record
-from protocol.server_messages import Called
+from protocol.tournament_messages import Called
 from protocol.tournaments import TournamentSide
 from server.rooms.driver import Room
 from server.rooms.outgoing import Outgoing
-from server.rooms.ports import Purpose
 from server.rooms.requests import CallOff, Release, Reveal
 from server.tournaments.events import Event, RaceAborted, ResultEntered
 from server.tournaments.log_text import name_of
 from server.tournaments.pairing.crosstable import TableKey, TableRace
 from server.tournaments.ports import TournamentPorts
 from server.tournaments.state import TournamentState
-from server.tournaments.tables import Seating, no_show, occasion, race_options, result_of, seating
+from server.tournaments.tables import Seating, no_show, race_options, result_of, seating, shared_deal_spec
 from server.tournaments.views import LiveTable
 
 logger = logging.getLogger("carpet.tournaments")
@@ -64,7 +63,7 @@ class TableRoom:
 
     @property
     def is_ready(self) -> bool:
-        """Whether it waits for nobody but other tables. Ready players whose line is gone are waited for, until the time is over."""
+        """Whether it waits for nobody but other tables. Ready players whose connection is gone are waited for, until the time is over."""
         return all(seat.ready and (seat.connected or self.is_late) for seat in self.room.summary.seats)
 
     def no_show_at(self, state: TournamentState) -> int | None:
@@ -175,8 +174,8 @@ class TableRooms:
                     self.note_dealt(race.round, state.deal_number(race.key))
                 self._call_all(state, self.by_table[place])
 
-    async def update(self, state: TournamentState) -> None:
-        """Make the rooms those that the state wants."""
+    async def update(self, state: TournamentState, *, by_host: str | None = None) -> None:
+        """Make the rooms those that the state wants. by_host: why the server's host does away with the others, where it is the host."""
         if self._rest_until is not None and self._rest_until <= trio.current_time():
             self._rest_until = None
         wanted = {race.pairing.table: race for race in self._wanted(state)}
@@ -184,7 +183,7 @@ class TableRooms:
             if wanted.get(place) != table.race or table.number != state.deal_number(table.race.key):
                 del self.by_table[place]
                 # Nobody races on: the round may be over, and its secret public.
-                table.room.tell(CallOff(also_running=True))
+                table.room.tell(CallOff(also_running=True, by_host=by_host))
             elif state.paused and table.room.summary.phase == "waiting":
                 # It stays until it is closed: a race that is just about to begin is run.
                 table.room.tell(CallOff())
@@ -203,9 +202,9 @@ class TableRooms:
             return False
         seated = seating(state, race.pairing)
         options = race_options(state.options, seats=len(seated.sides), bots=seated.bots)
-        purpose = Purpose(occasion=occasion(state, race.round, race.pairing), secret=state.secret(race.round))
+        spec = shared_deal_spec(state, race.round, race.pairing)
         try:
-            room = self._ports.rooms.open(options, purpose)
+            room = self._ports.rooms.open(options, spec=spec, secret=state.secret(race.round))
         except Refusal as refusal:
             logger.warning("tournament %s: table %d has no room: %s", state.id, race.pairing.table, refusal)
             self._rest()
@@ -224,7 +223,7 @@ class TableRooms:
 
     def _call_all(self, state: TournamentState, table: TableRoom) -> None:
         for entrant in table.seating.invited:
-            member = self._ports.players.line(entrant)
+            member = self._ports.players.connection(entrant)
             if member is not None:
                 member.post(Outgoing(table.call(state, entrant, self._ports.clock.now_ms())))
 

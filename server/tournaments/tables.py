@@ -55,7 +55,7 @@ def race_options(options: TournamentOptions, *, seats: int = 2, bots: tuple[str,
     )
 
 
-def occasion(state: TournamentState, number: int, pairing: Pairing) -> SharedDealSpec:
+def shared_deal_spec(state: TournamentState, number: int, pairing: Pairing) -> SharedDealSpec:
     """What the room of a table in round `number` is opened for."""
     return SharedDealSpec(deal=state.deal(number, pairing.table), invited=seating(state, pairing).invited, table=pairing.table, held=True)
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from protocol.fairness import commitment
-from protocol.server_messages import Tournament as TournamentMessage
+from protocol.tournament_messages import Tournament
 from protocol.tournaments import (
     LISTED_DECISIONS,
     EntrantDocument,
@@ -67,12 +67,12 @@ def listing(state: TournamentState) -> TournamentListing:
 
 def snapshot(
     state: TournamentState, *, shown: int | None, live: Mapping[int, LiveTable], is_here: Callable[[str], bool], now_ms: int
-) -> TournamentMessage:
+) -> Tournament:
     """shown: the round whose tables are told, None for the last. live: rooms of the last round, by table. is_here: of players' ids."""
     number = state.round if shown is None else min(shown, state.round)
     pairings = state.crosstable.rounds[number - 1].pairings if number else ()
     due_ms = state.next_due_ms
-    return TournamentMessage(
+    return Tournament(
         id=state.id,
         options=state.options,
         by_code=state.code is not None,

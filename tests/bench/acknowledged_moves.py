@@ -31,7 +31,7 @@ from websockets.trio.client import ClientConnection, connect
 from websockets.typing import Subprotocol
 
 ROOT: Final = Path(__file__).parents[2]
-POSTGRES: Final = os.environ.get("CARPET_TEST_POSTGRES", "postgresql://postgres@127.0.0.1:5432/test")
+POSTGRES: Final = os.environ.get("CARPET_TEST_POSTGRES") or "postgresql://postgres@127.0.0.1:5432/test"
 SECONDS: Final = 6.0
 WARM_S: Final = 2.0
 PACE_S: Final = 2.0

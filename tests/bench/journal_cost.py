@@ -36,7 +36,7 @@ WRITERS: Final = (1, 10, 100, 1_000, 10_000)
 BATCHES: Final = (1, 10, 500)
 SECONDS: Final = 4.0
 PACE_S: Final = 2.0
-POSTGRES: Final = os.environ.get("CARPET_TEST_POSTGRES", "postgresql://postgres@127.0.0.1:5432/test")
+POSTGRES: Final = os.environ.get("CARPET_TEST_POSTGRES") or "postgresql://postgres@127.0.0.1:5432/test"
 
 runs = count(1)
 

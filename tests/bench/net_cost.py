@@ -24,7 +24,7 @@ from websockets.frames import Frame, Opcode
 
 from protocol.client_messages import ClientMessage, Move
 from protocol.codec import MSGPACK, encode
-from protocol.server_messages import PlayerView, Progress
+from protocol.room_events import PlayerView, Progress
 from server.net.connection import Connection
 from server.net.listener import serving
 from server.net.stream import SocketListener

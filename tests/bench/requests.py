@@ -21,29 +21,25 @@ import trio.testing
 
 from protocol.client_messages import (
     ClientMessage,
-    CreateTournament,
     FollowLobby,
-    FollowTournaments,
     Hello,
     JoinRace,
     LeaveRace,
-    ListChallenges,
-    ListDailies,
-    ListRuns,
     Move,
-    OpenChallenge,
     OpenRace,
     QuickMatch,
     Ready,
     Rename,
     Say,
     Stop,
-    WatchRace,
     WhoAmI,
 )
-from protocol.server_messages import Started
+from protocol.room_events import Started
+from protocol.run_messages import ListChallenges, ListDailies, ListRuns, OpenChallenge
+from protocol.tournament_messages import CreateTournament, FollowTournaments
 from protocol.tournaments import TournamentOptions
 from protocol.views import RaceOptions
+from protocol.watch_messages import WatchRace
 from server.store.opening import open_store
 from server.store.port import Store
 from tests.server.net.wire import Client, House, open_house

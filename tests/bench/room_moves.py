@@ -15,7 +15,7 @@ from typing import Final
 import trio
 
 from protocol.client_messages import Move, Ready
-from protocol.server_messages import Dealt, PlayerView
+from protocol.room_events import Dealt, PlayerView
 from protocol.views import RaceOptions, View
 from server.race.race_deal import DealWanted
 from server.race.rating import RatingChange

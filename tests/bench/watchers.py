@@ -35,10 +35,12 @@ from websockets.frames import Frame, Opcode
 from websockets.trio.client import ClientConnection, connect
 from websockets.typing import Subprotocol
 
-from protocol.client_messages import ClientMessage, Hello, JoinRace, Move, OpenRace, Ready, Rematch, WatchRace
+from protocol.client_messages import ClientMessage, Hello, JoinRace, Move, OpenRace, Ready, Rematch
 from protocol.codec import MSGPACK, encode, server_message_decoder
-from protocol.server_messages import Dealt, Error, PlayerView, Result, Room, ServerMessage, Started, Welcome
+from protocol.room_events import Dealt, PlayerView, Result, Room, Started
+from protocol.server_messages import Error, ServerMessage, Welcome
 from protocol.views import RaceOptions
+from protocol.watch_messages import WatchRace
 from server.app import running
 from server.config import Settings
 from server.runtime.gc_tuning import seldom_collected

@@ -16,7 +16,8 @@ from websockets.trio.server import ServerConnection, serve
 
 from protocol.client_messages import ClientMessage, Hello
 from protocol.codec import SUBPROTOCOLS, client_message_decoder, encode
-from protocol.server_messages import Room, ServerMessage, Welcome
+from protocol.room_events import Room
+from protocol.server_messages import ServerMessage, Welcome
 from protocol.views import BotInfo, RaceOptions, RulesInfo, SeatInfo, View
 
 RULES = RulesInfo(

@@ -7,7 +7,8 @@ from msgspec.structs import replace
 from client.state.store import Model, ReadySent
 from protocol.fairness import commitment
 from protocol.record import SeatRecord
-from protocol.server_messages import Countdown, Dealt, Ended, Ghost, PlayerReady, PlayerView, Room, Runs, Started
+from protocol.room_events import Countdown, Dealt, Ended, Ghost, PlayerReady, PlayerView, Room, Started
+from protocol.run_messages import Runs
 from protocol.views import GhostInfo, RaceOptions, RunKind, RunRow, SharedDeal
 from tests.client import scenes
 

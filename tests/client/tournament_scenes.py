@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from client.state.store import Model
-from protocol.server_messages import Called, Tournament, Tournaments
+from protocol.tournament_messages import Called, Tournament, Tournaments
 from protocol.tournaments import (
     LoggedDecision,
     StandingsRow,
@@ -99,7 +99,11 @@ LOG = (
     decision(1, "enter", "Anna enters.", "Anna"),
     decision(2, "pair", "Round 1 is paired: 2 tables."),
     decision(
-        3, "correct", "Round 1, table 2: Clara wins, 31:28, in place of a draw.", "Grace", "The line of the hall was down for two minutes."
+        3,
+        "correct",
+        "Round 1, table 2: Clara wins, 31:28, in place of a draw.",
+        "Grace",
+        "The line of the hall was down for two minutes.",
     ),
 )
 

@@ -24,7 +24,8 @@ from client.local.policies import POLICIES
 from client.local.scripted_player import BotFailed, run_bot
 from client.state.store import Model
 from protocol.record import Record, from_json
-from protocol.server_messages import PlayerView, ServerMessage
+from protocol.room_events import PlayerView
+from protocol.server_messages import ServerMessage
 from protocol.views import RaceOptions
 from server.race.audit import audit
 from server.store.opening import open_store

@@ -13,31 +13,18 @@ import trio
 
 from client.connection.client import open_link
 from client.connection.events import Connected, Identity, Link
-from protocol.client_messages import (
+from protocol.client_messages import JoinRace, LeaveRace, Move, Ready, Stop
+from protocol.room_events import Dealt, Ended, PlayerView, Room, Started
+from protocol.server_messages import CurrentView, Error, Left, Welcome
+from protocol.tournament_messages import (
+    Called,
     CheckIn,
     CreateTournament,
+    Decided,
     EnterTournament,
     FollowTournament,
-    JoinRace,
-    LeaveRace,
-    Move,
-    Ready,
     StartTournament,
-    Stop,
-)
-from protocol.server_messages import (
-    Called,
-    CurrentView,
-    Dealt,
-    Decided,
-    Ended,
-    Error,
-    Left,
-    PlayerView,
-    Room,
-    Started,
     Tournament,
-    Welcome,
 )
 from protocol.tournaments import LoggedDecision, TournamentOptions
 from protocol.views import View

@@ -10,12 +10,14 @@ import pytest
 import trio
 
 from client.connection.client import NetLink, open_link
-from client.connection.errors import EntryRefused
+from client.connection.errors import RequestRefused
 from client.connection.events import Identity, LinkEvent, Lost
 from client.storage.identity import IdentityStore
-from protocol.client_messages import OpenRace, Say, WatchRace
-from protocol.server_messages import Room, Said, ServerMessage, Talk, Welcome, YouAre
+from protocol.client_messages import OpenRace, Say
+from protocol.room_events import Room, Said
+from protocol.server_messages import ServerMessage, Welcome, YouAre
 from protocol.views import RaceOptions
+from protocol.watch_messages import Talk, WatchRace
 from tests.e2e.commands import carpet, carpet_on_terminal, serving
 
 pytestmark = pytest.mark.slow
@@ -105,7 +107,7 @@ async def test_who_watches_in_a_second_terminal_keeps_his_seat_in_the_first(url:
             heard = await next_of(other, Talk)
             assert isinstance(heard, Talk)
             assert [(line.name, line.text) for line in heard.lines] == [("Erik", "Good luck.")]
-            with pytest.raises(EntryRefused, match="You have a part in that race"):
+            with pytest.raises(RequestRefused, match="You have a part in that race"):
                 await second.entered(WatchRace(code=own.code))
         assert first.send(Say(text="I am still here."))
         assert isinstance(await next_of(first, Said, Lost), Said)

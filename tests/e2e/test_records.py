@@ -18,7 +18,7 @@ from client.connection.http import fetch_history, fetch_record
 from protocol.client_messages import Stop
 from protocol.codec import MSGPACK
 from protocol.record import Record, from_json
-from protocol.server_messages import Result, Started
+from protocol.room_events import Result, Started
 from server.app import running
 from server.config import Settings
 from tests.e2e.commands import Ran, carpet, carpet_on_terminal

@@ -14,7 +14,7 @@ from client.local.policies import POLICIES
 from client.local.scripted_player import run_bot
 from client.state.store import Event, Model
 from protocol.record import Record
-from protocol.server_messages import Result, Room, Scored
+from protocol.room_events import Result, Room, Scored
 from protocol.views import RaceOptions, SeriesFormat, SeriesInfo, SeriesOptions
 from server.race.audit import audit
 from tests.e2e.commands import environment, serving

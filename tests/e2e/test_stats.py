@@ -15,7 +15,7 @@ from client.storage.saved_records import keep_record
 from protocol.client_messages import Ready, Rematch, Resign, Stop
 from protocol.codec import MSGPACK
 from protocol.record import Record
-from protocol.server_messages import PlayerView, Ratings, Result, Room, Started
+from protocol.room_events import PlayerView, Ratings, Result, Room, Started
 from server.app import running
 from server.config import Settings
 from tests.e2e.commands import Ran, carpet

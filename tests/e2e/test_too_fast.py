@@ -9,7 +9,8 @@ from client.connection.client import open_link
 from client.connection.events import Back, Identity
 from protocol.client_messages import OpenRace, Say
 from protocol.errors import ErrorCode
-from protocol.server_messages import Error, Room, Said, Welcome
+from protocol.room_events import Room, Said
+from protocol.server_messages import Error, Welcome
 from protocol.views import RaceOptions
 from server.app import running
 from server.config import Settings

@@ -12,8 +12,9 @@ from client.connection.client import open_link
 from client.connection.events import Identity
 from protocol.client_messages import OpenRace, Ready, Stop
 from protocol.record import Record, to_json
-from protocol.server_messages import Error, Result, Started
-from protocol.server_messages import Room as RoomSnapshot
+from protocol.room_events import Result, Started
+from protocol.room_events import Room as RoomSnapshot
+from protocol.server_messages import Error
 from protocol.views import RaceOptions
 from tests.e2e.commands import carpet
 

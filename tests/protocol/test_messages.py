@@ -12,20 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from msgspec import inspect
 
-from protocol.client_messages import (
-    ClientMessage,
-    CreateTournament,
-    Hello,
-    JoinRace,
-    Move,
-    OpenRace,
-    QuickMatch,
-    Ready,
-    RemoveEntrant,
-    Rename,
-    Say,
-    WhoAmI,
-)
+from protocol.client_messages import ClientMessage, Hello, JoinRace, Move, OpenRace, QuickMatch, Ready, Rename, Say, WhoAmI
 from protocol.codec import (
     JSON,
     MAX_CLIENT_MESSAGE,
@@ -39,7 +26,9 @@ from protocol.codec import (
 )
 from protocol.errors import ErrorCode, Fault, Refusal
 from protocol.record import FORMAT, DealRecord, MoveRecord, Record, SeatRecord, sealed
-from protocol.server_messages import Error, Result, RoomEvent, ServerMessage
+from protocol.room_events import Result, RoomEvent
+from protocol.server_messages import Error, ServerMessage
+from protocol.tournament_messages import CreateTournament, RemoveEntrant
 from protocol.tournaments import TournamentOptions
 from protocol.views import RaceOptions
 

@@ -20,34 +20,25 @@ from protocol.cards import card_text, fresh_deck, rank
 from protocol.client_messages import ClientMessage
 from protocol.codec import JSON, MAX_CLIENT_MESSAGE, MAX_DEPTH, MAX_SERVER_MESSAGE, MSGPACK, SUBPROTOCOLS, Decoder, encode
 from protocol.errors import ERRORS, CloseCode, Fault
-from protocol.pages import LADDER_PLAYERS, PAGE_RACES, History, HistoryRace, HistorySeat, Ladder, LadderPlayer, Problem
+from protocol.pages import (
+    LADDER_PLAYERS,
+    PAGE_RACES,
+    BoardStep,
+    History,
+    HistoryRace,
+    HistorySeat,
+    Ladder,
+    LadderPlayer,
+    Problem,
+    RaceBoards,
+)
 from protocol.phrases import PHRASES
 from protocol.record import check_deal, digest
-from protocol.server_messages import (
-    Board,
-    Challenge,
-    Challenges,
-    CurrentView,
-    Dailies,
-    Dealt,
-    Error,
-    Left,
-    Lobby,
-    PlayerView,
-    Result,
-    Room,
-    RoomEvent,
-    Runs,
-    ServerMessage,
-    TournamentMessage,
-    WaitingMatch,
-    WaitingOver,
-    Watched,
-    WatchMessage,
-    Welcome,
-    YouAre,
-)
+from protocol.room_events import Dealt, PlayerView, Result, Room, RoomEvent
+from protocol.run_messages import Challenge, Challenges, Dailies, Runs
+from protocol.server_messages import CurrentView, Error, Left, Lobby, ServerMessage, WaitingMatch, WaitingOver, Welcome, YouAre
 from protocol.shuffle import DEAL_LABEL, shuffle
+from protocol.tournament_messages import TournamentMessage
 from protocol.tournaments import (
     LISTED_DECISIONS,
     LISTED_TOURNAMENTS,
@@ -64,6 +55,7 @@ from protocol.tournaments import (
     TournamentsDocument,
     Verdict,
 )
+from protocol.watch_messages import Board, Watched, WatchMessage
 from server.config import Settings
 from server.net.connection import BAD_MESSAGES
 from server.net.http import PAGES_A_SECOND, PAGES_AT_ONCE, TARGET_CHARACTERS
@@ -426,6 +418,8 @@ def test_links_lead_somewhere() -> None:
 # ---- over HTTP
 
 PAGES = (
+    RaceBoards,
+    BoardStep,
     History,
     HistoryRace,
     HistorySeat,
@@ -447,7 +441,9 @@ def test_the_documents_over_http_are_those_of_the_code() -> None:
         check_table(page, PAGE_SECTIONS[page.__name__])
 
 
-@pytest.mark.parametrize("page", [History, Ladder, TournamentsDocument, TournamentDocument, Problem], ids=lambda page: page.__name__)
+@pytest.mark.parametrize(
+    "page", [RaceBoards, History, Ladder, TournamentsDocument, TournamentDocument, Problem], ids=lambda page: page.__name__
+)
 def test_an_example_of_a_document_is_the_whole_of_it(page: type) -> None:
     example = PAGE_SECTIONS[page.__name__].example
     assert example is not None

@@ -20,7 +20,8 @@ from protocol.client_messages import FollowLobby, LeaveRace, Resign
 from protocol.codec import MSGPACK
 from protocol.errors import ErrorCode
 from protocol.record import check_deal, digest
-from protocol.server_messages import Error, Left, Lobby, PlayerView, Ratings, Result, Started
+from protocol.room_events import PlayerView, Ratings, Result, Started
+from protocol.server_messages import Error, Left, Lobby
 from protocol.views import SeatRating
 from server.app import SOFTWARE, running
 from server.config import BadSettings, Settings

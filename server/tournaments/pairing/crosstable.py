@@ -33,7 +33,7 @@ class Refused(Exception):
 class UnknownEntrant(Refused): ...
 
 
-class EntryRefused(Refused): ...
+class EntrantRefused(Refused): ...
 
 
 class RoundRefused(Refused): ...
@@ -152,7 +152,7 @@ class Crosstable:
     def enter(self, entrant: str, rating: float | None = None) -> Crosstable:
         """Once the first round is paired: a late entry, from the next round on."""
         if entrant in self.entrants:
-            raise EntryRefused(f"{entrant} has entered already")
+            raise EntrantRefused(f"{entrant} has entered already")
         self._check_field_open()
         return self._with(Entrant(entrant, rating, first_round=len(self.rounds) + 1))
 
@@ -160,14 +160,14 @@ class Crosstable:
         """They play no more; their table without a result is forfeited."""
         found = self._entrant(entrant)
         if not found.active:
-            raise EntryRefused(f"{entrant} has withdrawn already")
+            raise EntrantRefused(f"{entrant} has withdrawn already")
         return self._with(replace(found, withdrawn_after=len(self.rounds)))._forfeit_absent()
 
     def readmit(self, entrant: str) -> Crosstable:
         """They play again, from the next round that is paired."""
         found = self._entrant(entrant)
         if found.active:
-            raise EntryRefused(f"{entrant} has not withdrawn")
+            raise EntrantRefused(f"{entrant} has not withdrawn")
         if self.format.knock_out or entrant not in self.starters:
             self._check_field_open()
         return self._with(replace(found, withdrawn_after=None))
@@ -223,7 +223,7 @@ class Crosstable:
 
     def _check_field_open(self) -> None:
         if self.rounds and self.format.fixed_field:
-            raise EntryRefused("the field is fixed since the first round was paired: nobody can enter or return now")
+            raise EntrantRefused("the field is fixed since the first round was paired: nobody can enter or return now")
 
     def _entrant(self, entrant: str) -> Entrant:
         if entrant not in self.entrants:

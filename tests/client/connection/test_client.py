@@ -16,18 +16,20 @@ from msgspec.structs import replace
 from trio.testing import MockClock, memory_stream_pair
 
 from client.connection.client import EVENTS, LONGEST_PAUSE, QUIET, open_link
-from client.connection.errors import EntryRefused, LinkError, NotCarpetServer, NotTrusted, OtherVersion, Unreachable
+from client.connection.errors import LinkError, NotCarpetServer, NotTrusted, OtherVersion, RequestRefused, Unreachable
 from client.connection.events import NO_SEAT, WATCH_REFERENCE, Back, Connected, Connecting, Identity, Link, Lost, RoundTrip
 from client.connection.outbox import FIRST_NUMBER, Request
 from client.connection.questions import QUESTION_REFERENCE
 from client.connection.resync import REJOIN_REFERENCE
-from client.connection.websocket import FRAMES, OUTBOX, LineTimes
+from client.connection.websocket import FRAMES, OUTBOX, ConnectionTimes
 from protocol import server_messages as said
-from protocol.client_messages import FollowLobby, Hello, JoinRace, LeaveRace, Move, OpenRace, QuickMatch, Say, WatchRace, WhoAmI
+from protocol.client_messages import FollowLobby, Hello, JoinRace, LeaveRace, Move, OpenRace, QuickMatch, Say, WhoAmI
 from protocol.codec import JSON, MSGPACK
 from protocol.errors import ERRORS, CloseCode, ErrorCode
-from protocol.server_messages import CurrentView, Hidden, Left, PlayerView, Room, Said, Started, WaitingMatch, WaitingOver, Welcome, YouAre
+from protocol.room_events import Hidden, PlayerView, Room, Said, Started
+from protocol.server_messages import CurrentView, Left, WaitingMatch, WaitingOver, Welcome, YouAre
 from protocol.views import ChatLine, RaceOptions
+from protocol.watch_messages import Unwatched, Watched, WatchRace
 from tests.client.fake_server import FakeServer, Line, room, seat, view, welcome
 
 URL = "ws://carpet.example:7777"
@@ -220,7 +222,7 @@ async def test_a_race_not_to_be_entered_is_one_sentence(autojump_clock: MockCloc
 
     nursery.start_soon(serve)
     async with open_link(URL, ANNA, dial=server.dial) as link:
-        with pytest.raises(EntryRefused, match="Every seat of that race is taken"):
+        with pytest.raises(RequestRefused, match="Every seat of that race is taken"):
             await link.entered(JoinRace(code="abcdef"))
 
 
@@ -232,7 +234,7 @@ async def test_a_hello_that_is_refused_is_one_sentence(autojump_clock: MockClock
 
     nursery.start_soon(serve)
     async with open_link(URL, ANNA, dial=server.dial) as link:
-        with pytest.raises(EntryRefused, match="choose another"):
+        with pytest.raises(RequestRefused, match="choose another"):
             await link.entered()
 
 
@@ -879,12 +881,12 @@ async def test_entered_waits_for_the_race_to_watch_and_a_seat_elsewhere_is_no_an
 
     nursery.start_soon(be_asked)
     async with open_link(URL, ANNA, dial=server.dial) as link:
-        with pytest.raises(EntryRefused, match="You have a part in that race"):
+        with pytest.raises(RequestRefused, match="You have a part in that race"):
             await link.entered(WatchRace(code="OTHERS"))
 
 
 async def test_a_watcher_comes_back_to_the_race_by_himself(autojump_clock: MockClock, server: FakeServer) -> None:
-    watched = said.Watched(room=room(code="OTHERS", seat=None), boards=(), watchers=1, lines=(), closest=False)
+    watched = Watched(room=room(code="OTHERS", seat=None), boards=(), watchers=1, lines=(), closest=False)
     async with open_link(URL, ANNA, dial=server.dial) as link:
         line = await server.line()
         await line.greet()
@@ -893,7 +895,7 @@ async def test_a_watcher_comes_back_to_the_race_by_himself(autojump_clock: MockC
         assert link.send(Say(text="Hello", code="OTHERS"))
         assert await line.heard() == WatchRace(code="OTHERS")
         await line.say(watched)
-        await next_of(link, said.Watched)
+        await next_of(link, Watched)
         await line.cut()
         line = await server.line()
         await line.greet()
@@ -902,7 +904,7 @@ async def test_a_watcher_comes_back_to_the_race_by_himself(autojump_clock: MockC
         assert not link.send(Say(text="Hello", code="OTHERS"))
         assert await line.heard() == WatchRace(code="OTHERS", ref=WATCH_REFERENCE)
         await line.say(watched)
-        assert await next_of(link, said.Watched, Back) == watched
+        assert await next_of(link, Watched, Back) == watched
         await next_of(link, Back)
         assert link.send(Say(text="Hello", code="OTHERS"))
         assert await line.heard() == numbered(Say(text="Hello", code="OTHERS"), 2)
@@ -937,7 +939,7 @@ async def test_who_watches_comes_by_a_second_line_and_by_a_first_one_once_he_wou
         line = await server.line()
         assert (await watch_hello(line)).watch
         assert await line.heard() == WatchRace(code="OTHERS", ref=WATCH_REFERENCE)
-        await line.say(said.Unwatched(code="OTHERS", reason="closed"))
+        await line.say(Unwatched(code="OTHERS", reason="closed"))
         await next_of(link, Back)
         assert link.send(JoinRace(code="MYRACE"))
         hello = await line.greet(token="known")
@@ -1019,7 +1021,7 @@ async def test_a_machine_that_was_asleep_blames_nobody(mock_clock: MockClock, se
 async def test_a_line_that_ends_while_nobody_hears_what_it_brought_has_ended(
     autojump_clock: MockClock, server: FakeServer, ends: str
 ) -> None:
-    async with open_link(URL, ANNA, dial=server.dial, times=LineTimes(ping_s=0.5)) as link:
+    async with open_link(URL, ANNA, dial=server.dial, times=ConnectionTimes(ping_s=0.5)) as link:
         line = await server.line()
         await line.greet()
         await next_of(link, Welcome)

@@ -23,24 +23,8 @@ from protocol.client_messages import (
     WhoAmI,
 )
 from protocol.errors import ERRORS, ErrorCode
-from protocol.server_messages import (
-    Countdown,
-    CurrentView,
-    Dealt,
-    Error,
-    Left,
-    PlayerReady,
-    PlayerView,
-    Progress,
-    RematchAsked,
-    Result,
-    Room,
-    Said,
-    ServerMessage,
-    Started,
-    WaitingMatch,
-    WaitingOver,
-)
+from protocol.room_events import Countdown, Dealt, PlayerReady, PlayerView, Progress, RematchAsked, Result, Room, Said, Started
+from protocol.server_messages import CurrentView, Error, Left, ServerMessage, WaitingMatch, WaitingOver
 from protocol.views import ChatLine, RaceOptions
 from tests.client import scenes
 from tests.client.fake_server import room, seat, view

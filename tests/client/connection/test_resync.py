@@ -8,21 +8,11 @@ from hypothesis import strategies as st
 
 from client.connection.events import NO_RACE, NO_SEAT, WATCH_REFERENCE
 from client.connection.resync import REJOIN_REFERENCE, Reaction, Resume
-from protocol.client_messages import JoinRace, QuickMatch, WatchRace
+from protocol.client_messages import JoinRace, QuickMatch
 from protocol.errors import ERRORS, ErrorCode
-from protocol.server_messages import (
-    CurrentView,
-    Dealt,
-    Error,
-    Hidden,
-    Left,
-    Room,
-    Unwatched,
-    WaitingMatch,
-    WaitingOver,
-    Watched,
-    WatchedEvent,
-)
+from protocol.room_events import Dealt, Hidden, Room
+from protocol.server_messages import CurrentView, Error, Left, WaitingMatch, WaitingOver
+from protocol.watch_messages import Unwatched, Watched, WatchedEvent, WatchRace
 from tests.client.fake_server import room, view, welcome
 
 VIEW = view("a1", "s")

@@ -5,7 +5,8 @@ from __future__ import annotations
 from client.connection.events import LinkEvent
 from client.local.demo import Narrator
 from client.state.store import Model, reduce
-from protocol.server_messages import Progress, ServerMessage, Started
+from protocol.room_events import Progress, Started
+from protocol.server_messages import ServerMessage
 from protocol.views import RaceOptions, SeatState
 from tests.client.fake_server import room, seat, welcome
 

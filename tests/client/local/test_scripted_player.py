@@ -14,7 +14,8 @@ from protocol import server_messages as said
 from protocol.client_messages import JoinRace, LeaveRace, Move, OpenRace, Ready, Stop
 from protocol.errors import ERRORS, CloseCode, ErrorCode
 from protocol.record import DealRecord, Record, sealed
-from protocol.server_messages import CurrentView, Dealt, Error, Left, PlayerView, Result, Started
+from protocol.room_events import Dealt, PlayerView, Result, Started
+from protocol.server_messages import CurrentView, Error, Left
 from protocol.views import RaceOptions, SeatState, View
 from tests.client.fake_server import FakeServer, Line, room, seat, view
 

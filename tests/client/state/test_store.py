@@ -11,13 +11,10 @@ from msgspec.structs import replace as changed
 from client.connection.events import NO_SEAT, Back, Connected, Connecting, Lost, RoundTrip
 from client.state.store import Model, MoveSent, ReadySent, Search, reduce
 from protocol.errors import ERRORS, ErrorCode
-from protocol.server_messages import (
+from protocol.room_events import (
     Countdown,
-    CurrentView,
     Dealt,
-    Error,
     Hidden,
-    Left,
     PlayerReady,
     PlayerView,
     Presence,
@@ -29,14 +26,11 @@ from protocol.server_messages import (
     Said,
     Seated,
     Started,
-    Talk,
     Unseated,
-    Unwatched,
-    WaitingOver,
-    Watchers,
-    YouAre,
 )
+from protocol.server_messages import CurrentView, Error, Left, WaitingOver, YouAre
 from protocol.views import ChatLine, SeatRating, WatcherLine
+from protocol.watch_messages import Talk, Unwatched, Watchers
 from tests.client import scenes, tournament_scenes
 from tests.client.fake_server import welcome
 from tests.client.scenes import reduced

@@ -10,7 +10,8 @@ from client.connection.events import Connected, Lost
 from client.state.store import Model
 from client.state.tournament import TournamentsModel, is_raced, table_name, tournaments_after
 from client.text.formatting import is_called
-from protocol.server_messages import Decided, Left, ServerMessage, Tournament
+from protocol.server_messages import Left, ServerMessage
+from protocol.tournament_messages import Decided, Tournament
 from protocol.views import SharedDeal
 from tests.client import scenes
 from tests.client import tournament_scenes as tournaments

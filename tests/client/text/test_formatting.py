@@ -9,7 +9,8 @@ from msgspec.structs import replace as changed
 
 from client.state.room import RoomModel
 from client.text import formatting as reading
-from protocol.server_messages import Progress, WaitingMatch, WaitingOver
+from protocol.room_events import Progress
+from protocol.server_messages import WaitingMatch, WaitingOver
 from protocol.views import RaceOptions, SeriesOptions, Unrated
 from tests.client import scenes, tables
 

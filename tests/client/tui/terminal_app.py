@@ -10,7 +10,7 @@ import trio
 from client.connection.events import Connected, RoundTrip
 from client.tui.app import run_app
 from client.tui.start import StartHome, UiSettings
-from protocol.server_messages import Dealt, Started
+from protocol.room_events import Dealt, Started
 from tests.client import scenes
 from tests.client.tui.hands import FakeLink
 

@@ -15,7 +15,7 @@ from client.game.moves import destination, goes_home, source
 from protocol.client_messages import Move, Ready, Stop
 from protocol.fairness import commitment, derive_seed
 from protocol.record import DealRecord, MoveRecord, Record, SeatRecord, sealed
-from protocol.server_messages import Countdown, Dealt, PlayerReady, PlayerView, Progress, Result, Seated, Started
+from protocol.room_events import Countdown, Dealt, PlayerReady, PlayerView, Progress, Result, Seated, Started
 from protocol.views import RaceOptions, SeatState
 from server.race.view import see
 from server.rules.catalogue import RULE_SETS

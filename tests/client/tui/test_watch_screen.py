@@ -1,4 +1,6 @@
-"""Watching through the real controller and root widget: from the lobby and back, the next race, other seats, curves, talk, a lost line."""
+"""Watching through the real update function and root widget: from the lobby and back, the next race, other seats, curves, talk, a lost
+line.
+"""
 
 from __future__ import annotations
 
@@ -15,9 +17,10 @@ from client.tui import watching
 from client.tui.keymap import Command
 from client.tui.ui_state import Ui
 from protocol.cards import FACE_DOWN
-from protocol.client_messages import FollowLobby, Say, Unwatch, WatchRace
-from protocol.server_messages import Hidden, Result, Scored, Unwatched
+from protocol.client_messages import FollowLobby, Say
+from protocol.room_events import Hidden, Result, Scored
 from protocol.views import LateBoard, RaceOptions, SeriesInfo, SeriesOptions, SeriesSeat, WatcherLine
+from protocol.watch_messages import Unwatch, Unwatched, WatchRace
 from tests.client import replays, scenes, tables, watched
 from tests.client.tui.hands import UP, Run, running
 from tests.client.tui.test_screens import ENEMY, Shown, widget_of

@@ -14,9 +14,11 @@ import trio
 
 from client.connection.client import open_link
 from client.connection.events import WATCH_REFERENCE, Identity
-from protocol.client_messages import OpenRace, Ready, WatchRace
-from protocol.server_messages import Error, Room, Started
+from protocol.client_messages import OpenRace, Ready
+from protocol.room_events import Room, Started
+from protocol.server_messages import Error
 from protocol.views import RaceOptions
+from protocol.watch_messages import WatchRace
 from tests.e2e.commands import carpet, carpet_on_terminal, environment, serving
 from tests.e2e.terminal import Terminal, terminal_environment
 

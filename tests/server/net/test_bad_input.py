@@ -14,10 +14,12 @@ from websockets.exceptions import ConnectionClosed
 from websockets.frames import Opcode
 
 from protocol.cards import fresh_deck
-from protocol.client_messages import PRICES, Hello, JoinRace, LeaveRace, ListDailies, Move, OpenRace, Ready, Say
+from protocol.client_messages import PRICES, Hello, JoinRace, LeaveRace, Move, OpenRace, Ready, Say
 from protocol.codec import JSON, MSGPACK
 from protocol.errors import CloseCode, ErrorCode, Fault
-from protocol.server_messages import CurrentView, Dailies, Error, PlayerView, Presence, Progress, Said, Seated
+from protocol.room_events import PlayerView, Presence, Progress, Said, Seated
+from protocol.run_messages import Dailies, ListDailies
+from protocol.server_messages import CurrentView, Error
 from protocol.views import ChatLine, RaceOptions
 from server.net.connection import BAD_MESSAGES, LARGE_BYTES
 from server.rooms.outgoing import Outgoing

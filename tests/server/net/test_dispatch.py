@@ -9,41 +9,12 @@ import trio
 from msgspec.structs import replace
 from trio.testing import MockClock, wait_all_tasks_blocked
 
-from protocol.client_messages import (
-    FollowLobby,
-    Hello,
-    JoinRace,
-    LeaveRace,
-    Move,
-    OpenRace,
-    QuickMatch,
-    Rename,
-    Say,
-    Unwatch,
-    WatchRace,
-    WhoAmI,
-)
+from protocol.client_messages import FollowLobby, Hello, JoinRace, LeaveRace, Move, OpenRace, QuickMatch, Rename, Say, WhoAmI
 from protocol.errors import CloseCode, ErrorCode, Fault
-from protocol.server_messages import (
-    CurrentView,
-    Error,
-    Left,
-    Lobby,
-    PlayerView,
-    Presence,
-    Progress,
-    Result,
-    Room,
-    Said,
-    Seated,
-    Unwatched,
-    WaitingMatch,
-    WaitingOver,
-    Watched,
-    Welcome,
-    YouAre,
-)
+from protocol.room_events import PlayerView, Presence, Progress, Result, Room, Said, Seated
+from protocol.server_messages import CurrentView, Error, Left, Lobby, WaitingMatch, WaitingOver, Welcome, YouAre
 from protocol.views import ChatLine, RaceOptions
+from protocol.watch_messages import Unwatch, Unwatched, Watched, WatchRace
 from server.bots.house import HOUSE_BOTS
 from server.rooms.outgoing import Outgoing
 from server.rules.catalogue import RULE_SETS

@@ -10,7 +10,7 @@ from websockets.frames import Frame, Opcode
 
 from protocol.client_messages import ClientMessage, Hello, OpenRace, Say, WhoAmI
 from protocol.codec import JSON, MSGPACK, encode
-from protocol.server_messages import Said
+from protocol.room_events import Said
 from protocol.views import ChatLine, RaceOptions
 from server.net.connection import OUTBOX_BYTES, Connection
 from server.net.frames import framed

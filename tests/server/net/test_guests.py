@@ -8,10 +8,12 @@ from trio.testing import MockClock
 from websockets.frames import Frame, Opcode
 from websockets.protocol import Event
 
-from protocol.client_messages import AskBoardsKey, FollowLobby, Hello, Ready, Unwatch, WatchRace
+from protocol.client_messages import FollowLobby, Hello, Ready
 from protocol.codec import ENCODINGS
 from protocol.errors import ErrorCode
-from protocol.server_messages import Board, BoardsKey, Lobby, PlayerReady, Unwatched, Watched, WatchedEvent, Watchers, Welcome
+from protocol.room_events import PlayerReady
+from protocol.server_messages import Lobby, Welcome
+from protocol.watch_messages import AskBoardsKey, Board, BoardsKey, Unwatch, Unwatched, Watched, WatchedEvent, Watchers, WatchRace
 from server.net.connection import PING_INTERVAL_S, WATCHER_PING_S
 from server.net.identification import HELLO_S
 from server.runtime import log_lines

@@ -9,9 +9,11 @@ from hypothesis import strategies as st
 from trio.testing import MockClock
 from websockets.exceptions import InvalidStatus
 
-from protocol.client_messages import OpenRace, QuickMatch, RunDaily
+from protocol.client_messages import OpenRace, QuickMatch
 from protocol.errors import ErrorCode
-from protocol.server_messages import PlayerView, Progress, WaitingOver
+from protocol.room_events import PlayerView, Progress
+from protocol.run_messages import RunDaily
+from protocol.server_messages import WaitingOver
 from protocol.views import RaceOptions
 from server.net.overload import CALM_S, ENOUGH, FORGIVEN_A_SECOND, LATE_S, Overload
 from tests.server.net.wire import House

@@ -7,24 +7,12 @@ import random
 import trio
 from trio.testing import MockClock
 
-from protocol.client_messages import FollowLobby, Hello, JoinRace, LeaveRace, OpenRace, Rename, Say, WatchRace, WhoAmI
+from protocol.client_messages import FollowLobby, Hello, JoinRace, LeaveRace, OpenRace, Rename, Say, WhoAmI
 from protocol.errors import ErrorCode
-from protocol.server_messages import (
-    Board,
-    Left,
-    Lobby,
-    PlayerView,
-    Result,
-    Room,
-    Seated,
-    Talk,
-    Unwatched,
-    Watched,
-    WatchedEvent,
-    Welcome,
-    YouAre,
-)
+from protocol.room_events import PlayerView, Result, Room, Seated
+from protocol.server_messages import Left, Lobby, Welcome, YouAre
 from protocol.views import RaceOptions
+from protocol.watch_messages import Board, Talk, Unwatched, Watched, WatchedEvent, WatchRace
 from tests.server.net.wire import Client, House
 from tests.server.rooms.test_secrecy_of_traffic import cards_in
 

@@ -14,7 +14,8 @@ from websockets.frames import Opcode
 from protocol.client_messages import FollowLobby, Hello, JoinRace, LeaveRace, Say
 from protocol.codec import JSON, MSGPACK, encode
 from protocol.errors import CloseCode
-from protocol.server_messages import Left, Lobby, Presence, Progress, Room, Said, Seated, ServerMessage
+from protocol.room_events import Presence, Progress, Room, Said, Seated
+from protocol.server_messages import Left, Lobby, ServerMessage
 from protocol.views import ChatLine
 from server.net.connection import OUTBOX_BYTES, PING_INTERVAL_S, STALL_S, Connection
 from server.net.plain_connection import CLOSING_S

@@ -9,25 +9,12 @@ from msgspec.structs import replace
 from trio.testing import MockClock
 
 from protocol.cards import FACE_DOWN
-from protocol.client_messages import FollowLobby, JoinRace, LeaveRace, Say, Unwatch, WatchRace
+from protocol.client_messages import FollowLobby, JoinRace, LeaveRace, Say
 from protocol.codec import JSON
 from protocol.errors import CloseCode, ErrorCode, Fault
-from protocol.server_messages import (
-    Board,
-    Left,
-    Lobby,
-    PlayerView,
-    Progress,
-    Result,
-    Said,
-    Seated,
-    Started,
-    Talk,
-    Unwatched,
-    Watched,
-    WatchedEvent,
-    Watchers,
-)
+from protocol.room_events import PlayerView, Progress, Result, Said, Seated, Started
+from protocol.server_messages import Left, Lobby
+from protocol.watch_messages import Board, Talk, Unwatch, Unwatched, Watched, WatchedEvent, Watchers, WatchRace
 from server.net.connection import OUTBOX_BYTES
 from tests.server.net.test_slow_peers import SMALL, said
 from tests.server.net.wire import Client, House

@@ -9,8 +9,19 @@ import msgspec
 import pytest
 from trio.testing import MockClock
 
-from protocol.client_messages import AddBot, CreateTournament, EnterTournament, FollowTournament, FollowTournaments, Hello, StartTournament
-from protocol.server_messages import Decided, Error, Tournament, Tournaments
+from protocol.client_messages import Hello
+from protocol.server_messages import Error
+from protocol.tournament_messages import (
+    AddBot,
+    CreateTournament,
+    Decided,
+    EnterTournament,
+    FollowTournament,
+    FollowTournaments,
+    StartTournament,
+    Tournament,
+    Tournaments,
+)
 from protocol.tournaments import TournamentDocument, TournamentOptions, TournamentsDocument
 from server.pages.tournaments import harmless
 from tests.server.net.wire import Client, House

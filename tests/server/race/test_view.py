@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from protocol.cards import CARD_TEXT
-from protocol.server_messages import (
+from protocol.room_events import (
     Countdown,
     Dealt,
     Hidden,

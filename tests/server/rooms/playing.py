@@ -15,7 +15,8 @@ import trio.testing
 
 from protocol.client_messages import LeaveRace, Move, Ready, Rematch, Resign, Say, Stop
 from protocol.codec import JSON, MSGPACK, server_message_decoder
-from protocol.server_messages import CurrentView, Dealt, Error, PlayerView, Room, ServerMessage
+from protocol.room_events import Dealt, PlayerView, Room
+from protocol.server_messages import CurrentView, Error, ServerMessage
 from protocol.views import RaceOptions, SeatState, View
 from server.race.race_deal import DealWanted
 from server.race.rating import Rating, RatingChange, rate_record

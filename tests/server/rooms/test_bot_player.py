@@ -11,7 +11,8 @@ import trio
 from trio.testing import MockClock
 
 from protocol.errors import ErrorCode
-from protocol.server_messages import Error, Progress, Result
+from protocol.room_events import Progress, Result
+from protocol.server_messages import Error
 from server.bots.house import HOUSE_BOTS
 from server.race.audit import audit
 from server.rooms.bots import PACE_S, BotPlayer

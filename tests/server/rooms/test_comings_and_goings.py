@@ -7,7 +7,8 @@ import trio
 from trio.testing import MockClock
 
 from protocol.errors import ErrorCode, Refusal
-from protocol.server_messages import Left, Presence, Progress, Result, Room, Seated, Started, Unseated
+from protocol.room_events import Presence, Progress, Result, Room, Seated, Started, Unseated
+from protocol.server_messages import Left
 from protocol.views import RaceOptions
 from server.rooms.core import IDLE_S
 from tests.server.rooms.playing import Table

@@ -11,7 +11,8 @@ import trio
 from trio.testing import MockClock
 
 from protocol.errors import ErrorCode
-from protocol.server_messages import CurrentView, Error, Left, PlayerView, Presence, Progress, Result, Room, Said
+from protocol.room_events import PlayerView, Presence, Progress, Result, Room, Said
+from protocol.server_messages import CurrentView, Error, Left
 from protocol.views import RaceOptions
 from server.race.audit import audit
 from server.race.commands import PlayMove

@@ -12,8 +12,9 @@ from trio.testing import MockClock
 from protocol.cards import fresh_deck
 from protocol.client_messages import Move
 from protocol.errors import ErrorCode
-from protocol.server_messages import CurrentView, Error, Hidden, PlayerView, Progress, Result
-from protocol.server_messages import Room as RoomMessage
+from protocol.room_events import Hidden, PlayerView, Progress, Result
+from protocol.room_events import Room as RoomMessage
+from protocol.server_messages import CurrentView, Error
 from server.race.machine import Race
 from server.rooms.driver import Room
 from server.rooms.spectator_port import Shown

@@ -7,7 +7,8 @@ import trio
 from trio.testing import MockClock
 
 from protocol.errors import ErrorCode, Refusal
-from protocol.server_messages import Left, PlayerView, Progress, Result, Seated
+from protocol.room_events import PlayerView, Progress, Result, Seated
+from protocol.server_messages import Left
 from protocol.views import RaceOptions
 from server.store.journal import Outage
 from tests.server.rooms.playing import Table

@@ -8,7 +8,7 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from protocol.server_messages import Ratings, Result, Room
+from protocol.room_events import Ratings, Result, Room
 from protocol.views import SeatRating
 from server.race.rating import RatingChange
 from server.rooms.driver import Room as ServedRoom

@@ -6,7 +6,8 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from protocol.server_messages import Countdown, Left, Room, Scored, Unseated
+from protocol.room_events import Countdown, Room, Scored, Unseated
+from protocol.server_messages import Left
 from protocol.views import SeriesOptions
 from server.rooms.ready_timeout import READY_S
 from server.store.replay import replay

@@ -8,7 +8,7 @@ from trio.testing import MockClock
 
 from protocol.errors import ErrorCode
 from protocol.record import check_deal
-from protocol.server_messages import Dealt, PlayerReady, RematchAsked, Result, Room
+from protocol.room_events import Dealt, PlayerReady, RematchAsked, Result, Room
 from tests.server.rooms.playing import Table
 
 

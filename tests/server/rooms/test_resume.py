@@ -10,7 +10,8 @@ from trio.testing import MockClock
 
 from protocol.codec import JSON, MSGPACK
 from protocol.phrases import PHRASES
-from protocol.server_messages import CurrentView, Dealt, Hidden, PlayerView, Presence, Progress, Result, Room, Said
+from protocol.room_events import Dealt, Hidden, PlayerView, Presence, Progress, Result, Room, Said
+from protocol.server_messages import CurrentView
 from server.rooms.history import KEPT_EVENTS
 from tests.server.rooms.playing import Table
 

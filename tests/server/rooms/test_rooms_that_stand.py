@@ -10,7 +10,7 @@ from msgspec.structs import replace as with_fields
 from trio.testing import MockClock
 
 from protocol.errors import ErrorCode
-from protocol.server_messages import PlayerReady, RematchAsked, Result, Room, Scored
+from protocol.room_events import PlayerReady, RematchAsked, Result, Room, Scored
 from protocol.views import SeatInfo, SeriesOptions
 from server.rooms.driver import Room as ServedRoom
 from server.rooms.requests import Reveal
@@ -18,8 +18,8 @@ from server.store.errors import StoreFull
 from server.store.port import PlayersLeft, RaceOver, StandingRace
 from tests.server.rooms.playing import Guest, Table
 from tests.server.rooms.test_journal import restart
-from tests.server.rooms.test_occasions import opened as occasion_room
 from tests.server.rooms.test_series import BEST_OF_3, SWAP, race
+from tests.server.rooms.test_shared_deals import opened as shared_deal_room
 
 
 async def back(new: Table, room: ServedRoom, *guests: Guest) -> list[Guest]:
@@ -226,7 +226,7 @@ async def test_the_record_of_a_race_on_a_shared_deal_stays_closed_until_it_is_re
 ) -> None:
     table = Table(nursery)
     ann, bob = table.guest("Ann"), table.guest("Bob")
-    room = occasion_room(table, ann, bob)
+    room = shared_deal_room(table, ann, bob)
     for guest in (ann, bob):
         guest.enter(room)
     await table.settle()

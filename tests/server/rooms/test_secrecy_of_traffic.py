@@ -25,7 +25,8 @@ from protocol.cards import CARD_TEXT, fresh_deck, rank
 from protocol.client_messages import Move
 from protocol.fairness import derive_seed
 from protocol.record import Record
-from protocol.server_messages import CurrentView, Dealt, Hidden, PlayerView, Progress, Result, Room, ServerMessage
+from protocol.room_events import Dealt, Hidden, PlayerView, Progress, Result, Room
+from protocol.server_messages import CurrentView, ServerMessage
 from protocol.shuffle import shuffle
 from protocol.views import View
 from server.rooms.driver import Room as ServedRoom

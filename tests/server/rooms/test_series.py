@@ -8,7 +8,7 @@ from trio.testing import MockClock
 
 from protocol.errors import ErrorCode, Refusal
 from protocol.record import seed_of
-from protocol.server_messages import Dealt, Hidden, Presence, Progress, Ratings, RematchAsked, Result, Room, Scored, Unseated
+from protocol.room_events import Dealt, Hidden, Presence, Progress, Ratings, RematchAsked, Result, Room, Scored, Unseated
 from protocol.views import RaceOptions, SeriesInfo, SeriesOptions
 from server.race.audit import audit
 from server.rooms.driver import Room as ServedRoom

@@ -7,7 +7,8 @@ import trio
 from trio.testing import MockClock
 
 from protocol.errors import ErrorCode, Refusal
-from protocol.server_messages import Countdown, Error, Left, Result, Unseated
+from protocol.room_events import Countdown, Result, Unseated
+from protocol.server_messages import Error, Left
 from protocol.views import RaceOptions
 from server.race.audit import audit
 from server.race.race_deal import DealWanted

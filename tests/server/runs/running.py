@@ -8,8 +8,9 @@ import trio
 import trio.testing
 from trio.testing import MockClock
 
-from protocol.client_messages import ClientMessage, ListRuns, Move, Ready, RunChallenge, RunDaily, Stop
-from protocol.server_messages import Dealt, Ended, PlayerView, Room, Runs, Started
+from protocol.client_messages import ClientMessage, Move, Ready, Stop
+from protocol.room_events import Dealt, Ended, PlayerView, Room, Started
+from protocol.run_messages import ListRuns, RunChallenge, RunDaily, Runs
 from tests.server.net.wire import Client, House
 
 NOON = 1_795_262_400_000

@@ -9,10 +9,13 @@ import trio
 import trio.testing
 from trio.testing import MockClock
 
-from protocol.client_messages import JoinRace, LeaveRace, ListDailies, ListRuns, RunDaily, WatchRace
+from protocol.client_messages import JoinRace, LeaveRace
 from protocol.errors import ErrorCode
 from protocol.fairness import daily_nonce
-from protocol.server_messages import Dailies, Error, Left, Result, Room, Runs
+from protocol.room_events import Result, Room
+from protocol.run_messages import Dailies, ListDailies, ListRuns, RunDaily, Runs
+from protocol.server_messages import Error, Left
+from protocol.watch_messages import WatchRace
 from server.race.audit import audit
 from server.runs import days
 from server.store.memory import MemoryStore

@@ -17,9 +17,11 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from protocol.client_messages import LeaveRace, ListRuns, Move, OpenChallenge, RunChallenge, RunDaily, Stop
+from protocol.client_messages import LeaveRace, Move, Stop
 from protocol.record import Record
-from protocol.server_messages import Challenge, Ended, Ghost, Left, PlayerView, Result, Room, Runs, ServerMessage
+from protocol.room_events import Ended, Ghost, PlayerView, Result, Room
+from protocol.run_messages import Challenge, ListRuns, OpenChallenge, RunChallenge, RunDaily, Runs
+from protocol.server_messages import Left, ServerMessage
 from server.runs import days
 from tests.server.net.wire import Client, House
 from tests.server.rooms.test_secrecy_of_traffic import CarpetBySight, cards_in, texts

@@ -7,9 +7,8 @@ from collections.abc import Callable
 import trio
 from trio.testing import MockClock
 
-from protocol.client_messages import ListChallenges, ListDailies, ListRuns, OpenChallenge
 from protocol.errors import ErrorCode, Refusal
-from protocol.server_messages import Challenge, Challenges, Dailies
+from protocol.run_messages import Challenge, Challenges, Dailies, ListChallenges, ListDailies, ListRuns, OpenChallenge
 from server.runs.service import ASKED_AT_ONCE, ASKED_WAITING
 from tests.server.net.wire import House
 from tests.server.runs.running import asked

@@ -10,8 +10,10 @@ import trio
 from protocol.cards import FACE_DOWN
 from protocol.codec import JSON, MSGPACK, server_message_decoder
 from protocol.errors import CloseCode
-from protocol.server_messages import Board, Room, RoomEvent, ServerMessage, Talk, Unwatched, Watched, WatchedEvent
+from protocol.room_events import Room, RoomEvent
+from protocol.server_messages import ServerMessage
 from protocol.views import LateBoard, View
+from protocol.watch_messages import Board, Talk, Unwatched, Watched, WatchedEvent
 from server.rooms.driver import Room as ServedRoom
 from server.rooms.member import PlayerName
 from server.rooms.outgoing import Bundle, Outgoing

@@ -12,24 +12,9 @@ from trio.testing import MockClock
 from protocol.codec import JSON
 from protocol.errors import ErrorCode, Refusal
 from protocol.phrases import PHRASES
-from protocol.server_messages import (
-    Board,
-    Countdown,
-    Hidden,
-    PlayerView,
-    Progress,
-    Result,
-    Room,
-    Said,
-    Seated,
-    Started,
-    Talk,
-    Unwatched,
-    Watched,
-    WatchedEvent,
-    Watchers,
-)
+from protocol.room_events import Countdown, Hidden, PlayerView, Progress, Result, Room, Said, Seated, Started
 from protocol.views import SeriesFormat, SeriesOptions
+from protocol.watch_messages import Board, Talk, Unwatched, Watched, WatchedEvent, Watchers
 from server.race import face_down
 from server.race.view import see
 from server.rooms.outgoing import Outgoing

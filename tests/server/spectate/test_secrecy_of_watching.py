@@ -15,8 +15,10 @@ from trio.testing import MockClock
 
 from protocol.cards import FACE_DOWN
 from protocol.errors import ErrorCode, Refusal
-from protocol.server_messages import Board, Dealt, PlayerView, Result, ServerMessage, Unwatched, Watched, WatchedEvent, Watchers
+from protocol.room_events import Dealt, PlayerView, Result
+from protocol.server_messages import ServerMessage
 from protocol.views import SeriesOptions, View
+from protocol.watch_messages import Board, Unwatched, Watched, WatchedEvent, Watchers
 from server.rooms.driver import Room as ServedRoom
 from server.rooms.outgoing import Outgoing
 from tests.server.rooms.playing import Guest, Table

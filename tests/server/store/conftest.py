@@ -27,12 +27,14 @@ PATIENCE_S = 5
 
 def postgres_schema() -> Iterator[str]:
     """The URL of an empty schema. Skips the test, or fails it, when there is no server."""
-    base = os.environ.get(VARIABLE, USUAL)
+    # Set to nothing is not set: psycopg would find a server by its defaults, and the store take what is left of the URL for a path.
+    named = os.environ.get(VARIABLE)
+    base = named or USUAL
     psycopg = pytest.importorskip("psycopg", reason=f"{NOT_REACHED}: psycopg is not installed")
     try:
         administrator = psycopg.connect(base, autocommit=True, connect_timeout=PATIENCE_S)
     except psycopg.Error as error:
-        if VARIABLE in os.environ:
+        if named:
             pytest.fail(f"{NOT_REACHED} at {VARIABLE}: {error}")
         pytest.skip(f"{NOT_REACHED} at {USUAL}")
     name = f"carpet_test_{os.getpid()}_{secrets.token_hex(4)}"

@@ -345,7 +345,7 @@ CHALLENGE = SharedDealMade(
 def run(race: str, *players: str, deal: SharedDealMade = DEAL, at: int = 0, rules: str = "carpet") -> RaceOpened:
     shared = SharedDeal(kind=deal.kind, id=deal.id, nonces=("7c" * 16,))
     options = RaceOptions(seats=2, rules=rules)
-    return replace(opened(race, at=at, options=options), occasion=SharedDealSpec(deal=shared, invited=players, table=3, ghosts=("X-1-00",)))
+    return replace(opened(race, at=at, options=options), spec=SharedDealSpec(deal=shared, invited=players, table=3, ghosts=("X-1-00",)))
 
 
 def test_a_shared_deal_is_kept_as_it_was_made(store: Store) -> None:
@@ -362,6 +362,14 @@ def test_the_newest_deals_come_first_and_no_more_than_wanted(store: Store) -> No
     assert [deal.id for deal in store.shared_deals("daily", limit=2)] == ["2026-11-22", "2026-11-21"]
 
 
+def test_deals_that_somebody_has_begun_to_run_are_told_apart_while_they_are_open(store: Store) -> None:
+    begun = replace(CHALLENGE, id="BEGUN", reveals_at_ms=NOW + 50)
+    write(store, made("ada"), CHALLENGE, begun, run("A", "ada", deal=begun))
+    assert store.deals_run("challenge", revealed_after_ms=NOW + 49) == {"BEGUN"}
+    assert store.deals_run("challenge", revealed_after_ms=NOW + 50) == frozenset()
+    assert store.deals_run("daily", revealed_after_ms=0) == frozenset()
+
+
 @pytest.mark.parametrize(
     "entry",
     [DEAL, CHALLENGE, SharedDealRevealed(kind="daily", id="2027-01-01", at_ms=NOW), run("A", "ada", deal=replace(DEAL, id="2027-01-01"))],
@@ -373,7 +381,7 @@ def test_a_deal_is_made_once_and_used_when_it_is_known(store: Store, entry: Entr
         write(store, entry)
 
 
-def test_a_race_on_a_shared_deal_comes_back_with_its_occasion(store: Store) -> None:
+def test_a_race_on_a_shared_deal_comes_back_with_its_spec(store: Store) -> None:
     write(store, made("ada"), DEAL, run("A", "ada"))
     (race,) = store.running().races
     assert race.opened == run("A", "ada")
@@ -384,7 +392,7 @@ def test_runs_are_found_by_their_deal_with_what_came_of_them(store: Store) -> No
     write(store, over("A", "ada", "zoe", at=9))
     first, second = store.runs("daily", "2026-11-21")
     assert (first.race, first.phase, first.rules, first.opened_at_ms, first.finished_at_ms) == ("A", "over", "carpet", NOW, NOW + 9)
-    assert first.occasion == run("A", "ada").occasion
+    assert first.spec == run("A", "ada").spec
     assert [seat.player for seat in first.seats] == ["ada", "zoe"]
     assert (second.race, second.phase, second.rules, second.finished_at_ms, second.seats) == ("B", "running", "twenty", None, ())
     assert store.runs("challenge", "2026-11-21") == ()

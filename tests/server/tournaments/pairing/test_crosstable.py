@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from protocol.tournaments import TournamentFormat, TournamentOptions
 from server.tournaments.pairing.crosstable import (
     Crosstable,
-    EntryRefused,
+    EntrantRefused,
     Format,
     Refused,
     ResultRefused,
@@ -89,10 +89,10 @@ RUN = run_round(SOME, better_seed_wins)
 @pytest.mark.parametrize(
     ("tournament", "change", "refusal", "words"),
     [
-        (SOME, lambda it: it.enter("a"), EntryRefused, "a has entered already"),
+        (SOME, lambda it: it.enter("a"), EntrantRefused, "a has entered already"),
         (SOME, lambda it: it.withdraw("x"), UnknownEntrant, "x has not entered"),
-        (SOME.withdraw("e"), lambda it: it.withdraw("e"), EntryRefused, "e has withdrawn already"),
-        (SOME, lambda it: it.readmit("a"), EntryRefused, "a has not withdrawn"),
+        (SOME.withdraw("e"), lambda it: it.withdraw("e"), EntrantRefused, "e has withdrawn already"),
+        (SOME, lambda it: it.readmit("a"), EntrantRefused, "a has not withdrawn"),
         (SOME, lambda it: it.readmit("x"), UnknownEntrant, "x has not entered"),
         (SOME, lambda it: it.pair(Round(2, (Pairing(1, "a", "b"),))), RoundUnfinished, "waits for the results of tables 1, 2, 3"),
         (RUN, lambda it: it.pair(Round(3, (Pairing(1, "a", "b"),))), RoundRefused, "round 3 does not follow round 1"),

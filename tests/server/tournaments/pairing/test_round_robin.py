@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from server.tournaments.pairing.crosstable import EntryRefused
+from server.tournaments.pairing.crosstable import EntrantRefused
 from server.tournaments.pairing.round_robin import RoundRobin, berger_round
 from server.tournaments.pairing.rounds import RaceResult
 from tests.server.tournaments.fields import (
@@ -74,9 +74,9 @@ def test_the_better_seeds_come_first_when_the_better_seed_wins() -> None:
 def test_the_field_is_fixed_by_the_first_pairing() -> None:
     tournament = pair_next(field_of(RoundRobin(), 4).withdraw("d").readmit("d").withdraw("c"))
     assert tournament.starters == ("a", "b", "d")
-    with pytest.raises(EntryRefused, match="the field is fixed"):
+    with pytest.raises(EntrantRefused, match="the field is fixed"):
         tournament.enter("late")
-    with pytest.raises(EntryRefused, match="the field is fixed"):
+    with pytest.raises(EntrantRefused, match="the field is fixed"):
         tournament.readmit("c")
     tournament = play(tournament.enter_result(1, 1, RaceResult("first")).enter_result(1, 2, RaceResult("first")), better_seed_wins)
     assert set(meetings(tournament.rounds)) == everybody_meets("abd")

@@ -1,0 +1,150 @@
+"""Quick match: players who look for an opponent, the connections by which they wait, and the races that are opened for two of them.
+
+Who is paired with whom is the queue's affair (`match_queue`). Everything but the widening of windows happens at once, when somebody comes;
+so between two steps of its one task, which waits for nothing but the time, no two who wait fit each other.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import trio
+
+from protocol.errors import ErrorCode, Refusal
+from protocol.server_messages import WaitingMatch, WaitingOver
+from protocol.views import RaceOptions
+from server.lobby.match_queue import MatchQueue, Pair, QueueFull, Ticket, window
+from server.rooms.clock import Clock
+from server.rooms.driver import Room
+from server.rooms.member import Member
+from server.rooms.outgoing import Outgoing, refused
+from server.rooms.registry import Rooms
+from server.rules.catalogue import RULE_SETS
+
+INTERVAL_S = 1.0
+"""Seconds between two messages to one who waits, at least."""
+
+logger = logging.getLogger("carpet.lobby")
+
+
+@dataclass(frozen=True, slots=True)
+class Seeker:
+    """One who waits by a connection. ref: of their request. enter: seats them in a room; raises Refusal."""
+
+    member: Member
+    ref: int
+    enter: Callable[[Room], None]
+
+
+class Matchmaker:
+    """`run` is its one task. rating: a player's, in points, None for who has none."""
+
+    def __init__(self, rooms: Rooms, *, clock: Clock, rating: Callable[[str], int | None]) -> None:
+        self._rooms = rooms
+        self._clock = clock
+        self._rating = rating
+        self._queue = MatchQueue()
+        self._seekers: dict[str, Seeker] = {}
+        self._told: dict[str, tuple[int | None, int]] = {}  # the window and number that a player was told last
+        self._dirty = trio.Event()
+
+    def __len__(self) -> int:
+        return len(self._queue)
+
+    def seek(self, player: str, seeker: Seeker, rules: str | None) -> None:
+        """Find an opponent for a player who holds no seat: at once, or when there is one.
+
+        rules: what they want to race at, None for anything. Raises Refusal for rules that are not known and when too many wait.
+        """
+        if rules is not None and rules not in RULE_SETS:
+            raise Refusal(ErrorCode.UNKNOWN_RULES, path="$.rules")
+        now = self._clock.now_ms()
+        try:
+            self._queue.join(Ticket(player, self._rating(player), rules, now))
+        except QueueFull as full:
+            raise Refusal(ErrorCode.SERVER_FULL, "too many are looking for an opponent") from full
+        self._seekers[player] = seeker
+        pair = self._queue.take_opponent_for(player, now)
+        if pair is None:
+            self._tell(player, now)
+        else:
+            self._seat(pair)
+        self._dirty.set()
+
+    def leave(self, player: str, *, reason: str | None = None, member: Member | None = None, ref: int = 0) -> None:
+        """Look for nobody any more, for this player. reason: what they are told, None where nobody is there to be told.
+
+        member: only if it is by this connection that they wait. ref: of the request that ends it.
+        """
+        seeker = self._seekers.get(player)
+        if seeker is None or (member is not None and seeker.member is not member):
+            return
+        self._queue.leave(player)
+        self._forget(player)
+        if reason is not None:
+            seeker.member.post(Outgoing(WaitingOver(reason=reason, ref=ref)))
+        self._dirty.set()
+
+    def seeks(self, player: str) -> bool:
+        """Whether this player waits."""
+        return player in self._seekers
+
+    def remind(self, player: str) -> None:
+        """Tell one who waits how it stands, again."""
+        if player in self._seekers:
+            self._tell(player, self._clock.now_ms())
+
+    async def run(self) -> None:
+        """Pair those whose windows have come to be wide enough, and tell the others how they wait, until cancelled."""
+        now = self._clock.now_ms()
+        while True:
+            change_ms = self._queue.next_change_ms(now)
+            with trio.move_on_at(self._clock.deadline(change_ms) if change_ms is not None else float("inf")):
+                await self._dirty.wait()
+            self._dirty = trio.Event()
+            now = self._clock.now_ms()
+            for pair in self._queue.take_pairs(now):
+                self._seat(pair)
+            for ticket in self._queue:
+                if self._told[ticket.player] != self._news(ticket, now):
+                    self._tell(ticket.player, now)
+            await trio.sleep(INTERVAL_S)
+
+    def _news(self, ticket: Ticket, now: int) -> tuple[int | None, int]:
+        return window(now - ticket.since_ms), len(self._queue)
+
+    def _tell(self, player: str, now: int) -> None:
+        ticket = self._queue.ticket(player)
+        assert ticket is not None
+        self._told[player] = width, waiting = self._news(ticket, now)
+        seeker = self._seekers[player]
+        message = WaitingMatch(rules=ticket.rules, waited_ms=now - ticket.since_ms, window=width, waiting=waiting, ref=seeker.ref)
+        seeker.member.post(Outgoing(message))
+
+    def _seat(self, pair: Pair) -> None:
+        """Open a race for the two and seat them."""
+        seekers = [self._forget(ticket.player) for ticket in (pair.first, pair.second)]
+        try:
+            room = self._rooms.open(RaceOptions() if pair.rules is None else RaceOptions(rules=pair.rules))
+        except Refusal as refusal:
+            for seeker in seekers:
+                _give_up(seeker, refusal)
+            return
+        for seeker in seekers:
+            try:
+                seeker.enter(room)
+            except Refusal as refusal:
+                # The other one has a race that is listed, which somebody else may join.
+                _give_up(seeker, refusal)
+
+    def _forget(self, player: str) -> Seeker:
+        self._told.pop(player, None)
+        return self._seekers.pop(player)
+
+
+def _give_up(seeker: Seeker, refusal: Refusal) -> None:
+    logger.warning("an opponent was found, and there is no race for them: %s", refusal)
+    seeker.member.post(refused(refusal, seeker.ref))
+    seeker.member.post(Outgoing(WaitingOver(reason="failed", ref=seeker.ref)))

@@ -1,0 +1,216 @@
+"""Quick match over the wire: waiting, being found and seated, and every way of waiting no more."""
+
+from __future__ import annotations
+
+import pytest
+import trio
+from trio.testing import MockClock, wait_all_tasks_blocked
+
+from protocol.client_messages import Hello, JoinRace, LeaveRace, OpenRace, QuickMatch, Rename
+from protocol.errors import CloseCode, ErrorCode
+from protocol.room_events import Room, Seated
+from protocol.server_messages import Error, Left, ServerMessage, WaitingMatch, WaitingOver, Welcome
+from protocol.views import RaceOptions
+from tests.server.net.wire import Client, House, open_house
+from tests.server.store.keeping import worth
+
+
+async def seek(client: Client, rules: str | None = None, ref: int = 0) -> WaitingMatch:
+    await client.say(QuickMatch(rules=rules, ref=ref))
+    return await client.hear_of(WaitingMatch)
+
+
+def rated(house: House, client: Client, points: int) -> None:
+    assert client.welcome is not None
+    house.players.rated(client.welcome.player, worth(points))
+
+
+async def quiet(*clients: Client) -> None:
+    """Nothing more comes to them for a while."""
+    for client in clients:
+        with trio.move_on_after(3) as scope:
+            raise AssertionError(await client.hear())
+        assert scope.cancelled_caught
+
+
+async def test_two_who_ask_are_seated_in_a_public_race_that_counts(autojump_clock: MockClock, house: House) -> None:
+    async with house.guest("Ann") as ann, house.guest("Bob") as bob:
+        assert await seek(ann) == WaitingMatch(rules=None, waited_ms=0, window=100, waiting=1)
+        await bob.say(QuickMatch())
+        first, second = await ann.hear_of(Room), await bob.hear_of(Room)
+        assert (first.seat, second.seat, first.code) == (0, 1, second.code)
+        assert first.options == RaceOptions()
+        assert first.options.public
+        assert first.options.counts
+        assert (await ann.hear_of(Seated)).name == "Bob"
+        assert len(house.matchmaker) == 0
+        await house.start(ann, bob)
+
+
+@pytest.mark.parametrize(("first", "second", "raced"), [("colorado", None, "colorado"), (None, "twenty", "twenty"), (None, None, "carpet")])
+async def test_the_race_is_at_the_rules_asked_for(
+    autojump_clock: MockClock, house: House, first: str | None, second: str | None, raced: str
+) -> None:
+    async with house.guest("Ann") as ann, house.guest("Bob") as bob:
+        assert (await seek(ann, first)).rules == first
+        await bob.say(QuickMatch(rules=second))
+        assert (await bob.hear_of(Room)).options.rules == raced
+
+
+async def test_the_window_widens_as_one_waits_and_the_news_says_so(autojump_clock: MockClock, house: House) -> None:
+    async with house.guest("Ann") as ann:
+        news = [await seek(ann, "carpet"), *[await ann.hear_of(WaitingMatch) for _ in range(12)]]
+        assert [each.window for each in news] == [*range(100, 700, 50), None]
+        assert [each.waited_ms // 1000 for each in news] == list(range(0, 65, 5))
+        await quiet(ann)
+
+
+async def test_players_far_apart_meet_when_both_have_waited_for_long_enough(autojump_clock: MockClock, house: House) -> None:
+    async with house.guest("Ann") as ann, house.guest("Bob") as bob:
+        rated(house, ann, 1000)
+        rated(house, bob, 1240)
+        await seek(ann)
+        await trio.sleep(30)
+        await seek(bob)
+        begun = trio.current_time()
+        await bob.hear_of(Room)
+        await ann.hear_of(Room)
+        assert trio.current_time() - begun == pytest.approx(15, abs=1.1)
+
+
+async def test_how_many_wait_is_told_at_most_once_a_second_and_in_the_end_the_truth(autojump_clock: MockClock, house: House) -> None:
+    async with house.guest("Ann") as ann, house.guest("Bob") as bob, house.guest("Eve") as eve:
+        await seek(ann, "carpet")
+        for _ in range(50):
+            assert (await seek(bob, "colorado")).waiting == 2
+            await bob.say(QuickMatch(cancel=True))
+            await bob.hear_of(WaitingOver)
+        await seek(bob, "colorado")
+        await seek(eve, "twenty")
+        with trio.move_on_after(4):
+            while True:
+                await ann.hear()
+        counts = [message.waiting for message in ann.heard if isinstance(message, WaitingMatch)]
+        assert (counts[0], counts[-1]) == (1, 3)
+        assert len(counts) <= 3
+
+
+async def test_who_cancels_is_found_by_nobody_and_may_cancel_again(autojump_clock: MockClock, house: House) -> None:
+    async with house.guest("Ann") as ann, house.guest("Bob") as bob:
+        await seek(ann)
+        for _ in range(2):
+            await ann.say(QuickMatch(cancel=True))
+            assert await ann.hear_of(WaitingOver) == WaitingOver(reason="cancelled")
+        assert (await seek(bob)).waiting == 1
+        await quiet(ann)
+
+
+async def test_who_takes_a_seat_elsewhere_waits_no_more(autojump_clock: MockClock, house: House) -> None:
+    async with house.guest("Ann") as ann, house.guest("Bob") as bob, house.guest("Eve") as eve:
+        await seek(ann, "carpet")
+        await seek(bob, "colorado")
+        await ann.say(OpenRace(options=RaceOptions(seats=3)))
+        assert {type(await ann.hear()), type(await ann.hear())} == {WaitingOver, Room}
+        assert WaitingOver(reason="elsewhere") in ann.heard
+        assert ann.room is not None
+        await bob.say(JoinRace(code=ann.room.code))
+        assert await bob.hear_of(WaitingOver) == WaitingOver(reason="elsewhere")
+        assert (await seek(eve)).waiting == 1
+
+
+async def test_a_code_that_nobody_has_does_not_end_the_waiting(autojump_clock: MockClock, house: House) -> None:
+    async with house.guest("Ann") as ann:
+        await seek(ann)
+        await ann.say(JoinRace(code="AAAAAA"))
+        assert (await ann.error()).code == ErrorCode.NO_SUCH_ROOM
+        assert len(house.matchmaker) == 1
+
+
+async def test_who_holds_a_seat_can_look_for_nobody(autojump_clock: MockClock, house: House) -> None:
+    async with house.guest("Ann") as ann:
+        room = await ann.open()
+        await ann.say(QuickMatch(ref=5))
+        error = await ann.error()
+        assert (error.code, error.ref) == (ErrorCode.ALREADY_IN_ROOM, 5)
+        assert room.code in error.message
+        await ann.say(LeaveRace())
+        await ann.hear_of(Left)
+        await seek(ann)
+
+
+async def test_rules_that_nobody_knows_are_refused(autojump_clock: MockClock, house: House) -> None:
+    async with house.guest("Ann") as ann:
+        await ann.say(QuickMatch(rules="\x1b[2J", ref=5))
+        error = await ann.error()
+        assert (error.code, error.path, error.ref) == (ErrorCode.UNKNOWN_RULES, "$.rules", 5)
+        assert "\x1b" not in error.message
+        assert len(house.matchmaker) == 0
+
+
+async def test_a_lost_line_ends_the_waiting(autojump_clock: MockClock, house: House) -> None:
+    async with house.guest("Bob") as bob:
+        async with house.guest("Ann") as ann:
+            await seek(ann)
+        await wait_all_tasks_blocked()
+        assert len(house.matchmaker) == 0
+        assert (await seek(bob)).waiting == 1
+
+
+async def test_what_an_older_connection_has_asked_for_ends_with_it(autojump_clock: MockClock, house: House) -> None:
+    async with house.client() as old, house.client() as new, house.guest("Bob") as bob:
+        token = (await old.hello("Ann")).token
+        await seek(old)
+        await new.say(Hello(name="Ann", token=token))
+        assert (await new.hear_of(Welcome)).room is None
+        assert len(house.matchmaker) == 0
+        assert (await seek(new)).waited_ms == 0
+        assert (await old.hear_end())[0] == CloseCode.TAKEN_OVER
+        await wait_all_tasks_blocked()
+        await bob.say(QuickMatch())
+        assert (await new.hear_of(Room)).code == (await bob.hear_of(Room)).code
+
+
+async def test_who_is_renamed_while_he_waits_sits_down_under_his_new_name(autojump_clock: MockClock, house: House) -> None:
+    async with house.guest("Ann") as ann, house.guest("Bob") as bob:
+        await seek(ann)
+        await ann.say(Rename(name="Zoe"))
+        await trio.sleep(1)
+        await bob.say(QuickMatch())
+        assert (await bob.hear_of(Room)).seats[0].name == "Zoe"
+
+
+async def test_where_no_race_can_be_opened_both_are_told_and_wait_no_more(autojump_clock: MockClock) -> None:
+    async with open_house(max_rooms=1) as house, house.guest("Ann") as ann, house.guest("Bob") as bob, house.guest("Eve") as eve:
+        await eve.open()
+        await seek(ann, ref=3)
+        await bob.say(QuickMatch(ref=4))
+        for client, ref in ((ann, 3), (bob, 4)):
+            error = await client.hear_of(Error)
+            assert (error.code, error.ref) == (ErrorCode.SERVER_FULL, ref)
+            assert await client.hear() == WaitingOver(reason="failed", ref=ref)
+        assert len(house.matchmaker) == 0
+
+
+async def test_a_full_queue_refuses_whoever_comes(autojump_clock: MockClock, house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("server.lobby.match_queue.MOST_WAITING", 1)
+    async with house.guest("Ann") as ann, house.guest("Bob") as bob:
+        await seek(ann, "carpet")
+        await bob.say(QuickMatch(rules="colorado", ref=2))
+        error = await bob.error()
+        assert (error.code, error.ref) == (ErrorCode.SERVER_FULL, 2)
+        assert "looking for an opponent" in error.message
+
+
+async def test_who_missed_messages_is_told_whether_he_waits(autojump_clock: MockClock, house: House) -> None:
+    async with house.guest("Ann") as ann, house.guest("Bob") as bob:
+        connection = house.connections[0]
+        await seek(ann, "carpet")
+        house.dispatch.resynchronise(connection)
+        assert await ann.hear() == WaitingMatch(rules="carpet", waited_ms=0, window=100, waiting=1)
+        await ann.say(QuickMatch(cancel=True))
+        await ann.hear_of(WaitingOver)
+        house.dispatch.resynchronise(connection)
+        heard: ServerMessage = await ann.hear()
+        assert heard == WaitingOver(reason="cancelled")
+        house.dispatch.resynchronise(house.connections[1])
+        await quiet(bob)

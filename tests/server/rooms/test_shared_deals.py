@@ -1,0 +1,176 @@
+"""Rooms that are opened for a shared deal: who may sit, what is told of a race on a deal that others play too, and what a crash leaves."""
+
+from __future__ import annotations
+
+import trio
+from trio.testing import MockClock
+
+from protocol.errors import ErrorCode
+from protocol.record import Record
+from protocol.room_events import Ended, Result, Room
+from protocol.server_messages import Left
+from protocol.views import RaceOptions, SharedDeal, SharedKind
+from server.race.audit import audit
+from server.race.shared_deal_spec import SharedDealSpec
+from server.rooms.core import IDLE_S
+from server.rooms.driver import Room as ServedRoom
+from server.rooms.requests import CallOff, Reveal
+from server.store.errors import RunAlready
+from server.store.port import RaceAborted, RaceOpened, RaceOver
+from tests.server.rooms.playing import Guest, Table
+from tests.server.rooms.test_journal import restart
+
+SECRET = bytes(range(32))
+
+
+def spec_for(*guests: Guest, kind: SharedKind = "round", deal: str = "spring-open/1") -> SharedDealSpec:
+    shared = SharedDeal(kind=kind, id=deal, nonces=("7c" * 16,))
+    return SharedDealSpec(deal=shared, invited=tuple(guest.player.id for guest in guests), table=1)
+
+
+def opened(table: Table, *guests: Guest, bots: tuple[str, ...] = (), kind: SharedKind = "round") -> ServedRoom:
+    options = RaceOptions(seats=len(guests) + len(bots), bots=bots, public=False, time_limit_s=60)
+    return table.rooms.open(options, spec=spec_for(*guests, kind=kind), secret=SECRET)
+
+
+async def test_each_of_the_invited_has_his_seat_and_nobody_else_any(autojump_clock: MockClock, table: Table) -> None:
+    ann, bob, eve = table.guest("Ann"), table.guest("Bob"), table.guest("Eve")
+    room = opened(table, ann, bob)
+    for guest in (bob, eve, ann):
+        guest.enter(room)
+    await table.settle()
+    assert (ann.last(Room).seat, bob.last(Room).seat) == (0, 1)
+    assert eve.codes == [ErrorCode.NOT_INVITED]
+    assert table.rooms.of(eve.player.id) is None
+
+
+async def test_a_table_may_be_all_house_bots(autojump_clock: MockClock, table: Table) -> None:
+    over: list[Record] = []
+    table.rooms.on_over(lambda room, record: over.append(record))
+    opened(table, bots=("greedy", "random"))
+    await table.until(lambda: bool(over))
+    audit(over[0])
+    assert [seat.bot for seat in over[0].seats] == ["greedy", "random"]
+
+
+async def test_the_owner_hears_of_the_end_when_it_is_kept_and_players_of_the_record_when_it_is_revealed(
+    autojump_clock: MockClock, table: Table
+) -> None:
+    over: list[tuple[str, str]] = []
+    table.rooms.on_over(lambda room, record: over.append((room.code, record.id)))
+    ann, bob = table.guest("Ann"), table.guest("Bob")
+    room = opened(table, ann, bob)
+    for guest in (ann, bob):
+        guest.enter(room)
+    await table.settle()
+    await table.begin(room, ann, bob)
+    ann.move(room)
+    await table.settle()
+    table.journal.hold()
+    for guest in (ann, bob):
+        guest.stop(room)
+    await table.settle()
+    assert not over
+    table.journal.release()
+    await table.settle()
+    (kept,) = [entry for entry in table.journal.entries if isinstance(entry, RaceOver)]
+    assert over == [(room.code, kept.record.id)]
+    for guest in (ann, bob):
+        assert guest.last(Ended).seats == kept.record.seats
+        assert not guest.all(Result)
+        guest.rematch(room)
+    await table.settle()
+    assert ann.codes == [ErrorCode.ONCE_ONLY]
+    room.tell(Reveal())
+    room.tell(Reveal())
+    await table.settle()
+    assert [guest.all(Result) for guest in (ann, bob)] == [[guest.last(Result)] for guest in (ann, bob)]
+    assert ann.last(Result).record == kept.record
+    assert len(over) == 1
+
+
+async def test_a_table_waits_for_its_players_until_it_is_called_off(autojump_clock: MockClock, table: Table) -> None:
+    ann, bob = table.guest("Ann"), table.guest("Bob")
+    room = opened(table, ann, bob)
+    ann.enter(room)
+    await table.settle()
+    ann.leave(room)
+    await trio.sleep(2 * IDLE_S)
+    assert not room.is_closed
+    ann.enter(room, version=0)
+    await table.settle()
+    room.tell(CallOff())
+    await table.settle()
+    assert room.is_closed
+    assert ann.last(Left).reason == "called-off"
+    (aborted,) = [entry for entry in table.journal.entries if isinstance(entry, RaceAborted)]
+    assert (aborted.reason, aborted.seats) == ("it was called off", ())
+
+
+async def test_a_race_that_has_begun_is_not_called_off(autojump_clock: MockClock, table: Table) -> None:
+    ann, bob = table.guest("Ann"), table.guest("Bob")
+    room = opened(table, ann, bob)
+    for guest in (ann, bob):
+        guest.enter(room)
+    await table.settle()
+    await table.begin(room, ann, bob)
+    room.tell(CallOff())
+    await table.settle()
+    assert (room.is_closed, room.core.race.phase) == (False, "racing")
+
+
+async def test_a_race_whose_deal_may_be_told_ends_where_it_is_and_has_no_result(autojump_clock: MockClock, table: Table) -> None:
+    ann, bob = table.guest("Ann"), table.guest("Bob")
+    room = opened(table, ann, bob)
+    for guest in (ann, bob):
+        guest.enter(room)
+    await table.settle()
+    await table.begin(room, ann, bob)
+    ann.move(room)
+    await table.settle()
+    room.tell(CallOff(also_running=True))
+    await table.settle()
+    assert room.is_closed
+    assert [guest.last(Left).reason for guest in (ann, bob)] == ["called-off", "called-off"]
+    (aborted,) = [entry for entry in table.journal.entries if isinstance(entry, RaceAborted)]
+    assert [seat.state for seat in aborted.seats] == ["racing", "racing"]
+    assert not [entry for entry in table.journal.entries if isinstance(entry, RaceOver)]
+
+
+async def test_after_a_crash_the_room_is_for_the_same_people_on_the_same_deal(autojump_clock: MockClock, table: Table) -> None:
+    ann, bob, eve = table.guest("Ann"), table.guest("Bob"), table.guest("Eve")
+    room = opened(table, ann, bob)
+    ann.enter(room)
+    await table.settle()
+    async with trio.open_nursery() as nursery:
+        new, again = await restart(table, room, nursery)
+        assert again.spec == room.spec
+        over: list[Record] = []
+        new.rooms.on_over(lambda room, record: over.append(record))
+        guests = [new.guest(guest.player.name) for guest in (ann, bob, eve)]
+        for guest in guests:
+            guest.enter(again, version=0)
+        await new.settle()
+        assert [guest.codes for guest in guests] == [[], [], [ErrorCode.NOT_INVITED]]
+        await new.begin(again, *guests[:2])
+        for guest in guests[:2]:
+            guest.stop(again)
+        await new.settle()
+        audit(over[0])
+        assert over[0].deal.secret == SECRET.hex()
+        assert guests[0].all(Ended)
+        nursery.cancel_scope.cancel()
+
+
+async def test_a_second_run_that_the_store_refuses_is_told_so_and_leaves_nothing(autojump_clock: MockClock, table: Table) -> None:
+    ann = table.guest("Ann")
+    table.journal.hold()
+    room = opened(table, ann, kind="daily")
+    ann.enter(room)
+    table.journal.error = RunAlready("had it")
+    table.journal.release()
+    table.journal.error = None
+    assert ann.codes == [ErrorCode.ONCE_ONLY]
+    assert room.is_closed
+    assert table.rooms.of(ann.player.id) is None
+    assert not [entry for entry in table.journal.entries if isinstance(entry, (RaceOpened, RaceAborted))]

@@ -1,0 +1,294 @@
+"""What the tests of directed tournaments share: a server without sockets, and people who play in it by lines in memory.
+
+A person passes all that they are told through the codec, follows every call, and races as their `habit` says: `quick` stops at once: so the
+cards home of the deal decide nothing and every race of theirs is a draw or the other's; `keen` plays the first legal move to the end.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from functools import partial
+from typing import Literal, TypeVar
+
+import trio
+from msgspec.structs import replace
+
+from protocol.client_messages import LeaveRace, Move, Ready, Resign, Say, Stop
+from protocol.codec import MSGPACK, server_message_decoder
+from protocol.errors import CloseCode, Refusal
+from protocol.room_events import Dealt, PlayerView, Room, Started
+from protocol.server_messages import Error, ServerMessage
+from protocol.tournament_messages import Called, CheckIn, CreateTournament, Decided, EnterTournament, FollowTournament
+from protocol.tournaments import TournamentOptions
+from server.lobby.players import Players
+from server.rooms.clock import Clock
+from server.rooms.member import PlayerName
+from server.rooms.outgoing import Outgoing
+from server.rooms.registry import Rooms
+from server.rooms.requests import Ask, Enter, Exit, RoomMessage
+from server.store.journal import Journal
+from server.store.memory import MemoryStore
+from server.store.port import Entry, TournamentDecided
+from server.store.replay import by_room
+from server.tournaments.commands import Asker, TournamentCommand
+from server.tournaments.director import Director
+from server.tournaments.pairing.crosstable import Crosstable as RoundPaired
+from server.tournaments.pairing.rounds import Round
+from server.tournaments.ports import TournamentPorts
+from server.tournaments.service import TournamentService
+from server.tournaments.state import TournamentState
+from tests.server.rooms.playing import first_seed
+
+Kind = TypeVar("Kind")
+Habit = Literal["quick", "keen", "resigns", "waits", "absent"]
+
+_DECODER = server_message_decoder(MSGPACK)
+
+FAST = TournamentOptions(name="Open", check_in_s=0, pause_s=0, no_show_s=30, countdown_s=1, rated=False)
+
+
+async def paired_here(tournament: RoundPaired) -> Round | None:
+    """In place of a worker."""
+    await trio.lowlevel.checkpoint()
+    return tournament.next_round()
+
+
+class Person:
+    """One player by a line in memory. Satisfies `server.rooms.member.PlayerConnection`; `run` does what their habit says."""
+
+    def __init__(self, venue: Venue, name: str, habit: Habit = "quick") -> None:
+        self.habit = habit
+        self.heard: list[ServerMessage] = []
+        self.player = PlayerName("", name)
+        self.race = 0
+        self.seat: int | None = None
+        self.place: str | None = None
+        self._venue = venue
+        self._todo, self._told = trio.open_memory_channel[ServerMessage](10_000)
+        self._refs = 0
+
+    async def arrive(self) -> None:
+        self.player, _ = await self._venue.players.arrive(name=self.player.name, token=None, connection=self)
+        self._venue.nursery.start_soon(self.run)
+
+    # ---- the line
+
+    @property
+    def round_trip_ms(self) -> int:
+        return 20
+
+    def shut(self, code: CloseCode, reason: str) -> None:
+        raise AssertionError(f"{self.player.name} was shut out: {code} {reason}")
+
+    def post(self, outgoing: Outgoing) -> None:
+        message: ServerMessage = _DECODER.decode(outgoing.payload(MSGPACK))
+        self.heard.append(message)
+        self._todo.send_nowait(message)
+
+    def post_again(self, kind: type[ServerMessage]) -> None:
+        """Hear the last message of this kind once more, with the habit of now."""
+        self._todo.send_nowait(self.last(kind))
+
+    def all(self, kind: type[Kind]) -> list[Kind]:
+        return [message for message in self.heard if isinstance(message, kind)]
+
+    def last(self, kind: type[Kind]) -> Kind:
+        return self.all(kind)[-1]
+
+    @property
+    def codes(self) -> list[str]:
+        return [error.code for error in self.all(Error)]
+
+    # ---- tournaments
+
+    @property
+    def asker(self) -> Asker:
+        return Asker(self.player.id, self.player.name, self._venue.players.rating(self.player.id), self.place)
+
+    async def ask(self, message: TournamentCommand | CreateTournament) -> Decided | Error:
+        """The answer."""
+        self._refs += 1
+        try:
+            self._venue.tournaments.ask(self, self.asker, replace(message, ref=self._refs))
+        except Refusal as refusal:
+            return Error(code=refusal.code, fault=refusal.fault, message=refusal.sentence, path=refusal.path, ref=self._refs)
+        ref = self._refs
+        with trio.fail_after(600):
+            while not (found := [each for each in self.heard if isinstance(each, (Decided, Error)) and each.ref == ref]):
+                await self._venue.something()
+        return found[0]
+
+    async def make(self, options: TournamentOptions, code: str | None = None) -> str:
+        """The id."""
+        made = await self.ask(CreateTournament(options=options, code=code))
+        assert isinstance(made, Decided), made
+        return made.id
+
+    async def enter(self, identity: str) -> None:
+        entered = await self.ask(EnterTournament(id=identity))
+        assert isinstance(entered, Decided), entered
+
+    async def check_in(self, identity: str) -> None:
+        here = await self.ask(CheckIn(id=identity, nonce=random.Random(self.player.id).randbytes(16).hex()))
+        assert isinstance(here, Decided), here
+
+    def follow(self, identity: str, number: int | None = None) -> None:
+        self._venue.tournaments.follow(self, FollowTournament(id=identity, round=number), self._venue.nursery.start_soon)
+
+    # ---- races
+
+    async def run(self) -> None:
+        """Do what is to be done about what is told, until cancelled."""
+        async for message in self._told:
+            if self.habit != "absent":
+                try:
+                    self._do(message)
+                except Refusal:
+                    continue  # a room that has just been closed
+
+    def _do(self, message: ServerMessage) -> None:
+        match message:
+            case Called(code=code):
+                self._join(code)
+            case Room(phase="waiting", race=race, seat=seat):
+                self.race, self.seat = race, seat
+                self._to_room(Ready(race=race, nonce="0f" * 16))
+            case Room(race=race, seat=seat):
+                self.race, self.seat = race, seat
+            case Started() if self.habit == "quick":
+                assert self.seat is not None
+                self._to_room(Stop(race=self.race, seat=self.seat))
+            case Started() if self.habit == "resigns":
+                assert self.seat is not None
+                self._to_room(Resign(race=self.race, seat=self.seat))
+            case Started() if self.habit == "keen":
+                self._move(0, self._first_moves())
+            case PlayerView(ply=ply, state="racing", view=view):
+                self._move(ply, view.moves)
+            case _:
+                pass
+
+    def _first_moves(self) -> tuple[str, ...]:
+        return self.last(Dealt).view.moves
+
+    def _move(self, ply: int, moves: tuple[str, ...]) -> None:
+        assert self.seat is not None
+        self._to_room(Move(race=self.race, seat=self.seat, ply=ply, move=moves[0]))
+
+    def _join(self, code: str) -> None:
+        # What is over is left, as a client does.
+        room = self._venue.rooms.of(self.player.id)
+        if room is not None and room.code != code:
+            self._to_room(LeaveRace())
+            self._venue.nursery.start_soon(self._join_when_free, code)
+            return
+        room = self._venue.rooms.find(code)
+        room.ask(Enter(self.player, self, 0, 0))
+
+    async def _join_when_free(self, code: str) -> None:
+        while self._venue.rooms.of(self.player.id) is not None:
+            await self._venue.something()
+        try:
+            self._join(code)
+        except Refusal:
+            return
+
+    def _to_room(self, message: RoomMessage) -> None:
+        room = self._venue.rooms.of(self.player.id)
+        if room is not None:
+            room.ask(Ask(self.player, self, message))
+
+    def say(self, message: Say) -> None:
+        self._to_room(message)
+
+    async def lose_line(self) -> None:
+        room = self._venue.rooms.of(self.player.id)
+        self._venue.players.depart(self.player, self)
+        if room is not None:
+            room.tell(Exit(self.player, self))
+
+
+class SlowJournal(Journal):
+    """gate: what every writer waits for, when it is set."""
+
+    gate: trio.Event | None = None
+
+    async def write(self, *entries: Entry) -> None:
+        if self.gate is not None:
+            await self.gate.wait()
+        await super().write(*entries)
+
+
+class Venue:
+    """Rooms, players and tournaments on one store. `restarted` is the next server."""
+
+    def __init__(self, nursery: trio.Nursery, *, store: MemoryStore | None = None, seed: int = 3, bots_wait: bool = False) -> None:
+        self.nursery = nursery
+        self.store = store or MemoryStore()
+        self.clock = Clock()
+        self._entropy = random.Random(seed).randbytes
+        self._bots_wait = bots_wait
+
+    async def open(self) -> None:
+        self.journal = SlowJournal(self.store)
+        self.nursery.start_soon(self.journal.run)
+        self.rooms = Rooms(
+            self.nursery,
+            clock=self.clock,
+            entropy=self._entropy,
+            software="test",
+            journal=self.journal,
+            keeps=True,
+            find_deal=first_seed,
+            rating_changes=partial(self.journal.ask, self.store.rating_changes),
+            max_rooms=10_000,
+            bots_wait=self._bots_wait,
+        )
+        self.nursery.start_soon(self.rooms.run)
+        self.players = Players(entropy=self._entropy, store=self.store, journal=self.journal, clock=self.clock)
+        for left in by_room(self.store.running().races):
+            self.rooms.go_on(left)
+        self.tournaments = TournamentService(
+            TournamentPorts(
+                clock=self.clock,
+                entropy=self._entropy,
+                rooms=self.rooms,
+                players=self.players,
+                journal=self.journal,
+                store=self.store,
+                pair_next=paired_here,
+            )
+        )
+        await self.nursery.start(self.tournaments.run)
+
+    async def person(self, name: str, habit: Habit = "quick") -> Person:
+        person = Person(self, name, habit)
+        await person.arrive()
+        return person
+
+    async def people(self, *names: str, habit: Habit = "quick") -> list[Person]:
+        return [await self.person(name, habit) for name in names]
+
+    def director(self, identity: str) -> Director:
+        return self.tournaments._running[identity]
+
+    def state(self, identity: str) -> TournamentState:
+        return self.director(identity).state
+
+    async def until(self, reached: Callable[[], bool], *, seconds: float = 100_000) -> None:
+        """Wait, on the clock that jumps, until it is so."""
+        with trio.fail_after(seconds):
+            while not reached():
+                await self.something()
+
+    async def something(self) -> None:
+        """A moment on the clock that jumps."""
+        await trio.sleep(0.02)
+
+    async def over(self, identity: str) -> TournamentState:
+        await self.until(lambda: self.state(identity).is_closed)
+        return self.state(identity)
+
+    def log(self, identity: str) -> tuple[TournamentDecided, ...]:
+        return self.store.tournament_log(identity)
