@@ -166,6 +166,10 @@ class Dispatch:
         if visit is None:
             # It is gone, and this was still on its way: nothing may be begun that nobody would end.
             return
+        if isinstance(message, Move) and visit.player is not None and visit.watches_as is None:
+            # As below, but nearly all messages are moves.
+            self._ask(visit, visit.player, message)
+            return
         if isinstance(message, _BEGINNINGS) and not getattr(message, "cancel", False):
             self._check_busy()
         if isinstance(message, Hello):
