@@ -32,6 +32,7 @@ class ErrorCode(StrEnum):
     NAME_TAKEN = "hello/name-taken"
     UNKNOWN_TOKEN = "hello/unknown-token"  # noqa: S105  (an error code, not a credential)
     WATCHES_ONLY = "hello/watches-only"
+    BANNED = "hello/banned"
     SERVER_FULL = "server/full"
     SERVER_BUSY = "server/busy"
     SERVER_STOPPING = "server/stopping"
@@ -45,6 +46,7 @@ class ErrorCode(StrEnum):
     NO_SUCH_ROOM = "room/no-such-code"
     ROOM_FULL = "room/full"
     ROOM_CLOSED = "room/closed"
+    ENDED_BY_HOST = "room/ended-by-host"
     NOT_INVITED = "room/not-invited"
     NOT_IN_ROOM = "room/not-in-one"
     ALREADY_IN_ROOM = "room/already-in-one"
@@ -104,6 +106,7 @@ ERRORS: dict[ErrorCode, ErrorKind] = {
     ErrorCode.NAME_TAKEN: ErrorKind(Fault.STATE, "Another player has that name; choose another."),
     ErrorCode.UNKNOWN_TOKEN: ErrorKind(Fault.CLIENT, "The server does not know that token; say hello without one."),
     ErrorCode.WATCHES_ONLY: ErrorKind(Fault.CLIENT, "This connection only watches; to race, say hello without `watch` on another."),
+    ErrorCode.BANNED: ErrorKind(Fault.STATE, "The host of this server has banned you."),
     ErrorCode.SERVER_FULL: ErrorKind(Fault.SERVER, "The server holds as many races as it may; try again later."),
     ErrorCode.SERVER_BUSY: ErrorKind(Fault.SERVER, "There is more to do than the server can; try again in a moment."),
     ErrorCode.SERVER_STOPPING: ErrorKind(Fault.SERVER, "The server is stopping; no new race can be opened."),
@@ -119,6 +122,7 @@ ERRORS: dict[ErrorCode, ErrorKind] = {
     ErrorCode.NO_SUCH_ROOM: ErrorKind(Fault.STATE, "No race has that code; ask for it again, or open one."),
     ErrorCode.ROOM_FULL: ErrorKind(Fault.STATE, "Every seat of that race is taken."),
     ErrorCode.ROOM_CLOSED: ErrorKind(Fault.STATE, "That race is closed."),
+    ErrorCode.ENDED_BY_HOST: ErrorKind(Fault.STATE, "The host of the server has ended this race; it counts for nothing."),
     ErrorCode.NOT_INVITED: ErrorKind(Fault.STATE, "The seats of that race are for others."),
     ErrorCode.NOT_IN_ROOM: ErrorKind(Fault.STATE, "Open or join a race first."),
     ErrorCode.ALREADY_IN_ROOM: ErrorKind(Fault.STATE, "You hold a seat in another race; leave it first."),
@@ -165,6 +169,8 @@ class CloseCode(IntEnum):
 
     HELLO_TIMEOUT = 4001  # no hello within ten seconds
     TOO_MANY_ERRORS = 4002  # a peer that keeps sending what is no message
+    BANNED = 4003  # the host has put this player out, or everybody at this address
+    ENDED_BY_HOST = 4004  # the host has closed this connection; another may be opened
     TOO_SLOW = 4008  # does not read: its outbox overflowed
     TAKEN_OVER = 4009  # a newer connection of the same player
     FLOOD = 4029  # went on sending too fast after being told

@@ -113,6 +113,7 @@ class RaceOptions(Struct, frozen=True, kw_only=True):
     countdown_s, time_limit_s, grace_s: seconds from all-ready to the start, for the whole race, and that a player may be away.
     bots: house bots that take the last seats, by name.
     delay_s: seconds by which watchers see boards later than their players. rated: whether the race is to count for ratings, if it can.
+    autoplay: whether clients may send cards home on their own; a server cannot know whether they do.
     series: the series that this race is the first of.
     """
 
@@ -127,6 +128,7 @@ class RaceOptions(Struct, frozen=True, kw_only=True):
     bots: tuple[Annotated[str, Meta(min_length=1, max_length=24)], ...] = ()
     delay_s: Annotated[int, Meta(ge=0, le=600)] = RATED_DELAY_S
     rated: bool = True
+    autoplay: bool = True
     series: SeriesOptions = SeriesOptions()
 
     @property

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from protocol import DEFAULT_PORT
@@ -32,6 +33,7 @@ class Settings:
     workers: processes that look for winnable deals, at most; they are started when they are needed.
     wait_for_database_s: for how long a database that does not answer at the start is waited for.
     prune_after_days: rooms that were opened and left, players who only said hello and challenges that nobody took up go then; 0 for never.
+    admin_socket: where the host's commands come in; None for beside the database (`admin_socket_of`).
     metrics: `[HOST:]PORT` at which Prometheus can ask for figures, None for nowhere.
     plain_sockets: a task for each connection, as over TLS and where there is no epoll, in place of one for all.
     trusted_proxies: networks of proxies whose word is taken for where a client is.
@@ -55,6 +57,7 @@ class Settings:
     workers: int = DEFAULT_WORKERS
     wait_for_database_s: int = 60
     prune_after_days: int = 90
+    admin_socket: str | None = None
     metrics: str | None = None
     plain_sockets: bool = False
     trust_pings: bool = False
@@ -85,7 +88,31 @@ class Settings:
             raise BadSettings(f"--metrics is a port from 0 to 65535, with an address before it or without, not {self.metrics}")
 
     @property
+    def administered_at(self) -> Path | None:
+        """Where the host's commands come in; None for nowhere. Raises BadSettings."""
+        return Path(self.admin_socket).expanduser() if self.admin_socket is not None else admin_socket_of(self.database)
+
+    @property
     def metrics_address(self) -> tuple[str, int]:
         """Where figures are to be had; the port is -1 where it is no number."""
         host, _, port = (self.metrics or "").rpartition(":")
         return host.strip("[]") or "127.0.0.1", int(port) if port.isascii() and port.isdecimal() else -1
+
+
+def admin_socket_of(database: str | None) -> Path | None:
+    """Where a server on this database takes its host's commands unless told otherwise: beside its file, or where the usual file would be.
+
+    None for one that keeps nothing. Raises BadSettings for what is no database.
+    """
+    from server.store.errors import StoreError
+    from server.store.locations import default_path, locate
+    from server.store.opening import NOTHING_KEPT
+
+    if database == NOTHING_KEPT:
+        return None
+    try:
+        path = locate(database).path
+    except StoreError as error:
+        raise BadSettings(str(error)) from error
+    beside = path or default_path().with_name("carpet-postgresql")
+    return beside.absolute().with_name(f"{beside.name}-admin")

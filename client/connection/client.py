@@ -1,10 +1,10 @@
-"""The link: one line after another to the same server, coming back by itself, and nothing lost or doubled by it.
+"""The link: one connection after another to the same server, coming back by itself, and nothing lost or doubled by it.
 
 Here are the life of the link and the times between tries. `hello` knows who to be, `resync` how to be in the same room again, `outbox` what
-to say again, `questions` who waits for an answer; a line is `websocket`'s. Must not know of the game or the screens.
+to say again, `questions` who waits for an answer; a connection is `websocket`'s. Must not know of the game or the screens.
 
-One task, `run`, lives as long as the link and owns one line after another; the tasks of a line live inside it and end with it. Time is
-Trio's clock, chance the generator handed in: tests give both.
+One task, `run`, lives as long as the link and owns one connection after another; the tasks of a connection live inside it and end with it.
+Time is Trio's clock, chance the generator handed in: tests give both.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from client.connection.hello import HELLO_REFERENCE, Introduction
 from client.connection.outbox import Unanswered
 from client.connection.questions import Answer, EntryRequest, Questions
 from client.connection.resync import Reaction, Resume
-from client.connection.websocket import Dial, LineTimes, ServerConnection, open_line
+from client.connection.websocket import ConnectionTimes, Dial, ServerConnection, open_connection
 from protocol.client_messages import ClientMessage, FollowLobby
 from protocol.codec import MSGPACK
 from protocol.errors import ErrorCode
@@ -44,7 +44,7 @@ JOIN_PAUSE = 1.0
 """Seconds after which a join that was not answered is asked for again; then twice as long, up to LONGEST_PAUSE."""
 QUIET = 1.1
 """Seconds for which nothing is said to a server that has dropped requests as too many: by then it hears and answers again."""
-USUAL_TIMES = LineTimes()
+USUAL_TIMES = ConnectionTimes()
 
 
 @contextlib.asynccontextmanager
@@ -60,12 +60,12 @@ async def open_link(
     keep: Callable[[Identity], None] | None = None,
     generator: random.Random | None = None,
     dial: Dial | None = None,
-    times: LineTimes = USUAL_TIMES,
+    times: ConnectionTimes = USUAL_TIMES,
 ) -> AsyncIterator[NetLink]:
     """A link to the server at `url` (any form `parse_address` takes), connected when the block begins and closed when it ends.
 
     identity: who to say hello as; None to say none and only ask what needs no hello. watches: come only to watch, until anything else is
-    sent: a line that this player has elsewhere stays theirs. Without an identity that is as a guest, of whom nothing is kept.
+    sent: a connection that this player has elsewhere stays theirs. Without an identity that is as a guest, of whom nothing is kept.
     keep: called with the identity as the server has it, on the first welcome and whenever it changes. generator: for the pauses
     between tries. takes_back: when a newer connection of the same player has taken over, wait for `hurry` in place of ending.
     dial: opens the byte stream, in place of TCP to the address. Raises LinkError when the first connection fails.
@@ -117,7 +117,7 @@ class NetLink:
         keep: Callable[[Identity], None],
         generator: random.Random,
         dial: Dial | None,
-        times: LineTimes,
+        times: ConnectionTimes,
     ) -> None:
         self._address = address
         self._reconnect = reconnect
@@ -126,17 +126,17 @@ class NetLink:
         self._subprotocol = subprotocol
         self._generator = generator
         self._times = times
-        self._open_line = partial(open_line, address, subprotocol=subprotocol, ssl=ssl, dial=dial, times=times)
+        self._open_connection = partial(open_connection, address, subprotocol=subprotocol, ssl=ssl, dial=dial, times=times)
         self._introduction = Introduction(identity, watches=watches, keep=keep)
         self._questions = Questions(address.url, self.send, says_hello=identity is not None or watches, patience=times.open_s)
         self._resume = Resume()
         self._unanswered = Unanswered()
         self._told, self._events = trio.open_memory_channel[ServerMessage | LinkEvent](EVENTS)
-        self._line: ServerConnection | None = None
+        self._connection: ServerConnection | None = None
         self._tries = 0  # since the last welcome
         self._rejoining = False
         self._quiet_until: float | None = None
-        self._follow: FollowLobby | None = None  # the last one, by the line that stands
+        self._follow: FollowLobby | None = None  # the last one, by the connection that stands
         self._was_lost = False  # and nobody was told yet that it is back
         self._closing = False
         self._ended = trio.Event()
@@ -155,7 +155,7 @@ class NetLink:
         return self._questions.welcome
 
     def send(self, message: ClientMessage) -> bool:
-        """Also False for what no server would take, or one message more than a line holds; see `client.connection.websocket`."""
+        """Also False for what no server would take, or one message more than a connection holds; see `client.connection.websocket`."""
         # In its room the server would not hear it before the join, and what is said again has to be said first.
         if self._closing or self._resume.is_elsewhere or self._resume.hushed:
             return False
@@ -170,7 +170,7 @@ class NetLink:
         return True
 
     def _say(self, message: ClientMessage | None) -> bool:
-        return self._line is not None and message is not None and self._line.send(message)
+        return self._connection is not None and message is not None and self._connection.send(message)
 
     async def entered(self, request: EntryRequest | None = None) -> Welcome:
         """Wait until hello was answered, and `request` too, for a command that would rather end than begin with an error on the screen.
@@ -201,17 +201,17 @@ class NetLink:
         self._hurry.set()
 
     async def close(self) -> None:
-        """Let what was sent go out and say goodbye, as far as `LineTimes.close_s` allows."""
+        """Let what was sent go out and say goodbye, as far as `ConnectionTimes.close_s` allows."""
         self._closing = True
         self._hurry.set()
         self._events.close()
-        if self._line is not None:
-            self._line.finish()
+        if self._connection is not None:
+            self._connection.finish()
             with trio.move_on_after(self._times.close_s):
                 await self._ended.wait()
 
     async def run(self, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
-        """One line after another. Raises LinkError when the first does not come about; nothing else, ever."""
+        """One connection after another. Raises LinkError when the first does not come about; nothing else, ever."""
         stood = False
 
         def started() -> None:
@@ -226,7 +226,7 @@ class NetLink:
                     self._tries += 1
                     await self._tell(Connecting(self._tries))
                     try:
-                        ending = await self._one_line(started)
+                        ending = await self._one_connection(started)
                     except LinkError as error:
                         if not stood:
                             raise
@@ -245,9 +245,10 @@ class NetLink:
             self._ended.set()
 
     def _pause(self) -> float:
-        """Seconds to the next try: none after a line that stood, then anything up to a bound that doubles.
+        """Seconds to the next try: none after a connection that stood, then anything up to a bound that doubles.
 
-        A line counts as standing from its welcome on: a server that accepts and drops at once is not asked again and again without pause.
+        A connection counts as standing from its welcome on: a server that accepts and drops at once is not asked again and again without
+        pause.
         """
         if self._tries == 0:
             return 0.0
@@ -263,29 +264,29 @@ class NetLink:
         with contextlib.suppress(trio.WouldBlock, trio.BrokenResourceError):
             self._told.send_nowait(RoundTrip(ms))
 
-    # ---- one line
+    # ---- one connection
 
-    async def _one_line(self, started: Callable[[], None]) -> Ending:
+    async def _one_connection(self, started: Callable[[], None]) -> Ending:
         async with contextlib.AsyncExitStack() as stack:
-            line = await stack.enter_async_context(self._open_line())
+            connection = await stack.enter_async_context(self._open_connection())
             await self._tell(Connected(self.url, self._subprotocol))
-            self._line = line
-            self._questions.line_stands()
+            self._connection = connection
+            self._questions.connection_stands()
             self._say(self._introduction.first())
             started()
             ending = LOST
             try:
                 async with trio.open_nursery() as nursery:
-                    ending = await line.run(partial(self._handle, nursery), self._tell_round_trip)
+                    ending = await connection.run(partial(self._handle, nursery), self._tell_round_trip)
                     nursery.cancel_scope.cancel()
                 return ending
             finally:
-                self._line = None
+                self._connection = None
                 self._quiet_until = self._follow = None
                 self._was_lost = True
                 self._resume.lost()
                 self._unanswered.lost()
-                self._questions.line_lost(ending.reason)
+                self._questions.connection_lost(ending.reason)
         raise AssertionError("an exit stack swallows nothing")
 
     async def _handle(self, nursery: trio.Nursery, message: ServerMessage) -> None:

@@ -1,6 +1,6 @@
-"""Why a line did not come about, and why one ended, in sentences for a person: the errors of a first connection and the close codes.
+"""Why a connection did not come about, and why one ended, in sentences for a person: the errors of a first connection and the close codes.
 
-Pure; must not know of the library that the line is made of.
+Pure; must not know of the library that the connection is made of.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class OtherVersion(LinkError):
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """Why a line is no more. final: coming back would only meet the same end."""
+    """Why a connection is no more. final: coming back would only meet the same end."""
 
     reason: str
     final: bool = False
@@ -64,6 +64,8 @@ TAKEN_OVER = Ending("You continued your game in another window or on another com
 
 _CLOSED: dict[int, Ending] = {
     CloseCode.TAKEN_OVER: TAKEN_OVER,
+    CloseCode.BANNED: Ending("The host of this server has banned you.", final=True),
+    CloseCode.ENDED_BY_HOST: Ending("The host of this server has closed your connection.", final=True),
     CloseCode.FLOOD: Ending("The server closed the connection: too many messages were sent to it.", final=True),
     CloseCode.TOO_MANY_ERRORS: Ending("The server closed the connection: it could not understand what was sent to it.", final=True),
     CloseCode.HELLO_TIMEOUT: Ending("The server closed the connection: no hello came in time.", final=True),
@@ -77,7 +79,7 @@ _CLOSED: dict[int, Ending] = {
 
 
 def closed_by_server(code: int, reason: str) -> Ending:
-    """The server closed the line with this WebSocket close code."""
+    """The server closed the connection with this WebSocket close code."""
     known = _CLOSED.get(code)
     if known is not None:
         return known
@@ -86,7 +88,7 @@ def closed_by_server(code: int, reason: str) -> Ending:
 
 
 def closed_here(code: int, reason: str) -> Ending:
-    """This end closed the line, and for anything but a goodbye that means the server broke the protocol."""
+    """This end closed the connection, and for anything but a goodbye that means the server broke the protocol."""
     if code == 1000:
         return LOST
     return cannot_read(clean_chat(reason) or f"code {code}")

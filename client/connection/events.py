@@ -42,7 +42,9 @@ class Connecting:
 
 @dataclass(frozen=True, slots=True)
 class Connected:
-    """The line stands and hello is on its way; after a loss `Back` follows once the answer is there. subprotocol: the one agreed on."""
+    """The connection stands and hello is on its way; after a loss `Back` follows once the answer is there. subprotocol: the one agreed
+    on.
+    """
 
     url: str
     subprotocol: str
@@ -50,7 +52,7 @@ class Connected:
 
 @dataclass(frozen=True, slots=True)
 class Lost:
-    """There is no line. reason: a sentence for a person. retry_in_ms: until the next try; None when there will be none."""
+    """There is no connection. reason: a sentence for a person. retry_in_ms: until the next try; None when there will be none."""
 
     reason: str
     retry_in_ms: int | None
@@ -58,7 +60,9 @@ class Lost:
 
 @dataclass(frozen=True, slots=True)
 class Back:
-    """A line was lost, and from here on all is as if it had not been: what was missed has been told, what was unanswered is sent again."""
+    """A connection was lost, and from here on all is as if it had not been: what was missed has been told, what was unanswered is sent
+    again.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +78,8 @@ LinkEvent: TypeAlias = Connecting | Connected | Back | Lost | RoundTrip
 class Link(Protocol):
     """A connection to one server that heals itself.
 
-    url: where it goes. events: everything that came and everything that happened to the line, in order; the channel ends when the link
-    is closed for good.
+    url: where it goes. events: everything that came and everything that happened to the connection, in order; the channel ends when the
+    link is closed for good.
     """
 
     @property
@@ -88,15 +92,15 @@ class Link(Protocol):
         """Try to connect again now, where a pause is waited for."""
 
     def send(self, message: ClientMessage) -> bool:
-        """Hand `message` to the line. Never blocks. False when there is no line now, or none by which its room could be reached yet: the
-        message is dropped, nothing is queued. What was taken is sent again after a loss, until it is answered. A request for a race whose
-        `ref` is 0 is given one, which an error that it causes then has.
+        """Hand `message` to the connection. Never blocks. False when there is no connection now, or none by which its room could be reached
+        yet: the message is dropped, nothing is queued. What was taken is sent again after a loss, until it is answered. A request for a
+        race whose `ref` is 0 is given one, which an error that it causes then has.
         """
         ...
 
 
 class NoLink:
-    """A line to nowhere, for what is shown without a server: nothing is ever heard, and nothing goes out."""
+    """A connection to nowhere, for what is shown without a server: nothing is ever heard, and nothing goes out."""
 
     @property
     def events(self) -> AsyncIterator[ServerMessage | LinkEvent]:

@@ -1,4 +1,4 @@
-"""Who this client is to the server: what it says first by each line, and what it makes of the answers.
+"""Who this client is to the server: what it says first by each connection, and what it makes of the answers.
 
 Pure: it names the messages, and the link says them.
 """
@@ -18,7 +18,7 @@ from protocol.watch_messages import Unwatch, WatchRace
 
 HELLO_REFERENCE = 2**31 - 1
 LOOKS_ON = FollowLobby | FollowTournaments | FollowTournament | WatchRace | Unwatch | Say
-"""What a player may send by a line beside the one that they have elsewhere."""
+"""What a player may send by a connection beside the one that they have elsewhere."""
 
 
 class Introduction:
@@ -30,13 +30,13 @@ class Introduction:
         self._identity = identity
         self._watches = watches
         self._is_guest = watches and identity is None
-        self._is_second = False  # this line, beside one that the player may have elsewhere
+        self._is_second = False  # this connection, beside one that the player may have elsewhere
         self._keep = keep
         self._player: str | None = None  # of the last welcome, None before the first
         self._token = ""
 
     def first(self) -> ClientMessage | None:
-        """What a line begins with, if anything."""
+        """What a connection begins with, if anything."""
         if self._identity is not None:
             return self._first_of(self._identity)
         return _hello(Identity(""), watch=True) if self._is_guest else None
@@ -49,7 +49,7 @@ class Introduction:
         return self._first_of(self._identity) if self._is_second and self._identity is not None else None
 
     def known(self) -> ClientMessage | None:
-        """The server knows the token: what to say to watch on a second line."""
+        """The server knows the token: what to say to watch on a second connection."""
         return _hello(self._identity, watch=True) if self._watches and self._identity is not None else None
 
     def is_unknown(self, error: Error) -> bool:
@@ -89,7 +89,7 @@ class Introduction:
             self._keep(identity)
 
     def _first_of(self, identity: Identity) -> ClientMessage:
-        # A new player has no line elsewhere that they could take over.
+        # A new player has no connection elsewhere that they could take over.
         self._is_second = self._watches and identity.token is not None
         if self._is_second:
             # A hello to watch with an unknown token would make a guest, who cannot talk. Asked first, the server says that it is unknown.

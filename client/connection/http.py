@@ -151,9 +151,9 @@ def fetch(address: Address, path: str) -> bytes:
             raise _refused(error, address) from error
     except urllib.error.URLError as error:
         reason = error.reason if isinstance(error.reason, BaseException) else error
-        raise _no_line(reason, address) from error
+        raise _no_connection(reason, address) from error
     except (OSError, http.client.HTTPException) as error:
-        raise _no_line(error, address) from error
+        raise _no_connection(error, address) from error
 
 
 def _opener() -> urllib.request.OpenerDirector:
@@ -202,7 +202,7 @@ def _refused(error: urllib.error.HTTPError, address: Address) -> Failure:
     return PageRefused(f"There is no such page at {address.place} (HTTP {error.code}): is it a new enough Carpet Race server?", error.code)
 
 
-def _no_line(error: BaseException, address: Address) -> Failure:
+def _no_connection(error: BaseException, address: Address) -> Failure:
     if isinstance(error, TimeoutError):
         return PageRefused(f"The server at {address.place} does not answer; try again later.", 0)
     if isinstance(error, http.client.HTTPException):

@@ -1,8 +1,8 @@
-"""The requests that were sent and not answered yet: what has to be said again by another line when one was lost, or by the same one when
-some were dropped unread.
+"""The requests that were sent and not answered yet: what has to be said again by another connection when one was lost, or by the same one
+when some were dropped unread.
 
 Pure: it watches what goes out and what is passed on to the app. By the time the answer to a join is here, all that the server took from the
-lost line has been told, and it takes nothing from there any more; so what is unanswered then was never heard, and is said again once.
+lost connection has been told, and it takes nothing from there any more; so what is unanswered then was never heard, and is said again once.
 (The other way round there is one doubt: a snapshot shows the last lines of chat only as text. A line that somebody has said before, word
 for word, counts as said.)
 
@@ -70,10 +70,10 @@ Request: TypeAlias = (
 
 @dataclass(frozen=True, slots=True)
 class _Sent:
-    """line_lost: the line it was sent by is no more."""
+    """connection_lost: the connection it was sent by is no more."""
 
     request: Request
-    line_lost: bool = False
+    connection_lost: bool = False
 
 
 class Unanswered:
@@ -92,14 +92,14 @@ class Unanswered:
         return with_fields(message, ref=next(self._numbers)) if isinstance(message, Request) and message.ref == 0 else message
 
     def sent(self, message: ClientMessage) -> None:
-        """It is on its way by the line that stands."""
+        """It is on its way by the connection that stands."""
         match message:
             case Hello() | FollowLobby() | WatchRace() | Unwatch():
-                return  # each line begins with its own
+                return  # each connection begins with its own
             case WhoAmI() | Rename() | AskBoardsKey() | ListDailies() | OpenChallenge() | ListChallenges() | ListRuns():
-                return  # asked for by commands, which would rather end than wait for another line
+                return  # asked for by commands, which would rather end than wait for another connection
             case FollowTournaments() | FollowTournament():
-                return  # each line begins with its own
+                return  # each connection begins with its own
             case EnterTournament() | LeaveTournament() | CheckIn():
                 return  # a tournament says who is in it
             case (
@@ -135,13 +135,13 @@ class Unanswered:
                 assert_never(message)
 
     def lost(self) -> None:
-        """The line is no more, or has swallowed some of them."""
-        self._sent = [replace(sent, line_lost=True) for sent in self._sent]
+        """The connection is no more, or has swallowed some of them."""
+        self._sent = [replace(sent, connection_lost=True) for sent in self._sent]
 
     def again(self) -> tuple[Request, ...]:
-        """What lost lines have swallowed, now to be sent by the one that stands; each only once for each line."""
-        swallowed = tuple(sent.request for sent in self._sent if sent.line_lost)
-        self._sent = [replace(sent, line_lost=False) for sent in self._sent]
+        """What lost connections have swallowed, now to be sent by the one that stands; each only once for each connection."""
+        swallowed = tuple(sent.request for sent in self._sent if sent.connection_lost)
+        self._sent = [replace(sent, connection_lost=False) for sent in self._sent]
         return swallowed
 
     def forget(self) -> None:

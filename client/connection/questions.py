@@ -42,12 +42,12 @@ class Questions:
         self._send = send
         self._says_hello = says_hello
         self._patience_s = patience
-        self._lost: str | None = LOST.reason  # why there is no line; None while there is one
+        self._lost: str | None = LOST.reason  # why there is no connection; None while there is one
         self._refused: Error | None = None  # the answer to hello
         self._back: Room | Left | None = None  # what the link's own going back to a seat has come to, last
         self._asked: dict[int, ServerMessage | None] = {}  # by `ref`, with their answers
         self._numbers = count(QUESTION_REFERENCE)
-        self._news = trio.Event()  # set, and replaced, when the welcome or one of these has changed, or a line has ended
+        self._news = trio.Event()  # set, and replaced, when the welcome or one of these has changed, or a connection has ended
 
     async def entered(self, request: EntryRequest | None) -> Welcome:
         """See `NetLink.entered`."""
@@ -96,12 +96,12 @@ class Questions:
             self.welcome = replace(self.welcome, room=None)
         return self.welcome
 
-    def line_stands(self) -> None:
-        """There is a line from here on."""
+    def connection_stands(self) -> None:
+        """There is a connection from here on."""
         self._lost = None
 
-    def line_lost(self, reason: str) -> None:
-        """There is no line from here on."""
+    def connection_lost(self, reason: str) -> None:
+        """There is no connection from here on."""
         self._lost = reason
         self._tell_news()
 

@@ -1,23 +1,23 @@
-"""Where this client is in its room, and what it takes to be there again after the line was lost or an event was missed.
+"""Where this client is in its room, and what it takes to be there again after the connection was lost or an event was missed.
 
 Pure: a state machine over the messages that pass. It keeps a promise to whoever is behind the link: the room events passed on have no
 gaps and no repeats. An event behind a gap is held back, since the server sends it again in answer to the join that a gap causes.
 
     no room --Room--> in step --event n+1--> in step
     in step --event beyond n+1--> behind (join sent) --event n+1, Room or CurrentView--> in step
-    any --line lost, then a welcome that names a room--> behind (join sent) --Room or CurrentView--> in step, back
-    any --line lost, then a welcome that names none--> no room (the app is told by a Left), back
+    any --connection lost, then a welcome that names a room--> behind (join sent) --Room or CurrentView--> in step, back
+    any --connection lost, then a welcome that names none--> no room (the app is told by a Left), back
     behind --join refused for good--> no room (likewise)
     any --Left--> no room
 
-Without a room there is one more wish that outlives a line, since the server forgets it with the line: the one for an opponent. It is asked
-for again behind a welcome, until a room or a WaitingOver has ended it.
+Without a room there is one more wish that outlives a connection, since the server forgets it with the connection: the one for an opponent.
+It is asked for again behind a welcome, until a room or a WaitingOver has ended it.
 
-Back is where the answer to the join has ended, so that nothing which a lost line still carried can come after it. A snapshot is all of the
-answer; events end with a CurrentView, but only where cards were dealt. Where they were not, a snapshot is asked for in any case.
+Back is where the answer to the join has ended, so that nothing which a lost connection still carried can come after it. A snapshot is all
+of the answer; events end with a CurrentView, but only where cards were dealt. Where they were not, a snapshot is asked for in any case.
 
 A server that was told too much at once has dropped some of it unread, and is to be left alone for a moment. It is as after a loss, but for
-the line: what this client has asked for may never have been heard.
+the connection: what this client has asked for may never have been heard.
 
     any --hushed, then `speak`--> behind (join sent) --Room or CurrentView--> in step; without a room: at once
 
@@ -25,7 +25,7 @@ Watching is not resumed by version: after a loss, and where an event is missing,
 
     watching nothing --asked--> (nothing) --Watched--> watching --event n+1--> watching
     watching --event beyond n+1--> behind (asked again) --Watched--> watching
-    watching --line lost, then a welcome--> behind (asked again) --Watched or Unwatched--> watching or waiting for a race, back
+    watching --connection lost, then a welcome--> behind (asked again) --Watched or Unwatched--> watching or waiting for a race, back
     behind --refused for good--> watching nothing (the app is told by an Unwatched); any --Unwatched--> watching nothing
 """
 
@@ -51,7 +51,7 @@ _PASSING = frozenset({ErrorCode.TOO_FAST, ErrorCode.SERVER_BUSY, ErrorCode.INTER
 class Reaction:
     """What is to be done about one message. send: now, and then whatever `wanted` says, again and again until that is nothing.
 
-    ask: now, once. back: a line was lost, or requests dropped, and from here on all is as if that had not been.
+    ask: now, once. back: a connection was lost, or requests dropped, and from here on all is as if that had not been.
     """
 
     pass_on: tuple[ServerMessage, ...] = ()
@@ -63,7 +63,7 @@ class Reaction:
 class Resume:
     """code: the room's, None in no room. version: the last one that was passed on. behind: the answer to a join is awaited.
 
-    away: a line was lost, or requests were dropped, and it is not settled yet what the server knows. hushed: nothing may be said now.
+    away: a connection was lost, or requests were dropped, and it is not settled yet what the server knows. hushed: nothing may be said now.
     """
 
     __slots__ = ("_dealt", "_sought", "_watch", "away", "behind", "code", "hushed", "version")
@@ -84,7 +84,7 @@ class Resume:
         return self.away and (self.code is not None or self._watch.request is not None)
 
     def lost(self) -> None:
-        """The line is no more."""
+        """The connection is no more."""
         self.behind = False
         self._watch.behind = False
         self.away = True

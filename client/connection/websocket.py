@@ -1,7 +1,7 @@
-"""One line to a server: a WebSocket from its handshake to its end, messages out and in, and the round trip.
+"""One connection to a server: a WebSocket from its handshake to its end, messages out and in, and the round trip.
 
-The only importer of websockets on this side. Must not know of rooms, of what is said on the line, nor that there may be another one after
-it: that is the link's (`client.connection.client`).
+The only importer of websockets on this side. Must not know of rooms, of what is said on the connection, nor that there may be another one
+after it: that is the link's (`client.connection.client`).
 """
 
 from __future__ import annotations
@@ -48,9 +48,9 @@ from protocol.room_events import Hidden
 from protocol.server_messages import ServerMessage
 
 OUTBOX = 64
-"""Messages that wait for the socket. When full the line takes nothing (a person cannot type that fast): send says False."""
+"""Messages that wait for the socket. When full the connection takes nothing (a person cannot type that fast): send says False."""
 FRAMES = 16
-"""Frames that wait for whoever hears them. When there are more the line is not read, and the server finds a slow reader."""
+"""Frames that wait for whoever hears them. When there are more the connection is not read, and the server finds a slow reader."""
 ROUND_TRIPS = 8
 """Of so many measurements the smallest is reported: what is above it is waiting, not distance."""
 OVERSLEPT_S = 1.0
@@ -64,11 +64,11 @@ Dial: TypeAlias = Callable[[], Awaitable[trio.abc.Stream]]
 
 
 @dataclass(frozen=True, slots=True)
-class LineTimes:
-    """How long a line is waited for, in seconds.
+class ConnectionTimes:
+    """How long a connection is waited for, in seconds.
 
     open_s: name, connection, TLS and handshake together. close_s: saying goodbye: what was sent last goes out, then the close frames.
-    ping_s: between two pings. pong_s: without a pong, after which a line counts as dead, though nobody closed it.
+    ping_s: between two pings. pong_s: without a pong, after which a connection counts as dead, though nobody closed it.
     """
 
     open_s: float = 10.0
@@ -87,10 +87,10 @@ class _Connection(ClientConnection):
 
 
 @contextlib.asynccontextmanager
-async def open_line(
-    address: Address, *, subprotocol: str, ssl: tls.SSLContext | None, dial: Dial | None, times: LineTimes
+async def open_connection(
+    address: Address, *, subprotocol: str, ssl: tls.SSLContext | None, dial: Dial | None, times: ConnectionTimes
 ) -> AsyncIterator[ServerConnection]:
-    """A line that has shaken hands, and is closed when the block ends. dial: opens the byte stream, in place of TCP to the address.
+    """A connection that has shaken hands, and is closed when the block ends. dial: opens the byte stream, in place of TCP to the address.
 
     Raises LinkError when it does not come about.
     """
@@ -107,7 +107,7 @@ async def open_line(
                     proxy=None if address.is_loopback else True,
                     open_timeout=times.open_s,
                     close_timeout=times.close_s,
-                    ping_interval=None,  # _measure does both: round trips and finding a dead line
+                    ping_interval=None,  # _measure does both: round trips and finding a dead connection
                     max_size=MAX_SERVER_MESSAGE,
                     max_queue=FRAMES,
                     create_connection=_Connection,
@@ -122,9 +122,9 @@ async def open_line(
 
 
 class ServerConnection:
-    """Made by `open_line`."""
+    """Made by `open_connection`."""
 
-    def __init__(self, ws: ClientConnection, subprotocol: str, times: LineTimes) -> None:
+    def __init__(self, ws: ClientConnection, subprotocol: str, times: ConnectionTimes) -> None:
         self._ws = ws
         self._subprotocol = subprotocol
         self._times = times
@@ -146,7 +146,9 @@ class ServerConnection:
         self._outbox.close()
 
     async def run(self, hear: Callable[[ServerMessage], Awaitable[None]], round_trip: Callable[[int], None]) -> Ending:
-        """Carry messages until the line ends; why it did. hear: one message after another. round_trip: the smallest of late, in ms."""
+        """Carry messages until the connection ends; why it did. hear: one message after another. round_trip: the smallest of late, in
+        ms.
+        """
         silent = trio.Event()
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._write)
@@ -221,7 +223,7 @@ def _ending(closed: ConnectionClosed) -> Ending:
     return closed_here(sent.code, sent.reason) if sent is not None else LOST
 
 
-def _failure(error: BaseException, address: Address, subprotocol: str, times: LineTimes) -> LinkError:
+def _failure(error: BaseException, address: Address, subprotocol: str, times: ConnectionTimes) -> LinkError:
     """The error of a connection that did not come about, as the sentence that helps most."""
     match error:
         case InvalidStatus(response=response):

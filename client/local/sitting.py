@@ -24,9 +24,9 @@ from client.state.evidence import Evidence
 from client.storage.bests import BestsStore
 from client.storage.evidence import EvidenceStore, SeenRace
 from client.storage.identity import IdentityError, IdentityStore, default_name, home_folder
-from client.storage.saved_records import Keepsakes
+from client.storage.saved_records import SavedRecords
 from client.tui.app import Keeper, run_app
-from client.tui.start import AppOutcome, Start, StartAlone, StartBot, StartHall, StartHome, StartMatch, UiSettings
+from client.tui.start import AppOutcome, Start, StartAlone, StartBot, StartHome, StartMatch, StartTournaments, UiSettings
 from protocol.client_messages import JoinRace, OpenRace
 from protocol.record import Record, to_json
 from protocol.run_messages import PlayOn, RunDaily
@@ -131,7 +131,7 @@ async def attend(url: str, tournament: str | None, *, name: str | None, code: st
             await link.entered()
             if tournament is not None:
                 await link.ask(FollowTournament(id=tournament), Tournament)
-            return await run_app(link, settings=settings, start=StartHall(tournament))
+            return await run_app(link, settings=settings, start=StartTournaments(tournament))
     async with identified(url, name) as link:
         welcome = await link.entered()
         assert tournament is not None
@@ -139,23 +139,23 @@ async def attend(url: str, tournament: str | None, *, name: str | None, code: st
         # Who comes back need not enter again, and it would be refused.
         if not any(entrant.id == welcome.player and not entrant.withdrawn for entrant in told.entrants):
             await link.ask(EnterTournament(id=tournament, code=code), Decided)
-        return await _app(link, settings, StartHall(tournament))
+        return await _app(link, settings, StartTournaments(tournament))
 
 
 async def _app(link: NetLink, settings: UiSettings, start: Start, *, keeper: Keeper | None = None, remark: str = "") -> AppOutcome:
-    keepsakes, store = Keepsakes(home_folder()), EvidenceStore(home_folder())
+    records, store = SavedRecords(home_folder()), EvidenceStore(home_folder())
     seen = store.last(link.url)
     outcome = await run_app(
         link,
         settings=settings,
         start=start,
         keeper=keeper,
-        recorder=keepsakes.keep,
+        recorder=records.keep,
         evidence=None if seen is None else Evidence(seen.code, seen.race, seen.commitment, seen.nonce, seen.winnable, seen.first_view),
         witness=lambda evidence: store.keep(_seen(link.url, evidence)),
         remark=remark,
     )
-    return replace(outcome, kept=keepsakes.last, not_kept=str(keepsakes.error) if keepsakes.error is not None else None)
+    return replace(outcome, kept=records.last, not_kept=str(records.error) if records.error is not None else None)
 
 
 def _seen(url: str, evidence: Evidence) -> SeenRace:

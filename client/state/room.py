@@ -7,10 +7,12 @@ needs no clock of its own. A snapshot replaces everything; other events carry ve
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import assert_never
+from typing import NamedTuple, assert_never
 
 from msgspec.structs import replace as changed
 
+from client.game.moves import source, target, top_card
+from client.state.progress import Points, measured
 from protocol.record import Record, SeatRecord
 from protocol.room_events import (
     Countdown,
@@ -52,6 +54,17 @@ from protocol.watch_messages import Talk, Watchers
 CHAT_KEPT = 50
 
 
+PLAYED_KEPT = 20
+
+
+class Played(NamedTuple):
+    """A move, the card that it took (empty where that was not known), and when it counted."""
+
+    move: str
+    card: str
+    at_ms: int
+
+
 @dataclass(frozen=True, slots=True)
 class RoomModel:
     """The room this client is in. Times are local: started_at_ms may lie ahead (countdown); away_until_ms is (seat, local time) pairs.
@@ -59,7 +72,7 @@ class RoomModel:
     ratings: what the race that is over did to them, by seat; empty for one that does not count, and until it is known.
     series: of which the race is one, None for a single race. shared: the deal, where other races are dealt the same. told: the seats of
     such a race that is over, which are known while its record is closed still. ghosts: those who ran the deal before, as far as they were
-    by now.
+    by now. points: a curve for each seat, from when on this client has heard of it. played: one's own last moves, see `Played`.
     """
 
     version: int
@@ -82,6 +95,8 @@ class RoomModel:
     away_until_ms: tuple[tuple[int, int], ...] = ()
     watchers: int = 0
     shown_whole: bool = False
+    points: tuple[Points, ...] = ()
+    played: tuple[Played, ...] = ()
 
     @property
     def is_withheld(self) -> bool:
@@ -146,10 +161,26 @@ def snapshot(room: Room, now_ms: int) -> RoomModel:
 def room_after(room: RoomModel | None, event: RoomEvent, now_ms: int) -> RoomModel | None:
     """A room after one of its events: a snapshot replaces it, and what does not come next is no news. For rooms that are watched too."""
     if isinstance(event, Room):
-        return snapshot(event, now_ms)
+        return resumed(room, event, now_ms)
     if room is None or event.version != room.version + 1:
         return room
-    return replace(_apply(room, event, now_ms), version=event.version)
+    return counted(replace(_apply(room, event, now_ms), version=event.version), now_ms)
+
+
+def resumed(before: RoomModel | None, event: Room, now_ms: int) -> RoomModel:
+    """The room of a snapshot; what a snapshot does not tell of the same race goes on."""
+    room = snapshot(event, now_ms)
+    if before is not None and (before.code, before.race) == (room.code, room.race):
+        room = replace(room, points=before.points, played=before.played)
+    return counted(room, now_ms)
+
+
+def counted(room: RoomModel, now_ms: int) -> RoomModel:
+    """With a new point for each seat that has brought cards home, while the race is being run."""
+    if room.phase != "racing":
+        return room
+    points = measured(room.points, room.seats, max(race_clock_ms(room.started_at_ms, now_ms), 0))
+    return room if points is room.points else replace(room, points=points)
 
 
 def room_heard(room: RoomModel, event: Watchers | Talk) -> RoomModel:
@@ -171,7 +202,8 @@ def room_as_seen(room: RoomModel, event: CurrentView, now_ms: int) -> RoomModel:
     if (event.race, event.seat) != (room.race, room.seat):
         return room
     seats = _with_seat(room.seats, event.seat, ply=event.ply, state=event.state, home=event.view.home, foundations=event.view.foundations)
-    return replace(room, view=event.view, seats=seats, started_at_ms=_earliest(room.started_at_ms, now_ms - event.elapsed_ms))
+    room = replace(room, view=event.view, seats=seats, started_at_ms=_earliest(room.started_at_ms, now_ms - event.elapsed_ms))
+    return counted(room, now_ms)
 
 
 def race_clock_ms(started_at_ms: int | None, now_ms: int) -> int:
@@ -265,7 +297,10 @@ def _moved(room: RoomModel, event: PlayerView, now_ms: int) -> RoomModel:
         elapsed_ms=event.elapsed_ms,
     )
     started_at_ms = _earliest(room.started_at_ms, now_ms - event.elapsed_ms)
-    return replace(room, view=event.view, seats=seats, started_at_ms=started_at_ms)
+    came_from = top_card(room.view, source(event.move)) if room.view is not None else ""
+    # What came from the stock is known where it lies now.
+    played = Played(event.move, came_from or top_card(event.view, target(event.move) or "w"), event.elapsed_ms)
+    return replace(room, view=event.view, seats=seats, started_at_ms=started_at_ms, played=(*room.played, played)[-PLAYED_KEPT:])
 
 
 def _racing(seats: tuple[SeatInfo, ...], view: View | None, *, alone: int | None = None) -> tuple[SeatInfo, ...]:

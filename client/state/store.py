@@ -18,7 +18,7 @@ from msgspec.structs import replace as changed
 
 from client.connection.events import NO_RACE, NO_SEAT, Back, Connected, Connecting, LinkEvent, Lost, RoundTrip
 from client.state.evidence import Evidence
-from client.state.room import RoomModel, room_after, room_as_seen, room_heard, snapshot
+from client.state.room import RoomModel, resumed, room_after, room_as_seen, room_heard
 from client.state.tournament import TournamentsModel, tournaments_after
 from protocol.errors import Fault
 from protocol.room_events import Ratings, Room, RoomEvent, Scored
@@ -187,7 +187,7 @@ def _reduced(model: Model, event: Event, now_ms: int) -> Model:  # noqa: C901  (
         case Room():
             # What was said at home, of a code that nobody had, is of no interest in the room.
             notice = model.notice if model.room is not None else None
-            return _remember(replace(model, room=snapshot(event, now_ms), last=_last(model, event), search=None, notice=notice))
+            return _remember(replace(model, room=resumed(model.room, event, now_ms), last=_last(model, event), search=None, notice=notice))
         case _:
             return _room_event(model, event, now_ms)
 

@@ -34,7 +34,7 @@ def keep_record(folder: Path, record: Record) -> Path:
     return path
 
 
-class Keepsakes:
+class SavedRecords:
     """Keeps each record of a sitting when it comes, so that none is lost with the program. Says nothing while the screen is not free."""
 
     def __init__(self, folder: Path) -> None:

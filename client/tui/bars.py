@@ -2,13 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import NamedTuple
+
 from client.text.formatting import foundation_counts, on_last_cards
 from client.text.words import end_word
 from client.tui.picture import Line, clip, fit, line_width, spread
 from client.tui.theme import Theme
 from protocol.cards import DECK_SIZE, RANKS
-from protocol.text import clean_name
+from protocol.text import clean_name, counted
 from protocol.views import GhostInfo, SeatInfo
+
+
+class Stroke(NamedTuple):
+    """What a seat just did. cards: so many went home. is_fresh: this moment. beats, is_loud: its heart, at the last cards."""
+
+    cards: int
+    is_fresh: bool
+    beats: bool
+    is_loud: bool
+
+    def line(self, theme: Theme) -> Line:
+        """As much of it as is to be told behind a name."""
+        told: Line = [("pulse", f" +{self.cards}")] if self.cards else []
+        return [*told, ("bad" if self.is_loud else "faint", f" {theme.glyphs.heart}")] if self.beats else told
+
 
 GHOST = "faint"
 """The role of a ghost's name and bar: it is not there."""
@@ -58,13 +77,15 @@ def seat_lines(
     role: str | None = None,
     is_ghost: bool = False,
     tops: bool = True,
+    stroke: Stroke | None = None,
 ) -> list[Line]:
     """One seat in `rows` rows (1 to 3) of `width` columns. role: the name's and the bar's, in place of one that tells whose it is.
 
-    is_ghost: of whom nothing is known but how far they were. tops: in one row, show what lies on the foundations.
+    stroke: what it just did. is_ghost: of whom nothing is known but how far they were. tops: in one row, show what lies on the foundations.
     """
     role = role or ("own" if own else "other")
     name, word = seat_name(info), status_word(info, away_ms)
+    grows = "pulse" if stroke is not None and stroke.is_fresh else role
     if rows <= 1:
         # Of two decks the tops say little: which of a suit's two foundations?
         home = str(info.home) if is_ghost or is_known(info) else theme.glyphs.dash
@@ -73,7 +94,7 @@ def seat_lines(
             *(_tops(info, theme) if cards <= DECK_SIZE and tops and not is_ghost else []),
         ]
         room = max(width - line_width(tail) - 10, 1)
-        middle: Line = [("good" if info.state == "won" else "bad", fit(word, room))] if word else bar(info.home, cards, room, theme, role)
+        middle: Line = [("good" if info.state == "won" else "bad", fit(word, room))] if word else bar(info.home, cards, room, theme, grows)
         return [[(role, fit(name, 9) + " "), *middle, *tail]]
     count_role = "good" if on_last_cards(info, cards) else "strong"
     home = str(info.home) if is_ghost or is_known(info) else theme.glyphs.dash
@@ -81,16 +102,16 @@ def seat_lines(
     if word:
         count = [("good" if info.state == "won" else "bad", f"{word}  "), *count]
     kind = " (you)" if own else " (ghost)" if is_ghost else " (bot)" if info.bot is not None else ""
-    who = f"{clip(name, width - line_width(count) - max(len(kind), 6) - 1)}{kind}"
-    lines = [spread([(role, who)], count, width, "felt"), bar(info.home, cards, width, theme, role)]
+    did = stroke.line(theme) if stroke is not None else []
+    who = f"{clip(name, width - line_width(count) - line_width(did) - max(len(kind), 6) - 1)}{kind}"
+    lines = [spread([(role, who), *did], count, width, "felt"), bar(info.home, cards, width, theme, grows)]
     if rows == 2:
         return lines
     suits: Line = []
     # Those of the others are not told in a swap, nor a ghost's.
     for suit, number in foundation_counts(info.foundations) if info.foundations and not is_ghost else ():
         suits += [(f"suit {suit}", theme.glyphs.suits[suit]), ("faint", fit(str(number), 3))]
-    moves = f"{info.ply} move{'' if info.ply == 1 else 's'}"
-    lines.append(spread(suits, [("faint", moves)], width, "felt"))
+    lines.append(spread(suits, [("faint", counted(info.ply, "move"))], width, "felt"))
     return lines
 
 
@@ -113,6 +134,7 @@ def all_bars(
     cards: int,
     away_ms: dict[int, int],
     ghosts: tuple[GhostInfo, ...] = (),
+    strokes: Mapping[int, Stroke] = MappingProxyType({}),
 ) -> list[Line]:
     """Every seat, one's own first, and the ghosts behind them, as roomy as `height` allows; what does not fit even so is cut at the end."""
     ordered = sorted((info for info in seats if info.name is not None), key=lambda info: info.seat != own)
@@ -133,7 +155,9 @@ def all_bars(
             continue
         away = away_ms.get(info.seat)
         # Bars that stand below each other are of one length.
-        lines += seat_lines(info, width, rows, theme, cards=cards, own=info.seat == own, away_ms=away, tops=not shadows)
+        lines += seat_lines(
+            info, width, rows, theme, cards=cards, own=info.seat == own, away_ms=away, tops=not shadows, stroke=strokes.get(info.seat)
+        )
     return lines[:height]
 
 

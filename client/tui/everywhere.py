@@ -39,7 +39,7 @@ def open_help(step: Step) -> Step:
 
 def quit_or_ask(step: Step) -> Step:
     """End the screens, after a question in a race; a replay closes, and ends them where it is all there is."""
-    if step.ui.reel is not None:
+    if step.ui.replay is not None:
         return close_replay(step)
     if not still_racing(step):
         return step.then(Quit())
@@ -49,5 +49,5 @@ def quit_or_ask(step: Step) -> Step:
 
 def close_replay(step: Step) -> Step:
     """Back to where the replay was opened."""
-    step = step.but(reel=None)
+    step = step.but(replay=None)
     return step.then(Quit()) if step.ui.only_replay else step

@@ -40,7 +40,7 @@ _SERIES_WORDS = {
 RULES_LINE = 0
 DEAL_LINE = 4
 SERIES_LINE = 7
-OPEN_LINE = 9
+OPEN_LINE = 10
 
 MORE = " ... enter shows the rest"
 
@@ -115,6 +115,11 @@ def form_lines(options: RaceOptions, rules: tuple[RulesInfo, ...]) -> FormLines:
             "yes" if options.counts else rated_sentence(options).replace("Not rated", "no"),
             "Whether it changes ratings: needs people only and a random deal.",
         ),
+        (
+            "Autoplay",
+            "allowed" if options.autoplay else "no, by hand only",
+            "Whether clients may send cards home on their own (H and g in the race). The server cannot check that they do not.",
+        ),
         ("Open this race", "", "You get a code to give to the others."),
     )
 
@@ -145,6 +150,8 @@ def form_changed(options: RaceOptions, line: int, step: int, rules: tuple[RulesI
                 values["seats"] = max(options.seats, 2)
         case 8:
             values["rated"] = not options.rated
+        case 9:
+            values["autoplay"] = not options.autoplay
         case _:
             pass
     # Where the server cannot tell which deals can be won, it is not asked for one.

@@ -12,16 +12,16 @@ from client.state.room import RoomModel
 from client.state.store import Event, Model
 from client.state.watching import WatchModel, watch_after
 from client.text.formatting import bell_due, is_called, is_found
-from client.tui.actions import After, GoOn, Heard, Keep, Kept, Replayed, Reviewed, Ring
+from client.tui.actions import After, GoOn, Heard, Keep, Kept, Replayed, Reviewed, Ring, Verify
 from client.tui.chips import dealt
-from client.tui.playing import HOME_MS, play_ahead, take_back
-from client.tui.replay_state import reel_of
+from client.tui.playing import HOME_MS, autoplays, play_ahead, take_back
+from client.tui.replay_state import replay_state_of
 from client.tui.room import race_at_once, race_bot, ready
-from client.tui.start import Start, StartAlone, StartBot, StartHall, StartHome, StartMatch
+from client.tui.start import Start, StartAlone, StartBot, StartHome, StartMatch, StartTournaments
 from client.tui.step import Step
-from client.tui.subscriptions import HALL_REFERENCE, follow, follow_hall, follow_lobby, followed, leave_lobby
-from client.tui.tournament_form import FOUNDING_REFERENCE
-from client.tui.tournament_view_state import Hall, lines_of
+from client.tui.subscriptions import FOLLOW_REFERENCE, follow, follow_lobby, follow_tournament_view, followed, leave_lobby
+from client.tui.tournament_form import CREATE_REFERENCE
+from client.tui.tournament_view_state import TournamentView, lines_of
 from protocol.client_messages import JoinRace, LeaveRace, QuickMatch
 from protocol.errors import ErrorCode
 from protocol.room_events import Ended, Result, Room, Scored
@@ -40,7 +40,7 @@ def heard(step: Step, action: Heard) -> Step:
         step = take_back(step).note("")
     step = _another_room(step, before.room, room)
     if step.ui.held and (room is None or before.room is None or room.view != before.room.view):
-        step = step.but(held="")
+        step = step.but(held="", note=f"{step.ui.held} was put back: the table is another one now.")
     if room is not None and room.view is not None and (before.room is None or room.view is not before.room.view):
         step = _another_view(step, room.view, begins=before.room is None or before.room.view is None)
     step = play_ahead(_at_tournaments(step, event))
@@ -69,7 +69,7 @@ def _answered(step: Step, event: Event) -> Step:
         case Called():
             return _go_to_table(step)
         case Watched():
-            return follow_hall(leave_lobby(followed(step, race=True)))
+            return follow_tournament_view(leave_lobby(followed(step, race=True)))
         case Unwatched(reason=reason):
             return follow_lobby(followed(step, race=reason == "none"))
         case _:
@@ -87,7 +87,7 @@ def _begin(step: Step) -> Step:
             return step.send(QuickMatch(rules=rules))
         case StartAlone(deal=deal, rules=rules, winnable=winnable):
             return race_at_once(step, RaceOptions(rules=rules, seats=1, public=False, deal=deal, winnable=winnable))
-        case StartHome() | StartHall() | None:
+        case StartHome() | StartTournaments() | None:
             return step
         case _:
             assert_never(start)
@@ -98,7 +98,7 @@ def _entered(step: Step) -> Step:
     if step.ui.followed.race:
         # Whoever has a seat looks at their own race.
         step = followed(step.send(Unwatch()), race=False)
-    step = follow_hall(step)
+    step = follow_tournament_view(step)
     at_once = step.ui.followed.ready_at_once
     return ready(followed(step, ready_at_once=False)) if at_once else step
 
@@ -141,7 +141,7 @@ def _another_view(step: Step, view: View, *, begins: bool) -> Step:
     """Chips for what can be played now. begins: it is the first one, and the cursor starts where something can be played."""
     chips = dealt(() if begins else step.ui.chips, view)
     step = step.but(chips=chips, cursor=chips[0].place if begins and chips else step.ui.cursor)
-    return step.then(After(HOME_MS, GoOn())) if step.ui.homing else step
+    return step.then(After(HOME_MS, GoOn())) if step.ui.homing or autoplays(step) else step
 
 
 def _cleared(step: Step) -> Step:
@@ -153,7 +153,7 @@ def _cleared(step: Step) -> Step:
         homing=False,
         chips=(),
         form=None,
-        founding=None,
+        tournament_form=None,
         rules_page=None,
         question=None,
         held="",
@@ -161,7 +161,7 @@ def _cleared(step: Step) -> Step:
         note="",
         item=0,
     )
-    return step.but(details=False, review=None, reel=None, standing="", prompt=ui.prompt if keeps else None)
+    return step.but(details=False, review=None, replay=None, standing="", prompt=ui.prompt if keeps else None)
 
 
 def _watching(step: Step, event: Event) -> Step:
@@ -185,23 +185,23 @@ def _watched(watch: WatchModel | None) -> RoomModel | None:
 
 def _at_tournaments(step: Step, event: Event) -> Step:
     """Put in order what is looked at of tournaments."""
-    hall, room = step.ui.hall, step.state.room
+    view_state, room = step.ui.tournament_view, step.state.room
     match event:
-        case Called(id=tournament) if hall is None or hall.id != tournament:
+        case Called(id=tournament) if view_state is None or view_state.id != tournament:
             # Behind the race one comes back to where it belongs.
-            step = follow(step.but(hall=Hall(tournament), item=0))
-        case Decided(id=tournament, ref=ref) if ref == FOUNDING_REFERENCE:
-            step = follow(step.but(founding=None, hall=Hall(tournament), item=0))
-        case Error(ref=ref, code=code) if ref == HALL_REFERENCE and code == ErrorCode.NO_SUCH_TOURNAMENT:
-            step = follow(step.but(hall=Hall(), item=0))
+            step = follow(step.but(tournament_view=TournamentView(tournament), item=0))
+        case Decided(id=tournament, ref=ref) if ref == CREATE_REFERENCE:
+            step = follow(step.but(tournament_form=None, tournament_view=TournamentView(tournament), item=0))
+        case Error(ref=ref, code=code) if ref == FOLLOW_REFERENCE and code == ErrorCode.NO_SUCH_TOURNAMENT:
+            step = follow(step.but(tournament_view=TournamentView(), item=0))
         case _:
             pass
-    if step.ui.hall is None and room is not None and room.shared is not None and step.state.is_at_table:
-        step = follow(step.but(hall=Hall(room.shared.id.partition("/")[0]), item=0))
+    if step.ui.tournament_view is None and room is not None and room.shared is not None and step.state.is_at_table:
+        step = follow(step.but(tournament_view=TournamentView(room.shared.id.partition("/")[0]), item=0))
     ui = step.ui
-    covered = room or ui.watch or ui.form or ui.founding or ui.rules_page or ui.question or ui.reel
-    if ui.hall is not None and not covered:
-        step = step.but(item=max(min(ui.item, lines_of(step.state, ui.hall) - 1), 0))
+    covered = room or ui.watch or ui.form or ui.tournament_form or ui.rules_page or ui.question or ui.replay
+    if ui.tournament_view is not None and not covered:
+        step = step.but(item=max(min(ui.item, lines_of(step.state, ui.tournament_view) - 1), 0))
     return step
 
 
@@ -211,6 +211,9 @@ def _keep_records(step: Step, event: Event) -> Step:
     for record in (event.record if isinstance(event, Scored) else None, room.record if room is not None else None):
         if record is not None and record.digest not in step.ui.kept:
             step = step.but(kept=step.ui.kept | {record.digest}).then(Keep(record))
+            if record.deal.winnable:
+                # Whether a deal was passed over takes a search, which the screen does not wait for.
+                step = step.then(Verify(record))
     return step
 
 
@@ -244,4 +247,4 @@ def replayed(step: Step, answer: Replayed) -> Step:
         return step
     if isinstance(answer.line, str):
         return step.note(answer.line)
-    return step.but(note="", replayed=answer.line, reel=reel_of(answer.line, own=answer.seat))
+    return step.but(note="", replayed=answer.line, replay=replay_state_of(answer.line, own=answer.seat))

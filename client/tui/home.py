@@ -35,7 +35,7 @@ from client.tui.scene import Scene, head, remarks, rules_name
 from client.tui.screen import Screen
 from client.tui.step import Step
 from client.tui.subscriptions import follow
-from client.tui.tournament_view_state import Hall
+from client.tui.tournament_view_state import TournamentView
 from protocol.client_messages import JoinRace, QuickMatch
 from protocol.run_messages import RunDaily
 from protocol.server_messages import Welcome
@@ -256,7 +256,7 @@ def _do(step: Step, command: Command) -> Step:
         case Command.CODE:
             return step.prompt("code")
         case Command.TOURNAMENTS:
-            return follow(step.but(hall=Hall(), item=0))
+            return follow(step.but(tournament_view=TournamentView(), item=0))
         case Command.BACK if step.state.search is not None:
             return step.send(QuickMatch(cancel=True))
         case _:

@@ -29,6 +29,7 @@ class Command(StrEnum):
     PLAY = "play"
     SEND_HOME = "send-home"
     SEND_ALL = "send-all"
+    AUTOPLAY = "autoplay"
     NEXT = "next"
     PREVIOUS = "previous"
     SLOT = "slot"

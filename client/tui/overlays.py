@@ -27,6 +27,7 @@ from client.tui.scene import Scene, clock_line, head, scene_of, shown_room
 from client.tui.screens import SCREENS, shown
 from client.tui.step import Step, way
 from client.tui.ui_state import GiveReason, Question, QuitNow
+from protocol.text import counted
 
 HELP_KEYS: Keys = (BACK, Binding(Command.BACK, ("q",), "back", "Close this page.", shown=False))
 QUESTION_KEYS: Keys = (
@@ -60,10 +61,10 @@ def help_lines(scene: Scene, width: int) -> list[Line]:
     """The whole page, to be scrolled: the aim, the rules of the race, how to move, the keys, and every rule set there is."""
     glyphs, room = scene.theme.glyphs, shown_room(scene)
     infos = scene.model.rules
-    reel = scene.ui.reel
-    if reel is not None:
+    replay = scene.ui.replay
+    if replay is not None:
         keys_first = _keys(scene, first="In a replay")
-        return [[], *keys_first, [("title", "This race")], *rules_lines(reel.line.rules, width - 2), []]
+        return [[], *keys_first, [("title", "This race")], *rules_lines(replay.line.rules, width - 2), []]
     lines: list[Line] = [[], [("title", "How to play")], *_told(" ".join(HOW_TO_PLAY), width), []]
     ours = rules_of(infos, room.options.rules) if room is not None else None
     if ours is not None:
@@ -112,7 +113,7 @@ def help_screen(scene: Scene, size: tuple[int, int]) -> Picture:
     first = max(0, min(scene.ui.help_from or 0, len(lines) - room))
     body = shifted(block(lines[first : first + room]), (width - inner) // 2)
     below = len(lines) - first - room
-    more = block([[("title", fit(f"{below} more line{'' if below == 1 else 's'}: j or page down", inner))] if below > 0 else []])
+    more = block([[("title", fit(f"{counted(below, 'more line')}: j or page down", inner))] if below > 0 else []])
     return screen(
         size,
         head(scene, width),
@@ -147,7 +148,7 @@ def too_small(scene: Scene, size: tuple[int, int]) -> Picture:
         [("felt", f"{width}x{height}; needs {SMALLEST[0]}x{SMALLEST[1]}")],
         [("felt", "The game goes on.")],
     ]
-    room = scene.model.room if scene.ui.reel is None else None
+    room = scene.model.room if scene.ui.replay is None else None
     if room is not None:
         lines.append(clock_line(scene))
         own = room.own

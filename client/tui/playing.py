@@ -5,12 +5,14 @@ What can be played is `client.game.moves`' business; here is when it counts, and
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from client.game.board import Board, board_of
 from client.game.hints import why_not
 from client.game.moves import destination, goes_home, moves_from, press, source, target
 from client.state.capabilities import rules_of
 from client.state.room import RoomModel, race_clock_ms
-from client.tui.actions import Send
+from client.tui.actions import After, GoOn, Send
 from client.tui.room import still_racing
 from client.tui.step import OFFLINE, Step
 from protocol.cards import RANKS
@@ -53,6 +55,9 @@ def _press(step: Step, room: RoomModel, view: View, place: str) -> Step:
     held = step.ui.held
     if not still_racing(step):
         return _refuse(step, why_not(view, board(step, view), place, room.own))
+    if target(place) or (place[1:] and place[-1] in "+-" and place not in view.foundations):
+        # A whole move, as it was typed.
+        return send_move(step, room, place) if place in view.moves else _refuse(step, f"{place[:8]} is not a legal move now.")
     if place == HOME:
         best = best_home(view)
         return _refuse(step, "No card can go home now.") if best is None else send_move(step, room, best)
@@ -105,11 +110,45 @@ def all_fit(view: View) -> bool:
             return not left
 
 
+BY_HAND = "This race is played by hand: each card home takes a key of its own."
+
+
+def autoplays(step: Step) -> bool:
+    """Whether what fits goes home by itself: the player wants it, and the race allows it."""
+    room = step.state.room
+    return step.ui.settings.autoplay and room is not None and room.options.autoplay and room.phase == "racing"
+
+
+def turn_autoplay(step: Step) -> Step:
+    """Switch it on or off, where it is allowed."""
+    room, settings = step.state.room, step.ui.settings
+    if room is not None and not room.options.autoplay:
+        return step.note(BY_HAND)
+    step = step.but(settings=replace(settings, autoplay=not settings.autoplay))
+    words = "off" if settings.autoplay else "on: what fits goes home by itself"
+    return go_on(step.note(f"Autoplay is {words}."))
+
+
+def go_on(step: Step) -> Step:
+    """The moment to send home the next card, where cards are being sent home one after the other or go home by themselves."""
+    room = step.state.room
+    if step.ui.homing or room is None or not autoplays(step):
+        return send_all(step) if step.ui.homing else step
+    early_ms = -race_clock_ms(room.started_at_ms, step.now_ms)
+    if early_ms > 0:
+        return step.then(After(early_ms, GoOn()))
+    best = best_home(room.view) if room.view is not None else None
+    waits = step.ui.held or step.ui.ahead or step.state.in_flight is not None or step.state.link.state != "connected"
+    return step if best is None or waits or not still_racing(step) else send_move(step, room, best)
+
+
 def send_all(step: Step) -> Step:
     """Send home the next card, and then, when its answer is there, the next."""
     room = step.state.room
     if room is None or room.view is None or step.ui.held:
         return step.but(homing=False)
+    if not room.options.autoplay:
+        return step.note(BY_HAND)
     if best_home(room.view) is None and not step.ui.homing:
         return step.note("No card can go home now.")
     if best_home(room.view) is None or step.state.link.state != "connected" or not still_racing(step):
@@ -144,7 +183,7 @@ def _moved(step: Step) -> bool:
 
 def let_go(step: Step) -> Step:
     """Nothing is held, begun or typed ahead any more."""
-    return step.but(ahead=(), typed="", held="")
+    return go_on(step.but(ahead=(), typed="", held=""))
 
 
 def typed_move(step: Step, text: str) -> Step:
@@ -152,8 +191,5 @@ def typed_move(step: Step, text: str) -> Step:
     room = step.state.room
     if room is None or room.view is None or not text:
         return step
-    if text in room.view.moves:
-        return send_move(step, room, text)
-    if target(text) or text[-1] in "+-":
-        return step.note(f"{text[:8]} is not a legal move now.")
-    return place(step, source(text)[:8])
+    whole = bool(target(text)) or text[-1] in "+-"
+    return place(step, text if whole else source(text)[:8])

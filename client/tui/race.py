@@ -1,7 +1,7 @@
 """The race screen: the cards on the left, foundations, stock, waste, reserves and everybody's bars on the right, what to do below.
 
 A layout of many columns takes the whole width, and all the rest lies below it. Owns the arrangement. What may be played is read off the
-view; what a click or key means is the controller's business.
+view; what a click or key means is `_update`'s business.
 """
 
 from __future__ import annotations
@@ -12,17 +12,16 @@ from typing import NamedTuple
 
 from client.game.board import Board, board_of
 from client.game.hints import hint
-from client.game.moves import source, top_card
+from client.game.moves import choices, source, top_card
 from client.game.preview import preview
 from client.state.capabilities import rules_of
 from client.state.room import RoomModel, race_clock_ms
 from client.state.store import Model
-from client.text.formatting import deck_size
 from client.text.words import SEAT_ENDS
 from client.tui.actions import Do, GoOn, LetGo, Press, ScreenAction, Typed
-from client.tui.bars import all_bars
 from client.tui.cards import Size as CardSize
 from client.tui.chips import CHIPS, Chip, chips_of
+from client.tui.course import bars, below_bars, times
 from client.tui.cursor import NAMED, moved, type_slot
 from client.tui.keymap import LEAVE, TALK, Binding, Command, Keys
 from client.tui.marks import Marks, marks_of
@@ -30,7 +29,6 @@ from client.tui.panel import foundations, peek, reserves, stock_and_waste
 from client.tui.picture import (
     EMPTY,
     MIDDLE,
-    Line,
     Picture,
     Size,
     block,
@@ -44,7 +42,7 @@ from client.tui.picture import (
     shifted,
     stacked,
 )
-from client.tui.playing import DOWN, HOME, UP, all_fit, let_go, place, send_all, typed_move
+from client.tui.playing import DOWN, HOME, UP, all_fit, go_on, let_go, place, send_all, turn_autoplay, typed_move
 from client.tui.quilt import quilt, quilt_height, quilt_size, quilt_width
 from client.tui.room import leave, say, still_racing, talk
 from client.tui.scene import Scene, chat_lines, head, remarks
@@ -71,6 +69,7 @@ KEYS: Keys = (
     Binding(Command.PLAY, ("enter",), "play", "Play the card under the cursor, or put the held card there."),
     Binding(Command.SEND_HOME, (" ",), "home", "Send the next card home; a held card goes to the cursor."),
     Binding(Command.SEND_ALL, ("G",), "all", "Send home all that can go (g too, where no column is g).", shown=False),
+    Binding(Command.AUTOPLAY, ("H",), "auto", "What fits goes home by itself, where the race allows it.", shown=False),
     Binding(Command.NEXT, ("tab",), "next", "Cursor to the next card that can be played.", shown=False),
     Binding(Command.PREVIOUS, ("shift tab",), "previous", "Cursor to the one before.", shown=False),
     Binding(Command.SLOT, ("'",), "slot", "Type a slot's name: b3 as it is, 'h3 with this (h is a key).", shown=False),
@@ -128,6 +127,9 @@ def _view(scene: Scene, size: Size) -> Picture:
 def _with_chips(body: Picture, scene: Scene, view: View, chips: tuple[Chip, ...]) -> Picture:
     """A chip on each card that has one, and a dot on what is waiting to be played, at the top right of the card."""
     signs = {chip.place: chip.key for chip in chips if scene.ui.held or top_card(view, chip.place) == chip.card}
+    # Stock, waste and redeal have keys of their own, and those are their chips.
+    begins = choices(view, scene.ui.held) if scene.ui.held else {source(move) for move in view.moves}
+    signs |= {place_: place_ for place_ in ("s", "w", "r") if place_ in begins}
     signs |= dict.fromkeys(scene.ui.ahead, scene.theme.glyphs.dot)
     lines = list(body.lines)
     for place_, rect, _ in body.slots:
@@ -159,7 +161,7 @@ def _hint(scene: Scene, room: RoomModel, board: Board, width: int) -> Picture:
     if scene.ui.ahead:
         words = ", ".join("next card home" if place == HOME else place for place in scene.ui.ahead)
         return block([[("hint", fit(f" {scene.theme.glyphs.pointer} Waiting to be played: {words}.", width))]])
-    if view.moves and own.state == "racing" and not scene.ui.held and all_fit(view):
+    if room.options.autoplay and view.moves and own.state == "racing" and not scene.ui.held and all_fit(view):
         return block([[("hint", fit(f" {scene.theme.glyphs.pointer} Every card goes home now: press g to finish.", width))]])
     racing = race_clock_ms(room.started_at_ms, scene.now_ms) >= 0 and room.started_at_ms is not None
     if scene.model.link.state != "connected" and own.state in ("waiting", "racing"):
@@ -209,18 +211,13 @@ def _panel(scene: Scene, room: RoomModel, marks: Marks, width: int, height: int,
     for part in parts:
         shown += [part, *([block([[]])] if free else [])]
     left = height - taken - free * len(parts)
-    bars = _bars(scene, room, width - 1, left)
-    shown.append(block(bars))
-    talks = left - len(bars) >= TALK_ROWS and bool(room.chat)
+    lines = bars(scene, room, width - 1, left)
+    talks = left - len(lines) >= TALK_ROWS and bool(room.chat)
+    talk_rows = min(len(room.chat) + 2, 10) if talks else 0
+    lines += below_bars(scene, room, width - 1, left - len(lines) - talk_rows)
     if talks:
-        shown.append(block([[], [("title", "Chat")], *chat_lines(scene, width, min(left - len(bars) - 2, 8))]))
-    return stacked(*shown), talks
-
-
-def _bars(scene: Scene, room: RoomModel, width: int, height: int) -> list[Line]:
-    away = {seat: until_ms - scene.now_ms for seat, until_ms in room.away_until_ms}
-    total = deck_size(scene.model.rules, room.options)
-    return all_bars(room.seats, room.seat, width, height, scene.theme, cards=total, away_ms=away, ghosts=room.ghosts)
+        lines += [[], [("title", "Chat")], *chat_lines(scene, width, min(left - len(lines) - 2, 8))]
+    return stacked(*shown, block(lines)), talks
 
 
 def _below_each_other(scene: Scene, room: RoomModel, marks: Marks, width: int, height: int) -> tuple[Picture, bool]:
@@ -232,8 +229,9 @@ def _below_each_other(scene: Scene, room: RoomModel, marks: Marks, width: int, h
     free = max(width - layout.width, 0) // 2
     margin = 0 if width < 100 else free
     bars_width = width - 2 * margin - PANEL - pile_width - 2
-    bars = _bars(scene, room, bars_width, left)
-    lower = row((margin + 1, EMPTY), (PANEL, homes), (pile_width + 1, piles), (bars_width, block(bars)))
+    lines = bars(scene, room, bars_width, left)
+    lines += below_bars(scene, room, bars_width, left - len(lines))
+    lower = row((margin + 1, EMPTY), (PANEL, homes), (pile_width + 1, piles), (bars_width, block(lines)))
     return stacked(shifted(layout.picture, free), lower), False
 
 
@@ -254,7 +252,9 @@ def _update(step: Step, action: ScreenAction) -> Step:  # noqa: C901  (a case fo
         case LetGo():
             return let_go(step)
         case GoOn():
-            return send_all(step) if step.ui.homing else step
+            return go_on(step)
+        case Do(Command.AUTOPLAY):
+            return turn_autoplay(step)
         case Do(Command.SEND_ALL):
             return send_all(step)
         case Do(Command.SEND_HOME) if not step.ui.held:
@@ -340,7 +340,7 @@ def _type_key(step: Step, key: str) -> Step | None:
 
 def _times(scene: Scene) -> Hashable:
     room = scene.model.room
-    return None if room is None else tuple((until_ms - scene.now_ms) // 1000 for _, until_ms in room.away_until_ms)
+    return None if room is None else (times(scene, room), tuple((until_ms - scene.now_ms) // 1000 for _, until_ms in room.away_until_ms))
 
 
 def _is_shown(state: Model, ui: Ui) -> bool:

@@ -27,7 +27,7 @@ from client.tui.keymap import Command
 
 
 @dataclass(frozen=True, slots=True)
-class Reel:
+class ReplayState:
     """pairs: the seats that can be shown side by side; pair: index of those that are. own: the seat of who looks, if any.
 
     A race of one seat has one pair, of one.
@@ -59,26 +59,26 @@ class Reel:
         return moved_on(self.head, self.line, now_ms)
 
 
-def reel_of(line: TimeLine, *, own: int | None = None) -> Reel:
+def replay_state_of(line: TimeLine, *, own: int | None = None) -> ReplayState:
     """A replay at its start, standing. own: the seat of who looks, which is on the left, against each other one in turn, first."""
     numbers = sorted(range(len(line.lines)), key=lambda number: number != own)
     pairs = tuple(combinations(numbers, 2)) or ((0,),)
-    return Reel(line, pairs, tuple(parting([line.lines[number] for number in pair]) for pair in pairs), own)
+    return ReplayState(line, pairs, tuple(parting([line.lines[number] for number in pair]) for pair in pairs), own)
 
 
-def jumped(reel: Reel, t_ms: int, now_ms: int) -> Reel:
+def jumped(replay: ReplayState, t_ms: int, now_ms: int) -> ReplayState:
     """With the head at a moment."""
-    return _after(reel, Jump(t_ms), now_ms)
+    return _after(replay, Jump(t_ms), now_ms)
 
 
-def jumped_to_tenth(reel: Reel, tenths: int, now_ms: int) -> Reel:
+def jumped_to_tenth(replay: ReplayState, tenths: int, now_ms: int) -> ReplayState:
     """With the head at so many tenths of the race."""
-    return _after(reel, Tenth(tenths), now_ms)
+    return _after(replay, Tenth(tenths), now_ms)
 
 
-def reel_after(reel: Reel, action: Command, now_ms: int) -> Reel:
+def replay_after(replay: ReplayState, action: Command, now_ms: int) -> ReplayState:
     """What an action makes of it; most actions are none of a replay's."""
-    left, right = reel.pairs[reel.pair][0], reel.pairs[reel.pair][-1]
+    left, right = replay.pairs[replay.pair][0], replay.pairs[replay.pair][-1]
     commands: dict[Command, HeadCommand] = {
         Command.PAUSE: Toggle(),
         Command.LEFT: TimelineStep(-1),
@@ -95,13 +95,13 @@ def reel_after(reel: Reel, action: Command, now_ms: int) -> Reel:
         Command.LAST: Tenth(10),
     }
     if action in commands:
-        return _after(reel, commands[action], now_ms)
-    if action is Command.PARTING and reel.parting is not None:
-        return jumped(reel, reel.parting.at_ms, now_ms)
+        return _after(replay, commands[action], now_ms)
+    if action is Command.PARTING and replay.parting is not None:
+        return jumped(replay, replay.parting.at_ms, now_ms)
     if action in (Command.PAIR, Command.PAIR_BACK):
-        return replace(reel, pair=(reel.pair + (1 if action is Command.PAIR else -1)) % len(reel.pairs))
-    return reel
+        return replace(replay, pair=(replay.pair + (1 if action is Command.PAIR else -1)) % len(replay.pairs))
+    return replay
 
 
-def _after(reel: Reel, command: HeadCommand, now_ms: int) -> Reel:
-    return replace(reel, head=reduce(reel.head, command, reel.line, now_ms))
+def _after(replay: ReplayState, command: HeadCommand, now_ms: int) -> ReplayState:
+    return replace(replay, head=reduce(replay.head, command, replay.line, now_ms))

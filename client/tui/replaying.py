@@ -19,7 +19,7 @@ from client.tui.keymap import Binding, Command, Keys
 from client.tui.marks import Marks
 from client.tui.panel import small_cards
 from client.tui.picture import Line, Picture, Size, block, clip, foot, screen, spread
-from client.tui.replay_state import Reel, jumped, jumped_to_tenth, reel_after
+from client.tui.replay_state import ReplayState, jumped, jumped_to_tenth, replay_after
 from client.tui.scene import Scene, head
 from client.tui.screen import Screen
 from client.tui.small_board import place_of_move
@@ -56,50 +56,50 @@ CURVES = 8
 def _view(scene: Scene, size: Size) -> Picture:
     """The whole screen as a picture."""
     width, height = size
-    reel = scene.ui.reel
-    assert reel is not None
-    now = reel.at(scene.now_ms)
-    shown = reel.shown
+    replay = scene.ui.replay
+    assert replay is not None
+    now = replay.at(scene.now_ms)
+    shown = replay.shown
     line_rows = PLAIN_ROWS + (CURVES if height >= HIGH else 0)
     feet = (
-        block([_told(scene, reel, width)]),
-        time_line(reel, now, scene.theme, width, line_rows),
-        foot(KEYS, scene.theme, width, without=_meaningless(reel), labels={Command.QUIT: "back"}, arrows="step"),
+        block([_told(scene, replay, width)]),
+        time_line(replay, now, scene.theme, width, line_rows),
+        foot(KEYS, scene.theme, width, without=_meaningless(replay), labels={Command.QUIT: "back"}, arrows="step"),
     )
     room = height - 1 - 1 - line_rows - 1
     each = width_of_each(len(shown), width)
-    plies = reel.line.plies(now.made)
-    boards = [_board(scene, reel, now, line, plies[line.number], side=side, width=each, height=room) for side, line in enumerate(shown)]
+    plies = replay.line.plies(now.made)
+    boards = [_board(scene, replay, now, line, plies[line.number], side=side, width=each, height=room) for side, line in enumerate(shown)]
     return screen(size, head(scene, width), side_by_side(boards, width), *feet)
 
 
-def _meaningless(reel: Reel) -> frozenset[Command]:
-    without = set() if len(reel.pairs) > 1 else {Command.PAIR}
-    return frozenset(without if reel.parting is not None else {*without, Command.PARTING})
+def _meaningless(replay: ReplayState) -> frozenset[Command]:
+    without = set() if len(replay.pairs) > 1 else {Command.PAIR}
+    return frozenset(without if replay.parting is not None else {*without, Command.PARTING})
 
 
-def _told(scene: Scene, reel: Reel, width: int) -> Line:
+def _told(scene: Scene, replay: ReplayState, width: int) -> Line:
     """What the last key came to, else where the lines of play part."""
-    told: Line = [("strong", f" {scene.ui.note}")] if scene.ui.note else [("hint", f" {parting_sentence(reel, scene.theme)}")]
+    told: Line = [("strong", f" {scene.ui.note}")] if scene.ui.note else [("hint", f" {parting_sentence(replay, scene.theme)}")]
     return spread(told, [], width, "felt")
 
 
 # ---- one board
 
 
-def _board(scene: Scene, reel: Reel, now: Head, line: SeatLine, ply: int, *, side: int, width: int, height: int) -> Picture:
+def _board(scene: Scene, replay: ReplayState, now: Head, line: SeatLine, ply: int, *, side: int, width: int, height: int) -> Picture:
     view = line.view(ply)
     above = seat_lines(
         _seat(line, ply, now),
         width,
         2,
         scene.theme,
-        cards=DECK_SIZE * reel.line.rules.decks,
-        own=line.number == reel.own,
+        cards=DECK_SIZE * replay.line.rules.decks,
+        own=line.number == replay.own,
         role=f"curve {side}",
     )
     played = _last_move(line, ply, scene.theme, width)
-    return small_table(scene, _marks(line, ply, view, board_of(reel.line.rules, view)), ply, above, played, width=width, height=height)
+    return small_table(scene, _marks(line, ply, view, board_of(replay.line.rules, view)), ply, above, played, width=width, height=height)
 
 
 def _marks(line: SeatLine, ply: int, view: View, board: Board) -> Marks:
@@ -154,38 +154,38 @@ def _words(before: View, after: View, move: str, theme: Theme) -> Line:
 
 
 def _update(step: Step, action: ScreenAction) -> Step:
-    reel = step.ui.reel
-    if reel is None:
+    replay = step.ui.replay
+    if replay is None:
         return step
     match action:
         case Jump(t_ms):
-            return step.but(reel=jumped(reel, t_ms, step.now_ms))
+            return step.but(replay=jumped(replay, t_ms, step.now_ms))
         case Do(Command.TENTH, key):
-            return step.but(reel=jumped_to_tenth(reel, int(key), step.now_ms))
+            return step.but(replay=jumped_to_tenth(replay, int(key), step.now_ms))
         case Do(Command.BACK):
             return close_replay(step)
         case Do(Command.PLAY_ON):
-            return _play_on(step, reel)
-        case Do(Command.PARTING) if reel.parting is None:
+            return _play_on(step, replay)
+        case Do(Command.PARTING) if replay.parting is None:
             return step.note("The two games never diverge.")
         case Do(command):
-            return step.but(reel=reel_after(reel, command, step.now_ms))
+            return step.but(replay=replay_after(replay, command, step.now_ms))
         case _:
             return step
 
 
-def _play_on(step: Step, reel: Reel) -> Step:
-    shown, record = reel.shown[0], reel.line.record
-    ply = reel.line.plies(reel.at(step.now_ms).made)[shown.number]
+def _play_on(step: Step, replay: ReplayState) -> Step:
+    shown, record = replay.shown[0], replay.line.record
+    ply = replay.line.plies(replay.at(step.now_ms).made)[shown.number]
     if step.ui.only_replay:
         return step.then(Quit(PlayOnWanted(record, shown.number, ply)))
     # Here there is a race to go back to, and a server of one's own would take the connection's place.
-    seat = f" --seat {shown.number + 1}" if shown.number != reel.own else ""
+    seat = f" --seat {shown.number + 1}" if shown.number != replay.own else ""
     return step.note(f"To play on from here, leave and run: carpet play-on --from {ply}{seat}")
 
 
 def _times(scene: Scene) -> Hashable:
-    return clock_text(scene.ui.reel.at(scene.now_ms).t_ms) if scene.ui.reel is not None else None
+    return clock_text(scene.ui.replay.at(scene.now_ms).t_ms) if scene.ui.replay is not None else None
 
 
-SCREEN = Screen("replay", "In a replay", KEYS, lambda state, ui: ui.reel is not None, _update, _view, times=_times)
+SCREEN = Screen("replay", "In a replay", KEYS, lambda state, ui: ui.replay is not None, _update, _view, times=_times)

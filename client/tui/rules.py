@@ -88,8 +88,8 @@ def _choose(step: Step, line: int) -> Step:
         return step
     chosen = infos[line].id
     step = step.but(rules_page=None, item=page.behind)
-    if step.ui.founding is not None:
-        return step.but(founding=changed(step.ui.founding, rules=chosen))
+    if step.ui.tournament_form is not None:
+        return step.but(tournament_form=changed(step.ui.tournament_form, rules=chosen))
     step = step.but(rules=chosen)
     if page.bot is not None:
         return race_bot(step, page.bot, chosen)

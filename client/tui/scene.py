@@ -11,9 +11,9 @@ from client.state.store import Model
 from client.text.formatting import clock_text, search_sentence
 from client.text.tournaments import format_text, title_text
 from client.tui.picture import Line, Picture, block, clip, fit, line_width, spread, stacked, text_width, wrap_text
-from client.tui.replay_state import Reel
+from client.tui.replay_state import ReplayState
 from client.tui.theme import Theme, theme_for
-from client.tui.tournament_view_state import Hall
+from client.tui.tournament_view_state import TournamentView
 from client.tui.ui_state import Prompt, Ui
 from protocol.text import CHAT_LENGTH, clean_chat, clean_name
 from protocol.views import WatcherLine
@@ -106,18 +106,20 @@ def clock_line(scene: Scene) -> Line:
 
 def head(scene: Scene, width: int) -> Picture:
     """The first row: where one is, the clock, the line."""
-    if scene.ui.reel is not None:
-        return replay_head(scene, scene.ui.reel, width)
+    if scene.ui.replay is not None:
+        return replay_head(scene, scene.ui.replay, width)
     room = scene.model.finished or shown_room(scene)
     dot = f" {scene.theme.glyphs.middle} "
     left: Line = [("head strong", " Watching" if scene.model.room is None and scene.ui.watch is not None else " Carpet Race")]
-    if room is None and scene.ui.hall is not None:
-        left = hall_head(scene, scene.ui.hall)
+    if room is None and scene.ui.tournament_view is not None:
+        left = tournament_head(scene, scene.ui.tournament_view)
     clock = clock_line(scene)
     right = [*clock, ("head", "  "), *line_state(scene)] if clock else line_state(scene)
     if room is not None:
         left.append(("head", f"{dot}{rules_name(scene.model, room.options.rules)}{dot}{clip(clean_name(room.code), 8)}"))
         more = [f"race {room.race}"] if room.race > 1 else []
+        autoplays = scene.ui.settings.autoplay and room.options.autoplay and scene.model.room is not None and room.phase == "racing"
+        more += ["autoplay"] if autoplays else []
         more += [f"{room.watchers} watching{', all cards' if room.shown_whole else ''}"] if room.watchers else []
         for part in more:
             # Said whole or not at all, and never up against the clock.
@@ -127,24 +129,24 @@ def head(scene: Scene, width: int) -> Picture:
     return block([spread(left, right, width, "head")])
 
 
-def hall_head(scene: Scene, hall: Hall) -> Line:
+def tournament_head(scene: Scene, view_state: TournamentView) -> Line:
     """Which tournament one looks at."""
     dot = f" {scene.theme.glyphs.middle} "
-    tournament = scene.model.tournaments.tournament(hall.id)
-    if hall.id is None:
+    tournament = scene.model.tournaments.tournament(view_state.id)
+    if view_state.id is None:
         return [("head strong", " Tournaments")]
     if tournament is None:
-        return [("head strong", " Tournament"), ("head", f"{dot}{clip(clean_name(hall.id), 8)}")]
+        return [("head strong", " Tournament"), ("head", f"{dot}{clip(clean_name(view_state.id), 8)}")]
     told = tournament.told
     facts = [told.id, format_text(told.options), rules_name(scene.model, told.options.rules)]
     return [("head strong", f" {title_text(told.options.name)}"), ("head", "".join(f"{dot}{clean_name(fact)}" for fact in facts))]
 
 
-def replay_head(scene: Scene, reel: Reel, width: int) -> Picture:
+def replay_head(scene: Scene, replay: ReplayState, width: int) -> Picture:
     """The first row of a replay: which race it is, and where its head is and how fast it moves."""
-    record, now = reel.line.record, reel.at(scene.now_ms)
-    parts = [reel.line.rules.name, record.room, *([f"race {record.race}"] if record.race > 1 else [])]
-    parts += [f"pair {reel.pair + 1} of {len(reel.pairs)} (tab)"] if len(reel.pairs) > 1 else []
+    record, now = replay.line.record, replay.at(scene.now_ms)
+    parts = [replay.line.rules.name, record.room, *([f"race {record.race}"] if record.race > 1 else [])]
+    parts += [f"pair {replay.pair + 1} of {len(replay.pairs)} (tab)"] if len(replay.pairs) > 1 else []
     dot = f" {scene.theme.glyphs.middle} "
     left: Line = [("head strong", " Replay"), ("head", "".join(f"{dot}{clip(clean_name(part), 20)}" for part in parts))]
     speed = SPEEDS[now.speed]
@@ -152,7 +154,7 @@ def replay_head(scene: Scene, reel: Reel, width: int) -> Picture:
     right: Line = [
         ("head good" if now.running_since is not None else "head", f"{'playing' if now.running_since is not None else 'paused'} {pace}   "),
         ("head strong", clock_text(now.t_ms)),
-        ("head", f" / {clock_text(reel.line.end_ms)} "),
+        ("head", f" / {clock_text(replay.line.end_ms)} "),
     ]
     return block([spread(left, right, width, "head")])
 

@@ -13,12 +13,16 @@ from protocol.views import SeriesOptions
 
 @dataclass(frozen=True, slots=True)
 class UiSettings:
-    """How the player likes it. motion: cards glide. colours: 1, 16, 88, 256 or 2**24, or None to ask the terminal (and `NO_COLOR`)."""
+    """How the player likes it. motion: cards glide. autoplay: what fits goes home by itself, in races that allow it.
+
+    colours: 1, 16, 88, 256 or 2**24, or None to ask the terminal (and `NO_COLOR`).
+    """
 
     palette: str = "classic"
     ascii: bool = False
     bell: bool = True
     motion: bool = True
+    autoplay: bool = False
     colours: Literal[1, 16, 88, 256, 16777216] | None = None
 
 
@@ -58,13 +62,13 @@ class StartMatch:
 
 
 @dataclass(frozen=True, slots=True)
-class StartHall:
+class StartTournaments:
     """The screen of a tournament, or with None the list of them."""
 
     id: str | None = None
 
 
-Start: TypeAlias = StartHome | StartBot | StartAlone | StartMatch | StartHall
+Start: TypeAlias = StartHome | StartBot | StartAlone | StartMatch | StartTournaments
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from protocol.client_messages import ClientMessage, FollowLobby, OpenRace
 from protocol.tournament_messages import FollowTournament, FollowTournaments
 from protocol.watch_messages import Unwatch
 
-HALL_REFERENCE = 2**31 - 5
+FOLLOW_REFERENCE = 2**31 - 5
 """`ref` of the requests about tournaments that are made here, to tell their refusals from those of others."""
 
 
@@ -27,7 +27,7 @@ def follow_lobby(step: Step) -> Step:
     """Follow the lobby where it is looked at, and tournaments."""
     if step.state.room is None and not step.ui.followed.race and not step.ui.followed.lobby:
         step = followed(step.send(FollowLobby()), lobby=True)
-    return follow_hall(step)
+    return follow_tournament_view(step)
 
 
 def leave_lobby(step: Step) -> Step:
@@ -39,25 +39,25 @@ def leave_lobby(step: Step) -> Step:
 
 def follow(step: Step) -> Step:
     """Follow what the player looks at from here on; without a connection that waits for the next one."""
-    return follow_hall(step) if step.state.link.state == "connected" else step
+    return follow_tournament_view(step) if step.state.link.state == "connected" else step
 
 
-def follow_hall(step: Step) -> Step:
+def follow_tournament_view(step: Step) -> Step:
     """Ask for the tournaments that are looked at and not followed, and for no more of what is not."""
     state, known = step.state, step.ui.followed
     looks = state.room is None and not known.race and state.welcome is not None
-    hall = step.ui.hall if looks else None
-    wants_list = hall is not None and hall.id is None
+    view_state = step.ui.tournament_view if looks else None
+    wants_list = view_state is not None and view_state.id is None
     if wants_list is not known.tournaments:
-        step = followed(step.send(FollowTournaments(follow=wants_list, ref=HALL_REFERENCE)), tournaments=wants_list)
-    wanted, before = (hall.id, hall.round) if hall is not None and hall.id is not None else None, known.tournament
+        step = followed(step.send(FollowTournaments(follow=wants_list, ref=FOLLOW_REFERENCE)), tournaments=wants_list)
+    wanted, before = (view_state.id, view_state.round) if view_state is not None and view_state.id is not None else None, known.tournament
     if wanted == before:
         return step
     if wanted is not None:
-        request = FollowTournament(id=wanted[0], round=wanted[1], ref=HALL_REFERENCE)
+        request = FollowTournament(id=wanted[0], round=wanted[1], ref=FOLLOW_REFERENCE)
     else:
         assert before is not None
-        request = FollowTournament(id=before[0], follow=False, ref=HALL_REFERENCE)
+        request = FollowTournament(id=before[0], follow=False, ref=FOLLOW_REFERENCE)
     return followed(step.send(request), tournament=wanted, before=before)
 
 

@@ -197,6 +197,7 @@ class Glyphs:
     levels: str
     passed: str
     parting: str
+    heart: str
 
 
 UNICODE: Final = Glyphs(
@@ -228,6 +229,7 @@ UNICODE: Final = Glyphs(
     levels="▃▅▇█",
     passed="━",
     parting="◆",
+    heart="♥",
 )
 ASCII: Final = Glyphs(
     suits={"S": "S", "H": "H", "D": "D", "C": "C"},
@@ -258,6 +260,7 @@ ASCII: Final = Glyphs(
     levels="123456789",
     passed="=",
     parting="X",
+    heart="<3",
 )
 
 
@@ -350,6 +353,7 @@ def entries(palette: Palette, *, exact: bool) -> list[PaletteEntry]:
         role("own", palette.own, felt, "bold"),
         role("other", palette.other, felt),
         role("rest", palette.faint, felt),
+        role("pulse", palette.wait, felt, "bold", style="bold"),
     ]
     for look, ground in grounds(palette).items():
         mono, style = ("bold", "bold") if look == "lit" else ("standout", "bold") if look == "held" else ("", "")

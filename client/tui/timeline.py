@@ -13,7 +13,7 @@ from client.text.formatting import clock_text, curves
 from client.tui.actions import Jump
 from client.tui.picture import Hit, Line, Picture, Rect, block, clip, fit
 from client.tui.plot import AXIS, plot, scale
-from client.tui.replay_state import Reel
+from client.tui.replay_state import ReplayState
 from client.tui.theme import Theme
 from protocol.cards import DECK_SIZE
 from protocol.text import clean_chat, clean_name
@@ -22,20 +22,20 @@ PLAIN_ROWS = 3
 """A row of moves for each of two seats, and the line between."""
 
 
-def time_line(reel: Reel, head: Head, theme: Theme, width: int, height: int) -> Picture:
+def time_line(replay: ReplayState, head: Head, theme: Theme, width: int, height: int) -> Picture:
     """`height` rows: PLAIN_ROWS, and what is more is for the curves, which need three."""
     columns = max(width - AXIS - 1, 4)
-    end_ms = max(reel.line.end_ms, 1)
+    end_ms = max(replay.line.end_ms, 1)
     lines: list[Line] = []
     if height - PLAIN_ROWS >= 3:
-        lines += _curves(reel, head, theme, columns, height - PLAIN_ROWS)
-    shown = reel.shown
+        lines += _curves(replay, head, theme, columns, height - PLAIN_ROWS)
+    shown = replay.shown
     lines.append(_moves(shown[0], 0, theme, columns, end_ms))
-    lines.append(_track(reel, head, theme, columns, end_ms))
+    lines.append(_track(replay, head, theme, columns, end_ms))
     lines.append(_moves(shown[1], 1, theme, columns, end_ms) if len(shown) > 1 else [("panel", "")])
 
     # The first column is the start itself, and the last one the end.
-    hits = (Hit(Rect(AXIS + at, 0, 1, height), Jump(reel.line.end_ms * at // (columns - 1))) for at in range(columns))
+    hits = (Hit(Rect(AXIS + at, 0, 1, height), Jump(replay.line.end_ms * at // (columns - 1))) for at in range(columns))
     return replace(block(lines, width, role="panel"), hits=tuple(hits))
 
 
@@ -44,9 +44,9 @@ def column_of(t_ms: int, end_ms: int, columns: int) -> int:
     return max(0, min(t_ms, end_ms)) * (columns - 1) // max(end_ms, 1)
 
 
-def parting_sentence(reel: Reel, theme: Theme) -> str:
+def parting_sentence(replay: ReplayState, theme: Theme) -> str:
     """Where the lines that are shown part, in words."""
-    lines, parting = reel.shown, reel.parting
+    lines, parting = replay.shown, replay.parting
     if len(lines) < 2:
         return ""
     if parting is None:
@@ -75,22 +75,22 @@ def _moves(line: SeatLine, side: int, theme: Theme, columns: int, end_ms: int) -
     return pieces
 
 
-def _track(reel: Reel, head: Head, theme: Theme, columns: int, end_ms: int) -> Line:
+def _track(replay: ReplayState, head: Head, theme: Theme, columns: int, end_ms: int) -> Line:
     at, glyphs = column_of(head.t_ms, end_ms, columns), theme.glyphs
     pieces: Line = [("panel faint", fit("", AXIS))]
     pieces += [("panel strong", glyphs.passed) if x < at else ("panel faint", glyphs.bar_rest) for x in range(columns)]
-    if reel.parting is not None:
-        pieces[1 + column_of(reel.parting.at_ms, end_ms, columns)] = ("panel", glyphs.parting)
+    if replay.parting is not None:
+        pieces[1 + column_of(replay.parting.at_ms, end_ms, columns)] = ("panel", glyphs.parting)
     pieces[1 + at] = ("panel strong", glyphs.dot)
     return pieces
 
 
-def _curves(reel: Reel, head: Head, theme: Theme, columns: int, height: int) -> list[Line]:
-    record = reel.line.record
+def _curves(replay: ReplayState, head: Head, theme: Theme, columns: int, height: int) -> list[Line]:
+    record = replay.line.record
     every = curves(record)
-    shown = [(side, every[line.number]) for side, line in enumerate(reel.shown)]
-    drawn = plot(shown, columns + AXIS, height, theme, cards=scale(record, DECK_SIZE * reel.line.rules.decks))
-    at = 1 + column_of(head.t_ms, max(reel.line.end_ms, 1), columns)
+    shown = [(side, every[line.number]) for side, line in enumerate(replay.shown)]
+    drawn = plot(shown, columns + AXIS, height, theme, cards=scale(record, DECK_SIZE * replay.line.rules.decks))
+    at = 1 + column_of(head.t_ms, max(replay.line.end_ms, 1), columns)
     for line in drawn[:-1]:
         if line[at][0] == "panel faint":
             line[at] = ("panel strong", theme.glyphs.frame.down)

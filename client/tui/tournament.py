@@ -38,9 +38,9 @@ from client.tui.screen import Screen
 from client.tui.tournament_keys import KEYS, update
 from client.tui.tournament_view_state import (
     PAGES,
-    Hall,
-    HallPage,
     StandingsLine,
+    TournamentPage,
+    TournamentView,
     directs,
     is_guest,
     own_entrant,
@@ -54,35 +54,35 @@ from protocol.tournaments import LoggedDecision, TournamentSide, TournamentTable
 
 WIDE = 150
 """With so many columns tables and standings stand side by side."""
-PAGE_WORDS: dict[HallPage, str] = {"tables": "Tables", "standings": "Standings", "log": "Log"}
+PAGE_WORDS: dict[TournamentPage, str] = {"tables": "Tables", "standings": "Standings", "log": "Log"}
 _DIRECTING = frozenset({Command.START, Command.HOLD, Command.PAIR_ROUND, Command.CORRECT, Command.REMOVE, Command.ADD_BOT, Command.END})
 
 
 def _view(scene: Scene, size: Size) -> Picture:
     """The whole screen as a picture."""
     width, height = size
-    hall = scene.ui.hall
-    assert hall is not None
-    tournament = scene.model.tournaments.tournament(hall.id)
+    view_state = scene.ui.tournament_view
+    assert view_state is not None
+    tournament = scene.model.tournaments.tournament(view_state.id)
     if tournament is None:
         feet = (remarks(scene, width, 2), foot(KEYS, scene.theme, width, without=frozenset(Command) - _ALWAYS))
         looking = block([[("felt", "Loading...")]], width, centred=True)
         return screen(size, head(scene, width), looking, *feet, above=MIDDLE)
     ties = ", ".join(TIE_BREAK_WORDS.get(kind, clean_name(kind)) for kind in tournament.told.tie_breaks)
-    aside = f"Points, then {ties}." if ties and tournament.told.rounds and page_of(hall, tournament.told) == "standings" else ""
-    without = _meaningless(scene, tournament, hall)
+    aside = f"Points, then {ties}." if ties and tournament.told.rounds and page_of(view_state, tournament.told) == "standings" else ""
+    without = _meaningless(scene, tournament, view_state)
     feet = (remarks(scene, width, 2, aside=aside), foot(KEYS, scene.theme, width, without=without))
-    page = page_of(hall, tournament.told)
+    page = page_of(view_state, tournament.told)
     told = block([_stands(scene, tournament, width), [("hint", clip(f" {own_sentence(scene, tournament)}", width))], []])
     rows = height - 1 - 3 - 1 - 2 - 1
     if width >= WIDE and page != "log":
         right = min(width - 80, 84)
         parts: Picture = row(
-            (width - right, _page(scene, tournament, hall, "tables", width - right - 1, rows, marks=page == "tables")),
-            (right, _page(scene, tournament, hall, "standings", right, rows, marks=page == "standings")),
+            (width - right, _page(scene, tournament, view_state, "tables", width - right - 1, rows, marks=page == "tables")),
+            (right, _page(scene, tournament, view_state, "standings", right, rows, marks=page == "standings")),
         )
     else:
-        parts = _page(scene, tournament, hall, page, width, rows, marks=True)
+        parts = _page(scene, tournament, view_state, page, width, rows, marks=True)
     return screen(size, head(scene, width), stacked(told, block([_pages(tournament, page, width)]), parts), *feet)
 
 
@@ -93,12 +93,12 @@ CLOSED_FORMATS = ("round-robin", "elimination")
 """Those that nobody can enter once they have begun."""
 
 
-def _meaningless(scene: Scene, tournament: TournamentModel, hall: Hall) -> frozenset[Command]:
+def _meaningless(scene: Scene, tournament: TournamentModel, view_state: TournamentView) -> frozenset[Command]:
     """The actions that mean nothing now, for this player."""
     told, own = tournament.told, own_entrant(scene.model, tournament)
     plays = own is not None and not own.withdrawn
     done = told.phase in DONE_PHASES
-    page = page_of(hall, told)
+    page = page_of(view_state, told)
     hidden = {
         Command.ENTER: plays
         or done
@@ -167,7 +167,7 @@ def own_sentence(scene: Scene, tournament: TournamentModel) -> str:
     return "You are in. When the next round is paired, you are taken to your table."
 
 
-def _pages(tournament: TournamentModel, page: HallPage, width: int) -> Line:
+def _pages(tournament: TournamentModel, page: TournamentPage, width: int) -> Line:
     told = tournament.told
     counts = {"tables": f" of round {told.round}" if told.round else "", "standings": "", "log": f" ({told.decisions})"}
     words = dict(PAGE_WORDS)
@@ -177,7 +177,7 @@ def _pages(tournament: TournamentModel, page: HallPage, width: int) -> Line:
     line: Line = [("felt", " ")]
     for each in PAGES:
         line += [("chosen" if each == page else "faint", f" {words[each]}{counts[each]} "), ("felt", " ")]
-    hints: dict[HallPage, str] = {
+    hints: dict[TournamentPage, str] = {
         "tables": "left, right: other rounds" if len(told.rounds) > 1 else "",
         "standings": "",
         "log": "time since it was made",
@@ -185,7 +185,9 @@ def _pages(tournament: TournamentModel, page: HallPage, width: int) -> Line:
     return spread(line, [("faint", f"{hints[page]} ")], width, "felt")
 
 
-def _page(scene: Scene, tournament: TournamentModel, hall: Hall, page: HallPage, width: int, rows: int, *, marks: bool) -> Picture:
+def _page(
+    scene: Scene, tournament: TournamentModel, view_state: TournamentView, page: TournamentPage, width: int, rows: int, *, marks: bool
+) -> Picture:
     """marks: the marked line is one of this page."""
     marked = scene.ui.item if marks else -1
     if page == "tables":
@@ -362,8 +364,8 @@ def _decision(entry: LoggedDecision) -> str:
 
 
 def _times(scene: Scene) -> Hashable:
-    hall = scene.ui.hall
-    tournament = scene.model.tournaments.tournament(hall.id) if hall is not None else None
+    view_state = scene.ui.tournament_view
+    tournament = scene.model.tournaments.tournament(view_state.id) if view_state is not None else None
     if tournament is None:
         return None
     moments = [tournament.phase_until_ms, *(tournament.no_show_until_ms(table) for table in tournament.told.tables)]
@@ -373,7 +375,7 @@ def _times(scene: Scene) -> Hashable:
 
 
 def _is_shown(state: Model, ui: Ui) -> bool:
-    return state.room is None and ui.hall is not None and ui.hall.id is not None
+    return state.room is None and ui.tournament_view is not None and ui.tournament_view.id is not None
 
 
 SCREEN = Screen("tournament", "At a tournament", KEYS, _is_shown, update, _view, times=_times, scrolls=True)

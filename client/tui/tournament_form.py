@@ -19,7 +19,7 @@ from protocol.tournaments import TITLE_LENGTH, TournamentFormat, TournamentOptio
 from protocol.views import BotInfo, RulesInfo
 
 USUAL_NAME = "Carpet Open"
-FOUNDING_REFERENCE = 2**31 - 6
+CREATE_REFERENCE = 2**31 - 6
 """`ref` of the request for a new tournament, by which its answer is known."""
 FORMATS: tuple[TournamentFormat, ...] = ("swiss", "round-robin", "elimination", "session")
 ROUNDS = (0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 13, 15)
@@ -37,7 +37,7 @@ PAUSE_LINE = 9
 MAKE_LINE = 11
 
 
-def founding_lines(options: TournamentOptions, rules: tuple[RulesInfo, ...]) -> FormLines:
+def tournament_form_lines(options: TournamentOptions, rules: tuple[RulesInfo, ...]) -> FormLines:
     """The form line by line."""
     chosen = next((info for info in rules if info.id == options.rules), None)
     pause = "when you say so (N)" if options.pause_s is None else _seconds(options.pause_s, none="none")
@@ -81,7 +81,7 @@ def _seconds(seconds: int, *, none: str) -> str:
     return none if not seconds else f"{seconds} s" if seconds < 60 else f"{clock_text(seconds * 1000, tenths=False)} min"
 
 
-def founding_changed(
+def tournament_form_changed(
     options: TournamentOptions, line: int, step: int, rules: tuple[RulesInfo, ...], bots: tuple[BotInfo, ...]
 ) -> TournamentOptions:
     """The form after left (-1) or right (+1) on a line. Values go round."""
@@ -118,18 +118,18 @@ def founding_changed(
 
 
 def _view(scene: Scene, size: Size) -> Picture:
-    assert scene.ui.founding is not None
+    assert scene.ui.tournament_form is not None
     hint = "Up and down choose a line, left and right change it; the last one makes it."
-    return form_page(scene, size, "Create a tournament", founding_lines(scene.ui.founding, scene.model.rules), hint)
+    return form_page(scene, size, "Create a tournament", tournament_form_lines(scene.ui.tournament_form, scene.model.rules), hint)
 
 
 def _update(step: Step, action: ScreenAction) -> Step:
-    options = step.ui.founding
+    options = step.ui.tournament_form
     if options is None:
         return step
     match action:
         case Do(Command.UP | Command.DOWN as command):
-            return step.walk(command, len(founding_lines(options, step.state.rules)))
+            return step.walk(command, len(tournament_form_lines(options, step.state.rules)))
         case Do(Command.LEFT | Command.RIGHT as command):
             return _change(step, options, way(command))
         case Do(Command.PLAY):
@@ -137,16 +137,16 @@ def _update(step: Step, action: ScreenAction) -> Step:
         case Pick(line):
             return _take(step.but(item=line), options)
         case Do(Command.BACK):
-            return step.but(founding=None, item=0)
+            return step.but(tournament_form=None, item=0)
         case Typed("title", text):
-            return step.but(founding=changed(options, name=clean_chat(text)[:TITLE_LENGTH].strip() or USUAL_NAME))
+            return step.but(tournament_form=changed(options, name=clean_chat(text)[:TITLE_LENGTH].strip() or USUAL_NAME))
         case _:
             return step
 
 
 def _take(step: Step, options: TournamentOptions) -> Step:
     if step.ui.item == MAKE_LINE:
-        return step.send(CreateTournament(options=options, ref=FOUNDING_REFERENCE))
+        return step.send(CreateTournament(options=options, ref=CREATE_REFERENCE))
     if step.ui.item == NAME_LINE:
         return step.prompt("title")
     if step.ui.item == RULES_LINE:
@@ -155,8 +155,8 @@ def _take(step: Step, options: TournamentOptions) -> Step:
 
 
 def _change(step: Step, options: TournamentOptions, by: int) -> Step:
-    welcome = step.state.welcome
-    return step.but(founding=founding_changed(options, step.ui.item, by, step.state.rules, welcome.bots if welcome is not None else ()))
+    bots = step.state.welcome.bots if step.state.welcome is not None else ()
+    return step.but(tournament_form=tournament_form_changed(options, step.ui.item, by, step.state.rules, bots))
 
 
-SCREEN = Screen("tournament-form", "At home", KEYS, lambda state, ui: state.room is None and ui.founding is not None, _update, _view)
+SCREEN = Screen("tournament-form", "At home", KEYS, lambda state, ui: state.room is None and ui.tournament_form is not None, _update, _view)

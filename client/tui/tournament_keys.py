@@ -18,7 +18,7 @@ from client.tui.step import Step, way
 from client.tui.subscriptions import follow
 from client.tui.tournament_view_state import (
     PAGES,
-    Hall,
+    TournamentView,
     directs,
     is_guest,
     lines_of,
@@ -78,31 +78,31 @@ VERDICTS: dict[str, TableResult | None] = {
 
 def update(step: Step, action: ScreenAction) -> Step:
     """The screen after what the player did."""
-    hall = step.ui.hall
-    tournament = step.state.tournaments.tournament(hall.id) if hall is not None else None
-    if hall is None:
+    view_state = step.ui.tournament_view
+    tournament = step.state.tournaments.tournament(view_state.id) if view_state is not None else None
+    if view_state is None:
         return step
     match action:
         case Do(Command.BACK):
-            return follow(step.but(hall=Hall(), item=0))
+            return follow(step.but(tournament_view=TournamentView(), item=0))
         case Do(Command.UP | Command.DOWN as command):
-            return step.walk(command, lines_of(step.state, hall))
+            return step.walk(command, lines_of(step.state, view_state))
         case _ if tournament is None:
             return step
         case Do(Command.LEFT | Command.RIGHT as command):
-            return _other_round(step, hall, tournament, way(command))
+            return _other_round(step, view_state, tournament, way(command))
         case Do(Command.TURN | Command.TURN_BACK as command):
-            return _turn(step, hall, tournament, 1 if command is Command.TURN else -1)
+            return _turn(step, view_state, tournament, 1 if command is Command.TURN else -1)
         case Do(Command.PLAY):
-            return _go(step, hall, tournament, step.ui.item)
+            return _go(step, view_state, tournament, step.ui.item)
         case Pick(line) if line == step.ui.item:
-            return _go(step, hall, tournament, line)
+            return _go(step, view_state, tournament, line)
         case Pick(line):
             return step.but(item=line)
         case Do(Command.ENTER | Command.CHECK_IN | Command.WITHDRAW as command):
             return _take_part(step, tournament, command)
         case Do(command):
-            return _direct(step, hall, tournament, command)
+            return _direct(step, view_state, tournament, command)
         case Typed("entry", text) if text:
             return step.send(EnterTournament(id=tournament.told.id, code=text[:32]))
         case _:
@@ -112,9 +112,9 @@ def update(step: Step, action: ScreenAction) -> Step:
 # ---- what is looked at
 
 
-def _turn(step: Step, hall: Hall, tournament: TournamentModel, by: int) -> Step:
-    page = PAGES[(PAGES.index(page_of(hall, tournament.told)) + by) % len(PAGES)]
-    return step.but(hall=replace(hall, page=page), item=_own_line(step, tournament, page))
+def _turn(step: Step, view_state: TournamentView, tournament: TournamentModel, by: int) -> Step:
+    page = PAGES[(PAGES.index(page_of(view_state, tournament.told)) + by) % len(PAGES)]
+    return step.but(tournament_view=replace(view_state, page=page), item=_own_line(step, tournament, page))
 
 
 def _own_line(step: Step, tournament: TournamentModel, page: str) -> int:
@@ -128,17 +128,17 @@ def _own_line(step: Step, tournament: TournamentModel, page: str) -> int:
     return lines.index(True) if True in lines else 0
 
 
-def _other_round(step: Step, hall: Hall, tournament: TournamentModel, by: int) -> Step:
+def _other_round(step: Step, view_state: TournamentView, tournament: TournamentModel, by: int) -> Step:
     if not tournament.told.rounds:
         return step
     last = len(tournament.told.rounds)
-    number = max(min((hall.round or last) + by, last), 1)
+    number = max(min((view_state.round or last) + by, last), 1)
     # The last one is whichever is the last.
-    return follow(step.but(hall=replace(hall, round=None if number == last else number, page="tables"), item=0))
+    return follow(step.but(tournament_view=replace(view_state, round=None if number == last else number, page="tables"), item=0))
 
 
-def _go(step: Step, hall: Hall, tournament: TournamentModel, line: int) -> Step:
-    mine, marked = own_table(step.state, tournament), marked_table(step.state, hall, line)
+def _go(step: Step, view_state: TournamentView, tournament: TournamentModel, line: int) -> Step:
+    mine, marked = own_table(step.state, tournament), marked_table(step.state, view_state, line)
     if mine is not None and mine.code is not None:
         return step.send(JoinRace(code=mine.code))
     if marked is not None and is_raced(marked):
@@ -181,7 +181,7 @@ def _take_part(step: Step, tournament: TournamentModel, command: Command) -> Ste
 # ---- the director's decisions
 
 
-def _direct(step: Step, hall: Hall, tournament: TournamentModel, command: Command) -> Step:
+def _direct(step: Step, view_state: TournamentView, tournament: TournamentModel, command: Command) -> Step:
     told = tournament.told
     if not directs(step.state, tournament):
         return step.note(f"Only the director, {clean_name(told.director_name)}, can do that.")
@@ -193,9 +193,9 @@ def _direct(step: Step, hall: Hall, tournament: TournamentModel, command: Comman
         case Command.PAIR_ROUND:
             return step.send(PairRound(id=told.id, round=len(told.rounds) + 1))
         case Command.CORRECT:
-            return _correct(step, hall, tournament)
+            return _correct(step, view_state, tournament)
         case Command.REMOVE:
-            return _remove(step, hall, tournament)
+            return _remove(step, view_state, tournament)
         case Command.ADD_BOT:
             return _add_bot(step, told.id)
         case Command.END:
@@ -213,8 +213,8 @@ def _add_bot(step: Step, tournament: str) -> Step:
     return step.ask("Which bot enters?", tuple(map(clean_name, names)), answers, numbered=True)
 
 
-def _correct(step: Step, hall: Hall, tournament: TournamentModel) -> Step:
-    table = marked_table(step.state, hall, step.ui.item)
+def _correct(step: Step, view_state: TournamentView, tournament: TournamentModel) -> Step:
+    table = marked_table(step.state, view_state, step.ui.item)
     if table is None:
         return step.note("Select a table first, on the Tables page (tab).")
     first, second = (clean_name(table_name(tournament, side)) for side in (table.first, table.second))
@@ -235,8 +235,8 @@ def _with_cards(result: TableResult | None, known: TableResult | None) -> TableR
     return changed(result, first_home=known.first_home, second_home=known.second_home)
 
 
-def _remove(step: Step, hall: Hall, tournament: TournamentModel) -> Step:
-    entrant = marked_entrant(step.state, hall, step.ui.item)
+def _remove(step: Step, view_state: TournamentView, tournament: TournamentModel) -> Step:
+    entrant = marked_entrant(step.state, view_state, step.ui.item)
     if entrant is None or entrant.withdrawn:
         return step.note("Select a player first, on the Standings page (tab).")
     removed = GiveReason(RemoveEntrant(id=tournament.told.id, entrant=entrant.id))

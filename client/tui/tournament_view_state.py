@@ -13,19 +13,19 @@ from client.state.tournament import OPEN_PHASES, TournamentModel
 from protocol.tournament_messages import Tournament
 from protocol.tournaments import StandingsRow, TournamentEntrant, TournamentTable
 
-HallPage = Literal["tables", "standings", "log"]
-PAGES: tuple[HallPage, ...] = ("tables", "standings", "log")
+TournamentPage = Literal["tables", "standings", "log"]
+PAGES: tuple[TournamentPage, ...] = ("tables", "standings", "log")
 
 
 @dataclass(frozen=True, slots=True)
-class Hall:
+class TournamentView:
     """id: of the tournament that is looked at, None for the list. page: None for the one that fits how it stands.
 
     round: whose tables are shown, None for the last one.
     """
 
     id: str | None = None
-    page: HallPage | None = None
+    page: TournamentPage | None = None
     round: int | None = None
 
 
@@ -37,10 +37,10 @@ class StandingsLine:
     row: StandingsRow | None
 
 
-def page_of(hall: Hall, told: Tournament | None) -> HallPage:
+def page_of(view_state: TournamentView, told: Tournament | None) -> TournamentPage:
     """The page that is shown."""
-    if hall.page is not None:
-        return hall.page
+    if view_state.page is not None:
+        return view_state.page
     return "tables" if told is not None and told.phase in ("running", "between", "paused") and told.rounds else "standings"
 
 
@@ -55,15 +55,15 @@ def standings_of(tournament: TournamentModel) -> tuple[StandingsLine, ...]:
     return (*ranked, *(StandingsLine(entrant, None) for entrant in told.entrants if entrant.id not in rows))
 
 
-def lines_of(model: Model, hall: Hall) -> int:
+def lines_of(model: Model, view_state: TournamentView) -> int:
     """How many lines can be marked on what is shown."""
     tournaments = model.tournaments
-    if hall.id is None:
+    if view_state.id is None:
         return len(tournaments.listed or ())
-    tournament = tournaments.tournament(hall.id)
+    tournament = tournaments.tournament(view_state.id)
     if tournament is None:
         return 0
-    match page_of(hall, tournament.told):
+    match page_of(view_state, tournament.told):
         case "tables":
             return len(tournament.told.tables)
         case "standings":
@@ -72,16 +72,16 @@ def lines_of(model: Model, hall: Hall) -> int:
             return len(tournament.told.log)
 
 
-def marked_table(model: Model, hall: Hall, item: int) -> TournamentTable | None:
-    tournament = model.tournaments.tournament(hall.id)
-    if tournament is None or page_of(hall, tournament.told) != "tables" or not 0 <= item < len(tournament.told.tables):
+def marked_table(model: Model, view_state: TournamentView, item: int) -> TournamentTable | None:
+    tournament = model.tournaments.tournament(view_state.id)
+    if tournament is None or page_of(view_state, tournament.told) != "tables" or not 0 <= item < len(tournament.told.tables):
         return None
     return tournament.told.tables[item]
 
 
-def marked_entrant(model: Model, hall: Hall, item: int) -> TournamentEntrant | None:
-    tournament = model.tournaments.tournament(hall.id)
-    if tournament is None or page_of(hall, tournament.told) != "standings":
+def marked_entrant(model: Model, view_state: TournamentView, item: int) -> TournamentEntrant | None:
+    tournament = model.tournaments.tournament(view_state.id)
+    if tournament is None or page_of(view_state, tournament.told) != "standings":
         return None
     standings = standings_of(tournament)
     return standings[item].entrant if 0 <= item < len(standings) else None

@@ -13,7 +13,7 @@ from client.tui.screen import Screen
 from client.tui.step import Step
 from client.tui.subscriptions import follow
 from client.tui.tournament_form import USUAL_NAME
-from client.tui.tournament_view_state import Hall, is_guest, lines_of
+from client.tui.tournament_view_state import TournamentView, is_guest, lines_of
 from client.tui.ui_state import Ui
 from protocol.text import clean_name
 from protocol.tournaments import TournamentListing, TournamentOptions
@@ -65,38 +65,38 @@ def _listing(scene: Scene, listing: TournamentListing, width: int) -> str:
 
 
 def _update(step: Step, action: ScreenAction) -> Step:
-    hall = step.ui.hall
-    if hall is None:
+    view_state = step.ui.tournament_view
+    if view_state is None:
         return step
     match action:
         case Do(Command.UP | Command.DOWN | Command.LEFT | Command.RIGHT as command):
-            return step.walk(command, lines_of(step.state, hall))
+            return step.walk(command, lines_of(step.state, view_state))
         case Do(Command.PLAY):
             return _go(step, step.ui.item)
         case Pick(line):
             return _go(step.but(item=line), line)
         case Do(Command.OPEN):
-            return step.but(founding=TournamentOptions(name=USUAL_NAME), item=0)
+            return step.but(tournament_form=TournamentOptions(name=USUAL_NAME), item=0)
         case Do(Command.CODE):
             return step.prompt("tournament")
         case Typed("tournament", text) if text:
-            return follow(step.but(hall=Hall(text.upper()[:16]), item=0))
+            return follow(step.but(tournament_view=TournamentView(text.upper()[:16]), item=0))
         case Do(Command.BACK) if is_guest(step.state):
             # Whoever only watches has nothing to do at home.
             return quit_or_ask(step)
         case Do(Command.BACK):
-            return follow(step.but(hall=None, item=0))
+            return follow(step.but(tournament_view=None, item=0))
         case _:
             return step
 
 
 def _go(step: Step, line: int) -> Step:
     listed = step.state.tournaments.listed or ()
-    return follow(step.but(hall=Hall(listed[line].id), item=0)) if 0 <= line < len(listed) else step
+    return follow(step.but(tournament_view=TournamentView(listed[line].id), item=0)) if 0 <= line < len(listed) else step
 
 
 def _is_shown(state: Model, ui: Ui) -> bool:
-    return state.room is None and ui.hall is not None and ui.hall.id is None
+    return state.room is None and ui.tournament_view is not None and ui.tournament_view.id is None
 
 
 SCREEN = Screen("tournaments", "At a tournament", KEYS, _is_shown, _update, _view, scrolls=True)

@@ -10,11 +10,11 @@ from typing import TypeAlias
 
 from client.replay.timeline import TimeLine
 from client.state.watching import WatchModel
-from client.tui.actions import PromptKind, Reviewed
+from client.tui.actions import PromptKind, Reviewed, Verified
 from client.tui.chips import Chip
-from client.tui.replay_state import Reel
+from client.tui.replay_state import ReplayState
 from client.tui.start import Start, UiSettings
-from client.tui.tournament_view_state import Hall
+from client.tui.tournament_view_state import TournamentView
 from protocol.client_messages import ClientMessage
 from protocol.tournament_messages import CorrectResult, EndTournament, RemoveEntrant
 from protocol.tournaments import TournamentOptions
@@ -97,16 +97,16 @@ class Ui:
     """cursor: a slot, a reserve, `w` or `s`. held: the place that was pressed first, see `client.game.moves`. typed: a name begun.
 
     ahead: places typed ahead of the server's answer; taken_back: those that were never played. homing: cards are being sent home one by
-    one. chips: the keys of the cards that can be played. item: the marked line of a menu or question. form, founding: the race and the
-    tournament that are about to be made. rules: the id of the rule set that was chosen last. help_from: first line of the help page, None
-    when it is closed. note: a remark about the last key. prompt: what is being typed. details, review: what the result shows in place of
-    the curves; of the review no sentences while it is thought of. reel: the replay that is looked at. standing: how a race against the
-    clock stands among one's own. watch: the race that is watched; first_seat: whose board is the one on the left. hall: where one looks at
-    tournaments, None where one does not.
+    one. chips: the keys of the cards that can be played. item: the marked line of a menu or question. form, tournament_form: the race and
+    the tournament that are about to be made. rules: the id of the rule set that was chosen last. help_from: first line of the help page,
+    None when it is closed. note: a remark about the last key. prompt: what is being typed. details, review: what the result shows in place
+    of the curves; of the review no sentences while it is thought of. replay: the replay that is looked at. standing: how a race against the
+    clock stands among one's own. watch: the race that is watched; first_seat: whose board is the one on the left. tournament_view: where
+    one looks at tournaments, None where one does not.
 
     start: what the screens began with and has yet to be asked for. own_server: the server is there for this player alone and ends with
     them. only_replay: there is nothing but a replay, and its end is the end. remark: to be said in the first room. reviewed, replayed: the
-    last ones that were asked for. kept: digests of the records that were kept.
+    last ones that were asked for. verified: the last answer. kept: digests of the records that were kept.
     """
 
     settings: UiSettings = field(default_factory=UiSettings)
@@ -121,7 +121,7 @@ class Ui:
     note: str = ""
     item: int = 0
     form: RaceOptions | None = None
-    founding: TournamentOptions | None = None
+    tournament_form: TournamentOptions | None = None
     rules_page: RulesPage | None = None
     rules: str = "carpet"
     question: Question | None = None
@@ -129,11 +129,11 @@ class Ui:
     help_from: int | None = None
     details: bool = False
     review: tuple[str, ...] | None = None
-    reel: Reel | None = None
+    replay: ReplayState | None = None
     standing: str = ""
     watch: WatchModel | None = None
     first_seat: int = 0
-    hall: Hall | None = None
+    tournament_view: TournamentView | None = None
     start: Start | None = None
     own_server: bool = False
     only_replay: bool = False
@@ -141,4 +141,5 @@ class Ui:
     followed: Followed = field(default_factory=Followed)
     reviewed: Reviewed | None = None
     replayed: TimeLine | None = None
+    verified: Verified | None = None
     kept: frozenset[str] = frozenset()

@@ -53,4 +53,4 @@ def body_times(scene: Scene) -> Hashable:
 def is_running(state: Model, ui: Ui) -> bool:
     """Whether a clock with tenths runs on the screen."""
     room = state.room or (ui.watch.room if ui.watch is not None else None)
-    return (room is not None and room.phase in ("countdown", "racing")) or (ui.reel is not None and ui.reel.is_running)
+    return (room is not None and room.phase in ("countdown", "racing")) or (ui.replay is not None and ui.replay.is_running)

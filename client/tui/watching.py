@@ -15,10 +15,11 @@ from client.state.watching import WatchModel
 from client.text.formatting import clock_text, curves, deck_size, series_meanwhile
 from client.tui.actions import Do, ScreenAction, Typed
 from client.tui.bars import seat_lines, seat_name
+from client.tui.course import course_curves
 from client.tui.keymap import Binding, Command, Keys
 from client.tui.marks import Marks
 from client.tui.picture import MIDDLE, Line, Picture, Size, block, clip, foot, placed, screen, shifted, spread, stacked, wrap_text
-from client.tui.plot import plot, scale, scale_of
+from client.tui.plot import plot, scale
 from client.tui.result import headline, places_table, rating_lines, score_lines
 from client.tui.room import say
 from client.tui.scene import Scene, head, remarks
@@ -67,7 +68,7 @@ def _view(scene: Scene, size: Size) -> Picture:
     elif room.phase == "over" and shows_curves and room.record is not None:
         body = _result(scene, room, width, rows)
     elif shows_curves:
-        body = _progress(scene, watch, room, width, rows)
+        body = _progress(scene, room, width, rows)
     else:
         body = _boards(scene, watch, room, width, rows, curves_rows=CURVES if height >= HIGH else 0)
     return screen(size, head(scene, width), stacked(told, body), *feet)
@@ -144,7 +145,7 @@ def _boards(scene: Scene, watch: WatchModel, room: RoomModel, width: int, height
     tables = side_by_side([_table(scene, watch, room, info, each, height) for info in shown], width)
     below = [block([_others(scene, room, others, width)])] if others else []
     if curves_rows:
-        below.append(block(_curves(scene, watch, room, width, curves_rows), width, role="panel"))
+        below.append(block(course_curves(scene, room, width, curves_rows), width, role="panel"))
     return stacked(placed(tables, height), *below)
 
 
@@ -185,29 +186,15 @@ def _others(scene: Scene, room: RoomModel, others: list[SeatInfo], width: int) -
 # ---- bars and curves
 
 
-def _progress(scene: Scene, watch: WatchModel, room: RoomModel, width: int, height: int) -> Picture:
+def _progress(scene: Scene, room: RoomModel, width: int, height: int) -> Picture:
     inner = min(width - 4, 100)
     taken = [info for info in room.seats if info.name is not None]
     rows = 2 if len(taken) * 2 + 1 + LOWEST <= height // 2 else 1
     lines: list[Line] = []
     for info in taken:
         lines += _seat(scene, room, info, inner, rows)
-    drawn = _curves(scene, watch, room, inner, max(height - len(lines) - 1, LOWEST))
+    drawn = course_curves(scene, room, inner, max(height - len(lines) - 1, LOWEST))
     return shifted(stacked(block([*lines, []]), block(drawn, inner, role="panel")), (width - inner) // 2)
-
-
-def _curves(scene: Scene, watch: WatchModel, room: RoomModel, width: int, rows: int) -> list[Line]:
-    """As far as one has watched; after the race all of it."""
-    total = deck_size(scene.model.rules, room.options)
-    if room.record is not None:
-        return plot(list(enumerate(curves(room.record))), width, rows, scene.theme, cards=scale(room.record, total))
-    now_ms = max(race_clock_ms(room.started_at_ms, scene.now_ms), 0)
-    lines = [
-        (number, (*points, (now_ms if info.state == "racing" else max(info.elapsed_ms, points[-1][0]), info.home)))
-        for number, (points, info) in enumerate(zip(watch.points, room.seats, strict=False))
-        if points and info.name is not None
-    ]
-    return plot(lines, width, rows, scene.theme, cards=scale_of(max((info.home for info in room.seats), default=0), total))
 
 
 def _result(scene: Scene, room: RoomModel, width: int, height: int) -> Picture:

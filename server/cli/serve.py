@@ -115,6 +115,12 @@ def serve(
         str | None,
         typer.Option(metavar="[HOST:]PORT", help="Where Prometheus can ask for /metrics; HOST is this machine alone unless given."),
     ] = None,
+    admin_socket: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PATH", help="Unix socket for `carpet-server admin`. [default: the database's name with -admin; none for `memory`]"
+        ),
+    ] = None,
     log_level: Annotated[LogLevel, typer.Option(help="How much to log to standard error.")] = LogLevel.INFO,
     log_format: Annotated[LogFormat, typer.Option(help="Lines of the log as text, or each as a JSON object.")] = LogFormat.TEXT,
 ) -> None:
@@ -148,6 +154,7 @@ def serve(
             bots_wait=bot_pace is Pace.HUMAN,
             workers=workers,
             metrics=metrics,
+            admin_socket=admin_socket,
             records=tuple(true_record(file) for file in with_record or ()),
         )
     except BadSettings as error:
@@ -155,6 +162,7 @@ def serve(
 
     import trio
 
+    from server.admin.listener import SocketUnavailable
     from server.net.descriptors import TooFewDescriptors, raise_limit
     from server.net.listener import AddressUnavailable, UnusableTlsFiles
     from server.store.errors import StoreCorrupt, StoreError
@@ -162,7 +170,7 @@ def serve(
     raise_limit()
     try:
         trio.run(_serve, settings, exit_with_parent)
-    except* (UnusableTlsFiles, TooFewDescriptors) as group:
+    except* (UnusableTlsFiles, TooFewDescriptors, SocketUnavailable) as group:
         fail(str(_first(group)))
     except* StoreCorrupt as group:
         fail(str(_first(group)))

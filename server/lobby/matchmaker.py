@@ -1,4 +1,4 @@
-"""Quick match: players who look for an opponent, the lines by which they wait, and the races that are opened for two of them.
+"""Quick match: players who look for an opponent, the connections by which they wait, and the races that are opened for two of them.
 
 Who is paired with whom is the queue's affair (`match_queue`). Everything but the widening of windows happens at once, when somebody comes;
 so between two steps of its one task, which waits for nothing but the time, no two who wait fit each other.
@@ -31,7 +31,7 @@ logger = logging.getLogger("carpet.lobby")
 
 @dataclass(frozen=True, slots=True)
 class Seeker:
-    """One who waits by a line. ref: of their request. enter: seats them in a room; raises Refusal."""
+    """One who waits by a connection. ref: of their request. enter: seats them in a room; raises Refusal."""
 
     member: Member
     ref: int
@@ -76,7 +76,7 @@ class Matchmaker:
     def leave(self, player: str, *, reason: str | None = None, member: Member | None = None, ref: int = 0) -> None:
         """Look for nobody any more, for this player. reason: what they are told, None where nobody is there to be told.
 
-        member: only if it is by this line that they wait. ref: of the request that ends it.
+        member: only if it is by this connection that they wait. ref: of the request that ends it.
         """
         seeker = self._seekers.get(player)
         if seeker is None or (member is not None and seeker.member is not member):

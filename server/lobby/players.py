@@ -1,4 +1,4 @@
-"""Players: who is who by their token, their name, their rating, and the line by which they are here.
+"""Players: who is who by their token, their name, their rating, and the connection by which they are here.
 
 A token is all that makes a player the same one again, so only its hash is kept. Names are unique: a new player whose name is another's
 gets a number behind it. Known players keep their names whatever they say on coming, since an older machine of theirs may still say the
@@ -18,6 +18,7 @@ import trio
 
 from protocol.errors import CloseCode, ErrorCode, Refusal
 from protocol.text import NAME_LENGTH, clean_name
+from server.lobby.bans import Bans
 from server.race.rating import Rating
 from server.rooms.clock import Clock
 from server.rooms.member import PlayerConnection, PlayerName
@@ -51,7 +52,7 @@ class PlayerJournal(Protocol):
 @dataclass(frozen=True, slots=True)
 class _Here:
     player: PlayerName
-    line: PlayerConnection
+    connection: PlayerConnection
     rating: Rating | None
 
 
@@ -63,9 +64,12 @@ class _Arrival:
 
 
 class Players:
-    """The lines of those who are here."""
+    """The connections of those who are here."""
 
-    def __init__(self, *, entropy: Callable[[int], bytes], store: PlayerStore, journal: PlayerJournal, clock: Clock) -> None:
+    def __init__(
+        self, *, entropy: Callable[[int], bytes], store: PlayerStore, journal: PlayerJournal, clock: Clock, bans: Bans | None = None
+    ) -> None:
+        self._bans = bans
         self._entropy = entropy
         self._store = store
         self._journal = journal
@@ -75,11 +79,11 @@ class Players:
         self._arriving: set[_Arrival] = set()
         self._listeners: list[Callable[[], None]] = []
 
-    async def arrive(self, *, name: str, token: str | None, line: PlayerConnection) -> tuple[PlayerName, str]:
-        """Say who it is that comes by `line`: the player, with their token.
+    async def arrive(self, *, name: str, token: str | None, connection: PlayerConnection) -> tuple[PlayerName, str]:
+        """Say who it is that comes by `connection`: the player, with their token.
 
-        A newer line of the same player takes over: the older one is shut. Waits for the store. Raises Refusal for a name of which nothing
-        is left, for a token that is not known, and when the store fails.
+        A newer connection of the same player takes over: the older one is shut. Waits for the store. Raises Refusal for a name of which
+        nothing is left, for a token that is not known or a banned player's, and when the store fails.
         """
         cleaned = _cleaned(name)
         with _kept():
@@ -89,21 +93,23 @@ class Players:
             else:
                 known = await self._recognise(token)
                 player, rating = PlayerName(known.id, known.name), known.rating
+        self._check_ban(player.id)
         older = self._here.get(player.id)
-        self._here[player.id] = _Here(player, line, rating)
+        self._here[player.id] = _Here(player, connection, rating)
         if older is not None:
-            older.line.shut(CloseCode.TAKEN_OVER, "another connection of this player took over")
+            older.connection.shut(CloseCode.TAKEN_OVER, "another connection of this player took over")
         self._changed()
         return player, token
 
     async def find(self, token: str) -> PlayerName:
-        """Who has this token. Nobody arrives. Waits for the store. Raises Refusal for a token that is not known."""
+        """Who has this token. Nobody arrives. Waits for the store. Raises Refusal for a token that is not known, or a banned player's."""
         with _kept():
             known = await self._known(token)
+        self._check_ban(known.id)
         return PlayerName(known.id, known.name)
 
     async def rename(self, player: PlayerName, name: str) -> tuple[PlayerName, PlayerConnection | None]:
-        """Give a player another name: who they are then, and the line by which they are here, if any.
+        """Give a player another name: who they are then, and the connection by which they are here, if any.
 
         Waits for the store. Raises Refusal for a name of which nothing is left, for another player's, and when the store fails.
         """
@@ -120,12 +126,12 @@ class Players:
                 return renamed, None
             self._here[renamed.id] = replace(here, player=renamed)
         self._changed()
-        return renamed, here.line
+        return renamed, here.connection
 
-    def depart(self, player: PlayerName, line: PlayerConnection) -> None:
-        """The line is gone. Somebody who has come back by another one is still here."""
+    def depart(self, player: PlayerName, connection: PlayerConnection) -> None:
+        """The connection is gone. Somebody who has come back by another one is still here."""
         here = self._here.get(player.id)
-        if here is not None and here.line is line:
+        if here is not None and here.connection is connection:
             del self._here[player.id]
             self._changed()
 
@@ -133,10 +139,10 @@ class Players:
         """Those who are here, in the order in which they came."""
         return (here.player for here in self._here.values())
 
-    def line(self, player: str) -> PlayerConnection | None:
+    def connection(self, player: str) -> PlayerConnection | None:
         """By which this player is here, if at all."""
         here = self._here.get(player)
-        return here.line if here is not None else None
+        return here.connection if here is not None else None
 
     def rating(self, player: str) -> int | None:
         """In points, of a player who is here; None for who has none."""
@@ -158,6 +164,10 @@ class Players:
     def on_change(self, listener: Callable[[], None]) -> None:
         """Call `listener` whenever somebody came, went, or has another name or rating. It must not block or raise."""
         self._listeners.append(listener)
+
+    def _check_ban(self, player: str) -> None:
+        if self._bans is not None:
+            self._bans.check_player(player)
 
     async def _make(self, name: str) -> tuple[PlayerName, str]:
         token = self._entropy(TOKEN_BYTES).hex()

@@ -43,13 +43,15 @@ from protocol.server_messages import Left, WaitingOver
 from protocol.tournament_messages import CreateTournament, FollowTournament, FollowTournaments, TournamentRequest
 from protocol.views import RaceOptions
 from protocol.watch_messages import AskBoardsKey, BoardsKey, Unwatch, WatchRace
+from server.lobby.bans import Bans
 from server.lobby.lobby import Lobby
 from server.lobby.matchmaker import Matchmaker, Seeker
 from server.lobby.players import Players
 from server.net.connection import Connection
 from server.net.connection_limits import THIS_MACHINE, place_of
-from server.net.identification import NOBODY, Identification, Visit
+from server.net.identification import NOBODY, Identification, Visit, put_out
 from server.net.overload import Overload
+from server.net.traffic import Traffic
 from server.rooms.chat import words
 from server.rooms.codes import read_code
 from server.rooms.driver import Room
@@ -86,7 +88,10 @@ class Dispatch:
         rate: float,
         burst: int,
         overload: Overload | None = None,
+        bans: Bans | None = None,
     ) -> None:
+        self.traffic = Traffic()
+        self._bans = bans
         self._overload = overload or Overload()
         self.rate = rate
         self.burst = burst
@@ -110,8 +115,18 @@ class Dispatch:
 
     def arrived(self, connection: Connection) -> None:
         visit = self._visits[connection] = Visit(connection)
+        if self._bans is not None:
+            try:
+                self._bans.check_place(place_of(connection.remote_host))
+            except Refusal as refusal:
+                put_out(connection, refusal)
+                return
         self._identification.expect_hello(visit)
         connection.listen()
+
+    def visits(self) -> tuple[Visit, ...]:
+        """What is known of each connection, the oldest first."""
+        return tuple(self._visits.values())
 
     def gone(self, connection: Connection) -> None:
         visit = self._visits.pop(connection)
@@ -150,6 +165,10 @@ class Dispatch:
         visit = self._visits.get(connection)
         if visit is None:
             # It is gone, and this was still on its way: nothing may be begun that nobody would end.
+            return
+        if isinstance(message, Move) and visit.player is not None and visit.watches_as is None:
+            # As below, but nearly all messages are moves.
+            self._ask(visit, visit.player, message)
             return
         if isinstance(message, _BEGINNINGS) and not getattr(message, "cancel", False):
             self._check_busy()

@@ -36,7 +36,7 @@ NOBODY = PlayerName("", "")
 class Visit:
     """What the server knows of one connection. player: who races by it; None for one that only watches.
 
-    watches_as: of one that only watches, the player who does by another line what else there is to do, or NOBODY.
+    watches_as: of one that only watches, the player who does by another connection what else there is to do, or NOBODY.
     """
 
     connection: Connection
@@ -92,7 +92,7 @@ class Identification:
             if hello.watch:
                 await self._let_watch(visit, hello)
             else:
-                visit.player, token = await self._players.arrive(name=hello.name, token=hello.token, line=connection)
+                visit.player, token = await self._players.arrive(name=hello.name, token=hello.token, connection=connection)
                 visit.watches_as = None
                 connection.serve_watcher(alone=False)
                 # Whatever their older connection asked for: by this one they are told of no room now, so there must be none in a moment.
@@ -100,11 +100,14 @@ class Identification:
                 connection.post(Outgoing(self._welcome(visit.player, token)))
                 self._tournaments.greet(visit.player.id, connection)
         except Refusal as refusal:
+            if refusal.code is ErrorCode.BANNED:
+                put_out(connection, refusal, hello.ref)
+                return
             connection.refuse(refusal, hello.ref)
         connection.listen()
 
     async def _let_watch(self, visit: Visit, hello: Hello) -> None:
-        """A token tells who watches, so that they are kept from their own races by this line too; it takes nothing over."""
+        """A token tells who watches, so that they are kept from their own races by this connection too; it takes nothing over."""
         watching, token = NOBODY, ""
         if hello.token is not None:
             try:
@@ -128,16 +131,16 @@ class Identification:
             player = visit.player or visit.watches_as if message.token is None else await self._players.find(message.token)
             assert player is not None
             if isinstance(message, Rename):
-                player, line = await self._players.rename(player, message.name)
-                self._renamed(player, line, by=visit)
+                player, connection = await self._players.rename(player, message.name)
+                self._renamed(player, connection, by=visit)
         except Refusal as refusal:
             visit.connection.refuse(refusal, message.ref)
         else:
             visit.connection.post(Outgoing(YouAre(player=player.id, name=player.name, ref=message.ref)))
         visit.connection.listen()
 
-    def _renamed(self, player: PlayerName, line: PlayerConnection | None, *, by: Visit) -> None:
-        here = self._visits.get(line) if isinstance(line, Connection) else None
+    def _renamed(self, player: PlayerName, connection: PlayerConnection | None, *, by: Visit) -> None:
+        here = self._visits.get(connection) if isinstance(connection, Connection) else None
         if here is not None:
             here.player = player
         theirs = [visit for visit in self._visits.values() if visit.watches_as is not None and visit.watches_as.id == player.id]
@@ -149,7 +152,7 @@ class Identification:
                 visit.connection.post(Outgoing(YouAre(player=player.id, name=player.name, ref=0)))
 
     def _welcome(self, player: PlayerName, token: str, *, watches: bool = False) -> Welcome:
-        # By a line that only watches there is no way back to a seat.
+        # By a connection that only watches there is no way back to a seat.
         room = self._rooms.of(player.id) if not watches else None
         return Welcome(
             player=player.id,
@@ -161,6 +164,12 @@ class Identification:
             room=room.code if room is not None else None,
             rating=self._players.rating(player.id) if not watches else None,
         )
+
+
+def put_out(connection: Connection, refusal: Refusal, ref: int = 0) -> None:
+    """Tell them why, and close."""
+    connection.refuse(refusal, ref)
+    connection.shut(CloseCode.BANNED, "banned")
 
 
 def _would_race(visit: Visit, hello: Hello) -> bool:

@@ -102,7 +102,9 @@ class SocketStream(trio.abc.HalfCloseableStream):
         return of(self._socket)
 
     def try_send(self, data: bytes) -> int:
-        """Give the kernel what it takes of `data` at once; how many bytes that were. Raises BrokenResourceError when the line is gone."""
+        """Give the kernel what it takes of `data` at once; how many bytes that were. Raises BrokenResourceError when the connection is
+        gone.
+        """
         try:
             return self._socket.send(data)
         except (BlockingIOError, InterruptedError):
@@ -144,7 +146,7 @@ class SocketStream(trio.abc.HalfCloseableStream):
             await trio.lowlevel.checkpoint()
             received, self._received = self._received[:max_bytes], self._received[max_bytes:] if max_bytes else b""
             return received
-        # Wait first: on a quiet line the first recv would nearly always be for nothing.
+        # Wait first: on a quiet connection the first recv would nearly always be for nothing.
         while True:
             try:
                 self._check_open()

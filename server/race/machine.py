@@ -7,11 +7,11 @@ Seats      waiting -> racing (once dealt to) -> one of: won, stalled (by a move,
            player, or by being away longer than the grace); out-of-time. A seat that has ended never plays again.
 Deal       Seed = SHA-256(secret, nonces in seat order, k), or that of the deal's name. k is 0, or the chosen one. One position, the same
            for every seat, but in a swap (`shuffles`). Each seat's first view goes out half its round trip ahead of the start, so that all
-           boards light up at one moment. Nobody plays before the start: over the line that was measured, no answer to a first view can
-           be here by then.
-Time       A move counts at its arrival less the credit of its line (`timing`). Everything else a player does counts when it arrives.
-           From the close on, no line counts as slower than it did before: a move that came too late would otherwise come to count by
-           being sent again over a line that is now measured slower, or that was made so.
+           boards light up at one moment. Nobody plays before the start: over the connection that was measured, no answer to a first
+           view can be here by then.
+Time       A move counts at its arrival less the credit of its connection (`timing`). Everything else a player does counts when it arrives.
+           From the close on, no connection counts as slower than it did before: a move that came too late would otherwise come to
+           count by being sent again over a connection that is now measured slower, or that was made so.
 The close  `closes_at` is the moment after which nothing counts. It starts as the time limit; the first win brings it forward to the
            moment of that win, and so does a forfeit that leaves one seat which is not forfeited. What arrives later but counts earlier
            is still taken: the race is settled only when nothing that counts can be on its way any more, MAX_CREDIT_MS after the close,
@@ -107,6 +107,7 @@ class Race:
         self._shown_room = shown_room or room
         self._software = software
         self._close = Close(options.time_limit_s * 1000)
+        self._seals = shared is not None or (options.swaps and place.number == 1)
         self._revealed = False
         self._due: int | None = None
         self._is_due_known = False
@@ -114,7 +115,10 @@ class Race:
     # ---- what the driver asks
 
     def seat_of(self, player: str) -> Seat | None:
-        return next((seat for seat in self.seats if seat.player == player), None)
+        for seat in self.seats:
+            if seat.player == player:
+                return seat
+        return None
 
     @property
     def is_settling(self) -> bool:
@@ -124,7 +128,7 @@ class Race:
     @property
     def sealed(self) -> bool:
         """Whether it is played on a shuffle that somebody else has yet to play."""
-        return not self._revealed and (self.deal.shared is not None or (self.options.swaps and self.deal.place.number == 1))
+        return self._seals and not self._revealed
 
     def reveal(self) -> None:
         """Nobody has to play any more what it is sealed for."""

@@ -1,4 +1,4 @@
-"""What a moment is worth: the clock of a race and the credit that a slow line earns.
+"""What a moment is worth: the clock of a race and the credit that a slow connection earns.
 
 Knows numbers only. Times are whole milliseconds; which clock they were read from is the caller's affair.
 """
@@ -11,7 +11,7 @@ MAX_CREDIT_MS = 150
 """Half a round trip counts for at most this much, so that a player who delays answers to pings gains little."""
 
 KEPT_ROUND_TRIPS = 8
-"""How many measured round trips are kept; the smallest of them is taken for the line itself, the rest for congestion."""
+"""How many measured round trips are kept; the smallest of them is taken for the connection itself, the rest for congestion."""
 
 
 def credit(round_trip_ms: int) -> int:
@@ -30,15 +30,13 @@ def counted_at(*, received_ms: int, round_trip_ms: int, previous_ms: int) -> int
 class RoundTrips:
     """The last measured round trips of one line."""
 
-    __slots__ = ("_last",)
+    __slots__ = ("_last", "best")
 
     def __init__(self) -> None:
         self._last: deque[int] = deque(maxlen=KEPT_ROUND_TRIPS)
+        self.best: int | None = None
+        """The smallest of the last ones, or None before the first."""
 
     def add(self, round_trip_ms: int) -> None:
         self._last.append(max(round_trip_ms, 0))
-
-    @property
-    def best(self) -> int | None:
-        """The smallest of the last ones, or None before the first."""
-        return min(self._last, default=None)
+        self.best = min(self._last)

@@ -57,6 +57,8 @@ _ABORTED_BECAUSE = {
 }
 """What histories say of a race without a result, by the reason that its players were told."""
 
+_ENDED_BY_HOST = "the host of the server ended it"
+
 
 class RoomCore:
     """`begin` first. `now` is the server's time in milliseconds; effects come out in the order in which they were decided."""
@@ -71,6 +73,7 @@ class RoomCore:
         self._broadcast = self._races.broadcast
         self._ready_timeout = ReadyTimeout()
         self._reason = "closed"
+        self._because = ""  # for histories, where the reason is not all that there is to say
         self._goes_on = False
         self._is_given_up = False
 
@@ -113,8 +116,8 @@ class RoomCore:
         return self._taken()
 
     def catch_up(self, player: str, member: Member, now: int) -> Effects | None:
-        """Tell members who have missed something everything anew. None when it is not by this line that they are here."""
-        if self.is_closed or self.members.line(player) is not member:
+        """Tell members who have missed something everything anew. None when it is not by this connection that they are here."""
+        if self.is_closed or self.members.connection(player) is not member:
             return None
         self._broadcast.snapshot(player, member, self.race, self._time(now))
         return self._draft.take()
@@ -208,8 +211,8 @@ class RoomCore:
             return
         races = self._races
         seat = races.race.seat_of(player)
-        # A line by which they have not joined would never hear what came of it.
-        if seat is None or self.members.line(player) is not member:
+        # A connection by which they have not joined would never hear what came of it.
+        if seat is None or self.members.connection(player) is not member:
             raise Refusal(ErrorCode.NOT_IN_ROOM)
         match message:
             case Move():
@@ -247,6 +250,11 @@ class RoomCore:
         self._races.publish((LineSaid(ChatLine(seat=seat.number, name=seat.name, text=text, phrase=message.phrase), message.ref),))
 
     def _call_off(self, request: CallOff) -> None:
+        if request.by_host is not None:
+            self._broadcast.everybody(refused(Refusal(ErrorCode.ENDED_BY_HOST, request.by_host), 0))
+            self.is_closed = True
+            self._because = f"{_ENDED_BY_HOST}: {request.by_host}" if request.by_host else _ENDED_BY_HOST
+            return
         if self.race.phase == "waiting" or (request.also_running and self.race.phase != "over"):
             self.is_closed = True
             self._reason = "called-off"
@@ -315,7 +323,7 @@ class RoomCore:
     def _free_late_seats(self) -> None:
         for seat in self._ready_timeout.lost_by(self.race, self._races.now):
             assert seat.player is not None
-            self._leave(seat.player, self.members.line(seat.player), reason="not-ready")
+            self._leave(seat.player, self.members.connection(seat.player), reason="not-ready")
 
     # ---- the end
 
@@ -378,4 +386,5 @@ class RoomCore:
             self._races.log.desert()
         else:
             self._races.reveal_earlier()
-            self._races.log.give_up(_ABORTED_BECAUSE[self._reason], seats=seats_left(self.race), at_ms=self._setup.wall_ms())
+            because = self._because or _ABORTED_BECAUSE[self._reason]
+            self._races.log.give_up(because, seats=seats_left(self.race), at_ms=self._setup.wall_ms())

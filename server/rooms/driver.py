@@ -157,7 +157,7 @@ class Room:
             self._take(request)
 
     def catch_up(self, player: PlayerName, member: Member) -> bool:
-        """Tell members who have missed something everything anew. False when it is not by this line that they are in the room."""
+        """Tell members who have missed something everything anew. False when it is not by this connection that they are in the room."""
         if self.is_closed or self._early is not None:
             return False
         effects = self.core.catch_up(player.id, member, self._ports.clock.now_ms())

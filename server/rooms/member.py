@@ -18,10 +18,10 @@ class PlayerName:
 
 
 class Member(Protocol):
-    """One line to one player."""
+    """One connection to one player."""
 
     def post(self, outgoing: Outgoing) -> None:
-        """Send it, some time. Never blocks and never raises: a line that is slow or gone is the line's own affair."""
+        """Send it, some time. Never blocks and never raises: a connection that is slow or gone is the connection's own affair."""
 
     @property
     def round_trip_ms(self) -> int | None:
@@ -32,4 +32,4 @@ class PlayerConnection(Member, Protocol):
     """A member that can be told to go."""
 
     def shut(self, code: CloseCode, reason: str) -> None:
-        """Close the line, some time soon. Never blocks."""
+        """Close the connection, some time soon. Never blocks."""

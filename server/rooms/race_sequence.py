@@ -37,7 +37,8 @@ class RoomSetup:
     """All that a room begins with. spec, secret: of the deal that its race shares with others. start_position: from where its races begin,
     where not at a deal. earlier: what goes on here, of an earlier server. entropy(n): n random bytes fit for secrets.
 
-    wall_ms: what the wall clock shows. round_trip: of the line to a member, as measured by now. keeps: what is kept outlives the server.
+    wall_ms: what the wall clock shows. round_trip: of the connection to a member, as measured by now. keeps: what is kept outlives the
+    server.
     """
 
     code: str
@@ -136,7 +137,9 @@ class RaceSequence:
         """Do what is due by this moment of the server's clock."""
         self.now = max(self.now, now + self.ahead_ms)
         race = self.race
-        self.publish(self.log.pass_time(race, self.now))
+        events = self.log.pass_time(race, self.now)
+        if events or self._wins_held:
+            self.publish(events)
         for ghost in self.ghosts.advance(race, self.now):
             self.publish((GhostMoved(ghost),))
 
@@ -170,7 +173,7 @@ class RaceSequence:
         seat = self.race.seats[win.seat]
         self._wins_held.append(win)
         self.broadcast.unseen[win.seat] = seat.before_last_move(self.race.deal.firsts[win.seat])
-        member = self.members.line(seat.player)
+        member = self.members.connection(seat.player)
         if member is not None and seat.player is not None:
             self.broadcast.current_view(seat.player, member, self.race)
 
@@ -179,7 +182,10 @@ class RaceSequence:
         if isinstance(event, OwnEvent):
             return
         match event:
-            case MovePlayed() | SeatDealt():
+            case MovePlayed(seat=seat, state=state):
+                if state != "racing" or self.race.seats[seat].has_brought_home:
+                    effects.moved = True
+            case SeatDealt():
                 effects.moved = True
             case SeatFreed():
                 effects.changed = True
@@ -210,7 +216,7 @@ class RaceSequence:
 
     def measure(self, seat: Seat) -> None:
         """Note how long the round trip to this seat takes by now, where that has changed."""
-        member = self.members.line(seat.player)
+        member = self.members.connection(seat.player)
         measured = self._setup.round_trip(member) if member is not None else None
         if measured is not None and measured != seat.round_trip_ms:
             self.do(MeasureLine(seat.number, measured))

@@ -34,7 +34,7 @@ class Enter(Struct, frozen=True):
 
 
 class Exit(Struct, frozen=True):
-    """The line of this member is gone."""
+    """The connection of this member is gone."""
 
     player: PlayerName
     member: Member
@@ -54,10 +54,12 @@ class Close(Struct, frozen=True):
 
 class CallOff(Struct, frozen=True):
     """The race, opened on a shared deal, is not to be run. One that has begun is run to its end, unless `also_running`: then it ends here,
-    without a result, because its deal may be told at any moment.
+    without a result, because its deal may be told at any moment. by_host: the reason of the server's host, who ends any room, whatever is
+    done in it.
     """
 
     also_running: bool = False
+    by_host: str | None = None
 
 
 class Release(Struct, frozen=True):

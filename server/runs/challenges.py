@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeAlias
 
 from msgspec.structs import replace
 
@@ -29,6 +29,9 @@ OPEN_FROM_PLACE: Final = 30
 
 LISTED: Final = 50
 
+UNUSED_MS: Final = 24 * 3600 * 1000
+"""After so long a challenge that nobody has begun to run is listed for its owner alone. Whoever has its id can still run it."""
+
 LOOKED_AT: Final = 500
 """The newest challenges, among which those to be listed are looked for."""
 
@@ -37,6 +40,10 @@ KEPT_MS: Final = 1000
 
 MARGIN_MS: Final = 60_000
 """Between the last moment at which a run can end and the reveal."""
+
+
+_Newest: TypeAlias = tuple[tuple[SharedDealMade, ...], frozenset[str]]
+"""The newest challenges, and the ids of those that anybody has begun to run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +64,7 @@ class ChallengeRegistry:
         self._journal = journal
         self._clock = clock
         self._entropy = entropy
-        self._newest: tuple[int, tuple[SharedDealMade, ...]] = 0, ()
+        self._newest: tuple[int, _Newest] = 0, ((), frozenset())
         self._counts: dict[str, Count] = {}
         self._places: dict[str, tuple[str, int]] = {}  # from where open ones were opened, and until when they are
 
@@ -96,7 +103,12 @@ class ChallengeRegistry:
         Where there are too many, their own are listed, and each owner's latest before anybody's second.
         """
         now = self._clock.wall_ms()
-        shown = [made for made in await self.newest() if made.owner == player or (is_public(made) and closes_at_ms(made) > now)]
+        newest, begun = await self._read()
+        shown = [
+            made
+            for made in newest
+            if made.owner == player or (is_public(made) and closes_at_ms(made) > now and (made.at_ms + UNUSED_MS > now or made.id in begun))
+        ]
         seen: Counter[str | None] = Counter()
         ranks: dict[str, int] = {}
         for made in shown:
@@ -117,7 +129,7 @@ class ChallengeRegistry:
 
     def forget(self) -> None:
         """A challenge was opened, or a run is over: what was read for a list is not so any more."""
-        self._newest = 0, ()
+        self._newest = 0, ((), frozenset())
         self._counts = {}
 
     async def deal(self, code: str) -> SharedDealMade | None:
@@ -126,15 +138,18 @@ class ChallengeRegistry:
 
     async def newest(self) -> tuple[SharedDealMade, ...]:
         """The newest first. Raises StoreError."""
+        return (await self._read())[0]
+
+    async def _read(self) -> _Newest:
         read_at_ms, newest = self._newest
         if self._clock.wall_ms() >= read_at_ms + KEPT_MS:
-            newest = await self._journal.ask(_newest, self._store)
+            newest = await self._journal.ask(_newest, self._store, self._clock.wall_ms())
             self._newest = self._clock.wall_ms(), newest
         return newest
 
 
-def _newest(store: Store) -> tuple[SharedDealMade, ...]:
-    return store.shared_deals("challenge", limit=LOOKED_AT)
+def _newest(store: Store, now_ms: int) -> _Newest:
+    return store.shared_deals("challenge", limit=LOOKED_AT), store.deals_run("challenge", revealed_after_ms=now_ms)
 
 
 def _counts(store: Store, challenges: Sequence[SharedDealMade], now_ms: int) -> dict[str, Count]:

@@ -1,5 +1,6 @@
-"""How often the interpreter looks for garbage in cycles. Every look at all there is stops the whole server: with a thousand lines, for more
-than a tenth of a second; and Python's own settings have it look whenever a quarter more is there, as when a crowd comes to watch a race.
+"""How often the interpreter looks for garbage in cycles. Every look at all there is stops the whole server: with a thousand connections,
+for more than a tenth of a second; and Python's own settings have it look whenever a quarter more is there, as when a crowd comes to watch a
+race.
 
 Nearly all that a server lets go of is in no cycle and goes at once, so little is lost by looking seldom.
 """

@@ -52,7 +52,7 @@ _LOCK: Final = "SELECT pg_advisory_lock(hashtext('carpet-race ' || current_schem
 
 
 def connect_to_write(location: Location) -> Sql:
-    """PostgreSQL: the connection holds the lock of the store from its beginning, the one made after a broken line too."""
+    """PostgreSQL: the connection holds the lock of the store from its beginning, the one made after a broken connection too."""
     if location.path is not None:
         pragmas = "journal_mode = WAL", f"journal_size_limit = {KEPT_LOG_BYTES}"
         return sqlite(_connect_sqlite(location.path, *pragmas), begin="BEGIN IMMEDIATE")

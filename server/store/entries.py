@@ -28,6 +28,7 @@ from server.store.documents import (
 )
 from server.store.errors import EntryRefused, NameTaken, RunAlready
 from server.store.port import (
+    Banned,
     Entry,
     PlayedSeat,
     Player,
@@ -42,6 +43,8 @@ from server.store.port import (
     SharedDealRevealed,
     TournamentDecided,
     TournamentMade,
+    TournamentRemoved,
+    Unbanned,
     deal_key,
     name_key,
     played_seats,
@@ -365,6 +368,30 @@ def decision_of(row: Row) -> TournamentDecided:
     return TournamentDecided(tournament=row.tournament, sequence=row.sequence, at_ms=row.at_ms, author=row.author, decision=row.decision)
 
 
+def _remove_tournament(entry: TournamentRemoved) -> Steps:
+    row = {"id": entry.tournament, "first": deal_key("round", f"{entry.tournament}/1")}
+    yield WriteStep("DELETE FROM decisions WHERE tournament = :id", [{"id": entry.tournament}])
+    yield WriteStep(
+        "DELETE FROM tournaments WHERE id = :id AND NOT EXISTS (SELECT 1 FROM shared_deals WHERE key = :first)",
+        [row],
+        f"there is no tournament {entry.tournament} without a round",
+    )
+
+
+# ---- bans
+
+
+def _ban(entry: Banned) -> Steps:
+    ban = {"kind": entry.kind, "subject": entry.subject}
+    yield WriteStep("DELETE FROM bans WHERE kind = :kind AND subject = :subject", [ban])
+    yield _insert("bans", {**ban, "reason": entry.reason, "at_ms": entry.at_ms})
+
+
+def _lift_ban(entry: Unbanned) -> Steps:
+    ban = {"kind": entry.kind, "subject": entry.subject}
+    yield WriteStep("DELETE FROM bans WHERE kind = :kind AND subject = :subject", [ban], f"{entry.subject} is not banned")
+
+
 def _known(what: str) -> Callable[[Any, str], EntryRefused]:
     return lambda entry, constraint: EntryRefused(f"{what} {entry.id if what == 'deal' else entry.tournament} is known already")
 
@@ -381,5 +408,8 @@ KINDS: Final[dict[type[Entry], Kind]] = {
     SharedDealRevealed: Kind(steps=_reveal_deal),
     TournamentMade: Kind(steps=_make_tournament, needs=lambda entry: (entry.director,), clash=_known("tournament")),
     TournamentDecided: Kind(steps=_decide, needs=lambda entry: (entry.author,)),
+    TournamentRemoved: Kind(steps=_remove_tournament),
+    Banned: Kind(steps=_ban, needs=lambda entry: (entry.subject,) if entry.kind == "player" else ()),
+    Unbanned: Kind(steps=_lift_ban),
 }
 """All kinds but CommandTaken."""

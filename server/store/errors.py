@@ -23,7 +23,7 @@ class StoreCorrupt(StoreError):
 
 
 class StoreUnavailable(StoreError):
-    """It cannot be opened, reached, read or written. Where the line to a server broke, what was being written may have been kept."""
+    """It cannot be opened, reached, read or written. Where the connection to a server broke, what was being written may have been kept."""
 
 
 class StoreAway(StoreUnavailable):

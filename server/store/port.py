@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from itertools import repeat
 from typing import Final, Literal, TypeAlias
 
+from msgspec import Struct
+
 from protocol.record import Record
 from protocol.views import RaceOptions, SeatState, SharedKind
 from server.match.series import Series
@@ -115,8 +117,7 @@ class RaceOpened:
     start_position: StartPosition | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CommandTaken:
+class CommandTaken(Struct, frozen=True, kw_only=True, gc=False):
     """A command that the race has accepted at `at_ms`. sequence: 1 for the race's first, then without gaps; refused otherwise."""
 
     race: str
@@ -229,6 +230,34 @@ class TournamentDecided:
     closes: bool = False
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TournamentRemoved:
+    """The host has it forgotten. Refused where a round was paired: its records stand."""
+
+    tournament: str
+
+
+BanKind = Literal["player", "address"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Banned:
+    """The host keeps somebody out. subject: a player's id, or what of an address counts as one. One who is banned already is so anew."""
+
+    kind: BanKind
+    subject: str
+    reason: str
+    at_ms: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unbanned:
+    """They may come again. Refused for who is not banned."""
+
+    kind: BanKind
+    subject: str
+
+
 def deal_key(kind: SharedKind, deal: str) -> str:
     """What a shared deal is found by."""
     return f"{kind}:{deal}"
@@ -245,7 +274,7 @@ def played_seats(ended: RaceOver | RaceAborted, changes: Sequence[RatingChange] 
         return ended.seats
     return tuple(
         PlayedSeat(player, seat.name, seat.bot, seat.state, seat.place, seat.home, seat.ended_at_ms, change)
-        # The ledger refuses what has more players than seats, or fewer.
+        # `entries` refuses what has more players than seats, or fewer.
         for player, seat, change in zip(ended.players, ended.record.seats, changes or repeat(None), strict=False)
     )
 
@@ -263,6 +292,9 @@ Entry: TypeAlias = (
     | SharedDealRevealed
     | TournamentMade
     | TournamentDecided
+    | TournamentRemoved
+    | Banned
+    | Unbanned
 )
 Request: TypeAlias = Sequence[Entry]
 """Entries that are written together or not at all."""

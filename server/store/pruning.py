@@ -34,6 +34,7 @@ _RULES: Final = {
         " AND NOT EXISTS (SELECT 1 FROM shared_deals WHERE shared_deals.owner = players.id)"
         " AND NOT EXISTS (SELECT 1 FROM tournaments WHERE tournaments.director = players.id)"
         " AND NOT EXISTS (SELECT 1 FROM decisions WHERE decisions.author = players.id)"
+        " AND NOT EXISTS (SELECT 1 FROM bans WHERE bans.kind = 'player' AND bans.subject = players.id)"
     ),
 }
 _KEYS: Final = {"races": "id", "shared_deals": "key", "players": "id"}

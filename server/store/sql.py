@@ -70,7 +70,7 @@ class Sql:
             yield
             self.connection.execute("COMMIT")
         except BaseException:
-            # Where the line is broken, the server has done it.
+            # Where the connection is broken, the server has done it.
             with suppress(Exception):
                 self.connection.execute("ROLLBACK")
             raise

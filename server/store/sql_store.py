@@ -17,6 +17,7 @@ from server.store.entries import change_of, deal_of, decision_of, opened_of, pla
 from server.store.errors import EntryRefused, StoreCorrupt
 from server.store.port import (
     NEVER_MS,
+    Banned,
     Mark,
     PlayedRace,
     Player,
@@ -171,6 +172,13 @@ class SqlStore(ABC):
         newest_first = "SELECT * FROM shared_deals WHERE kind = :kind ORDER BY made_at_ms DESC, id LIMIT :limit"
         return self._read_all(deal_of, self._rows(newest_first, kind=kind, limit=limit), "a shared deal")
 
+    def deals_run(self, kind: SharedKind, *, revealed_after_ms: int) -> frozenset[str]:
+        begun = (
+            "SELECT id FROM shared_deals WHERE kind = :kind AND reveals_at_ms > :after"
+            " AND EXISTS (SELECT 1 FROM runs WHERE runs.deal = shared_deals.key)"
+        )
+        return frozenset(row.id for row in self._rows(begun, kind=kind, after=revealed_after_ms))
+
     def tournaments(self, *, closed: bool, limit: int) -> tuple[TournamentMade, ...]:
         newest_first = (
             f"SELECT * FROM tournaments WHERE closed_at_ms IS {'NOT NULL' if closed else 'NULL'}"  # noqa: S608
@@ -185,6 +193,12 @@ class SqlStore(ABC):
     def tournament_log(self, tournament: str) -> tuple[TournamentDecided, ...]:
         log = "SELECT * FROM decisions WHERE tournament = :id ORDER BY sequence"
         return tuple(map(decision_of, self._rows(log, id=tournament)))
+
+    # ---- bans
+
+    def bans(self) -> tuple[Banned, ...]:
+        rows = self._rows("SELECT * FROM bans ORDER BY at_ms DESC, kind, subject")
+        return tuple(Banned(kind=row.kind, subject=row.subject, reason=row.reason, at_ms=row.at_ms) for row in rows)
 
     # ---- how
 

@@ -14,6 +14,7 @@ from protocol.views import SharedKind
 from server.race.rating import RatingChange
 from server.store.errors import EntryRefused
 from server.store.port import (
+    Banned,
     Mark,
     PlayedRace,
     Player,
@@ -91,6 +92,10 @@ class Store(Protocol):
         """The newest first."""
         ...
 
+    def deals_run(self, kind: SharedKind, *, revealed_after_ms: int) -> frozenset[str]:
+        """The ids of shared deals that anybody has begun to run, of those that are revealed after that moment."""
+        ...
+
     def runs(self, kind: SharedKind, deal: str) -> tuple[Run, ...]:
         """All races on a shared deal, by the time of their opening."""
         ...
@@ -103,6 +108,10 @@ class Store(Protocol):
 
     def tournament_log(self, tournament: str) -> tuple[TournamentDecided, ...]:
         """All of it, in order."""
+        ...
+
+    def bans(self) -> tuple[Banned, ...]:
+        """Who is kept out, the last first."""
         ...
 
     def ladder(self, limit: int) -> tuple[Player, ...]:

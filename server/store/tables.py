@@ -127,6 +127,15 @@ CREATE TABLE seats (
 );
 CREATE INDEX seats_of_player ON seats (player, finished_at_ms, race);
 CREATE INDEX seats_here ON seats (race) WHERE here;
+
+-- Who is kept out. subject: the id of a player, or an IPv4 address or IPv6 /64.
+CREATE TABLE bans (
+    kind TEXT NOT NULL,
+    subject TEXT NOT NULL,
+    reason TEXT NOT NULL,
+    at_ms BIGINT NOT NULL,
+    PRIMARY KEY (kind, subject)
+);
 """
 
-NAMES: Final = frozenset({"players", "shared_deals", "races", "runs", "tournaments", "decisions", "batches", "records", "seats"})
+NAMES: Final = frozenset({"players", "shared_deals", "races", "runs", "tournaments", "decisions", "batches", "records", "seats", "bans"})

@@ -27,7 +27,16 @@ from server.rooms.member import Member
 from server.rooms.outgoing import Outgoing, refused
 from server.store.errors import StoreError
 from server.store.port import Entry, SharedDealMade, SharedDealRevealed, TournamentDecided
-from server.tournaments.commands import Asker, TournamentCommand, as_refusal, decide, expires_at_ms, when_due, with_withdrawals
+from server.tournaments.commands import (
+    Asker,
+    TournamentCommand,
+    as_refusal,
+    clean_reason,
+    decide,
+    expires_at_ms,
+    when_due,
+    with_withdrawals,
+)
 from server.tournaments.documents import replayed
 from server.tournaments.events import CalledOff, Event, Finished, RaceAborted, RoundPaired, encode_event
 from server.tournaments.pairing.crosstable import Refused
@@ -66,8 +75,23 @@ class Director:
         self._asked: deque[AskedCommand] = deque()
         self._over: deque[tuple[Room, Record]] = deque()
         self._wake = trio.Event()
+        self._scope = trio.CancelScope()
+        # Why the server's host ends it, from when that is asked for until it is done.
+        self._by_host: str | None = None
+        self._ended_by_host = trio.Event()
 
     # ---- for other tasks
+
+    async def end(self, reason: str) -> None:
+        """The server's host calls it off. Returns when that is kept, however long it takes."""
+        if not self.state.is_closed:
+            self._by_host = reason
+            self._wake.set()
+            await self._ended_by_host.wait()
+
+    def stop(self) -> None:
+        """Decide nothing more about it."""
+        self._scope.cancel()
 
     def ask(self, asked: AskedCommand) -> None:
         """Raises Refusal `server/busy` when too many commands wait."""
@@ -95,16 +119,17 @@ class Director:
     # ---- the task
 
     async def run(self) -> None:
-        """Until cancelled. A fault costs what it was about; the rest goes on from what is kept."""
-        while True:
-            try:
-                await self._come_back()
-                await self._serve()
-            except StoreError as error:
-                logger.error("tournament %s: nothing can be decided: %s", self.state.id, error)
-            except Exception:
-                logger.exception("tournament %s: a fault", self.state.id)
-            await trio.sleep(RETRY_S)
+        """Until cancelled, or `stop`. A fault costs what it was about; the rest goes on from what is kept."""
+        with self._scope:
+            while True:
+                try:
+                    await self._come_back()
+                    await self._serve()
+                except StoreError as error:
+                    logger.error("tournament %s: nothing can be decided: %s", self.state.id, error)
+                except Exception:
+                    logger.exception("tournament %s: a fault", self.state.id)
+                await trio.sleep(RETRY_S)
 
     async def _come_back(self) -> None:
         """Read from the store how far the tournament is, find the rooms of its round, and enter results that were kept but not entered."""
@@ -145,6 +170,7 @@ class Director:
                 await self._wake.wait()
             self._wake = trio.Event()
             await self._enter_results()
+            await self._obey_host()
             await self._answer_all()
             await self._heed_time()
 
@@ -153,6 +179,15 @@ class Director:
         over = list(self._over)
         self._over.clear()
         await self._happen(self.tables.results(self.state, over))
+
+    async def _obey_host(self) -> None:
+        if self._by_host is None:
+            return
+        if not self.state.is_closed:
+            reason = f"by the host of the server: {self._by_host}" if self._by_host else "by the host of the server"
+            await self._happen([CalledOff(clean_reason(reason))], by_host=self._by_host)
+        self._by_host = None
+        self._ended_by_host.set()
 
     async def _answer_all(self) -> None:
         while self._asked:
@@ -200,8 +235,8 @@ class Director:
 
     # ---- what happens
 
-    async def _happen(self, events: Iterable[Event], *, author: str | None = None, pairs: bool = False) -> None:
-        """Keep the events, and act on them. pairs: the next round is paired after them.
+    async def _happen(self, events: Iterable[Event], *, author: str | None = None, pairs: bool = False, by_host: str | None = None) -> None:
+        """Keep the events, and act on them. pairs: the next round is paired after them. by_host: as of `TableRooms.update`.
 
         Raises Refused and StoreError, with nothing changed.
         """
@@ -219,13 +254,13 @@ class Director:
         if state is not was:
             await self._ports.journal.write(*_entries(was, state))
             self.state = state
-        await self._act()
+        await self._act(by_host=by_host)
         for number in range(max(was.round, 1), state.round + 1) if state is not was else ():
             if number > was.round or was.shuffles[number - 1].over_at_ms is None:
                 self.tables.reveal(state, number)
 
-    async def _act(self) -> None:
-        await self.tables.update(self.state)
+    async def _act(self, *, by_host: str | None = None) -> None:
+        await self.tables.update(self.state, by_host=by_host)
         await self.tables.release(self.state)
         self._changed(self)
 

@@ -29,7 +29,7 @@ from server.rooms.options import check_options
 from server.rooms.outgoing import Outgoing, refused
 from server.runtime.token_bucket import Bucket
 from server.store.errors import StoreError
-from server.store.port import TournamentMade
+from server.store.port import TournamentMade, TournamentRemoved
 from server.tournaments.commands import Asker, TournamentCommand, check_tournament_options
 from server.tournaments.director import AskedCommand, Director
 from server.tournaments.documents import Making, encode_making, state_of
@@ -124,6 +124,43 @@ class TournamentService:
         running = self._running.get(identity)
         return running is not None and running.state.director == player and player not in running.state.people
 
+    # ---- what the server's host asks for
+
+    def states(self) -> list[TournamentState]:
+        """Of all that run here, and of those that are over and were asked for, the newest first."""
+        known = {**self._old, **self._running}
+        return sorted((director.state for director in known.values()), key=lambda state: (-state.made_at_ms, state.id))
+
+    async def end(self, identity: str, reason: str) -> None:
+        """Call it off, whatever is being raced. Returns when that is kept. Raises LookupError, ValueError with a sentence, StoreError."""
+        director = await self._known(identity)
+        if director.state.is_closed:
+            raise ValueError(f"it is {director.state.stage} already")
+        await director.end(reason)
+
+    async def remove(self, identity: str, reason: str) -> None:
+        """The same, and then forget it. Only before its first round: records stand on what follows."""
+        director = await self._known(identity)
+        if director.state.round:
+            raise ValueError("a round of it was paired, so its results stand; it can be ended")
+        if not director.state.is_closed:
+            await director.end(reason)
+        # Once more: its director may have been quicker.
+        if director.state.round:
+            raise ValueError("a round of it was paired, so its results stand; it is ended")
+        await self._ports.journal.write(TournamentRemoved(tournament=director.state.id))
+        director.stop()
+        for known in (self._running, self._old, self._listings, self._places):
+            known.pop(director.state.id, None)
+        self._listed_old = tuple(old for old in self._listed_old if old.id != director.state.id)
+        self.subscriptions.removed(director)
+
+    async def _known(self, identity: str) -> Director:
+        director = await self._find(read_code(identity))
+        if director is None:
+            raise LookupError(identity)
+        return director
+
     def _start(self, state: TournamentState) -> Director:
         director = self._running[state.id] = Director(state, self._ports, self.subscriptions.changed)
         self._nursery.start_soon(director.run, name=f"tournament {state.id}")
@@ -213,7 +250,9 @@ class TournamentService:
         making = self._making.get(asker.id, 0)
         if own + making >= MOST_OF_ONE or self._unfinished() + sum(self._making.values()) >= MOST_RUNNING:
             raise Refusal(ErrorCode.TOO_MANY_TOURNAMENTS)
-        self._places = {id_: place for id_, place in self._places.items() if not self._running[id_].state.is_closed}
+        self._places = {
+            id_: place for id_, place in self._places.items() if id_ in self._running and not self._running[id_].state.is_closed
+        }
         if asker.place is not None and list(self._places.values()).count(asker.place) >= MOST_OF_PLACE:
             raise Refusal(ErrorCode.TOO_MANY_TOURNAMENTS)
         if not self._made_lately.take(trio.current_time()):

@@ -83,6 +83,16 @@ class Subscriptions:
         self._list_changed = True
         self._wake.set()
 
+    def removed(self, director: Director) -> None:
+        """There is no such tournament any more: its followers are told for the last time how it ended."""
+        for member, shown in self._of_one.items():
+            if shown[0] is director:
+                member.post(Outgoing(self._look(*shown)))
+        self._of_one = {member: shown for member, shown in self._of_one.items() if shown[0] is not director}
+        self._changed.discard(director)
+        self._list_changed = True
+        self._wake.set()
+
     def _presence_changed(self) -> None:
         # Only followers of a tournament see which of its entrants are here.
         self._changed.update(director for director, _ in self._of_one.values())
@@ -133,7 +143,7 @@ class Subscriptions:
             director.state,
             shown=shown,
             live={place: table.live(director.state, now) for place, table in director.tables.by_table.items()},
-            is_here=lambda player: self._players.line(player) is not None,
+            is_here=lambda player: self._players.connection(player) is not None,
             now_ms=now,
         )
 

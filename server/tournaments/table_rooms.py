@@ -63,7 +63,7 @@ class TableRoom:
 
     @property
     def is_ready(self) -> bool:
-        """Whether it waits for nobody but other tables. Ready players whose line is gone are waited for, until the time is over."""
+        """Whether it waits for nobody but other tables. Ready players whose connection is gone are waited for, until the time is over."""
         return all(seat.ready and (seat.connected or self.is_late) for seat in self.room.summary.seats)
 
     def no_show_at(self, state: TournamentState) -> int | None:
@@ -174,8 +174,8 @@ class TableRooms:
                     self.note_dealt(race.round, state.deal_number(race.key))
                 self._call_all(state, self.by_table[place])
 
-    async def update(self, state: TournamentState) -> None:
-        """Make the rooms those that the state wants."""
+    async def update(self, state: TournamentState, *, by_host: str | None = None) -> None:
+        """Make the rooms those that the state wants. by_host: why the server's host does away with the others, where it is the host."""
         if self._rest_until is not None and self._rest_until <= trio.current_time():
             self._rest_until = None
         wanted = {race.pairing.table: race for race in self._wanted(state)}
@@ -183,7 +183,7 @@ class TableRooms:
             if wanted.get(place) != table.race or table.number != state.deal_number(table.race.key):
                 del self.by_table[place]
                 # Nobody races on: the round may be over, and its secret public.
-                table.room.tell(CallOff(also_running=True))
+                table.room.tell(CallOff(also_running=True, by_host=by_host))
             elif state.paused and table.room.summary.phase == "waiting":
                 # It stays until it is closed: a race that is just about to begin is run.
                 table.room.tell(CallOff())
@@ -223,7 +223,7 @@ class TableRooms:
 
     def _call_all(self, state: TournamentState, table: TableRoom) -> None:
         for entrant in table.seating.invited:
-            member = self._ports.players.line(entrant)
+            member = self._ports.players.connection(entrant)
             if member is not None:
                 member.post(Outgoing(table.call(state, entrant, self._ports.clock.now_ms())))
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from msgspec.structs import replace as changed
 
 from client.connection.events import Connected, RoundTrip
@@ -200,9 +202,21 @@ def dealt() -> Model:
     return reduced(counting(), Dealt(version=7, seat=0, starts_in_ms=20, view=first_view()), now_ms=3980)
 
 
+COURSE = (
+    ((0, 4), (6_200, 5), (9_000, 6), (14_800, 8), (20_100, 11), (24_400, 12), (27_000, 14), (31_500, 15), (36_000, 17), (40_000, 18)),
+    ((0, 4), (4_100, 5), (8_700, 7), (11_000, 8), (15_300, 9), (22_000, 10), (28_800, 13), (33_100, 15), (37_000, 18), (40_500, 20)),
+)
+"""How a race went, as if it had been heard."""
+
+
+def with_course(model: Model) -> Model:
+    assert model.room is not None
+    return replace(model, room=replace(model.room, points=COURSE))
+
+
 def racing(view: View | None = None, **progress: object) -> Model:
     """42 seconds into a race."""
-    model = reduced(dealt(), Started(version=8), now_ms=4000)
+    model = with_course(reduced(dealt(), Started(version=8), now_ms=4000))
     shown = view if view is not None else middle_view()
     other = {
         "version": 10,

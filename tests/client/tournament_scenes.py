@@ -99,7 +99,11 @@ LOG = (
     decision(1, "enter", "Anna enters.", "Anna"),
     decision(2, "pair", "Round 1 is paired: 2 tables."),
     decision(
-        3, "correct", "Round 1, table 2: Clara wins, 31:28, in place of a draw.", "Grace", "The line of the hall was down for two minutes."
+        3,
+        "correct",
+        "Round 1, table 2: Clara wins, 31:28, in place of a draw.",
+        "Grace",
+        "The line of the hall was down for two minutes.",
     ),
 )
 

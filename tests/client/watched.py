@@ -70,7 +70,8 @@ def racing(rules: str = "carpet", seats: int = 2, *, moves: int = 24, boards: in
     assert watch.room is not None
     # The clock was anchored twenty seconds earlier; it is as if one had come then.
     started = {"started_at_ms": NOW_MS - 42_300}
-    watch = replace(watch, room=replace(watch.room, **started), points=tuple(((22_300, info.home - 3),) for info in watch.room.seats))
+    points = tuple(((22_300, info.home - 3),) for info in watch.room.seats)
+    watch = replace(watch, room=replace(watch.room, **started, points=points))
     changed: WatchModel | None = watch
     for number, info in enumerate(watch.room.seats):
         made = progress(8 + number, info.seat, info.home + 1, info.ply)

@@ -16,7 +16,7 @@ import trio
 from client.connection.client import NetLink, open_link
 from client.connection.errors import Unreachable
 from client.connection.events import Back, Identity, LinkEvent, Lost
-from client.connection.websocket import LineTimes
+from client.connection.websocket import ConnectionTimes
 from client.local.policies import POLICIES
 from client.state.store import Model
 from client.tui.actions import Do, Typed
@@ -31,7 +31,7 @@ from protocol.server_messages import ServerMessage
 
 TALK_EVERY = 8
 """Moves between two lines of talk."""
-QUICK = LineTimes(open_s=1.0, close_s=0.3, ping_s=0.3, pong_s=0.6)
+QUICK = ConnectionTimes(open_s=1.0, close_s=0.3, ping_s=0.3, pong_s=0.6)
 
 
 @dataclass(slots=True)
@@ -72,7 +72,7 @@ class ScriptedPlayer:
         while self.model.room is None or (self.model.room.ply < ply and self.model.room.record is None):
             await self.told.wait()
 
-    async def race(self, url: str, request: OpenRace | JoinRace, *, times: LineTimes = QUICK) -> Record:
+    async def race(self, url: str, request: OpenRace | JoinRace, *, times: ConnectionTimes = QUICK) -> Record:
         """Play one race to its result: the one that `request` asks for, or that in which the player has a seat."""
         while True:
             try:
@@ -81,7 +81,7 @@ class ScriptedPlayer:
                 # The very first try is not made again by the link, and a quick one may fail where the machine is busy.
                 continue
 
-    async def _race(self, url: str, request: OpenRace | JoinRace, times: LineTimes) -> Record:
+    async def _race(self, url: str, request: OpenRace | JoinRace, times: ConnectionTimes) -> Record:
         nonces = itertools.count(1)
         async with open_link(url, self.identity, generator=random.Random(2), keep=self._keep, times=times) as link:
             session = Driver(link, Ui(), nonce=lambda: f"{next(nonces):032x}", now_ms=lambda: round(trio.current_time() * 1000))

@@ -161,7 +161,8 @@ def test_every_command_and_option_that_is_named_exists(raced: tuple[Path, list[s
     assert len(named) >= 10
     for line, (program, *words) in named.items():
         program = program.rpartition("/")[2]
-        subcommand = words[: 2 if words[:1] in (["tournament"], ["db"]) else 1] if words and not words[0].startswith("-") else []
+        depth = {"tournament": 2, "db": 2, "admin": 3}.get(words[0], 1) if words and not words[0].startswith("-") else 0
+        subcommand = words[:depth]
         page = help_of(copy, program, *subcommand)
         for option in (word for word in words if word.startswith("-")):
             assert has_option(page, option), f"{line}: no {option}"

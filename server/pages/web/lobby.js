@@ -1,7 +1,7 @@
 // The page at `/`: which races are being run, which can be joined and how, and who is here.
 
 import { bar } from "./bars.js";
-import { against, announce, arrange, clean, clockText, counted, element, ratedName, setText } from "./dom.js";
+import { against, announce, arrange, clean, clockText, copyText, counted, element, ratedName, setText } from "./dom.js";
 import { serverAddress } from "./line.js";
 import { STATE_WORDS } from "./model.js";
 import { seriesName } from "./series.js";
@@ -129,7 +129,7 @@ class OpenRace {
     this.facts = element("p", { class: "facts" });
     this.command = element("code", {});
     this.copy = element("button", { type: "button" }, "Copy");
-    this.copy.addEventListener("click", () => this.#copyCommand());
+    this.copy.addEventListener("click", () => copyText(this.copy, this.command));
     this.watch = element("a", {}, "Watch it begin");
     this.node = element("li", {}, element("article", {}, this.heading, this.facts,
       element("p", { class: "command" }, this.command, " ", this.copy), element("p", {}, this.watch)));
@@ -147,22 +147,5 @@ class OpenRace {
     this.copy.setAttribute("aria-label", `Copy the command that joins race ${clean(info.code)}`);
     this.watch.setAttribute("href", `/watch/${encodeURIComponent(info.code)}`);
     this.watch.setAttribute("aria-label", `Watch race ${clean(info.code)} begin`);
-  }
-
-  async #copyCommand() {
-    try {
-      await navigator.clipboard.writeText(this.command.textContent);
-      this.#told("Copied");
-    } catch {
-      // Without TLS a browser gives no clipboard: then it is marked, for who copies by keys.
-      getSelection().selectAllChildren(this.command);
-      this.#told("Marked");
-    }
-  }
-
-  #told(word) {
-    setText(this.copy, word);
-    announce(word === "Copied" ? "The command is copied." : "The command is marked; copy it with your keys.");
-    setTimeout(() => setText(this.copy, "Copy"), 3000);
   }
 }

@@ -2,7 +2,7 @@
 
 import { bar } from "./bars.js";
 import { BoardView } from "./boards.js";
-import { against, announce, arrange, clean, clockText, counted, element, nameOf, setText } from "./dom.js";
+import { against, announce, arrange, clean, clockText, counted, element, nameOf, ratingChange, setText } from "./dom.js";
 import { serverAddress } from "./line.js";
 import { STATE_WORDS, WatchedRace, standing } from "./model.js";
 import { Plot } from "./plot.js";
@@ -214,7 +214,7 @@ export class RacePage {
     const order = seats.map((seat, number) => ({ ...seat, rating: ratings[number] })).sort((one, other) => one.place - other.place);
     this.results.replaceChildren(...order.map((seat) => element("li", { value: String(seat.place) },
       nameOf(seat.name), `${seat.bot ? " (bot)" : ""}: ${counted(seat.home, "card")} home at ${clockText(seat.home_at_ms, true)}`,
-      STATE_WORDS[seat.state] ? ` · ${STATE_WORDS[seat.state]}` : "", ...changeOf(seat.rating))));
+      STATE_WORDS[seat.state] ? ` · ${STATE_WORDS[seat.state]}` : "", ...ratingChange(seat.rating))));
     this.resultText.hidden = !id;
     if (id) this.recordLink.setAttribute("href", `/races/${encodeURIComponent(id)}.json`);
   }
@@ -265,12 +265,4 @@ function names(model) {
 function placesText(seats) {
   return [...seats].sort((one, other) => one.place - other.place)
     .map((seat) => `${seat.place}. ${clean(seat.name)}, ${counted(seat.home, "card")} home.`).join(" ");
-}
-
-/** What a race did to a rating, behind its seat's result: nothing where it did not count. */
-function changeOf(rating) {
-  if (!rating) return [];
-  const change = rating.after - rating.before;
-  const sign = change < 0 ? "−" : "+";
-  return [" · ", element("span", { class: "rating" }, `rating ${rating.before} → ${rating.after} (${sign}${Math.abs(change)})`)];
 }

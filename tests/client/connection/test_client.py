@@ -21,7 +21,7 @@ from client.connection.events import NO_SEAT, WATCH_REFERENCE, Back, Connected, 
 from client.connection.outbox import FIRST_NUMBER, Request
 from client.connection.questions import QUESTION_REFERENCE
 from client.connection.resync import REJOIN_REFERENCE
-from client.connection.websocket import FRAMES, OUTBOX, LineTimes
+from client.connection.websocket import FRAMES, OUTBOX, ConnectionTimes
 from protocol import server_messages as said
 from protocol.client_messages import FollowLobby, Hello, JoinRace, LeaveRace, Move, OpenRace, QuickMatch, Say, WhoAmI
 from protocol.codec import JSON, MSGPACK
@@ -29,7 +29,7 @@ from protocol.errors import ERRORS, CloseCode, ErrorCode
 from protocol.room_events import Hidden, PlayerView, Room, Said, Started
 from protocol.server_messages import CurrentView, Left, WaitingMatch, WaitingOver, Welcome, YouAre
 from protocol.views import ChatLine, RaceOptions
-from protocol.watch_messages import WatchRace
+from protocol.watch_messages import Unwatched, Watched, WatchRace
 from tests.client.fake_server import FakeServer, Line, room, seat, view, welcome
 
 URL = "ws://carpet.example:7777"
@@ -886,7 +886,7 @@ async def test_entered_waits_for_the_race_to_watch_and_a_seat_elsewhere_is_no_an
 
 
 async def test_a_watcher_comes_back_to_the_race_by_himself(autojump_clock: MockClock, server: FakeServer) -> None:
-    watched = said.Watched(room=room(code="OTHERS", seat=None), boards=(), watchers=1, lines=(), closest=False)
+    watched = Watched(room=room(code="OTHERS", seat=None), boards=(), watchers=1, lines=(), closest=False)
     async with open_link(URL, ANNA, dial=server.dial) as link:
         line = await server.line()
         await line.greet()
@@ -895,7 +895,7 @@ async def test_a_watcher_comes_back_to_the_race_by_himself(autojump_clock: MockC
         assert link.send(Say(text="Hello", code="OTHERS"))
         assert await line.heard() == WatchRace(code="OTHERS")
         await line.say(watched)
-        await next_of(link, said.Watched)
+        await next_of(link, Watched)
         await line.cut()
         line = await server.line()
         await line.greet()
@@ -904,7 +904,7 @@ async def test_a_watcher_comes_back_to_the_race_by_himself(autojump_clock: MockC
         assert not link.send(Say(text="Hello", code="OTHERS"))
         assert await line.heard() == WatchRace(code="OTHERS", ref=WATCH_REFERENCE)
         await line.say(watched)
-        assert await next_of(link, said.Watched, Back) == watched
+        assert await next_of(link, Watched, Back) == watched
         await next_of(link, Back)
         assert link.send(Say(text="Hello", code="OTHERS"))
         assert await line.heard() == numbered(Say(text="Hello", code="OTHERS"), 2)
@@ -939,7 +939,7 @@ async def test_who_watches_comes_by_a_second_line_and_by_a_first_one_once_he_wou
         line = await server.line()
         assert (await watch_hello(line)).watch
         assert await line.heard() == WatchRace(code="OTHERS", ref=WATCH_REFERENCE)
-        await line.say(said.Unwatched(code="OTHERS", reason="closed"))
+        await line.say(Unwatched(code="OTHERS", reason="closed"))
         await next_of(link, Back)
         assert link.send(JoinRace(code="MYRACE"))
         hello = await line.greet(token="known")
@@ -1021,7 +1021,7 @@ async def test_a_machine_that_was_asleep_blames_nobody(mock_clock: MockClock, se
 async def test_a_line_that_ends_while_nobody_hears_what_it_brought_has_ended(
     autojump_clock: MockClock, server: FakeServer, ends: str
 ) -> None:
-    async with open_link(URL, ANNA, dial=server.dial, times=LineTimes(ping_s=0.5)) as link:
+    async with open_link(URL, ANNA, dial=server.dial, times=ConnectionTimes(ping_s=0.5)) as link:
         line = await server.line()
         await line.greet()
         await next_of(link, Welcome)

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from client.storage import saved_records as keepsake
-from client.storage.saved_records import Keepsakes, keep_record, kept_records
+from client.storage import saved_records as saved_records
+from client.storage.saved_records import SavedRecords, keep_record, kept_records
 from protocol.record import Record, from_json, sealed, to_json
 from tests.client.scenes import record
 
@@ -53,7 +53,7 @@ def test_an_id_that_is_none_names_no_file(tmp_path: Path, name: str) -> None:
 
 
 def test_the_oldest_goes_for_a_new_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(keepsake, "KEPT", 3)
+    monkeypatch.setattr(saved_records, "KEPT", 3)
     for number in range(1, 6):
         keep(tmp_path, number)
     assert [kept.race for kept in kept_records(tmp_path)] == [5, 4, 3]
@@ -80,15 +80,15 @@ def test_where_nothing_can_be_written_nothing_is_left_behind(tmp_path: Path) -> 
 
 
 def test_a_sitting_keeps_each_record_at_once_and_remembers_what_could_not_be(tmp_path: Path) -> None:
-    keepsakes = Keepsakes(tmp_path / "home")
-    assert (keepsakes.last, keepsakes.error) == (None, None)
-    keepsakes.keep(numbered(1))
-    keepsakes.keep(numbered(2))
+    records = SavedRecords(tmp_path / "home")
+    assert (records.last, records.error) == (None, None)
+    records.keep(numbered(1))
+    records.keep(numbered(2))
     assert [record.race for record in kept_records(tmp_path / "home")] == [2, 1]
-    assert keepsakes.last == tmp_path / "home" / "races" / f"{numbered(2).id}.json"
-    assert keepsakes.error is None
+    assert records.last == tmp_path / "home" / "races" / f"{numbered(2).id}.json"
+    assert records.error is None
     (tmp_path / "file").write_text("")
-    nowhere = Keepsakes(tmp_path / "file")
+    nowhere = SavedRecords(tmp_path / "file")
     nowhere.keep(numbered(1))
     assert nowhere.last is None
     assert isinstance(nowhere.error, OSError)

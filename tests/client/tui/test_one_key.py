@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 import trio.testing
 from hypothesis import given, settings
@@ -15,9 +17,9 @@ from client.tui.playing import AHEAD, all_fit
 from client.tui.race import KEYS, SCREEN
 from protocol.client_messages import Move
 from protocol.room_events import PlayerView
-from protocol.views import View
+from protocol.views import RaceOptions, View
 from tests.client import scenes, tables
-from tests.client.tui.hands import Run, running, settled
+from tests.client.tui.hands import DEFAULTS, UP, Run, running, settled
 from tests.client.tui.test_app import into_race
 from tests.client.tui.test_reach import SEEDS, Player, name_keys
 
@@ -58,8 +60,8 @@ def test_where_cards_go_several_ways_source_and_target_are_one_key_each(rules: s
         if player.held:
             ends = {chip.place: chip.key for chip in chips_of((), view, player.held)}
             end = destination(view, move)
-            # Where there are more ends than chips, the others are typed by name.
-            assert end in ends or len(ends) == len(CHIPS)
+            # The waste has a key of its own; where there are more ends than chips, the others are typed by name.
+            assert end in ends or end == "w" or len(ends) == len(CHIPS)
             player.type(*(ends[end] if end in ends else name_keys(end)))
         assert player.line.sent == [move]
 
@@ -180,3 +182,47 @@ def test_the_end_is_offered_only_where_every_card_goes_home() -> None:
     assert not all_fit(scenes.changed(fits, waste=("QS", "KS")))
     assert not all_fit(scenes.changed(fits, stock=1))
     assert {row.command.name for row in KEYS} >= {"SEND_HOME", "SEND_ALL", "NEXT", "PREVIOUS"}
+
+
+async def test_autoplay_sends_home_what_fits_where_the_race_allows_it(mock_clock: trio.testing.MockClock) -> None:
+    async with running() as run:
+        await into_race(run)
+        await run.give("H")
+        assert run.screen.shows("Autoplay is on")
+        (first,) = sent(run)
+        view = after(scenes.middle_view(), first)
+        # A card that the player plays themselves does not stop it.
+        await run.say(answer(first, 1, view))
+        mock_clock.jump(0.06)
+        await settled()
+        (second,) = sent(run)
+        await run.give("H")
+        await run.say(answer(second, 2, after(view, second)))
+        mock_clock.jump(0.5)
+        await settled()
+        assert sent(run) == []
+        assert run.screen.shows("Autoplay is off.")
+
+
+async def test_a_race_by_hand_has_neither_autoplay_nor_all_at_once(mock_clock: trio.testing.MockClock) -> None:
+    async with running(settings=replace(DEFAULTS, autoplay=True)) as run:
+        options = RaceOptions(autoplay=False)
+        seats = (scenes.seat(0, "Anna", state="racing"), scenes.seat(1, "Ben", state="racing"))
+        await run.say(UP, scenes.welcome(), scenes.room(phase="racing", seats=seats, view=scenes.middle_view(), options=options))
+        run.link.taken()
+        for key in ("H", "g", "G"):
+            mock_clock.jump(0.5)
+            await run.give(key)
+            assert sent(run) == []
+            assert run.screen.shows("This race is played by hand")
+        await run.give(" ")
+        assert len(sent(run)) == 1
+
+
+async def test_a_whole_move_typed_ahead_waits_for_its_turn(mock_clock: trio.testing.MockClock) -> None:
+    async with running() as run:
+        await into_race(run)
+        await run.give("c", "1", ":", *"w:c1", "enter")
+        assert run.screen.shows("Waiting to be played: w:c1.")
+        await run.say(answer("c1", 1, scenes.middle_view(pending=True)))
+        assert sent(run) == ["c1", "w:c1"]

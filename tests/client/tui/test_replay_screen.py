@@ -1,4 +1,4 @@
-"""The replay through the real controller and root widget: keys, clicks, what is shown, opened alone or from the result of a race."""
+"""The replay through the real update function and root widget: keys, clicks, what is shown, opened alone or from the result of a race."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from client.text.formatting import clock_text
 from client.tui import replaying
 from client.tui.app import run_replay
 from client.tui.keymap import Command
-from client.tui.replay_state import jumped_to_tenth, reel_of
+from client.tui.replay_state import jumped_to_tenth, replay_state_of
 from client.tui.start import AppOutcome, UiSettings
 from client.tui.ui_state import Ui
 from protocol.record import Record
@@ -298,8 +298,8 @@ def test_nothing_a_record_says_reaches_the_terminal_unclean() -> None:
     race = TimeLine(evil, structs.replace(LINE.rules, name=ENEMY, explanation=ENEMY), lines, LINE.frames, LINE.end_ms)
     for size in ((80, 24), (120, 40)):
         for help_from in (None, 0, 40):
-            reel = reel_of(race)
-            shown = Shown(scenes.at_home, Ui(reel=reel, help_from=help_from))
+            replay = replay_state_of(race)
+            shown = Shown(scenes.at_home, Ui(replay=replay, help_from=help_from))
             text = "".join(render_text(widget_of(shown, size), size))
             assert "\x1b" not in text
             assert "\x07" not in text
@@ -312,10 +312,10 @@ def test_nothing_a_record_says_reaches_the_terminal_unclean() -> None:
 def test_every_card_on_both_boards_is_drawn(rules: str, size: tuple[int, int]) -> None:
     """The top card of every pile and of every reserve, at three moments."""
     race = replays.line(rules, 2)
-    reel = reel_of(race)
+    replay = replay_state_of(race)
     for tenths in (0, 4, 10):
-        at = jumped_to_tenth(reel, tenths, 0)
-        lines = render_text(widget_of(Shown(scenes.at_home, Ui(reel=at), now_ms=0), size), size)
+        at = jumped_to_tenth(replay, tenths, 0)
+        lines = render_text(widget_of(Shown(scenes.at_home, Ui(replay=at), now_ms=0), size), size)
         boards = "\n".join(lines[5 : size[1] - 5]).replace("10", "T")
         for line in race.lines:
             view = line.view(race.plies(at.head.made)[line.number])
@@ -325,7 +325,7 @@ def test_every_card_on_both_boards_is_drawn(rules: str, size: tuple[int, int]) -
 
 
 def test_the_foot_offers_only_what_there_is() -> None:
-    text = render_text(widget_of(Shown(scenes.at_home, Ui(reel=reel_of(replays.line("carpet", 1)))), (120, 40)), (120, 40))[-1]
+    text = render_text(widget_of(Shown(scenes.at_home, Ui(replay=replay_state_of(replays.line("carpet", 1)))), (120, 40)), (120, 40))[-1]
     assert "diverge" not in text
     assert "pair" not in text
     assert {Command.PAIR, Command.PARTING} <= {binding.command for binding in replaying.KEYS}

@@ -24,14 +24,14 @@ from client.state.watching import WatchModel
 from client.tui.actions import PromptKind
 from client.tui.overlays import KEYS_WIDTH, help_lines, help_rows
 from client.tui.picture import line_width
-from client.tui.replay_state import jumped_to_tenth, reel_of
+from client.tui.replay_state import jumped_to_tenth, replay_state_of
 from client.tui.rules import LIST_WIDTH
 from client.tui.scene import Scene
 from client.tui.start import UiSettings
 from client.tui.terminal import Painted
 from client.tui.theme import PALETTES, entries, next_palette, theme_for
 from client.tui.tournament_form import USUAL_NAME
-from client.tui.tournament_view_state import Hall
+from client.tui.tournament_view_state import TournamentView
 from client.tui.ui_state import Prompt, Question, RulesPage, Ui
 from client.tui.view import view
 from protocol.fairness import derive_seed
@@ -240,8 +240,8 @@ def replayed(
     rules: str, *, seats: int = 2, tenths: int = 6, own: int | None = None, pair: int = 0, colours: int = 256, **looks: Any
 ) -> Shown:
     """A replay in its middle."""
-    reel = replace(jumped_to_tenth(reel_of(replays.line(rules, seats), own=own), tenths, 0), pair=pair)
-    return Shown(scenes.over, Ui(reel=reel, settings=UiSettings(**looks)), 0, colours)
+    replay = replace(jumped_to_tenth(replay_state_of(replays.line(rules, seats), own=own), tenths, 0), pair=pair)
+    return Shown(scenes.over, Ui(replay=replay, settings=UiSettings(**looks)), 0, colours)
 
 
 REPLAYS = {
@@ -382,10 +382,12 @@ SCREENS = {
 }
 
 
-HALL = replace(UI, hall=Hall(tournament_scenes.ID), item=0)
+LOOKING = replace(UI, tournament_view=TournamentView(tournament_scenes.ID), item=0)
 
 
-def at_hall(told: Tournament | Called | Tournaments, ui: Ui = HALL, *more: Any, directs: bool = False, colours: int = 256) -> Shown:
+def at_tournament(
+    told: Tournament | Called | Tournaments, ui: Ui = LOOKING, *more: Any, directs: bool = False, colours: int = 256
+) -> Shown:
     """Anna before a tournament, five seconds after she was told how it stands."""
     if directs and isinstance(told, Tournament):
         told = structs.replace(told, director=tournament_scenes.ANNA, director_name="Anna")
@@ -402,40 +404,54 @@ def at_table(*events: Any) -> Model:
 TOLD = tournament_scenes
 NOBODY_IN = tuple(structs.replace(each, checked_in=False) for each in TOLD.ENTRANTS)
 VERDICT = Question("Round 2, table 1: Benedikt against Anna", ("Benedikt wins", "Anna wins"), (None, None), numbered=True)
-HALLS = {
-    "tournaments": at_hall(TOLD.listed(), replace(HALL, hall=Hall())),
-    "tournaments-none": at_hall(structs.replace(TOLD.listed(), tournaments=(), running=0), replace(HALL, hall=Hall())),
-    "tournament-form": at_hall(TOLD.listed(), replace(HALL, hall=Hall(), founding=TournamentOptions(name=USUAL_NAME), item=1)),
-    "tournament-form-typing": at_hall(
-        TOLD.listed(), replace(HALL, hall=Hall(), founding=TournamentOptions(name=USUAL_NAME), prompt=typing("title", "Club evening"))
+TOURNAMENTS = {
+    "tournaments": at_tournament(TOLD.listed(), replace(LOOKING, tournament_view=TournamentView())),
+    "tournaments-none": at_tournament(
+        structs.replace(TOLD.listed(), tournaments=(), running=0), replace(LOOKING, tournament_view=TournamentView())
     ),
-    "tournament-unknown": at_hall(TOLD.listed()),
-    "tournament-registration": at_hall(TOLD.told()),
-    "tournament-registration-director": at_hall(TOLD.told(entrants=TOLD.ENTRANTS[:1]), directs=True),
-    "tournament-check-in": at_hall(TOLD.told("check-in", phase_ms=95_000, entrants=NOBODY_IN)),
-    "tournament-running": at_hall(TOLD.running()),
-    "tournament-running-ascii": at_hall(TOLD.running(), replace(HALL, settings=UiSettings(ascii=True))),
-    "tournament-running-mono": at_hall(TOLD.running(), colours=1),
-    "tournament-standings": at_hall(TOLD.running(), replace(HALL, hall=Hall(TOLD.ID, "standings"), item=1)),
-    "tournament-standings-ascii": at_hall(
-        TOLD.running(), replace(HALL, hall=Hall(TOLD.ID, "standings"), item=1, settings=UiSettings(ascii=True))
+    "tournament-form": at_tournament(
+        TOLD.listed(),
+        replace(LOOKING, tournament_view=TournamentView(), tournament_form=TournamentOptions(name=USUAL_NAME), item=1),
     ),
-    "tournament-log": at_hall(TOLD.running(), replace(HALL, hall=Hall(TOLD.ID, "log"))),
-    "tournament-between": at_hall(TOLD.running(phase="between", phase_ms=None, tables=TOLD.TABLES[1:2]), directs=True),
-    "tournament-verdict": at_hall(
+    "tournament-form-typing": at_tournament(
+        TOLD.listed(),
+        replace(
+            LOOKING,
+            tournament_view=TournamentView(),
+            tournament_form=TournamentOptions(name=USUAL_NAME),
+            prompt=typing("title", "Club evening"),
+        ),
+    ),
+    "tournament-unknown": at_tournament(TOLD.listed()),
+    "tournament-registration": at_tournament(TOLD.told()),
+    "tournament-registration-director": at_tournament(TOLD.told(entrants=TOLD.ENTRANTS[:1]), directs=True),
+    "tournament-check-in": at_tournament(TOLD.told("check-in", phase_ms=95_000, entrants=NOBODY_IN)),
+    "tournament-running": at_tournament(TOLD.running()),
+    "tournament-running-ascii": at_tournament(TOLD.running(), replace(LOOKING, settings=UiSettings(ascii=True))),
+    "tournament-running-mono": at_tournament(TOLD.running(), colours=1),
+    "tournament-standings": at_tournament(TOLD.running(), replace(LOOKING, tournament_view=TournamentView(TOLD.ID, "standings"), item=1)),
+    "tournament-standings-ascii": at_tournament(
         TOLD.running(),
-        replace(HALL, question=VERDICT),
+        replace(LOOKING, tournament_view=TournamentView(TOLD.ID, "standings"), item=1, settings=UiSettings(ascii=True)),
+    ),
+    "tournament-log": at_tournament(TOLD.running(), replace(LOOKING, tournament_view=TournamentView(TOLD.ID, "log"))),
+    "tournament-between": at_tournament(TOLD.running(phase="between", phase_ms=None, tables=TOLD.TABLES[1:2]), directs=True),
+    "tournament-verdict": at_tournament(
+        TOLD.running(),
+        replace(LOOKING, question=VERDICT),
         directs=True,
     ),
-    "tournament-reason": at_hall(TOLD.running(), replace(HALL, prompt=typing("reason", "The line was down")), directs=True),
-    "tournament-over": at_hall(TOLD.running(phase="over")),
-    "tournament-guest": at_hall(TOLD.running(), HALL, structs.replace(scenes.welcome(), player="", name="", token="")),
-    "tournament-large": at_hall(TOLD.large(), replace(HALL, item=20)),
-    "tournament-large-standings": at_hall(TOLD.large(), replace(HALL, hall=Hall(TOLD.ID, "standings"), item=63)),
-    "tournament-table": Shown(lambda: at_table(), replace(UI, hall=Hall(TOLD.ID)), now_ms=20_000),
-    "help-tournament": at_hall(TOLD.running(), replace(HALL, help_from=12)),
+    "tournament-reason": at_tournament(TOLD.running(), replace(LOOKING, prompt=typing("reason", "The line was down")), directs=True),
+    "tournament-over": at_tournament(TOLD.running(phase="over")),
+    "tournament-guest": at_tournament(TOLD.running(), LOOKING, structs.replace(scenes.welcome(), player="", name="", token="")),
+    "tournament-large": at_tournament(TOLD.large(), replace(LOOKING, item=20)),
+    "tournament-large-standings": at_tournament(
+        TOLD.large(), replace(LOOKING, tournament_view=TournamentView(TOLD.ID, "standings"), item=63)
+    ),
+    "tournament-table": Shown(lambda: at_table(), replace(UI, tournament_view=TournamentView(TOLD.ID)), now_ms=20_000),
+    "help-tournament": at_tournament(TOLD.running(), replace(LOOKING, help_from=12)),
 }
-SCREENS |= HALLS
+SCREENS |= TOURNAMENTS
 
 
 def widget_of(shown: Shown, size: tuple[int, int]) -> urwid.Widget:
@@ -565,6 +581,21 @@ def test_where_many_wait_the_rules_are_cut_and_it_is_said_where_they_are_whole()
     assert sum(line.rstrip().endswith("... more: ?") for line in lines) == 1
 
 
+@pytest.mark.parametrize("name", ["Anna", "Benedikt", "M" * 24, "漢" * 24])
+@pytest.mark.parametrize("trip", [None, 1234])
+def test_in_a_waiting_room_one_finds_oneself_however_long_the_name(name: str, trip: int | None) -> None:
+    model = scenes.full_room()
+    assert model.room is not None
+    own, *others = model.room.seats
+    longest = structs.replace(own, name=name, round_trip_ms=trip)
+    room = replace(model.room, seats=(longest, *others))
+    for size in ((80, 24), (120, 40)):
+        lines = render_text(widget_of(Shown(lambda: replace(model, room=room), now_ms=2000), size), size)
+        (line,) = [line for line in lines if " (you) " in line]
+        assert name[:3] in line
+        assert " not ready yet " in line
+
+
 def over_winnable() -> Model:
     record = scenes.record()
     model = scenes.over()
@@ -577,13 +608,11 @@ def over_winnable() -> Model:
 def test_however_much_there_is_to_say_of_a_deal_its_key_and_the_rematch_are_shown(details: bool) -> None:
     ui = replace(UI, details=details)
     lines = [line.rstrip() for line in render_text(widget_of(Shown(over_winnable, ui, now_ms=160_000), (80, 24)), (80, 24))]
-    at = next(
-        number for number, line in enumerate(lines) if line.startswith("  ? Nothing is wrong, but this client did not see all of the")
-    )
-    assert " ".join(lines[at : at + 2]).split()[-4:] == ["nonce,", "cards,", "number.", "(d)"]
+    at = next(number for number, line in enumerate(lines) if line.startswith("  ? Nothing is wrong; not seen here:"))
+    assert " ".join(lines[at : at + 2]).split()[-4:] == ["checks", "the", "record.", "(d)"]
     assert lines[at + 2] == "  r: race the same players again"
     assert (" ... the rest: carpet verify" in "\n".join(lines)) is details
-    assert any(line.endswith("Whether deal 0 is the first that can be won: carpet verify.") for line in lines) is details
+    assert any(line.endswith("Whether deal 0 is the first that can be won is being checked.") for line in lines) is details
 
 
 def test_what_no_rule_set_has_is_drawn_without_a_word_of_it() -> None:

@@ -8,9 +8,9 @@ from contextlib import asynccontextmanager
 import pytest
 from msgspec.structs import replace
 
-from client.tui.start import StartHall
-from client.tui.subscriptions import HALL_REFERENCE
-from client.tui.tournament_form import FOUNDING_REFERENCE
+from client.tui.start import StartTournaments
+from client.tui.subscriptions import FOLLOW_REFERENCE
+from client.tui.tournament_form import CREATE_REFERENCE
 from protocol.client_messages import FollowLobby, JoinRace, LeaveRace
 from protocol.errors import ERRORS, ErrorCode
 from protocol.record import SeatRecord
@@ -53,9 +53,9 @@ def directed(told: Tournament) -> Tournament:
 @asynccontextmanager
 async def before(told: Tournament) -> AsyncIterator[Run]:
     """Anna at a tournament's screen."""
-    async with running(StartHall(ID)) as run:
+    async with running(StartTournaments(ID)) as run:
         await run.say(UP, scenes.welcome(), told)
-        assert FollowTournament(id=ID, ref=HALL_REFERENCE) in run.link.taken()
+        assert FollowTournament(id=ID, ref=FOLLOW_REFERENCE) in run.link.taken()
         yield run
 
 
@@ -69,16 +69,22 @@ async def test_from_home_to_the_list_to_a_tournament_and_back_only_what_is_looke
         await run.say(UP, scenes.welcome(), scenes.lobby())
         assert run.link.taken() == [FollowLobby()]
         await run.give("t")
-        assert run.link.taken() == [FollowTournaments(ref=HALL_REFERENCE)]
+        assert run.link.taken() == [FollowTournaments(ref=FOLLOW_REFERENCE)]
         await run.say(tournaments.listed())
         await run.give("down", "up", "enter")
-        assert run.link.taken() == [FollowTournaments(follow=False, ref=HALL_REFERENCE), FollowTournament(id=ID, ref=HALL_REFERENCE)]
+        assert run.link.taken() == [
+            FollowTournaments(follow=False, ref=FOLLOW_REFERENCE),
+            FollowTournament(id=ID, ref=FOLLOW_REFERENCE),
+        ]
         await run.say(tournaments.running())
         assert run.screen.shows("Round 2 of 9 is being raced")
         await run.give("esc")
-        assert run.link.taken() == [FollowTournaments(ref=HALL_REFERENCE), FollowTournament(id=ID, follow=False, ref=HALL_REFERENCE)]
+        assert run.link.taken() == [
+            FollowTournaments(ref=FOLLOW_REFERENCE),
+            FollowTournament(id=ID, follow=False, ref=FOLLOW_REFERENCE),
+        ]
         await run.click("Rug knock-out")
-        assert FollowTournament(id="PLMNBV", ref=HALL_REFERENCE) in run.link.taken()
+        assert FollowTournament(id="PLMNBV", ref=FOLLOW_REFERENCE) in run.link.taken()
         await run.give("esc", "esc")
         assert run.screen.shows("C A R P E T")
 
@@ -86,17 +92,17 @@ async def test_from_home_to_the_list_to_a_tournament_and_back_only_what_is_looke
 async def test_on_another_line_what_is_looked_at_is_followed_anew() -> None:
     async with before(tournaments.running()) as run:
         await run.say(UP, scenes.welcome())
-        assert FollowTournament(id=ID, ref=HALL_REFERENCE) in run.link.taken()
+        assert FollowTournament(id=ID, ref=FOLLOW_REFERENCE) in run.link.taken()
 
 
 async def test_a_tournament_that_is_not_there_leads_back_to_the_list() -> None:
     async with running() as run:
         await run.say(UP, scenes.welcome(), scenes.lobby())
         await run.give("t", "c", *"kw prtx".replace(" ", ""), "enter")
-        assert FollowTournament(id="KWPRTX", ref=HALL_REFERENCE) in run.link.taken()
+        assert FollowTournament(id="KWPRTX", ref=FOLLOW_REFERENCE) in run.link.taken()
         kind = ERRORS[ErrorCode.NO_SUCH_TOURNAMENT]
         await run.say(
-            Error(code=ErrorCode.NO_SUCH_TOURNAMENT, fault=kind.fault, message=kind.sentence, path="", ref=HALL_REFERENCE),
+            Error(code=ErrorCode.NO_SUCH_TOURNAMENT, fault=kind.fault, message=kind.sentence, path="", ref=FOLLOW_REFERENCE),
             tournaments.listed(),
         )
         assert run.screen.shows(kind.sentence)
@@ -114,10 +120,10 @@ async def test_a_tournament_is_made_as_the_form_says_and_gone_to() -> None:
         await run.give(*["down"] * 8, "enter")
         (made,) = (message for message in run.link.taken() if isinstance(message, CreateTournament))
         options = made.options
-        assert (made.ref, options.name, options.format, options.double) == (FOUNDING_REFERENCE, "Club", "round-robin", True)
+        assert (made.ref, options.name, options.format, options.double) == (CREATE_REFERENCE, "Club", "round-robin", True)
         assert (options.fill, options.rules) == (2, scenes.RULES[1].id)
-        await run.say(Decided(id=ID, number=0, ref=FOUNDING_REFERENCE))
-        assert FollowTournament(id=ID, ref=HALL_REFERENCE) in run.link.taken()
+        await run.say(Decided(id=ID, number=0, ref=CREATE_REFERENCE))
+        assert FollowTournament(id=ID, ref=FOLLOW_REFERENCE) in run.link.taken()
 
 
 async def test_entering_checking_in_and_withdrawing() -> None:
@@ -154,13 +160,13 @@ async def test_whoever_is_called_goes_to_his_table_with_a_bell_and_comes_back_af
         await run.say(scenes.room(shared=DEAL))
         assert run.screen.shows("Your table. Press r")
         # Nobody who races is told how the tournament goes.
-        assert FollowTournament(id=ID, follow=False, ref=HALL_REFERENCE) in run.link.taken()
+        assert FollowTournament(id=ID, follow=False, ref=FOLLOW_REFERENCE) in run.link.taken()
         await run.say(scenes.room(shared=DEAL, phase="over", version=2, ended=seats()))
         assert run.screen.shows("enter: back to the tournament")
         await run.give("enter")
         assert run.link.taken() == [LeaveRace()]
         await run.say(Left(code=scenes.CODE, reason="left"))
-        assert FollowTournament(id=ID, ref=HALL_REFERENCE) in run.link.taken()
+        assert FollowTournament(id=ID, ref=FOLLOW_REFERENCE) in run.link.taken()
         assert run.screen.shows("Round 2 of 9")
 
 
@@ -186,7 +192,7 @@ async def test_whoever_comes_back_to_his_table_comes_from_there_to_its_tournamen
         await run.say(UP, scenes.welcome(room=scenes.CODE), scenes.room(shared=DEAL), Ended(version=2, seats=seats()))
         await run.give("L")
         await run.say(Left(code=scenes.CODE, reason="left"))
-        assert FollowTournament(id=ID, ref=HALL_REFERENCE) in run.link.taken()
+        assert FollowTournament(id=ID, ref=FOLLOW_REFERENCE) in run.link.taken()
 
 
 async def test_enter_goes_to_ones_own_table_and_else_watches_the_marked_one() -> None:
@@ -214,9 +220,9 @@ async def test_pages_turn_and_rounds_go_back_and_forth() -> None:
         await run.give("tab")
         assert run.screen.shows("Reason: The line of the hall was down")
         await run.give("tab", "left")
-        assert run.link.taken() == [FollowTournament(id=ID, round=1, ref=HALL_REFERENCE)]
+        assert run.link.taken() == [FollowTournament(id=ID, round=1, ref=FOLLOW_REFERENCE)]
         await run.give("left", "right")
-        assert run.link.taken() == [FollowTournament(id=ID, ref=HALL_REFERENCE)]
+        assert run.link.taken() == [FollowTournament(id=ID, ref=FOLLOW_REFERENCE)]
         await run.click("Clara")
         await run.click("Clara")
         assert JoinRace(code="HKTRWM") in run.link.taken()
@@ -260,7 +266,7 @@ async def test_what_is_the_directors_is_nobody_elses() -> None:
 
 
 async def test_who_only_watches_can_do_nothing_else() -> None:
-    async with running(StartHall(ID)) as run:
+    async with running(StartTournaments(ID)) as run:
         await run.say(UP, replace(scenes.welcome(), player="", name="", token=""), tournaments.running())
         run.link.taken()
         await run.give("i", "c", "L", "S")

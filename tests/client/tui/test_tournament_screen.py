@@ -15,7 +15,7 @@ from client.tui.scene import Scene
 from client.tui.start import UiSettings
 from client.tui.terminal import Painted
 from client.tui.theme import theme_for
-from client.tui.tournament_view_state import Hall, HallPage, lines_of
+from client.tui.tournament_view_state import TournamentPage, TournamentView, lines_of
 from client.tui.ui_state import Ui
 from client.tui.view import view
 from protocol.tournament_messages import Tournament
@@ -81,15 +81,15 @@ _pages = st.sampled_from([None, "tables", "standings", "log"])
 _sizes = st.tuples(st.sampled_from([80, 99, 120, 149, 150, 200]), st.sampled_from([24, 30, 60]))
 
 
-def scene_at(model: Model, page: HallPage | None, item: int, *, ascii_only: bool = False) -> Scene:
-    ui = Ui(hall=Hall(tournaments.ID, page), item=item, settings=UiSettings(ascii=ascii_only))
+def scene_at(model: Model, page: TournamentPage | None, item: int, *, ascii_only: bool = False) -> Scene:
+    ui = Ui(tournament_view=TournamentView(tournaments.ID, page), item=item, settings=UiSettings(ascii=ascii_only))
     return Scene(model, ui, theme_for("classic", ascii_only=ascii_only, colours=256), 50_000)
 
 
 @settings(max_examples=60)
 @given(TOLD, _pages, st.integers(0, 50), _sizes, st.booleans())
 def test_whatever_is_told_is_drawn_within_the_terminal(
-    told: Tournament, page: HallPage | None, item: int, size: tuple[int, int], ascii_only: bool
+    told: Tournament, page: TournamentPage | None, item: int, size: tuple[int, int], ascii_only: bool
 ) -> None:
     lines = render_text(Painted(view(scene_at(tournaments.at(told), page, item, ascii_only=ascii_only), size)), size)
     assert len(lines) == size[1]
@@ -100,12 +100,12 @@ def test_whatever_is_told_is_drawn_within_the_terminal(
 
 @settings(max_examples=30)
 @given(TOLD, _pages, _sizes)
-def test_every_click_is_on_a_line_that_is_there(told: Tournament, page: HallPage | None, size: tuple[int, int]) -> None:
+def test_every_click_is_on_a_line_that_is_there(told: Tournament, page: TournamentPage | None, size: tuple[int, int]) -> None:
     model = tournaments.at(told)
     drawn = view(scene_at(model, page, 0), size)
     clicks = {drawn.click_at(column, row) for row in range(size[1] - 1) for column in (5, size[0] - 20)}
     picked = {click.line for click in clicks if isinstance(click, Pick)}
-    assert picked <= set(range(lines_of(model, Hall(tournaments.ID, page))))
+    assert picked <= set(range(lines_of(model, TournamentView(tournaments.ID, page))))
 
 
 def test_every_table_of_a_large_field_can_be_reached_and_is_seen_when_marked() -> None:

@@ -1,4 +1,6 @@
-"""Watching through the real controller and root widget: from the lobby and back, the next race, other seats, curves, talk, a lost line."""
+"""Watching through the real update function and root widget: from the lobby and back, the next race, other seats, curves, talk, a lost
+line.
+"""
 
 from __future__ import annotations
 

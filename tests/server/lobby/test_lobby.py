@@ -45,7 +45,7 @@ class Follower:
         return message
 
 
-class Hall:
+class Venue:
     """A lobby with its players and a table to race at."""
 
     def __init__(self, nursery: trio.Nursery) -> None:
@@ -64,25 +64,25 @@ class Hall:
 
 
 @pytest.fixture
-async def hall(nursery: trio.Nursery) -> Hall:
-    hall = Hall(nursery)
+async def venue(nursery: trio.Nursery) -> Venue:
+    venue = Venue(nursery)
     await wait_all_tasks_blocked()
-    return hall
+    return venue
 
 
-async def test_a_follower_is_told_at_once(autojump_clock: MockClock, hall: Hall) -> None:
+async def test_a_follower_is_told_at_once(autojump_clock: MockClock, venue: Venue) -> None:
     ann = Follower()
-    hall.lobby.follow(ann)
+    venue.lobby.follow(ann)
     assert ann.last == LobbyMessage(players=(), players_here=0, races=(), races_open=0, races_running=0)
 
 
 async def test_however_much_changes_followers_hear_at_most_twice_a_second_and_in_the_end_the_truth(
-    autojump_clock: MockClock, hall: Hall
+    autojump_clock: MockClock, venue: Venue
 ) -> None:
     ann = Follower()
-    hall.lobby.follow(ann)
+    venue.lobby.follow(ann)
     for number in range(200):
-        await hall.players.arrive(name=f"player {number}", token=None, line=Follower())
+        await venue.players.arrive(name=f"player {number}", token=None, connection=Follower())
         await trio.sleep(0.02)
     await trio.sleep(2)
     times = [time for time, _ in ann.heard[1:]]
@@ -93,86 +93,86 @@ async def test_however_much_changes_followers_hear_at_most_twice_a_second_and_in
     assert len(ann.last.players) == LISTED
 
 
-async def test_without_changes_nothing_is_said(autojump_clock: MockClock, hall: Hall) -> None:
+async def test_without_changes_nothing_is_said(autojump_clock: MockClock, venue: Venue) -> None:
     ann = Follower()
-    hall.lobby.follow(ann)
+    venue.lobby.follow(ann)
     await trio.sleep(60)
     assert len(ann.heard) == 1
 
 
-async def test_all_followers_get_the_same_message_encoded_once(autojump_clock: MockClock, hall: Hall) -> None:
+async def test_all_followers_get_the_same_message_encoded_once(autojump_clock: MockClock, venue: Venue) -> None:
     followers = [Follower() for _ in range(20)]
     for follower in followers:
-        hall.lobby.follow(follower)
-    hall.rooms.open(RaceOptions())
+        venue.lobby.follow(follower)
+    venue.rooms.open(RaceOptions())
     await trio.sleep(1)
     assert len({id(follower.heard[-1][1]) for follower in followers}) == 1
 
 
 async def test_asking_again_and_again_does_not_make_the_server_look_again(
-    autojump_clock: MockClock, hall: Hall, monkeypatch: pytest.MonkeyPatch
+    autojump_clock: MockClock, venue: Venue, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     looks = 0
-    state = hall.lobby.state
+    state = venue.lobby.state
 
     def counted() -> LobbyMessage:
         nonlocal looks
         looks += 1
         return state()
 
-    monkeypatch.setattr(hall.lobby, "state", counted)
+    monkeypatch.setattr(venue.lobby, "state", counted)
     ann = Follower()
     for _ in range(100):
-        hall.lobby.follow(ann)
+        venue.lobby.follow(ann)
     assert (looks, len(ann.heard)) == (1, 100)
-    hall.lobby.unfollow(ann)
-    hall.rooms.open(RaceOptions())
+    venue.lobby.unfollow(ann)
+    venue.rooms.open(RaceOptions())
     await trio.sleep(1)
     assert looks == 1
-    hall.lobby.follow(ann)
+    venue.lobby.follow(ann)
     assert ann.last.races_open == 1
 
 
-async def test_who_has_stopped_following_hears_no_more_and_is_not_reminded(autojump_clock: MockClock, hall: Hall) -> None:
+async def test_who_has_stopped_following_hears_no_more_and_is_not_reminded(autojump_clock: MockClock, venue: Venue) -> None:
     ann = Follower()
-    hall.lobby.follow(ann)
-    hall.lobby.unfollow(ann)
-    hall.lobby.unfollow(ann)
-    hall.lobby.remind(ann)
-    hall.rooms.open(RaceOptions())
+    venue.lobby.follow(ann)
+    venue.lobby.unfollow(ann)
+    venue.lobby.unfollow(ann)
+    venue.lobby.remind(ann)
+    venue.rooms.open(RaceOptions())
     await trio.sleep(5)
     assert len(ann.heard) == 1
 
 
-async def test_only_public_races_with_a_free_seat_that_still_wait_are_listed(autojump_clock: MockClock, hall: Hall) -> None:
-    table = hall.table
+async def test_only_public_races_with_a_free_seat_that_still_wait_are_listed(autojump_clock: MockClock, venue: Venue) -> None:
+    table = venue.table
     ann, bob, eve, zoe = (table.guest(name) for name in ("Ann", "Bob", "Eve", "Zoe"))
     await table.seated(ann, seats=2, public=False)
     running = await table.racing(bob, eve)
     waiting = await table.seated(zoe, seats=3, bots=("random",), time_limit_s=60)
-    state = hall.lobby.state()
+    state = venue.lobby.state()
     assert [(race.code, race.names, race.seats, race.time_limit_s) for race in state.races] == [(waiting.code, ("Zoe", "random"), 3, 60)]
     assert (state.races_open, state.races_running) == (1, 1)
     bob.stop(running)
     eve.stop(running)
     await table.settle()
-    assert hall.lobby.state().races_running == 0
+    assert venue.lobby.state().races_running == 0
 
 
-async def test_the_counts_are_exact_where_the_lists_are_cut(autojump_clock: MockClock, hall: Hall) -> None:
+async def test_the_counts_are_exact_where_the_lists_are_cut(autojump_clock: MockClock, venue: Venue) -> None:
     for _ in range(LISTED + 30):
-        hall.rooms.open(RaceOptions())
-    state = hall.lobby.state()
+        venue.rooms.open(RaceOptions())
+    state = venue.lobby.state()
     assert (len(state.races), state.races_open) == (LISTED, LISTED + 30)
 
 
-async def test_moves_that_bring_nothing_home_and_chat_do_not_wake_the_lobby(autojump_clock: MockClock, hall: Hall) -> None:
-    table = hall.table
+async def test_moves_that_bring_nothing_home_and_chat_do_not_wake_the_lobby(autojump_clock: MockClock, venue: Venue) -> None:
+    table = venue.table
     ann = table.guest("Ann")
     room = await table.racing(ann)
     await trio.sleep(2)
     follower = Follower()
-    hall.lobby.follow(follower)
+    venue.lobby.follow(follower)
     ann.move(room, "s")
     ann.phrase(room, "ouch")
     await trio.sleep(2)
@@ -180,9 +180,9 @@ async def test_moves_that_bring_nothing_home_and_chat_do_not_wake_the_lobby(auto
     assert len(follower.heard) == 1
 
 
-async def test_races_that_are_being_run_are_listed_the_closest_first_while_they_are_public(autojump_clock: MockClock, hall: Hall) -> None:
-    table, ann = hall.table, Follower()
-    hall.lobby.follow(ann)
+async def test_races_that_are_being_run_are_listed_the_closest_first_while_they_are_public(autojump_clock: MockClock, venue: Venue) -> None:
+    table, ann = venue.table, Follower()
+    venue.lobby.follow(ann)
     first = await table.racing(table.guest("A"), table.guest("B"), deal="143")
     second = await table.racing(table.guest("C"), table.guest("D"), deal="143")
     await table.racing(table.guest("E"), table.guest("F"), public=False)
@@ -201,12 +201,12 @@ async def test_races_that_are_being_run_are_listed_the_closest_first_while_they_
     assert [info.code for info in ann.last.running] == [second.code]
 
 
-async def test_how_far_races_are_is_told_when_it_has_changed_and_at_most_twice_a_second(autojump_clock: MockClock, hall: Hall) -> None:
-    table, ann = hall.table, Follower()
+async def test_how_far_races_are_is_told_when_it_has_changed_and_at_most_twice_a_second(autojump_clock: MockClock, venue: Venue) -> None:
+    table, ann = venue.table, Follower()
     players = [table.guest("A"), table.guest("B")]
     room = await table.racing(*players, deal="143")
     await trio.sleep(20)
-    hall.lobby.follow(ann)
+    venue.lobby.follow(ann)
     await trio.sleep(20)
     heard = len(ann.heard)
     assert heard == 1
@@ -222,42 +222,42 @@ async def test_how_far_races_are_is_told_when_it_has_changed_and_at_most_twice_a
     assert ann.last.running[0].seats[0].home == player.view.home
 
 
-async def test_who_asks_once_is_told_how_far_races_are_now(autojump_clock: MockClock, hall: Hall) -> None:
-    table, ann, bob = hall.table, Follower(), Follower()
+async def test_who_asks_once_is_told_how_far_races_are_now(autojump_clock: MockClock, venue: Venue) -> None:
+    table, ann, bob = venue.table, Follower(), Follower()
     players = [table.guest("A"), table.guest("B")]
     room = await table.racing(*players, deal="143")
-    hall.lobby.follow(ann)
+    venue.lobby.follow(ann)
     await trio.sleep(5)
     assert players[0].view is not None
     players[0].move(room, next(move for move in players[0].view.moves if move != "s"))
     await trio.sleep(0.9)
-    state = hall.lobby.latest().message
+    state = venue.lobby.latest().message
     assert isinstance(state, LobbyMessage)
     # Who follows is told all the same, though somebody else has asked meanwhile.
     await trio.sleep(0.2)
     assert ann.last.running[0].seats[0].home == 5
-    hall.lobby.unfollow(ann)
+    venue.lobby.unfollow(ann)
     for _ in range(3):
         await trio.sleep(1.5)
         assert players[1].view is not None
         players[1].move(room, players[1].view.moves[0])
         await table.settle()
         await trio.sleep(1.5)
-        state = hall.lobby.latest().message
+        state = venue.lobby.latest().message
         assert isinstance(state, LobbyMessage)
         assert state.running[0].seats[1].home == players[1].view.home
-    hall.lobby.follow(bob)
+    venue.lobby.follow(bob)
     assert bob.last.running[0].seats[1].home == players[1].view.home
 
 
-async def test_ratings_stand_beside_the_names_of_players_and_of_open_races(autojump_clock: MockClock, hall: Hall) -> None:
-    ann, bob = [(await hall.players.arrive(name=name, token=None, line=Follower()))[0] for name in ("Ann", "Bob")]
-    hall.players.rated(bob.id, worth(1138))
-    guest = hall.table.guest("Bob")
+async def test_ratings_stand_beside_the_names_of_players_and_of_open_races(autojump_clock: MockClock, venue: Venue) -> None:
+    ann, bob = [(await venue.players.arrive(name=name, token=None, connection=Follower()))[0] for name in ("Ann", "Bob")]
+    venue.players.rated(bob.id, worth(1138))
+    guest = venue.table.guest("Bob")
     guest.player = bob
-    await hall.table.seated(guest, seats=3, bots=("random",))
-    await hall.table.seated(hall.table.guest("Eve"), seats=2)
-    state = hall.lobby.state()
+    await venue.table.seated(guest, seats=3, bots=("random",))
+    await venue.table.seated(venue.table.guest("Eve"), seats=2)
+    state = venue.lobby.state()
     assert (state.players, state.ratings) == ((ann.name, bob.name), (None, 1138))
     # Of who is not here, like Eve, no rating is known.
     assert [(race.names, race.rated, race.ratings) for race in state.races] == [
@@ -266,19 +266,19 @@ async def test_ratings_stand_beside_the_names_of_players_and_of_open_races(autoj
     ]
 
 
-async def test_a_rating_that_has_changed_is_told_to_the_followers(autojump_clock: MockClock, hall: Hall) -> None:
-    ann, _ = await hall.players.arrive(name="Ann", token=None, line=Follower())
+async def test_a_rating_that_has_changed_is_told_to_the_followers(autojump_clock: MockClock, venue: Venue) -> None:
+    ann, _ = await venue.players.arrive(name="Ann", token=None, connection=Follower())
     follower = Follower()
-    hall.lobby.follow(follower)
+    venue.lobby.follow(follower)
     await trio.sleep(2)
-    hall.players.rated(ann.id, worth(927))
-    hall.players.rated("somebody who is not here", worth(1500))
+    venue.players.rated(ann.id, worth(927))
+    venue.players.rated("somebody who is not here", worth(1500))
     await trio.sleep(2)
     assert follower.last.ratings == (927,)
 
 
-async def test_an_open_race_says_which_series_it_begins(autojump_clock: MockClock, hall: Hall) -> None:
+async def test_an_open_race_says_which_series_it_begins(autojump_clock: MockClock, venue: Venue) -> None:
     best_of = SeriesOptions(format="best-of", races=5)
-    await hall.table.seated(hall.table.guest("Ann"), seats=2, series=best_of)
-    await hall.table.seated(hall.table.guest("Bob"), seats=2)
-    assert [race.series for race in hall.lobby.state().races] == [best_of, SeriesOptions()]
+    await venue.table.seated(venue.table.guest("Ann"), seats=2, series=best_of)
+    await venue.table.seated(venue.table.guest("Bob"), seats=2)
+    assert [race.series for race in venue.lobby.state().races] == [best_of, SeriesOptions()]

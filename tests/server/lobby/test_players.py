@@ -51,22 +51,22 @@ async def players(nursery: trio.Nursery) -> Players:
 
 
 async def test_whoever_comes_without_a_token_is_a_new_player(players: Players) -> None:
-    one, token_of_one = await players.arrive(name="Ann", token=None, line=Wire())
-    two, token_of_two = await players.arrive(name="Bob", token=None, line=Wire())
+    one, token_of_one = await players.arrive(name="Ann", token=None, connection=Wire())
+    two, token_of_two = await players.arrive(name="Bob", token=None, connection=Wire())
     assert one.id != two.id
     assert token_of_one != token_of_two
     assert len(players) == 2
 
 
 async def test_the_token_makes_him_the_same_player_under_whatever_name(players: Players) -> None:
-    player, token = await players.arrive(name="Ann", token=None, line=Wire())
-    again, same = await players.arrive(name="Anna", token=token, line=Wire())
+    player, token = await players.arrive(name="Ann", token=None, connection=Wire())
+    again, same = await players.arrive(name="Anna", token=token, connection=Wire())
     assert (again.id, again.name, same) == (player.id, "Ann", token)
     assert [here.name for here in players.here()] == ["Ann"]
 
 
 async def test_the_token_is_not_kept_and_is_not_the_public_id(players: Players) -> None:
-    player, token = await players.arrive(name="Ann", token=None, line=Wire())
+    player, token = await players.arrive(name="Ann", token=None, connection=Wire())
     assert token not in repr(vars(players))
     assert token != player.id
 
@@ -74,7 +74,7 @@ async def test_the_token_is_not_kept_and_is_not_the_public_id(players: Players) 
 @pytest.mark.parametrize("token", ["", "0" * 32, "\ud800", "x" * 64])
 async def test_a_token_that_nobody_has_is_refused(players: Players, token: str) -> None:
     with pytest.raises(Refusal) as refused:
-        await players.arrive(name="Ann", token=token, line=Wire())
+        await players.arrive(name="Ann", token=token, connection=Wire())
     assert (refused.value.code, refused.value.path) == (ErrorCode.UNKNOWN_TOKEN, "$.token")
     assert len(players) == 0
 
@@ -82,14 +82,14 @@ async def test_a_token_that_nobody_has_is_refused(players: Players, token: str) 
 @pytest.mark.parametrize("name", ["", " ", "\x1b[31m", "\u202e", "\x00"])
 async def test_a_name_of_which_nothing_is_left_is_refused(players: Players, name: str) -> None:
     with pytest.raises(Refusal) as refused:
-        await players.arrive(name=name, token=None, line=Wire())
+        await players.arrive(name=name, token=None, connection=Wire())
     assert (refused.value.code, refused.value.path) == (ErrorCode.BAD_NAME, "$.name")
 
 
 async def test_a_newer_line_takes_over_and_the_end_of_the_older_one_is_not_his(players: Players) -> None:
     older, newer = Wire(), Wire()
-    player, token = await players.arrive(name="Ann", token=None, line=older)
-    await players.arrive(name="Ann", token=token, line=newer)
+    player, token = await players.arrive(name="Ann", token=None, connection=older)
+    await players.arrive(name="Ann", token=token, connection=newer)
     assert older.shut_with is CloseCode.TAKEN_OVER
     assert newer.shut_with is None
     players.depart(player, older)
@@ -102,22 +102,22 @@ async def test_listeners_hear_of_everybody_who_comes_or_goes(players: Players) -
     heard: list[int] = []
     players.on_change(lambda: heard.append(len(players)))
     line = Wire()
-    player, _ = await players.arrive(name="Ann", token=None, line=line)
+    player, _ = await players.arrive(name="Ann", token=None, connection=line)
     players.depart(player, line)
     players.depart(player, line)
     assert heard == [1, 0]
 
 
 async def test_a_name_that_is_another_players_gets_a_number_and_none_is_too_long(players: Players) -> None:
-    names = [(await players.arrive(name="x" * 24, token=None, line=Wire()))[0].name for _ in range(12)]
+    names = [(await players.arrive(name="x" * 24, token=None, connection=Wire()))[0].name for _ in range(12)]
     assert names[:3] == ["x" * 24, "x" * 22 + " 2", "x" * 22 + " 3"]
     assert len(set(names)) == 12
     assert all(len(name) <= 24 for name in names)
 
 
 async def test_who_would_take_another_players_name_keeps_his_own(players: Players) -> None:
-    await players.arrive(name="Ann", token=None, line=Wire())
-    bob, token = await players.arrive(name="Bob", token=None, line=Wire())
+    await players.arrive(name="Ann", token=None, connection=Wire())
+    bob, token = await players.arrive(name="Bob", token=None, connection=Wire())
     for name in ("ANN", " ann ", "\uff21nn"):
         with pytest.raises(Refusal) as refused:
             await players.rename(bob, name)
@@ -130,35 +130,35 @@ async def test_a_renamed_player_is_so_for_everybody_and_his_old_name_is_free(pla
     heard: list[list[str]] = []
     players.on_change(lambda: heard.append([here.name for here in players.here()]))
     line = Wire()
-    bob, token = await players.arrive(name="Bob", token=None, line=line)
+    bob, token = await players.arrive(name="Bob", token=None, connection=line)
     assert await players.rename(bob, "  Robert ") == (PlayerName(bob.id, "Robert"), line)
     assert await players.rename(bob, "ROBERT") == (PlayerName(bob.id, "ROBERT"), line)
     assert await players.find(token) == PlayerName(bob.id, "ROBERT")
-    other, _ = await players.arrive(name="Bob", token=None, line=Wire())
+    other, _ = await players.arrive(name="Bob", token=None, connection=Wire())
     assert other.name == "Bob"
     assert heard == [["Bob"], ["Robert"], ["ROBERT"], ["ROBERT", "Bob"]]
 
 
 async def test_who_is_not_here_is_renamed_and_does_not_arrive_by_it(players: Players) -> None:
     line = Wire()
-    bob, token = await players.arrive(name="Bob", token=None, line=line)
+    bob, token = await players.arrive(name="Bob", token=None, connection=line)
     players.depart(bob, line)
     assert await players.rename(bob, "Robert") == (PlayerName(bob.id, "Robert"), None)
     assert len(players) == 0
-    assert (await players.arrive(name="Bob", token=token, line=line))[0].name == "Robert"
+    assert (await players.arrive(name="Bob", token=token, connection=line))[0].name == "Robert"
 
 
 async def test_of_many_names_at_once_the_last_one_written_is_shown(players: Players) -> None:
-    bob, token = await players.arrive(name="Bob", token=None, line=Wire())
+    bob, token = await players.arrive(name="Bob", token=None, connection=Wire())
     async with trio.open_nursery() as nursery:
         for number in range(20):
             nursery.start_soon(players.rename, bob, f"Bob {number}")
-            nursery.start_soon(lambda: players.arrive(name="Bob", token=token, line=Wire()))
+            nursery.start_soon(lambda: players.arrive(name="Bob", token=token, connection=Wire()))
     assert [await players.find(token)] == list(players.here())
 
 
 async def test_a_name_that_cannot_be_kept_is_nobodys(players: Players, monkeypatch: pytest.MonkeyPatch) -> None:
-    bob, _ = await players.arrive(name="Bob", token=None, line=Wire())
+    bob, _ = await players.arrive(name="Bob", token=None, connection=Wire())
 
     async def full(*entries: object) -> None:
         raise StoreFull("no space left")
@@ -176,18 +176,18 @@ async def test_nobody_is_let_in_whom_the_store_cannot_keep(players: Players, mon
 
     monkeypatch.setattr(players._journal, "write", full)
     with pytest.raises(Refusal) as refused:
-        await players.arrive(name="Ann", token=None, line=Wire())
+        await players.arrive(name="Ann", token=None, connection=Wire())
     assert refused.value.code == ErrorCode.NOT_KEPT
     assert len(players) == 0
 
 
 async def test_in_an_outage_players_come_back_and_new_ones_are_told_to_wait(players: Players) -> None:
-    bob, token = await players.arrive(name="Bob", token=None, line=Wire())
+    bob, token = await players.arrive(name="Bob", token=None, connection=Wire())
     assert isinstance(players._journal, Journal)
     players._journal.outage = Outage(0.0, "the disk is full")
-    again, _ = await players.arrive(name="Bob", token=token, line=Wire())
+    again, _ = await players.arrive(name="Bob", token=token, connection=Wire())
     assert again == bob
-    for refused in (players.arrive(name="Ann", token=None, line=Wire()), players.rename(bob, "Robert")):
+    for refused in (players.arrive(name="Ann", token=None, connection=Wire()), players.rename(bob, "Robert")):
         with pytest.raises(Refusal) as refusal:
             await refused
         assert refusal.value.code == ErrorCode.CANNOT_WRITE
@@ -196,7 +196,7 @@ async def test_in_an_outage_players_come_back_and_new_ones_are_told_to_wait(play
 async def test_whoever_asked_and_did_not_wait_has_the_name_all_the_same(
     autojump_clock: MockClock, players: Players, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    bob, _ = await players.arrive(name="Bob", token=None, line=Wire())
+    bob, _ = await players.arrive(name="Bob", token=None, connection=Wire())
     write = players._journal.write
 
     async def slow(*entries: Entry) -> None:
@@ -212,7 +212,7 @@ async def test_whoever_asked_and_did_not_wait_has_the_name_all_the_same(
 async def test_who_is_renamed_while_he_arrives_has_the_new_name(
     autojump_clock: MockClock, players: Players, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    bob, token = await players.arrive(name="Bob", token=None, line=Wire())
+    bob, token = await players.arrive(name="Bob", token=None, connection=Wire())
     write = players._journal.write
 
     async def slow(*entries: Entry) -> None:
@@ -222,7 +222,7 @@ async def test_who_is_renamed_while_he_arrives_has_the_new_name(
     monkeypatch.setattr(players._journal, "write", slow)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(players.rename, bob, "Robert")
-        again, _ = await players.arrive(name="Bob", token=token, line=Wire())
+        again, _ = await players.arrive(name="Bob", token=token, connection=Wire())
     assert again.name == "Robert"
     assert list(players.here()) == [again]
 
@@ -238,14 +238,14 @@ async def test_a_players_rating_is_the_stores_when_he_comes_and_what_a_race_make
         numbers = itertools.count()
         players = Players(entropy=lambda length: next(numbers).to_bytes(length, "big"), store=store, journal=journal, clock=Clock())
         line, other = Wire(), Wire()
-        ann, token = await players.arrive(name="Ann", token=None, line=line)
-        bob, _ = await players.arrive(name="Bob", token=None, line=other)
+        ann, token = await players.arrive(name="Ann", token=None, connection=line)
+        bob, _ = await players.arrive(name="Bob", token=None, connection=other)
         assert players.rating(ann.id) is None
         await journal.write(opened("r"), rated_over("r", **{ann.id: 1, bob.id: 2}))
         players.rated(bob.id, worth(927))
         assert (players.rating(ann.id), players.rating(bob.id)) == (None, 927)
         players.depart(ann, line)
-        await players.arrive(name="Ann", token=token, line=line)
+        await players.arrive(name="Ann", token=token, connection=line)
         assert players.rating(ann.id) == 1138
         players.depart(ann, line)
         assert players.rating(ann.id) is None
@@ -253,7 +253,7 @@ async def test_a_players_rating_is_the_stores_when_he_comes_and_what_a_race_make
 
 
 async def test_news_of_an_earlier_race_that_come_later_change_nothing(players: Players) -> None:
-    ann, _ = await players.arrive(name="Ann", token=None, line=Wire())
+    ann, _ = await players.arrive(name="Ann", token=None, connection=Wire())
     told: list[int | None] = []
     players.on_change(lambda: told.append(players.rating(ann.id)))
     players.rated(ann.id, worth(1200, races=2))
@@ -264,7 +264,7 @@ async def test_news_of_an_earlier_race_that_come_later_change_nothing(players: P
 
 
 async def test_a_rating_that_changes_while_its_player_comes_in_is_not_missed(players: Players) -> None:
-    _, token = await players.arrive(name="Ann", token=None, line=Wire())
+    _, token = await players.arrive(name="Ann", token=None, connection=Wire())
     journal = players._journal
     answers = iter([Rating(25, 25 / 3, 1), Rating(30, 5, 2)])
 
@@ -285,13 +285,13 @@ async def test_a_rating_that_changes_while_its_player_comes_in_is_not_missed(pla
             return replace(found, rating=rating)
 
     players._journal = Slow()
-    ann, _ = await players.arrive(name="Ann", token=token, line=Wire())
+    ann, _ = await players.arrive(name="Ann", token=token, connection=Wire())
     assert players.rating(ann.id) == Rating(30, 5, 2).worth
 
 
 async def test_who_comes_in_waits_for_no_pause_in_the_races_of_others(players: Players, monkeypatch: pytest.MonkeyPatch) -> None:
-    ann, token = await players.arrive(name="Ann", token=None, line=Wire())
-    bob, _ = await players.arrive(name="Bob", token=None, line=Wire())
+    ann, token = await players.arrive(name="Ann", token=None, connection=Wire())
+    bob, _ = await players.arrive(name="Bob", token=None, connection=Wire())
     ask, asked = players._journal.ask, 0
 
     async def busy(call: Any, key: Any) -> Player | None:
@@ -303,5 +303,5 @@ async def test_who_comes_in_waits_for_no_pause_in_the_races_of_others(players: P
         return await ask(call, key)
 
     monkeypatch.setattr(players._journal, "ask", busy)
-    again, _ = await players.arrive(name="Ann", token=token, line=Wire())
+    again, _ = await players.arrive(name="Ann", token=token, connection=Wire())
     assert again == ann

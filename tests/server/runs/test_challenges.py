@@ -16,7 +16,7 @@ from protocol.run_messages import Challenge, Challenges, ListChallenges, OpenCha
 from protocol.server_messages import Left
 from protocol.views import ChallengeInfo, GhostInfo
 from server.race.audit import audit
-from server.runs.challenges import LISTED, OPEN_AT_ONCE, OPEN_FROM_PLACE
+from server.runs.challenges import LISTED, OPEN_AT_ONCE, OPEN_FROM_PLACE, UNUSED_MS
 from server.store.memory import MemoryStore
 from tests.server.net.wire import Client, House, open_house
 from tests.server.runs.running import NOON, asked, begin, board, enter, play, run, until
@@ -54,6 +54,19 @@ async def test_it_is_listed_while_it_can_be_run_and_to_its_opener_for_good(autoj
         await until(house, public.closes_at_ms)
         assert (await asked(bert, ListChallenges(), Challenges)).challenges == ()
         assert {each.id for each in (await asked(anna, ListChallenges(), Challenges)).challenges} == {public.id, private.id}
+
+
+async def test_one_that_nobody_begins_to_run_is_listed_for_a_day_and_can_be_run_for_longer(autojump_clock: MockClock, house: House) -> None:
+    async with house.guest("Anna") as anna, house.guest("Bert") as bert:
+        used, unused = await opened(anna), await opened(anna)
+        await run(bert, RunChallenge(id=used.id))
+        await until(house, unused.made_at_ms + UNUSED_MS - 60_000)
+        assert {each.id for each in (await asked(bert, ListChallenges(), Challenges)).challenges} == {used.id, unused.id}
+        await until(house, unused.made_at_ms + UNUSED_MS)
+        assert [each.id for each in (await asked(bert, ListChallenges(), Challenges)).challenges] == [used.id]
+        assert {each.id for each in (await asked(anna, ListChallenges(), Challenges)).challenges} == {used.id, unused.id}
+        await asked(bert, LeaveRace(), Left)
+        await run(bert, RunChallenge(id=unused.id), moves=1)
 
 
 async def test_each_runs_it_once_and_nobody_after_it_has_closed(autojump_clock: MockClock, house: House) -> None:
@@ -129,6 +142,10 @@ async def test_a_ghost_has_come_as_far_as_it_had_when_its_own_clock_showed_that(
         assert room.ghosts == (GhostInfo(ghost=0, name="Anna", state="waiting", ply=0, home=0, elapsed_ms=0),)
         await begin(bert)
         started = trio.current_time()
+        # It begins with what the deal brings home, like the run beside it, and not with nothing.
+        assert bert.view is not None
+        dealt = GhostInfo(ghost=0, name="Anna", state="racing", ply=0, home=bert.view.home, elapsed_ms=0)
+        assert (await bert.hear_of(Ghost)).ghost == dealt
         for ply in range(1, 12):
             ghost = (await bert.hear_of(Ghost)).ghost
             elapsed_ms = (trio.current_time() - started) * 1000

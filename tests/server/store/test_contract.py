@@ -362,6 +362,14 @@ def test_the_newest_deals_come_first_and_no_more_than_wanted(store: Store) -> No
     assert [deal.id for deal in store.shared_deals("daily", limit=2)] == ["2026-11-22", "2026-11-21"]
 
 
+def test_deals_that_somebody_has_begun_to_run_are_told_apart_while_they_are_open(store: Store) -> None:
+    begun = replace(CHALLENGE, id="BEGUN", reveals_at_ms=NOW + 50)
+    write(store, made("ada"), CHALLENGE, begun, run("A", "ada", deal=begun))
+    assert store.deals_run("challenge", revealed_after_ms=NOW + 49) == {"BEGUN"}
+    assert store.deals_run("challenge", revealed_after_ms=NOW + 50) == frozenset()
+    assert store.deals_run("daily", revealed_after_ms=0) == frozenset()
+
+
 @pytest.mark.parametrize(
     "entry",
     [DEAL, CHALLENGE, SharedDealRevealed(kind="daily", id="2027-01-01", at_ms=NOW), run("A", "ada", deal=replace(DEAL, id="2027-01-01"))],

@@ -21,13 +21,14 @@ from server.store.tables import NAMES
 from tests.server.race.racing import SECRET
 from tests.server.store.keeping import NOW, made, opened, seat, taken, won, write
 
-LATER = '''"""Give players a motto."""
+NEWEST = schema.newest()
+LATER = f'''"""Give players a motto."""
 
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0008"
-down_revision = "0007"
+revision = "9999"
+down_revision = "{NEWEST}"
 
 
 def upgrade() -> None:
@@ -42,7 +43,7 @@ def later(tmp_path: Path) -> Path:
     """The migrations of a later program, in a folder whose name needs care."""
     folder = tmp_path / "100% later"
     shutil.copytree(schema.MIGRATIONS, folder, ignore=shutil.ignore_patterns("__pycache__"))
-    (folder / "versions" / "v0008_mottos.py").write_text(LATER)
+    (folder / "versions" / "v9999_mottos.py").write_text(LATER)
     return folder
 
 
@@ -107,8 +108,9 @@ def test_a_new_database_gets_all_tables_and_an_up_to_date_one_is_left_alone(wher
         "Keep who is still in the room of a race that is over.",
         "Keep tournaments, and the logs of what was decided about them.",
         "Keep the commands of each commit as one row of bytes, and number the commits.",
+        "Keep whom the host keeps out.",
     )
-    for expected in (f"schema none → 0007: {' '.join(steps)}", "schema 0007: nothing to do"):
+    for expected in (f"schema none → {NEWEST}: {' '.join(steps)}", f"schema {NEWEST}: nothing to do"):
         store = open_database(where)
         store.close()
         assert str(store.upgraded) == expected
@@ -132,7 +134,7 @@ def test_an_older_database_is_upgraded_and_keeps_what_it_has(where: str, later: 
     kept = (store.player("anna"), store.running())
     store.close()
     store = DatabaseStore(locate(where), migrations=later)
-    assert str(store.upgraded) == "schema 0007 → 0008: Give players a motto."
+    assert str(store.upgraded) == f"schema {NEWEST} → 9999: Give players a motto."
     assert (store.player("anna"), store.running()) == kept
     store.close()
 
@@ -145,7 +147,7 @@ def test_a_database_of_the_first_tables_keeps_its_histories_and_learns_when_each
             old_race(sql, race, record)
     store.close()
     store = open_database(where)
-    assert str(store.upgraded).startswith("schema 0001 → 0007: Keep the seats of aborted races")
+    assert str(store.upgraded).startswith(f"schema 0001 → {NEWEST}: Keep the seats of aborted races")
     assert store.record("r") == won()
     ends = [seat.ended_at_ms for seat in won().seats]
     (played,) = store.history("ben", limit=1)
@@ -196,13 +198,13 @@ def test_races_that_ran_with_a_row_for_each_command_go_on(where: str, tmp_path: 
 
 def test_a_newer_database_is_refused_by_name(where: str, later: Path) -> None:
     DatabaseStore(locate(where), migrations=later).close()
-    with pytest.raises(StoreTooNew, match="schema 0008, made by a newer carpet-race; this one works with 0007: update it"):
+    with pytest.raises(StoreTooNew, match=f"schema 9999, made by a newer carpet-race; this one works with {NEWEST}: update it"):
         open_database(where)
 
 
 def test_an_upgrade_that_fails_changes_nothing(where: str, later: Path) -> None:
     open_database(where).close()
-    (later / "versions" / "v0008_mottos.py").write_text(BROKEN)
+    (later / "versions" / "v9999_mottos.py").write_text(BROKEN)
     with pytest.raises(Exception, match="nowhere"):
         DatabaseStore(locate(where), migrations=later)
     store = open_database(where)
@@ -214,8 +216,8 @@ def test_an_upgrade_that_fails_changes_nothing(where: str, later: Path) -> None:
 
 def test_looking_at_an_old_database_does_not_upgrade_it(database: DatabaseStore, later: Path) -> None:
     with database._reading() as sql:
-        assert schema.check(sql) == "0007"
-        with pytest.raises(StoreTooOld, match="has schema 0007, this program works with 0008: run carpet-server db upgrade"):
+        assert schema.check(sql) == NEWEST
+        with pytest.raises(StoreTooOld, match=f"has schema {NEWEST}, this program works with 9999: run carpet-server db upgrade"):
             schema.check(sql, later)
 
 
@@ -234,5 +236,6 @@ def test_the_migrations_are_shipped_with_the_package() -> None:
         "v0005_rooms_that_stand.py",
         "v0006_tournaments.py",
         "v0007_batches_of_commands.py",
+        "v0008_bans.py",
     }
     assert (schema.MIGRATIONS / "env.py").is_file()

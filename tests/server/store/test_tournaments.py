@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from server.store.errors import EntryRefused
-from server.store.port import TournamentDecided, TournamentMade
+from server.store.port import SharedDealMade, TournamentDecided, TournamentMade, TournamentRemoved
 from server.store.store import Store
 from tests.server.store.keeping import NOW, made, write
 
@@ -89,3 +89,14 @@ def test_a_refused_request_leaves_the_number_of_its_decision_free(store: Store) 
         write(store, decided("A", 1), decided("A", 3))
     write(store, decided("A", 1))
     assert store.tournament_log("A") == (decided("A", 1),)
+
+
+def test_a_tournament_without_a_round_can_be_removed_and_one_with_records_cannot(store: Store) -> None:
+    write(store, made("anna"), tournament("A"), tournament("B"), decided("A", 1), decided("B", 1))
+    write(store, SharedDealMade(kind="round", id="B/1", secret=bytes(32), at_ms=NOW, nonces=("ab",)))
+    write(store, TournamentRemoved(tournament="A"))
+    assert (store.tournament("A"), store.tournament_log("A")) == (None, ())
+    for identity in ("A", "B"):
+        with pytest.raises(EntryRefused, match=f"there is no tournament {identity} without a round"):
+            write(store, TournamentRemoved(tournament=identity))
+    assert store.tournament_log("B") == (decided("B", 1),)

@@ -1,4 +1,4 @@
-"""A hall on a clock that jumps."""
+"""A venue on a clock that jumps."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from tests.server.tournaments.hall import Hall
+from tests.server.tournaments.venue import Venue
 
 
 @pytest.fixture
-async def hall(nursery: trio.Nursery, autojump_clock: MockClock) -> Hall:
+async def venue(nursery: trio.Nursery, autojump_clock: MockClock) -> Venue:
     del autojump_clock
-    hall = Hall(nursery)
-    await hall.open()
-    return hall
+    venue = Venue(nursery)
+    await venue.open()
+    return venue

@@ -23,8 +23,8 @@ from server.cli.main import app
 from server.tournaments.audit import BadTournament, audit_tournament, read_tournament
 from server.tournaments.views import document
 from tests.server.tournaments.fields import randoms
-from tests.server.tournaments.hall import FAST, Hall
 from tests.server.tournaments.test_state import OPTIONS, played
+from tests.server.tournaments.venue import FAST, Venue
 
 Change = Callable[[dict[str, Any]], None]
 
@@ -39,32 +39,32 @@ def test_the_document_of_any_tournament_is_true(kind: str, chance: Random) -> No
     assert audit_tournament(told).rounds == sum(shuffle.over_at_ms is not None for shuffle in state.shuffles)
 
 
-async def run_one(hall: Hall) -> tuple[TournamentDocument, list[Record]]:
+async def run_one(venue: Venue) -> tuple[TournamentDocument, list[Record]]:
     """Five people and all that can happen: a bye each round, a no-show, a withdrawal, a correction."""
-    people = await hall.people("Ann", "Ben", "Cleo", "Dan", habit="keen")
-    people.append(await hall.person("Eve", "absent"))
-    director = await hall.person("Director")
+    people = await venue.people("Ann", "Ben", "Cleo", "Dan", habit="keen")
+    people.append(await venue.person("Eve", "absent"))
+    director = await venue.person("Director")
     identity = await director.make(replace(FAST, rounds=3, check_in_s=60, no_show_s=5))
     for person in people:
         await person.enter(identity)
     await director.ask(StartTournament(id=identity))
     for person in people:
         await person.check_in(identity)
-    await hall.until(lambda: hall.state(identity).round == 2)
+    await venue.until(lambda: venue.state(identity).round == 2)
     await people[3].ask(LeaveTournament(id=identity))
-    state = await hall.over(identity)
+    state = await venue.over(identity)
     ((number, table), _), *_ = state.race_ids.items()
     ruling = TableResult(verdict="first", first_home=30, second_home=7)
     corrected = await director.ask(CorrectResult(id=identity, round=number, table=table, result=ruling))
     assert isinstance(corrected, Decided), corrected
-    told = await hall.tournaments.document(identity)
+    told = await venue.tournaments.document(identity)
     assert told is not None
-    records = [hall.store.record(run.race) for paired in (1, 2, 3) for run in hall.store.runs("round", f"{identity}/{paired}")]
+    records = [venue.store.record(run.race) for paired in (1, 2, 3) for run in venue.store.runs("round", f"{identity}/{paired}")]
     return told, [record for record in records if record is not None]
 
 
-async def test_a_whole_tournament_is_checked_with_the_records_of_its_races(autojump_clock: MockClock, hall: Hall) -> None:
-    told, records = await run_one(hall)
+async def test_a_whole_tournament_is_checked_with_the_records_of_its_races(autojump_clock: MockClock, venue: Venue) -> None:
+    told, records = await run_one(venue)
     checked = audit_tournament(told, records)
     assert (checked.rounds, checked.records, checked.ruled) == (3, len(records), 1)
     assert checked.races == checked.records > 3
@@ -120,8 +120,8 @@ async def test_a_whole_tournament_is_checked_with_the_records_of_its_races(autoj
     await trio.lowlevel.checkpoint()
 
 
-async def test_the_command_says_what_it_has_checked_and_what_it_cannot(autojump_clock: MockClock, hall: Hall, tmp_path: Path) -> None:
-    told, records = await run_one(hall)
+async def test_the_command_says_what_it_has_checked_and_what_it_cannot(autojump_clock: MockClock, venue: Venue, tmp_path: Path) -> None:
+    told, records = await run_one(venue)
     files = [tmp_path / f"{number}.json" for number in range(len(records))]
     for file, record in zip(files, records, strict=True):
         file.write_text(to_json(record))

@@ -40,7 +40,7 @@ from server.store.errors import StoreBusy, StoreError
 from server.store.port import NEVER_MS
 from server.tournaments.commands import IDLE_S, UNUSED_S
 from server.tournaments.service import MOST_OF_ONE, MOST_OF_PLACE
-from tests.server.tournaments.hall import FAST, Hall, Person
+from tests.server.tournaments.venue import FAST, Person, Venue
 
 FORMATS = {
     "swiss": (replace(FAST, fill=8, rounds=3), 3),
@@ -52,9 +52,9 @@ FORMATS = {
 }
 
 
-async def started(hall: Hall, options: TournamentOptions, *people: Person, director: Person | None = None) -> tuple[Person, str]:
+async def started(venue: Venue, options: TournamentOptions, *people: Person, director: Person | None = None) -> tuple[Person, str]:
     """A tournament that these have entered, running. Its director need not play."""
-    director = director or await hall.person("Director")
+    director = director or await venue.person("Director")
     identity = await director.make(options)
     for person in people:
         await person.enter(identity)
@@ -63,14 +63,14 @@ async def started(hall: Hall, options: TournamentOptions, *people: Person, direc
     return director, identity
 
 
-def kinds(hall: Hall, identity: str) -> list[str]:
+def kinds(venue: Venue, identity: str) -> list[str]:
     """Of the log."""
-    return [type(chosen.event).__name__ for chosen in hall.state(identity).log]
+    return [type(chosen.event).__name__ for chosen in venue.state(identity).log]
 
 
-def records(hall: Hall, identity: str, number: int) -> list[Record]:
+def records(venue: Venue, identity: str, number: int) -> list[Record]:
     """Of a round, as kept, each checked as anybody could."""
-    found = [hall.store.record(run.race) for run in hall.store.runs("round", f"{identity}/{number}")]
+    found = [venue.store.record(run.race) for run in venue.store.runs("round", f"{identity}/{number}")]
     return [record for record in found if record is not None]
 
 
@@ -83,10 +83,10 @@ def refused(answer: Decided | Error) -> str:
 
 
 @pytest.mark.parametrize("name", FORMATS)
-async def test_every_format_is_played_to_its_end_by_bots(autojump_clock: MockClock, hall: Hall, name: str) -> None:
+async def test_every_format_is_played_to_its_end_by_bots(autojump_clock: MockClock, venue: Venue, name: str) -> None:
     options, rounds = FORMATS[name]
-    _, identity = await started(hall, options)
-    state = await hall.over(identity)
+    _, identity = await started(venue, options)
+    state = await venue.over(identity)
     assert (state.phase, state.round) == ("over", rounds)
     assert {person.bot for person in state.people.values()} == {"random"}
     for paired in state.crosstable.rounds:
@@ -97,23 +97,23 @@ async def test_every_format_is_played_to_its_end_by_bots(autojump_clock: MockClo
     assert all(shuffle.over_at_ms is not None for shuffle in state.shuffles)
 
 
-async def test_a_double_knock_out_with_drawn_races_is_decided(autojump_clock: MockClock, hall: Hall) -> None:
-    people = await hall.people("Ann", "Ben", "Cleo", "Dan")
-    _, identity = await started(hall, replace(FAST, format="elimination", double=True, replays=1), *people)
-    state = await hall.over(identity)
+async def test_a_double_knock_out_with_drawn_races_is_decided(autojump_clock: MockClock, venue: Venue) -> None:
+    people = await venue.people("Ann", "Ben", "Cleo", "Dan")
+    _, identity = await started(venue, replace(FAST, format="elimination", double=True, replays=1), *people)
+    state = await venue.over(identity)
     # All stop at once: every race is drawn, is run again on the next number of the shuffle, and the higher seed goes on.
     assert {len(races) for races in state.crosstable.races.values()} == {2}
     assert [row.place for row in state.crosstable.standings()] == [1, 2, 3, 4]
-    numbers = {run.spec.table: set[int]() for run in hall.store.runs("round", f"{identity}/1")}
-    for run in hall.store.runs("round", f"{identity}/1"):
+    numbers = {run.spec.table: set[int]() for run in venue.store.runs("round", f"{identity}/1")}
+    for run in venue.store.runs("round", f"{identity}/1"):
         numbers[run.spec.table].add(run.spec.deal.number)
     assert numbers == {1: {1, 2}, 2: {1, 2}}
 
 
-async def test_people_play_a_swiss_and_are_called_to_every_table(autojump_clock: MockClock, hall: Hall) -> None:
-    people = await hall.people("Ann", "Ben", "Cleo", habit="keen")
-    _, identity = await started(hall, replace(FAST, rounds=3), *people)
-    state = await hall.over(identity)
+async def test_people_play_a_swiss_and_are_called_to_every_table(autojump_clock: MockClock, venue: Venue) -> None:
+    people = await venue.people("Ann", "Ben", "Cleo", habit="keen")
+    _, identity = await started(venue, replace(FAST, rounds=3), *people)
+    state = await venue.over(identity)
     assert [len(person.all(Called)) for person in people] == [3, 3, 3]
     assert {call.bot for person in people for call in person.all(Called) if not call.opponent} == {"random"}, (
         "who has a bye races the house"
@@ -122,30 +122,30 @@ async def test_people_play_a_swiss_and_are_called_to_every_table(autojump_clock:
     assert all(not result.forfeit for races in state.crosstable.races.values() for result in races)
 
 
-async def test_in_a_session_everybody_plays_alone_and_a_deal_won_is_a_point(autojump_clock: MockClock, hall: Hall) -> None:
-    people = await hall.people("Ann", "Ben")
-    _, identity = await started(hall, replace(FAST, format="session", rounds=3), *people)
-    state = await hall.over(identity)
-    assert [[len(record.seats) for record in records(hall, identity, number)] for number in (1, 2, 3)] == [[1, 1]] * 3
+async def test_in_a_session_everybody_plays_alone_and_a_deal_won_is_a_point(autojump_clock: MockClock, venue: Venue) -> None:
+    people = await venue.people("Ann", "Ben")
+    _, identity = await started(venue, replace(FAST, format="session", rounds=3), *people)
+    state = await venue.over(identity)
+    assert [[len(record.seats) for record in records(venue, identity, number)] for number in (1, 2, 3)] == [[1, 1]] * 3
     assert [(row.points, row.home) for row in state.crosstable.standings()] == [(0.0, 12), (0.0, 12)]
 
 
 # ---- fair and secret
 
 
-async def test_all_tables_of_a_round_have_one_shuffle_that_can_be_checked(autojump_clock: MockClock, hall: Hall) -> None:
-    people = await hall.people("Ann", "Ben", "Cleo", "Dan", "Eve")
-    director = await hall.person("Director")
+async def test_all_tables_of_a_round_have_one_shuffle_that_can_be_checked(autojump_clock: MockClock, venue: Venue) -> None:
+    people = await venue.people("Ann", "Ben", "Cleo", "Dan", "Eve")
+    director = await venue.person("Director")
     identity = await director.make(replace(FAST, rounds=2, check_in_s=60))
     for person in people:
         await person.enter(identity)
     await director.ask(StartTournament(id=identity))
     for person in people:
         await person.check_in(identity)
-    state = await hall.over(identity)
+    state = await venue.over(identity)
     link = state.commitment
     for number in (1, 2):
-        found = records(hall, identity, number)
+        found = records(venue, identity, number)
         assert len(found) == 3
         assert len({record.deal.seed for record in found}) == 1
         secret = bytes.fromhex(found[0].deal.secret)
@@ -157,61 +157,61 @@ async def test_all_tables_of_a_round_have_one_shuffle_that_can_be_checked(autoju
         for record in found:
             check_deal(record.deal)
             audit(record)
-    assert records(hall, identity, 1)[0].deal.seed != records(hall, identity, 2)[0].deal.seed
+    assert records(venue, identity, 1)[0].deal.seed != records(venue, identity, 2)[0].deal.seed
 
 
-async def test_no_record_and_no_board_is_told_before_the_round_is_over(autojump_clock: MockClock, hall: Hall) -> None:
-    quick, slow = await hall.people("Ann", "Ben"), await hall.people("Cleo", "Dan", habit="waits")
+async def test_no_record_and_no_board_is_told_before_the_round_is_over(autojump_clock: MockClock, venue: Venue) -> None:
+    quick, slow = await venue.people("Ann", "Ben"), await venue.people("Cleo", "Dan", habit="waits")
     people = [quick[0], slow[0], quick[1], slow[1]]  # of four, the first meets the third
-    _, identity = await started(hall, replace(FAST, rounds=1), *people)
-    await hall.until(lambda: len(hall.state(identity).crosstable.races) == 1)
+    _, identity = await started(venue, replace(FAST, rounds=1), *people)
+    await venue.until(lambda: len(venue.state(identity).crosstable.races) == 1)
     await trio.sleep(60)
-    (race,) = [run for run in hall.store.runs("round", f"{identity}/1") if run.phase == "over"]
-    status = hall.store.race_status(race.race)
+    (race,) = [run for run in venue.store.runs("round", f"{identity}/1") if run.phase == "over"]
+    status = venue.store.race_status(race.race)
     assert status is not None
     assert (status.phase, status.sealed_until_ms) == ("over", NEVER_MS)
     assert all(person.all(Ended) and not person.all(Result) for person in quick)
     quick[0].follow(identity)
     await wait_all_tasks_blocked()
     assert [found.secret for found in quick[0].last(Tournament).rounds] == [None]
-    document = await hall.tournaments.document(identity)
+    document = await venue.tournaments.document(identity)
     assert document is not None
     assert [found.secret for found in document.rounds] == [None]
     for person in slow:
         person.habit = "quick"
         person.post_again(Started)
-    state = await hall.over(identity)
+    state = await venue.over(identity)
     await wait_all_tasks_blocked()
     assert all(person.all(Result) for person in people)
-    status = hall.store.race_status(race.race)
+    status = venue.store.race_status(race.race)
     assert status is not None
     assert status.sealed_until_ms == state.shuffles[0].over_at_ms
 
 
-async def test_nothing_is_told_or_done_before_it_is_kept(autojump_clock: MockClock, hall: Hall) -> None:
-    people = await hall.people("Ann", "Ben")
-    director = await hall.person("Director")
+async def test_nothing_is_told_or_done_before_it_is_kept(autojump_clock: MockClock, venue: Venue) -> None:
+    people = await venue.people("Ann", "Ben")
+    director = await venue.person("Director")
     identity = await director.make(replace(FAST, rounds=1))
     for person in people:
         await person.enter(identity)
     people[0].follow(identity)
     await trio.sleep(2)
-    hall.journal.gate = trio.Event()
+    venue.journal.gate = trio.Event()
     heard = [len(person.heard) for person in (*people, director)]
-    hall.tournaments.ask(director, director.asker, StartTournament(id=identity, ref=77))
+    venue.tournaments.ask(director, director.asker, StartTournament(id=identity, ref=77))
     await trio.sleep(5)
     assert [len(person.heard) for person in (*people, director)] == heard
-    assert (len(hall.rooms), hall.state(identity).round) == (0, 0)
-    hall.journal.gate.set()
-    hall.journal.gate = None
-    await hall.over(identity)
+    assert (len(venue.rooms), venue.state(identity).round) == (0, 0)
+    venue.journal.gate.set()
+    venue.journal.gate = None
+    await venue.over(identity)
     assert len(people[0].all(Called)) == 1
 
 
 async def test_what_cannot_be_kept_is_refused_and_has_not_happened(
-    autojump_clock: MockClock, hall: Hall, monkeypatch: pytest.MonkeyPatch
+    autojump_clock: MockClock, venue: Venue, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ann, ben = await hall.people("Ann", "Ben")
+    ann, ben = await venue.people("Ann", "Ben")
     identity = await ann.make(replace(FAST, rounds=1, fill=2))
     await ann.enter(identity)
     with monkeypatch.context() as broken:
@@ -220,19 +220,19 @@ async def test_what_cannot_be_kept_is_refused_and_has_not_happened(
             await trio.lowlevel.checkpoint()
             raise StoreError("the disk is full")
 
-        broken.setattr(hall.journal, "write", fail)
+        broken.setattr(venue.journal, "write", fail)
         assert refused(await ben.ask(EnterTournament(id=identity))) == "server/not-kept"
         assert refused(await ann.ask(StartTournament(id=identity))) == "server/not-kept"
-    assert kinds(hall, identity) == ["Entered"]
+    assert kinds(venue, identity) == ["Entered"]
     await ben.enter(identity)
     await ann.ask(StartTournament(id=identity))
-    assert (await hall.over(identity)).round == 1
+    assert (await venue.over(identity)).round == 1
 
 
 # ---- one start for the whole round
 
 
-def starts(hall: Hall) -> dict[tuple[int, int], int]:
+def starts(venue: Venue) -> dict[tuple[int, int], int]:
     """The moments at which races start from now on, by the server's clock; by number of the shuffle and table."""
     seen: dict[tuple[int, int], int] = {}
 
@@ -241,67 +241,67 @@ def starts(hall: Hall) -> dict[tuple[int, int], int]:
         if summary.starts_at is not None and summary.spec is not None:
             seen[summary.spec.deal.number, summary.spec.table] = summary.starts_at - summary.ahead_ms
 
-    hall.rooms.on_room_change(look)
+    venue.rooms.on_room_change(look)
     return seen
 
 
-async def test_no_table_is_dealt_before_everybody_of_the_round_is_ready(autojump_clock: MockClock, hall: Hall) -> None:
-    early, late = await hall.people("Ann", "Ben"), await hall.people("Cleo", "Dan", habit="absent")
+async def test_no_table_is_dealt_before_everybody_of_the_round_is_ready(autojump_clock: MockClock, venue: Venue) -> None:
+    early, late = await venue.people("Ann", "Ben"), await venue.people("Cleo", "Dan", habit="absent")
     people = [early[0], late[0], early[1], late[1]]
-    seen = starts(hall)
-    _, identity = await started(hall, replace(FAST, rounds=1, no_show_s=300), *people)
+    seen = starts(venue)
+    _, identity = await started(venue, replace(FAST, rounds=1, no_show_s=300), *people)
     await trio.sleep(60)
-    assert {table.room.summary.phase for table in hall.director(identity).tables} == {"waiting"}
+    assert {table.room.summary.phase for table in venue.director(identity).tables} == {"waiting"}
     assert not any(person.all(Dealt) for person in people)
     for person in late:
         person.habit = "quick"
         person.post_again(Called)
-    await hall.until(lambda: all(person.all(Started) for person in people))
-    await hall.over(identity)
+    await venue.until(lambda: all(person.all(Started) for person in people))
+    await venue.over(identity)
     assert (len(seen), len(set(seen.values()))) == (2, 1)
 
 
-async def test_when_the_time_to_come_is_over_the_others_start_at_one_moment(autojump_clock: MockClock, hall: Hall) -> None:
-    people = await hall.people("Ann", "Ben", "Cleo", "Dan", "Eve", "Fay")
+async def test_when_the_time_to_come_is_over_the_others_start_at_one_moment(autojump_clock: MockClock, venue: Venue) -> None:
+    people = await venue.people("Ann", "Ben", "Cleo", "Dan", "Eve", "Fay")
     people[0].habit = "absent"
-    seen = starts(hall)
-    _, identity = await started(hall, replace(FAST, rounds=1, no_show_s=40), *people)
+    seen = starts(venue)
+    _, identity = await started(venue, replace(FAST, rounds=1, no_show_s=40), *people)
     began = trio.current_time()
     await trio.sleep(39)
     assert not any(person.all(Dealt) for person in people)
-    state = await hall.over(identity)
+    state = await venue.over(identity)
     assert 40 <= trio.current_time() - began < 50
     assert sum(races[0].forfeit for races in state.crosstable.races.values()) == 1
     assert (len(seen), len(set(seen.values()))) == (2, 1)
 
 
-async def test_drawn_matches_are_run_again_together(autojump_clock: MockClock, hall: Hall) -> None:
-    quick, slow = await hall.people("Ann", "Ben"), await hall.people("Cleo", "Dan", habit="waits")
-    seen = starts(hall)
-    _, identity = await started(hall, replace(FAST, format="elimination", replays=1), quick[0], slow[0], slow[1], quick[1])
-    await hall.until(lambda: len(hall.state(identity).crosstable.races) == 1)
+async def test_drawn_matches_are_run_again_together(autojump_clock: MockClock, venue: Venue) -> None:
+    quick, slow = await venue.people("Ann", "Ben"), await venue.people("Cleo", "Dan", habit="waits")
+    seen = starts(venue)
+    _, identity = await started(venue, replace(FAST, format="elimination", replays=1), quick[0], slow[0], slow[1], quick[1])
+    await venue.until(lambda: len(venue.state(identity).crosstable.races) == 1)
     await trio.sleep(60)
-    assert len(hall.director(identity).tables.by_table) == 1, "the other table still races on the first shuffle"
+    assert len(venue.director(identity).tables.by_table) == 1, "the other table still races on the first shuffle"
     for person in slow:
         person.habit = "quick"
         person.post_again(Started)
-    await hall.until(lambda: hall.state(identity).round == 2)
+    await venue.until(lambda: venue.state(identity).round == 2)
     again = [moment for (shuffle, _), moment in seen.items() if shuffle == 2]
     assert (len(again), len(set(again))) == (2, 1)
 
 
-async def test_a_player_who_leaves_a_table_that_waits_for_others_forfeits_and_holds_nobody(autojump_clock: MockClock, hall: Hall) -> None:
-    people = await hall.people("Ann", "Ben", "Cleo", "Dan", habit="waits")
+async def test_a_player_who_leaves_a_table_that_waits_for_others_forfeits_and_holds_nobody(autojump_clock: MockClock, venue: Venue) -> None:
+    people = await venue.people("Ann", "Ben", "Cleo", "Dan", habit="waits")
     people[3].habit = "absent"
-    _, identity = await started(hall, replace(FAST, rounds=1, no_show_s=200, grace_s=10), *people)
+    _, identity = await started(venue, replace(FAST, rounds=1, no_show_s=200, grace_s=10), *people)
     await trio.sleep(5)
     await people[0].lose_line()
     people[3].habit = "waits"
     people[3].post_again(Called)
     await trio.sleep(150)
     assert not any(person.all(Dealt) for person in people), "all were ready, but one is away"
-    await hall.until(lambda: bool(people[1].all(Started)) or bool(people[2].all(Started)))
-    (result,) = hall.state(identity).crosstable.races.values()
+    await venue.until(lambda: bool(people[1].all(Started)) or bool(people[2].all(Started)))
+    (result,) = venue.state(identity).crosstable.races.values()
     assert result[0].forfeit
 
 
@@ -317,12 +317,12 @@ class Onlooker:
     def shut(self, code: object, reason: str) -> None: ...
 
 
-async def test_while_somebody_has_to_play_the_deal_players_and_watchers_have_phrases_alone(autojump_clock: MockClock, hall: Hall) -> None:
-    quick, slow = await hall.people("Ann", "Ben"), await hall.people("Cleo", "Dan", habit="waits")
+async def test_while_somebody_has_to_play_the_deal_players_and_watchers_have_phrases_alone(autojump_clock: MockClock, venue: Venue) -> None:
+    quick, slow = await venue.people("Ann", "Ben"), await venue.people("Cleo", "Dan", habit="waits")
     people = [quick[0], slow[0], quick[1], slow[1]]
     slow[1].habit = "absent"
-    _, identity = await started(hall, replace(FAST, rounds=1, no_show_s=600), *people)
-    spectators = SpectatorRegistry(hall.nursery, hall.rooms, hall.clock)
+    _, identity = await started(venue, replace(FAST, rounds=1, no_show_s=600), *people)
+    spectators = SpectatorRegistry(venue.nursery, venue.rooms, venue.clock)
     line = Onlooker()
 
     async def try_to_talk(free: list[str]) -> None:
@@ -345,12 +345,12 @@ async def test_while_somebody_has_to_play_the_deal_players_and_watchers_have_phr
     await try_to_talk(["room/phrases-only"])
     slow[1].habit = "waits"
     slow[1].post_again(Called)
-    await hall.until(lambda: len(hall.state(identity).crosstable.races) == 1)
+    await venue.until(lambda: len(venue.state(identity).crosstable.races) == 1)
     await try_to_talk(["room/phrases-only"])
     for person in slow:
         person.habit = "quick"
         person.post_again(Started)
-    await hall.over(identity)
+    await venue.over(identity)
     await trio.sleep(1)
     await try_to_talk([])
 
@@ -358,27 +358,27 @@ async def test_while_somebody_has_to_play_the_deal_players_and_watchers_have_phr
 # ---- registration and check-in
 
 
-async def test_who_does_not_check_in_in_time_does_not_play_and_bots_take_the_seats(autojump_clock: MockClock, hall: Hall) -> None:
-    ann, ben, cleo = await hall.people("Ann", "Ben", "Cleo")
-    director = await hall.person("Director")
+async def test_who_does_not_check_in_in_time_does_not_play_and_bots_take_the_seats(autojump_clock: MockClock, venue: Venue) -> None:
+    ann, ben, cleo = await venue.people("Ann", "Ben", "Cleo")
+    director = await venue.person("Director")
     identity = await director.make(replace(FAST, rounds=1, check_in_s=60, fill=4))
     for person in (ann, ben, cleo):
         await person.enter(identity)
     assert refused(await ann.ask(CheckIn(id=identity, nonce="ab" * 16))) == "tournament/not-now"
     await director.ask(StartTournament(id=identity))
-    assert hall.state(identity).phase == "check-in"
+    assert venue.state(identity).phase == "check-in"
     await ann.check_in(identity)
     await ben.check_in(identity)
     await trio.sleep(59)
-    assert hall.state(identity).phase == "check-in"
-    state = await hall.over(identity)
+    assert venue.state(identity).phase == "check-in"
+    state = await venue.over(identity)
     assert [entrant for entrant in state.people if not state.crosstable.plays(entrant)] == [cleo.player.id]
     assert state.crosstable.active[-2:] == ("bot:random:1", "bot:random:2")
     assert not cleo.all(Called)
 
 
-async def test_when_all_are_here_nobody_waits_for_the_time(autojump_clock: MockClock, hall: Hall) -> None:
-    ann, ben = await hall.people("Ann", "Ben")
+async def test_when_all_are_here_nobody_waits_for_the_time(autojump_clock: MockClock, venue: Venue) -> None:
+    ann, ben = await venue.people("Ann", "Ben")
     identity = await ann.make(replace(FAST, rounds=1, check_in_s=3600))
     for person in (ann, ben):
         await person.enter(identity)
@@ -386,24 +386,24 @@ async def test_when_all_are_here_nobody_waits_for_the_time(autojump_clock: MockC
     began = trio.current_time()
     await ann.check_in(identity)
     await ben.check_in(identity)
-    await hall.over(identity)
+    await venue.over(identity)
     assert trio.current_time() - began < 60
 
 
-async def test_too_few_end_it_and_it_cannot_be_started_with_nobody(autojump_clock: MockClock, hall: Hall) -> None:
-    ann, ben = await hall.people("Ann", "Ben")
+async def test_too_few_end_it_and_it_cannot_be_started_with_nobody(autojump_clock: MockClock, venue: Venue) -> None:
+    ann, ben = await venue.people("Ann", "Ben")
     identity = await ann.make(replace(FAST, check_in_s=10))
     assert refused(await ann.ask(StartTournament(id=identity))) == "tournament/not-now"
     await ann.enter(identity)
     await ben.enter(identity)
     await ann.ask(StartTournament(id=identity))
     await ann.check_in(identity)
-    state = await hall.over(identity)
+    state = await venue.over(identity)
     assert (state.phase, state.round) == ("ended", 0)
 
 
-async def test_entering_asks_for_the_code_and_a_free_place(autojump_clock: MockClock, hall: Hall) -> None:
-    ann, ben, cleo = await hall.people("Ann", "Ben", "Cleo")
+async def test_entering_asks_for_the_code_and_a_free_place(autojump_clock: MockClock, venue: Venue) -> None:
+    ann, ben, cleo = await venue.people("Ann", "Ben", "Cleo")
     identity = await ann.make(replace(FAST, places=2), code="sesame")
     assert refused(await ben.ask(EnterTournament(id=identity))) == "tournament/wrong-code"
     assert refused(await ben.ask(EnterTournament(id=identity, code="Sesame"))) == "tournament/wrong-code"
@@ -418,8 +418,8 @@ async def test_entering_asks_for_the_code_and_a_free_place(autojump_clock: MockC
     assert "sesame" not in repr(ben.heard)
 
 
-async def test_only_the_director_directs(autojump_clock: MockClock, hall: Hall) -> None:
-    ann, ben = await hall.people("Ann", "Ben")
+async def test_only_the_director_directs(autojump_clock: MockClock, venue: Venue) -> None:
+    ann, ben = await venue.people("Ann", "Ben")
     identity = await ann.make(FAST)
     for message in (
         StartTournament(id=identity),
@@ -433,7 +433,7 @@ async def test_only_the_director_directs(autojump_clock: MockClock, hall: Hall) 
         assert refused(await ben.ask(message)) == "tournament/not-the-director"
     assert refused(await ben.ask(EnterTournament(id="NOSUCH"))) == "tournament/no-such-id"
     assert refused(await ben.ask(EnterTournament(id="../etc"))) == "tournament/no-such-id"
-    assert kinds(hall, identity) == []
+    assert kinds(venue, identity) == []
 
 
 @pytest.mark.parametrize(
@@ -446,56 +446,56 @@ async def test_only_the_director_directs(autojump_clock: MockClock, hall: Hall) 
     ],
 )
 async def test_options_that_make_no_tournament_are_refused(
-    autojump_clock: MockClock, hall: Hall, options: TournamentOptions, code: str
+    autojump_clock: MockClock, venue: Venue, options: TournamentOptions, code: str
 ) -> None:
-    ann = await hall.person("Ann")
+    ann = await venue.person("Ann")
     assert refused(await ann.ask(CreateTournament(options=options))) == code
 
 
 # ---- tournaments that nobody uses
 
 
-async def test_a_registration_that_nobody_uses_is_called_off_and_a_used_one_waits_a_day(autojump_clock: MockClock, hall: Hall) -> None:
-    ann, ben = await hall.people("Ann", "Ben")
+async def test_a_registration_that_nobody_uses_is_called_off_and_a_used_one_waits_a_day(autojump_clock: MockClock, venue: Venue) -> None:
+    ann, ben = await venue.people("Ann", "Ben")
     unused, used = await ann.make(FAST), await ann.make(FAST)
     await ann.enter(unused)
     await ann.ask(AddBot(id=unused))
     await ben.enter(used)
     await trio.sleep(UNUSED_S - 60)
-    assert not hall.state(unused).is_closed
+    assert not venue.state(unused).is_closed
     await trio.sleep(120)
-    assert hall.state(unused).is_closed
-    document = await hall.tournaments.document(unused)
+    assert venue.state(unused).is_closed
+    document = await venue.tournaments.document(unused)
     assert document is not None
     assert (document.log[-1].author, document.log[-1].reason) == ("", "nobody has used it")
-    assert not hall.state(used).is_closed
+    assert not venue.state(used).is_closed
     await trio.sleep(IDLE_S)
-    assert hall.state(used).is_closed
+    assert venue.state(used).is_closed
 
 
-async def test_one_that_waits_for_its_director_between_rounds_is_called_off_after_a_day(autojump_clock: MockClock, hall: Hall) -> None:
-    ann, ben = await hall.people("Ann", "Ben")
-    _, identity = await started(hall, replace(FAST, rounds=2, pause_s=None), ann, ben)
-    await hall.until(lambda: hall.state(identity).phase == "between")
+async def test_one_that_waits_for_its_director_between_rounds_is_called_off_after_a_day(autojump_clock: MockClock, venue: Venue) -> None:
+    ann, ben = await venue.people("Ann", "Ben")
+    _, identity = await started(venue, replace(FAST, rounds=2, pause_s=None), ann, ben)
+    await venue.until(lambda: venue.state(identity).phase == "between")
     await trio.sleep(IDLE_S - 60)
-    assert hall.state(identity).phase == "between"
+    assert venue.state(identity).phase == "between"
     await trio.sleep(120)
-    assert hall.state(identity).phase == "ended"
+    assert venue.state(identity).phase == "ended"
 
 
-async def test_so_many_are_made_from_one_address_whoever_asks(autojump_clock: MockClock, hall: Hall) -> None:
-    people = [await hall.person(f"Squatter {number}") for number in range(3)]
+async def test_so_many_are_made_from_one_address_whoever_asks(autojump_clock: MockClock, venue: Venue) -> None:
+    people = [await venue.person(f"Squatter {number}") for number in range(3)]
     for person in people:
         person.place = "2001:db8::/64"
     made = [await person.make(FAST) for person in people[:2] for _ in range(MOST_OF_ONE)]
     assert len(made) == MOST_OF_PLACE
     assert refused(await people[2].ask(CreateTournament(options=FAST))) == "tournament/too-many"
-    other = await hall.person("Other")
+    other = await venue.person("Other")
     other.place = "2001:db8:1::/64"
     late = await other.make(FAST)
     # Of each director the latest stands before anybody's second.
-    assert [told.director for told in hall.tournaments.listings()[:3]] == ["Other", "Squatter 1", "Squatter 0"]
-    assert hall.tournaments.listings()[0].id == late
+    assert [told.director for told in venue.tournaments.listings()[:3]] == ["Other", "Squatter 1", "Squatter 0"]
+    assert venue.tournaments.listings()[0].id == late
     await people[0].ask(EndTournament(id=made[0]))
     await people[2].make(FAST)
 
@@ -504,64 +504,64 @@ async def test_so_many_are_made_from_one_address_whoever_asks(autojump_clock: Mo
 
 
 @pytest.mark.parametrize("absent", [("Ben",), ("Ann", "Ben")], ids=["one", "both"])
-async def test_who_does_not_come_to_his_table_forfeits(autojump_clock: MockClock, hall: Hall, absent: tuple[str, ...]) -> None:
-    people = [await hall.person(name, "absent" if name in absent else "quick") for name in ("Ann", "Ben")]
-    _, identity = await started(hall, replace(FAST, rounds=1, no_show_s=30), *people)
+async def test_who_does_not_come_to_his_table_forfeits(autojump_clock: MockClock, venue: Venue, absent: tuple[str, ...]) -> None:
+    people = [await venue.person(name, "absent" if name in absent else "quick") for name in ("Ann", "Ben")]
+    _, identity = await started(venue, replace(FAST, rounds=1, no_show_s=30), *people)
     began = trio.current_time()
-    state = await hall.over(identity)
+    state = await venue.over(identity)
     assert 29 < trio.current_time() - began < 40
     result = state.crosstable.result(1, 1)
     assert result is not None
     assert (result.verdict, result.forfeit) == ("first" if len(absent) == 1 else "neither", True)
     await trio.sleep(1)
-    assert [room for room in hall.rooms if room.spec is not None and room.core.race.phase == "waiting"] == []
+    assert [room for room in venue.rooms if room.spec is not None and room.core.race.phase == "waiting"] == []
 
 
-async def test_a_late_entrant_of_a_swiss_plays_from_the_next_round(autojump_clock: MockClock, hall: Hall) -> None:
-    ann, ben, cleo, dan = await hall.people("Ann", "Ben", "Cleo", "Dan")
-    director, identity = await started(hall, replace(FAST, rounds=3, pause_s=None), ann, ben)
-    await hall.until(lambda: hall.state(identity).phase == "between")
+async def test_a_late_entrant_of_a_swiss_plays_from_the_next_round(autojump_clock: MockClock, venue: Venue) -> None:
+    ann, ben, cleo, dan = await venue.people("Ann", "Ben", "Cleo", "Dan")
+    director, identity = await started(venue, replace(FAST, rounds=3, pause_s=None), ann, ben)
+    await venue.until(lambda: venue.state(identity).phase == "between")
     for late in (cleo, dan):
         await late.enter(identity)
         await late.check_in(identity)
     assert isinstance(await director.ask(PairRound(id=identity, round=2)), Decided)
-    await hall.until(lambda: hall.state(identity).phase == "between")
+    await venue.until(lambda: venue.state(identity).phase == "between")
     await director.ask(PairRound(id=identity, round=3))
-    state = await hall.over(identity)
+    state = await venue.over(identity)
     assert state.crosstable.entrants[cleo.player.id].first_round == 2
     assert [len(paired.pairings) for paired in state.crosstable.rounds] == [1, 2, 2]
     assert len(state.shuffles[1].nonces) == 2, "those who have put one in"
 
 
-async def test_a_knock_out_takes_nobody_late(autojump_clock: MockClock, hall: Hall) -> None:
-    ann, ben, cleo = await hall.people("Ann", "Ben", "Cleo")
-    _, identity = await started(hall, replace(FAST, format="elimination"), ann, ben)
+async def test_a_knock_out_takes_nobody_late(autojump_clock: MockClock, venue: Venue) -> None:
+    ann, ben, cleo = await venue.people("Ann", "Ben", "Cleo")
+    _, identity = await started(venue, replace(FAST, format="elimination"), ann, ben)
     assert refused(await cleo.ask(EnterTournament(id=identity))) == "tournament/refused"
-    await hall.over(identity)
+    await venue.over(identity)
 
 
-async def test_who_withdraws_forfeits_his_table_and_may_come_back_to_a_swiss(autojump_clock: MockClock, hall: Hall) -> None:
-    ann = await hall.person("Ann", "absent")
-    ben, cleo, dan = await hall.people("Ben", "Cleo", "Dan")
-    director, identity = await started(hall, replace(FAST, rounds=3, pause_s=None, no_show_s=3600), ann, ben, cleo, dan)
+async def test_who_withdraws_forfeits_his_table_and_may_come_back_to_a_swiss(autojump_clock: MockClock, venue: Venue) -> None:
+    ann = await venue.person("Ann", "absent")
+    ben, cleo, dan = await venue.people("Ben", "Cleo", "Dan")
+    director, identity = await started(venue, replace(FAST, rounds=3, pause_s=None, no_show_s=3600), ann, ben, cleo, dan)
     await ann.ask(LeaveTournament(id=identity))
-    await hall.until(lambda: hall.state(identity).phase == "between")
-    pairing = hall.state(identity).crosstable.rounds[0].of(ann.player.id)
+    await venue.until(lambda: venue.state(identity).phase == "between")
+    pairing = venue.state(identity).crosstable.rounds[0].of(ann.player.id)
     assert pairing is not None
-    result = hall.state(identity).crosstable.result(1, pairing.table)
+    result = venue.state(identity).crosstable.result(1, pairing.table)
     assert result is not None
     assert (result.verdict, result.forfeit) == ("second" if pairing.first == ann.player.id else "first", True)
     await director.ask(PairRound(id=identity, round=2))
-    assert hall.state(identity).crosstable.rounds[1].of(ann.player.id) is None
-    await hall.until(lambda: hall.state(identity).phase == "between")
+    assert venue.state(identity).crosstable.rounds[1].of(ann.player.id) is None
+    await venue.until(lambda: venue.state(identity).phase == "between")
     ann.habit = "quick"
     await ann.enter(identity)
     await director.ask(RemoveEntrant(id=identity, entrant=ben.player.id, reason="\x1b[31mgone home"))
     await director.ask(PairRound(id=identity, round=3))
-    state = await hall.over(identity)
+    state = await venue.over(identity)
     assert state.crosstable.rounds[2].of(ann.player.id) is not None
     assert state.crosstable.rounds[2].of(ben.player.id) is None
-    document = await hall.tournaments.document(identity)
+    document = await venue.tournaments.document(identity)
     assert document is not None
     assert [(entry.author, entry.text, entry.reason) for entry in document.log if entry.kind == "withdraw"] == [
         ("Ann", "Ann is out.", ""),
@@ -569,125 +569,125 @@ async def test_who_withdraws_forfeits_his_table_and_may_come_back_to_a_swiss(aut
     ]
 
 
-async def test_a_pause_lets_races_end_and_starts_nothing(autojump_clock: MockClock, hall: Hall) -> None:
-    quick, late = await hall.people("Ann", "Ben"), await hall.people("Cleo", "Dan", habit="absent")
+async def test_a_pause_lets_races_end_and_starts_nothing(autojump_clock: MockClock, venue: Venue) -> None:
+    quick, late = await venue.people("Ann", "Ben"), await venue.people("Cleo", "Dan", habit="absent")
     people = [quick[0], late[0], quick[1], late[1]]
-    director, identity = await started(hall, replace(FAST, rounds=2, no_show_s=60), *people)
+    director, identity = await started(venue, replace(FAST, rounds=2, no_show_s=60), *people)
     assert isinstance(await director.ask(PauseTournament(id=identity)), Decided)
     assert refused(await director.ask(PauseTournament(id=identity))) == "tournament/not-now"
     await trio.sleep(500)
-    state = hall.state(identity)
+    state = venue.state(identity)
     assert (state.phase, state.round) == ("paused", 1)
     assert all(not result.forfeit for races in state.crosstable.races.values() for result in races), "nobody is missed while it is paused"
-    assert [room for room in hall.rooms if room.core.race.phase == "waiting"] == []
+    assert [room for room in venue.rooms if room.core.race.phase == "waiting"] == []
     for person in late:
         person.habit = "quick"
     await director.ask(PauseTournament(id=identity, pause=False))
-    state = await hall.over(identity)
+    state = await venue.over(identity)
     assert state.round == 2
     assert all(not result.forfeit for races in state.crosstable.races.values() for result in races)
-    assert len({record.deal.seed for record in records(hall, identity, 1)}) == 1
+    assert len({record.deal.seed for record in records(venue, identity, 1)}) == 1
 
 
-async def test_a_result_is_corrected_with_a_reason_as_long_as_nothing_rests_on_it(autojump_clock: MockClock, hall: Hall) -> None:
-    ann, ben = await hall.person("Ann"), await hall.person("Ben", "resigns")
-    director, identity = await started(hall, replace(FAST, rounds=2, pause_s=None), ann, ben)
-    await hall.until(lambda: hall.state(identity).phase == "between")
-    before = hall.state(identity).crosstable.result(1, 1)
+async def test_a_result_is_corrected_with_a_reason_as_long_as_nothing_rests_on_it(autojump_clock: MockClock, venue: Venue) -> None:
+    ann, ben = await venue.person("Ann"), await venue.person("Ben", "resigns")
+    director, identity = await started(venue, replace(FAST, rounds=2, pause_s=None), ann, ben)
+    await venue.until(lambda: venue.state(identity).phase == "between")
+    before = venue.state(identity).crosstable.result(1, 1)
     assert before is not None
     assert before.verdict == "first"
     drawn = TableResult(verdict="draw", first_home=4, second_home=4)
     correction = CorrectResult(id=identity, round=1, table=1, result=drawn, reason="a dog on the keys")
     assert isinstance(await director.ask(correction), Decided)
-    assert [row.points for row in hall.state(identity).crosstable.standings()] == [0.5, 0.5]
+    assert [row.points for row in venue.state(identity).crosstable.standings()] == [0.5, 0.5]
     # The shuffle is told by now: nothing can be raced on it again.
     assert refused(await director.ask(replace(correction, result=None))) == "tournament/refused"
     assert refused(await director.ask(replace(correction, table=9))) == "tournament/refused"
     assert refused(await director.ask(replace(correction, result=TableResult(verdict="neither")))) == "tournament/refused"
     await director.ask(PairRound(id=identity, round=2))
-    await hall.over(identity)
+    await venue.over(identity)
     assert isinstance(await director.ask(replace(correction, round=2)), Decided), "also when it is over"
-    assert hall.state(identity).log[-1].event.reason == "a dog on the keys"  # type: ignore[union-attr]
+    assert venue.state(identity).log[-1].event.reason == "a dog on the keys"  # type: ignore[union-attr]
 
 
-async def test_a_struck_result_is_raced_again_on_another_number_of_the_shuffle(autojump_clock: MockClock, hall: Hall) -> None:
-    quick, slow = await hall.people("Ann", "Ben"), await hall.people("Cleo", "Dan", habit="waits")
+async def test_a_struck_result_is_raced_again_on_another_number_of_the_shuffle(autojump_clock: MockClock, venue: Venue) -> None:
+    quick, slow = await venue.people("Ann", "Ben"), await venue.people("Cleo", "Dan", habit="waits")
     people = [quick[0], slow[0], quick[1], slow[1]]
-    director, identity = await started(hall, replace(FAST, rounds=1), *people)
-    await hall.until(lambda: len(hall.state(identity).crosstable.races) == 1)
-    ((_, table),) = hall.state(identity).crosstable.races
+    director, identity = await started(venue, replace(FAST, rounds=1), *people)
+    await venue.until(lambda: len(venue.state(identity).crosstable.races) == 1)
+    ((_, table),) = venue.state(identity).crosstable.races
     assert isinstance(await director.ask(CorrectResult(id=identity, round=1, table=table, result=None)), Decided)
     await trio.sleep(60)
-    runs = [run for run in hall.store.runs("round", f"{identity}/1") if run.spec.table == table]
+    runs = [run for run in venue.store.runs("round", f"{identity}/1") if run.spec.table == table]
     assert [run.spec.deal.number for run in runs] == [1], "while another table is racing nothing is dealt"
     other = 3 - table
     win = TableResult(verdict="second", second_home=30)
     assert isinstance(await director.ask(CorrectResult(id=identity, round=1, table=other, result=win, reason="agreed")), Decided)
-    await hall.over(identity)
-    runs = [run for run in hall.store.runs("round", f"{identity}/1") if run.spec.table == table]
+    await venue.over(identity)
+    runs = [run for run in venue.store.runs("round", f"{identity}/1") if run.spec.table == table]
     assert [run.spec.deal.number for run in runs] == [1, 2]
-    assert len({record.deal.seed for record in records(hall, identity, 1)}) == 2
+    assert len({record.deal.seed for record in records(venue, identity, 1)}) == 2
 
 
-async def test_the_director_breaks_it_off(autojump_clock: MockClock, hall: Hall) -> None:
-    ann, ben = await hall.people("Ann", "Ben", habit="absent")
-    director, identity = await started(hall, replace(FAST, rounds=3), ann, ben)
+async def test_the_director_breaks_it_off(autojump_clock: MockClock, venue: Venue) -> None:
+    ann, ben = await venue.people("Ann", "Ben", habit="absent")
+    director, identity = await started(venue, replace(FAST, rounds=3), ann, ben)
     assert isinstance(await director.ask(EndTournament(id=identity, reason="rain")), Decided)
-    assert hall.state(identity).phase == "ended"
+    assert venue.state(identity).phase == "ended"
     assert refused(await director.ask(PairRound(id=identity, round=2))) == "tournament/not-now"
     assert refused(await ann.ask(EnterTournament(id=identity))) in ("tournament/not-now", "tournament/refused")
     await trio.sleep(1)
-    assert len(hall.rooms) == 0
-    assert [made.tournament for made in hall.store.tournaments(closed=True, limit=5)] == [identity]
+    assert len(venue.rooms) == 0
+    assert [made.tournament for made in venue.store.tournaments(closed=True, limit=5)] == [identity]
 
 
-async def test_nobody_else_gets_a_seat_at_a_table(autojump_clock: MockClock, hall: Hall) -> None:
-    ann, ben = await hall.people("Ann", "Ben", habit="absent")
-    stranger = await hall.person("Mallory", "absent")
-    _, identity = await started(hall, replace(FAST, rounds=1), ann, ben)
+async def test_nobody_else_gets_a_seat_at_a_table(autojump_clock: MockClock, venue: Venue) -> None:
+    ann, ben = await venue.people("Ann", "Ben", habit="absent")
+    stranger = await venue.person("Mallory", "absent")
+    _, identity = await started(venue, replace(FAST, rounds=1), ann, ben)
     await wait_all_tasks_blocked()
     stranger._join(ann.last(Called).code)
     await wait_all_tasks_blocked()
     assert stranger.codes == ["room/not-invited"]
-    await hall.over(identity)
+    await venue.over(identity)
 
 
-async def test_who_comes_back_is_called_again(autojump_clock: MockClock, hall: Hall) -> None:
-    ann, ben = await hall.people("Ann", "Ben", habit="absent")
-    _, identity = await started(hall, replace(FAST, rounds=1), ann, ben)
+async def test_who_comes_back_is_called_again(autojump_clock: MockClock, venue: Venue) -> None:
+    ann, ben = await venue.people("Ann", "Ben", habit="absent")
+    _, identity = await started(venue, replace(FAST, rounds=1), ann, ben)
     await trio.sleep(10)
-    hall.tournaments.greet(ann.player.id, ann)
+    venue.tournaments.greet(ann.player.id, ann)
     await wait_all_tasks_blocked()
     first, second = ann.all(Called)
     assert first.code == second.code
     assert first.until_ms == 30_000
     assert second.until_ms is not None
     assert 19_900 <= second.until_ms <= 20_000
-    await hall.over(identity)
-    hall.tournaments.greet(ann.player.id, ann)
+    await venue.over(identity)
+    venue.tournaments.greet(ann.player.id, ann)
     await wait_all_tasks_blocked()
     assert len(ann.all(Called)) == 2
 
 
-async def test_nobody_races_on_when_the_round_is_over_and_its_secret_may_be_told(autojump_clock: MockClock, hall: Hall) -> None:
-    ann, ben = await hall.people("Ann", "Ben", habit="waits")
-    _, identity = await started(hall, replace(FAST, rounds=1), ann, ben)
-    await hall.until(lambda: all(room.core.race.phase == "racing" for room in hall.rooms))
-    (room,) = hall.rooms
+async def test_nobody_races_on_when_the_round_is_over_and_its_secret_may_be_told(autojump_clock: MockClock, venue: Venue) -> None:
+    ann, ben = await venue.people("Ann", "Ben", habit="waits")
+    _, identity = await started(venue, replace(FAST, rounds=1), ann, ben)
+    await venue.until(lambda: all(room.core.race.phase == "racing" for room in venue.rooms))
+    (room,) = venue.rooms
     await ann.ask(LeaveTournament(id=identity))
-    await hall.over(identity)
-    await hall.until(lambda: room.is_closed)
+    await venue.over(identity)
+    await venue.until(lambda: room.is_closed)
     assert room.core.race.record is None
-    (run,) = hall.store.runs("round", f"{identity}/1")
+    (run,) = venue.store.runs("round", f"{identity}/1")
     assert run.phase == "aborted"
-    document = await hall.tournaments.document(identity)
+    document = await venue.tournaments.document(identity)
     assert document is not None
     assert document.rounds[0].secret is not None
 
 
-async def test_whom_the_director_has_removed_does_not_come_back_by_himself(autojump_clock: MockClock, hall: Hall) -> None:
-    ann, ben = await hall.people("Ann", "Ben")
-    director = await hall.person("Director")
+async def test_whom_the_director_has_removed_does_not_come_back_by_himself(autojump_clock: MockClock, venue: Venue) -> None:
+    ann, ben = await venue.people("Ann", "Ben")
+    director = await venue.person("Director")
     identity = await director.make(replace(FAST, check_in_s=600))
     for person in (ann, ben):
         await person.enter(identity)
@@ -695,16 +695,16 @@ async def test_whom_the_director_has_removed_does_not_come_back_by_himself(autoj
     assert isinstance(await ann.ask(EnterTournament(id=identity)), Error)
     await director.ask(StartTournament(id=identity))
     assert isinstance(await ann.ask(CheckIn(id=identity, nonce="0f" * 16)), Error)
-    assert hall.state(identity).crosstable.active == (ben.player.id,)
+    assert venue.state(identity).crosstable.active == (ben.player.id,)
     # Who left by themselves may.
     await ben.ask(LeaveTournament(id=identity))
     assert isinstance(await ben.ask(EnterTournament(id=identity)), Decided)
 
 
-async def test_the_director_lets_back_in_whom_they_removed(autojump_clock: MockClock, hall: Hall) -> None:
-    ann, ben, cleo = await hall.people("Ann", "Ben", "Cleo")
-    director, identity = await started(hall, replace(FAST, rounds=3, pause_s=None), ann, ben, cleo)
-    await hall.until(lambda: hall.state(identity).phase == "between")
+async def test_the_director_lets_back_in_whom_they_removed(autojump_clock: MockClock, venue: Venue) -> None:
+    ann, ben, cleo = await venue.people("Ann", "Ben", "Cleo")
+    director, identity = await started(venue, replace(FAST, rounds=3, pause_s=None), ann, ben, cleo)
+    await venue.until(lambda: venue.state(identity).phase == "between")
     await director.ask(RemoveEntrant(id=identity, entrant=ann.player.id))
     assert refused(await ann.ask(EnterTournament(id=identity))) == "tournament/not-now"
     assert refused(await ann.ask(RemoveEntrant(id=identity, entrant=ann.player.id, remove=False))) == "tournament/not-the-director"
@@ -712,58 +712,58 @@ async def test_the_director_lets_back_in_whom_they_removed(autojump_clock: MockC
     assert isinstance(await director.ask(back), Decided)
     assert refused(await director.ask(back)) == "tournament/refused", "they play already"
     await director.ask(PairRound(id=identity, round=2))
-    assert hall.state(identity).crosstable.rounds[1].of(ann.player.id) is not None
+    assert venue.state(identity).crosstable.rounds[1].of(ann.player.id) is not None
     # Letting somebody back in ends the ban for good.
     await ann.ask(LeaveTournament(id=identity))
     assert isinstance(await ann.ask(EnterTournament(id=identity)), Decided)
 
 
 @pytest.mark.parametrize("kind", ["swiss", "round-robin"])
-async def test_who_misses_two_rounds_running_is_withdrawn_and_may_come_back(autojump_clock: MockClock, hall: Hall, kind: str) -> None:
-    people = await hall.people("Ann", "Ben", "Cleo", "Dan")
+async def test_who_misses_two_rounds_running_is_withdrawn_and_may_come_back(autojump_clock: MockClock, venue: Venue, kind: str) -> None:
+    people = await venue.people("Ann", "Ben", "Cleo", "Dan")
     lazy = people[0]
     lazy.habit = "absent"
     options = replace(FAST, format=kind, double=True, rounds=5, pause_s=None)  # type: ignore[arg-type]
-    director, identity = await started(hall, options, *people)
+    director, identity = await started(venue, options, *people)
     for number in (1, 2):
-        assert hall.state(identity).crosstable.plays(lazy.player.id)
-        await hall.until(lambda: hall.state(identity).phase == "between")
+        assert venue.state(identity).crosstable.plays(lazy.player.id)
+        await venue.until(lambda: venue.state(identity).phase == "between")
         await director.ask(PairRound(id=identity, round=number + 1))
-    assert kinds(hall, identity).count("Withdrawn") == 1
-    assert not hall.state(identity).crosstable.plays(lazy.player.id)
+    assert kinds(venue, identity).count("Withdrawn") == 1
+    assert not venue.state(identity).crosstable.plays(lazy.player.id)
     lazy.habit = "quick"
     await lazy.enter(identity)
-    await hall.until(lambda: hall.state(identity).phase == "between")
+    await venue.until(lambda: venue.state(identity).phase == "between")
     await director.ask(PairRound(id=identity, round=4))
-    await hall.until(lambda: hall.state(identity).phase == "between")
-    pairing = hall.state(identity).crosstable.rounds[3].of(lazy.player.id)
+    await venue.until(lambda: venue.state(identity).phase == "between")
+    pairing = venue.state(identity).crosstable.rounds[3].of(lazy.player.id)
     assert pairing is not None
-    assert hall.state(identity).race_ids[4, pairing.table], "it was raced"
+    assert venue.state(identity).race_ids[4, pairing.table], "it was raced"
 
 
-async def test_one_round_missed_now_and_then_withdraws_nobody(autojump_clock: MockClock, hall: Hall) -> None:
-    people = await hall.people("Ann", "Ben")
-    director, identity = await started(hall, replace(FAST, rounds=5, pause_s=None), *people)
+async def test_one_round_missed_now_and_then_withdraws_nobody(autojump_clock: MockClock, venue: Venue) -> None:
+    people = await venue.people("Ann", "Ben")
+    director, identity = await started(venue, replace(FAST, rounds=5, pause_s=None), *people)
     for number in range(2, 6):
-        await hall.until(lambda: hall.state(identity).phase == "between")
+        await venue.until(lambda: venue.state(identity).phase == "between")
         people[0].habit = "absent" if number % 2 else "quick"
         await director.ask(PairRound(id=identity, round=number))
-    await hall.over(identity)
-    assert "Withdrawn" not in kinds(hall, identity)
+    await venue.over(identity)
+    assert "Withdrawn" not in kinds(venue, identity)
 
 
 async def test_a_store_that_cannot_be_read_costs_whoever_makes_a_tournament_an_answer_and_nobody_else_anything(
-    autojump_clock: MockClock, hall: Hall
+    autojump_clock: MockClock, venue: Venue
 ) -> None:
-    director = await hall.person("Director")
-    read = hall.store.tournament
+    director = await venue.person("Director")
+    read = venue.store.tournament
 
     def busy(tournament: str) -> None:
         raise StoreBusy("busy")
 
-    hall.store.tournament = busy  # type: ignore[method-assign, assignment]
+    venue.store.tournament = busy  # type: ignore[method-assign, assignment]
     answer = await director.ask(CreateTournament(options=FAST))
     assert isinstance(answer, Error)
     assert answer.code == ErrorCode.NOT_KEPT
-    hall.store.tournament = read  # type: ignore[method-assign]
+    venue.store.tournament = read  # type: ignore[method-assign]
     await director.make(FAST)

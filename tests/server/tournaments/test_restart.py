@@ -9,17 +9,17 @@ from trio.testing import MockClock
 
 from protocol.tournament_messages import Called, CheckIn, Decided, PauseTournament, StartTournament
 from server.store.memory import MemoryStore
-from tests.server.tournaments.hall import FAST, Hall, Person
+from tests.server.tournaments.venue import FAST, Person, Venue
 
 
 async def killed(store: MemoryStore, play: object, *, seed: int) -> None:
-    """A server in which `play(hall)` happens; then it is gone at once, with nothing said to anybody."""
+    """A server in which `play(venue)` happens; then it is gone at once, with nothing said to anybody."""
     async with trio.open_nursery() as nursery:
-        hall = Hall(nursery, store=store, seed=seed)
-        await hall.open()
-        await play(hall)  # type: ignore[operator]
+        venue = Venue(nursery, store=store, seed=seed)
+        await venue.open()
+        await play(venue)  # type: ignore[operator]
         # What comes from now on reaches the store no more.
-        hall.journal.gate = trio.Event()
+        venue.journal.gate = trio.Event()
         nursery.cancel_scope.cancel()
 
 
@@ -28,24 +28,24 @@ async def test_a_round_that_was_being_run_goes_on_with_the_next_server(autojump_
     store = MemoryStore()
     found: list[str] = []
 
-    async def play(hall: Hall) -> None:
-        quick, late = await hall.people("Ann", "Ben"), await hall.people("Cleo", "Dan", habit="absent")
+    async def play(venue: Venue) -> None:
+        quick, late = await venue.people("Ann", "Ben"), await venue.people("Cleo", "Dan", habit="absent")
         identity = await quick[0].make(replace(FAST, format=kind, rounds=2, no_show_s=60))  # type: ignore[arg-type]
         for person in (quick[0], late[0], quick[1], late[1]):
             await person.enter(identity)
         await quick[0].ask(StartTournament(id=identity))
-        await hall.until(lambda: bool(hall.state(identity).crosstable.races))
+        await venue.until(lambda: bool(venue.state(identity).crosstable.races))
         found.append(identity)
 
     await killed(store, play, seed=1)
     (identity,) = found
     before = store.tournament_log(identity)
-    hall = Hall(nursery, store=store, seed=2)
-    await hall.open()
+    venue = Venue(nursery, store=store, seed=2)
+    await venue.open()
     await trio.sleep(1)
-    assert hall.state(identity).phase == "running"
-    assert {room.spec.table for room in hall.rooms if room.spec is not None} == set(hall.director(identity).tables.by_table)
-    state = await hall.over(identity)
+    assert venue.state(identity).phase == "running"
+    assert {room.spec.table for room in venue.rooms if room.spec is not None} == set(venue.director(identity).tables.by_table)
+    state = await venue.over(identity)
     assert store.tournament_log(identity)[: len(before)] == before
     assert all(state.crosstable.result(1, pairing.table) is not None for pairing in state.crosstable.rounds[0].pairings)
 
@@ -57,8 +57,8 @@ async def test_the_time_to_come_to_a_table_goes_on_and_no_time_between_two_serve
     store = MemoryStore()
     found: list[str] = []
 
-    async def play(hall: Hall) -> None:
-        ann, ben = await hall.person("Ann"), await hall.person("Ben", "absent")
+    async def play(venue: Venue) -> None:
+        ann, ben = await venue.person("Ann"), await venue.person("Ben", "absent")
         identity = await ann.make(replace(FAST, rounds=1, no_show_s=120))
         for person in (ann, ben):
             await person.enter(identity)
@@ -68,10 +68,10 @@ async def test_the_time_to_come_to_a_table_goes_on_and_no_time_between_two_serve
 
     await killed(store, play, seed=1)
     await trio.sleep(downtime)
-    hall = Hall(nursery, store=store, seed=2)
-    await hall.open()
+    venue = Venue(nursery, store=store, seed=2)
+    await venue.open()
     began = trio.current_time()
-    state = await hall.over(found[0])
+    state = await venue.over(found[0])
     result = state.crosstable.result(1, 1)
     assert result is not None
     assert result.forfeit
@@ -85,52 +85,52 @@ async def test_a_result_that_was_kept_and_not_entered_is_entered_by_the_next_ser
     store = MemoryStore()
     found: list[str] = []
 
-    async def play(hall: Hall) -> None:
-        people = await hall.people("Ann", "Ben")
+    async def play(venue: Venue) -> None:
+        people = await venue.people("Ann", "Ben")
         identity = await people[0].make(replace(FAST, rounds=1))
         for person in people:
             await person.enter(identity)
         # The rooms keep what comes of them, but the tournament hears nothing of it.
-        hall.rooms._over_listeners.clear()
+        venue.rooms._over_listeners.clear()
         await people[0].ask(StartTournament(id=identity))
-        await hall.until(lambda: any(run.phase == "over" for run in store.runs("round", f"{identity}/1")))
-        assert not hall.state(identity).crosstable.races
+        await venue.until(lambda: any(run.phase == "over" for run in store.runs("round", f"{identity}/1")))
+        assert not venue.state(identity).crosstable.races
         found.append(identity)
 
     await killed(store, play, seed=1)
-    hall = Hall(nursery, store=store, seed=2)
-    await hall.open()
-    state = await hall.over(found[0])
+    venue = Venue(nursery, store=store, seed=2)
+    await venue.open()
+    state = await venue.over(found[0])
     (run,) = store.runs("round", f"{found[0]}/1")
     assert state.race_ids[1, 1] == (run.race,)
-    assert len(hall.rooms) == 0, "nothing was raced twice"
+    assert len(venue.rooms) == 0, "nothing was raced twice"
 
 
 async def test_a_table_whose_room_never_was_gets_one_of_the_next_server(autojump_clock: MockClock, nursery: trio.Nursery) -> None:
     store = MemoryStore()
     found: list[tuple[str, Person, Person]] = []
 
-    async def play(hall: Hall) -> None:
-        ann, ben = await hall.people("Ann", "Ben")
+    async def play(venue: Venue) -> None:
+        ann, ben = await venue.people("Ann", "Ben")
         identity = await ann.make(replace(FAST, rounds=1))
         for person in (ann, ben):
             await person.enter(identity)
-        hall.rooms._stopping = True  # no room can be opened
+        venue.rooms._stopping = True  # no room can be opened
         await ann.ask(StartTournament(id=identity))
-        assert hall.state(identity).round == 1
-        assert len(hall.rooms) == 0
+        assert venue.state(identity).round == 1
+        assert len(venue.rooms) == 0
         found.append((identity, ann, ben))
 
     await killed(store, play, seed=1)
     identity, ann, ben = found[0]
     assert not store.running().races
-    hall = Hall(nursery, store=store, seed=2)
-    await hall.open()
+    venue = Venue(nursery, store=store, seed=2)
+    await venue.open()
     await trio.sleep(1)
-    (room,) = hall.rooms
+    (room,) = venue.rooms
     assert room.spec is not None
     assert set(room.spec.invited) == {ann.player.id, ben.player.id}
-    state = await hall.over(identity)
+    state = await venue.over(identity)
     result = state.crosstable.result(1, 1)
     assert result is not None
     assert result.verdict == "neither", "nobody came back"
@@ -140,13 +140,13 @@ async def test_check_in_and_pauses_outlive_the_server_and_their_time_runs_on(aut
     store = MemoryStore()
     found: list[str] = []
 
-    async def play(hall: Hall) -> None:
-        ann = await hall.person("Ann")
+    async def play(venue: Venue) -> None:
+        ann = await venue.person("Ann")
         identity = await ann.make(replace(FAST, rounds=1, check_in_s=600, fill=2))
         await ann.enter(identity)
         paused = await ann.make(replace(FAST, rounds=2, fill=2, pause_s=50))
         await ann.ask(StartTournament(id=paused))
-        await hall.until(lambda: hall.state(paused).phase == "between")
+        await venue.until(lambda: venue.state(paused).phase == "between")
         assert isinstance(await ann.ask(PauseTournament(id=paused)), Decided)
         await ann.ask(StartTournament(id=identity))
         await trio.sleep(100)
@@ -154,38 +154,38 @@ async def test_check_in_and_pauses_outlive_the_server_and_their_time_runs_on(aut
 
     await killed(store, play, seed=1)
     identity, paused = found
-    hall = Hall(nursery, store=store, seed=2)
-    await hall.open()
-    assert (hall.state(identity).phase, hall.state(paused).phase) == ("check-in", "paused")
+    venue = Venue(nursery, store=store, seed=2)
+    await venue.open()
+    assert (venue.state(identity).phase, venue.state(paused).phase) == ("check-in", "paused")
     await trio.sleep(490)
-    assert hall.state(identity).phase == "check-in"
-    await hall.over(identity)
-    assert hall.state(paused).phase == "paused"
-    assert not hall.state(paused).is_closed
+    assert venue.state(identity).phase == "check-in"
+    await venue.over(identity)
+    assert venue.state(paused).phase == "paused"
+    assert not venue.state(paused).is_closed
 
 
 async def test_who_was_at_a_table_is_called_when_he_comes_back_to_the_next_server(autojump_clock: MockClock, nursery: trio.Nursery) -> None:
     store = MemoryStore()
     found: list[tuple[str, Person]] = []
 
-    async def play(hall: Hall) -> None:
-        ann, ben = await hall.people("Ann", "Ben", habit="absent")
+    async def play(venue: Venue) -> None:
+        ann, ben = await venue.people("Ann", "Ben", habit="absent")
         identity = await ann.make(replace(FAST, rounds=1, check_in_s=60))
         for person in (ann, ben):
             await person.enter(identity)
         await ann.ask(StartTournament(id=identity))
         for person in (ann, ben):
             assert isinstance(await person.ask(CheckIn(id=identity, nonce="ab" * 16)), Decided)
-        await hall.until(lambda: bool(ann.all(Called)))
+        await venue.until(lambda: bool(ann.all(Called)))
         found.append((identity, ann))
 
     await killed(store, play, seed=1)
     identity, ann = found[0]
     code = ann.last(Called).code
-    hall = Hall(nursery, store=store, seed=2)
-    await hall.open()
-    back = Person(hall, "Ann", "absent")
+    venue = Venue(nursery, store=store, seed=2)
+    await venue.open()
+    back = Person(venue, "Ann", "absent")
     await trio.sleep(1)
-    hall.tournaments.greet(ann.player.id, back)
+    venue.tournaments.greet(ann.player.id, back)
     assert [call.code for call in back.all(Called)] == [code]
-    await hall.over(identity)
+    await venue.over(identity)

@@ -57,20 +57,20 @@ async def paired_here(tournament: RoundPaired) -> Round | None:
 class Person:
     """One player by a line in memory. Satisfies `server.rooms.member.PlayerConnection`; `run` does what their habit says."""
 
-    def __init__(self, hall: Hall, name: str, habit: Habit = "quick") -> None:
+    def __init__(self, venue: Venue, name: str, habit: Habit = "quick") -> None:
         self.habit = habit
         self.heard: list[ServerMessage] = []
         self.player = PlayerName("", name)
         self.race = 0
         self.seat: int | None = None
         self.place: str | None = None
-        self._hall = hall
+        self._venue = venue
         self._todo, self._told = trio.open_memory_channel[ServerMessage](10_000)
         self._refs = 0
 
     async def arrive(self) -> None:
-        self.player, _ = await self._hall.players.arrive(name=self.player.name, token=None, line=self)
-        self._hall.nursery.start_soon(self.run)
+        self.player, _ = await self._venue.players.arrive(name=self.player.name, token=None, connection=self)
+        self._venue.nursery.start_soon(self.run)
 
     # ---- the line
 
@@ -104,19 +104,19 @@ class Person:
 
     @property
     def asker(self) -> Asker:
-        return Asker(self.player.id, self.player.name, self._hall.players.rating(self.player.id), self.place)
+        return Asker(self.player.id, self.player.name, self._venue.players.rating(self.player.id), self.place)
 
     async def ask(self, message: TournamentCommand | CreateTournament) -> Decided | Error:
         """The answer."""
         self._refs += 1
         try:
-            self._hall.tournaments.ask(self, self.asker, replace(message, ref=self._refs))
+            self._venue.tournaments.ask(self, self.asker, replace(message, ref=self._refs))
         except Refusal as refusal:
             return Error(code=refusal.code, fault=refusal.fault, message=refusal.sentence, path=refusal.path, ref=self._refs)
         ref = self._refs
         with trio.fail_after(600):
             while not (found := [each for each in self.heard if isinstance(each, (Decided, Error)) and each.ref == ref]):
-                await self._hall.something()
+                await self._venue.something()
         return found[0]
 
     async def make(self, options: TournamentOptions, code: str | None = None) -> str:
@@ -134,7 +134,7 @@ class Person:
         assert isinstance(here, Decided), here
 
     def follow(self, identity: str, number: int | None = None) -> None:
-        self._hall.tournaments.follow(self, FollowTournament(id=identity, round=number), self._hall.nursery.start_soon)
+        self._venue.tournaments.follow(self, FollowTournament(id=identity, round=number), self._venue.nursery.start_soon)
 
     # ---- races
 
@@ -178,24 +178,24 @@ class Person:
 
     def _join(self, code: str) -> None:
         # What is over is left, as a client does.
-        room = self._hall.rooms.of(self.player.id)
+        room = self._venue.rooms.of(self.player.id)
         if room is not None and room.code != code:
             self._to_room(LeaveRace())
-            self._hall.nursery.start_soon(self._join_when_free, code)
+            self._venue.nursery.start_soon(self._join_when_free, code)
             return
-        room = self._hall.rooms.find(code)
+        room = self._venue.rooms.find(code)
         room.ask(Enter(self.player, self, 0, 0))
 
     async def _join_when_free(self, code: str) -> None:
-        while self._hall.rooms.of(self.player.id) is not None:
-            await self._hall.something()
+        while self._venue.rooms.of(self.player.id) is not None:
+            await self._venue.something()
         try:
             self._join(code)
         except Refusal:
             return
 
     def _to_room(self, message: RoomMessage) -> None:
-        room = self._hall.rooms.of(self.player.id)
+        room = self._venue.rooms.of(self.player.id)
         if room is not None:
             room.ask(Ask(self.player, self, message))
 
@@ -203,8 +203,8 @@ class Person:
         self._to_room(message)
 
     async def lose_line(self) -> None:
-        room = self._hall.rooms.of(self.player.id)
-        self._hall.players.depart(self.player, self)
+        room = self._venue.rooms.of(self.player.id)
+        self._venue.players.depart(self.player, self)
         if room is not None:
             room.tell(Exit(self.player, self))
 
@@ -220,7 +220,7 @@ class SlowJournal(Journal):
         await super().write(*entries)
 
 
-class Hall:
+class Venue:
     """Rooms, players and tournaments on one store. `restarted` is the next server."""
 
     def __init__(self, nursery: trio.Nursery, *, store: MemoryStore | None = None, seed: int = 3, bots_wait: bool = False) -> None:

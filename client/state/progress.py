@@ -1,0 +1,107 @@
+"""How a race goes, read off the curves of its seats: who leads and since when, what somebody just did, the largest swing. Pure."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import NamedTuple, TypeAlias
+
+from protocol.views import SeatInfo
+
+Points: TypeAlias = tuple[tuple[int, int], ...]
+"""(ms from the start, cards home) in order of time; between two points the count stays what it was."""
+
+SWING_MS = 20_000
+"""A swing is looked for in a stretch so long, or a sixth of the race where that is longer: what took all of it was no swing."""
+
+
+RECENT_MS = 2_500
+"""What somebody brought home is told for so long."""
+
+
+class Lead(NamedTuple):
+    """seat: who is ahead of all others, None where it is level. by: cards ahead of the next. since_ms: from when on."""
+
+    seat: int | None
+    by: int
+    since_ms: int
+
+
+class Swing(NamedTuple):
+    """A stretch in which a seat fell back against another. before, after: by how many cards it was ahead, below zero behind."""
+
+    from_ms: int
+    to_ms: int
+    before: int
+    after: int
+
+    @property
+    def lost(self) -> int:
+        return self.before - self.after
+
+
+def measured(points: tuple[Points, ...], seats: Sequence[SeatInfo], elapsed_ms: int) -> tuple[Points, ...]:
+    """The curves with a new point for each seat whose count has changed; the same ones where none has."""
+    known = points if len(points) == len(seats) else ((),) * len(seats)
+    counted = tuple(
+        line if line and line[-1][1] == info.home else (*line, (elapsed_ms, info.home)) for line, info in zip(known, seats, strict=True)
+    )
+    return points if counted == points else counted
+
+
+def home_at(line: Points, ms: int) -> int:
+    """Cards home at a moment; before the first point as many as then."""
+    at = bisect_right(line, (ms, 1 << 30)) - 1
+    return line[max(at, 0)][1] if line else 0
+
+
+def gained(line: Points, now_ms: int) -> tuple[int, int]:
+    """(cards brought home just now, ms since the last of them); cards that follow each other quickly count as one stroke."""
+    cards, last_ms = 0, now_ms
+    for (_, before), (ms, home) in zip(line[-2::-1], line[:0:-1], strict=False):
+        if last_ms - ms > RECENT_MS:
+            break
+        cards, last_ms = cards + home - before, ms
+    return cards, now_ms - line[-1][0] if line else 0
+
+
+def lead(curves: Sequence[Points], now_ms: int) -> Lead:
+    """Who is ahead now. Nobody where fewer than two are known, since the start."""
+    if sum(map(bool, curves)) < 2:
+        return Lead(None, 0, 0)
+    ahead = _ahead(curves, now_ms)
+    since_ms = 0
+    for ms in sorted({point[0] for line in curves for point in line if point[0] <= now_ms}, reverse=True):
+        if _ahead(curves, ms)[0] != ahead[0]:
+            break
+        since_ms = ms
+    return Lead(*ahead, since_ms)
+
+
+def _ahead(curves: Sequence[Points], ms: int) -> tuple[int | None, int]:
+    (most, seat), (next_, _) = sorted(((home_at(line, ms), -seat) for seat, line in enumerate(curves) if line), reverse=True)[:2]
+    return (-seat, most - next_) if most > next_ else (None, 0)
+
+
+def largest_swing(own: Points, other: Points) -> Swing | None:
+    """The stretch in which `own` fell back the most against `other`; None where it never did."""
+    moments = sorted({ms for line in (own, other) for ms, _ in line})
+    if not moments:
+        return None
+    within_ms = max(SWING_MS, moments[-1] // 6)
+    margins = [(ms, home_at(own, ms) - home_at(other, ms)) for ms in moments]
+    best: Swing | None = None
+    for at, (to_ms, after) in enumerate(margins):
+        for (_, before), (changed_ms, _) in pairwise(margins[: at + 1]):
+            # From the last moment at which it was as before.
+            from_ms = changed_ms - 1
+            swing = Swing(from_ms, to_ms, before, after)
+            # Of two that are as large the shorter one tells more.
+            if to_ms - from_ms <= within_ms and swing.lost > 0 and (best is None or _size(swing) > _size(best)):
+                best = swing
+    return best
+
+
+def _size(swing: Swing) -> tuple[int, int]:
+    return swing.lost, swing.from_ms - swing.to_ms

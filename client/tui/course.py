@@ -1,0 +1,105 @@
+"""How the race goes, beside one's own table: everybody's bars, what they just did, who leads and since when, curves and last moves."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+from client.game.moves import goes_home, target
+from client.state.progress import RECENT_MS, gained, lead
+from client.state.room import Played, RoomModel, race_clock_ms
+from client.text.formatting import clock_text, curves, deck_size, on_last_cards
+from client.tui.bars import Stroke, all_bars, seat_name
+from client.tui.cards import card_name
+from client.tui.picture import Line, block, clip, fit, spread, text_width
+from client.tui.plot import plot, scale, scale_of
+from client.tui.scene import Scene
+
+STROKE_MS = 400
+"""A bar stands out for so long after it has grown."""
+BEAT_MS = 450
+"""Between two beats of a heart, where somebody is at their last cards."""
+CURVE_ROWS = (7, 12)
+"""Rows of the curves, at least and at most."""
+CURVE_MS = 2_000
+"""How often the curves are drawn anew while nothing happens."""
+
+
+def bars(scene: Scene, room: RoomModel, width: int, height: int) -> list[Line]:
+    """Everybody's bar, and below them who leads, where there is a row for it."""
+    away = {seat: until_ms - scene.now_ms for seat, until_ms in room.away_until_ms}
+    total = deck_size(scene.model.rules, room.options)
+    strokes = {info.seat: stroke for info in room.seats if (stroke := _stroke(scene, room, info.seat, total))}
+    drawn = all_bars(room.seats, room.seat, width, height, scene.theme, cards=total, away_ms=away, ghosts=room.ghosts, strokes=strokes)
+    words = lead_sentence(scene, room, width)
+    if not words or len(drawn) >= height:
+        return drawn
+    return [*drawn, *([[]] if len(drawn) + 1 < height else []), [("faint", clip(words, width))]]
+
+
+def _clock(scene: Scene, room: RoomModel) -> int:
+    return max(race_clock_ms(room.started_at_ms, scene.now_ms), 0)
+
+
+def _stroke(scene: Scene, room: RoomModel, seat: int, total: int) -> Stroke | None:
+    """What a seat just did, and how its heart goes. One's own cards are seen where they lie."""
+    info = room.seats[seat]
+    if info.state != "racing" or room.phase != "racing" or seat >= len(room.points):
+        return None
+    cards, since_ms = gained(room.points[seat], _clock(scene, room))
+    told = cards if seat != room.seat and since_ms < RECENT_MS else 0
+    beats = on_last_cards(info, total)
+    loud = beats and (not scene.ui.settings.motion or scene.now_ms // BEAT_MS % 2 == 0)
+    return Stroke(told, is_fresh=told > 0 and since_ms < STROKE_MS, beats=beats, is_loud=loud) if told or beats else None
+
+
+def lead_sentence(scene: Scene, room: RoomModel, width: int) -> str:
+    """Who leads, by how much and, where there is room for it, since when; nothing where nobody can."""
+    known = [info for info in room.seats if info.name is not None and (info.home or info.ply)]
+    if room.phase != "racing" or len(known) < 2 or len(known) < len(room.seats):
+        return ""
+    now = lead(room.points, _clock(scene, room))
+    since = f" since {clock_text(now.since_ms, tenths=False)}" if now.since_ms else ""
+    who = "Level" if now.seat is None else "You lead" if now.seat == room.seat else f"{seat_name(room.seats[now.seat])} leads"
+    words = who if now.seat is None else f"{who} by {now.by}"
+    return words + since if text_width(words + since) <= width else words
+
+
+def course_curves(scene: Scene, room: RoomModel, width: int, rows: int) -> list[Line]:
+    """The curves as far as they have been heard of; after the race all of them."""
+    total = deck_size(scene.model.rules, room.options)
+    if room.record is not None:
+        return plot(list(enumerate(curves(room.record))), width, rows, scene.theme, cards=scale(room.record, total))
+    now_ms = _clock(scene, room)
+    lines = [
+        (number, (*points, (now_ms if info.state == "racing" else max(info.elapsed_ms, points[-1][0]), info.home)))
+        for number, (points, info) in enumerate(zip(room.points, room.seats, strict=False))
+        if points and info.name is not None
+    ]
+    lines.sort(key=lambda line: line[0] != room.seat)
+    return plot(lines, width, rows, scene.theme, cards=scale_of(max((info.home for info in room.seats), default=0), total))
+
+
+def below_bars(scene: Scene, room: RoomModel, width: int, height: int) -> list[Line]:
+    """What a large window has room for below the bars: the curves, and one's own last moves."""
+    lines: list[Line] = []
+    least, most = CURVE_ROWS
+    if height > least and width >= 28:
+        drawn = course_curves(scene, room, width, min(height - 1, most))
+        lines += [[], *block(drawn, width, role="panel").lines]
+    left = height - len(lines) - 2
+    if left >= 3 and room.played:
+        lines += [[], [("title", "Your last moves")], *[_played(scene, played, width) for played in room.played[: -min(left, 8) - 1 : -1]]]
+    return lines
+
+
+def _played(scene: Scene, played: Played, width: int) -> Line:
+    way = "home" if goes_home(played.move) else {"s": "turned", "r": "redeal"}.get(played.move, f"to {target(played.move) or 'the waste'}")
+    card: Line = [(f"suit {played.card[1:]}", fit(card_name(played.card, scene.theme), 4))] if played.card else [("felt", "    ")]
+    return spread([*card, ("felt", way)], [("faint", clock_text(played.at_ms))], min(width, 24), "felt")
+
+
+def times(scene: Scene, room: RoomModel) -> Hashable:
+    """What changes by time alone."""
+    clock, total = _clock(scene, room), deck_size(scene.model.rules, room.options)
+    strokes = tuple(_stroke(scene, room, info.seat, total) for info in room.seats)
+    return strokes, clock // CURVE_MS if room.phase == "racing" else 0

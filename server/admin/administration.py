@@ -1,0 +1,278 @@
+"""What the host may ask a running server for. Must not know how the question came.
+
+What is ended is told to those whom it concerns, with the reason, and counts for nothing. Who is put out loses the races they sit in: those
+end too, and are not rated.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Final, TypeAlias
+
+import trio
+
+from protocol.errors import CloseCode, ErrorCode, Refusal
+from protocol.text import clean_chat
+from server.admin.messages import ANSWER_S, Answer, Question
+from server.lobby.bans import Bans
+from server.lobby.players import Players
+from server.net.connection_limits import THIS_MACHINE, place_of
+from server.net.dispatch import Dispatch
+from server.net.identification import Visit, put_out
+from server.rooms.driver import Room
+from server.rooms.registry import Rooms
+from server.rooms.requests import CallOff
+from server.store.errors import StoreError
+from server.store.journal import Journal
+from server.store.port import BanKind, Player
+from server.store.store import Store
+from server.tournaments.service import TournamentService
+
+logger = logging.getLogger("carpet.admin")
+
+ENDED: Final = "the host of the server has ended this connection"
+
+CLOSE_REASON_BYTES: Final = 123
+
+Row: TypeAlias = dict[str, str | int | bool | None]
+
+
+class _Refused(Exception):
+    """One sentence for the host."""
+
+
+class Administration:
+    def __init__(
+        self,
+        *,
+        rooms: Rooms,
+        players: Players,
+        tournaments: TournamentService,
+        dispatch: Dispatch,
+        bans: Bans,
+        store: Store,
+        journal: Journal,
+    ) -> None:
+        self._rooms = rooms
+        self._players = players
+        self._tournaments = tournaments
+        self._dispatch = dispatch
+        self._bans = bans
+        self._store = store
+        self._journal = journal
+        self._lists: dict[tuple[str, str], Callable[[], Iterable[Row]]] = {
+            ("tournaments", "list"): self._list_tournaments,
+            ("rooms", "list"): self._list_rooms,
+            ("players", "list"): self._list_players,
+            ("players", "bans"): lambda: self._list_bans("player"),
+            ("connections", "list"): self._list_connections,
+            ("connections", "bans"): lambda: self._list_bans("address"),
+        }
+        self._orders: dict[tuple[str, str], Callable[[str, str], Awaitable[str]]] = {
+            ("tournaments", "end"): self._end_tournament,
+            ("tournaments", "remove"): self._remove_tournament,
+            ("rooms", "end"): self._end_room,
+            ("players", "end"): self._end_player,
+            ("players", "ban"): self._ban_player,
+            ("players", "unban"): self._unban_player,
+            ("connections", "end"): self._end_connection,
+            ("connections", "ban"): self._ban_address,
+            ("connections", "unban"): self._unban_address,
+        }
+
+    async def answer(self, question: Question) -> Answer:
+        """Never raises what is the question's fault, or the store's."""
+        key = question.noun, question.verb
+        if key in self._lists:
+            return Answer(rows=tuple(self._lists[key]()))
+        if key not in self._orders:
+            return Answer(error=f"{question.noun} cannot be asked for {question.verb}")
+        try:
+            with trio.fail_after(ANSWER_S):
+                done = await self._orders[key](question.target, clean_chat(question.reason))
+        except (_Refused, ValueError) as error:
+            return Answer(error=str(error))
+        except StoreError as error:
+            return Answer(error=f"the server cannot write: {error}")
+        except trio.TooSlowError:
+            return Answer(error="the server has not been able to do it yet; it is done as soon as it can write")
+        logger.info("the host: %s %s %s: %s", *key, question.target, done)
+        return Answer(done=done)
+
+    # ---- tournaments
+
+    def _list_tournaments(self) -> Iterable[Row]:
+        for state in self._tournaments.states():
+            yield {
+                "id": state.id,
+                "name": state.options.name,
+                "director": state.director_name,
+                "phase": state.phase,
+                "entrants": state.crosstable.size,
+                "round": state.round,
+                "public": state.options.public,
+                "made_at_ms": state.made_at_ms,
+            }
+
+    async def _end_tournament(self, target: str, reason: str) -> str:
+        try:
+            await self._tournaments.end(target, reason)
+        except LookupError:
+            raise _Refused(f"there is no tournament {target}") from None
+        return "ended, with the races that were being run"
+
+    async def _remove_tournament(self, target: str, reason: str) -> str:
+        try:
+            await self._tournaments.remove(target, reason)
+        except LookupError:
+            raise _Refused(f"there is no tournament {target}") from None
+        return "removed"
+
+    # ---- rooms
+
+    def _list_rooms(self) -> Iterable[Row]:
+        for room in self._rooms:
+            summary = room.summary
+            yield {
+                "code": room.code,
+                "phase": summary.phase,
+                "race": summary.number,
+                "rules": room.options.rules,
+                "players": ", ".join(seat.name for seat in summary.seats if seat.name),
+                "public": room.options.public,
+                "rated": room.options.rated,
+                "watchers": room.watchers,
+            }
+
+    async def _end_room(self, target: str, reason: str) -> str:
+        try:
+            room = self._rooms.find(target)
+        except Refusal:
+            raise _Refused(f"there is no room {target}") from None
+        await trio.lowlevel.checkpoint()
+        self._end(room, reason)
+        return "ended"
+
+    @staticmethod
+    def _end(room: Room, reason: str) -> None:
+        room.tell(CallOff(also_running=True, by_host=reason))
+
+    # ---- players
+
+    def _list_players(self) -> Iterable[Row]:
+        for visit in self._dispatch.visits():
+            player = visit.player
+            if player is not None:
+                room = self._rooms.of(player.id)
+                yield {
+                    "id": player.id,
+                    "name": player.name,
+                    "rating": self._players.rating(player.id),
+                    "room": room.code if room is not None else None,
+                    "connection": visit.connection.number,
+                    "address": visit.connection.remote_host,
+                }
+
+    async def _find(self, target: str) -> Player:
+        """By name or id."""
+        found = await self._journal.ask(self._store.player_by_name, target) or await self._journal.ask(self._store.player, target)
+        if found is None:
+            raise _Refused(f"there is no player {target!r}")
+        return found
+
+    async def _end_player(self, target: str, reason: str) -> str:
+        player = await self._find(target)
+        theirs = [visit for visit in self._dispatch.visits() if _is_theirs(visit, player.id)]
+        for visit in theirs:
+            visit.connection.shut(CloseCode.ENDED_BY_HOST, _close_reason(reason))
+        if not theirs:
+            raise _Refused(f"{player.name} is not here")
+        return f"{player.name} is put out, and may come again"
+
+    async def _ban_player(self, target: str, reason: str) -> str:
+        player = await self._find(target)
+        await self._bans.ban("player", player.id, reason)
+        ended = self._put_out((visit for visit in self._dispatch.visits() if _is_theirs(visit, player.id)), {player.id}, reason)
+        return f"{player.name} is banned{ended}"
+
+    async def _unban_player(self, target: str, reason: str) -> str:
+        del reason
+        player = await self._find(target)
+        return await self._lift("player", player.id, player.name)
+
+    # ---- connections and addresses
+
+    def _list_connections(self) -> Iterable[Row]:
+        for visit in self._dispatch.visits():
+            player = visit.player or visit.watches_as
+            yield {
+                "number": visit.connection.number,
+                "address": visit.connection.remote_host,
+                "player": player.name if player is not None else None,
+                "watches": visit.watches_as is not None,
+                "waiting_bytes": visit.connection.waiting_bytes,
+            }
+
+    async def _end_connection(self, target: str, reason: str) -> str:
+        for visit in self._dispatch.visits():
+            if visit.connection.number == target:
+                visit.connection.shut(CloseCode.ENDED_BY_HOST, _close_reason(reason))
+                await trio.lowlevel.checkpoint()
+                return "ended; who it was may come again"
+        raise _Refused(f"there is no connection {target}")
+
+    async def _ban_address(self, target: str, reason: str) -> str:
+        place = _place(target)
+        await self._bans.ban("address", place, reason)
+        visits = [visit for visit in self._dispatch.visits() if place_of(visit.connection.remote_host) == place]
+        ended = self._put_out(visits, {visit.player.id for visit in visits if visit.player is not None}, reason)
+        return f"{place} is banned{ended}"
+
+    async def _unban_address(self, target: str, reason: str) -> str:
+        del reason
+        place = _place(target)
+        return await self._lift("address", place, place)
+
+    # ---- bans
+
+    def _list_bans(self, kind: BanKind) -> Iterable[Row]:
+        for banned in self._bans.listed(kind):
+            yield {"subject": banned.subject, "reason": banned.reason, "at_ms": banned.at_ms}
+
+    async def _lift(self, kind: BanKind, subject: str, name: str) -> str:
+        try:
+            await self._bans.lift(kind, subject)
+        except LookupError:
+            raise _Refused(f"{name} is not banned") from None
+        return f"{name} may come again"
+
+    def _put_out(self, visits: Iterable[Visit], players: set[str], reason: str) -> str:
+        """What has come of it, to follow what has been done."""
+        rooms = {room for player in players if (room := self._rooms.of(player)) is not None}
+        for room in rooms:
+            self._end(room, reason)
+        refusal = Refusal(ErrorCode.BANNED, reason)
+        count = 0
+        for visit in tuple(visits):
+            put_out(visit.connection, refusal)
+            count += 1
+        return f"; connections closed: {count}, races ended: {len(rooms)}"
+
+
+def _is_theirs(visit: Visit, player: str) -> bool:
+    return player in (person.id for person in (visit.player, visit.watches_as) if person is not None)
+
+
+def _close_reason(reason: str) -> str:
+    """As much of it as fits into a close frame."""
+    return (reason or ENDED).encode()[:CLOSE_REASON_BYTES].decode(errors="ignore")
+
+
+def _place(address: str) -> str:
+    place = place_of(address.partition("/")[0])
+    if place is None:
+        raise _Refused(f"{address!r} is no IP address")
+    if place == THIS_MACHINE:
+        raise _Refused("that is this machine: its host, or a proxy that the server has not been told of (--trusted-proxy)")
+    return place

@@ -1,0 +1,128 @@
+"""The Unix socket on which the host's commands come in. Who may use it is a matter of the file's permissions: its owner alone, 0600."""
+
+from __future__ import annotations
+
+import logging
+import os
+import socket
+import stat
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+from typing import Final
+
+import msgspec
+import trio
+
+from server.admin.messages import ANSWER_S, LONGEST_QUESTION, Answer, Question
+
+logger = logging.getLogger("carpet.admin")
+
+AT_ONCE: Final = 8
+"""Commands that may be under way; more wait in the kernel's queue."""
+
+QUESTION_S: Final = 5.0
+"""Seconds that a question may take to come."""
+
+
+class SocketUnavailable(Exception):
+    """The socket cannot be made there. One sentence."""
+
+
+@contextmanager
+def administered(nursery: trio.Nursery, path: Path, answer: Callable[[Question], Awaitable[Answer]]) -> Iterator[None]:
+    """Answer the host's commands inside the context, in tasks of this nursery. Raises SocketUnavailable at once."""
+    listening = trio.socket.from_stdlib_socket(_listening(path))
+    made = os.stat(path, follow_symlinks=False)
+    scope = trio.CancelScope()
+    nursery.start_soon(_accept, scope, listening, answer)
+    try:
+        yield
+    finally:
+        scope.cancel()
+        listening.close()
+        with suppress(OSError):
+            # Not that of a server which has begun since.
+            if os.path.samestat(os.stat(path, follow_symlinks=False), made):
+                path.unlink()
+
+
+def _listening(path: Path) -> socket.socket:
+    try:
+        _clear(path)
+        with ExitStack() as unless_done:
+            listening = unless_done.enter_context(socket.socket(socket.AF_UNIX))
+            listening.bind(os.fspath(path))
+            # Before anybody can connect, which takes a listening socket.
+            path.chmod(0o600)
+            listening.listen(AT_ONCE)
+            listening.setblocking(False)
+            unless_done.pop_all()
+    except OSError as error:
+        # Of a path that is too long the system says nothing by number.
+        raise SocketUnavailable(f"no commands of the host can be taken at {path}: {error.strerror or error}") from error
+    return listening
+
+
+def _clear(path: Path) -> None:
+    """Remove what a server has left that was killed. Raises OSError and SocketUnavailable."""
+    try:
+        mode = os.stat(path, follow_symlinks=False).st_mode
+    except FileNotFoundError:
+        return
+    if not stat.S_ISSOCK(mode):
+        raise SocketUnavailable(f"there is a file at {path} that is no socket; choose another place with --admin-socket")
+    with socket.socket(socket.AF_UNIX) as probe:
+        try:
+            probe.connect(os.fspath(path))
+        except ConnectionRefusedError:
+            path.unlink()
+            return
+    raise SocketUnavailable(f"another server answers at {path}; choose another place with --admin-socket")
+
+
+async def _accept(scope: trio.CancelScope, listening: trio.socket.SocketType, answer: Callable[[Question], Awaitable[Answer]]) -> None:
+    free = trio.Semaphore(AT_ONCE)
+    with scope, suppress(trio.ClosedResourceError):
+        async with trio.open_nursery() as nursery:
+            while True:
+                await free.acquire()
+                accepted, _ = await listening.accept()
+                nursery.start_soon(_serve, trio.SocketStream(accepted), answer, free.release)
+
+
+async def _serve(stream: trio.SocketStream, answer: Callable[[Question], Awaitable[Answer]], served: Callable[[], None]) -> None:
+    try:
+        async with stream:
+            with trio.move_on_after(QUESTION_S + 2 * ANSWER_S):
+                await stream.send_all(msgspec.json.encode(await _answered(stream, answer)) + b"\n")
+    except (trio.BrokenResourceError, trio.ClosedResourceError):
+        # Whoever asked does not want to know any more.
+        pass
+    finally:
+        served()
+
+
+async def _answered(stream: trio.SocketStream, answer: Callable[[Question], Awaitable[Answer]]) -> Answer:
+    try:
+        with trio.fail_after(QUESTION_S):
+            question = msgspec.json.decode(await _line(stream), type=Question)
+    except (msgspec.MsgspecError, trio.TooSlowError, ValueError) as error:
+        return Answer(error=f"that is no command of this version: {error}")
+    try:
+        return await answer(question)
+    except Exception:
+        logger.exception("a command of the host failed: %r", question)
+        return Answer(error="something went wrong on the server; its log says what")
+
+
+async def _line(stream: trio.SocketStream) -> bytes:
+    received = b""
+    while b"\n" not in received and len(received) <= LONGEST_QUESTION:
+        some = await stream.receive_some()
+        if not some:
+            break
+        received += some
+    if len(received) > LONGEST_QUESTION:
+        raise ValueError(f"it is longer than {LONGEST_QUESTION} bytes")
+    return received

@@ -1,0 +1,54 @@
+"""Who leads and since when, what somebody just did, and where a race was lost: read off the curves."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from client.state.progress import RECENT_MS, Lead, Points, Swing, gained, home_at, largest_swing, lead, measured
+from tests.client import scenes
+
+OWN: Points = ((0, 4), (5_000, 6), (9_000, 7), (30_000, 8))
+OTHER: Points = ((0, 4), (7_000, 5), (31_000, 7), (32_000, 9), (33_000, 12))
+
+
+def test_the_lead_is_told_with_the_moment_since_when() -> None:
+    assert lead((OWN, OTHER), 4_000) == Lead(None, 0, 0)
+    assert lead((OWN, OTHER), 5_000) == Lead(0, 2, 5_000)
+    # It was one card at 7 s and two again at 9 s, but always the same seat's.
+    assert lead((OWN, OTHER), 20_000) == Lead(0, 2, 5_000)
+    assert lead((OWN, OTHER), 40_000) == Lead(1, 4, 32_000)
+    assert lead((OWN,), 40_000) == Lead(None, 0, 0)
+
+
+def test_cards_that_follow_each_other_quickly_are_one_stroke() -> None:
+    assert gained(OTHER, 33_100) == (5 + 2, 100)
+    assert gained(OTHER, 33_000 + RECENT_MS + 1) == (0, RECENT_MS + 1)
+    assert gained(OWN[:1], 0) == (0, 0)
+
+
+def test_a_race_is_lost_where_the_other_drew_away_the_most() -> None:
+    assert largest_swing(OWN, OTHER) == Swing(30_999, 33_000, 3, -4)
+    assert largest_swing(OWN, ((0, 4),)) is None
+
+
+@given(st.lists(st.tuples(st.integers(1, 60_000), st.integers(0, 1), st.integers(1, 3)), max_size=30))
+def test_a_swing_is_what_the_curves_say_at_its_ends(gains: list[tuple[int, int, int]]) -> None:
+    homes, curves = [0, 0], [[(0, 0)], [(0, 0)]]
+    for ms, seat, cards in sorted(gains):
+        homes[seat] += cards
+        curves[seat].append((ms, homes[seat]))
+    own, other = (tuple(curve) for curve in curves)
+    swing = largest_swing(own, other)
+    assert swing is not None or homes[0] or not homes[1], "nobody can fall back who has nothing"
+    if swing is not None:
+        for ms, margin in ((swing.from_ms, swing.before), (swing.to_ms, swing.after)):
+            assert home_at(own, ms) - home_at(other, ms) == margin
+
+
+def test_a_curve_has_a_point_for_each_change_and_no_other() -> None:
+    seats = [scenes.seat(0, "Anna", home=4), scenes.seat(1, "Ben", home=5)]
+    first = measured((), seats, 0)
+    assert first == (((0, 4),), ((0, 5),))
+    assert measured(first, seats, 900) is first
+    assert measured(first, [seats[0], scenes.seat(1, "Ben", home=6)], 1_000) == (((0, 4),), ((0, 5), (1_000, 6)))

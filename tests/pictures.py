@@ -1,0 +1,172 @@
+"""Pictures of screens, as a person sees them: `python -m tests.pictures DIRECTORY [NAME ...]`.
+
+Each screen of tests/client/tui/test_screens.py that is named is shown in a pseudo-terminal of its own, at every size, and what the terminal
+has then is written as SVG, and as PNG where there is a Chromium. With `--` and a command, that command is run and pictured in its place.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from html import escape
+from itertools import groupby
+from pathlib import Path
+
+import pyte
+import urwid
+from pyte.screens import Char
+
+from client.tui.scene import scene_of
+from client.tui.terminal import Painted
+from client.tui.theme import entries
+from client.tui.view import view
+from tests.e2e.terminal import Terminal, terminal_environment
+
+CELL = (9, 19)
+"""Columns and rows of a character, in pixels."""
+SIZES = ("80x24", "120x40", "200x50")
+NAMED = {
+    "black": "#000000",
+    "red": "#cd0000",
+    "green": "#00cd00",
+    "brown": "#cdcd00",
+    "blue": "#0000ee",
+    "magenta": "#cd00cd",
+    "cyan": "#00cdcd",
+    "white": "#e5e5e5",
+}
+QUADRANTS = {"▘": 1, "▝": 2, "▖": 4, "▗": 8, "▀": 3, "▄": 12, "▌": 5, "▐": 10, "█": 15}
+"""The quarters of a cell that a block fills: top left, top right, bottom left, bottom right."""
+
+
+def _colour(name: str, default: str) -> str:
+    if name == "default":
+        return default
+    return NAMED.get(name.removeprefix("bright"), f"#{name}")
+
+
+def _blocks(sign: str) -> Iterator[tuple[float, float, float, float]]:
+    """The parts of a cell, from 0 to 1, that a block sign fills: left, top, width, height. Fonts leave gaps between them."""
+    if sign in QUADRANTS:
+        for bit in range(4):
+            if QUADRANTS[sign] & 1 << bit:
+                yield bit % 2 / 2, bit // 2 / 2, 0.5, 0.5
+    elif "▁" <= sign <= "▇":
+        part = (ord(sign) - ord("▁") + 1) / 8
+        yield 0, 1 - part, 1, part
+    elif "▉" <= sign <= "▏":
+        yield 0, 0, (ord("▏") - ord(sign) + 1) / 8, 1
+
+
+def svg_of(screen: pyte.Screen) -> str:
+    """A terminal's screen as an SVG document."""
+    wide, high = CELL
+    width, height = screen.columns * wide, screen.lines * high
+    font = 'font-family="DejaVu Sans Mono, monospace" font-size="15"'
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" {font} shape-rendering="crispEdges">',
+        f'<rect width="{width}" height="{height}" fill="#101010"/>',
+    ]
+    for y in range(screen.lines):
+        cells = [screen.buffer[y][x] for x in range(screen.columns)]
+        for (back, ink, bold), run in groupby(enumerate(cells), key=lambda pair: _looks(pair[1])):
+            parts.extend(_run(list(run), y, back, ink, bold=bold))
+    return "\n".join([*parts, "</svg>", ""])
+
+
+def _looks(cell: Char) -> tuple[str, str, bool]:
+    back, ink = _colour(cell.bg, "#101010"), _colour(cell.fg, "#d0d0d0")
+    return (ink, back, cell.bold) if cell.reverse else (back, ink, cell.bold)
+
+
+def _run(cells: list[tuple[int, Char]], y: int, back: str, ink: str, *, bold: bool) -> Iterator[str]:
+    wide, high = CELL
+    yield f'<rect x="{cells[0][0] * wide}" y="{y * high}" width="{len(cells) * wide}" height="{high}" fill="{back}"/>'
+    for x, cell in cells:
+        blocks = list(_blocks(cell.data))
+        for left, top, width, height in blocks:
+            rect = f'x="{(x + left) * wide}" y="{(y + top) * high}" width="{width * wide}" height="{height * high}"'
+            yield f'<rect {rect} fill="{ink}"/>'
+        if not blocks and cell.data.strip():
+            weight = ' font-weight="bold"' if bold else ""
+            yield f'<text x="{x * wide}" y="{y * high + 14.5}" fill="{ink}"{weight}>{escape(cell.data)}</text>'
+
+
+def write(screen: pyte.Screen, path: Path) -> None:
+    """The screen as `path`.svg, and as `path`.png where there is a Chromium."""
+    svg = path.with_suffix(".svg")
+    svg.write_text(svg_of(screen), encoding="utf-8")
+    chromium = shutil.which(os.environ.get("CARPET_TEST_CHROMIUM", "chromium"))
+    if chromium is None:
+        return
+    size = f"{screen.columns * CELL[0]},{screen.lines * CELL[1]}"
+    with tempfile.TemporaryDirectory() as profile:
+        options = ["--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", f"--user-data-dir={profile}"]
+        command = [chromium, *options, f"--window-size={size}", f"--screenshot={path.with_suffix('.png')}", svg.absolute().as_uri()]
+        subprocess.run(command, check=True, stderr=subprocess.DEVNULL)
+
+
+def show(name: str) -> None:
+    """Show a screen of the tests until this process is ended."""
+    from tests.client.tui.test_screens import SCREENS
+
+    shown = SCREENS[name]
+    screen = urwid.display.raw.Screen()
+    colours = shown.colours if shown.colours == 1 else screen.colors
+    screen.set_terminal_properties(colors=colours)
+    scene = scene_of(shown.model(), shown.ui, shown.now_ms, colours=colours)
+    screen.register_palette(entries(scene.theme.palette, exact=colours > 256))
+
+    class Whole(Painted):
+        def picture_for(self, size: tuple[int, int]) -> object:  # type: ignore[override]
+            return view(scene, size)
+
+    urwid.MainLoop(Whole(), screen=screen).run()
+
+
+def picture(command: list[str], size: str, path: Path, *, keys: str = "", depth: str = "") -> None:
+    """What a command shows in a terminal of this size once it has come to rest."""
+    columns, rows = map(int, size.split("x"))
+    environment = terminal_environment(**({"COLORTERM": depth} if depth else {}))
+    with Terminal(command, environment=environment, columns=columns, rows=rows) as terminal:
+        terminal.wait_until(lambda lines: lines[0].strip() or None)
+        for key in keys:
+            terminal.type(key)
+            time.sleep(0.3)
+        _rest(terminal)
+        write(terminal.screen, path)
+
+
+def _rest(terminal: Terminal, quiet_s: float = 0.6) -> None:
+    drawn, since = -1, time.monotonic()
+    while time.monotonic() - since < quiet_s:
+        time.sleep(0.1)
+        if len(terminal.raw) != drawn:
+            drawn, since = len(terminal.raw), time.monotonic()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else "")
+    parser.add_argument("directory", type=Path)
+    parser.add_argument("names", nargs="*")
+    parser.add_argument("--size", action="append", help="columns and rows, like 120x40; may be repeated")
+    parser.add_argument("--keys", default="", help="typed before the picture is taken")
+    parser.add_argument("--depth", default="truecolor", help="what COLORTERM says; empty for 256 colours")
+    split = sys.argv.index("--") if "--" in sys.argv else len(sys.argv)
+    given, command = parser.parse_args(sys.argv[1:split]), sys.argv[split + 1 :]
+    given.directory.mkdir(parents=True, exist_ok=True)
+    this = [sys.executable, "-c", "import sys; from tests.pictures import show; show(sys.argv[1])"]
+    shown = {"command": command} if command else {name: [*this, name] for name in given.names}
+    for name, each in shown.items():
+        for size in given.size or SIZES:
+            picture(each, size, given.directory / f"{name}-{size}", keys=given.keys, depth=given.depth)
+
+
+if __name__ == "__main__":
+    main()

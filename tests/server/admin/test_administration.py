@@ -1,0 +1,214 @@
+"""What a host can ask for: each thing that is ended is told with its reason and counts for nothing; who is banned stays out."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager
+
+import pytest
+from trio.testing import MockClock
+
+from protocol.client_messages import Hello, WhoAmI
+from protocol.errors import CloseCode, ErrorCode, Fault
+from protocol.run_messages import ListChallenges
+from protocol.server_messages import Error, Left, Welcome
+from protocol.tournament_messages import CreateTournament, Decided, FollowTournament, Tournament
+from protocol.tournaments import TournamentOptions
+from server.admin.administration import Administration
+from server.admin.messages import Answer, Question
+from server.net.connection import Connection
+from server.store.memory import MemoryStore
+from tests.server.net.wire import Client, House, open_house
+
+REASON = "the server moves"
+OPTIONS = TournamentOptions(name="Open", check_in_s=0, pause_s=0, countdown_s=1, rated=False, fill=2)
+
+
+@asynccontextmanager
+async def hosted(store: MemoryStore | None = None) -> AsyncIterator[tuple[House, Administration]]:
+    async with open_house(store=store) as house:
+        yield house, host_of(house)
+
+
+def host_of(house: House) -> Administration:
+    return Administration(
+        rooms=house.rooms,
+        players=house.players,
+        tournaments=house.tournaments,
+        dispatch=house.dispatch,
+        bans=house.bans,
+        store=house.store,
+        journal=house.journal,
+    )
+
+
+async def done(host: Administration, question: Question) -> str:
+    answer = await host.answer(question)
+    assert answer.error is None, answer.error
+    return answer.done
+
+
+async def wrong(host: Administration, question: Question) -> str:
+    answer = await host.answer(question)
+    assert answer.error is not None
+    return answer.error
+
+
+def seen(answer: Answer, *keys: str) -> list[tuple[object, ...]]:
+    return [tuple(row[key] for key in keys) for row in answer.rows]
+
+
+async def hear_reason(clients: Iterable[Client], code: ErrorCode) -> None:
+    for client in clients:
+        error = await client.error()
+        assert (error.code, error.ref) == (code, 0)
+        assert error.message.endswith(f"({REASON})")
+
+
+async def test_a_race_that_is_ended_is_told_with_its_reason_and_is_not_rated(autojump_clock: MockClock) -> None:
+    async with hosted() as (house, host), house.race("Ann", "Bob") as (ann, bob):
+        for client in (ann, bob):
+            await client.move()
+        room = house.only_room
+        listed = await host.answer(Question(noun="rooms", verb="list"))
+        assert seen(listed, "code", "phase", "players", "rated") == [(room.code, "racing", "Ann, Bob", True)]
+        assert await done(host, Question(noun="rooms", verb="end", target=room.code.lower(), reason=REASON)) == "ended"
+        await hear_reason((ann, bob), ErrorCode.ENDED_BY_HOST)
+        for client in (ann, bob):
+            assert (await client.hear_of(Left)).reason == "closed"
+            assert client.welcome is not None
+            (line,) = house.store.history(client.welcome.player, limit=5)
+            assert line.aborted == f"the host of the server ended it: {REASON}"
+            player = house.store.player(client.welcome.player)
+            assert player is not None
+            assert player.rating is None
+        assert house.store.running().races == ()
+        assert (await host.answer(Question(noun="rooms", verb="list"))).rows == ()
+        assert await wrong(host, Question(noun="rooms", verb="end", target=room.code)) == f"there is no room {room.code}"
+
+
+async def test_a_banned_player_is_put_out_with_the_reason_and_their_race_has_no_result(autojump_clock: MockClock) -> None:
+    async with hosted() as (house, host), house.race("Ann", "Bob") as (ann, bob):
+        assert ann.welcome is not None
+        told = await done(host, Question(noun="players", verb="ban", target="ann", reason=REASON))
+        assert told == "Ann is banned; connections closed: 1, races ended: 1"
+        await hear_reason((bob,), ErrorCode.ENDED_BY_HOST)
+        assert (await bob.hear_of(Left)).reason == "closed"
+        assert (await ann.hear_end())[0] == CloseCode.BANNED
+        assert [error.code for error in ann.heard if isinstance(error, Error)] == [ErrorCode.ENDED_BY_HOST, ErrorCode.BANNED]
+        (line,) = house.store.history(ann.welcome.player, limit=5)
+        assert line.aborted is not None
+        # The one who was not banned can go on.
+        await bob.open()
+
+
+async def test_a_ban_outlives_the_server_and_holds_however_the_player_comes(autojump_clock: MockClock) -> None:
+    store = MemoryStore()
+    async with hosted(store) as (house, host):
+        async with house.guest("Ann") as ann:
+            assert ann.welcome is not None
+            token = ann.welcome.token
+        assert await done(host, Question(noun="players", verb="ban", target=ann.welcome.player, reason=REASON))
+    async with hosted(store) as (house, host):
+        for hello in (Hello(name="Ann", token=token, ref=7), Hello(name="Ann", token=token, watch=True, ref=7)):
+            async with house.client() as again:
+                await again.say(hello)
+                error = await again.error()
+                assert (error.code, error.fault, error.ref) == (ErrorCode.BANNED, Fault.STATE, 7)
+                assert error.message == f"The host of this server has banned you. ({REASON})"
+                assert (await again.hear_end())[0] == CloseCode.BANNED
+        async with house.guest("Bob") as bob:
+            for question in (WhoAmI(token=token), ListChallenges(token=token)):
+                await bob.say(question)
+                assert (await bob.error()).code == ErrorCode.BANNED
+        bans = await host.answer(Question(noun="players", verb="bans"))
+        assert seen(bans, "subject", "reason") == [(ann.welcome.player, REASON)]
+        assert await done(host, Question(noun="players", verb="unban", target="Ann")) == "Ann may come again"
+        assert await wrong(host, Question(noun="players", verb="unban", target="Ann")) == "Ann is not banned"
+        async with house.client() as again:
+            assert (await again.hello("Ann", token)).name == "Ann"
+
+
+@pytest.fixture
+def addresses(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """From where the next connections come; a pair of sockets has no address."""
+    given: list[str] = []
+    known: dict[Connection, str] = {}
+    monkeypatch.setattr(Connection, "remote_host", property(lambda self: known.setdefault(self, given.pop(0) if given else "")))
+    return given
+
+
+@pytest.mark.usefixtures("both_kinds")
+async def test_a_banned_network_is_told_so_and_its_neighbours_come_in(autojump_clock: MockClock, addresses: list[str]) -> None:
+    addresses += ["2001:db8:0:1::7", "2001:db8:0:2::7"]
+    async with hosted() as (house, host), house.guest("Ann") as ann, house.guest("Bob") as bob:
+        told = await done(host, Question(noun="connections", verb="ban", target="2001:db8:0:1::9", reason=REASON))
+        assert told == "2001:db8:0:1::/64 is banned; connections closed: 1, races ended: 0"
+        await hear_reason((ann,), ErrorCode.BANNED)
+        assert (await ann.hear_end())[0] == CloseCode.BANNED
+        await bob.open()
+        addresses += ["2001:db8:0:1:ffff::1"]
+        async with house.client() as again:
+            await hear_reason((again,), ErrorCode.BANNED)
+            assert (await again.hear_end())[0] == CloseCode.BANNED
+        addresses += ["2001:db8:0:1::8"]
+        assert (await house.ask("/races.json")).problem == (403, f"The host of this server has banned you. ({REASON})")
+        assert await done(host, Question(noun="connections", verb="unban", target="2001:db8:0:1::/64"))
+        addresses += ["2001:db8:0:1::7"]
+        async with house.client() as again:
+            assert isinstance(await again.hello("Ann"), Welcome)
+
+
+@pytest.mark.parametrize(
+    ("target", "sentence"),
+    [
+        ("everybody", "'everybody' is no IP address"),
+        ("127.0.0.1", "that is this machine: its host, or a proxy that the server has not been told of (--trusted-proxy)"),
+    ],
+)
+async def test_what_is_no_address_of_a_client_is_not_banned(autojump_clock: MockClock, target: str, sentence: str) -> None:
+    async with hosted() as (_, host):
+        assert await wrong(host, Question(noun="connections", verb="ban", target=target)) == sentence
+
+
+async def test_connections_and_players_are_listed_and_closed_one_by_one(autojump_clock: MockClock) -> None:
+    async with hosted() as (house, host), house.guest("Ann") as ann, house.guest("Bob"):
+        listed = await host.answer(Question(noun="connections", verb="list"))
+        assert [row["player"] for row in listed.rows] == ["Ann", "Bob"]
+        number = str(listed.rows[0]["number"])
+        assert seen(await host.answer(Question(noun="players", verb="list")), "name", "room") == [("Ann", None), ("Bob", None)]
+        assert await done(host, Question(noun="connections", verb="end", target=number)) == "ended; who it was may come again"
+        assert (await ann.hear_end())[0] == CloseCode.ENDED_BY_HOST
+        assert await done(host, Question(noun="players", verb="end", target="Bob")) == "Bob is put out, and may come again"
+        assert await wrong(host, Question(noun="players", verb="end", target="Ann")) == "Ann is not here"
+        assert await wrong(host, Question(noun="players", verb="ban", target="Eve")) == "there is no player 'Eve'"
+        assert await wrong(host, Question(noun="connections", verb="end", target="0")) == "there is no connection 0"
+        assert await wrong(host, Question(noun="rooms", verb="ban", target="0")) == "rooms cannot be asked for ban"
+
+
+async def tournament(client: Client) -> str:
+    await client.say(CreateTournament(options=OPTIONS))
+    made = (await client.hear_of(Decided)).id
+    await client.say(FollowTournament(id=made))
+    await client.hear_of(Tournament)
+    return made
+
+
+async def test_a_tournament_is_ended_for_all_who_follow_it_and_removed_without_a_trace(autojump_clock: MockClock) -> None:
+    async with hosted() as (house, host), house.guest("Ann") as ann:
+        first = await tournament(ann)
+        listed = await host.answer(Question(noun="tournaments", verb="list"))
+        assert seen(listed, "id", "director", "phase") == [(first, "Ann", "registration")]
+        assert await done(host, Question(noun="tournaments", verb="end", target=first, reason=REASON))
+        told = await ann.hear_of(Tournament)
+        assert (told.phase, told.log[-1].author, told.log[-1].reason) == ("ended", "", f"by the host of the server: {REASON}")
+        assert await wrong(host, Question(noun="tournaments", verb="end", target=first)) == "it is ended already"
+        second = await tournament(ann)
+        assert await done(host, Question(noun="tournaments", verb="remove", target=second)) == "removed"
+        assert (await ann.hear_of(Tournament)).phase == "ended"
+        assert house.store.tournament(second) is None
+        listed = await host.answer(Question(noun="tournaments", verb="list"))
+        assert seen(listed, "id") == [(first,)]
+        for verb in ("end", "remove"):
+            question = Question(noun="tournaments", verb="end" if verb == "end" else "remove", target=second)
+            assert await wrong(host, question) == f"there is no tournament {second}"

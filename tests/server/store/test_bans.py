@@ -1,0 +1,42 @@
+"""Who is kept out is kept: by player and by address, until it is lifted."""
+
+from __future__ import annotations
+
+import pytest
+
+from server.store.database import DatabaseStore
+from server.store.errors import EntryRefused
+from server.store.port import Banned, Unbanned
+from server.store.pruning import Pruned
+from server.store.store import Store
+from tests.server.store.keeping import NOW, made, write
+
+PLAYER = Banned(kind="player", subject="anna", reason="cheats", at_ms=NOW)
+ADDRESS = Banned(kind="address", subject="2001:db8::/64", reason="", at_ms=NOW + 1)
+
+
+def test_bans_are_listed_the_last_first_and_a_second_one_of_the_same_takes_the_place_of_the_first(store: Store) -> None:
+    write(store, made("anna"), PLAYER, ADDRESS)
+    assert store.bans() == (ADDRESS, PLAYER)
+    again = Banned(kind="player", subject="anna", reason="again", at_ms=NOW + 2)
+    write(store, again)
+    assert store.bans() == (again, ADDRESS)
+
+
+def test_a_ban_is_lifted_once(store: Store) -> None:
+    write(store, made("anna"), PLAYER, ADDRESS)
+    write(store, Unbanned(kind="player", subject="anna"))
+    assert store.bans() == (ADDRESS,)
+    with pytest.raises(EntryRefused, match="anna is not banned"):
+        write(store, Unbanned(kind="player", subject="anna"))
+
+
+def test_nobody_is_banned_who_is_not_known(store: Store) -> None:
+    with pytest.raises(EntryRefused, match="no player anna"):
+        write(store, PLAYER)
+
+
+def test_a_banned_player_is_not_forgotten_for_not_coming(database: DatabaseStore) -> None:
+    write(database, made("anna"), made("ben"), PLAYER)
+    assert database.prune(NOW + 1000) == Pruned(players=1)
+    assert database.player("anna") is not None
