@@ -42,6 +42,11 @@ class Workers:
         self._context = context
         self._limiter = trio.CapacityLimiter(processes)
 
+    @property
+    def waiting(self) -> int:
+        """Jobs that wait for a worker."""
+        return self._limiter.statistics().tasks_waiting
+
     async def run(self, function: Callable[Parameters, Answer], *args: Parameters.args, **kwargs: Parameters.kwargs) -> Answer:
         """What the function returns or raises, from a process of its own. Waits its turn while all workers are busy.
 

@@ -1243,9 +1243,7 @@ async def test_servers_that_send_the_link_in_a_circle_are_left_alone(autojump_cl
         assert (await next_of(link, said.Error)).code == ErrorCode.ELSEWHERE
 
 
-async def test_a_room_is_asked_for_again_where_one_server_of_several_has_none(
-    autojump_clock: MockClock, server: FakeServer
-) -> None:
+async def test_a_room_is_asked_for_again_where_one_server_of_several_has_none(autojump_clock: MockClock, server: FakeServer) -> None:
     async with open_link(URL, ANNA, dial=server.dial) as link:
         line = await server.line()
         await line.greet()
