@@ -72,7 +72,7 @@ def _how(error: trio_parallel.BrokenWorkerError) -> str:
         return ""
     if status >= 0:
         return f", with exit status {status}"
-    name = signal.Signals(-status).name if -status in iter(signal.Signals) else str(-status)
+    name = next((known.name for known in signal.Signals if known == -status), f"signal {-status}")
     # Nobody else sends that to a process of the server.
     return f", by {name}" + (" (the system may have run out of memory)" if name == "SIGKILL" else "")
 
