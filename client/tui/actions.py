@@ -129,6 +129,15 @@ class Replayed:
 
 
 @dataclass(frozen=True, slots=True)
+class Verified:
+    """Whether the record of this digest holds; where it does not, or could not be checked (None), why."""
+
+    digest: str
+    sound: bool | None
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
 class Kept:
     """The race of a record was one against the clock, and this is how it stands among one's own."""
 
@@ -136,7 +145,7 @@ class Kept:
     standing: str
 
 
-Action: TypeAlias = ScreenAction | Key | Wheel | Resized | Heard | Unsent | Reviewed | Replayed | Kept
+Action: TypeAlias = ScreenAction | Key | Wheel | Resized | Heard | Unsent | Reviewed | Replayed | Verified | Kept
 
 
 # ---- effects
@@ -164,6 +173,13 @@ class Replay:
 
     record: Record
     seat: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Verify:
+    """Have a record checked with all that it takes; `Verified` answers."""
+
+    record: Record
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,4 +218,4 @@ class After:
     action: GoOn
 
 
-Effect: TypeAlias = After | Send | Review | Replay | Keep | Quit | Ring
+Effect: TypeAlias = After | Send | Review | Replay | Verify | Keep | Quit | Ring

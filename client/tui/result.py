@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from client.state.evidence import Evidence, check, verdict
+from client.state.evidence import Check, Evidence, check, verdict
 from client.state.room import RoomModel
 from client.state.store import Model
 from client.text.formatting import clock_text, curves, deck_size, series_sentence
@@ -23,7 +23,7 @@ from client.tui.theme import Theme
 from client.tui.ui_state import Ui
 from protocol.client_messages import LeaveRace, Rematch
 from protocol.record import Record, SeatRecord
-from protocol.text import clean_chat, clean_name
+from protocol.text import clean_chat, clean_name, counted
 
 KEYS: Keys = (
     Binding(Command.REMATCH, ("r", "enter"), "rematch", "Race the same players again."),
@@ -114,7 +114,9 @@ def headline(room: RoomModel) -> Line:
     best = [number for number, seat in enumerate(seats) if seat.place == 1]
     own = room.seat
     if len(seats) == 1 and own is not None:
-        return [("title", "You brought every card home!" if seats[0].state == "won" else f"You brought {seats[0].home} cards home.")]
+        return [
+            ("title", "You brought every card home!" if seats[0].state == "won" else f"You brought {counted(seats[0].home, 'card')} home.")
+        ]
     if len(best) > 1:
         return [("title", "A draw: you share the first place." if own in best else "A draw.")]
     if own is not None and own in best:
@@ -186,7 +188,7 @@ def _decks(total: int) -> int:
 
 def _deal_lines(scene: Scene, room: RoomModel, record: Record, width: int, total: int) -> list[Line]:
     """Whether the deal checks out, and the key that tells more, which is whole however long the sentence is."""
-    made = verdict(check(record, _evidence(scene, room, record), room.seat, decks=_decks(total)), named=record.deal.name is not None)
+    made = verdict(_checks(scene, room, record, total), named=record.deal.name is not None, shared=record.deal.shared is not None)
     key = "  (d)"
     texts = wrap_text(f"{_sign(made.ok, scene.theme)} {made.sentence}", width - len(key) - 2)
     lines: list[Line] = [[(_role(made.ok), f"{'  ' if number else ''}{text}")] for number, text in enumerate(texts)]
@@ -195,7 +197,7 @@ def _deal_lines(scene: Scene, room: RoomModel, record: Record, width: int, total
 
 def _details(scene: Scene, room: RoomModel, record: Record, width: int, rows: int, total: int) -> list[Line]:
     lines: list[Line] = []
-    for made in check(record, _evidence(scene, room, record), room.seat, decks=_decks(total)):
+    for made in _checks(scene, room, record, total):
         role = "panel strong" if made.ok else "panel"
         first, *more = wrap_text(made.sentence, width - SENTENCES_AT)
         lines.append([(role, fit(f" {_sign(made.ok, scene.theme)} {made.what}", SENTENCES_AT)), ("panel", first)])
@@ -207,6 +209,24 @@ def _details(scene: Scene, room: RoomModel, record: Record, width: int, rows: in
         # A low terminal with many seats, or a deal of which there is more to say.
         lines = [*lines[: rows - 1], [("panel faint", " ... the rest: carpet verify")]]
     return lines
+
+
+def _checks(scene: Scene, room: RoomModel, record: Record, total: int) -> list[Check]:
+    return check(record, _evidence(scene, room, record), room.seat, decks=_decks(total), number=_number(scene, record))
+
+
+def _number(scene: Scene, record: Record) -> Check:
+    """Whether the deal is the first that can be won, as far as that has been found out by now."""
+    verified, deal = scene.ui.verified, f"deal {record.deal.k}"
+    if verified is None or verified.digest != record.digest:
+        return Check("number", None, f"Whether {deal} is the first that can be won is being checked.")
+    if verified.sound is None:
+        return Check("number", None, f"Whether {deal} is the first that can be won was not found out ({verified.why}): carpet verify.")
+    return Check(
+        "number",
+        verified.sound,
+        f"D{deal[1:]} is the first that can be won." if verified.sound else f"The record is false: {verified.why}.",
+    )
 
 
 def _evidence(scene: Scene, room: RoomModel, record: Record) -> Evidence | None:

@@ -28,6 +28,7 @@ from client.tui.actions import (
     ScreenAction,
     Typed,
     Unsent,
+    Verified,
     Wheel,
 )
 from client.tui.everywhere import done_everywhere
@@ -69,6 +70,8 @@ def _step(step: Step, action: Action) -> Step:
             return reviewed(step, action)
         case Replayed():
             return replayed(step, action)
+        case Verified():
+            return step.but(verified=action)
         case Kept():
             return kept(step, action)
         case _:

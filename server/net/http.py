@@ -142,6 +142,8 @@ class Site:
 
     def __init__(self, routes: Sequence[Route] = (), *, problem: Problems | None = None, bans: Bans | None = None) -> None:
         """problem: what browsers are shown in place of a page that is not to be had; else it is a document for programs."""
+        self.refused = 0
+        """Requests for pages that were too many from their address."""
         self._bans = bans
         self._routes = tuple(routes)
         self._problem = problem
@@ -180,6 +182,7 @@ class Site:
             route, asked = self._find(request.path)
             rates = self._file_rates if route.is_file else self._rates
             if not rates.allow(connection.remote_host, trio.current_time()):
+                self.refused += 1
                 raise NoPage(HTTPStatus.TOO_MANY_REQUESTS, "Too many questions from one address; ask more slowly.", retry_after_s=1)
             page = await route.show(asked)
             known = page.tag and page.tag in (tag.strip() for tag in request.headers.get("If-None-Match", "").split(","))

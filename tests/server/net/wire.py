@@ -75,6 +75,7 @@ class PairListener(trio.abc.Listener[SocketStream]):
         # The library names the address it listens on in its log.
         self.socket = socket.socket(socket.AF_UNIX)
         self._accepted, self._waiting = trio.open_memory_channel[SocketStream](100)
+        self._kernel_ms: dict[int, int] = {}
 
     async def accept(self) -> SocketStream:
         try:
@@ -87,13 +88,19 @@ class PairListener(trio.abc.Listener[SocketStream]):
         self._waiting.close()
         await trio.lowlevel.checkpoint()
 
-    def dial(self, *, buffer: int | None = None) -> SocketStream:
-        """The client's end of a new connection. buffer: bytes that the kernel holds of what the server sends, about."""
+    def dial(self, *, buffer: int | None = None, kernel_ms: int = 0) -> SocketStream:
+        """The client's end of a new connection. buffer: bytes that the kernel holds of what the server sends, about. kernel_ms: what it
+        says of the round trip."""
         ours, theirs = socket.socketpair()
+        self._kernel_ms[theirs.fileno()] = kernel_ms
         if buffer is not None:
             theirs.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, buffer)
         self._accepted.send_nowait(SocketStream(theirs))
         return SocketStream(ours)
+
+    def kernel_ms(self, sock: socket.socket) -> int | None:
+        """In place of the kernel."""
+        return self._kernel_ms[sock.fileno()]
 
 
 class Client:
@@ -324,10 +331,15 @@ class House:
         self._nursery = nursery
 
     @asynccontextmanager
-    async def client(self, encoding: str = MSGPACK, *, buffer: int | None = None, **options: Any) -> AsyncIterator[Client]:
-        """A connection, the handshake done. It takes all that comes, and answers pings, also when no test reads: max_queue=1 stops that."""
+    async def client(
+        self, encoding: str = MSGPACK, *, stream: trio.abc.Stream | None = None, buffer: int | None = None, **options: Any
+    ) -> AsyncIterator[Client]:
+        """A connection, the handshake done; over the given stream, or one that is dialled.
+
+        It takes all that comes, and answers pings, also when no test reads: max_queue=1 stops that.
+        """
         fixed: dict[str, Any] = {"compression": None, "ping_interval": None, "close_timeout": 1, "proxy": None, "max_queue": None}
-        stream = self.listener.dial(buffer=buffer)
+        stream = stream or self.listener.dial(buffer=buffer)
         async with connect("ws://carpet.test/", stream=stream, subprotocols=[Subprotocol(encoding)], **{**fixed, **options}) as line:
             try:
                 yield Client(line)
@@ -418,7 +430,7 @@ async def open_house(
             [house.listener],
             site=house.site,
             plain_sockets=PLAIN_SOCKETS,
-            round_trip_rule=round_trip_rule,
+            round_trip_rule=round_trip_rule or RoundTripRule(kernel_ms=house.listener.kernel_ms),
             overload=house.overload,
         ):
             yield house

@@ -44,6 +44,8 @@ async def test_one_plays_on_from_after_any_move_beside_ones_past_self(autojump_c
         assert anna.view == replay.frames[ply - 1].view
         (ghost_home,) = {room.ghosts[0].home}
         assert ghost_home == 0
+        begins = (await anna.hear_of(Ghost)).ghost
+        assert (begins.ply, begins.home, begins.elapsed_ms) == (0, record.moves[ply - 1].home, 0)
         if len(record.moves) > ply + 1:
             ghost = (await anna.hear_of(Ghost)).ghost
             following = record.moves[ply]
