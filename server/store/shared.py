@@ -69,6 +69,16 @@ class SharedStore(DatabaseStore):
         with self._reading() as sql:
             return nodes.find_room(sql, code)
 
+    def place(self) -> str:
+        """What all nodes of this place have in common, and those of another one on the same engines have not."""
+        with self._reading() as sql:
+            row = sql.row(
+                "SELECT pg_database.oid AS database, CAST(CAST('nodes' AS regclass) AS oid) AS nodes FROM pg_database"
+                " WHERE datname = current_database()"
+            )
+        assert row is not None
+        return f"{row.database}-{row.nodes}"
+
     def all_nodes(self) -> tuple[Node, ...]:
         with self._reading() as sql:
             return nodes.nodes(sql)
