@@ -19,7 +19,8 @@ from tests.server.store.conftest import postgres_schema
 
 @pytest.fixture
 def database() -> Iterator[str]:
-    yield from postgres_schema()
+    with postgres_schema() as (url, _):
+        yield url
 
 
 @pytest.mark.slow
