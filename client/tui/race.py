@@ -166,7 +166,7 @@ def _hint(scene: Scene, room: RoomModel, board: Board, width: int) -> Picture:
     racing = race_clock_ms(room.started_at_ms, scene.now_ms) >= 0 and room.started_at_ms is not None
     if scene.model.link.state != "connected" and own.state in ("waiting", "racing"):
         sent = scene.model.in_flight
-        words = "Not connected: no moves for now. The clock runs on; your seat is held a while."
+        words = "Not connected. Your seat is held; while the server is down, no clock runs."
         if sent is not None:
             words = f"Your move {clean_chat(sent.move)} is not confirmed yet. It is sent again once you are back."
         return block([[("bad", fit(f" {scene.theme.glyphs.ring} {words}", width))]])
@@ -340,7 +340,7 @@ def _type_key(step: Step, key: str) -> Step | None:
 
 def _times(scene: Scene) -> Hashable:
     room = scene.model.room
-    return None if room is None else (times(scene, room), tuple((until_ms - scene.now_ms) // 1000 for _, until_ms in room.away_until_ms))
+    return None if room is None else (times(scene, room), tuple((until_ms - scene.clock_ms) // 1000 for _, until_ms in room.away_until_ms))
 
 
 def _is_shown(state: Model, ui: Ui) -> bool:
