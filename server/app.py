@@ -29,6 +29,7 @@ from server.net.dispatch import Dispatch
 from server.net.http import Site
 from server.net.listener import AddressUnavailable, listening, tls_context
 from server.net.overload import Overload
+from server.net.traffic import Traffic
 from server.pages.documents import Documents
 from server.pages.health import readiness_route
 from server.pages.ladder import ladder_route
@@ -44,8 +45,8 @@ from server.rooms.deal_finder import DealFinder
 from server.rooms.registry import Rooms
 from server.runs.ghost_lines import RecordedGhosts
 from server.runs.service import RunService
-from server.runtime.figures import Figure
-from server.runtime.workers import open_workers
+from server.runtime.figures import AnyFigure, DurationFigure, Figure, FigureBy
+from server.runtime.workers import Workers, open_workers
 from server.spectate.spectator_registry import SpectatorRegistry
 from server.store.errors import EntryRefused, StoreAway, StoreError
 from server.store.journal import Journal
@@ -164,7 +165,7 @@ async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> A
                     lobby_route(lobby),
                     *run_routes(readers, runs),
                     *tournament_routes(tournaments),
-                    *web_routes(Documents(rooms, readers, tournaments, clock).addresses),
+                    *web_routes(Documents(rooms, readers, runs, tournaments, clock).addresses),
                     readiness_route(rooms, store, journal, max_rooms=settings.max_rooms),
                 ],
                 problem=problem_page(),
@@ -186,10 +187,17 @@ async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> A
                 round_trip_rule=RoundTripRule(trust_pings=settings.trust_pings),
             ) as port:
                 clock.resume()
-                with (
-                    _administered(nursery, settings, administration),
-                    _metrics_served(nursery, settings, _figures(admission, rooms, players, journal)),
-                ):
+                figures = _figures(
+                    admission=admission,
+                    site=site,
+                    rooms=rooms,
+                    players=players,
+                    journal=journal,
+                    matchmaker=matchmaker,
+                    workers=workers,
+                    traffic=dispatch.traffic,
+                )
+                with _administered(nursery, settings, administration), _metrics_served(nursery, settings, figures):
                     yield _url(settings.host, port, secure=tls is not None)
                 journal.hurry()
                 tournaments.stop()
@@ -209,10 +217,39 @@ def tls_of(settings: Settings) -> ssl.SSLContext | None:
     return tls_context(settings.tls_cert, settings.tls_key)
 
 
-def _figures(admission: Admission, rooms: Rooms, players: Players, journal: Journal) -> tuple[Figure, ...]:
+def _figures(
+    *,
+    admission: Admission,
+    site: Site,
+    rooms: Rooms,
+    players: Players,
+    journal: Journal,
+    matchmaker: Matchmaker,
+    workers: Workers,
+    traffic: Traffic,
+) -> tuple[AnyFigure, ...]:
     counts = journal.statistics
     return (
         Figure("connections", "Connections that are open.", lambda: admission.inside),
+        FigureBy(
+            "refused_connections",
+            "Connections that were not let in: too many in all, from their address, or too much to do.",
+            "reason",
+            lambda: {**admission.refusals, **traffic.refused_connections},
+        ),
+        Figure("refused_pages", "Requests by HTTP that were too many from their address.", lambda: site.refused, "counter"),
+        FigureBy("dropped_messages", "Messages beyond the rate: too many, or of too high a price.", "reason", lambda: traffic.dropped),
+        FigureBy("errors", "Errors that clients were told.", "code", lambda: traffic.errors),
+        Figure("moves", "Moves that were accepted and acknowledged.", lambda: traffic.moves, "counter"),
+        FigureBy("refused_moves", "Moves that were refused.", "code", lambda: traffic.refused_moves),
+        DurationFigure("move_seconds", "From the reading of a move to its acknowledgement.", traffic.move_s),
+        FigureBy(
+            "queue_length",
+            "How many wait: requests for a commit, jobs for a worker, players for an opponent.",
+            "queue",
+            lambda: {"journal": journal.waiting, "workers": workers.waiting, "quick-match": len(matchmaker)},
+            "gauge",
+        ),
         Figure("rooms", "Races that are held: waiting, running or over.", lambda: len(rooms)),
         Figure("players_connected", "Players who are connected.", lambda: len(players)),
         Figure("journal_requests", "Requests that the journal has written.", lambda: counts.requests, "counter"),
@@ -243,7 +280,7 @@ def _administered(nursery: trio.Nursery, settings: Settings, administration: Adm
 
 
 @contextmanager
-def _metrics_served(nursery: trio.Nursery, settings: Settings, figures: Sequence[Figure]) -> Iterator[None]:
+def _metrics_served(nursery: trio.Nursery, settings: Settings, figures: Sequence[AnyFigure]) -> Iterator[None]:
     if settings.metrics is None:
         yield
         return
