@@ -68,7 +68,6 @@ TALK_ROWS = 6
 KEYS: Keys = (
     Binding(Command.PLAY, ("enter",), "play", "Play the card under the cursor, or put the held card there."),
     Binding(Command.SEND_HOME, (" ",), "home", "Send the next card home; a held card goes to the cursor."),
-    Binding(Command.SEND_ALL, ("G",), "all", "Send home all that can go (g too, where no column is g).", shown=False),
     Binding(Command.AUTOPLAY, ("H",), "auto", "What fits goes home by itself, where the race allows it.", shown=False),
     Binding(Command.NEXT, ("tab",), "next", "Cursor to the next card that can be played.", shown=False),
     Binding(Command.PREVIOUS, ("shift tab",), "previous", "Cursor to the one before.", shown=False),
@@ -84,9 +83,11 @@ KEYS: Keys = (
     LEAVE,
     Binding(Command.RESIGN, ("R",), "resign", "Give up the race (asks first)."),
     TALK,
+    # Last, since the row of keys has room for it in wide terminals alone.
+    Binding(Command.SEND_ALL, ("G",), "all home", "Send home all that can go (g too, where no column is g)."),
 )
 
-_PLAYING = frozenset({Command.PLAY, Command.WASTE, Command.STOCK, Command.REDEAL, Command.KEEP, Command.RESIGN})
+_PLAYING = frozenset({Command.PLAY, Command.WASTE, Command.STOCK, Command.REDEAL, Command.KEEP, Command.RESIGN, Command.SEND_ALL})
 """The keys that mean nothing any more when one's own part has ended."""
 
 

@@ -270,6 +270,17 @@ async def test_the_clock_runs_on_the_screen(mock_clock: trio.testing.MockClock) 
         assert drawn > 10
 
 
+async def test_while_something_is_asked_the_keys_at_the_foot_are_those_of_the_question() -> None:
+    async with running() as run:
+        await into_race(run)
+        assert "w waste" in run.screen.last_text[-1]
+        await run.give("K")
+        assert run.screen.last_text[-1].split() == ["enter", "choose", "esc", "back", "y", "yes", "n", "no"]
+        await run.click("n no")
+        assert "w waste" in run.screen.last_text[-1]
+        assert run.link.taken() == []
+
+
 @pytest.mark.parametrize(("key", "message"), [("K", Stop(race=1, seat=0)), ("R", Resign(race=1, seat=0)), ("L", LeaveRace())])
 async def test_what_cannot_be_taken_back_is_asked_first(key: str, message: object) -> None:
     async with running() as run:
