@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from protocol.text import counted
 from server.cli.db import DatabaseOption
 from server.cli.shared import fail
+
+if TYPE_CHECKING:
+    from server.store.nodes import Node
 
 cluster_app = typer.Typer(help="Several servers that are one place to play: look how they are.", rich_markup_mode=None)
 
@@ -18,6 +21,11 @@ cluster_app = typer.Typer(help="Several servers that are one place to play: look
 def _root(context: typer.Context) -> None:
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
+
+
+def _as_json(node: Node) -> dict[str, str | int]:
+    lease_ms = max(node.left_ms, 0)
+    return {"id": node.id, "url": node.url, "epoch": node.epoch, "alive": node.is_alive, "lease_ms": lease_ms, "races": node.races}
 
 
 @cluster_app.command("status", epilog="Example: carpet-server cluster status --database postgresql://carpet@db/carpet")
@@ -36,18 +44,7 @@ def status(
     except StoreError as error:
         fail(str(error))
     if as_json:
-        rows = [
-            {
-                "id": node.id,
-                "url": node.url,
-                "epoch": node.epoch,
-                "alive": node.is_alive,
-                "lease_ms": max(node.left_ms, 0),
-                "races": node.races,
-            }
-            for node in found
-        ]
-        typer.echo(json.dumps(rows, indent=1))
+        typer.echo(json.dumps([_as_json(node) for node in found], indent=1))
     else:
         for node in found:
             how = f"lease for {node.left_ms / 1000:.1f} s more" if node.is_alive else "gone"

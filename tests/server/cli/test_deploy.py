@@ -15,6 +15,7 @@ from server.cli.deploy import FILES, Kind
 from server.cli.main import app
 
 ROOT = Path(__file__).parents[3]
+LINE_OF_OURS = r'^\s+- --|"serve"|carpet-server serve'
 SUFFIXES = ("_total", "_bucket", "_sum", "_count")
 
 
@@ -55,12 +56,7 @@ def test_the_options_of_the_servers_are_those_that_a_server_has() -> None:
     for kind in (Kind.COMPOSE, Kind.DOCKER, Kind.SYSTEMD):
         text = printed(kind)
         served = [line for line in text.splitlines() if "--" in line and not line.strip().startswith("#")]
-        ours = {
-            option
-            for line in served
-            if re.search(r'^\s+- --|"serve"|carpet-server serve', line)
-            for option in re.findall(r"--[a-z-]+", line)
-        }
+        ours = {option for line in served if re.search(LINE_OF_OURS, line) for option in re.findall(r"--[a-z-]+", line)}
         assert ours, kind
         for option in ours:
             assert option in known, (kind, option)
