@@ -165,7 +165,7 @@ async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> A
                     lobby_route(lobby),
                     *run_routes(readers, runs),
                     *tournament_routes(tournaments),
-                    *web_routes(Documents(rooms, readers, tournaments, clock).addresses),
+                    *web_routes(Documents(rooms, readers, runs, tournaments, clock).addresses),
                     readiness_route(rooms, store, journal, max_rooms=settings.max_rooms),
                 ],
                 problem=problem_page(),

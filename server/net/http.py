@@ -93,6 +93,14 @@ class Page:
     zipped: bytes = b""
 
 
+class Elsewhere(Exception):
+    """What is asked for has another address by now. place: a path of this server."""
+
+    def __init__(self, place: str) -> None:
+        super().__init__(place)
+        self.place = place
+
+
 class NoPage(Exception):
     """There is none. sentence: why, for whoever asked. retry_after_s: when asking again may help."""
 
@@ -104,7 +112,7 @@ class NoPage(Exception):
 
 
 Show: TypeAlias = Callable[[Asked], Awaitable[Page]]
-"""Makes a page. Raises NoPage. It is cancelled when it takes longer than a handshake may."""
+"""Makes a page. Raises NoPage, or Elsewhere. It is cancelled when it takes longer than a handshake may."""
 
 
 class Route:
@@ -181,6 +189,11 @@ class Site:
             if known:
                 return _response(HTTPStatus.NOT_MODIFIED, replace(page, body=b"", zipped=b""))
             return _response(HTTPStatus.OK, _as_taken(page, request))
+        except Elsewhere as moved:
+            # Not for ever: a code is used again when its room is gone.
+            response = _response(HTTPStatus.SEE_OTHER, Page(b"", TEXT_TYPE, "no-store"))
+            response.headers["Location"] = moved.place
+            return response
         except NoPage as refused:
             return self._refused(refused, request)
         except Refusal as refusal:

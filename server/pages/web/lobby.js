@@ -21,12 +21,12 @@ export class LobbyPage {
     this.runningList = element("ul", { class: "races", "aria-labelledby": "running" });
     this.noneRunning = element("p", { class: "none", hidden: true }, "No race is being run in public now. One that starts will be here at once.");
     this.openList = element("ul", { class: "open", "aria-labelledby": "open" });
-    this.noneOpen = element("p", { class: "none", hidden: true }, "No race waits for somebody. ",
-      "Open one: ", element("code", {}, `carpet host ${serverAddress()}`));
+    this.noneOpen = element("p", { class: "none", hidden: true }, "No race waits for somebody. ", element("a", { href: "/play" }, "Open one"), ".");
     this.here = element("p", { class: "here" });
     this.tournaments = new TournamentList();
     this.node = element("div", { class: "lobby" },
       element("h1", {}, "Races"), this.summary,
+      element("p", { class: "actions" }, element("a", { class: "main-link", href: "/play" }, "Play")),
       element("section", { "aria-labelledby": "running" }, element("h2", { id: "running" }, "Being run"), this.noneRunning, this.runningList),
       element("section", { "aria-labelledby": "open" }, element("h2", { id: "open" }, "Open to join"), this.noneOpen, this.openList),
       this.tournaments.node,
@@ -131,8 +131,9 @@ class OpenRace {
     this.copy = element("button", { type: "button" }, "Copy");
     this.copy.addEventListener("click", () => copyText(this.copy, this.command));
     this.watch = element("a", {}, "Watch it begin");
+    this.join = element("a", { class: "main-link" }, "Race here");
     this.node = element("li", {}, element("article", {}, this.heading, this.facts,
-      element("p", { class: "command" }, this.command, " ", this.copy), element("p", {}, this.watch)));
+      element("p", { class: "actions" }, this.join, this.watch), element("p", { class: "command" }, this.command, " ", this.copy)));
   }
 
   show(info, rules) {
@@ -145,7 +146,9 @@ class OpenRace {
     setText(this.facts, [...facts, info.rated ? "rated" : ""].filter(Boolean).join(" · "));
     setText(this.command, `carpet join ${serverAddress()} ${clean(info.code)}`);
     this.copy.setAttribute("aria-label", `Copy the command that joins race ${clean(info.code)}`);
+    this.join.setAttribute("href", `/play/${encodeURIComponent(info.code)}`);
+    this.join.setAttribute("aria-label", `Race here in race ${clean(info.code)}`);
     this.watch.setAttribute("href", `/watch/${encodeURIComponent(info.code)}`);
-    this.watch.setAttribute("aria-label", `Watch race ${clean(info.code)} begin`);
+    this.watch.setAttribute("aria-label", `Watch it begin: race ${clean(info.code)}`);
   }
 }

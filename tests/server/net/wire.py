@@ -322,7 +322,7 @@ class House:
                 *run_routes(readers, self.runs),
                 readiness_route(self.rooms, self.store, self.journal, max_rooms=max_rooms),
                 *tournament_routes(self.tournaments),
-                *web_routes(Documents(self.rooms, readers, self.tournaments, self.clock).addresses),
+                *web_routes(Documents(self.rooms, readers, self.runs, self.tournaments, self.clock).addresses),
             ],
             problem=problem_page(),
             bans=self.bans,
