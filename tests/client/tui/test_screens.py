@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -452,6 +453,8 @@ TOURNAMENTS = {
     "help-tournament": at_tournament(TOLD.running(), replace(LOOKING, help_from=12)),
 }
 SCREENS |= TOURNAMENTS
+# Each is drawn nine times, and changes nothing of its model.
+SCREENS = {name: shown._replace(model=cache(shown.model)) for name, shown in SCREENS.items()}
 
 
 def widget_of(shown: Shown, size: tuple[int, int]) -> urwid.Widget:
