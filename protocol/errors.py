@@ -40,6 +40,7 @@ class ErrorCode(StrEnum):
     INTERNAL = "server/internal"
     NOT_KEPT = "server/not-kept"
     NO_WINNABLE_DEAL = "server/no-winnable-deal"
+    CANNOT_DEAL = "server/cannot-deal"
     UNKNOWN_RULES = "room/unknown-rules"
     UNKNOWN_BOT = "room/unknown-bot"
     BAD_OPTIONS = "room/bad-options"
@@ -47,6 +48,7 @@ class ErrorCode(StrEnum):
     ROOM_FULL = "room/full"
     ROOM_CLOSED = "room/closed"
     ENDED_BY_HOST = "room/ended-by-host"
+    ELSEWHERE = "room/elsewhere"
     NOT_INVITED = "room/not-invited"
     NOT_IN_ROOM = "room/not-in-one"
     ALREADY_IN_ROOM = "room/already-in-one"
@@ -116,6 +118,7 @@ ERRORS: dict[ErrorCode, ErrorKind] = {
     ErrorCode.INTERNAL: ErrorKind(Fault.SERVER, "Something went wrong on the server; its log says what."),
     ErrorCode.NOT_KEPT: ErrorKind(Fault.SERVER, "The server cannot keep what happens, so this is ended."),
     ErrorCode.NO_WINNABLE_DEAL: ErrorKind(Fault.SERVER, "No deal that can be won was found for this race; open it again."),
+    ErrorCode.CANNOT_DEAL: ErrorKind(Fault.SERVER, "The server failed to look for a deal that can be won; open the race again later."),
     ErrorCode.UNKNOWN_RULES: ErrorKind(Fault.CLIENT, "The server does not know that rule set."),
     ErrorCode.UNKNOWN_BOT: ErrorKind(Fault.CLIENT, "There is no house bot of that name."),
     ErrorCode.BAD_OPTIONS: ErrorKind(Fault.CLIENT, "Those options do not fit together."),
@@ -123,6 +126,7 @@ ERRORS: dict[ErrorCode, ErrorKind] = {
     ErrorCode.ROOM_FULL: ErrorKind(Fault.STATE, "Every seat of that race is taken."),
     ErrorCode.ROOM_CLOSED: ErrorKind(Fault.STATE, "That race is closed."),
     ErrorCode.ENDED_BY_HOST: ErrorKind(Fault.STATE, "The host of the server has ended this race; it counts for nothing."),
+    ErrorCode.ELSEWHERE: ErrorKind(Fault.STATE, "That race is on another server of this place; go there."),
     ErrorCode.NOT_INVITED: ErrorKind(Fault.STATE, "The seats of that race are for others."),
     ErrorCode.NOT_IN_ROOM: ErrorKind(Fault.STATE, "Open or join a race first."),
     ErrorCode.ALREADY_IN_ROOM: ErrorKind(Fault.STATE, "You hold a seat in another race; leave it first."),
@@ -173,6 +177,7 @@ class CloseCode(IntEnum):
     ENDED_BY_HOST = 4004  # the host has closed this connection; another may be opened
     TOO_SLOW = 4008  # does not read: its outbox overflowed
     TAKEN_OVER = 4009  # a newer connection of the same player
+    LET_GO = 4010  # this server of several is none of the place any more: come back by any
     FLOOD = 4029  # went on sending too fast after being told
 
 

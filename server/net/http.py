@@ -93,6 +93,14 @@ class Page:
     zipped: bytes = b""
 
 
+class Elsewhere(Exception):
+    """What is asked for has another address by now. place: a path of this server."""
+
+    def __init__(self, place: str) -> None:
+        super().__init__(place)
+        self.place = place
+
+
 class NoPage(Exception):
     """There is none. sentence: why, for whoever asked. retry_after_s: when asking again may help."""
 
@@ -104,7 +112,7 @@ class NoPage(Exception):
 
 
 Show: TypeAlias = Callable[[Asked], Awaitable[Page]]
-"""Makes a page. Raises NoPage. It is cancelled when it takes longer than a handshake may."""
+"""Makes a page. Raises NoPage, or Elsewhere. It is cancelled when it takes longer than a handshake may."""
 
 
 class Route:
@@ -134,6 +142,8 @@ class Site:
 
     def __init__(self, routes: Sequence[Route] = (), *, problem: Problems | None = None, bans: Bans | None = None) -> None:
         """problem: what browsers are shown in place of a page that is not to be had; else it is a document for programs."""
+        self.refused = 0
+        """Requests for pages that were too many from their address."""
         self._bans = bans
         self._routes = tuple(routes)
         self._problem = problem
@@ -172,12 +182,18 @@ class Site:
             route, asked = self._find(request.path)
             rates = self._file_rates if route.is_file else self._rates
             if not rates.allow(connection.remote_host, trio.current_time()):
+                self.refused += 1
                 raise NoPage(HTTPStatus.TOO_MANY_REQUESTS, "Too many questions from one address; ask more slowly.", retry_after_s=1)
             page = await route.show(asked)
             known = page.tag and page.tag in (tag.strip() for tag in request.headers.get("If-None-Match", "").split(","))
             if known:
                 return _response(HTTPStatus.NOT_MODIFIED, replace(page, body=b"", zipped=b""))
             return _response(HTTPStatus.OK, _as_taken(page, request))
+        except Elsewhere as moved:
+            # Not for ever: a code is used again when its room is gone.
+            response = _response(HTTPStatus.SEE_OTHER, Page(b"", TEXT_TYPE, "no-store"))
+            response.headers["Location"] = moved.place
+            return response
         except NoPage as refused:
             return self._refused(refused, request)
         except Refusal as refusal:

@@ -251,6 +251,7 @@ class HubConnection(Connection):
     def _turn_away(self) -> None:
         # By hand, as there is too much to do.
         self._shut = True
+        self._dispatch.traffic.refused_connections["busy"] += 1
         self._put(BUSY_RESPONSE.format(self._door.retry_after_s()).encode())
         self._end_writing()
         self._part()

@@ -9,25 +9,29 @@ from http import HTTPStatus
 from protocol.errors import Refusal
 from protocol.pages import is_race_id
 from protocol.record import Record
+from protocol.run_messages import ListRuns, Runs
 from protocol.tournaments import is_tournament_id
-from server.net.http import Asked, NoPage
+from server.net.http import Asked, Elsewhere, NoPage
 from server.pages.races import record_of
 from server.pages.readers import Readers
+from server.pages.runs import NOBODY
 from server.pages.web_page import Describe, Description
 from server.rooms.clock import Clock
-from server.rooms.codes import read_code
+from server.rooms.codes import is_code, read_code
 from server.rooms.driver import Room
 from server.rooms.registry import Rooms
 from server.rules.catalogue import RULE_SETS
+from server.runs.service import RunService
 from server.tournaments.service import TournamentService
 
 
 class Documents:
     """`addresses` has one function for each kind of them."""
 
-    def __init__(self, rooms: Rooms, readers: Readers, tournaments: TournamentService, clock: Clock) -> None:
+    def __init__(self, rooms: Rooms, readers: Readers, runs: RunService, tournaments: TournamentService, clock: Clock) -> None:
         self._rooms = rooms
         self._readers = readers
+        self._run_service = runs
         self._tournaments = tournaments
         self._clock = clock
 
@@ -38,25 +42,31 @@ class Documents:
             "/watch/{code}": self._watch,
             "/race/{id}": self._race,
             "/tournament/{id}": self._tournament,
+            "/player/{name}": self._player,
+            "/daily/{date}/{rules}": self._daily,
+            "/challenge/{id}": self._challenge,
         }
 
     async def _play(self, asked: Asked) -> Description:
-        room = self._room(asked)
+        room = await self._room(asked)
         names = _names(room)
         against = f"Race {names}" if names else "A race"
         return Description(f"{against} · Carpet Race", f"{against} at {_rules(room)}, with nothing installed: open the link and be ready.")
 
     async def _watch(self, asked: Asked) -> Description:
-        room = self._room(asked)
+        room = await self._room(asked)
         return Description(f"{_names(room) or 'A race'} · Carpet Race", f"A race at {_rules(room)}, as it is run.")
 
-    def _room(self, asked: Asked) -> Room:
+    async def _room(self, asked: Asked) -> Room:
+        code = read_code(asked.values["code"])
         try:
-            return self._rooms.find(read_code(asked.values["code"]))
+            return self._rooms.find(code)
         except Refusal as refusal:
-            raise NoPage(
-                HTTPStatus.NOT_FOUND, "No race has that code now. It may be over, or the code mistyped: ask for it again."
-            ) from refusal
+            race = await self._readers.ask(lambda store: store.last_race(code)) if is_code(code) else None
+            if race is not None:
+                raise Elsewhere(f"/race/{race}") from refusal
+            sentence = "No race has that code now. It may be over, or the code mistyped: ask for it again."
+            raise NoPage(HTTPStatus.NOT_FOUND, sentence) from refusal
 
     async def _race(self, asked: Asked) -> Description:
         race = asked.values["id"]
@@ -75,6 +85,32 @@ class Documents:
         return Description(
             f"{options.name} · Carpet Race", f"A tournament at {RULE_SETS[options.rules].name}: {len(found.entrants)} entrants."
         )
+
+    async def _player(self, asked: Asked) -> Description:
+        found = await self._readers.ask(lambda store: store.player_by_name(asked.values["name"]))
+        if found is None:
+            raise NoPage(HTTPStatus.NOT_FOUND, "There is no player of that name.")
+        rating = f"Rating {found.rating.worth}." if found.rating is not None and found.rating.races else "Not rated yet."
+        return Description(f"{found.name} · Carpet Race", f"{rating} Races, opponents and results.")
+
+    async def _daily(self, asked: Asked) -> Description:
+        date, rules = asked.values["date"], asked.values["rules"]
+        await self._runs(ListRuns(kind="daily", id=date, rules=rules))
+        return Description(f"Deal of {date} · Carpet Race", f"{RULE_SETS[rules].name}: the board of the deal of {date}.")
+
+    async def _challenge(self, asked: Asked) -> Description:
+        runs = await self._runs(ListRuns(kind="challenge", id=asked.values["id"]))
+        return Description(
+            f"Challenge {runs.id} · Carpet Race", f"A deal at {RULE_SETS[runs.rules].name} that everybody runs once: {runs.runs} have."
+        )
+
+    async def _runs(self, question: ListRuns) -> Runs:
+        try:
+            told = await self._readers.wait(lambda: self._run_service.answer(NOBODY, question))
+        except Refusal as refusal:
+            raise NoPage(HTTPStatus.NOT_FOUND, str(refusal)) from refusal
+        assert isinstance(told, Runs)
+        return told
 
 
 def _names(room: Room) -> str:

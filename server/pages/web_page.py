@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import re
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache
 from html import escape
 from http import HTTPStatus
 from importlib.resources import files
@@ -20,17 +22,37 @@ import trio
 
 from server.net.http import VARIES, Asked, Page, Route
 
-TYPES: Final = {"js": "text/javascript; charset=utf-8", "css": "text/css; charset=utf-8", "svg": "image/svg+xml; charset=utf-8"}
+
+def _bytes(name: str) -> bytes:
+    return files("server.pages").joinpath("web", name).read_bytes()
+
+
+def _text(name: str) -> str:
+    return _bytes(name).decode()
+
+
+TYPES: Final = {
+    "js": "text/javascript; charset=utf-8",
+    "css": "text/css; charset=utf-8",
+    "svg": "image/svg+xml; charset=utf-8",
+    "webmanifest": "application/manifest+json; charset=utf-8",
+}
 
 FILES: Final = {
     entry.name: TYPES[entry.name.rpartition(".")[2]]
     for entry in sorted(files("server.pages").joinpath("web").iterdir(), key=lambda entry: entry.name)
     if entry.name.rpartition(".")[2] in TYPES
 }
-"""What the document asks for beside itself, at `/web/NAME`, with its type."""
+"""What the documents ask for beside themselves, with its type."""
+
+WEB: Final = f"/web/{hashlib.sha256(b''.join(hashlib.sha256(_bytes(name)).digest() for name in FILES)).hexdigest()[:16]}"
+"""Where the files are, as they are now: a newer server has them elsewhere, so that its scripts never meet an older one's page, and each is
+fetched once. What is at `/web/NAME` without it is asked for again each time."""
+
+_FOREVER: Final = "public, max-age=31536000, immutable"
 
 _POLICY: Final = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; manifest-src 'self'; "
     # Covers WebSockets to the same host and port too.
     "connect-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
@@ -63,6 +85,9 @@ ALWAYS: Final[Mapping[str, Description]] = {
     "/": USUAL,
     "/play": Description("Play · Carpet Race", "Race a friend by a link, anybody, or a house bot, with nothing installed."),
     "/watch/closest": Description("The closest race · Carpet Race", "The closest race that is being run, and then the next."),
+    "/ladder": Description("Ladder · Carpet Race", "The best players by rating."),
+    "/daily": Description("Deals of the day · Carpet Race", "The same shuffle for everybody, once each, until midnight in UTC."),
+    "/challenges": Description("Challenges · Carpet Race", "Deals that somebody has opened for others to run, once each."),
 }
 """Addresses with something behind them at any time."""
 
@@ -70,22 +95,47 @@ Describe: TypeAlias = Callable[[Asked], Awaitable[Description]]
 """What the document at an address is about. Raises NoPage where there is no such thing."""
 
 
+ENTRIES: Final[Mapping[str, str]] = {
+    "": "lobby.js",
+    "play": "play.js",
+    "watch": "race.js",
+    "race": "finished.js",
+    "tournament": "tournament.js",
+    **dict.fromkeys(("ladder", "player", "daily", "challenges", "challenge"), "tables.js"),
+}
+"""By the first step of an address: the module of its page, which `app.js` imports."""
+
+
 def web_routes(described: Mapping[str, Describe]) -> tuple[Route, ...]:
     """described: for each address but those that are always there, what its document is about."""
     template = Template(_text("index.html"))
 
-    def document(about: Description) -> Page:
-        return _page(template.substitute(title=escape(about.title), description=escape(about.sentence)).encode(), _HTML, _HEADERS)
+    def document(place: str, about: Description) -> Page:
+        needed = sorted(_imported("app.js") | _imported(ENTRIES[place.split("/")[1]]))
+        preloads = "\n".join(f'<link rel="modulepreload" href="{WEB}/{name}">' for name in needed)
+        text = template.substitute(web=WEB, preloads=preloads, title=escape(about.title), description=escape(about.sentence))
+        return _page(text.encode(), _HTML, _HEADERS)
 
     def at(place: str, describe: Describe) -> Route:
         async def show(asked: Asked) -> Page:
-            return document(await describe(asked))
+            return document(place, await describe(asked))
 
         return Route(place, show)
 
-    always = (_route(place, document(about)) for place, about in ALWAYS.items())
-    parts = (_route(f"/web/{name}", _page(_bytes(name), kind, _GUARDED)) for name, kind in FILES.items())
-    return (*always, *(at(place, describe) for place, describe in described.items()), *parts)
+    always = (_route(place, document(place, about)) for place, about in ALWAYS.items())
+    pages = {name: _page(_bytes(name), kind, _GUARDED) for name, kind in FILES.items()}
+    parts = (_route(f"{WEB}/{name}", replace(page, cache=_FOREVER)) for name, page in pages.items())
+    unversioned = (_route(f"/web/{name}", page) for name, page in pages.items())
+    return (*always, *(at(place, describe) for place, describe in described.items()), *parts, *unversioned)
+
+
+@cache
+def _imported(name: str) -> frozenset[str]:
+    """A module and all that it imports when it is loaded."""
+    found = {name}
+    for imported in re.findall(r'^import [^"(]* from "\./([^"]+)";$', _text(name), re.MULTILINE):
+        found |= _imported(imported)
+    return frozenset(found)
 
 
 def problem_page() -> Callable[[HTTPStatus, str], Page]:
@@ -94,22 +144,14 @@ def problem_page() -> Callable[[HTTPStatus, str], Page]:
 
     def show(status: HTTPStatus, sentence: str) -> Page:
         title = "There is nothing here" if status is HTTPStatus.NOT_FOUND else status.phrase
-        body = template.substitute(title=escape(title), sentence=escape(sentence)).encode()
+        body = template.substitute(web=WEB, title=escape(title), sentence=escape(sentence)).encode()
         return Page(body, _HTML, "no-store", headers=_HEADERS)
 
     return show
 
 
-def _bytes(name: str) -> bytes:
-    return files("server.pages").joinpath("web", name).read_bytes()
-
-
-def _text(name: str) -> str:
-    return _bytes(name).decode()
-
-
 def _page(body: bytes, kind: str, headers: tuple[tuple[str, str], ...]) -> Page:
-    # Asked for again each time, and answered with 304 while it is the same: a newer server's scripts never meet an older one's page.
+    # Asked for again each time, and answered with 304 while it is the same.
     zipped = gzip.compress(body, mtime=0) if kind != _HTML else b""
     return Page(body, kind, "no-cache", f'"{hashlib.sha256(body).hexdigest()[:32]}"', headers, zipped)
 

@@ -21,7 +21,7 @@ from typing import Final, TypeAlias, TypeVar
 
 import trio
 
-from server.store.errors import EntryRefused, JournalClosed, StoreError
+from server.store.errors import EntryRefused, JournalClosed, LeaseLost, StoreError
 from server.store.port import Entry, Request
 from server.store.store import Store
 
@@ -90,6 +90,8 @@ class Journal:
         self.statistics = Statistics()
         self.outage: Outage | None = None
         self.outage_listeners: list[Callable[[Outage | None], None]] = []
+        self.lease_listeners: list[Callable[[], None]] = []
+        """Called once the lease of this node is found to be lost, before anybody who waits is told so."""
         self._store = store
         self._queue = queue
         # Its own: readers may hold all of Trio's threads.
@@ -108,6 +110,11 @@ class Journal:
     def available(self) -> bool:
         """Whether the store can be written, as far as is known. `outage_listeners` are told when that changes: None for the end."""
         return self.outage is None
+
+    @property
+    def waiting(self) -> int:
+        """Requests that wait for the batch which is being committed."""
+        return len(self._next.requests)
 
     @property
     def has_room(self) -> bool:
@@ -232,6 +239,12 @@ class Journal:
             try:
                 with trio.CancelScope(shield=True):
                     return await self._write(requests)
+            except LeaseLost:
+                # Other nodes have these races, and nothing that is decided here counts any more.
+                self._closed = True
+                for listener in self.lease_listeners:
+                    listener()
+                raise
             except StoreError as error:
                 self.statistics.failed_commits += 1
                 self._interrupt(str(error))

@@ -20,7 +20,6 @@ import pytest
 from websockets.asyncio.client import connect as connect_async
 from websockets.asyncio.server import ServerConnection, serve
 from websockets.exceptions import ConnectionClosed
-from websockets.sync.client import connect
 
 from tests.e2e.peer import JSON, Map, Peer
 
@@ -68,12 +67,12 @@ def start() -> Iterator[Start]:
         yield start
 
 
-@pytest.fixture(scope="module", autouse=True)
-def minimal_client(default_rate_server: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[subprocess.Popen[str]]:
-    """The example at the end of the specification, racing in the background: at its pace that takes some seconds."""
+@pytest.fixture
+def minimal_client(default_rate_server: str, tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
+    """The example at the end of the specification, which races at its own pace."""
     fenced = re.search(r"<!-- minimal-client -->\n```python\n(.*?)```", README, re.DOTALL)
     assert fenced is not None
-    path = tmp_path_factory.mktemp("minimal") / "minimal.py"
+    path = tmp_path / "minimal.py"
     path.write_text(fenced.group(1), encoding="utf-8")
     with starting() as start:
         yield start(str(path), default_rate_server)
@@ -104,6 +103,7 @@ def verify(record: Map, tmp_path: Path) -> None:
     assert ran.returncode == 0, ran.stdout + ran.stderr
 
 
+@pytest.mark.slow
 def test_packed_client_races_the_house_bot_and_asks_for_a_rematch(fast_server: str, start: Start, tmp_path: Path) -> None:
     summary = json.loads(finish(start(PACKED, fast_server, "--bots", "random", "--races", "2", "--countdown", "1", "--pace", "0")))
     assert [race["race"] for race in summary["races"]] == [1, 2]
@@ -127,6 +127,7 @@ def test_json_and_packed_clients_race_each_other_on_one_shuffle(fast_server: str
     verify(mine["record"], tmp_path)
 
 
+@pytest.mark.slow
 def test_json_clients_meet_through_the_lobby_on_a_shuffle_of_a_name(fast_server: str, start: Start, tmp_path: Path) -> None:
     opener = start(JASON, fast_server, "--open", "--countdown", "1", "--pace", "0", "--deal", "Dienstag, früh 🌙", "--name", "Opener")
     code = first_line(opener)
@@ -140,6 +141,7 @@ def test_json_clients_meet_through_the_lobby_on_a_shuffle_of_a_name(fast_server:
     verify(other["record"], tmp_path)
 
 
+@pytest.mark.slow
 def test_clients_that_are_too_fast_slow_down_and_race_on(strict_server: str, start: Start, tmp_path: Path) -> None:
     packed = start(PACKED, strict_server, "--countdown", "1", "--pace", "0", "--deal", LONG_RACE)
     jason = start(JASON, strict_server, "--join", first_line(packed), "--pace", "0")
@@ -194,6 +196,7 @@ class BadLine:
             await upwards
 
 
+@pytest.mark.slow
 def test_line_that_loses_repeats_and_breaks_costs_nothing_but_time(fast_server: str, start: Start, tmp_path: Path) -> None:
     line = BadLine(fast_server)
     packed = start(PACKED, fast_server, "--countdown", "1", "--pace", "0.002")
@@ -342,61 +345,10 @@ def test_refused_and_repeated_moves_change_nothing_and_end_with_the_current_view
         assert ada.hear()["type"] == "current-view"
 
 
-def test_what_is_refused_before_a_race_leaves_the_connection_as_it_was(fast_server: str) -> None:
-    with connect(fast_server, subprotocols=[JSON], compression=None, proxy=None) as websocket:
-        answers: list[tuple[Map, str | None]] = [
-            ({"type": "say", "text": "first"}, "hello/first"),
-            ({"type": "hello", "name": "Ada", "token": "nobody's"}, "hello/unknown-token"),
-            ({"type": "hello", "name": " \u200b "}, "hello/bad-name"),
-            ({"type": "hello", "name": 7}, "wire/bad-message"),
-            ({"type": "hello", "name": "Ada"}, None),
-            ({"type": "hello", "name": "Ada"}, "hello/twice"),
-            ({"type": "say", "text": "hm"}, "room/not-in-one"),
-            ({"type": "dance"}, "wire/unknown-type"),
-            ({"type": "ready", "race": 1, "nonce": "XX"}, "wire/bad-message"),
-            ({"type": "join-race", "code": "QQQQQQ"}, "room/no-such-code"),
-            ({"type": "open-race", "options": {"rules": "bridge"}}, "room/unknown-rules"),
-            ({"type": "open-race", "options": {"bots": ["nobody"]}}, "room/unknown-bot"),
-            ({"type": "open-race", "options": {"bots": ["random", "random"]}}, "room/bad-options"),
-        ]
-        for message, code in answers:
-            websocket.send(json.dumps({**message, "ref": 5, "added in version 1.1": {}}))
-            answer = json.loads(websocket.recv(timeout=TIMEOUT))
-            assert (answer["type"], answer.get("code")) == (("error", code) if code else ("welcome", None)), answer
-        websocket.send(json.dumps({"type": "open-race", "options": {"public": False}}))
-        assert json.loads(websocket.recv(timeout=TIMEOUT))["type"] == "room"
-
-
-def test_twentieth_that_is_no_message_closes_the_connection(fast_server: str) -> None:
-    with Peer(fast_server, "Noise") as peer:
-        for _ in range(19):
-            peer.websocket.send("[]")
-            assert peer.hear()["code"] == "wire/bad-frame"
-        peer.websocket.send("[]")
-        assert peer.closed_with() == 4002
-
-
-def test_burst_of_forty_is_taken_and_who_goes_on_is_closed(default_rate_server: str) -> None:
-    with Peer(default_rate_server, "Flood") as peer:  # its hello was the first of the forty
-        for _ in range(39):
-            assert peer.ask("say", text="hm")["code"] == "room/not-in-one"
-        codes = [""]
-        while codes[-1] != "wire/too-fast":  # the bucket has filled a little in the meantime: empty it at one go
-            for _ in range(30):
-                peer.send("say", text="hm")
-            for _ in range(30):
-                codes.append(peer.hear()["code"])
-                if codes[-1] == "wire/too-fast":
-                    break
-        with contextlib.suppress(ConnectionClosed):
-            for _ in range(1000):
-                peer.send("say", text="hm")
-        assert peer.closed_with() == 4029
-
-
 # ---- the example
 
 
+@pytest.mark.slow
 def test_minimal_client_plays_to_the_end_at_the_default_rate(minimal_client: subprocess.Popen[str]) -> None:
     told = re.fullmatch(r"([12])\. Minimal: (\d+) cards\n([12])\. random: (\d+) cards\n", finish(minimal_client))
     assert told is not None

@@ -1,12 +1,7 @@
 // Which page it is, by the address, and the line that all of it comes by.
 
 import { announce, element, setText } from "./dom.js";
-import { FinishedPage } from "./finished.js";
 import { Line, serverAddress } from "./line.js";
-import { LobbyPage } from "./lobby.js";
-import { PlayPage } from "./play.js";
-import { RacePage } from "./race.js";
-import { TournamentPage } from "./tournament.js";
 
 const state = document.getElementById("line");
 const again = element("button", { type: "button" }, "Try now");
@@ -43,26 +38,40 @@ const line = new Line({
 });
 again.addEventListener("click", () => line.tryNow());
 
-const [page, here] = pageOf(location.pathname);
+const [page, here] = await pageOf(location.pathname);
 document.querySelector(`[data-page="${here}"]`)?.setAttribute("aria-current", "page");
 document.getElementById("address").textContent = serverAddress();
 document.getElementById("main").replaceChildren(page.node);
 line.open();
 
-/** The page at a path, and the link of the navigation that leads there. */
-function pageOf(path) {
-  const [, place, step] = path.split("/").map(decoded);
+/** The page at a path, and the link of the navigation that leads there. Each page's modules are fetched where it is shown, and nowhere else. */
+async function pageOf(path) {
+  const [, place, step, rest] = path.split("/").map(decoded);
   switch (place) {
-    case "play":
+    case "play": {
+      const { PlayPage } = await import("./play.js");
       return [new PlayPage(line, step ? step.slice(0, 16) : null), "play"];
-    case "watch":
+    }
+    case "watch": {
+      const { RacePage } = await import("./race.js");
       return [new RacePage(line, step === "closest" ? null : step.slice(0, 16)), step === "closest" ? "closest" : ""];
-    case "race":
+    }
+    case "race": {
+      const { FinishedPage } = await import("./finished.js");
       return [new FinishedPage(step), ""];
-    case "tournament":
+    }
+    case "tournament": {
+      const { TournamentPage } = await import("./tournament.js");
       return [new TournamentPage(line, step), ""];
-    default:
+    }
+    case "ladder": case "player": case "daily": case "challenges": case "challenge": {
+      const { tablePage } = await import("./tables.js");
+      return [tablePage(place, step, rest), place === "challenge" ? "challenges" : place];
+    }
+    default: {
+      const { LobbyPage } = await import("./lobby.js");
       return [new LobbyPage(line), "lobby"];
+    }
   }
 }
 

@@ -6,6 +6,7 @@ import { against, clean, clockText, counted, element, nameOf, setText } from "./
 import { checks, verdict } from "./fairness.js";
 import { STATE_WORDS } from "./model.js";
 import { Plot } from "./plot.js";
+import { Refused, read } from "./tables.js";
 import { Timeline } from "./timeline.js";
 
 const SPEEDS = [1, 2, 5, 10, 30];
@@ -157,15 +158,6 @@ export class FinishedPage {
     event.preventDefault();
     act();
   }
-}
-
-class Refused extends Error {}
-
-async function read(address) {
-  const answered = await fetch(address);
-  const document = await answered.json();
-  if (!answered.ok) throw new Refused(document.error);
-  return document;
 }
 
 function button(text, act) {

@@ -36,7 +36,8 @@ export class RacePage {
     this.notice = element("p", { class: "notice", hidden: true });
     this.results = element("ol", { class: "places" });
     this.recordLink = element("a", {}, "The record of this race, as JSON");
-    this.resultText = element("p", { class: "checked" }, this.recordLink);
+    this.replayLink = element("a", {}, "Replay it");
+    this.resultText = element("p", { class: "checked" }, this.replayLink, " · ", this.recordLink);
     this.resultTitle = element("h2", { id: "result" }, "Result");
     this.result = element("section", { "aria-labelledby": "result" }, this.resultTitle, this.results, this.resultText);
     this.series = new SeriesView();
@@ -173,7 +174,7 @@ export class RacePage {
   }
 
   #begin(model, rules) {
-    const seated = model.seats.map((seat) => seat.name ?? "open seat");
+    const seated = model.seats.map(title);
     this.heading.replaceChildren(...against(seated));
     document.title = `${names(model)} · Carpet Race`;
     this.#bars = model.seats.map((seat) => bar(seat.seat));
@@ -216,7 +217,9 @@ export class RacePage {
       nameOf(seat.name), `${seat.bot ? " (bot)" : ""}: ${counted(seat.home, "card")} home at ${clockText(seat.home_at_ms, true)}`,
       STATE_WORDS[seat.state] ? ` · ${STATE_WORDS[seat.state]}` : "", ...ratingChange(seat.rating))));
     this.resultText.hidden = !id;
-    if (id) this.recordLink.setAttribute("href", `/races/${encodeURIComponent(id)}.json`);
+    if (!id) return;
+    this.recordLink.setAttribute("href", `/races/${encodeURIComponent(id)}.json`);
+    this.replayLink.setAttribute("href", `/race/${encodeURIComponent(id)}`);
   }
 
   #showLines(model) {
@@ -259,7 +262,12 @@ function section(id, title, ...children) {
 }
 
 function names(model) {
-  return model.seats.map((seat) => clean(seat.name ?? "open seat")).join(" against ");
+  return against(model.seats.map(title)).map((each) => each.textContent ?? each).join("");
+}
+
+/** What a seat is called in the title of its race. */
+function title({ name, bot }) {
+  return `${name ?? "open seat"}${bot ? " (bot)" : ""}`;
 }
 
 function placesText(seats) {

@@ -52,7 +52,10 @@ export class StartForm {
     const options = (more) => ({
       rules: this.rules.value, time_limit_s: Number(this.limit.value), winnable: !this.winnableRow.hidden && this.winnable.checked, ...more,
     });
+    const challenge = new URLSearchParams(location.search).get("challenge");
     this.node = element("div", { class: "start" },
+      challenge ? element("ul", { class: "ways" }, way(`Challenge ${challenge.slice(0, 16)}`, "A deal that others run too, each in their own time, once each.",
+        button("Run this challenge", () => ({ type: "run-challenge", id: challenge.slice(0, 16) })))) : null,
       element("p", { class: "field" }, element("label", { for: "rules" }, "Game"), this.rules), this.explained,
       element("p", { class: "field" }, element("label", { for: "limit" }, "At most"), this.limit), this.winnableRow,
       element("ul", { class: "ways" },
@@ -88,5 +91,5 @@ export class StartForm {
 }
 
 function way(title, text, ...rest) {
-  return element("li", {}, element("h3", {}, title), element("p", { class: "note" }, text), element("p", { class: "way" }, rest));
+  return element("li", {}, element("h2", {}, title), element("p", { class: "note" }, text), element("p", { class: "way" }, rest));
 }

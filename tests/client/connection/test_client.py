@@ -13,7 +13,7 @@ import pytest
 import trio
 import trustme
 from msgspec.structs import replace
-from trio.testing import MockClock, memory_stream_pair
+from trio.testing import MockClock, memory_stream_pair, wait_all_tasks_blocked
 
 from client.connection.client import EVENTS, LONGEST_PAUSE, QUIET, open_link
 from client.connection.errors import LinkError, NotCarpetServer, NotTrusted, OtherVersion, RequestRefused, Unreachable
@@ -21,12 +21,13 @@ from client.connection.events import NO_SEAT, WATCH_REFERENCE, Back, Connected, 
 from client.connection.outbox import FIRST_NUMBER, Request
 from client.connection.questions import QUESTION_REFERENCE
 from client.connection.resync import REJOIN_REFERENCE
+from client.connection.route import MOVES
 from client.connection.websocket import FRAMES, OUTBOX, ConnectionTimes
 from protocol import server_messages as said
 from protocol.client_messages import FollowLobby, Hello, JoinRace, LeaveRace, Move, OpenRace, QuickMatch, Say, WhoAmI
 from protocol.codec import JSON, MSGPACK
 from protocol.errors import ERRORS, CloseCode, ErrorCode
-from protocol.room_events import Hidden, PlayerView, Room, Said, Started
+from protocol.room_events import Hidden, Room, Said, Started
 from protocol.server_messages import CurrentView, Left, WaitingMatch, WaitingOver, Welcome, YouAre
 from protocol.views import ChatLine, RaceOptions
 from protocol.watch_messages import Unwatched, Watched, WatchRace
@@ -576,37 +577,6 @@ async def in_room(server: FakeServer, link: Link, version: int = 3) -> Line:
     return line
 
 
-async def test_a_missed_event_makes_the_link_join_again_once_and_the_app_sees_no_gap(autojump_clock: MockClock, server: FakeServer) -> None:
-    async with open_link(URL, ANNA, dial=server.dial) as link:
-        line = await in_room(server, link)
-        await line.say(Hidden(version=5), Hidden(version=6))
-        assert await line.heard() == JoinRace(code="ABCDEF", version=3, ref=REJOIN_REFERENCE)
-        await line.say(*(Hidden(version=version) for version in (4, 5, 6, 7)))
-        assert [await next_of(link, Hidden) for _ in range(4)] == [Hidden(version=version) for version in (4, 5, 6, 7)]
-        link.send(LeaveRace())
-        assert await line.heard() == numbered(LeaveRace())  # and no second join before it
-
-
-async def test_repeated_events_are_passed_on_once(autojump_clock: MockClock, server: FakeServer) -> None:
-    async with open_link(URL, ANNA, dial=server.dial) as link:
-        line = await in_room(server, link)
-        await line.say(Hidden(version=3), Hidden(version=4), Hidden(version=4), Hidden(version=5))
-        assert [await next_of(link, Hidden) for _ in range(2)] == [Hidden(version=4), Hidden(version=5)]
-
-
-async def test_a_room_that_is_gone_on_return_is_told_as_left(autojump_clock: MockClock, server: FakeServer) -> None:
-    async with open_link(URL, ANNA, dial=server.dial) as link:
-        line = await in_room(server, link)
-        await line.cut()
-        line = await server.line()
-        await line.greet(room="ABCDEF")
-        await line.heard()
-        await line.say(refusal(ErrorCode.NO_SUCH_ROOM, REJOIN_REFERENCE))
-        assert isinstance(await next_of(link, said.Error), said.Error)
-        assert await next_of(link, Left) == Left(code="ABCDEF", reason=NO_SEAT)
-        assert await link.events.receive() == Back()
-
-
 async def test_a_seat_that_is_lost_on_return_is_told_as_left_behind_the_welcome(autojump_clock: MockClock, server: FakeServer) -> None:
     async with open_link(URL, ANNA, dial=server.dial) as link:
         line = await in_room(server, link)
@@ -628,19 +598,6 @@ async def test_a_busy_server_is_asked_again_a_second_later(autojump_clock: MockC
         asked = trio.current_time()
         assert await line.heard() == first
         assert trio.current_time() - asked == pytest.approx(1.0)
-
-
-async def test_a_room_that_was_left_is_not_joined_again(autojump_clock: MockClock, server: FakeServer) -> None:
-    async with open_link(URL, ANNA, dial=server.dial) as link:
-        line = await in_room(server, link)
-        await line.say(Left(code="ABCDEF", reason="left"))
-        await next_of(link, Left)
-        await line.cut()
-        line = await server.line()
-        await line.greet()
-        await next_of(link, Welcome)
-        link.send(FollowLobby())
-        assert await line.heard() == FollowLobby()
 
 
 # ---- nothing lost and nothing doubled
@@ -675,29 +632,6 @@ async def test_a_move_the_lost_line_has_swallowed_is_sent_again_behind_the_answe
         await next_of(link, Back)
         link.send(Say(text="here I am"))
         assert await line.heard() == numbered(Say(text="here I am"), 2), "and not the move once more"
-
-
-@pytest.mark.parametrize("told", ["view", "current-view", "room"])
-async def test_a_move_that_was_heard_before_the_line_was_lost_is_not_sent_again(
-    autojump_clock: MockClock, server: FakeServer, told: str
-) -> None:
-    answers: dict[str, tuple[said.ServerMessage, ...]] = {
-        "view": (
-            PlayerView(version=4, seat=0, ply=1, move="a1", state="racing", elapsed_ms=5, view=VIEW),
-            CurrentView(race=1, seat=0, ply=1, state="racing", elapsed_ms=5, view=VIEW),
-        ),
-        "current-view": (CurrentView(race=1, seat=0, ply=1, state="racing", elapsed_ms=5, view=VIEW),),
-        "room": (race(version=900, ply=1),),
-    }
-    async with open_link(URL, ANNA, dial=server.dial) as link:
-        line = await in_room(server, link)
-        link.send(MOVE)
-        await line.heard()
-        line = await back_in_line(server, link, line, asked=AGAIN)
-        await line.say(*answers[told])
-        await next_of(link, Back)
-        link.send(Say(text="here I am"))
-        assert await line.heard() == numbered(Say(text="here I am"), 2)
 
 
 async def test_a_line_of_talk_is_said_again_only_where_it_was_not_heard(autojump_clock: MockClock, server: FakeServer) -> None:
@@ -1172,3 +1106,86 @@ async def test_a_tls_server_behind_ws_is_one_sentence(nursery: trio.Nursery) -> 
     assert isinstance(error, NotCarpetServer)
     assert "wss:// instead of ws://" in str(error)
     nursery.cancel_scope.cancel()
+
+
+# ---- a place of several servers
+
+
+async def test_the_link_goes_where_the_server_sends_it_and_asks_there_again(autojump_clock: MockClock, server: FakeServer) -> None:
+    async with open_link(URL, ANNA, dial=server.dial) as link:
+        line = await server.line()
+        await line.greet(token="known")
+        await next_of(link, Welcome)
+        link.send(JoinRace(code="ABCDEF", ref=5))
+        assert await line.heard() == JoinRace(code="ABCDEF", ref=5)
+        await line.say(said.Moved(url="ws://n2.carpet.example", code="ABCDEF", ref=5), refusal(ErrorCode.ELSEWHERE, 5))
+        there = await server.line()
+        hello = await there.greet(token="known")
+        assert (hello.name, hello.token) == ("anna", "known")
+        assert await there.heard() == JoinRace(code="ABCDEF", ref=5)
+        await there.say(room())
+        assert await next_of(link, Room) == room()
+        assert link.url == URL
+
+
+async def test_what_was_asked_for_and_is_elsewhere_is_answered_there(autojump_clock: MockClock, server: FakeServer) -> None:
+    async with open_link(URL, ANNA, reconnect=False, dial=server.dial) as link, trio.open_nursery() as nursery:
+        line = await server.line()
+        await line.greet()
+        answers: list[Room] = []
+
+        async def join() -> None:
+            answers.append(await link.ask(JoinRace(code="ABCDEF"), Room))
+
+        nursery.start_soon(join)
+        asked = await line.heard()
+        assert isinstance(asked, JoinRace)
+        await line.say(said.Moved(url="ws://n2.carpet.example", code="ABCDEF", ref=asked.ref))
+        there = await server.line()
+        await there.greet()
+        again = await there.heard()
+        assert again == asked
+        await there.say(room(ref=asked.ref))
+        await wait_all_tasks_blocked()
+        assert answers == [room(ref=asked.ref)]
+
+
+@pytest.mark.parametrize(
+    "url", ["file:///etc/passwd", "http://127.0.0.2", "n2.carpet.example:7777", "ws://user@n2.carpet.example", f"ws://{'n' * 200}"]
+)
+async def test_the_link_does_not_go_to_what_is_no_server(autojump_clock: MockClock, server: FakeServer, url: str) -> None:
+    async with open_link(URL, ANNA, dial=server.dial) as link:
+        line = await server.line()
+        await line.greet()
+        link.send(JoinRace(code="ABCDEF", ref=5))
+        await line.say(said.Moved(url=url, code="ABCDEF", ref=5), refusal(ErrorCode.ELSEWHERE, 5))
+        error = await next_of(link, said.Error)
+        assert error.code == ErrorCode.ELSEWHERE
+
+
+async def test_servers_that_send_the_link_in_a_circle_are_left_alone(autojump_clock: MockClock, server: FakeServer) -> None:
+    async with open_link(URL, ANNA, dial=server.dial) as link:
+        line = await server.line()
+        await line.greet()
+        link.send(JoinRace(code="ABCDEF", ref=5))
+        for number in range(MOVES):
+            await line.say(said.Moved(url=f"ws://n{2 + number % 2}.carpet.example", code="ABCDEF", ref=5))
+            line = await server.line()
+            await line.greet()
+        await line.say(said.Moved(url="ws://n2.carpet.example", code="ABCDEF", ref=5), refusal(ErrorCode.ELSEWHERE, 5))
+        assert (await next_of(link, said.Error)).code == ErrorCode.ELSEWHERE
+
+
+async def test_a_room_is_asked_for_again_where_one_server_of_several_has_none(autojump_clock: MockClock, server: FakeServer) -> None:
+    async with open_link(URL, ANNA, dial=server.dial) as link:
+        line = await server.line()
+        await line.greet()
+        await line.say(room())
+        await next_of(link, Room)
+        await line.cut()
+        line = await server.line()
+        await line.heard()
+        await line.say(replace(welcome(), nodes=("ws://n2.carpet.example",)))
+        join = await line.heard()
+        assert isinstance(join, JoinRace)
+        assert join.code == room().code

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import gzip
 import re
 from importlib.resources import files
 
 import pytest
+import trio
 from trio.testing import MockClock
 
-from protocol.client_messages import Resign
+from protocol.client_messages import LeaveRace, Resign
 from protocol.room_events import Result
+from protocol.server_messages import Left
 from server.net.http import FILES_AT_ONCE, PAGES_AT_ONCE
 from server.net.limits import AddressRates
 from server.net.plain_connection import PlainConnection
@@ -33,6 +36,10 @@ async def test_every_address_has_a_document_that_says_what_it_is_about(autojump_
             "/watch/closest": "The closest race · Carpet Race",
             f"/watch/{code.lower()}": "&lt;b&gt;Ann against Bob · Carpet Race",
             f"/race/{race}": "&lt;b&gt;Ann against Bob · Carpet Race",
+            "/player/bob": "Bob · Carpet Race",
+            "/ladder": "Ladder · Carpet Race",
+            "/daily": "Deals of the day · Carpet Race",
+            "/challenges": "Challenges · Carpet Race",
         }
         for target, title in titles.items():
             answered = await house.ask(target, headers=BROWSER)
@@ -43,11 +50,37 @@ async def test_every_address_has_a_document_that_says_what_it_is_about(autojump_
             assert f"<title>{title}</title>" in text
             assert f'<meta property="og:title" content="{title}">' in text
             assert "$" not in text
-        assert "1. Bob with" in text
+        race_page = (await house.ask(f"/race/{race}", headers=BROWSER)).body.decode()
+        assert "1. Bob with" in race_page
+
+
+async def test_the_link_of_a_race_that_is_over_leads_to_it_for_ever(autojump_clock: MockClock, house: House) -> None:
+    async with house.race("Ann", "Bob") as (ann, bob):
+        code = house.only_room.summary.code
+        await ann.say(Resign(race=1, seat=0))
+        race = (await ann.hear_of(Result)).record.id
+        for client in (ann, bob):
+            await client.say(LeaveRace())
+            await client.hear_of(Left)
+    await trio.sleep(3600)
+    for place in ("watch", "play"):
+        answered = await house.ask(f"/{place}/{code.lower()}", headers=BROWSER)
+        assert (answered.status, answered.headers["location"]) == (303, f"/race/{race}")
 
 
 @pytest.mark.parametrize(
-    "target", ["/watch/NOSUCH", "/play/NOSUCH", "/race/NOSUCH-1-00", "/race/x", "/tournament/NOSUCH", "/nothing", "/watch/%3Cb%3E"]
+    "target",
+    [
+        "/watch/NOSUCH",
+        "/play/NOSUCH",
+        "/race/NOSUCH-1-00",
+        "/race/x",
+        "/tournament/NOSUCH",
+        "/player/Nobody",
+        "/challenge/NOSUCH",
+        "/nothing",
+        "/watch/%3Cb%3E",
+    ],
 )
 async def test_what_is_not_there_is_not_found_and_says_where_to_go(autojump_clock: MockClock, house: House, target: str) -> None:
     answered = await house.ask(target, headers=BROWSER)
@@ -76,6 +109,7 @@ async def test_everything_is_guarded(autojump_clock: MockClock, house: House, ta
         "script-src": "'self'",
         "style-src": "'self'",
         "img-src": "'self'",
+        "manifest-src": "'self'",
         "connect-src": "'self'",
         "base-uri": "'none'",
         "form-action": "'none'",
@@ -104,6 +138,23 @@ async def test_a_file_is_sent_once_and_then_only_when_it_has_changed(autojump_cl
     assert (await house.ask(f"/web/{name}", headers='If-None-Match: "other"\r\n')).body == first.body
 
 
+async def test_a_document_names_what_it_needs_by_addresses_that_never_change(autojump_clock: MockClock, house: House) -> None:
+    for target in ("/", "/play", "/watch/closest", "/ladder"):
+        text = (await house.ask(target, headers=BROWSER)).body.decode()
+        asked = set(re.findall(r'(?:src|href)="(/web/[^"]+)"', text))
+        preloaded = set(re.findall(r'<link rel="modulepreload" href="/web/[^"/]+/([^"]+)">', text))
+        for address in asked:
+            answered = await house.ask(address, headers="Accept-Encoding: gzip\r\n")
+            assert answered.status == 200
+            assert answered.headers["cache-control"] == "public, max-age=31536000, immutable"
+            assert gzip.decompress(answered.body) == WEB.joinpath(address.rpartition("/")[2]).read_bytes()
+        # Whatever a preloaded module imports is preloaded too: nothing is found out about late.
+        for name in preloaded:
+            source = WEB.joinpath(name).read_text(encoding="utf-8")
+            assert set(re.findall(r'^import .* from "\./([^"]+)"', source, re.MULTILINE)) <= preloaded
+        assert "app.js" in preloaded
+
+
 async def test_nothing_beside_the_files_is_served(autojump_clock: MockClock, house: House) -> None:
     for target in ("/web/", "/web/index.html", "/web/../app.py", "/web/%2e%2e/web_page.py", "/watch/", "/watch/a/b", "/favicon.ico"):
         assert (await house.ask(target)).problem == (404, "There is nothing here.")
@@ -112,9 +163,9 @@ async def test_nothing_beside_the_files_is_served(autojump_clock: MockClock, hou
 def test_every_file_is_served_and_asked_for() -> None:
     assert {entry.name for entry in WEB.iterdir()} == {"index.html", "problem.html", *FILES}
     page = WEB.joinpath("index.html").read_text(encoding="utf-8")
-    asked = set(re.findall(r'(?:src|href)="/web/([^"]+)"', page))
+    asked = set(re.findall(r'(?:src|href)="\$web/([^"]+)"', page))
     for name in SCRIPTS:
-        asked |= set(re.findall(r'from "\./([^"]+)"', WEB.joinpath(name).read_text(encoding="utf-8")))
+        asked |= set(re.findall(r'(?:from |import\()"\./([^"]+)"', WEB.joinpath(name).read_text(encoding="utf-8")))
     assert asked == set(FILES)
 
 
@@ -140,6 +191,7 @@ def test_the_files_need_nothing_from_elsewhere_and_parse_no_markup(name: str) ->
         assert not re.search(r"<style|\sstyle=|\son\w+=|javascript:", text)
 
 
+@pytest.mark.slow
 async def test_a_class_behind_one_address_may_open_the_page_in_the_same_second(
     autojump_clock: MockClock, house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -147,8 +199,11 @@ async def test_a_class_behind_one_address_may_open_the_page_in_the_same_second(
     # The clock jumps; at these rates no page more comes of it.
     monkeypatch.setattr(house.site, "_rates", AddressRates(rate=0.0001, burst=PAGES_AT_ONCE))
     monkeypatch.setattr(house.site, "_file_rates", AddressRates(rate=0.0001, burst=FILES_AT_ONCE))
+    text = (await house.ask("/play", headers=BROWSER)).body.decode()
+    asked = sorted(set(re.findall(r'(?:src|href)="(/web/[^"]+)"', text)))
+    assert len(asked) > 20
     for _ in range(30):
-        for target in ("/", *(f"/web/{name}" for name in FILES)):
+        for target in ("/play", *asked):
             assert (await house.ask(target, headers=BROWSER)).status == 200
     # What is looked up for each who asks is still given out by the dozen alone.
     answered = [(await house.ask("/races.json")).status for _ in range(PAGES_AT_ONCE + 1)]
