@@ -151,7 +151,7 @@ class Person(Player):
         record = from_json(Path(kept[1]).read_text(encoding="utf-8"))
         audit(record)
         assert [(seat.name, seat.place) for seat in record.seats] == [(self.name, 1), (f"{self.name}'s rival", 2)]
-        assert lines[2].strip() == "You won!"
+        assert lines[2].strip().startswith("You won")
         moves = own(record)
         assert len(moves) == len(self.typed)
         for pressed, move in zip(self.typed, moves, strict=True):
