@@ -16,7 +16,7 @@ from client.tui.transitions import FALL_MS
 from client.tui.ui_state import Ui
 from protocol.cards import RANKS
 
-CARDS = 20
+CARDS = 16
 """So many cards fall, Kings first."""
 
 
@@ -25,8 +25,10 @@ def _view(scene: Scene, size: Size) -> Picture:
     room = scene.model.room
     homes = [slot for slot in picture.slots if room is not None and room.view is not None and slot.place in room.view.foundations]
     card = cards.MEDIUM if size[0] >= 120 else cards.SMALL
+    # With their edges drawn, or the trails would be one bright heap.
+    theme = replace(scene.theme, bordered=True)
     falls = [
-        Falling(Rect(home.rect.column, home.rect.row, card.width, card.height), tuple(cards.face(rank + home.place[0], card, scene.theme)))
+        Falling(Rect(home.rect.column, home.rect.row, card.width, card.height), tuple(cards.face(rank + home.place[0], card, theme)))
         for rank in RANKS[::-1]
         for home in homes
     ]
