@@ -15,7 +15,7 @@ from typing import Any, Generic, Literal, Protocol, TypeVar, get_args
 import msgpack
 import msgspec
 
-from protocol.client_messages import ClientMessage
+from protocol.client_messages import ClientMessage, Move
 from protocol.errors import ErrorCode, Refusal
 from protocol.server_messages import ServerMessage
 
@@ -34,6 +34,10 @@ _TOO_DEEP = f"at most {MAX_DEPTH} levels"
 
 _PARSED_DEPTH = 256
 """JSON deeper than this is not parsed at all. Below it no interpreter's own limit of recursion is met, so none shows on the wire."""
+
+_WITHOUT_REF = 0x85
+_PLAIN_MOVE = (b"\x85", b"\x86")
+"""The first byte of nearly all messages: a map of the five fields that a move must have, or of these and its `ref`."""
 
 _JSON_TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"|[\[\]{}]', re.DOTALL)
 """A string, so that what it quotes is not counted, or a bracket."""
@@ -120,9 +124,20 @@ class Decoder(Generic[Incoming]):
         self._types: dict[object, Any] = {kind.__struct_config__.tag: kind for kind in get_args(direction)}
         self._encoding = ENCODINGS[subprotocol]
         self.binary = self._encoding.binary
+        self._move = msgspec.msgpack.Decoder(Move).decode if direction is ClientMessage and subprotocol == MSGPACK else None
 
     def decode(self, data: bytes) -> Incoming:
         """Raises Refusal with `wire/bad-frame`, `wire/too-deep`, `wire/unknown-type` or `wire/bad-message`."""
+        if self._move is not None and data[:1] in _PLAIN_MOVE:
+            try:
+                move = self._move(data)
+            except (msgspec.MsgspecError, UnicodeError):
+                # What is wrong with it is found out below.
+                pass
+            else:
+                # As many fields as are known to be there: so there is none besides, and none twice.
+                if data[0] == _WITHOUT_REF or move.ref:
+                    return move  # type: ignore[return-value]
         try:
             document = self._encoding.unpack(data)
         except ValueError as error:

@@ -40,6 +40,7 @@ class ErrorCode(StrEnum):
     INTERNAL = "server/internal"
     NOT_KEPT = "server/not-kept"
     NO_WINNABLE_DEAL = "server/no-winnable-deal"
+    CANNOT_DEAL = "server/cannot-deal"
     UNKNOWN_RULES = "room/unknown-rules"
     UNKNOWN_BOT = "room/unknown-bot"
     BAD_OPTIONS = "room/bad-options"
@@ -116,6 +117,7 @@ ERRORS: dict[ErrorCode, ErrorKind] = {
     ErrorCode.INTERNAL: ErrorKind(Fault.SERVER, "Something went wrong on the server; its log says what."),
     ErrorCode.NOT_KEPT: ErrorKind(Fault.SERVER, "The server cannot keep what happens, so this is ended."),
     ErrorCode.NO_WINNABLE_DEAL: ErrorKind(Fault.SERVER, "No deal that can be won was found for this race; open it again."),
+    ErrorCode.CANNOT_DEAL: ErrorKind(Fault.SERVER, "The server failed to look for a deal that can be won; open the race again later."),
     ErrorCode.UNKNOWN_RULES: ErrorKind(Fault.CLIENT, "The server does not know that rule set."),
     ErrorCode.UNKNOWN_BOT: ErrorKind(Fault.CLIENT, "There is no house bot of that name."),
     ErrorCode.BAD_OPTIONS: ErrorKind(Fault.CLIENT, "Those options do not fit together."),

@@ -9,7 +9,7 @@ import re
 
 from msgspec import Struct
 
-from protocol.views import SeatNumber, SeatRating, SeatState
+from protocol.views import RulesInfo, SeatNumber, SeatRating, SeatState, View
 
 PAGE_RACES = 100
 """Races on one page of a history, at most."""
@@ -54,6 +54,41 @@ class HistoryRace(Struct, frozen=True, kw_only=True):
     aborted: str | None
     seat: SeatNumber
     seats: tuple[HistorySeat, ...]
+
+
+class BoardStep(Struct, frozen=True, kw_only=True):
+    """One move of a race and what it changed for its player. at_ms: the moment that counts, from the start. ply: moves with this one.
+
+    piles, foundations: those that are not as before. waste_kept: cards of the waste that stay, from the bottom; waste_more: those that then
+    lie on them. The rest is as in a view.
+    """
+
+    seat: SeatNumber
+    ply: int
+    at_ms: int
+    move: str
+    state: SeatState
+    piles: dict[str, tuple[str, ...]]
+    waste_kept: int
+    waste_more: tuple[str, ...]
+    stock: int
+    stock_next: tuple[str, ...]
+    foundations: dict[str, int]
+    pending: str | None
+    redeals: int
+    home: int
+
+
+class RaceBoards(Struct, frozen=True, kw_only=True):
+    """Every position of a race that is over, to be shown without knowing its rules. firsts: each seat's at the start, without its moves.
+
+    steps: by at_ms, then seat, then ply.
+    """
+
+    race: str
+    rules: RulesInfo
+    firsts: tuple[View, ...]
+    steps: tuple[BoardStep, ...]
 
 
 class History(Struct, frozen=True, kw_only=True):

@@ -27,6 +27,11 @@ _INVISIBLE = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180d\u180f\u280
 _MARKS = 2
 
 
+def counted(number: int, noun: str, plural: str = "") -> str:
+    """`1 race`, `2 races`. plural: where it is not made by an s."""
+    return f"{number} {noun if number == 1 else plural or f'{noun}s'}"
+
+
 def clean_name(text: str) -> str:
     """Return `text` as a name of at most `NAME_LENGTH` characters; empty when nothing printable is left."""
     return _clean(text, NAME_LENGTH)

@@ -14,6 +14,7 @@ from functools import partial
 import trio
 
 import protocol
+from protocol.text import counted
 from server.admin.administration import Administration
 from server.admin.listener import SocketUnavailable, administered
 from server.config import DEFAULT_CONNECTIONS, Settings
@@ -28,6 +29,8 @@ from server.net.dispatch import Dispatch
 from server.net.http import Site
 from server.net.listener import AddressUnavailable, listening, tls_context
 from server.net.overload import Overload
+from server.net.traffic import Traffic
+from server.pages.documents import Documents
 from server.pages.health import readiness_route
 from server.pages.ladder import ladder_route
 from server.pages.lobby import lobby_route
@@ -35,15 +38,15 @@ from server.pages.races import race_routes
 from server.pages.readers import Readers
 from server.pages.runs import run_routes
 from server.pages.tournaments import tournament_routes
-from server.pages.web_page import web_routes
+from server.pages.web_page import problem_page, web_routes
 from server.rooms.abort_summary import seats_readable
 from server.rooms.clock import Clock
 from server.rooms.deal_finder import DealFinder
 from server.rooms.registry import Rooms
 from server.runs.ghost_lines import RecordedGhosts
 from server.runs.service import RunService
-from server.runtime.figures import Figure
-from server.runtime.workers import open_workers
+from server.runtime.figures import AnyFigure, DurationFigure, Figure, FigureBy
+from server.runtime.workers import Workers, open_workers
 from server.spectate.spectator_registry import SpectatorRegistry
 from server.store.errors import EntryRefused, StoreAway, StoreError
 from server.store.journal import Journal
@@ -62,7 +65,7 @@ STANDS_S = 900
 again; after a longer while they do not expect to be led back there."""
 
 
-WORKERS_CODE = ("networkx", "server.race.audit", "server.solver.winnable", "server.tournaments.pairing_worker")
+WORKERS_CODE = ("networkx", "server.race.audit", "server.race.boards", "server.solver.winnable", "server.tournaments.pairing_worker")
 """The modules of all that workers do for a server."""
 
 SWITCH_S = 0.0005
@@ -157,14 +160,15 @@ async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> A
             readers = Readers(store, journal)
             site = Site(
                 [
-                    *race_routes(readers, clock),
+                    *race_routes(readers, clock, workers.run),
                     ladder_route(readers),
                     lobby_route(lobby),
                     *run_routes(readers, runs),
                     *tournament_routes(tournaments),
-                    *web_routes(),
+                    *web_routes(Documents(rooms, readers, runs, tournaments, clock).addresses),
                     readiness_route(rooms, store, journal, max_rooms=settings.max_rooms),
                 ],
+                problem=problem_page(),
                 bans=bans,
             )
             administration = Administration(
@@ -183,10 +187,17 @@ async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> A
                 round_trip_rule=RoundTripRule(trust_pings=settings.trust_pings),
             ) as port:
                 clock.resume()
-                with (
-                    _administered(nursery, settings, administration),
-                    _metrics_served(nursery, settings, _figures(admission, rooms, players, journal)),
-                ):
+                figures = _figures(
+                    admission=admission,
+                    site=site,
+                    rooms=rooms,
+                    players=players,
+                    journal=journal,
+                    matchmaker=matchmaker,
+                    workers=workers,
+                    traffic=dispatch.traffic,
+                )
+                with _administered(nursery, settings, administration), _metrics_served(nursery, settings, figures):
                     yield _url(settings.host, port, secure=tls is not None)
                 journal.hurry()
                 tournaments.stop()
@@ -206,10 +217,39 @@ def tls_of(settings: Settings) -> ssl.SSLContext | None:
     return tls_context(settings.tls_cert, settings.tls_key)
 
 
-def _figures(admission: Admission, rooms: Rooms, players: Players, journal: Journal) -> tuple[Figure, ...]:
+def _figures(
+    *,
+    admission: Admission,
+    site: Site,
+    rooms: Rooms,
+    players: Players,
+    journal: Journal,
+    matchmaker: Matchmaker,
+    workers: Workers,
+    traffic: Traffic,
+) -> tuple[AnyFigure, ...]:
     counts = journal.statistics
     return (
         Figure("connections", "Connections that are open.", lambda: admission.inside),
+        FigureBy(
+            "refused_connections",
+            "Connections that were not let in: too many in all, from their address, or too much to do.",
+            "reason",
+            lambda: {**admission.refusals, **traffic.refused_connections},
+        ),
+        Figure("refused_pages", "Requests by HTTP that were too many from their address.", lambda: site.refused, "counter"),
+        FigureBy("dropped_messages", "Messages beyond the rate: too many, or of too high a price.", "reason", lambda: traffic.dropped),
+        FigureBy("errors", "Errors that clients were told.", "code", lambda: traffic.errors),
+        Figure("moves", "Moves that were accepted and acknowledged.", lambda: traffic.moves, "counter"),
+        FigureBy("refused_moves", "Moves that were refused.", "code", lambda: traffic.refused_moves),
+        DurationFigure("move_seconds", "From the reading of a move to its acknowledgement.", traffic.move_s),
+        FigureBy(
+            "queue_length",
+            "How many wait: requests for a commit, jobs for a worker, players for an opponent.",
+            "queue",
+            lambda: {"journal": journal.waiting, "workers": workers.waiting, "quick-match": len(matchmaker)},
+            "gauge",
+        ),
         Figure("rooms", "Races that are held: waiting, running or over.", lambda: len(rooms)),
         Figure("players_connected", "Players who are connected.", lambda: len(players)),
         Figure("journal_requests", "Requests that the journal has written.", lambda: counts.requests, "counter"),
@@ -240,7 +280,7 @@ def _administered(nursery: trio.Nursery, settings: Settings, administration: Adm
 
 
 @contextmanager
-def _metrics_served(nursery: trio.Nursery, settings: Settings, figures: Sequence[Figure]) -> Iterator[None]:
+def _metrics_served(nursery: trio.Nursery, settings: Settings, figures: Sequence[AnyFigure]) -> Iterator[None]:
     if settings.metrics is None:
         yield
         return
@@ -316,7 +356,7 @@ async def _go_on(rooms: Rooms, store: Store, journal: Journal, clock: Clock) -> 
             # Where the log is damaged, who sat there may be too: better no line in a history than no server.
             await journal.write(replace(aborted, seats=()))
     if left.races or lost:
-        logger.info("%d races of an earlier server go on, %d cannot", len(rooms), len(lost))
+        logger.info("%s of an earlier server resumed, %d cannot be", counted(len(rooms), "race"), len(lost))
     await _stand_on(rooms, store, journal, clock)
 
 
@@ -336,7 +376,7 @@ async def _stand_on(rooms: Rooms, store: Store, journal: Journal, clock: Clock) 
     if gone:
         await journal.write(*gone)
     if over:
-        logger.info("%d rooms of an earlier server stand, whose races are over", len(rooms) - before)
+        logger.info("%s of an earlier server kept open, with the race over", counted(len(rooms) - before, "room"))
 
 
 def _url(host: str, port: int, *, secure: bool) -> str:

@@ -1,7 +1,7 @@
 """What holds for every test: a folder of its own in the place of the user's, and that how long something takes is no fault of it.
 
 A test that asks for a clock runs on it, whether it asks by an argument, by a mark of its module or by way of a fixture.
-What could not be tested for want of a browser is said at the end of the run.
+What could not be tested for want of a browser or of Node is said at the end of the run.
 """
 
 from __future__ import annotations
@@ -97,12 +97,19 @@ def _run_on(
 
 
 NO_CHROMIUM = "no Chromium was found"
+NO_NODE = "no Node was found"
+
+_UNTESTED = {
+    NO_CHROMIUM: ("the web page in a browser", "install chromium and chromium-driver"),
+    NO_NODE: ("the modules of the web page", "install nodejs"),
+}
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    skipped = [report.nodeid for report in terminalreporter.getreports("skipped") if NO_CHROMIUM in str(report.longrepr)]
-    if skipped:
-        terminalreporter.section("NOT TESTED: the web page in a browser", sep="!", red=True, bold=True)
-        terminalreporter.line(f"{NO_CHROMIUM}: install chromium and chromium-driver. {len(skipped)} tests were skipped:")
-        for nodeid in skipped:
-            terminalreporter.line(f"  {nodeid}")
+    for reason, (what, remedy) in _UNTESTED.items():
+        skipped = [report.nodeid for report in terminalreporter.getreports("skipped") if reason in str(report.longrepr)]
+        if skipped:
+            terminalreporter.section(f"NOT TESTED: {what}", sep="!", red=True, bold=True)
+            terminalreporter.line(f"{reason}: {remedy}. {len(skipped)} tests were skipped:")
+            for nodeid in skipped:
+                terminalreporter.line(f"  {nodeid}")

@@ -14,6 +14,7 @@ from client.local.load import LoadResult, find_load, run_load
 from client.local.load_worker import Plan
 from client.text.chart import BLOCKS
 from client.text.tables import bars, table_lines
+from protocol.text import counted
 
 app = typer.Typer(rich_markup_mode=None)
 
@@ -89,7 +90,7 @@ class ProgressLine:
 
     def tell(self, standing: int, of: int, measured_s: float | None) -> None:
         done = standing / of if measured_s is None else min(measured_s / self._seconds, 1.0)
-        what = f"{standing} of {of} races run" if measured_s is None else f"measuring {measured_s:.0f} of {self._seconds:.0f} s"
+        what = f"{standing} of {counted(of, 'race')} run" if measured_s is None else f"measuring {measured_s:.0f} of {self._seconds:.0f} s"
         full = round(done * self.WIDTH)
         self._write(f"[{'#' * full}{'.' * (self.WIDTH - full)}] {what}")
 
@@ -112,16 +113,17 @@ def trial_line(result: LoadResult, bound_ms: float) -> str:
 
 def load_lines(result: LoadResult, *, ascii_only: bool) -> list[str]:
     """What came of it, for a person: figures, a histogram, and what makes the figures doubtful."""
+    races = counted(result.races, "race")
     lines = [
-        f"{result.races} races, {result.seconds:g} s: {result.moves_s:,.0f} moves/s; set up at {result.players_s:,.0f} players/s.",
+        f"{races}, {result.seconds:g} s: {result.moves_s:,.0f} moves/s; set up at {result.players_s:,.0f} players/s.",
         "",
         *_times(result),
         "",
         *_picture(result, ascii_only=ascii_only),
     ]
     if result.errors:
-        lines += ["", "Errors:", *(f"  {count} times {why}" for why, count in sorted(result.errors.items()))]
-    used = f"The generator used {result.generator_cpu_s:g} s of processor time in {result.processes} processes"
+        lines += ["", "Errors:", *(f"  {counted(count, 'time')} {why}" for why, count in sorted(result.errors.items()))]
+    used = f"The generator used {result.generator_cpu_s:g} s of processor time in {counted(result.processes, 'process', 'processes')}"
     lines += ["", f"{used}, at most {result.busiest:.0%} of a core in one."]
     if result.busiest > BOTTLENECK:
         lines.append("So it may have been slower than the server: use more --processes, or another machine.")

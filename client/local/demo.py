@@ -25,7 +25,7 @@ from protocol.cards import DECK_SIZE
 from protocol.record import Record
 from protocol.room_events import PlayerView, Progress, Result, Room, Started
 from protocol.server_messages import ServerMessage, Welcome
-from protocol.text import clean_name
+from protocol.text import clean_name, counted
 from protocol.views import RaceOptions, SeatInfo
 
 FIRST, SECOND = ("anna", POLICIES["greedy"]), ("bert", POLICIES["steady"])
@@ -116,7 +116,9 @@ class Narrator:
         seat = room.seats[event.seat]
         home = sum(seat.home for seat in room.seats)
         if event.state in SEAT_ENDS:
-            self._write(f"{_seconds(event.elapsed_ms)}  {seat.name} {SEAT_ENDS[event.state].predicate}, with {seat.home} cards home.")
+            self._write(
+                f"{_seconds(event.elapsed_ms)}  {seat.name} {SEAT_ENDS[event.state].predicate}, with {counted(seat.home, 'card')} home."
+            )
         if self._fast:
             due = home - self._last_home >= LINE_EVERY_CARDS
         else:
@@ -137,7 +139,7 @@ class Narrator:
         self._write("Result:")
         for seat in sorted(record.seats, key=lambda seat: seat.place):
             at = f"{seat.home} of {cards} cards home at {seat.home_at_ms / 1000:.1f} s"
-            self._write(f"  {seat.place}. {seat.name}: {at}, {seat.plies} moves ({seat.state})")
+            self._write(f"  {seat.place}. {seat.name}: {at}, {counted(seat.plies, 'move')} ({seat.state})")
         self._write(f"The record's digest is {record.digest}.")
 
 

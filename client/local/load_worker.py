@@ -21,7 +21,7 @@ from client.connection.address import Address, parse_address
 from client.local.load_wire import Connection, Loop, Told
 
 CONNECTING: Final = 32
-"""Races that a process sets up at the same time."""
+"""Races that a process sets up at the same time, as long as they are not both seated and ready."""
 SETUP_S: Final = 30.0
 """Seconds that races may take to be set up, and as many more as they are many."""
 SETTLE_S: Final = 1.0
@@ -142,7 +142,8 @@ class Player:
             case "result" | "ended":
                 self._moves = ()
                 self.line.say(type="rematch", race=self._number)
-            case "error":
+            case "error" if message.code != "race/over":
+                # The race may be over, by the other's win, while a move is on its way.
                 self._load.failed(message.code)
             case _:
                 pass
@@ -186,7 +187,7 @@ class Race:
         self._load = load
         self.code = ""
         self.sent: dict[tuple[int, int], float] = {}
-        self._has_run = False
+        self._is_ready = self._has_run = False
         self._joined = False
         self._here = self._inside = 0
         self.players = [Player(load, self, f"load {load.mark}{number}{side}") for side in "ab"]
@@ -220,6 +221,9 @@ class Race:
         elif self._inside % 2 == 0:
             for each in self.players:
                 each.get_ready()
+            if not self._is_ready:
+                self._is_ready = True
+                self._load.ready()
 
     def started(self) -> None:
         if not self._has_run:
@@ -257,6 +261,7 @@ class Load:
         self.plan, self.address, self.mark = plan, address, mark
         self.loop = Loop()
         self.stands = 0
+        self._ready = 0
         self.tally = Tally()
         self.errors: Counter[str] = Counter()
         self.measuring = False
@@ -265,12 +270,16 @@ class Load:
 
     def open_some(self) -> None:
         """Begin to set up as many more races as may be on the way at once."""
-        while len(self._races) < self.plan.races and len(self._races) - self.stands < CONNECTING:
+        while len(self._races) < self.plan.races and len(self._races) - self._ready < CONNECTING:
             self._races.append(Race(self, len(self._races)))
+
+    def ready(self) -> None:
+        """A race waits for nothing but its start."""
+        self._ready += 1
+        self.open_some()
 
     def standing(self) -> None:
         self.stands += 1
-        self.open_some()
 
     def watch(self) -> None:
         for number in range(self.plan.watchers):

@@ -24,7 +24,7 @@ from protocol.errors import ErrorCode
 from protocol.record import Record
 from protocol.room_events import PlayerView, Room, Started
 from protocol.server_messages import CurrentView, Error, Left, ServerMessage, Welcome
-from protocol.text import clean_chat
+from protocol.text import clean_chat, counted
 from protocol.views import RaceOptions
 
 HUMAN_PACE = 0.9
@@ -179,5 +179,5 @@ class _Player:
             return
         self._refused += 1
         if self._refused > _REFUSALS:
-            raise BotFailed(f"The server refused {self._refused} moves; the last time it said: {clean_chat(error.message)}")
+            raise BotFailed(f"The server refused {counted(self._refused, 'move')}; the last time it said: {clean_chat(error.message)}")
         self._plan(at_least=_RETRY_S)

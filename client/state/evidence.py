@@ -43,8 +43,11 @@ class Check(NamedTuple):
     sentence: str
 
 
-def check(record: Record, evidence: Evidence | None, seat: int | None, *, decks: int = 1) -> list[Check]:
-    """Every check in order. evidence: of this record's race, None when there is none. seat: this client's own."""
+def check(record: Record, evidence: Evidence | None, seat: int | None, *, decks: int = 1, number: Check | None = None) -> list[Check]:
+    """Every check in order. evidence: of this record's race, None when there is none. seat: this client's own.
+
+    number: of a deal that can be won, whether it is the first such one, where that takes a search that was made elsewhere.
+    """
     checks = [
         _digest(record),
         _derivation(record, evidence),
@@ -54,24 +57,30 @@ def check(record: Record, evidence: Evidence | None, seat: int | None, *, decks:
     ]
     if record.deal.winnable:
         # A host who passed over winnable deals would have chosen the cards after all.
-        checks.append(Check("number", None, f"Whether deal {record.deal.k} is the first that can be won: carpet verify."))
+        checks.append(number or Check("number", None, f"Whether deal {record.deal.k} is the first that can be won: carpet verify."))
     return checks
 
 
-def verdict(checks: list[Check], *, named: bool = False) -> Check:
+def verdict(checks: list[Check], *, named: bool = False, shared: bool = False) -> Check:
     """All of them in one line: false as soon as one is false, unknown as soon as one could not be made."""
     for wrong in checks:
         if wrong.ok is False:
             return Check("deal", False, wrong.sentence)
+    made_of = {made.what: made for made in checks}
     unknown = {made.what for made in checks if made.ok is None}
     if named:
         # The name says all of it: nothing that was or was not seen before the start could make it another deal.
         return Check("deal", True, "The deal checks out: it is the shuffle of its name.")
     if unknown - {"number"}:
-        missing = ", ".join(made.what for made in checks if made.ok is None)
-        return Check("deal", None, f"Nothing is wrong, but this client did not see all of the proof: {missing}.")
+        missing = ", ".join(made.what for made in checks if made.ok is None and made.what != "number")
+        return Check("deal", None, f"Nothing is wrong; not seen here: {missing}. carpet verify checks the record.")
     if unknown:
-        return Check("deal", True, "The deal checks out. That no winnable one was passed over: carpet verify.")
+        return Check("deal", True, f"The deal checks out. {made_of['number'].sentence}")
+    if "number" in made_of:
+        return Check("deal", True, "The deal checks out: nobody chose the cards, and no deal that can be won was passed over.")
+    if shared:
+        # Whoever drew its secret, and for how long they have known it, shows in no race on it.
+        return Check("deal", True, "The deal checks out: it is the shuffle that was committed to.")
     return Check("deal", True, "The deal checks out: nobody chose the cards.")
 
 

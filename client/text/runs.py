@@ -10,14 +10,14 @@ from client.text.formatting import clock_text
 from client.text.tables import fitted
 from client.text.words import end_word
 from protocol.run_messages import Runs
-from protocol.text import clean_chat, clean_name
+from protocol.text import clean_chat, clean_name, counted
 from protocol.views import ChallengeInfo, RunRow
 
 
 def board_title(runs: Runs) -> str:
     """Which board it is, and how many have run."""
     what = f"The deal of {clean_chat(runs.id)}" if runs.kind == "daily" else f"Challenge {clean_name(runs.id)}"
-    count = f"{runs.runs} run{'' if runs.runs == 1 else 's'}"
+    count = counted(runs.runs, "run")
     return f"{what}, {clean_name(runs.rules)}: {count} so far." if runs.secret is None else f"{what}, {clean_name(runs.rules)}: {count}."
 
 
@@ -75,7 +75,7 @@ def moment_text(at_ms: int, zone: tzinfo | None = UTC) -> str:
 def best_sentence(change: BestChange) -> str:
     """How the race stands among one's own: `New best! Before it 3:20.1. 12 tries, 3 won.`"""
     before, after = change
-    tries = f"{after.tries} {'try' if after.tries == 1 else 'tries'}, {after.wins} won."
+    tries = f"{counted(after.tries, 'try', 'tries')}, {after.wins} won."
     if after.best_ms is not None:
         if before.best_ms is None:
             return f"Your first win: best {clock_text(after.best_ms)}, new best! {tries}"
@@ -83,7 +83,7 @@ def best_sentence(change: BestChange) -> str:
             return f"Best {clock_text(after.best_ms)}, new best! Before it {clock_text(before.best_ms)}. {tries}"
         return f"Your best is {clock_text(after.best_ms)}. {tries}"
     if not before.tries:
-        return f"Your first try: {after.most_home} cards home."
+        return f"Your first try: {counted(after.most_home, 'card')} home."
     if after.most_home > before.most_home:
-        return f"Best {after.most_home} cards home, new best! Before it {before.most_home}. {tries}"
-    return f"Your best is {after.most_home} cards home. {tries}"
+        return f"Best {counted(after.most_home, 'card')} home, new best! Before it {before.most_home}. {tries}"
+    return f"Your best is {counted(after.most_home, 'card')} home. {tries}"

@@ -14,6 +14,7 @@ from client.text.past_races import NARROWEST, date_text, time_text
 from client.text.statistics import Opponent, Point, Statistics, Tally
 from client.text.tables import cells, fitted
 from protocol.cards import RANKS
+from protocol.text import counted
 
 OPPONENTS: Final = 8
 """Opponents in the table, at most; `--json` has all."""
@@ -58,7 +59,7 @@ def statistics_lines(statistics: Statistics, *, who: str, width: int, ascii_only
 
 def _heading(statistics: Statistics, who: str) -> list[str]:
     races = statistics.whole.races
-    lines = [f"{who}: {races} race{'' if races == 1 else 's'}." if races else f"{who}: there is no race yet."]
+    lines = [f"{who}: {counted(races, 'race')}." if races else f"{who}: there is no race yet."]
     if statistics.aborted:
         lines.append(f"Not counted: {statistics.aborted} that {'was' if statistics.aborted == 1 else 'were'} aborted.")
     if statistics.unknown:
@@ -127,6 +128,6 @@ def _last(points: Sequence[Point], width: int, one: str, many: str, zone: tzinfo
     if len(drawn) < len(points):
         races = f"{len(points)} races {many}".rstrip() + f", the last {len(drawn)}"
     else:
-        races = f"1 race {one}".rstrip() if len(points) == 1 else f"{len(points)} races {many}".rstrip()
+        races = f"{counted(len(points), 'race')} {one if len(points) == 1 else many}".rstrip()
     first, last = (date_text(point.at_ms, zone) for point in (drawn[0], drawn[-1]))
     return f"{races}: {first}" + (f" to {last}" if first != last else "")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from client.text.formatting import clock_text
-from protocol.text import clean_chat, clean_name
+from protocol.text import clean_chat, clean_name, counted
 from protocol.tournament_messages import Tournament
 from protocol.tournaments import TITLE_LENGTH, TableResult, TournamentFormat, TournamentOptions, TournamentPhase, Verdict
 
@@ -68,7 +68,7 @@ def format_text(options: TournamentOptions) -> str:
     name = FORMAT_WORDS[options.format]
     match options.format:
         case "swiss":
-            return f"{name}, {options.rounds} round{'' if options.rounds == 1 else 's'}" if options.rounds else name
+            return f"{name}, {counted(options.rounds, 'round')}" if options.rounds else name
         case "session":
             return f"{name} of {options.rounds}" if options.rounds else name
         case "round-robin" | "elimination":

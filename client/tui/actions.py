@@ -139,6 +139,15 @@ class Replayed:
 
 
 @dataclass(frozen=True, slots=True)
+class Verified:
+    """Whether the record of this digest holds; where it does not, or could not be checked (None), why."""
+
+    digest: str
+    sound: bool | None
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
 class Kept:
     """The race of a record was one against the clock, and this is how it stands among one's own."""
 
@@ -146,7 +155,7 @@ class Kept:
     standing: str
 
 
-Action: TypeAlias = ScreenAction | SlowTerminal | Key | Wheel | Resized | Heard | Unsent | Reviewed | Replayed | Kept
+Action: TypeAlias = ScreenAction | SlowTerminal | Key | Wheel | Resized | Heard | Unsent | Reviewed | Replayed | Verified | Kept
 
 
 # ---- effects
@@ -174,6 +183,13 @@ class Replay:
 
     record: Record
     seat: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Verify:
+    """Have a record checked with all that it takes; `Verified` answers."""
+
+    record: Record
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,4 +228,4 @@ class After:
     action: GoOn | Rest
 
 
-Effect: TypeAlias = After | Send | Review | Replay | Keep | Quit | Ring
+Effect: TypeAlias = After | Send | Review | Replay | Verify | Keep | Quit | Ring

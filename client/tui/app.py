@@ -18,6 +18,7 @@ from client.connection.events import Link, NoLink
 from client.replay.frames import NoReplay, replay_race
 from client.replay.review import review_game
 from client.replay.timeline import TimeLine
+from client.replay.verify import verify_race
 from client.state.evidence import Evidence
 from client.storage.bests import BestChange, BestsError, counts
 from client.text.runs import best_sentence
@@ -39,6 +40,8 @@ from client.tui.actions import (
     Ring,
     Send,
     SlowTerminal,
+    Verified,
+    Verify,
     Wheel,
 )
 from client.tui.driver import Driver
@@ -65,6 +68,7 @@ SLOW_S, SLOW_FRAMES = 0.1, 5
 
 Reviewer: TypeAlias = Callable[[Record, int], Awaitable[tuple[str, ...]]]
 Replayer: TypeAlias = Callable[[Record], Awaitable[TimeLine]]
+Verifier: TypeAlias = Callable[[Record], Awaitable[tuple[bool | None, str]]]
 Keeper: TypeAlias = Callable[[Record], BestChange]
 Recorder: TypeAlias = Callable[[Record], None]
 Witness: TypeAlias = Callable[[Evidence], None]
@@ -78,6 +82,7 @@ async def run_app(
     screen: Display | None = None,
     reviewer: Reviewer = review_game,
     replayer: Replayer = replay_race,
+    verifier: Verifier = verify_race,
     keeper: Keeper | None = None,
     recorder: Recorder | None = None,
     evidence: Evidence | None = None,
@@ -87,15 +92,16 @@ async def run_app(
     """Run the screens over `link` until the player quits or the process is told to end; returns how it ended.
 
     screen: an urwid display, for tests; by default the terminal. reviewer: says what was possible in the game of a record's seat.
-    replayer: plays the race of a record over again. keeper: keeps one's best times against the clock, and may raise BestsError; None where
-    races are not against it. recorder: is given each record once, when it comes. evidence, witness: as for the
-    driver. remark: said in the room that one finds oneself in, until a key is pressed. The link is the caller's: it is not closed here.
+    replayer: plays the race of a record over again. verifier: says whether a record holds. keeper: keeps one's best
+    times against the clock, and may raise BestsError; None where races are not against it. recorder: is given each record once, when it
+    comes. evidence, witness: as for the driver. remark: said in the room that one finds oneself in, until a key is pressed. The link is the
+    caller's: it is not closed here.
     """
     # A race at once is what `carpet play` begins with, on a server that it has started.
     own_server = isinstance(start, StartBot | StartAlone)
     view_state = TournamentView(start.id) if isinstance(start, StartTournaments) else None
     ui = Ui(settings=settings, start=start, own_server=own_server, tournament_view=view_state, remark=remark)
-    return await App(link, ui, screen=screen, jobs=Jobs(reviewer, replayer, keeper, recorder, evidence, witness)).run()
+    return await App(link, ui, screen=screen, jobs=Jobs(reviewer, replayer, verifier, keeper, recorder, evidence, witness)).run()
 
 
 async def run_replay(replay: TimeLine, *, settings: UiSettings, keys: TextIO, screen: Display | None = None) -> AppOutcome:
@@ -110,6 +116,7 @@ class Jobs:
 
     reviewer: Reviewer = review_game
     replayer: Replayer = replay_race
+    verifier: Verifier = verify_race
     keeper: Keeper | None = None
     recorder: Recorder | None = None
     evidence: Evidence | None = None
@@ -173,6 +180,8 @@ class App:
                 self._nursery.start_soon(self._review, record, seat)
             case Replay(record, seat):
                 self._nursery.start_soon(self._replay, record, seat)
+            case Verify(record):
+                self._nursery.start_soon(self._verify, record)
             case Keep(record):
                 return self._keep(record)
             case Quit(play_on):
@@ -210,6 +219,10 @@ class App:
 
     async def _review(self, record: Record, seat: int) -> None:
         self._do(Reviewed(record.digest, await self._jobs.reviewer(record, seat)))
+
+    async def _verify(self, record: Record) -> None:
+        sound, why = await self._jobs.verifier(record)
+        self._do(Verified(record.digest, sound, why))
 
     def _bell(self) -> None:
         self._terminal.bell()

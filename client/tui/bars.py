@@ -11,7 +11,7 @@ from client.text.words import end_word
 from client.tui.picture import EMPTY, Bar, Line, Picture, Rect, clip, fit, line_width, spread
 from client.tui.theme import Theme
 from protocol.cards import DECK_SIZE, RANKS
-from protocol.text import clean_name
+from protocol.text import clean_name, counted
 from protocol.views import GhostInfo, SeatInfo
 
 
@@ -111,8 +111,7 @@ def seat_lines(
     # Those of the others are not told in a swap, nor a ghost's.
     for suit, number in foundation_counts(info.foundations) if info.foundations and not is_ghost else ():
         suits += [(f"suit {suit}", theme.glyphs.suits[suit]), ("faint", fit(str(number), 3))]
-    moves = f"{info.ply} move{'' if info.ply == 1 else 's'}"
-    lines.append(spread(suits, [("faint", moves)], width, "felt"))
+    lines.append(spread(suits, [("faint", counted(info.ply, "move"))], width, "felt"))
     return lines
 
 

@@ -13,7 +13,7 @@ from client.state.store import Event, Model
 from client.state.watching import WatchModel, watch_after
 from client.text.formatting import bell_due, is_called, is_found
 from client.tui import ending
-from client.tui.actions import After, GoOn, Heard, Keep, Kept, Replayed, Reviewed, Ring
+from client.tui.actions import After, GoOn, Heard, Keep, Kept, Replayed, Reviewed, Ring, Verify
 from client.tui.chips import dealt
 from client.tui.playing import HOME_MS, autoplays, play_ahead, take_back
 from client.tui.replay_state import opened_at
@@ -213,6 +213,9 @@ def _keep_records(step: Step, event: Event) -> Step:
     for record in (event.record if isinstance(event, Scored) else None, room.record if room is not None else None):
         if record is not None and record.digest not in step.ui.kept:
             step = step.but(kept=step.ui.kept | {record.digest}).then(Keep(record))
+            if record.deal.winnable:
+                # Whether a deal was passed over takes a search, which the screen does not wait for.
+                step = step.then(Verify(record))
     return step
 
 

@@ -10,7 +10,7 @@ from client.tui.picture import EMPTY, LARGE_ROWS, Line, Picture, block, fit, row
 from client.tui.scene import Scene
 from client.tui.waiting import big_text
 from protocol.record import SeatRecord
-from protocol.text import clean_chat, clean_name
+from protocol.text import clean_chat, clean_name, counted
 
 CLOSE_CARDS, CLOSE_MS = 2, 3_000
 """By no more than this a race was close."""
@@ -24,7 +24,8 @@ def headline(room: RoomModel) -> Line:
     best = [number for number, seat in enumerate(seats) if seat.place == 1]
     own = room.seat
     if len(seats) == 1 and own is not None:
-        return [("title", "You brought every card home!" if seats[0].state == "won" else f"You brought {seats[0].home} cards home.")]
+        told = f"You brought {counted(seats[0].home, 'card')} home."
+        return [("title", "You brought every card home!" if seats[0].state == "won" else told)]
     if len(best) > 1:
         return [("title", "A draw: you share the first place." if own in best else "A draw.")]
     by = margin_text(room)
@@ -50,7 +51,7 @@ def margin_text(room: RoomModel) -> str:
         return ""
     cards, ms = pair[0].home - pair[1].home, counted_at(pair[1]) - counted_at(pair[0])
     if cards:
-        return f" by {cards} card{'' if cards == 1 else 's'}" if cards > 0 else ""
+        return f" by {counted(cards, 'card')}" if cards > 0 else ""
     return f" by {ms / 1000:.1f} s" if ms >= 100 else f" by {ms} ms" if ms > 0 else ""
 
 
@@ -96,7 +97,7 @@ def banner(scene: Scene, room: RoomModel, width: int, total: int) -> Picture:
     seat = seats[own]
     count = f"{seat.home}/{total}"
     letters = 2 * len(count) if scene.theme.is_ascii else 5 * len(count)
-    facts: list[Line] = [[("strong", clock_text(counted_at(seat))), ("faint", f"   {seat.plies} moves")]]
+    facts: list[Line] = [[("strong", clock_text(counted_at(seat))), ("faint", f"   {counted(seat.plies, 'move')}")]]
     beside = width - letters - 4
     facts += [[("strong", text)] for text in wrap_text(clean_chat(scene.ui.standing), beside)]
     facts += [[("felt", text)] for text in _own_rating(scene, room, own, beside)]

@@ -27,6 +27,7 @@ from client.tui.scene import Scene, clock_line, head, scene_of, shown_room
 from client.tui.screens import SCREENS, shown
 from client.tui.step import Step, way
 from client.tui.ui_state import GiveReason, Question, QuitNow
+from protocol.text import counted
 
 HELP_KEYS: Keys = (BACK, Binding(Command.BACK, ("q",), "back", "Close this page.", shown=False))
 QUESTION_KEYS: Keys = (
@@ -112,7 +113,7 @@ def help_screen(scene: Scene, size: tuple[int, int]) -> Picture:
     first = max(0, min(scene.ui.help_from or 0, len(lines) - room))
     body = shifted(block(lines[first : first + room]), (width - inner) // 2)
     below = len(lines) - first - room
-    more = block([[("title", fit(f"{below} more line{'' if below == 1 else 's'}: j or page down", inner))] if below > 0 else []])
+    more = block([[("title", fit(f"{counted(below, 'more line')}: j or page down", inner))] if below > 0 else []])
     return screen(
         size,
         head(scene, width),

@@ -13,6 +13,7 @@ from client.tui.picture import EMPTY, Line, Picture, Rect, Slot, block, fit, hit
 from client.tui.scene import Scene
 from client.tui.theme import Theme
 from protocol.cards import RANKS
+from protocol.text import counted
 from protocol.views import View
 
 FOUNDATION = Size(6, 3, 0)
@@ -30,7 +31,7 @@ def foundations(scene: Scene, marks: Marks, width: int, card: Size, *, tall: boo
     large = card.height >= 5 and width >= 4 * (cards.MEDIUM.width + 1)
     size = cards.MEDIUM if large else FOUNDATION
     cells = [(size.width + 1, _foundation(scene, marks, name, size)) for name in names]
-    label = block([[("faint", f"{view.home} cards home")]])
+    label = block([[("faint", f"{counted(view.home, 'card')} home")]])
     return stacked(label, row(*cells))
 
 
@@ -43,7 +44,7 @@ def _foundation(scene: Scene, marks: Marks, name: str, size: Size) -> Picture:
 def _twin(scene: Scene, marks: Marks, *, tall: bool) -> Picture:
     """A row for those built up and a row for those built down; beside or below each card the rank that it wants next."""
     theme, view = scene.theme, marks.view
-    parts: list[Picture] = [block([[("faint", f"{view.home} cards home{'' if tall else '     top next'}")]])]
+    parts: list[Picture] = [block([[("faint", f"{counted(view.home, 'card')} home{'' if tall else '     top next'}")]])]
     for sign, arrow in (("+", theme.glyphs.playable), ("-", theme.glyphs.down)):
         names = [name for name in view.foundations if name.endswith(sign)]
         widths = [FOUNDATION.width + (name != names[-1]) for name in names]

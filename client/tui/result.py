@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from client.state.evidence import Evidence, check, verdict
+from client.state.evidence import Check, Evidence, check, verdict
 from client.state.room import RoomModel
 from client.state.store import Model
 from client.text.formatting import curves, deck_size
@@ -130,7 +130,7 @@ def _decks(total: int) -> int:
 
 def _deal_lines(scene: Scene, room: RoomModel, record: Record, width: int, total: int) -> list[Line]:
     """Whether the deal checks out, and the key that tells more, which is whole however long the sentence is."""
-    made = verdict(check(record, _evidence(scene, room, record), room.seat, decks=_decks(total)), named=record.deal.name is not None)
+    made = verdict(_checks(scene, room, record, total), named=record.deal.name is not None, shared=record.deal.shared is not None)
     key = "  (d)"
     texts = wrap_text(f"{_sign(made.ok, scene.theme)} {made.sentence}", width - len(key) - 2)
     lines: list[Line] = [[(_role(made.ok), f"{'  ' if number else ''}{text}")] for number, text in enumerate(texts)]
@@ -139,7 +139,7 @@ def _deal_lines(scene: Scene, room: RoomModel, record: Record, width: int, total
 
 def _details(scene: Scene, room: RoomModel, record: Record, width: int, rows: int, total: int) -> list[Line]:
     lines: list[Line] = []
-    for made in check(record, _evidence(scene, room, record), room.seat, decks=_decks(total)):
+    for made in _checks(scene, room, record, total):
         role = "panel strong" if made.ok else "panel"
         first, *more = wrap_text(made.sentence, width - SENTENCES_AT)
         lines.append([(role, fit(f" {_sign(made.ok, scene.theme)} {made.what}", SENTENCES_AT)), ("panel", first)])
@@ -151,6 +151,24 @@ def _details(scene: Scene, room: RoomModel, record: Record, width: int, rows: in
         # A low terminal with many seats, or a deal of which there is more to say.
         lines = [*lines[: rows - 1], [("panel faint", " ... the rest: carpet verify")]]
     return lines
+
+
+def _checks(scene: Scene, room: RoomModel, record: Record, total: int) -> list[Check]:
+    return check(record, _evidence(scene, room, record), room.seat, decks=_decks(total), number=_number(scene, record))
+
+
+def _number(scene: Scene, record: Record) -> Check:
+    """Whether the deal is the first that can be won, as far as that has been found out by now."""
+    verified, deal = scene.ui.verified, f"deal {record.deal.k}"
+    if verified is None or verified.digest != record.digest:
+        return Check("number", None, f"Whether {deal} is the first that can be won is being checked.")
+    if verified.sound is None:
+        return Check("number", None, f"Whether {deal} is the first that can be won was not found out ({verified.why}): carpet verify.")
+    return Check(
+        "number",
+        verified.sound,
+        f"D{deal[1:]} is the first that can be won." if verified.sound else f"The record is false: {verified.why}.",
+    )
 
 
 def _evidence(scene: Scene, room: RoomModel, record: Record) -> Evidence | None:

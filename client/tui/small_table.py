@@ -15,6 +15,7 @@ from client.tui.scene import Scene
 from client.tui.small_board import small_board
 from client.tui.theme import Theme
 from protocol.cards import RANKS
+from protocol.text import counted
 from protocol.views import View
 
 BETWEEN = 2
@@ -56,7 +57,7 @@ def _foundations(view: View, ply: int, marks: Marks, theme: Theme, width: int) -
             run = RANKS[::-1] if sign == "-" else RANKS
             on_top = run[min(count, len(run)) - 1] if count > 0 else theme.glyphs.dash
             line += [(f"suit {name[:1]}", theme.glyphs.suits.get(name[:1], "?")), ("felt", f"{on_top}{'' if sign else ' '}")]
-    return spread(line, [("faint", f"{ply} move{'' if ply == 1 else 's'}")], width, "felt")
+    return spread(line, [("faint", counted(ply, "move"))], width, "felt")
 
 
 def _stock(view: View, marks: Marks, theme: Theme, width: int) -> Line:

@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 from client.replay.timeline import TimeLine
 from client.state.watching import WatchModel
-from client.tui.actions import PromptKind, Reviewed
+from client.tui.actions import PromptKind, Reviewed, Verified
 from client.tui.chips import Chip
 from client.tui.replay_state import ReplayState
 from client.tui.start import Start, UiSettings
@@ -106,7 +106,7 @@ class Ui:
 
     start: what the screens began with and has yet to be asked for. own_server: the server is there for this player alone and ends with
     them. only_replay: there is nothing but a replay, and its end is the end. remark: to be said in the first room. reviewed, replayed: the
-    last ones that were asked for. kept: digests of the records that were kept.
+    last ones that were asked for. verified: the last answer. kept: digests of the records that were kept.
     """
 
     settings: UiSettings = field(default_factory=UiSettings)
@@ -143,4 +143,5 @@ class Ui:
     reviewed: Reviewed | None = None
     replayed: TimeLine | None = None
     replay_at: int | None = None
+    verified: Verified | None = None
     kept: frozenset[str] = frozenset()

@@ -31,6 +31,7 @@ from client.tui.actions import (
     SlowTerminal,
     Typed,
     Unsent,
+    Verified,
     Wheel,
 )
 from client.tui.everywhere import done_everywhere
@@ -75,6 +76,8 @@ def _step(step: Step, action: Action) -> Step:
             return reviewed(step, action)
         case Replayed():
             return replayed(step, action)
+        case Verified():
+            return step.but(verified=action)
         case Kept():
             return kept(step, action)
         case _:

@@ -28,6 +28,7 @@ from client.tui.picture import (
     screen,
     shifted,
     stacked,
+    text_width,
     wrap_text,
 )
 from client.tui.room import leave, ready, say, talk
@@ -170,10 +171,15 @@ def _seat(info: SeatInfo, theme: Theme, width: int, *, own: bool, away: bool) ->
     ready = ("good", "ready") if info.ready else ("faint", "not ready yet")
     if not info.connected or (own and away):
         ready = ("bad", "not connected")
-    name = seat_name(info) + (" (you)" if own else "") + (" (bot)" if info.bot is not None else "")
+    kind = " (you)" if own else " (bot)" if info.bot is not None else ""
     trip = "" if info.round_trip_ms is None else f"  {info.round_trip_ms} ms"
+    column = max(width - 24, 8)
+    if text_width(seat_name(info) + kind) > column:
+        # A long name goes before the round trip, and who it is before the end of the name.
+        column, trip = max(width - len(f" {glyphs.tick}  {ready[1]}"), column), ""
+    name = clip(seat_name(info), column - len(kind)) + kind
     mark = ("good", f" {glyphs.tick} ") if info.ready else ("faint", f" {glyphs.ring} ")
-    return [mark, ("own" if own else "other", fit(name, max(width - 24, 8))), (ready[0], f" {ready[1]}"), ("faint", trip)]
+    return [mark, ("own" if own else "other", fit(name, column)), (ready[0], f" {ready[1]}"), ("faint", trip)]
 
 
 def _explanation(scene: Scene, room: RoomModel) -> str:

@@ -11,6 +11,7 @@ from typing import Final
 
 from protocol.cards import Card, rank, suit
 from protocol.record import Record
+from protocol.text import counted
 from server.race.start_position import first_positions
 from server.rules.moves import REDEAL, STOCK, WASTE, parse_move
 from server.rules.position import Position
@@ -63,7 +64,7 @@ def _sentences(first: Position, moves: Sequence[str], found: Review, left: int |
     elif found.reached == found.best:
         yield "That many were."
     else:
-        yield f"Nothing was lost: at the end, with {found.reached} cards home, that was still in reach."
+        yield f"Nothing was lost: at the end, with {counted(found.reached, 'card')} home, that was still in reach."
         yield f"The way on: {_line(found.line)}."
     if not exact:
         yield "Not every line of play was looked at: more may have been possible, and what is called lost need not have been."
@@ -82,9 +83,11 @@ def _lost(first: Position, moves: Sequence[str], found: Review, left: int | None
     assert found.instead is not None
     before = _after(first, moves[: found.slip])
     what = "The win" if found.winnable else "That"
-    yield f"{what} was out of reach after move {found.slip + 1}, {_told(before, moves[found.slip])}, made with {before.home} cards home."
+    made = f"{_told(before, moves[found.slip])}, made with {counted(before.home, 'card')} home"
+    yield f"{what} was out of reach after move {found.slip + 1}, {made}."
     if left is not None:
-        most = f"at most {left} cards could be brought" if exact else f"the best line that was found brings {left} cards"
+        cards = counted(left, "card")
+        most = f"at most {cards} could be brought" if exact else f"the best line that was found brings {cards}"
         yield f"From then on {most} home; {found.reached} were."
     yield f"In its place {_told(before, found.instead)} would have kept it."
     yield f"The way on from there: {_line(found.line)}."
@@ -92,7 +95,7 @@ def _lost(first: Position, moves: Sequence[str], found: Review, left: int | None
 
 def _line(moves: Sequence[str]) -> str:
     shown = " ".join(moves[:_QUOTED])
-    return shown if len(moves) <= _QUOTED else f"{shown} ... ({len(moves)} moves)"
+    return shown if len(moves) <= _QUOTED else f"{shown} ... ({counted(len(moves), 'move')})"
 
 
 def _after(position: Position, moves: Sequence[str]) -> Position:

@@ -10,6 +10,7 @@ from typing import Annotated
 
 import typer
 
+from protocol.text import counted
 from server.cli.shared import examples, fail
 
 db_app = typer.Typer(help="What the server keeps: check it, copy it, bring it up to date.", rich_markup_mode=None)
@@ -60,7 +61,7 @@ def db_check(database: DatabaseOption = None) -> None:
     if checked.faults:
         advice = "a backup made with carpet-server db backup can take its place"
         fail(f"{checked.where} is not sound; wrong in all: {len(checked.faults)}; {advice}")
-    counts = f"{checked.players} players, {checked.running} races running, {checked.records} records"
+    counts = f"{counted(checked.players, 'player')}, {counted(checked.running, 'race')} running, {counted(checked.records, 'record')}"
     typer.echo(f"sound: {checked.where}, schema {checked.schema}: {counts}")
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from protocol.shuffle import SEED_BYTES
+from protocol.text import counted
 from server.cli.shared import FileArgument, RulesArgument, examples, fail, rules_of, seed_of, true_record
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ def solve(
     typer.echo(f"{found.outcome}: {row.id}, seed {chosen.hex()}; {found.nodes} positions looked at")
     match found.outcome:
         case "won":
-            typer.echo(f"{len(found.moves)} moves: {' '.join(found.moves)}")
+            typer.echo(f"{counted(len(found.moves), 'move')}: {' '.join(found.moves)}")
         case "lost":
             typer.echo("Every line of play was looked at: none wins.")
         case "unknown":
@@ -175,7 +176,7 @@ def _bar() -> Callable[[int, int], None]:
     def show(done: int, total: int) -> None:
         filled = BAR_WIDTH * done // total
         end = "\n" if done == total else ""
-        sys.stderr.write(f"\r[{'#' * filled}{'.' * (BAR_WIDTH - filled)}] {done} of {total} games{end}")
+        sys.stderr.write(f"\r[{'#' * filled}{'.' * (BAR_WIDTH - filled)}] {done} of {counted(total, 'game')}{end}")
         sys.stderr.flush()
 
     return show
@@ -192,8 +193,9 @@ def _text(odds: Odds, family: Family) -> str:
     solved, found = odds.solved, odds.found
     low, high = odds.interval
     lost = solved.deals - solved.won - solved.unknown
+    deals = counted(solved.deals, "deal")
     lines = [
-        f"{odds.sample.rules}: {solved.deals} deals; with every card known {solved.won} won, {lost} lost, {solved.unknown} unknown",
+        f"{odds.sample.rules}: {deals}; with every card known {solved.won} won, {lost} lost, {solved.unknown} unknown",
         f"can be won: {'at least ' if solved.unknown else ''}{_percent(found.value)} (95 % interval {_percent(low)} to {_percent(high)})",
     ]
     if family is not Family.CARPET:

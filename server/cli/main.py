@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn, assert_never
 import typer
 
 import protocol
+from protocol.text import counted
 from server.cli.admin import admin_app
 from server.cli.db import db_app
 from server.cli.deals import deals_app
@@ -113,12 +114,12 @@ def _verify_tournament(document: TournamentDocument, files: list[str]) -> None:
         checked = audit_tournament(document, (true_record(file) for file in files))
     except BadTournament as error:
         fail(f"not a true tournament: {error}")
-    rounds = f"{checked.rounds} of {len(document.rounds)} rounds"
-    typer.echo(
-        f"verified: tournament {document.id}, {document.options.format}, {document.options.rules}, {len(document.entrants)} entrants"
-    )
+    rounds = f"{checked.rounds} of {counted(len(document.rounds), 'round')}"
+    entrants = counted(len(document.entrants), "entrant")
+    typer.echo(f"verified: tournament {document.id}, {document.options.format}, {document.options.rules}, {entrants}")
     typer.echo(f"shuffles: the secrets of {rounds} are those that the commitment of the tournament fixed")
-    typer.echo(f"records: {checked.records} of {checked.races} races, each with the shuffle of its round and the result of its table")
+    races = f"{checked.records} of {counted(checked.races, 'race')}"
+    typer.echo(f"records: {races}, each with the shuffle of its round and the result of its table")
     if checked.ruled:
         typer.echo(f"of them, {checked.ruled} with a result that the director has corrected")
     typer.echo("standings: points, tie-breaks and places follow from the results")
@@ -160,7 +161,9 @@ def _verify_record(record: Record) -> None:
         kind += f", the first that can be won (k = {deal.k})"
     typer.echo(f"verified: race {record.race} of {record.room}, {record.rules}, {kind}, {len(record.moves)} legal moves")
     for number, seat in sorted(enumerate(record.seats, 1), key=lambda item: item[1].place):
-        typer.echo(f"{seat.place}. {seat.name} (seat {number}): {seat.state}, {seat.home} cards home at {seat.home_at_ms / 1000:.3f} s")
+        typer.echo(
+            f"{seat.place}. {seat.name} (seat {number}): {seat.state}, {counted(seat.home, 'card')} home at {seat.home_at_ms / 1000:.3f} s"
+        )
 
 
 @rules_app.command("list", epilog="Example: carpet-server rules list --json")

@@ -24,13 +24,16 @@ from websockets.frames import CONT, DATA_OPCODES, TEXT, Frame
 from websockets.protocol import OPEN
 from websockets.server import ServerProtocol
 
-from protocol.client_messages import PRICES, ClientMessage
+from protocol.client_messages import PRICES, ClientMessage, Move
 from protocol.codec import SUBPROTOCOLS, Decoder, client_message_decoder, reference
 from protocol.errors import CloseCode, ErrorCode, Refusal
+from protocol.room_events import PlayerView
+from protocol.server_messages import Error, ServerMessage
 from server.net.connection_limits import AdmissionOutcome, Ticket, named_by_proxies
 from server.net.frames import framed
 from server.net.limits import RateDecision, RateLimit
 from server.net.stream import kernel_round_trip_ms
+from server.net.traffic import Traffic
 from server.race.timing import RoundTrips
 from server.rooms.outgoing import Bundle, Outgoing, refused
 from server.runtime import log_lines
@@ -87,6 +90,7 @@ class Dispatch(Protocol):
 
     rate: float
     burst: int
+    traffic: Traffic
 
     def arrived(self, connection: Connection) -> None:
         """The handshake is done. What the peer says is held until the connection is told to `listen`."""
@@ -112,6 +116,7 @@ class Connection(ABC):
         "_early",
         "_limit",
         "_missed",
+        "_move_read_at",
         "_number",
         "_round_trip_rule",
         "_round_trips",
@@ -137,6 +142,8 @@ class Connection(ABC):
         self._client_host = ""
         self._round_trips = RoundTrips()
         self._missed = False
+        # The first of the moves that wait for their answer; None while none does.
+        self._move_read_at: float | None = None
         self._shut = False
         # For the log: which connection of this server it is.
         self._number = str(next(_NUMBERS))
@@ -239,14 +246,16 @@ class Connection(ABC):
             self._collect(frame, allowed=allowed)
 
     def _allowed(self, price: int = 1, ref: int = 0) -> bool:
-        match self._limit.judge(trio.current_time(), price):
-            case RateDecision.PASS:
-                return True
+        decision = self._limit.judge(trio.current_time(), price)
+        if decision is RateDecision.PASS:
+            return True
+        self._dispatch.traffic.dropped["rate" if price == 1 else "price"] += 1
+        match decision:
             case RateDecision.TELL:
                 self.refuse(Refusal(ErrorCode.TOO_FAST, f"at most {self._dispatch.rate:g} a second"), ref)
             case RateDecision.CLOSE:
                 self.shut(CloseCode.FLOOD, "too many messages")
-            case RateDecision.DROP:
+            case _:
                 pass
         return False
 
@@ -288,6 +297,8 @@ class Connection(ABC):
         price = PRICES.get(type(message), 1) - 1
         if price and not self._allowed(price, message.ref):
             return
+        if type(message) is Move and self._move_read_at is None:
+            self._move_read_at = trio.current_time()
         about = log_lines.connection.set(self._number)
         try:
             self._dispatch.heard(self, message)
@@ -318,6 +329,16 @@ class Connection(ABC):
             if len(frame) > LARGE_BYTES:
                 self._limit.owe(trio.current_time(), len(frame) / LARGE_BYTES)
             self._put(frame)
+        kind = type(outgoing.message)
+        if kind is PlayerView or kind is Error:
+            self._count_answer(outgoing.message)
+
+    def _count_answer(self, message: ServerMessage) -> None:
+        read_at, self._move_read_at = self._move_read_at, None
+        if isinstance(message, Error):
+            self._dispatch.traffic.refused(message.code, is_move=read_at is not None)
+        else:
+            self._dispatch.traffic.acknowledged(trio.current_time() - read_at if read_at is not None else None)
 
     def post_all(self, bundle: Bundle) -> None:
         """The same with several messages, in one call of the kernel: for a small message that call is nearly all that sending costs."""

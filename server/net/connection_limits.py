@@ -66,6 +66,8 @@ class Admission:
         self.most = most
         self.most_per_address = most_per_address
         self.inside = 0
+        self.refusals: Counter[str] = Counter()
+        """How many were not let in, by why."""
         self._refused = 0
         self._by_place: Counter[str] = Counter()
 
@@ -95,6 +97,8 @@ class Admission:
                 self._refused += 1
             case AdmissionOutcome.TURNED_AWAY:
                 pass
+        if ticket.entry is not AdmissionOutcome.ADMITTED:
+            self.refusals[ticket.entry.name.lower().replace("_", "-")] += 1
 
     def _crowded(self, place: str | None) -> bool:
         if place is None or not self.most_per_address:

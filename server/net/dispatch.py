@@ -51,6 +51,7 @@ from server.net.connection import Connection
 from server.net.connection_limits import THIS_MACHINE, place_of
 from server.net.identification import NOBODY, Identification, Visit, put_out
 from server.net.overload import Overload
+from server.net.traffic import Traffic
 from server.rooms.chat import words
 from server.rooms.codes import read_code
 from server.rooms.driver import Room
@@ -89,6 +90,7 @@ class Dispatch:
         overload: Overload | None = None,
         bans: Bans | None = None,
     ) -> None:
+        self.traffic = Traffic()
         self._bans = bans
         self._overload = overload or Overload()
         self.rate = rate
@@ -163,6 +165,10 @@ class Dispatch:
         visit = self._visits.get(connection)
         if visit is None:
             # It is gone, and this was still on its way: nothing may be begun that nobody would end.
+            return
+        if isinstance(message, Move) and visit.player is not None and visit.watches_as is None:
+            # As below, but nearly all messages are moves.
+            self._ask(visit, visit.player, message)
             return
         if isinstance(message, _BEGINNINGS) and not getattr(message, "cancel", False):
             self._check_busy()

@@ -17,6 +17,7 @@ PONG_FRAME: Final = 0x8A
 """The first byte of a whole binary message, of a whole text, and of a pong."""
 
 _MASKED: Final = 0x80
+_SHORT_HEADER: Final = 6
 SHORT_FRAME: Final = _MASKED + 126
 """The second byte of a client's frame is less where that is its length, with the bit that says that it is masked."""
 
@@ -35,6 +36,17 @@ def frame_size(data: bytes, start: int) -> int:
             return 0
         length = int.from_bytes(data[start + 2 : start + 2 + digits], "big")
     return header + length if length <= MAX_CLIENT_MESSAGE else -1
+
+
+def is_short_message(data: bytes) -> bool:
+    """Whether this is one whole binary message in a short frame, and nothing else, as nearly all is that comes."""
+    length = len(data)
+    return (
+        length > _SHORT_HEADER
+        and data[0] == BINARY_FRAME
+        and _MASKED <= data[1] < SHORT_FRAME
+        and length == data[1] - _MASKED + _SHORT_HEADER
+    )
 
 
 def unmasked(frame: bytes) -> bytes:

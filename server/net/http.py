@@ -80,13 +80,25 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A document. cache: what `cache-control` says. tag: an `etag`, with its quotes, or nothing. headers: further ones."""
+    """A document. cache: what `cache-control` says. tag: an `etag`, with its quotes, or nothing. headers: further ones.
+
+    zipped: the same by gzip, for who takes that; nothing where it is not worth it.
+    """
 
     body: bytes
     content_type: str = JSON_TYPE
     cache: str = "no-cache"
     tag: str = ""
     headers: tuple[tuple[str, str], ...] = ()
+    zipped: bytes = b""
+
+
+class Elsewhere(Exception):
+    """What is asked for has another address by now. place: a path of this server."""
+
+    def __init__(self, place: str) -> None:
+        super().__init__(place)
+        self.place = place
 
 
 class NoPage(Exception):
@@ -100,7 +112,7 @@ class NoPage(Exception):
 
 
 Show: TypeAlias = Callable[[Asked], Awaitable[Page]]
-"""Makes a page. Raises NoPage. It is cancelled when it takes longer than a handshake may."""
+"""Makes a page. Raises NoPage, or Elsewhere. It is cancelled when it takes longer than a handshake may."""
 
 
 class Route:
@@ -121,12 +133,20 @@ class Route:
         return found.groupdict() if found is not None else None
 
 
+Problems: TypeAlias = Callable[[HTTPStatus, str], Page]
+"""The page that says in a sentence why there is none."""
+
+
 class Site:
     """All pages of a server."""
 
-    def __init__(self, routes: Sequence[Route] = (), *, bans: Bans | None = None) -> None:
+    def __init__(self, routes: Sequence[Route] = (), *, problem: Problems | None = None, bans: Bans | None = None) -> None:
+        """problem: what browsers are shown in place of a page that is not to be had; else it is a document for programs."""
+        self.refused = 0
+        """Requests for pages that were too many from their address."""
         self._bans = bans
         self._routes = tuple(routes)
+        self._problem = problem
         self._rates = AddressRates(rate=PAGES_A_SECOND, burst=PAGES_AT_ONCE)
         self._file_rates = AddressRates(rate=FILES_A_SECOND, burst=FILES_AT_ONCE)
 
@@ -162,18 +182,33 @@ class Site:
             route, asked = self._find(request.path)
             rates = self._file_rates if route.is_file else self._rates
             if not rates.allow(connection.remote_host, trio.current_time()):
+                self.refused += 1
                 raise NoPage(HTTPStatus.TOO_MANY_REQUESTS, "Too many questions from one address; ask more slowly.", retry_after_s=1)
             page = await route.show(asked)
             known = page.tag and page.tag in (tag.strip() for tag in request.headers.get("If-None-Match", "").split(","))
-            return _response(HTTPStatus.NOT_MODIFIED, replace(page, body=b"")) if known else _response(HTTPStatus.OK, page)
+            if known:
+                return _response(HTTPStatus.NOT_MODIFIED, replace(page, body=b"", zipped=b""))
+            return _response(HTTPStatus.OK, _as_taken(page, request))
+        except Elsewhere as moved:
+            # Not for ever: a code is used again when its room is gone.
+            response = _response(HTTPStatus.SEE_OTHER, Page(b"", TEXT_TYPE, "no-store"))
+            response.headers["Location"] = moved.place
+            return response
         except NoPage as refused:
-            return _problem(refused)
+            return self._refused(refused, request)
         except Refusal as refusal:
-            return _problem(NoPage(HTTPStatus.FORBIDDEN, refusal.sentence))
+            return self._refused(NoPage(HTTPStatus.FORBIDDEN, refusal.sentence), request)
         except Exception:
             # The supervisor of every page: the library would say that a WebSocket failed.
             logger.exception("the page %s could not be made", request.path)
-            return _problem(NoPage(HTTPStatus.INTERNAL_SERVER_ERROR, "Something went wrong on the server; its log says what."))
+            sentence = "Something went wrong on the server; its log says what."
+            return self._refused(NoPage(HTTPStatus.INTERNAL_SERVER_ERROR, sentence), request)
+
+    def _refused(self, refused: NoPage, request: Request) -> Response:
+        path = request.path.partition("?")[0]
+        if self._problem is None or not _wants_html(request) or path.endswith((".json", ".csv")):
+            return _problem(refused)
+        return _told(refused, self._problem(refused.status, refused.sentence))
 
     def _find(self, target: str) -> tuple[Route, Asked]:
         """Raises NoPage."""
@@ -187,6 +222,18 @@ class Site:
             if values is not None:
                 return route, Asked({name: _decoded(value) for name, value in values.items()}, _query(query))
         raise NoPage(HTTPStatus.NOT_FOUND, "There is nothing here.")
+
+
+def _as_taken(page: Page, request: Request) -> Page:
+    """The page as small as the asker takes it."""
+    if not page.zipped:
+        return page
+    vary = ", ".join([*(value for name, value in page.headers if name == "Vary"), "Accept-Encoding"])
+    headers = (*(header for header in page.headers if header[0] != "Vary"), ("Vary", vary))
+    offered = {part.strip().lower() for value in request.headers.get_all("Accept-Encoding") for part in value.split(",")}
+    if "gzip" not in offered:
+        return replace(page, headers=headers)
+    return replace(page, body=page.zipped, headers=(*headers, ("Content-Encoding", "gzip")))
 
 
 def _wants_html(request: Request) -> bool:
@@ -220,7 +267,11 @@ def _unreadable() -> NoPage:
 
 
 def _problem(refused: NoPage) -> Response:
-    response = _response(refused.status, Page(msgspec.json.encode(Problem(error=refused.sentence)) + b"\n", cache="no-store"))
+    return _told(refused, Page(msgspec.json.encode(Problem(error=refused.sentence)) + b"\n", cache="no-store"))
+
+
+def _told(refused: NoPage, page: Page) -> Response:
+    response = _response(refused.status, page)
     if refused.retry_after_s is not None:
         response.headers["Retry-After"] = str(refused.retry_after_s)
     return response

@@ -27,7 +27,7 @@ from websockets.typing import Subprotocol
 from protocol.codec import MAX_CLIENT_MESSAGE, SUBPROTOCOLS
 from protocol.errors import CloseCode
 from server.net.connection import PING_INTERVAL_S, PING_TIMEOUT_S, STALL_S, WATCHER_PING_S, Connection, Dispatch, RoundTripRule
-from server.net.frames import BINARY_FRAME, PONG_FRAME, SHORT_FRAME, frame_size, unmasked
+from server.net.frames import BINARY_FRAME, PONG_FRAME, SHORT_FRAME, frame_size, is_short_message, unmasked
 from server.net.hub import Hub
 from server.net.overload import BUSY_RESPONSE, UNTIRING
 from server.net.stream import RECEIVE_BYTES, SocketStream
@@ -170,7 +170,12 @@ class HubConnection(Connection):
         if not data:
             self.cut()
         elif self._arrived and not self._shut:
-            self._frames(self._partial + data if self._partial else data)
+            if not self._partial and is_short_message(data) and self.protocol.current_size is None:
+                # As `_frames` would do it.
+                if self._allowed():
+                    self._message(unmasked(data), is_text=False)
+            else:
+                self._frames(self._partial + data if self._partial else data)
         elif not self._shut:
             self._shake_hands(data)
 
@@ -246,6 +251,7 @@ class HubConnection(Connection):
     def _turn_away(self) -> None:
         # By hand, as there is too much to do.
         self._shut = True
+        self._dispatch.traffic.refused_connections["busy"] += 1
         self._put(BUSY_RESPONSE.format(self._door.retry_after_s()).encode())
         self._end_writing()
         self._part()

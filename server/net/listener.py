@@ -29,6 +29,7 @@ from server.net.origins import Origins
 from server.net.overload import BUSY_SENTENCE, UNTIRING, Overload
 from server.net.plain_connection import CLOSING_S, PlainConnection
 from server.net.stream import SocketListener, SocketStream
+from server.net.traffic import Traffic
 
 STOPPING_S = 3.0
 """Seconds until the connections are cut of those who have not gone when the server stops: who does not read, or is still shaking hands."""
@@ -105,7 +106,7 @@ async def serving(
     allowed = Origins(origins)
     rule = round_trip_rule or RoundTripRule()
     overload = overload or Overload()
-    answer = partial(_answer, site=site or Site(), origins=allowed, secure=tls is not None, overload=overload)
+    answer = partial(_answer, site=site or Site(), origins=allowed, secure=tls is not None, overload=overload, traffic=dispatch.traffic)
     async with trio.open_nursery() as nursery:
         door = None
         if tls is None and not plain_sockets and HUB_AVAILABLE:
@@ -259,10 +260,11 @@ class _HandedOver(trio.abc.Listener[trio.abc.HalfCloseableStream]):
 
 
 async def _answer(
-    connection: PlainConnection, request: Request, *, site: Site, origins: Origins, secure: bool, overload: Overload
+    connection: PlainConnection, request: Request, *, site: Site, origins: Origins, secure: bool, overload: Overload, traffic: Traffic
 ) -> Response | None:
     retry_after_ms = overload.retry_after_ms(trio.current_time())
     if retry_after_ms and not request.path.startswith(UNTIRING):
+        traffic.refused_connections["busy"] += 1
         busy = connection.respond(HTTPStatus.SERVICE_UNAVAILABLE, BUSY_SENTENCE)
         busy.headers["Retry-After"] = str(math.ceil(retry_after_ms / 1000))
         return busy

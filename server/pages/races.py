@@ -1,26 +1,30 @@
-"""Races that are over: the record of one, and the history of a player."""
+"""Races that are over: the record of one, its positions, and the history of a player."""
 
 from __future__ import annotations
 
 import re
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from http import HTTPStatus
-from typing import Final
+from typing import Final, TypeAlias
 
 import msgspec
 
 from protocol.pages import PAGE_RACES, History, HistoryRace, HistorySeat, is_race_id
-from protocol.record import to_json
+from protocol.record import Record, to_json
 from protocol.text import clean_chat, clean_name
 from server.net.http import Asked, NoPage, Page, Route
 from server.pages.limit import asked_limit
 from server.pages.readers import Readers
+from server.race.boards import boards_document
 from server.rooms.clock import Clock
 from server.store.errors import StoreCorrupt
 from server.store.port import Mark, PlayedRace, room_shown
 from server.store.store import Store
+
+Compute: TypeAlias = Callable[[Callable[[bytes], tuple[bytes, bytes]], bytes], Awaitable[tuple[bytes, bytes]]]
+"""Runs a job in a worker."""
 
 USUAL_RACES: Final = 20
 
@@ -32,18 +36,48 @@ KEPT_BYTES: Final = 4 * 2**20
 """Of records that were asked for last: the largest takes milliseconds to read and to write. When it is full the oldest goes."""
 
 
-def race_routes(readers: Readers, clock: Clock) -> tuple[Route, ...]:
-    kept: OrderedDict[str, bytes] = OrderedDict()
+class _Kept:
+    """Documents that were asked for last, of `KEPT_BYTES` in all."""
 
-    async def show_record(asked: Asked) -> Page:
+    def __init__(self) -> None:
+        self._documents: OrderedDict[str, tuple[bytes, bytes]] = OrderedDict()
+
+    def find(self, race: str) -> tuple[bytes, bytes] | None:
+        if race in self._documents:
+            self._documents.move_to_end(race)
+        return self._documents.get(race)
+
+    def add(self, race: str, *document: bytes) -> None:
+        self._documents[race] = (document[0], document[-1])
+        while sum(len(part) for parts in self._documents.values() for part in set(parts)) > KEPT_BYTES:
+            self._documents.popitem(last=False)
+
+
+def race_routes(readers: Readers, clock: Clock, compute: Compute) -> tuple[Route, ...]:
+    """compute: for what takes longer than a request may."""
+    records, boards = _Kept(), _Kept()
+
+    async def find_record(asked: Asked) -> bytes:
         race = asked.values["id"]
         if not is_race_id(race):
             raise _no_such_race()
-        body = kept.pop(race, b"") or await readers.ask(partial(_record, race=race, now_ms=clock.wall_ms()))
-        kept[race] = body
-        while sum(map(len, kept.values())) > KEPT_BYTES:
-            kept.popitem(last=False)
-        return Page(body, cache=_FOREVER)
+        if (known := records.find(race)) is not None:
+            return known[0]
+        body = await readers.ask(partial(_record, race=race, now_ms=clock.wall_ms()))
+        records.add(race, body)
+        return body
+
+    async def show_record(asked: Asked) -> Page:
+        return Page(await find_record(asked), cache=_FOREVER)
+
+    async def show_boards(asked: Asked) -> Page:
+        race = asked.values["id"]
+        record = await find_record(asked)
+        document = boards.find(race)
+        if document is None:
+            document = await readers.wait(lambda: compute(boards_document, record))
+            boards.add(race, *document)
+        return Page(document[0], cache=_FOREVER, zipped=document[1])
 
     async def show_history(asked: Asked) -> Page:
         name = asked.values["name"]
@@ -52,10 +86,15 @@ def race_routes(readers: Readers, clock: Clock) -> tuple[Route, ...]:
         limit, before = asked_limit(asked, usual=USUAL_RACES, most=PAGE_RACES), _before(asked.query)
         return Page(await readers.ask(partial(_history, name=name, limit=limit, before=before, now_ms=clock.wall_ms())))
 
-    return Route("/races/{id}.json", show_record), Route("/players/{name}/races.json", show_history)
+    return (
+        Route("/races/{id}.json", show_record),
+        Route("/races/{id}/boards.json", show_boards),
+        Route("/players/{name}/races.json", show_history),
+    )
 
 
-def _record(store: Store, *, race: str, now_ms: int) -> bytes:
+def record_of(store: Store, *, race: str, now_ms: int) -> Record:
+    """The record of a race that is over. Raises NoPage where there is none, or none to be seen yet."""
     # The state first: a race that ends meanwhile is then called running, never one that has no record.
     status = store.race_status(race)
     if status is None:
@@ -69,7 +108,11 @@ def _record(store: Store, *, race: str, now_ms: int) -> bytes:
     record = store.record(race)
     if record is None:
         raise StoreCorrupt(f"race {race} is over and has no record")
-    return to_json(record).encode() + b"\n"
+    return record
+
+
+def _record(store: Store, *, race: str, now_ms: int) -> bytes:
+    return to_json(record_of(store, race=race, now_ms=now_ms)).encode() + b"\n"
 
 
 def _history(store: Store, *, name: str, limit: int, before: Mark | None, now_ms: int) -> bytes:

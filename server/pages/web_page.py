@@ -1,38 +1,58 @@
-"""The page for browsers, at `/`, `/watch/CODE` and `/tournament/ID`: its files, read once, and what a browser is told to let it do.
+"""The page for browsers: its files, read once, and what a browser is told to let it do.
 
-One document serves every address; its scripts read the address and speak `carpet.v1.json` with this server.
+One document serves every address, each with a title of its own; its scripts read the address and speak `carpet.v1.json` with this
+server. What is at an address, and whether there is anything, is said by `documents`.
 """
 
 from __future__ import annotations
 
+import gzip
 import hashlib
+import re
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+from html import escape
+from http import HTTPStatus
 from importlib.resources import files
-from typing import Final
+from string import Template
+from typing import Final, TypeAlias
 
 import trio
 
 from server.net.http import VARIES, Asked, Page, Route
 
-FILES: Final = {
-    "app.js": "text/javascript; charset=utf-8",
-    "bars.js": "text/javascript; charset=utf-8",
-    "boards.js": "text/javascript; charset=utf-8",
-    "dom.js": "text/javascript; charset=utf-8",
-    "icon.svg": "image/svg+xml; charset=utf-8",
-    "line.js": "text/javascript; charset=utf-8",
-    "lobby.js": "text/javascript; charset=utf-8",
-    "model.js": "text/javascript; charset=utf-8",
-    "plot.js": "text/javascript; charset=utf-8",
-    "race.js": "text/javascript; charset=utf-8",
-    "series.js": "text/javascript; charset=utf-8",
-    "tournament.js": "text/javascript; charset=utf-8",
-    "tournaments.js": "text/javascript; charset=utf-8",
-    "style.css": "text/css; charset=utf-8",
+
+def _bytes(name: str) -> bytes:
+    return files("server.pages").joinpath("web", name).read_bytes()
+
+
+def _text(name: str) -> str:
+    return _bytes(name).decode()
+
+
+TYPES: Final = {
+    "js": "text/javascript; charset=utf-8",
+    "css": "text/css; charset=utf-8",
+    "svg": "image/svg+xml; charset=utf-8",
+    "webmanifest": "application/manifest+json; charset=utf-8",
 }
-"""What the document asks for beside itself, at `/web/NAME`, with its type."""
+
+FILES: Final = {
+    entry.name: TYPES[entry.name.rpartition(".")[2]]
+    for entry in sorted(files("server.pages").joinpath("web").iterdir(), key=lambda entry: entry.name)
+    if entry.name.rpartition(".")[2] in TYPES
+}
+"""What the documents ask for beside themselves, with its type."""
+
+WEB: Final = f"/web/{hashlib.sha256(b''.join(hashlib.sha256(_bytes(name)).digest() for name in FILES)).hexdigest()[:16]}"
+"""Where the files are, as they are now: a newer server has them elsewhere, so that its scripts never meet an older one's page, and each is
+fetched once. What is at `/web/NAME` without it is asked for again each time."""
+
+_FOREVER: Final = "public, max-age=31536000, immutable"
 
 _POLICY: Final = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; manifest-src 'self'; "
     # Covers WebSockets to the same host and port too.
     "connect-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
@@ -45,16 +65,95 @@ _GUARDED: Final = (
 )
 
 
-def web_routes() -> tuple[Route, ...]:
-    document = _page("index.html", "text/html; charset=utf-8", (*_GUARDED, *VARIES))
-    parts = (_route(f"/web/{name}", _page(name, kind, _GUARDED)) for name, kind in FILES.items())
-    return _route("/", document), _route("/watch/{code}", document), _route("/tournament/{id}", document), *parts
+_HTML: Final = "text/html; charset=utf-8"
+_HEADERS: Final = (*_GUARDED, *VARIES)
 
 
-def _page(name: str, kind: str, headers: tuple[tuple[str, str], ...]) -> Page:
-    body = files("server.pages").joinpath("web", name).read_bytes()
-    # Asked for again each time, and answered with 304 while it is the same: a newer server's scripts never meet an older one's page.
-    return Page(body, kind, "no-cache", f'"{hashlib.sha256(body).hexdigest()[:32]}"', headers)
+@dataclass(frozen=True, slots=True)
+class Description:
+    """What a document is about, for a tab, a search and a preview: a few words, and a sentence. Names of players' making may be in it."""
+
+    title: str
+    sentence: str
+
+
+USUAL: Final = Description(
+    "Carpet Race", "Two people race at the patience game Carpet on the same shuffle: play in a browser or a terminal, watch, replay."
+)
+
+ALWAYS: Final[Mapping[str, Description]] = {
+    "/": USUAL,
+    "/play": Description("Play · Carpet Race", "Race a friend by a link, anybody, or a house bot, with nothing installed."),
+    "/watch/closest": Description("The closest race · Carpet Race", "The closest race that is being run, and then the next."),
+    "/ladder": Description("Ladder · Carpet Race", "The best players by rating."),
+    "/daily": Description("Deals of the day · Carpet Race", "The same shuffle for everybody, once each, until midnight in UTC."),
+    "/challenges": Description("Challenges · Carpet Race", "Deals that somebody has opened for others to run, once each."),
+}
+"""Addresses with something behind them at any time."""
+
+Describe: TypeAlias = Callable[[Asked], Awaitable[Description]]
+"""What the document at an address is about. Raises NoPage where there is no such thing."""
+
+
+ENTRIES: Final[Mapping[str, str]] = {
+    "": "lobby.js",
+    "play": "play.js",
+    "watch": "race.js",
+    "race": "finished.js",
+    "tournament": "tournament.js",
+    **dict.fromkeys(("ladder", "player", "daily", "challenges", "challenge"), "tables.js"),
+}
+"""By the first step of an address: the module of its page, which `app.js` imports."""
+
+
+def web_routes(described: Mapping[str, Describe]) -> tuple[Route, ...]:
+    """described: for each address but those that are always there, what its document is about."""
+    template = Template(_text("index.html"))
+
+    def document(place: str, about: Description) -> Page:
+        needed = sorted(_imported("app.js") | _imported(ENTRIES[place.split("/")[1]]))
+        preloads = "\n".join(f'<link rel="modulepreload" href="{WEB}/{name}">' for name in needed)
+        text = template.substitute(web=WEB, preloads=preloads, title=escape(about.title), description=escape(about.sentence))
+        return _page(text.encode(), _HTML, _HEADERS)
+
+    def at(place: str, describe: Describe) -> Route:
+        async def show(asked: Asked) -> Page:
+            return document(place, await describe(asked))
+
+        return Route(place, show)
+
+    always = (_route(place, document(place, about)) for place, about in ALWAYS.items())
+    pages = {name: _page(_bytes(name), kind, _GUARDED) for name, kind in FILES.items()}
+    parts = (_route(f"{WEB}/{name}", replace(page, cache=_FOREVER)) for name, page in pages.items())
+    unversioned = (_route(f"/web/{name}", page) for name, page in pages.items())
+    return (*always, *(at(place, describe) for place, describe in described.items()), *parts, *unversioned)
+
+
+@cache
+def _imported(name: str) -> frozenset[str]:
+    """A module and all that it imports when it is loaded."""
+    found = {name}
+    for imported in re.findall(r'^import [^"(]* from "\./([^"]+)";$', _text(name), re.MULTILINE):
+        found |= _imported(imported)
+    return frozenset(found)
+
+
+def problem_page() -> Callable[[HTTPStatus, str], Page]:
+    """What a browser is shown in place of a page that is not there: why, and where else to go."""
+    template = Template(_text("problem.html"))
+
+    def show(status: HTTPStatus, sentence: str) -> Page:
+        title = "There is nothing here" if status is HTTPStatus.NOT_FOUND else status.phrase
+        body = template.substitute(web=WEB, title=escape(title), sentence=escape(sentence)).encode()
+        return Page(body, _HTML, "no-store", headers=_HEADERS)
+
+    return show
+
+
+def _page(body: bytes, kind: str, headers: tuple[tuple[str, str], ...]) -> Page:
+    # Asked for again each time, and answered with 304 while it is the same.
+    zipped = gzip.compress(body, mtime=0) if kind != _HTML else b""
+    return Page(body, kind, "no-cache", f'"{hashlib.sha256(body).hexdigest()[:32]}"', headers, zipped)
 
 
 def _route(path: str, page: Page) -> Route:

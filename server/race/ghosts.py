@@ -24,7 +24,7 @@ class GhostStep:
 
 @dataclass(frozen=True, slots=True)
 class GhostLine:
-    """One run. steps: in the order of time, the last one its end."""
+    """One run. steps: in the order of time; the first is the start, at which what was dealt is told, the last one its end."""
 
     name: str
     steps: tuple[GhostStep, ...]
@@ -40,10 +40,10 @@ def ghost_line(record: Record, *, seat: int = 0, from_ply: int = 0) -> GhostLine
     ended = record.seats[seat]
     start_ms = own[from_ply - 1].at_ms if from_ply else 0
     racing: SeatState = "racing"
-    steps = [GhostStep(move.at_ms - start_ms, ply - from_ply, move.home, racing) for ply, move in enumerate(own, 1) if ply > from_ply]
-    home = steps[-1].home if steps else (own[from_ply - 1].home if from_ply else None)
+    moves = [GhostStep(move.at_ms - start_ms, ply - from_ply, move.home, racing) for ply, move in enumerate(own, 1) if ply > from_ply]
+    home = moves[-1].home if moves else (own[from_ply - 1].home if from_ply else None)
     end = GhostStep(max(ended.ended_at_ms - start_ms, 0), len(own) - from_ply, home, ended.state)
-    if steps and steps[-1].at_ms >= end.at_ms:
+    if moves and moves[-1].at_ms >= end.at_ms:
         # The move that ended it.
-        steps.pop()
-    return GhostLine(ended.name, (*steps, end))
+        moves.pop()
+    return GhostLine(ended.name, (GhostStep(0, 0, None, racing), *moves, end))

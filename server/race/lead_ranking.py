@@ -7,35 +7,42 @@ from typing import Protocol, TypeAlias
 
 from protocol.views import SeatState
 
-LeadRank: TypeAlias = tuple[bool, int, int]
+LeadRank: TypeAlias = tuple[int, bool, int, int]
 """Sorts the closest race first."""
 
 
 class RankedSeat(Protocol):
-    """home: its cards home."""
+    """ply: its moves. home: its cards home. connected: whether its player is there."""
 
     @property
     def bot(self) -> str | None: ...
     @property
     def state(self) -> SeatState: ...
     @property
+    def ply(self) -> int: ...
+    @property
     def home(self) -> int: ...
+    @property
+    def connected(self) -> bool: ...
 
 
 def lead_rank(seats: Iterable[RankedSeat]) -> LeadRank:
-    """Of a race that is being run. Races between people come first; then the smallest lead in cards home; then the most cards home.
+    """Of a race that is being run. First come those between people who are there, last those in which there is nobody to watch; then
+    those in which a move has been made; then the smallest lead in cards home; then the most cards home.
 
     A forfeited seat is out of the race. Whoever is left alone, or races alone, is in no close race: their lead is all they have home.
     """
     people = 0
+    has_moved = False
     first = second = -1
     for seat in seats:
         if seat.state == "forfeited":
             continue
-        people += seat.bot is None
+        people += seat.bot is None and seat.connected
+        has_moved = has_moved or seat.ply > 0
         home = seat.home
         if home > first:
             first, second = home, first
         elif home > second:
             second = home
-    return (people < 2, first - second if second >= 0 else first + 1, -first)
+    return (max(2 - people, 0), not has_moved, first - second if second >= 0 else first + 1, -first)

@@ -107,6 +107,7 @@ class Race:
         self._shown_room = shown_room or room
         self._software = software
         self._close = Close(options.time_limit_s * 1000)
+        self._seals = shared is not None or (options.swaps and place.number == 1)
         self._revealed = False
         self._due: int | None = None
         self._is_due_known = False
@@ -114,7 +115,10 @@ class Race:
     # ---- what the driver asks
 
     def seat_of(self, player: str) -> Seat | None:
-        return next((seat for seat in self.seats if seat.player == player), None)
+        for seat in self.seats:
+            if seat.player == player:
+                return seat
+        return None
 
     @property
     def is_settling(self) -> bool:
@@ -124,7 +128,7 @@ class Race:
     @property
     def sealed(self) -> bool:
         """Whether it is played on a shuffle that somebody else has yet to play."""
-        return not self._revealed and (self.deal.shared is not None or (self.options.swaps and self.deal.place.number == 1))
+        return self._seals and not self._revealed
 
     def reveal(self) -> None:
         """Nobody has to play any more what it is sealed for."""

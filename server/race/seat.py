@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import Literal
 
 from protocol.errors import ErrorCode, Refusal
 from protocol.record import Record
@@ -42,6 +43,12 @@ class Seat:
     @property
     def ply(self) -> int:
         return len(self.played)
+
+    @property
+    def has_brought_home(self) -> bool:
+        """Whether its last move has, or is its first one."""
+        played = self.played
+        return len(played) < 2 or played[-1].home != played[-2].home
 
     @property
     def last_at(self) -> int:
@@ -120,19 +127,18 @@ class Seat:
 
     def play(self, text: str, *, at_ms: int, received_ms: int) -> Position:
         """Make a move that counts at `at_ms` from the start; the position after it. Raises Refusal, with nothing changed."""
-        assert self.position is not None
+        before = self.position
+        assert before is not None
         try:
-            move = parse_move(text).text
-            position = self.position.play(move)
-        except NotAMove as error:
-            raise Refusal(ErrorCode.BAD_MOVE, path="$.move") from error
+            position = before.play(text)
         except IllegalMove as error:
-            # The error's own text names the stock: it is for logs, never for a player.
-            raise Refusal(ErrorCode.ILLEGAL_MOVE, path="$.move") from error
+            # Its own text names the stock: it is for logs, never for a player.
+            raise Refusal(_why_refused(text), path="$.move") from error
+        before.forget_derived()
         self.position = position
         # The credit that was really given, so that a record adds up.
         credit_ms = credit(self.round_trip_ms or 0)
-        self.played.append(Played(move=move, at_ms=at_ms, received_ms=received_ms, credit_ms=credit_ms, home=position.home))
+        self.played.append(Played(text, at_ms, received_ms, credit_ms, position.home))
         return position
 
     def before_last_move(self, first: Position) -> Seat:
@@ -220,6 +226,14 @@ def state_after(position: Position, ply: int) -> SeatState:
     if position.is_over:
         return end_of(position)
     return "stopped" if limit is not None and ply >= limit else "racing"
+
+
+def _why_refused(text: str) -> Literal[ErrorCode.BAD_MOVE, ErrorCode.ILLEGAL_MOVE]:
+    try:
+        parse_move(text)
+    except NotAMove:
+        return ErrorCode.BAD_MOVE
+    return ErrorCode.ILLEGAL_MOVE
 
 
 def end_of(position: Position) -> SeatState:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from protocol.record import PastPosition, Record, seed_of
+from protocol.text import counted
 from server.rules.catalogue import rule_set
 from server.rules.position import Position, RuleSet
 
@@ -39,9 +40,9 @@ def start_position_of(record: Record, *, seat: int, ply: int) -> StartPosition:
 def check_ply(record: Record, *, seat: int, ply: int) -> None:
     """Raises NoSuchPosition where the record has no such seat, or one with fewer moves. Takes no time."""
     if seat >= len(record.seats):
-        raise NoSuchPosition(f"the race had {len(record.seats)} seats")
+        raise NoSuchPosition(f"the race had {counted(len(record.seats), 'seat')}")
     if ply > record.seats[seat].plies:
-        raise NoSuchPosition(f"that seat made {record.seats[seat].plies} moves")
+        raise NoSuchPosition(f"that seat made {counted(record.seats[seat].plies, 'move')}")
 
 
 def first_of(start_position: StartPosition, rules: RuleSet) -> Position:

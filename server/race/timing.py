@@ -30,15 +30,13 @@ def counted_at(*, received_ms: int, round_trip_ms: int, previous_ms: int) -> int
 class RoundTrips:
     """The last measured round trips of one line."""
 
-    __slots__ = ("_last",)
+    __slots__ = ("_last", "best")
 
     def __init__(self) -> None:
         self._last: deque[int] = deque(maxlen=KEPT_ROUND_TRIPS)
+        self.best: int | None = None
+        """The smallest of the last ones, or None before the first."""
 
     def add(self, round_trip_ms: int) -> None:
         self._last.append(max(round_trip_ms, 0))
-
-    @property
-    def best(self) -> int | None:
-        """The smallest of the last ones, or None before the first."""
-        return min(self._last, default=None)
+        self.best = min(self._last)

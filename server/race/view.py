@@ -70,6 +70,19 @@ def see(position: Position) -> View:
 def tell(event: RaceEvent, *, version: int, viewer: Viewer, now: int, sealed: bool = False) -> RoomEvent:
     """What `viewer` is told of an event that has this room version. `now` turns moments into time left. sealed: as of its race."""
     match event:
+        # First, since nearly all events are moves.
+        case MovePlayed(seat=seat, ply=ply, at_ms=at_ms, state=state, position=position) if viewer == seat:
+            return PlayerView(version=version, seat=seat, ply=ply, move=event.move, state=state, elapsed_ms=at_ms, view=see(position))
+        case MovePlayed() | SeatEnded():
+            return Progress(
+                version=version,
+                seat=event.seat,
+                ply=event.ply,
+                home=event.position.home if event.position is not None else 0,
+                foundations=event.position.foundations if event.position is not None and not sealed else {},
+                state=event.state,
+                elapsed_ms=event.at_ms,
+            )
         case SeatTaken(seat=seat, name=name, bot=bot):
             return Seated(version=version, seat=seat, name=name, bot=bot)
         case SeatFreed(seat=seat):
@@ -87,18 +100,6 @@ def tell(event: RaceEvent, *, version: int, viewer: Viewer, now: int, sealed: bo
             return Dealt(version=version, seat=seat, starts_in_ms=max(starts_at - now, 0), view=see(position))
         case RaceStarted():
             return Started(version=version)
-        case MovePlayed(seat=seat, ply=ply, at_ms=at_ms, state=state, position=position) if viewer == seat:
-            return PlayerView(version=version, seat=seat, ply=ply, move=event.move, state=state, elapsed_ms=at_ms, view=see(position))
-        case MovePlayed() | SeatEnded():
-            return Progress(
-                version=version,
-                seat=event.seat,
-                ply=event.ply,
-                home=event.position.home if event.position is not None else 0,
-                foundations=event.position.foundations if event.position is not None and not sealed else {},
-                state=event.state,
-                elapsed_ms=event.at_ms,
-            )
         case RaceEnded(record=record) if sealed:
             # In a swap the score tells it.
             return Hidden(version=version) if record.swaps else Ended(version=version, seats=record.seats)

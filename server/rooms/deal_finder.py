@@ -12,6 +12,7 @@ from typing import Final
 import trio
 
 from server.race.race_deal import DealWanted
+from server.rooms.ports import SearchFailed
 from server.runtime.workers import WorkerDied, Workers
 from server.solver.winnable import NoneWinnable, first_winnable
 
@@ -21,8 +22,8 @@ STEP_S: Final = 3.0
 """An answer is given after this many seconds, or twice as many, and so on. Most searches take a fraction of it: when the answer comes tells
 nothing of how many deals were looked at, nor of how hard the one found is."""
 
-ATTEMPTS: Final = 2
-"""Workers that may die of a search before it is given up: the first may have been killed for something else."""
+PAUSES_S: Final = (0.0, 3.0, 6.0, 12.0, 24.0, 30.0, 30.0, 30.0)
+"""Before another worker is tried when one has died. Who is out of memory may have some again in a minute or two; the room waits."""
 
 
 class DealFinder:
@@ -32,7 +33,10 @@ class DealFinder:
         self._workers = workers
 
     async def find(self, wanted: DealWanted) -> int | None:
-        """The number of the first seed whose deal can be won; None where none is to be had. Cancel it when nobody wants it any more."""
+        """The number of the first seed whose deal can be won; None where none is to be had. Cancel it when nobody wants it any more.
+
+        Raises SearchFailed where worker after worker has died.
+        """
         began = trio.current_time()
         k = await self._find(wanted)
         steps = max(ceil((trio.current_time() - began) / STEP_S), 1)
@@ -40,12 +44,13 @@ class DealFinder:
         return k
 
     async def _find(self, wanted: DealWanted) -> int | None:
-        for attempt in range(1, ATTEMPTS + 1):
+        for attempt, pause_s in enumerate(PAUSES_S, 1):
+            await trio.sleep(pause_s)
             try:
                 return await self._workers.run(first_winnable, wanted.rules, wanted.secret, wanted.nonces)
             except NoneWinnable as error:
                 logger.error("no winnable deal: %s", error)
                 return None
             except WorkerDied as error:
-                logger.error("looking for a winnable deal, attempt %d: %s", attempt, error)
-        return None
+                logger.error("looking for a winnable deal, attempt %d of %d: %s", attempt, len(PAUSES_S), error)
+        raise SearchFailed

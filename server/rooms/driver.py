@@ -32,7 +32,7 @@ from server.rooms.effects import Closing, Effects, Greeting, SpectatorNotice
 from server.rooms.ghosts import ghosts_wanted
 from server.rooms.member import Member, PlayerName
 from server.rooms.outgoing import Outgoing, refused
-from server.rooms.ports import FindDeal, GhostLines, GhostWanted, JournalPort, RatingChanges
+from server.rooms.ports import FindDeal, GhostLines, GhostWanted, JournalPort, RatingChanges, SearchFailed
 from server.rooms.race_sequence import BotSeat, RoomSetup
 from server.rooms.rating_updates import read_changes
 from server.rooms.requests import Ask, Close, DealFound, RatingsRead, RoomRequest
@@ -337,7 +337,12 @@ class Room:
             self._search = self._jobs.start(partial(self._find_deal, wanted))
 
     async def _find_deal(self, wanted: DealWanted) -> None:
-        self.tell(DealFound(wanted, await self._ports.find_deal(wanted)))
+        try:
+            k = await self._ports.find_deal(wanted)
+        except SearchFailed:
+            self._fail(Refusal(ErrorCode.CANNOT_DEAL))
+        else:
+            self.tell(DealFound(wanted, k))
 
     async def _read_ratings(self, record: Record) -> None:
         # Told outside even when the room is closed by then.

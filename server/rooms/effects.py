@@ -6,8 +6,10 @@ A driver submits the entries and delivers the rest once they are safe; only `bin
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TypeAlias
+
+from msgspec import Struct
 
 from protocol.record import Record
 from protocol.room_events import Room as RoomMessage
@@ -42,21 +44,20 @@ SpectatorNotice: TypeAlias = Happened | RoomMessage | Greeting
 """A whole room where another race has begun."""
 
 
-@dataclass(slots=True)
-class Effects:
+class Effects(Struct):
     """In the order of delivery, but for `entries` and `bindings`, which come first.
 
     bindings: players who hold a seat here from now on (True) or no longer (False). summary: None where others see no difference.
     told: messages, each with its recipient, and what is for the spectators. shown: who asked to be shown the room, and what they see.
-    ended: records of races that are over. changed: seats, names or phase are not what they were. moved: only how far the seats are.
+    ended: records of races that are over. changed: seats, names or phase are not what they were. moved: only how seats stand.
     """
 
-    entries: list[Entry] = field(default_factory=list)
-    bindings: list[tuple[str, bool]] = field(default_factory=list)
+    entries: list[Entry] = []
+    bindings: list[tuple[str, bool]] = []
     summary: RoomSummary | None = None
-    told: list[tuple[Member, Outgoing] | SpectatorNotice] = field(default_factory=list)
-    shown: list[tuple[Callable[[Shown], None], Shown]] = field(default_factory=list)
-    ended: list[Record] = field(default_factory=list)
+    told: list[tuple[Member, Outgoing] | SpectatorNotice] = []
+    shown: list[tuple[Callable[[Shown], None], Shown]] = []
+    ended: list[Record] = []
     changed: bool = False
     moved: bool = False
     closing: Closing | None = None

@@ -55,12 +55,11 @@ class Ghosts:
     def _info(self, number: int, race: Race) -> GhostInfo:
         line, made = self._lines[number], self._made[number] if race.number == self._race else 0
         begun = race.phase in ("racing", "over") and bool(race.deal.firsts)
+        if not made and not begun:
+            return GhostInfo(ghost=number, name=line.name, state="waiting", ply=0, home=0, elapsed_ms=0)
+        step = line.steps[max(made - 1, 0)]
         # All of them began with the cards home that the deal has brought.
-        first = race.deal.firsts[0].home if begun else 0
-        if not made:
-            return GhostInfo(ghost=number, name=line.name, state="racing" if begun else "waiting", ply=0, home=first, elapsed_ms=0)
-        step = line.steps[made - 1]
-        home = step.home if step.home is not None else first
+        home = step.home if step.home is not None else race.deal.firsts[0].home
         return GhostInfo(ghost=number, name=line.name, state=step.state, ply=step.ply, home=home, elapsed_ms=step.at_ms)
 
 

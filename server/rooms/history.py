@@ -8,8 +8,8 @@ from typing import Generic, TypeVar
 
 Item = TypeVar("Item")
 
-KEPT_EVENTS = 256
-"""Events kept. When it is full the oldest goes, and a client that is further behind than that gets a snapshot."""
+KEPT_EVENTS = 32
+"""Events kept. When it is full the oldest goes, and a client that is further behind than that gets a snapshot: it is shorter by then."""
 
 
 class History(Generic[Item]):

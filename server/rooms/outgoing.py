@@ -17,10 +17,12 @@ class Outgoing:
     def __init__(self, message: ServerMessage) -> None:
         self.message = message
         self.frames: dict[str, bytes] = {}
-        self._payloads: dict[str, bytes] = {}
+        self._payloads: dict[str, bytes] | None = None
 
     def payload(self, subprotocol: str) -> bytes:
         """The encoded message."""
+        if self._payloads is None:
+            self._payloads = {}
         payload = self._payloads.get(subprotocol)
         if payload is None:
             payload = self._payloads[subprotocol] = encode(self.message, subprotocol)

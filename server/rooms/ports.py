@@ -12,8 +12,14 @@ from server.race.rating import RatingChange
 from server.store.errors import StoreError
 from server.store.port import Entry
 
+
+class SearchFailed(Exception):
+    """A winnable deal could not be looked for. That says nothing of the deals."""
+
+
 FindDeal: TypeAlias = Callable[[DealWanted], Awaitable[int | None]]
-"""Finds the number of the first seed that gives a winnable deal, or None. May take long; cancelled when it is not wanted any more."""
+"""Finds the number of the first seed that gives a winnable deal, or None. May take long; cancelled when it is not wanted any more. Raises
+SearchFailed."""
 
 RatingChanges: TypeAlias = Callable[[str], Awaitable[tuple[RatingChange, ...]]]
 """What the race of this id, which is kept and counts, did to the ratings of its players, by seat. May raise StoreError."""

@@ -137,7 +137,9 @@ class RaceSequence:
         """Do what is due by this moment of the server's clock."""
         self.now = max(self.now, now + self.ahead_ms)
         race = self.race
-        self.publish(self.log.pass_time(race, self.now))
+        events = self.log.pass_time(race, self.now)
+        if events or self._wins_held:
+            self.publish(events)
         for ghost in self.ghosts.advance(race, self.now):
             self.publish((GhostMoved(ghost),))
 
@@ -180,7 +182,10 @@ class RaceSequence:
         if isinstance(event, OwnEvent):
             return
         match event:
-            case MovePlayed() | SeatDealt():
+            case MovePlayed(seat=seat, state=state):
+                if state != "racing" or self.race.seats[seat].has_brought_home:
+                    effects.moved = True
+            case SeatDealt():
                 effects.moved = True
             case SeatFreed():
                 effects.changed = True

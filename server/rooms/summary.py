@@ -18,6 +18,7 @@ class SeatSummary(msgspec.Struct, frozen=True, gc=False):
     name: str
     bot: str | None
     state: SeatState
+    ply: int
     home: int
     connected: bool
     ready: bool
@@ -85,4 +86,4 @@ def summarized(race: Race, *, code: str, spec: SharedDealSpec | None, opened_at:
 
 def _seat_summary(seat: Seat) -> SeatSummary:
     home = seat.position.home if seat.position is not None else 0
-    return SeatSummary(seat.player, seat.name, seat.bot, seat.state, home, seat.connected, seat.nonce is not None)
+    return SeatSummary(seat.player, seat.name, seat.bot, seat.state, seat.ply, home, seat.connected, seat.nonce is not None)

@@ -101,6 +101,9 @@ class Position(Protocol):
     def legal_moves(self) -> tuple[str, ...]:
         """Every legal move as text, sorted as ASCII. Found once for a position and kept."""
 
+    def forget_derived(self) -> None:
+        """It is played on from: what is kept of what follows from it takes more memory than it does itself, and can be found again."""
+
     def play(self, move: str) -> Self:
         """The position after a move and the refills it forces; IllegalMove, with this position unchanged, otherwise."""
 
@@ -210,6 +213,10 @@ class PositionBase(Struct, frozen=True, kw_only=True, eq=False, gc=False):
             texts = {slot: tuple([CARD_TEXT[card] for card in pile]) for slot, pile in self.piles.items()}
             self._keep("_pile_texts", texts)
         return texts
+
+    def forget_derived(self) -> None:
+        self._keep("_legal_moves", None)
+        self._keep("_pile_texts", None)
 
     def _keep(self, name: str, value: object) -> None:
         """The one write to a frozen value: it only keeps what follows from the other fields."""

@@ -16,10 +16,14 @@ class Bucket:
 
     def take(self, now: float, count: float = 1) -> bool:
         """Take so many tokens, if they are there. now: seconds of any clock that does not go back."""
-        self._fill(now)
-        if self.tokens < count:
+        # As `_fill` does it, once for each message.
+        tokens = self.tokens + (now - self._last) * self._rate
+        tokens = min(tokens, self._burst)
+        self._last = now
+        if tokens < count:
+            self.tokens = tokens
             return False
-        self.tokens -= count
+        self.tokens = tokens - count
         return True
 
     def owe(self, now: float, count: float) -> None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import logging
 import multiprocessing
+import signal
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager, nullcontext
@@ -42,6 +43,11 @@ class Workers:
         self._context = context
         self._limiter = trio.CapacityLimiter(processes)
 
+    @property
+    def waiting(self) -> int:
+        """Jobs that wait for a worker."""
+        return self._limiter.statistics().tasks_waiting
+
     async def run(self, function: Callable[Parameters, Answer], *args: Parameters.args, **kwargs: Parameters.kwargs) -> Answer:
         """What the function returns or raises, from a process of its own. Waits its turn while all workers are busy.
 
@@ -52,11 +58,23 @@ class Workers:
             # Within the limiter nothing is queued, so who is cancelled while they wait costs no worker.
             answer: Answer = await self._context.run_sync(function, *args, kill_on_cancel=True, limiter=self._limiter)
         except trio_parallel.BrokenWorkerError as error:
-            raise WorkerDied(f"the worker process that ran {function.__name__} ended in the middle of it") from error
+            raise WorkerDied(f"the worker process that ran {function.__name__} ended in the middle of it{_how(error)}") from error
         except (ImportError, AttributeError) as error:
             # Of a job that a worker cannot find: it is not the job that failed.
             raise WorkerDied(f"the worker process could not load {function.__module__}.{function.__name__}: {error}") from error
         return answer
+
+
+def _how(error: trio_parallel.BrokenWorkerError) -> str:
+    """What is known of the end of a process, to follow a sentence."""
+    status = getattr(error.args[-1] if error.args else None, "exitcode", None)
+    if not isinstance(status, int):
+        return ""
+    if status >= 0:
+        return f", with exit status {status}"
+    name = next((known.name for known in signal.Signals if known == -status), f"signal {-status}")
+    # Nobody else sends that to a process of the server.
+    return f", by {name}" + (" (the system may have run out of memory)" if name == "SIGKILL" else "")
 
 
 @asynccontextmanager

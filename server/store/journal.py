@@ -110,6 +110,11 @@ class Journal:
         return self.outage is None
 
     @property
+    def waiting(self) -> int:
+        """Requests that wait for the batch which is being committed."""
+        return len(self._next.requests)
+
+    @property
     def has_room(self) -> bool:
         """Whether more work may be begun; see `QUEUE`."""
         return self.available and not self._is_full

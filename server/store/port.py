@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from itertools import repeat
 from typing import Final, Literal, TypeAlias
 
+from msgspec import Struct
+
 from protocol.record import Record
 from protocol.views import RaceOptions, SeatState, SharedKind
 from server.match.series import Series
@@ -115,8 +117,7 @@ class RaceOpened:
     start_position: StartPosition | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CommandTaken:
+class CommandTaken(Struct, frozen=True, kw_only=True, gc=False):
     """A command that the race has accepted at `at_ms`. sequence: 1 for the race's first, then without gaps; refused otherwise."""
 
     race: str

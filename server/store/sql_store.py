@@ -117,6 +117,15 @@ class SqlStore(ABC):
         row = self._row(f"SELECT races.phase, races.reason, {_SEALED} FROM races {_WITH_DEAL} WHERE races.id = :race", race=race)  # noqa: S608
         return RaceStatus(row.phase, row.reason, row.sealed_until_ms) if row is not None else None
 
+    def last_race(self, room: str) -> str | None:
+        # Ids begin with the letters of the room, so their own index finds them: a full stop comes behind the hyphen.
+        row = self._row(
+            "SELECT id FROM races WHERE id >= :first AND id < :behind AND phase = 'over' ORDER BY ended_at_ms DESC, number DESC LIMIT 1",
+            first=f"{room}-",
+            behind=f"{room}.",
+        )
+        return str(row.id) if row is not None else None
+
     def rating_changes(self, race: str) -> tuple[RatingChange, ...]:
         rows = self._rows("SELECT * FROM seats WHERE race = :race ORDER BY seat", race=race)
         return tuple(change for change in map(change_of, rows) if change is not None)

@@ -76,6 +76,10 @@ class Store(Protocol):
         """Whether a race runs, is over or was aborted, and why."""
         ...
 
+    def last_race(self, room: str) -> str | None:
+        """The id of the race that was over last in the public rooms that have had this code."""
+        ...
+
     def rating_changes(self, race: str) -> tuple[RatingChange, ...]:
         """What a race did to the rating of each seat's player, in seat order; none for one that did not count, or is not over."""
         ...

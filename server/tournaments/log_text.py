@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import assert_never
 
+from protocol.text import counted
 from protocol.tournaments import LoggedDecision
 from server.tournaments.events import (
     KIND,
@@ -63,8 +64,7 @@ def sentence(state: TournamentState, event: Event) -> str:
         case Returned(entrant):
             return f"{name_of(state, entrant)} is back."
         case RoundPaired(paired):
-            tables = len(paired.pairings)
-            return f"Round {paired.number} is paired: {tables} {'table' if tables == 1 else 'tables'}."
+            return f"Round {paired.number} is paired: {counted(len(paired.pairings), 'table')}."
         case ResultEntered(number, table, race, result):
             return f"{_race(number, table, race)}: {_outcome(state, number, table, result)}."
         case RaceAborted(number, table):

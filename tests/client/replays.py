@@ -9,8 +9,8 @@ from client.game.moves import goes_home
 from client.replay.timeline import TimeLine, time_line
 from protocol.record import Record
 from protocol.views import RaceOptions
-from server.analysis.frames import frames
 from server.race.commands import PlayMove, StopSeat
+from server.race.frames import frames
 from tests.server.race.racing import Driven, started
 
 ALIKE = 9

@@ -32,6 +32,9 @@ from protocol.errors import ErrorCode, Refusal
 from protocol.server_messages import ServerMessage
 from protocol.views import RaceOptions
 
+_ODD = st.one_of(st.integers(-1, 2**31), st.text(max_size=3), st.none(), st.floats(width=32), st.binary(max_size=2), st.booleans())
+"""What a field may be sent as."""
+
 BOTH = pytest.mark.parametrize("subprotocol", SUBPROTOCOLS)
 
 SAMPLES: list[ClientMessage] = [
@@ -480,3 +483,27 @@ def test_the_kind_of_frame_follows_from_the_subprotocol() -> None:
 def test_a_subprotocol_that_is_not_one_of_ours() -> None:
     with pytest.raises(KeyError):
         client_message_decoder("carpet.v2.msgpack")
+
+
+@given(
+    st.fixed_dictionaries(
+        {"type": st.just("move"), "race": st.just(1), "seat": _ODD, "ply": _ODD, "move": st.one_of(st.just("b3"), _ODD)},
+        optional={"ref": _ODD, "more": st.recursive(_ODD, lambda inner: st.lists(inner, max_size=1), max_leaves=12)},
+    ),
+    st.integers(0, 60),
+    st.one_of(st.none(), st.integers(0, 255)),
+)
+def test_a_move_that_is_read_the_short_way_is_what_the_long_way_makes_of_it(document: dict[str, Any], place: int, byte: int | None) -> None:
+    data = bytearray(msgpack.packb(document))
+    if byte is not None and place < len(data):
+        data[place] = byte
+    short, long = client_message_decoder(MSGPACK), client_message_decoder(MSGPACK)
+    long._move = None
+    assert _outcome(short, bytes(data)) == _outcome(long, bytes(data))
+
+
+def _outcome(decoder: Decoder[ClientMessage], data: bytes) -> object:
+    try:
+        return decoder.decode(data)
+    except Refusal as refusal:
+        return refusal.code, refusal.path, str(refusal)

@@ -20,7 +20,18 @@ from protocol.cards import card_text, fresh_deck, rank
 from protocol.client_messages import ClientMessage
 from protocol.codec import JSON, MAX_CLIENT_MESSAGE, MAX_DEPTH, MAX_SERVER_MESSAGE, MSGPACK, SUBPROTOCOLS, Decoder, encode
 from protocol.errors import ERRORS, CloseCode, Fault
-from protocol.pages import LADDER_PLAYERS, PAGE_RACES, History, HistoryRace, HistorySeat, Ladder, LadderPlayer, Problem
+from protocol.pages import (
+    LADDER_PLAYERS,
+    PAGE_RACES,
+    BoardStep,
+    History,
+    HistoryRace,
+    HistorySeat,
+    Ladder,
+    LadderPlayer,
+    Problem,
+    RaceBoards,
+)
 from protocol.phrases import PHRASES
 from protocol.record import check_deal, digest
 from protocol.room_events import Dealt, PlayerView, Result, Room, RoomEvent
@@ -407,6 +418,8 @@ def test_links_lead_somewhere() -> None:
 # ---- over HTTP
 
 PAGES = (
+    RaceBoards,
+    BoardStep,
     History,
     HistoryRace,
     HistorySeat,
@@ -428,7 +441,9 @@ def test_the_documents_over_http_are_those_of_the_code() -> None:
         check_table(page, PAGE_SECTIONS[page.__name__])
 
 
-@pytest.mark.parametrize("page", [History, Ladder, TournamentsDocument, TournamentDocument, Problem], ids=lambda page: page.__name__)
+@pytest.mark.parametrize(
+    "page", [RaceBoards, History, Ladder, TournamentsDocument, TournamentDocument, Problem], ids=lambda page: page.__name__
+)
 def test_an_example_of_a_document_is_the_whole_of_it(page: type) -> None:
     example = PAGE_SECTIONS[page.__name__].example
     assert example is not None

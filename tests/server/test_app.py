@@ -221,13 +221,25 @@ async def test_prometheus_is_told_how_the_server_is_on_a_port_of_its_own(caplog:
         async with running(Settings(port=0, metrics="0")) as url:
             (place,) = [record.getMessage().split()[-1] for record in caplog.records if "metrics are at" in record.getMessage()]
             async with connect(url, subprotocols=[Subprotocol(MSGPACK)]) as line:
-                await Client(line).hello("Ann")
+                ann = Client(line)
+                await ann.hello("Ann")
+                await ann.open(seats=1, countdown_s=1)
+                await ann.ready()
+                await ann.hear_of(Started)
+                await ann.move("a9")
+                await ann.error()
+                await ann.move()
+                await ann.hear_of(PlayerView)
                 await trio.sleep(0.3)
                 told = (await trio.to_thread.run_sync(urllib.request.urlopen, place)).read().decode()
     figures = {name: float(value) for name, value in (each.rsplit(" ", 1) for each in told.splitlines() if not each.startswith("#"))}
     assert figures["carpet_connections"] == figures["carpet_players_connected"] == 1
     assert figures["carpet_journal_entries_total"] >= 1
     assert figures["carpet_loop_lag_seconds_count"] >= 1
+    assert figures["carpet_moves_total"] == figures["carpet_move_seconds_count"] == 1
+    assert figures['carpet_move_seconds_bucket{le="+Inf"}'] == 1
+    assert figures['carpet_refused_moves_total{code="race/bad-move"}'] == 1
+    assert figures['carpet_queue_length{queue="journal"}'] == 0
 
 
 async def test_a_server_that_could_take_next_to_no_connections_does_not_start(monkeypatch: pytest.MonkeyPatch) -> None:

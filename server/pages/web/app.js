@@ -2,9 +2,6 @@
 
 import { announce, element, setText } from "./dom.js";
 import { Line, serverAddress } from "./line.js";
-import { LobbyPage } from "./lobby.js";
-import { RacePage } from "./race.js";
-import { TournamentPage } from "./tournament.js";
 
 const state = document.getElementById("line");
 const again = element("button", { type: "button" }, "Try now");
@@ -12,6 +9,10 @@ const sentence = element("span", {});
 let wasLost = false;
 
 const line = new Line({
+  hello() {
+    // A guest who only watches, but where somebody plays.
+    return page.hello?.() ?? { type: "hello", name: "", watch: true, software: "web page" };
+  },
   onUp(welcome) {
     state.replaceChildren();
     state.classList.remove("lost");
@@ -29,25 +30,55 @@ const line = new Line({
     state.classList.add("lost");
     setText(sentence, "The line to the server is lost. It is tried again by itself.");
     if (!again.isConnected) state.replaceChildren(sentence, " ", again);
+    page.lost?.();
+  },
+  onTaken() {
+    page.taken?.();
   },
 });
 again.addEventListener("click", () => line.tryNow());
 
-const step = location.pathname.match(/^\/watch\/([^/]+)$/)?.[1];
-const tournament = location.pathname.match(/^\/tournament\/([^/]+)$/)?.[1];
-const page = tournament !== undefined ? new TournamentPage(line, codeOf(tournament) ?? tournament)
-  : step === undefined ? new LobbyPage(line) : new RacePage(line, codeOf(step));
-const here = tournament === undefined ? { undefined: "lobby", closest: "closest" }[step] : undefined;
-if (here) document.querySelector(`[data-page="${here}"]`).setAttribute("aria-current", "page");
+const [page, here] = await pageOf(location.pathname);
+document.querySelector(`[data-page="${here}"]`)?.setAttribute("aria-current", "page");
 document.getElementById("address").textContent = serverAddress();
 document.getElementById("main").replaceChildren(page.node);
 line.open();
 
-function codeOf(text) {
-  if (text === "closest") return null;
+/** The page at a path, and the link of the navigation that leads there. Each page's modules are fetched where it is shown, and nowhere else. */
+async function pageOf(path) {
+  const [, place, step, rest] = path.split("/").map(decoded);
+  switch (place) {
+    case "play": {
+      const { PlayPage } = await import("./play.js");
+      return [new PlayPage(line, step ? step.slice(0, 16) : null), "play"];
+    }
+    case "watch": {
+      const { RacePage } = await import("./race.js");
+      return [new RacePage(line, step === "closest" ? null : step.slice(0, 16)), step === "closest" ? "closest" : ""];
+    }
+    case "race": {
+      const { FinishedPage } = await import("./finished.js");
+      return [new FinishedPage(step), ""];
+    }
+    case "tournament": {
+      const { TournamentPage } = await import("./tournament.js");
+      return [new TournamentPage(line, step), ""];
+    }
+    case "ladder": case "player": case "daily": case "challenges": case "challenge": {
+      const { tablePage } = await import("./tables.js");
+      return [tablePage(place, step, rest), place === "challenge" ? "challenges" : place];
+    }
+    default: {
+      const { LobbyPage } = await import("./lobby.js");
+      return [new LobbyPage(line), "lobby"];
+    }
+  }
+}
+
+function decoded(step) {
   try {
-    return decodeURIComponent(text).slice(0, 16);
+    return decodeURIComponent(step);
   } catch {
-    return text.slice(0, 16);
+    return step;
   }
 }

@@ -73,6 +73,30 @@ export function counted(number, noun) {
   return `${number} ${noun}${number === 1 ? "" : "s"}`;
 }
 
+/** Copy what stands in a node, and say so on the button. */
+export async function copyText(button, node) {
+  const word = button.textContent;
+  let told = "Copied";
+  try {
+    await navigator.clipboard.writeText(node.textContent);
+  } catch {
+    // Without TLS a browser gives no clipboard: then it is marked, for who copies by keys.
+    getSelection().selectAllChildren(node);
+    told = "Marked";
+  }
+  setText(button, told);
+  announce(told === "Copied" ? "It is copied." : "It is marked; copy it with your keys.");
+  setTimeout(() => setText(button, word), 3000);
+}
+
+/** What a race did to a rating, behind its seat's result: nothing where it did not count. */
+export function ratingChange(rating) {
+  if (!rating) return [];
+  const change = rating.after - rating.before;
+  const sign = change < 0 ? "−" : "+";
+  return [" · ", element("span", { class: "rating" }, `rating ${rating.before} → ${rating.after} (${sign}${Math.abs(change)})`)];
+}
+
 const BETWEEN_NEWS_MS = 4000;
 const BETWEEN_COUNTS_MS = 15000;
 let events = [];

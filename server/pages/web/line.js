@@ -1,10 +1,15 @@
-// The line to the server: one WebSocket after another, with growing pauses between them, as a guest who only watches.
+// The line to the server: one WebSocket after another, with growing pauses between them.
 
 const FIRST_PAUSE_MS = 1000;
 const LONGEST_PAUSE_MS = 15000;
 // After so long without a word the server is asked for one; without an answer the line is taken for lost.
 const SILENCE_MS = 20000;
 const ANSWER_MS = 10000;
+// The same for somebody whose clock runs.
+const RACING_SILENCE_MS = 6000;
+const RACING_ANSWER_MS = 6000;
+/** The close code of a line whose player has another one now. */
+const TAKEN_OVER = 4009;
 
 /** The address of this server for programs. */
 export function serverAddress() {
@@ -20,12 +25,16 @@ export class Line {
   #heardAt = 0;
   #probedAt = null;
   #wantsLobby = false;
+  /** Whether the one who looks on is racing. */
+  isRacing = false;
 
-  /** onUp(welcome): a new line stands. onMessage(message). onLost(). */
-  constructor({ onUp, onMessage, onLost }) {
-    Object.assign(this, { onUp, onMessage, onLost });
-    setInterval(() => this.#watchForSilence(), 5000);
+  /** hello(): the first message of a line. onUp(welcome): a new line stands. onMessage(message). onLost(). onTaken(): another line of the same player has taken over. */
+  constructor({ hello, onUp, onMessage, onLost, onTaken }) {
+    Object.assign(this, { hello, onUp, onMessage, onLost, onTaken });
+    setInterval(() => this.#watchForSilence(), 2000);
     addEventListener("online", () => this.tryNow());
+    // The machine itself says that it has no network: nothing to wait for.
+    addEventListener("offline", () => this.#giveUp());
   }
 
   open() {
@@ -35,14 +44,22 @@ export class Line {
     const scheme = location.protocol === "https:" ? "wss" : "ws";
     const socket = new WebSocket(`${scheme}://${location.host}/`, "carpet.v1.json");
     this.#socket = socket;
-    socket.onopen = () => this.send({ type: "hello", name: "", watch: true, software: "web page" });
+    socket.onopen = () => this.send(this.hello());
     socket.onmessage = (frame) => socket === this.#socket && this.#hear(frame.data);
-    socket.onclose = () => socket === this.#socket && this.#lose();
+    socket.onclose = ({ code }) => socket === this.#socket && (code === TAKEN_OVER ? this.#taken() : this.#lose());
   }
 
   send(message) {
     if (message.type === "follow-lobby") this.#wantsLobby = message.follow !== false;
     if (this.#socket?.readyState === WebSocket.OPEN) this.#socket.send(JSON.stringify(message));
+  }
+
+  /** Begin anew, as somebody else: a guest cannot become a player by the same line. */
+  restart() {
+    clearTimeout(this.#retry);
+    const socket = this.#socket;
+    this.open();
+    socket?.close();
   }
 
   tryNow() {
@@ -70,6 +87,18 @@ export class Line {
     this.#probedAt = null;
   }
 
+  #taken() {
+    this.#socket = null;
+    this.onTaken();
+  }
+
+  #giveUp() {
+    if (this.#socket === null) return;
+    const socket = this.#socket;
+    this.#lose();
+    socket.close();
+  }
+
   #lose() {
     this.#socket = null;
     // Not all at the same moment, when a server comes back.
@@ -81,15 +110,13 @@ export class Line {
 
   #watchForSilence() {
     const now = performance.now();
-    if (this.#socket === null || now - this.#heardAt < SILENCE_MS) return;
+    if (this.#socket === null || now - this.#heardAt < (this.isRacing ? RACING_SILENCE_MS : SILENCE_MS)) return;
     if (this.#probedAt === null) {
       this.#probedAt = now;
       // Any answer will do, and this is always answered.
       if (this.#socket.readyState === WebSocket.OPEN) this.#socket.send(JSON.stringify({ type: "follow-lobby" }));
-    } else if (now - this.#probedAt >= ANSWER_MS) {
-      const socket = this.#socket;
-      this.#lose();
-      socket.close();
+    } else if (now - this.#probedAt >= (this.isRacing ? RACING_ANSWER_MS : ANSWER_MS)) {
+      this.#giveUp();
     }
   }
 }

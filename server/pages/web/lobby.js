@@ -1,7 +1,7 @@
 // The page at `/`: which races are being run, which can be joined and how, and who is here.
 
 import { bar } from "./bars.js";
-import { against, announce, arrange, clean, clockText, counted, element, ratedName, setText } from "./dom.js";
+import { against, announce, arrange, clean, clockText, copyText, counted, element, ratedName, setText } from "./dom.js";
 import { serverAddress } from "./line.js";
 import { STATE_WORDS } from "./model.js";
 import { seriesName } from "./series.js";
@@ -21,12 +21,12 @@ export class LobbyPage {
     this.runningList = element("ul", { class: "races", "aria-labelledby": "running" });
     this.noneRunning = element("p", { class: "none", hidden: true }, "No race is being run in public now. One that starts will be here at once.");
     this.openList = element("ul", { class: "open", "aria-labelledby": "open" });
-    this.noneOpen = element("p", { class: "none", hidden: true }, "No race waits for somebody. ",
-      "Open one: ", element("code", {}, `carpet host ${serverAddress()}`));
+    this.noneOpen = element("p", { class: "none", hidden: true }, "No race waits for somebody. ", element("a", { href: "/play" }, "Open one"), ".");
     this.here = element("p", { class: "here" });
     this.tournaments = new TournamentList();
     this.node = element("div", { class: "lobby" },
       element("h1", {}, "Races"), this.summary,
+      element("p", { class: "actions" }, element("a", { class: "main-link", href: "/play" }, "Play")),
       element("section", { "aria-labelledby": "running" }, element("h2", { id: "running" }, "Being run"), this.noneRunning, this.runningList),
       element("section", { "aria-labelledby": "open" }, element("h2", { id: "open" }, "Open to join"), this.noneOpen, this.openList),
       this.tournaments.node,
@@ -129,10 +129,11 @@ class OpenRace {
     this.facts = element("p", { class: "facts" });
     this.command = element("code", {});
     this.copy = element("button", { type: "button" }, "Copy");
-    this.copy.addEventListener("click", () => this.#copyCommand());
+    this.copy.addEventListener("click", () => copyText(this.copy, this.command));
     this.watch = element("a", {}, "Watch it begin");
+    this.join = element("a", { class: "main-link" }, "Race here");
     this.node = element("li", {}, element("article", {}, this.heading, this.facts,
-      element("p", { class: "command" }, this.command, " ", this.copy), element("p", {}, this.watch)));
+      element("p", { class: "actions" }, this.join, this.watch), element("p", { class: "command" }, this.command, " ", this.copy)));
   }
 
   show(info, rules) {
@@ -145,24 +146,9 @@ class OpenRace {
     setText(this.facts, [...facts, info.rated ? "rated" : ""].filter(Boolean).join(" · "));
     setText(this.command, `carpet join ${serverAddress()} ${clean(info.code)}`);
     this.copy.setAttribute("aria-label", `Copy the command that joins race ${clean(info.code)}`);
+    this.join.setAttribute("href", `/play/${encodeURIComponent(info.code)}`);
+    this.join.setAttribute("aria-label", `Race here in race ${clean(info.code)}`);
     this.watch.setAttribute("href", `/watch/${encodeURIComponent(info.code)}`);
-    this.watch.setAttribute("aria-label", `Watch race ${clean(info.code)} begin`);
-  }
-
-  async #copyCommand() {
-    try {
-      await navigator.clipboard.writeText(this.command.textContent);
-      this.#told("Copied");
-    } catch {
-      // Without TLS a browser gives no clipboard: then it is marked, for who copies by keys.
-      getSelection().selectAllChildren(this.command);
-      this.#told("Marked");
-    }
-  }
-
-  #told(word) {
-    setText(this.copy, word);
-    announce(word === "Copied" ? "The command is copied." : "The command is marked; copy it with your keys.");
-    setTimeout(() => setText(this.copy, "Copy"), 3000);
+    this.watch.setAttribute("aria-label", `Watch it begin: race ${clean(info.code)}`);
   }
 }

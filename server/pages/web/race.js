@@ -2,7 +2,7 @@
 
 import { bar } from "./bars.js";
 import { BoardView } from "./boards.js";
-import { against, announce, arrange, clean, clockText, counted, element, nameOf, setText } from "./dom.js";
+import { against, announce, arrange, clean, clockText, counted, element, nameOf, ratingChange, setText } from "./dom.js";
 import { serverAddress } from "./line.js";
 import { STATE_WORDS, WatchedRace, standing } from "./model.js";
 import { Plot } from "./plot.js";
@@ -36,7 +36,8 @@ export class RacePage {
     this.notice = element("p", { class: "notice", hidden: true });
     this.results = element("ol", { class: "places" });
     this.recordLink = element("a", {}, "The record of this race, as JSON");
-    this.resultText = element("p", { class: "checked" }, this.recordLink);
+    this.replayLink = element("a", {}, "Replay it");
+    this.resultText = element("p", { class: "checked" }, this.replayLink, " · ", this.recordLink);
     this.resultTitle = element("h2", { id: "result" }, "Result");
     this.result = element("section", { "aria-labelledby": "result" }, this.resultTitle, this.results, this.resultText);
     this.series = new SeriesView();
@@ -214,9 +215,11 @@ export class RacePage {
     const order = seats.map((seat, number) => ({ ...seat, rating: ratings[number] })).sort((one, other) => one.place - other.place);
     this.results.replaceChildren(...order.map((seat) => element("li", { value: String(seat.place) },
       nameOf(seat.name), `${seat.bot ? " (bot)" : ""}: ${counted(seat.home, "card")} home at ${clockText(seat.home_at_ms, true)}`,
-      STATE_WORDS[seat.state] ? ` · ${STATE_WORDS[seat.state]}` : "", ...changeOf(seat.rating))));
+      STATE_WORDS[seat.state] ? ` · ${STATE_WORDS[seat.state]}` : "", ...ratingChange(seat.rating))));
     this.resultText.hidden = !id;
-    if (id) this.recordLink.setAttribute("href", `/races/${encodeURIComponent(id)}.json`);
+    if (!id) return;
+    this.recordLink.setAttribute("href", `/races/${encodeURIComponent(id)}.json`);
+    this.replayLink.setAttribute("href", `/race/${encodeURIComponent(id)}`);
   }
 
   #showLines(model) {
@@ -265,12 +268,4 @@ function names(model) {
 function placesText(seats) {
   return [...seats].sort((one, other) => one.place - other.place)
     .map((seat) => `${seat.place}. ${clean(seat.name)}, ${counted(seat.home, "card")} home.`).join(" ");
-}
-
-/** What a race did to a rating, behind its seat's result: nothing where it did not count. */
-function changeOf(rating) {
-  if (!rating) return [];
-  const change = rating.after - rating.before;
-  const sign = change < 0 ? "−" : "+";
-  return [" · ", element("span", { class: "rating" }, `rating ${rating.before} → ${rating.after} (${sign}${Math.abs(change)})`)];
 }

@@ -9,7 +9,7 @@ import trio
 
 from client.replay.frames import NoReplay, replay_race
 from protocol.replay import to_json
-from server.analysis.frames import frames
+from server.race.frames import frames
 from tests.client import replays, scenes
 
 pytestmark = pytest.mark.slow

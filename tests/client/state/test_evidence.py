@@ -89,10 +89,29 @@ def test_a_named_deal_needs_nothing_that_was_seen_before_the_start() -> None:
     assert verdict(check(record, None, 0), named=True).ok is True
 
 
-def test_of_a_winnable_deal_it_is_not_known_here_whether_it_is_the_first() -> None:
-    checks = check(resealed(winnable=True), evidence(winnable=True), 0)
+def test_of_a_winnable_deal_it_takes_a_search_to_know_whether_it_is_the_first() -> None:
+    record, seen = resealed(winnable=True), evidence(winnable=True)
+    checks = check(record, seen, 0)
     assert results(checks) == {"digest": True, "seed": True, "commitment": True, "nonce": True, "cards": True, "number": None}
-    assert verdict(checks) == Check("deal", True, "The deal checks out. That no winnable one was passed over: carpet verify.")
+    assert verdict(checks) == Check("deal", True, "The deal checks out. Whether deal 0 is the first that can be won: carpet verify.")
+    for ok, sentence in (
+        (True, "The deal checks out: nobody chose the cards, and no deal that can be won was passed over."),
+        (False, "The record is false: deal 0 cannot be won."),
+    ):
+        made = check(record, seen, 0, number=Check("number", ok, "The record is false: deal 0 cannot be won."))
+        assert verdict(made) == Check("deal", ok, sentence)
+        assert verdict(check(record, None, 0, number=Check("number", ok, ""))).ok is (None if ok else False)
+
+
+def test_what_was_not_seen_here_is_said_with_what_can_still_be_checked() -> None:
+    sentence = "Nothing is wrong; not seen here: commitment, nonce, cards. carpet verify checks the record."
+    for record in (scenes.record(), resealed(winnable=True)):
+        assert verdict(check(record, None, 0)) == Check("deal", None, sentence)
+
+
+def test_of_a_deal_that_others_have_too_no_more_is_said_than_a_race_on_it_can_show() -> None:
+    said = verdict(check(scenes.record(), evidence(), 0), shared=True)
+    assert said == Check("deal", True, "The deal checks out: it is the shuffle that was committed to.")
 
 
 def test_two_decks_lose_the_copies_met_first() -> None:

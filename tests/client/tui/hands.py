@@ -13,7 +13,7 @@ from urwid.testing import ScriptedScreen
 from client.connection.events import Connected, LinkEvent
 from client.replay.timeline import TimeLine
 from client.state.evidence import Evidence
-from client.tui.app import Recorder, Replayer, Reviewer, Witness, run_app
+from client.tui.app import Recorder, Replayer, Reviewer, Verifier, Witness, run_app
 from client.tui.start import AppOutcome, Start, StartHome, UiSettings
 from protocol.client_messages import ClientMessage
 from protocol.record import Record
@@ -119,6 +119,10 @@ async def no_replayer(record: Record) -> TimeLine:
     raise AssertionError("nobody has asked for a replay")
 
 
+async def no_verifier(record: Record) -> tuple[bool | None, str]:
+    raise AssertionError("there is no deal that had to be searched for")
+
+
 @asynccontextmanager
 async def running(
     start: Start = HOME,
@@ -127,6 +131,7 @@ async def running(
     size: tuple[int, int] = (80, 24),
     reviewer: Reviewer = no_reviewer,
     replayer: Replayer = no_replayer,
+    verifier: Verifier = no_verifier,
     recorder: Recorder | None = None,
     witness: Witness | None = None,
     evidence: Evidence | None = None,
@@ -142,6 +147,7 @@ async def running(
             screen=run.screen,
             reviewer=reviewer,
             replayer=replayer,
+            verifier=verifier,
             recorder=recorder,
             witness=witness,
             evidence=evidence,

@@ -650,6 +650,42 @@ async def test_the_form_offers_a_deal_that_can_be_won() -> None:
         assert run.link.taken()[-1] == OpenRace(options=RaceOptions(winnable=True))
 
 
+@pytest.mark.parametrize(
+    ("found", "said"),
+    [
+        ((True, ""), "✓ The deal checks out: nobody chose the cards, and no deal that can be won was passed over."),
+        ((False, "deal 0 cannot be won"), "✗ The record is false: deal 0 cannot be won."),
+        (
+            (None, "it was ill"),
+            "✓ The deal checks out. Whether deal 0 is the first that can be won was not found out (it was ill): carpet verify.",
+        ),
+    ],
+)
+async def test_whether_a_winnable_deal_was_passed_over_is_found_out_beside_the_screen(found: tuple[bool | None, str], said: str) -> None:
+    asked, answer = [], trio.Event()
+
+    async def verifier(record: Record) -> tuple[bool | None, str]:
+        asked.append(record)
+        await answer.wait()
+        return found
+
+    record = scenes.record()
+    won = sealed(changed(record, deal=changed(record.deal, winnable=True)))
+    seen = scenes.dealt().evidence
+    assert seen is not None
+    async with running(verifier=verifier, evidence=replace(seen, winnable=True)) as run:
+        seats = (scenes.seat(0, "Anna"), scenes.seat(1, "Benedikt"))
+        over = scenes.room(version=9, phase="over", seats=seats, record=won, options=RaceOptions(winnable=True))
+        await run.say(UP, scenes.welcome(room=scenes.CODE), over)
+        assert asked == [won]
+        assert run.screen.shows("✓ The deal checks out. Whether deal 0 is the first that can be won")
+        answer.set()
+        await settled()
+        assert said in " ".join(" ".join(run.screen.last_text).split())
+        await run.say(changed(over, version=10))
+        assert asked == [won], "each record once"
+
+
 async def test_other_rules_in_the_form_take_the_wish_for_a_winnable_deal_back_where_there_are_none() -> None:
     async with running() as run:
         await run.say(UP, scenes.welcome())

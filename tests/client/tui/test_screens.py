@@ -610,6 +610,21 @@ def test_where_many_wait_the_rules_are_cut_and_it_is_said_where_they_are_whole()
     assert sum(line.rstrip().endswith("... more: ?") for line in lines) == 1
 
 
+@pytest.mark.parametrize("name", ["Anna", "Benedikt", "M" * 24, "漢" * 24])
+@pytest.mark.parametrize("trip", [None, 1234])
+def test_in_a_waiting_room_one_finds_oneself_however_long_the_name(name: str, trip: int | None) -> None:
+    model = scenes.full_room()
+    assert model.room is not None
+    own, *others = model.room.seats
+    longest = structs.replace(own, name=name, round_trip_ms=trip)
+    room = replace(model.room, seats=(longest, *others))
+    for size in ((80, 24), (120, 40)):
+        lines = render_text(widget_of(Shown(lambda: replace(model, room=room), now_ms=2000), size), size)
+        (line,) = [line for line in lines if " (you) " in line]
+        assert name[:3] in line
+        assert " not ready yet " in line
+
+
 def over_winnable() -> Model:
     record = scenes.record()
     model = scenes.over()
@@ -622,13 +637,11 @@ def over_winnable() -> Model:
 def test_however_much_there_is_to_say_of_a_deal_its_key_and_the_rematch_are_shown(details: bool) -> None:
     ui = replace(UI, details=details)
     lines = [line.rstrip() for line in render_text(widget_of(Shown(over_winnable, ui, now_ms=160_000), (80, 24)), (80, 24))]
-    at = next(
-        number for number, line in enumerate(lines) if line.startswith("  ? Nothing is wrong, but this client did not see all of the")
-    )
-    assert " ".join(lines[at : at + 2]).split()[-4:] == ["nonce,", "cards,", "number.", "(d)"]
+    at = next(number for number, line in enumerate(lines) if line.startswith("  ? Nothing is wrong; not seen here:"))
+    assert " ".join(lines[at : at + 2]).split()[-4:] == ["checks", "the", "record.", "(d)"]
     assert lines[at + 2] == "  r: race the same players again"
     assert (" ... the rest: carpet verify" in "\n".join(lines)) is details
-    assert any(line.endswith("Whether deal 0 is the first that can be won: carpet verify.") for line in lines) is details
+    assert any(line.endswith("Whether deal 0 is the first that can be won is being checked.") for line in lines) is details
 
 
 def test_what_no_rule_set_has_is_drawn_without_a_word_of_it() -> None:

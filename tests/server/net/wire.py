@@ -35,6 +35,7 @@ from server.net.http import Site
 from server.net.listener import serving
 from server.net.overload import Overload
 from server.net.stream import SocketStream
+from server.pages.documents import Documents
 from server.pages.health import readiness_route
 from server.pages.ladder import ladder_route
 from server.pages.lobby import lobby_route
@@ -42,7 +43,7 @@ from server.pages.races import race_routes
 from server.pages.readers import Readers
 from server.pages.runs import run_routes
 from server.pages.tournaments import tournament_routes
-from server.pages.web_page import web_routes
+from server.pages.web_page import problem_page, web_routes
 from server.rooms.clock import Clock
 from server.rooms.driver import Room as ServedRoom
 from server.rooms.registry import Rooms
@@ -74,6 +75,7 @@ class PairListener(trio.abc.Listener[SocketStream]):
         # The library names the address it listens on in its log.
         self.socket = socket.socket(socket.AF_UNIX)
         self._accepted, self._waiting = trio.open_memory_channel[SocketStream](100)
+        self._kernel_ms: dict[int, int] = {}
 
     async def accept(self) -> SocketStream:
         try:
@@ -86,13 +88,19 @@ class PairListener(trio.abc.Listener[SocketStream]):
         self._waiting.close()
         await trio.lowlevel.checkpoint()
 
-    def dial(self, *, buffer: int | None = None) -> SocketStream:
-        """The client's end of a new connection. buffer: bytes that the kernel holds of what the server sends, about."""
+    def dial(self, *, buffer: int | None = None, kernel_ms: int = 0) -> SocketStream:
+        """The client's end of a new connection. buffer: bytes that the kernel holds of what the server sends, about. kernel_ms: what it
+        says of the round trip."""
         ours, theirs = socket.socketpair()
+        self._kernel_ms[theirs.fileno()] = kernel_ms
         if buffer is not None:
             theirs.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, buffer)
         self._accepted.send_nowait(SocketStream(theirs))
         return SocketStream(ours)
+
+    def kernel_ms(self, sock: socket.socket) -> int | None:
+        """In place of the kernel."""
+        return self._kernel_ms[sock.fileno()]
 
 
 class Client:
@@ -308,24 +316,30 @@ class House:
         readers = Readers(self.store, self.journal)
         self.site = Site(
             [
-                *race_routes(readers, self.clock),
+                *race_routes(readers, self.clock, self._compute),
                 ladder_route(readers),
                 lobby_route(self.lobby),
                 *run_routes(readers, self.runs),
                 readiness_route(self.rooms, self.store, self.journal, max_rooms=max_rooms),
                 *tournament_routes(self.tournaments),
-                *web_routes(),
+                *web_routes(Documents(self.rooms, readers, self.runs, self.tournaments, self.clock).addresses),
             ],
+            problem=problem_page(),
             bans=self.bans,
         )
         self.listener = PairListener()
         self._nursery = nursery
 
     @asynccontextmanager
-    async def client(self, encoding: str = MSGPACK, *, buffer: int | None = None, **options: Any) -> AsyncIterator[Client]:
-        """A connection, the handshake done. It takes all that comes, and answers pings, also when no test reads: max_queue=1 stops that."""
+    async def client(
+        self, encoding: str = MSGPACK, *, stream: trio.abc.Stream | None = None, buffer: int | None = None, **options: Any
+    ) -> AsyncIterator[Client]:
+        """A connection, the handshake done; over the given stream, or one that is dialled.
+
+        It takes all that comes, and answers pings, also when no test reads: max_queue=1 stops that.
+        """
         fixed: dict[str, Any] = {"compression": None, "ping_interval": None, "close_timeout": 1, "proxy": None, "max_queue": None}
-        stream = self.listener.dial(buffer=buffer)
+        stream = stream or self.listener.dial(buffer=buffer)
         async with connect("ws://carpet.test/", stream=stream, subprotocols=[Subprotocol(encoding)], **{**fixed, **options}) as line:
             try:
                 yield Client(line)
@@ -416,7 +430,7 @@ async def open_house(
             [house.listener],
             site=house.site,
             plain_sockets=PLAIN_SOCKETS,
-            round_trip_rule=round_trip_rule,
+            round_trip_rule=round_trip_rule or RoundTripRule(kernel_ms=house.listener.kernel_ms),
             overload=house.overload,
         ):
             yield house

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import threading
 from dataclasses import replace
 from pathlib import Path
@@ -11,12 +12,15 @@ import msgspec
 import pytest
 import trio
 import trio.testing
+from msgspec import structs
 from trio.testing import MockClock
 
+from protocol.client_messages import Resign
 from protocol.codec import JSON, Decoder
 from protocol.errors import ErrorCode
-from protocol.pages import PAGE_RACES, History, HistorySeat, is_race_id
+from protocol.pages import PAGE_RACES, History, HistorySeat, RaceBoards, is_race_id
 from protocol.record import from_json, to_json
+from protocol.room_events import Result
 from protocol.server_messages import Lobby, ServerMessage
 from protocol.views import SeatRating, SharedDeal
 from protocol.watch_messages import Watched
@@ -24,8 +28,11 @@ from server.net.http import Asked, NoPage
 from server.pages.races import race_routes
 from server.pages.readers import READING, WAITING, Readers
 from server.race.audit import audit
+from server.race.boards import boards_document
+from server.race.frames import frames
 from server.race.shared_deal_spec import SharedDealSpec
 from server.rooms.clock import Clock
+from server.rules.catalogue import RULE_SETS
 from server.store.database import open_database
 from server.store.errors import StoreBusy, StoreCorrupt
 from server.store.journal import Journal, Outage
@@ -33,6 +40,7 @@ from server.store.memory import MemoryStore
 from server.store.port import PlayerMade, RaceAborted, SharedDealMade
 from server.store.store import Store
 from tests.server.net.wire import House
+from tests.server.runs.running import begin, play
 from tests.server.store.keeping import NOW, made, opened, over, rated_over, seat, won, write
 
 RACE = "ABCDEF-1-00ff00ff00ff"
@@ -51,6 +59,38 @@ def finish(house: House, number: int, *players: str | None, at: int = 0) -> None
 
 
 # ---- records
+
+
+@pytest.mark.parametrize("rules", RULE_SETS)
+async def test_the_positions_of_a_race_are_those_that_its_players_saw(autojump_clock: MockClock, house: House, rules: str) -> None:
+    async with house.guest("Ann") as ann:
+        await ann.open(seats=1, rules=rules)
+        await begin(ann)
+        await play(ann, 25, pause_s=1)
+        seen = ann.view
+        await ann.say(Resign(race=1, seat=0))
+        record = (await ann.hear_of(Result)).record
+    for zipped in (False, True):
+        answered = await house.ask(f"/races/{record.id}/boards.json", headers="Accept-Encoding: br, gzip\r\n" if zipped else "")
+        assert (answered.headers.get("content-encoding"), answered.headers["vary"]) == ("gzip" if zipped else None, "Accept-Encoding")
+        document = msgspec.json.decode(gzip.decompress(answered.body) if zipped else answered.body, type=RaceBoards)
+    replay = frames(record)
+    assert (document.race, document.rules) == (record.id, replay.rules)
+    (view,) = document.firsts
+    assert view == structs.replace(replay.first, moves=())
+    for step, frame in zip(document.steps, replay.frames, strict=True):
+        view = structs.replace(
+            view,
+            piles={**view.piles, **step.piles},
+            waste=(*view.waste[: step.waste_kept], *step.waste_more),
+            foundations={**view.foundations, **step.foundations},
+            **{name: getattr(step, name) for name in ("stock", "stock_next", "pending", "redeals", "home")},
+        )
+        assert view == structs.replace(frame.view, moves=())
+    assert seen is not None
+    assert view == structs.replace(seen, moves=())
+    # It is worked out where it keeps nobody waiting, and once.
+    assert house.computed.count(boards_document) == 1
 
 
 async def test_the_record_of_a_race_is_there_once_it_is_over(autojump_clock: MockClock, house: House) -> None:
@@ -323,13 +363,17 @@ async def test_few_read_at_once_some_wait_and_the_others_are_told_to_ask_again()
     assert await readers.ask(read) == "read"
 
 
+async def no_worker(function: object, record: bytes) -> tuple[bytes, bytes]:
+    raise AssertionError(function)
+
+
 async def test_a_database_shows_the_same_pages_as_the_memory(tmp_path: Path) -> None:
     shown: list[list[bytes]] = []
     database = open_database(str(tmp_path / "carpet.sqlite3"))
     for store in (MemoryStore(), database):
         write(store, made("ann"), made("bob"), opened(race(1)), over(race(1), "ann", "bob", at=1), opened(race(2)))
         write(store, RaceAborted(race=race(2), reason="no", at_ms=NOW, seats=(seat("ann"), seat("bob"))))
-        record, history = race_routes(Readers(store, Journal(store)), Clock())
+        record, _, history = race_routes(Readers(store, Journal(store)), Clock(), no_worker)
         pages = []
         for route, path in ((record, f"/races/{race(1)}.json"), (history, "/players/ann/races.json")):
             values = route.match(path)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from server.race.commands import GetReady, ResignSeat, TakeSeat
+from server.race.commands import GetReady, LoseLine, ResignSeat, TakeSeat
+from server.race.lead_ranking import LeadRank
 from server.rooms.summary import RoomSummary, summarized
 from tests.server.race.racing import WINNABLE, Driven, counting_down, greedy_line, nonce, options, seated, started
 
@@ -21,7 +22,7 @@ def summary(driven: Driven) -> RoomSummary:
     return summarized(driven.race, code="ABCDEF", spec=None, opened_at=0, ahead_ms=0, closed=False)
 
 
-def ranked(driven: Driven) -> tuple[bool, int, int]:
+def ranked(driven: Driven) -> LeadRank:
     rank = summary(driven).lead_rank
     assert rank is not None
     return rank
@@ -45,7 +46,16 @@ def test_a_race_against_a_bot_or_alone_comes_after_all_between_people() -> None:
     for seat in (0, 1):
         driven.do(GetReady(seat, nonce(seat)), -3000)
     driven.advance(0)
+    driven.play(0, LINE[:1], 1000)
     assert ranked(at(20, 1)) < ranked(driven) < ranked(at(1))
+
+
+def test_who_is_away_is_nobody_to_watch_and_nor_is_who_has_made_no_move() -> None:
+    one_away, both_away = at(9, 9), at(9, 9)
+    one_away.do(LoseLine(1), 2000)
+    for seat in (0, 1):
+        both_away.do(LoseLine(seat), 2000)
+    assert ranked(at(20, 1)) < ranked(at(0, 0)) < ranked(one_away) < ranked(both_away)
 
 
 def test_what_is_not_being_run_is_not_close() -> None:

@@ -12,10 +12,10 @@ from protocol.fairness import commitment, daily_nonce, derive_seed
 from protocol.record import BadRecord, sealed
 from protocol.room_events import Ended, Hidden, Progress, Result
 from protocol.views import SharedDeal
-from server.analysis.frames import frames
 from server.race.audit import audit
 from server.race.commands import StopSeat
 from server.race.events import MovePlayed, RaceEnded
+from server.race.frames import frames
 from server.race.view import see, snapshot, tell
 from server.rules.catalogue import rule_set
 from tests.server.race.racing import SECRET, Driven, options, started

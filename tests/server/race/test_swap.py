@@ -15,10 +15,10 @@ from protocol.errors import Refusal
 from protocol.fairness import derive_seed
 from protocol.record import BadRecord, Record, SeriesRecord, check_deal, sealed, seed_of
 from protocol.views import RaceOptions, SeriesOptions
-from server.analysis.frames import frames
 from server.race.audit import audit
 from server.race.commands import GetReady, LoseLine, ResignSeat, StopSeat, TakeSeat
 from server.race.events import SeatFreed
+from server.race.frames import frames
 from server.race.machine import Race
 from server.race.shuffles import SeriesPlace
 from server.race.view import see

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import replace
 
+import msgspec
 import pytest
 import trio
 from trio.testing import MockClock
@@ -212,7 +213,7 @@ async def test_of_a_race_that_cannot_be_made_again_the_seats_are_read_as_far_as_
     assert names == ["Ann", "Bob"]
     assert seats_readable(running) == seats_left(room.core.race)
     last = running.commands[-1]
-    wrong = replace(last, sequence=last.sequence + 1, command=PlayMove(0, 7, "s"))
+    wrong = msgspec.structs.replace(last, sequence=last.sequence + 1, command=PlayMove(0, 7, "s"))
     assert seats_readable(replace(running, commands=(*running.commands, wrong))) == seats_left(room.core.race)
     assert seats_readable(replace(running, commands=running.commands[:1])) == ()
     assert seats_readable(replace(running, opened=replace(running.opened, options=RaceOptions(rules="chess")))) == ()
@@ -435,8 +436,9 @@ async def test_a_private_room_goes_on_under_letters_that_are_not_its_code(
     if of_an_earlier_server:
         # Their ids began with the code.
         old, first = first, f"{room.code}-1-00ff00ff00ff"
-        entries = [entry for entry in table.journal.entries if isinstance(entry, RaceOpened | CommandTaken) and entry.race == old]
-        table.journal.entries = [replace(entry, race=first) for entry in entries]
+        opened = [replace(entry, race=first) for entry in table.journal.entries if isinstance(entry, RaceOpened) and entry.race == old]
+        commands = [entry for entry in table.journal.entries if isinstance(entry, CommandTaken) and entry.race == old]
+        table.journal.entries = [*opened, *(msgspec.structs.replace(command, race=first) for command in commands)]
     new, again = await restart(table, room, nursery)
     assert again.core.race.id == first
     guests = [new.guest("Ann"), new.guest("Bob")]

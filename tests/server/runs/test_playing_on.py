@@ -12,8 +12,8 @@ from protocol.record import BadRecord, sealed
 from protocol.room_events import Ghost, Result, Room
 from protocol.run_messages import PlayOn, RunDaily
 from protocol.server_messages import Left
-from server.analysis.frames import frames
 from server.race.audit import audit, audited_start_position
+from server.race.frames import frames
 from server.race.start_position import first_positions
 from server.race.view import see
 from server.rules.catalogue import RULE_SETS
@@ -44,6 +44,8 @@ async def test_one_plays_on_from_after_any_move_beside_ones_past_self(autojump_c
         assert anna.view == replay.frames[ply - 1].view
         (ghost_home,) = {room.ghosts[0].home}
         assert ghost_home == 0
+        begins = (await anna.hear_of(Ghost)).ghost
+        assert (begins.ply, begins.home, begins.elapsed_ms) == (0, record.moves[ply - 1].home, 0)
         if len(record.moves) > ply + 1:
             ghost = (await anna.hear_of(Ghost)).ghost
             following = record.moves[ply]

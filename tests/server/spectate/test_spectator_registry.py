@@ -269,9 +269,11 @@ async def test_the_closest_race_is_public_and_being_run_and_the_least_apart(auto
     await table.seated(table.guest("C"), table.guest("D"))
     apart = [table.guest("E"), table.guest("F")]
     room = await table.racing(*apart, deal="143")
-    close = await table.racing(table.guest("G"), table.guest("H"), deal="143")
+    even = table.guest("G")
+    close = await table.racing(even, table.guest("H"), deal="143")
     home = next(move for move in apart[0].view.moves if move != "s")  # type: ignore[union-attr]
     apart[0].move(room, home)
+    even.move(close, "s")
     await table.settle()
     eve = box.onlooker()
     await eve.watch(None)

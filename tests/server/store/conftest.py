@@ -2,31 +2,38 @@
 
 PostgreSQL is looked for at CARPET_TEST_POSTGRES, or else at its usual port on this machine. Where none answers, what was not tested is said
 in a section of its own at the end of the run; where the variable names one that does not answer, the tests fail.
-Every test has a schema of its own there, which is dropped after it.
+A test that makes its tables there has a schema of its own; the others have, one after another, one whose tables are made once and emptied.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import secrets
 import shutil
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from server.store.database import DatabaseStore, open_database
 from server.store.memory import MemoryStore
 from server.store.store import Store
+from server.store.tables import TABLES
 
 VARIABLE = "CARPET_TEST_POSTGRES"
 USUAL = "postgresql://postgres@127.0.0.1:5432/test"
 NOT_REACHED = "no PostgreSQL answers"
 PATIENCE_S = 5
+EMPTYING = "; ".join(f"DELETE FROM {table}" for table in reversed(re.findall("CREATE TABLE ([a-z_]+)", TABLES)))
+"""A table refers to those that were made before it. Not TRUNCATE, which makes new files for each."""
 
 
-def postgres_schema() -> Iterator[str]:
-    """The URL of an empty schema. Skips the test, or fails it, when there is no server."""
+@contextmanager
+def postgres_schema() -> Iterator[tuple[str, Any]]:
+    """The URL of an empty schema, and a connection to it. Skips the test, or fails it, when there is no server."""
     # Set to nothing is not set: psycopg would find a server by its defaults, and the store take what is left of the URL for a path.
     named = os.environ.get(VARIABLE)
     base = named or USUAL
@@ -40,8 +47,9 @@ def postgres_schema() -> Iterator[str]:
     name = f"carpet_test_{os.getpid()}_{secrets.token_hex(4)}"
     with administrator:
         administrator.execute(f"CREATE SCHEMA {name}")
+        administrator.execute(f"SET search_path = {name}")
         try:
-            yield f"{base}{'&' if '?' in base else '?'}options=-csearch_path%3D{name}"
+            yield f"{base}{'&' if '?' in base else '?'}options=-csearch_path%3D{name}", administrator
         finally:
             administrator.execute(f"DROP SCHEMA {name} CASCADE")
 
@@ -61,18 +69,11 @@ def sqlite(tmp_path: Path) -> str:
     return str(tmp_path / "carpet.sqlite3")
 
 
-@pytest.fixture(scope="session")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An empty SQLite store, to be copied: to make one anew takes fifty times as long."""
-    path = tmp_path_factory.mktemp("made") / "carpet.sqlite3"
-    open_database(str(path)).close()
-    return path
-
-
 @pytest.fixture
 def postgres() -> Iterator[str]:
     """The URL of a PostgreSQL store that is not there yet."""
-    yield from postgres_schema()
+    with postgres_schema() as (url, _):
+        yield url
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
@@ -82,24 +83,57 @@ def where(request: pytest.FixtureRequest) -> str:
     return place
 
 
+@pytest.fixture(scope="session")
+def made_sqlite(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An empty SQLite store, to be copied: to make one anew takes fifty times as long."""
+    path = tmp_path_factory.mktemp("made") / "carpet.sqlite3"
+    open_database(str(path)).close()
+    return path
+
+
+@pytest.fixture(scope="session")
+def made_postgres() -> Iterator[tuple[str, Any]]:
+    """A PostgreSQL store, to be emptied, and a connection to do that with."""
+    with postgres_schema() as (url, administrator):
+        open_database(url).close()
+        yield url, administrator
+
+
 @pytest.fixture
-def database(where: str, made: Path) -> Iterator[DatabaseStore]:
-    if where.endswith(made.name):
-        shutil.copyfile(made, where)
-    store = open_database(where)
+def empty_sqlite(made_sqlite: Path, sqlite: str) -> str:
+    """The path of a SQLite store that has its tables and nothing in them."""
+    shutil.copyfile(made_sqlite, sqlite)
+    return sqlite
+
+
+@pytest.fixture
+def empty_postgres(made_postgres: tuple[str, Any]) -> str:
+    """The URL of such a store in PostgreSQL."""
+    url, administrator = made_postgres
+    administrator.execute(EMPTYING)
+    return url
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def empty(request: pytest.FixtureRequest) -> str:
+    """Where `database` is."""
+    place: str = request.getfixturevalue(f"empty_{request.param}")
+    return place
+
+
+@pytest.fixture
+def database(empty: str) -> Iterator[DatabaseStore]:
+    store = open_database(empty)
     yield store
     store.close()
 
 
 @pytest.fixture(params=["memory", "sqlite", "postgres"])
-def store(request: pytest.FixtureRequest, made: Path) -> Iterator[Store]:
+def store(request: pytest.FixtureRequest) -> Iterator[Store]:
     """One of each kind, empty."""
     if request.param == "memory":
         yield MemoryStore()
         return
-    where: str = request.getfixturevalue(request.param)
-    if request.param == "sqlite":
-        shutil.copyfile(made, where)
-    opened = open_database(where)
+    opened = open_database(request.getfixturevalue(f"empty_{request.param}"))
     yield opened
     opened.close()

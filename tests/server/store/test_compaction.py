@@ -39,12 +39,12 @@ def test_the_log_stays_as_small_as_what_runs(database: DatabaseStore) -> None:
     assert running.commands == tuple(taken("long", sequence) for sequence in range(1, 101))
 
 
-def test_dead_commands_are_counted_when_a_store_is_opened_again(sqlite: str) -> None:
-    store = open_database(sqlite)
+def test_dead_commands_are_counted_when_a_store_is_opened_again(empty_sqlite: str) -> None:
+    store = open_database(empty_sqlite)
     write(store, opened("dead"), *[taken("dead", sequence) for sequence in range(1, 46)])
     write(store, over("dead"), opened("live"))
     store.close()
-    store = open_database(sqlite)
+    store = open_database(empty_sqlite)
     for sequence in range(1, 11):
         write(store, taken("live", sequence))
     assert rows(store) == 10

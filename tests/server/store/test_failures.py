@@ -40,8 +40,8 @@ def pragma(store: DatabaseStore, text: str) -> int:
         return int(sql.rows(f"PRAGMA {text}")[0][0])
 
 
-def test_a_full_disk_is_said_and_what_was_there_stays(sqlite: str) -> None:
-    with opened_store(sqlite) as store:
+def test_a_full_disk_is_said_and_what_was_there_stays(empty_sqlite: str) -> None:
+    with opened_store(empty_sqlite) as store:
         write(store, opened("r"), taken("r", 1))
         pragma(store, f"max_page_count = {pragma(store, 'page_count')}")
         much = [[taken("r", sequence)] for sequence in range(2, 2000)]
@@ -54,10 +54,10 @@ def test_a_full_disk_is_said_and_what_was_there_stays(sqlite: str) -> None:
         assert len(store.running().races[0].commands) == 1999
 
 
-def test_a_database_that_another_program_holds_is_busy_and_can_be_read(sqlite: str) -> None:
-    with opened_store(sqlite) as store:
+def test_a_database_that_another_program_holds_is_busy_and_can_be_read(empty_sqlite: str) -> None:
+    with opened_store(empty_sqlite) as store:
         write(store, opened("r"))
-        with closing(sqlite3.connect(sqlite, isolation_level=None)) as other:
+        with closing(sqlite3.connect(empty_sqlite, isolation_level=None)) as other:
             other.execute("BEGIN IMMEDIATE")
             with pytest.raises(StoreBusy, match="another program has held"):
                 write(store, taken("r", 1))
@@ -96,17 +96,17 @@ def test_a_file_that_is_no_database_is_damaged(sqlite: str) -> None:
         open_database(sqlite)
 
 
-def test_a_page_that_is_damaged_is_said_when_it_is_read(sqlite: str) -> None:
-    with opened_store(sqlite) as store:
+def test_a_page_that_is_damaged_is_said_when_it_is_read(empty_sqlite: str) -> None:
+    with opened_store(empty_sqlite) as store:
         for number in range(20):
             write(store, opened(f"r{number}"), *logged(f"r{number}"), over(f"r{number}"))
-    with closing(sqlite3.connect(sqlite)) as file:
+    with closing(sqlite3.connect(empty_sqlite)) as file:
         ((root,),) = file.execute("SELECT rootpage FROM sqlite_schema WHERE name = 'records'").fetchall()
         ((size,),) = file.execute("PRAGMA page_size").fetchall()
-    with Path(sqlite).open("r+b") as raw:
+    with Path(empty_sqlite).open("r+b") as raw:
         raw.seek((root - 1) * size)
         raw.write(os.urandom(size))
-    with opened_store(sqlite) as store, pytest.raises(StoreCorrupt, match="is damaged"):
+    with opened_store(empty_sqlite) as store, pytest.raises(StoreCorrupt, match="is damaged"):
         store.record("r3")
 
 
@@ -116,11 +116,11 @@ def alter(where: str, statement: str, *values: Any) -> None:
         file.commit()
 
 
-def test_a_record_that_was_altered_is_not_given_out(sqlite: str) -> None:
-    with opened_store(sqlite) as store:
+def test_a_record_that_was_altered_is_not_given_out(empty_sqlite: str) -> None:
+    with opened_store(empty_sqlite) as store:
         write(store, opened("r"), over("r"))
-    alter(sqlite, "UPDATE records SET record = replace(record, ?, 'Mallory')", won().seats[0].name)
-    with opened_store(sqlite) as store, pytest.raises(StoreCorrupt, match=r"record of race r cannot be read: .* altered"):
+    alter(empty_sqlite, "UPDATE records SET record = replace(record, ?, 'Mallory')", won().seats[0].name)
+    with opened_store(empty_sqlite) as store, pytest.raises(StoreCorrupt, match=r"record of race r cannot be read: .* altered"):
         store.record("r")
 
 
@@ -159,15 +159,15 @@ def test_a_record_that_was_altered_is_not_given_out(sqlite: str) -> None:
     ],
 )
 def test_a_damaged_race_does_not_keep_the_others_from_coming_back(
-    sqlite: str, damage: Callable[[Sql], None], what: str, readable: RunningRace | None
+    empty_sqlite: str, damage: Callable[[Sql], None], what: str, readable: RunningRace | None
 ) -> None:
-    with opened_store(sqlite) as store:
+    with opened_store(empty_sqlite) as store:
         for race in ("good", "bad"):
             write(store, opened(race))
             write(store, *[taken(race, sequence) for sequence in range(1, 4)])
         with store.maintaining() as sql:
             damage(sql)
-    with opened_store(sqlite) as store:
+    with opened_store(empty_sqlite) as store:
         running = store.running()
         assert [race.opened.race for race in running.races] == ["good"]
         (damaged,) = running.damaged
@@ -176,7 +176,7 @@ def test_a_damaged_race_does_not_keep_the_others_from_coming_back(
         assert what in damaged.what
         assert damaged.readable == readable
         # It is told of by name, and can be set aside.
-        assert any("race bad cannot be brought back" in fault for fault in check(sqlite).faults)
+        assert any("race bad cannot be brought back" in fault for fault in check(empty_sqlite).faults)
         write(store, RaceAborted(race="bad", reason=damaged.what, at_ms=0))
         assert store.running().damaged == ()
 
@@ -188,9 +188,9 @@ def test_one_server_a_store(where: str) -> None:
         pass
 
 
-def test_another_name_of_the_file_is_the_same_store(sqlite: str, tmp_path: Path) -> None:
-    with opened_store(sqlite):
-        (tmp_path / "alias").symlink_to(sqlite)
+def test_another_name_of_the_file_is_the_same_store(empty_sqlite: str, tmp_path: Path) -> None:
+    with opened_store(empty_sqlite):
+        (tmp_path / "alias").symlink_to(empty_sqlite)
         with pytest.raises(StoreInUse):
             open_database(str(tmp_path / "alias"))
 

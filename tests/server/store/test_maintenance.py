@@ -21,11 +21,11 @@ from tests.server.store.keeping import change_log, logged, made, opened, over, t
 
 
 @pytest.fixture
-def kept(where: str, database: DatabaseStore) -> str:
+def kept(empty: str, database: DatabaseStore) -> str:
     """A store with a player, a race that is over and one that runs, still open."""
     write(database, made("anna"), opened("over"), over("over", "anna", None))
     write(database, opened("runs"), *logged("runs")[:30])
-    return where
+    return empty
 
 
 def test_a_sound_store_is_called_sound_while_a_server_runs_on_it(kept: str) -> None:
@@ -68,38 +68,38 @@ def test_each_thing_that_is_wrong_is_named(kept: str, database: DatabaseStore) -
     assert len(faults) == 9
 
 
-def test_a_damaged_file_is_named(sqlite: str) -> None:
-    store = open_database(sqlite)
+def test_a_damaged_file_is_named(empty_sqlite: str) -> None:
+    store = open_database(empty_sqlite)
     for number in range(20):
         write(store, opened(f"r{number}"), over(f"r{number}"))
     store.close()
-    with closing(sqlite3.connect(sqlite)) as file:
+    with closing(sqlite3.connect(empty_sqlite)) as file:
         ((root,),) = file.execute("SELECT rootpage FROM sqlite_schema WHERE name = 'records'").fetchall()
         ((size,),) = file.execute("PRAGMA page_size").fetchall()
-    with Path(sqlite).open("r+b") as raw:
+    with Path(empty_sqlite).open("r+b") as raw:
         raw.seek((root - 1) * size)
         raw.write(os.urandom(size))
-    faults = care.check(sqlite).faults
+    faults = care.check(empty_sqlite).faults
     assert faults
     assert "damaged" in faults[0]
 
 
-def test_what_belongs_to_nothing_is_named(sqlite: str) -> None:
-    open_database(sqlite).close()
-    with closing(sqlite3.connect(sqlite)) as file:
+def test_what_belongs_to_nothing_is_named(empty_sqlite: str) -> None:
+    open_database(empty_sqlite).close()
+    with closing(sqlite3.connect(empty_sqlite)) as file:
         file.execute("INSERT INTO records VALUES ('nowhere', '{}', '', 0, 1)")
         file.commit()
-    assert care.check(sqlite).faults == ("row 1 of records belongs to nothing in races",)
+    assert care.check(empty_sqlite).faults == ("row 1 of records belongs to nothing in races",)
 
 
 # ---- copies
 
 
-def test_a_copy_made_while_a_server_writes_is_whole_and_private(sqlite: str, tmp_path: Path) -> None:
-    store = open_database(sqlite)
+def test_a_copy_made_while_a_server_writes_is_whole_and_private(empty_sqlite: str, tmp_path: Path) -> None:
+    store = open_database(empty_sqlite)
     write(store, made("anna"), opened("r"), taken("r", 1))
     target = tmp_path / "copy.sqlite3"
-    done = care.backup(target, sqlite)
+    done = care.backup(target, empty_sqlite)
     write(store, taken("r", 2))
     assert (done.target, done.size) == (target, target.stat().st_size)
     assert target.stat().st_mode & 0o777 == 0o600
@@ -111,19 +111,19 @@ def test_a_copy_made_while_a_server_writes_is_whole_and_private(sqlite: str, tmp
     copy.close()
 
 
-def test_a_copy_overwrites_nothing(sqlite: str, tmp_path: Path) -> None:
-    open_database(sqlite).close()
+def test_a_copy_overwrites_nothing(empty_sqlite: str, tmp_path: Path) -> None:
+    open_database(empty_sqlite).close()
     target = tmp_path / "precious"
     target.write_text("precious")
     with pytest.raises(StoreUnavailable, match="precious is there already"):
-        care.backup(target, sqlite)
+        care.backup(target, empty_sqlite)
     assert target.read_text() == "precious"
 
 
-def test_a_copy_that_cannot_be_written_leaves_nothing(sqlite: str, tmp_path: Path) -> None:
-    open_database(sqlite).close()
+def test_a_copy_that_cannot_be_written_leaves_nothing(empty_sqlite: str, tmp_path: Path) -> None:
+    open_database(empty_sqlite).close()
     with pytest.raises(StoreUnavailable, match=r"cannot write .*nowhere/copy: No such file"):
-        care.backup(tmp_path / "nowhere" / "copy", sqlite)
+        care.backup(tmp_path / "nowhere" / "copy", empty_sqlite)
 
 
 def test_postgres_is_copied_by_its_own_program(postgres: str, tmp_path: Path) -> None:
@@ -140,10 +140,10 @@ def test_upgrading_says_what_it_did(where: str) -> None:
     assert care.upgrade(where).steps == ()
 
 
-def test_upgrading_waits_for_no_server(sqlite: str) -> None:
-    store = open_database(sqlite)
+def test_upgrading_waits_for_no_server(empty_sqlite: str) -> None:
+    store = open_database(empty_sqlite)
     with pytest.raises(StoreInUse):
-        care.upgrade(sqlite)
+        care.upgrade(empty_sqlite)
     store.close()
 
 

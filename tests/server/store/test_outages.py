@@ -168,9 +168,9 @@ async def test_a_postgres_server_that_goes_and_comes_back_is_waited_for(postgres
         proxy.cut()
 
 
-async def test_a_file_that_is_locked_for_longer_than_a_statement_waits_is_waited_for(sqlite: str) -> None:
+async def test_a_file_that_is_locked_for_longer_than_a_statement_waits_is_waited_for(empty_sqlite: str) -> None:
     told: list[StoreError | None] = []
-    with closing(open_database(sqlite)) as store, closing(sqlite3.connect(sqlite, isolation_level=None)) as other:
+    with closing(open_database(empty_sqlite)) as store, closing(sqlite3.connect(empty_sqlite, isolation_level=None)) as other:
         async with journalling(store) as journal:
             await journal.write(opened("r"))
             other.execute("BEGIN IMMEDIATE")
@@ -183,9 +183,9 @@ async def test_a_file_that_is_locked_for_longer_than_a_statement_waits_is_waited
         assert len(store.running().races[0].commands) == 2
 
 
-async def test_a_full_disk_is_waited_for(sqlite: str) -> None:
+async def test_a_full_disk_is_waited_for(empty_sqlite: str) -> None:
     told: list[StoreError | None] = []
-    with closing(open_database(sqlite)) as store:
+    with closing(open_database(empty_sqlite)) as store:
         write(store, opened("r"))
         with store._writing() as sql:
             ((pages,),) = sql.rows("PRAGMA page_count")
@@ -211,11 +211,11 @@ def replaced(path: Path) -> None:
 
 @pytest.mark.parametrize(("harm", "said"), [(moved, "is gone: it was moved or removed"), (replaced, "is another file than the one")])
 async def test_a_file_that_is_moved_away_is_noticed_without_a_write_and_goes_on_when_it_is_back(
-    sqlite: str, harm: Callable[[Path], None], said: str
+    empty_sqlite: str, harm: Callable[[Path], None], said: str
 ) -> None:
     told: list[StoreError | None] = []
-    path = Path(sqlite)
-    with closing(open_database(sqlite)) as store:
+    path = Path(empty_sqlite)
+    with closing(open_database(empty_sqlite)) as store:
         async with journalling(store) as journal:
             await journal.write(opened("r"))
             harm(path)

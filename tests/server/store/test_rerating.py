@@ -44,7 +44,7 @@ def test_what_is_stored_agrees_after_any_history(batches: list[list[dict[str, in
             store.close()
 
 
-async def test_what_is_stored_agrees_after_races_of_many_rooms_at_once(where: str, database: DatabaseStore) -> None:
+async def test_what_is_stored_agrees_after_races_of_many_rooms_at_once(empty: str, database: DatabaseStore) -> None:
     """The journal puts what comes at once into batches; the records' numbers are the order that came of it."""
     chance = Random(4)
 
@@ -64,19 +64,19 @@ async def test_what_is_stored_agrees_after_races_of_many_rooms_at_once(where: st
                 rooms.start_soon(room, journal, code)
         journal.close()
     assert journal.statistics.largest > 1
-    found = rerate(where)
+    found = rerate(empty)
     assert (found.agrees, found.races, found.players) == (True, 72, 4), (found.seats_wrong, found.players_wrong)
 
 
 @pytest.fixture
-def kept(where: str, database: DatabaseStore) -> str:
+def kept(empty: str, database: DatabaseStore) -> str:
     """Four rated races and one that does not count, with no server running."""
     write(database, *map(made, PLAYERS))
     for race, places in {"r": {"anna": 1, "ben": 2}, "s": {"ben": 1, "cleo": 1}, "t": {"anna": 3, "cleo": 2, "ben": 1}}.items():
         write(database, opened(race), rated_over(race, **places))
     write(database, opened("bot"), over("bot", "anna", None))
     database.close()
-    return where
+    return empty
 
 
 def test_each_number_that_was_changed_is_found_and_put_right(kept: str) -> None:
@@ -132,9 +132,9 @@ def test_an_altered_record_is_no_ground_for_ratings(kept: str) -> None:
         rerate(kept)
 
 
-def test_ratings_are_compared_while_a_server_runs_but_put_right_only_when_none_does(sqlite: str) -> None:
-    store = open_database(sqlite)
-    assert rerate(sqlite).agrees
+def test_ratings_are_compared_while_a_server_runs_but_put_right_only_when_none_does(empty_sqlite: str) -> None:
+    store = open_database(empty_sqlite)
+    assert rerate(empty_sqlite).agrees
     with pytest.raises(StoreInUse):
-        repair(sqlite)
+        repair(empty_sqlite)
     store.close()

@@ -1,0 +1,127 @@
+"""What the documents of the web page are about, address by address, and whether there is anything at an address at all."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from http import HTTPStatus
+
+from protocol.errors import Refusal
+from protocol.pages import is_race_id
+from protocol.record import Record
+from protocol.run_messages import ListRuns, Runs
+from protocol.tournaments import is_tournament_id
+from server.net.http import Asked, Elsewhere, NoPage
+from server.pages.races import record_of
+from server.pages.readers import Readers
+from server.pages.runs import NOBODY
+from server.pages.web_page import Describe, Description
+from server.rooms.clock import Clock
+from server.rooms.codes import is_code, read_code
+from server.rooms.driver import Room
+from server.rooms.registry import Rooms
+from server.rules.catalogue import RULE_SETS
+from server.runs.service import RunService
+from server.tournaments.service import TournamentService
+
+
+class Documents:
+    """`addresses` has one function for each kind of them."""
+
+    def __init__(self, rooms: Rooms, readers: Readers, runs: RunService, tournaments: TournamentService, clock: Clock) -> None:
+        self._rooms = rooms
+        self._readers = readers
+        self._run_service = runs
+        self._tournaments = tournaments
+        self._clock = clock
+
+    @property
+    def addresses(self) -> Mapping[str, Describe]:
+        return {
+            "/play/{code}": self._play,
+            "/watch/{code}": self._watch,
+            "/race/{id}": self._race,
+            "/tournament/{id}": self._tournament,
+            "/player/{name}": self._player,
+            "/daily/{date}/{rules}": self._daily,
+            "/challenge/{id}": self._challenge,
+        }
+
+    async def _play(self, asked: Asked) -> Description:
+        room = await self._room(asked)
+        names = _names(room)
+        against = f"Race {names}" if names else "A race"
+        return Description(f"{against} · Carpet Race", f"{against} at {_rules(room)}, with nothing installed: open the link and be ready.")
+
+    async def _watch(self, asked: Asked) -> Description:
+        room = await self._room(asked)
+        return Description(f"{_names(room) or 'A race'} · Carpet Race", f"A race at {_rules(room)}, as it is run.")
+
+    async def _room(self, asked: Asked) -> Room:
+        code = read_code(asked.values["code"])
+        try:
+            return self._rooms.find(code)
+        except Refusal as refusal:
+            race = await self._readers.ask(lambda store: store.last_race(code)) if is_code(code) else None
+            if race is not None:
+                raise Elsewhere(f"/race/{race}") from refusal
+            sentence = "No race has that code now. It may be over, or the code mistyped: ask for it again."
+            raise NoPage(HTTPStatus.NOT_FOUND, sentence) from refusal
+
+    async def _race(self, asked: Asked) -> Description:
+        race = asked.values["id"]
+        if not is_race_id(race):
+            raise NoPage(HTTPStatus.NOT_FOUND, "There is no race of that id.")
+        record = await self._readers.ask(partial(record_of, race=race, now_ms=self._clock.wall_ms()))
+        names = " against ".join(seat.name for seat in record.seats)
+        return Description(f"{names} · Carpet Race", f"{_result(record)} Replay it, board by board.")
+
+    async def _tournament(self, asked: Asked) -> Description:
+        identity = asked.values["id"].upper()
+        found = await self._tournaments.document(identity) if is_tournament_id(identity) else None
+        if found is None:
+            raise NoPage(HTTPStatus.NOT_FOUND, "There is no tournament of that id.")
+        options = found.options
+        return Description(
+            f"{options.name} · Carpet Race", f"A tournament at {RULE_SETS[options.rules].name}: {len(found.entrants)} entrants."
+        )
+
+    async def _player(self, asked: Asked) -> Description:
+        found = await self._readers.ask(lambda store: store.player_by_name(asked.values["name"]))
+        if found is None:
+            raise NoPage(HTTPStatus.NOT_FOUND, "There is no player of that name.")
+        rating = f"Rating {found.rating.worth}." if found.rating is not None and found.rating.races else "Not rated yet."
+        return Description(f"{found.name} · Carpet Race", f"{rating} Races, opponents and results.")
+
+    async def _daily(self, asked: Asked) -> Description:
+        date, rules = asked.values["date"], asked.values["rules"]
+        await self._runs(ListRuns(kind="daily", id=date, rules=rules))
+        return Description(f"Deal of {date} · Carpet Race", f"{RULE_SETS[rules].name}: the board of the deal of {date}.")
+
+    async def _challenge(self, asked: Asked) -> Description:
+        runs = await self._runs(ListRuns(kind="challenge", id=asked.values["id"]))
+        return Description(
+            f"Challenge {runs.id} · Carpet Race", f"A deal at {RULE_SETS[runs.rules].name} that everybody runs once: {runs.runs} have."
+        )
+
+    async def _runs(self, question: ListRuns) -> Runs:
+        try:
+            told = await self._readers.wait(lambda: self._run_service.answer(NOBODY, question))
+        except Refusal as refusal:
+            raise NoPage(HTTPStatus.NOT_FOUND, str(refusal)) from refusal
+        assert isinstance(told, Runs)
+        return told
+
+
+def _names(room: Room) -> str:
+    return " against ".join(seat.name for seat in room.summary.seats if seat.name)
+
+
+def _rules(room: Room) -> str:
+    return RULE_SETS[room.summary.options.rules].name
+
+
+def _result(record: Record) -> str:
+    seats = sorted(record.seats, key=lambda seat: seat.place)
+    places = ", ".join(f"{seat.place}. {seat.name} with {seat.home} cards home" for seat in seats)
+    return f"{RULE_SETS[record.rules].name}: {places}."

@@ -1,0 +1,70 @@
+// How a race has ended, for its players: places, ratings, the curves, and whether the deal checks out.
+
+import { clean, counted, clockText, element, nameOf, ratingChange, setText } from "./dom.js";
+import { checks, verdict } from "./fairness.js";
+import { STATE_WORDS } from "./model.js";
+import { Plot } from "./plot.js";
+import { seriesSentence } from "./series.js";
+
+export class Ending {
+  #shown = "";
+
+  /** @param {{again: () => void, leave: () => void}} does */
+  constructor({ again, leave }) {
+    this.heading = element("h2", { id: "ending" }, "The race is over");
+    this.places = element("ol", { class: "places" });
+    this.series = element("p", { hidden: true });
+    this.verdict = element("p", { class: "verdict" });
+    this.list = element("ul", { class: "checks" });
+    this.proof = element("details", {}, element("summary", {}, "What was checked, in this page"), this.list);
+    this.link = element("a", {}, "Replay it, or show it to somebody");
+    this.linkPart = element("p", {}, this.link);
+    this.plot = new Plot();
+    this.again = element("button", { type: "button", class: "main-button" }, "Another race");
+    this.again.addEventListener("click", again);
+    this.leave = element("button", { type: "button" }, "Leave");
+    this.leave.addEventListener("click", leave);
+    this.asked = element("p", { class: "note" });
+    this.node = element("section", { class: "ending", "aria-labelledby": "ending" }, this.heading, this.places, this.series, this.asked,
+      element("p", { class: "actions" }, this.again, this.leave), this.plot.node, this.verdict, this.proof, this.linkPart);
+  }
+
+  /** @param {import("./played.js").PlayedRace} room @param {number} cards @param {number} decks @param {import("./fairness.js").Evidence | null} evidence */
+  show(room, cards, decks, evidence) {
+    const { ended, record, ratings, series } = room;
+    this.again.hidden = room.phase !== "over" || room.shared !== null || room.own?.again || room.seats.some((seat) => seat.name === null)
+      || (series !== null && !series.over);
+    this.series.hidden = !series;
+    if (series) setText(this.series, seriesSentence(series, room.phase));
+    const wants = room.seats.filter((seat) => seat.again && seat.seat !== room.seat && !seat.bot).map((seat) => clean(seat.name));
+    setText(this.asked, room.own?.again ? "Waiting for the others to ask for another race too." : wants.length ? `${wants.join(" and ")} would race again.` : "");
+    const key = JSON.stringify([room.code, room.race, ended, ratings, record?.id]);
+    if (key === this.#shown) return;
+    this.#shown = key;
+    setText(this.heading, headline(ended, room.seat));
+    const order = ended.map((seat, number) => ({ ...seat, number, rating: ratings[number] })).sort((one, other) => one.place - other.place);
+    this.places.replaceChildren(...order.map((seat) => element("li", { value: String(seat.place) }, nameOf(seat.name), seat.number === room.seat ? " (you)" : "",
+      `: ${counted(seat.home, "card")} home at ${clockText(seat.home_at_ms, true)}`, STATE_WORDS[seat.state] ? ` · ${STATE_WORDS[seat.state]}` : "", ...ratingChange(seat.rating))));
+    const text = `Cards home over time. ${order.map((seat) => `${seat.name} ${seat.home}`).join(", ")}.`;
+    requestAnimationFrame(() => this.plot.show(room.curves, Math.max(...ended.map((seat) => seat.ended_at_ms)), cards, text, new Set()));
+    this.linkPart.hidden = !record?.id;
+    if (record?.id) this.link.setAttribute("href", `/race/${encodeURIComponent(record.id)}`);
+    this.proof.hidden = this.verdict.hidden = !record;
+    if (!record) return;
+    const made = checks(record, evidence, room.seat, decks);
+    const whole = verdict(made, record);
+    setText(this.verdict, whole.sentence);
+    this.verdict.dataset.true = String(whole.isTrue);
+    this.list.replaceChildren(...made.map(({ isTrue, sentence }) => element("li", {}, `${{ true: "✓", false: "✗", null: "–" }[String(isTrue)]} ${sentence}`)));
+  }
+}
+
+function headline(seats, own) {
+  const mine = seats[own];
+  if (!mine) return "The race is over";
+  if (seats.length === 1) return mine.state === "won" ? "Every card is home!" : `${counted(mine.home, "card")} home`;
+  const isShared = seats.filter((seat) => seat.place === mine.place).length > 1;
+  if (mine.place === 1) return isShared ? "A draw" : "You have won!";
+  const winner = seats.find((seat) => seat.place === 1);
+  return `${clean(winner.name)} has won`;
+}

@@ -1,0 +1,167 @@
+// The page at `/race/ID`: a race that is over. Places, curves, and all boards on one time line to play, step and jump through.
+
+import { bar } from "./bars.js";
+import { BoardView } from "./boards.js";
+import { against, clean, clockText, counted, element, nameOf, setText } from "./dom.js";
+import { checks, verdict } from "./fairness.js";
+import { STATE_WORDS } from "./model.js";
+import { Plot } from "./plot.js";
+import { Refused, read } from "./tables.js";
+import { Timeline } from "./timeline.js";
+
+const SPEEDS = [1, 2, 5, 10, 30];
+
+export class FinishedPage {
+  #timeline = null;
+  #made = 0;
+  #ms = 0;
+  #playing = null;
+
+  /** @param {string} id of the race */
+  constructor(id) {
+    this.id = id;
+    this.heading = element("h1", {}, "Looking for the race …");
+    this.facts = element("p", { class: "facts" });
+    this.places = element("ol", { class: "places" });
+    this.plot = new Plot();
+    this.barList = element("div", { class: "bars" });
+    this.boardList = element("div", { class: "boards" });
+    this.play = button("Play", () => this.#switch());
+    this.slider = element("input", { type: "range", min: "0", step: "1", value: "0", "aria-label": "Move" });
+    this.slider.addEventListener("input", () => this.#go(Number(this.slider.value)));
+    this.clock = element("span", { class: "clock" });
+    this.speed = element("select", { "aria-label": "Speed" }, SPEEDS.map((speed) => element("option", { value: String(speed) }, `${speed} ×`)));
+    this.speed.value = "5";
+    this.parting = button("Where they part", () => this.#go(this.#timeline.parting));
+    this.said = element("p", { class: "said-move", role: "status" });
+    this.verdict = element("p", { class: "verdict" });
+    this.checks = element("ul", { class: "checks" });
+    this.record = element("a", { href: `/races/${encodeURIComponent(id)}.json` }, "The record, as JSON");
+    const controls = element("div", { class: "controls", role: "group", "aria-label": "Replay" },
+      element("p", { class: "actions" }, button("Start", () => this.#go(0)), button("Back", () => this.#go(this.#made - 1)), this.play, button("On", () => this.#go(this.#made + 1)),
+        button("End", () => this.#go(this.#timeline.steps.length)), this.parting, element("label", {}, "Speed ", this.speed), this.clock), this.slider, this.said);
+    this.body = element("div", { class: "finished", hidden: true },
+      element("section", { "aria-labelledby": "boards" }, element("h2", { id: "boards" }, "Replay"), controls, this.boardList),
+      element("div", { class: "columns" },
+        element("section", { "aria-labelledby": "result" }, element("h2", { id: "result" }, "Result"), this.places, this.barList),
+        element("section", { "aria-labelledby": "curves" }, element("h2", { id: "curves" }, "Cards home over time"), this.plot.node)),
+      element("section", { "aria-labelledby": "check" }, element("h2", { id: "check" }, "Check"), this.verdict, this.checks, element("p", { class: "checked" }, this.record,
+        element("span", { class: "note" }, ` · carpet verify and carpet replay take it too`))));
+    this.node = element("div", {}, element("div", { class: "title" }, element("div", {}, this.heading, this.facts)), this.body);
+    addEventListener("keydown", (event) => this.#key(event));
+    this.#load();
+  }
+
+  up() {}
+
+  hear() {}
+
+  async #load() {
+    try {
+      const address = `/races/${encodeURIComponent(this.id)}`;
+      const [record, boards] = await Promise.all([read(`${address}.json`), read(`${address}/boards.json`)]);
+      this.#show(record, boards);
+    } catch (error) {
+      this.heading.textContent = "A race";
+      setText(this.facts, error instanceof Refused ? clean(error.message) : "The race could not be read. Try again in a moment.");
+    }
+  }
+
+  #show(record, boards) {
+    const { rules } = boards;
+    const { seats } = record;
+    this.heading.replaceChildren(...against(seats.map((seat) => seat.name)));
+    document.title = `${seats.map((seat) => clean(seat.name)).join(" against ")} · Carpet Race`;
+    const day = new Date(record.started_at_ms);
+    setText(this.facts, [rules.name, `${day.toLocaleDateString()} ${day.toLocaleTimeString([], { timeStyle: "short" })}`, record.rated ? "rated" : "", record.deal.name ? `deal “${clean(record.deal.name)}”` : ""].filter(Boolean).join(" · "));
+    const order = seats.map((seat, number) => ({ ...seat, number })).sort((one, other) => one.place - other.place);
+    this.places.replaceChildren(...order.map((seat) => element("li", { value: String(seat.place) },
+      seat.bot ? nameOf(seat.name) : element("a", { href: `/player/${encodeURIComponent(seat.name)}` }, nameOf(seat.name)),
+      `${seat.bot ? " (bot)" : ""}: ${counted(seat.home, "card")} home at ${clockText(seat.home_at_ms, true)}`, STATE_WORDS[seat.state] ? ` · ${STATE_WORDS[seat.state]}` : "")));
+    this.#timeline = new Timeline(boards, record.ended_at_ms);
+    this.cards = rules.decks * 52;
+    this.bars = seats.map((seat, number) => bar(number));
+    this.barList.replaceChildren(...this.bars.map((each) => each.node));
+    this.boards = seats.map((seat) => new BoardView(rules, seat.name));
+    this.boardList.replaceChildren(...this.boards.map((each) => each.node));
+    this.boardList.style.setProperty("--columns", String(rules.columns));
+    this.slider.max = String(this.#timeline.steps.length);
+    this.parting.hidden = record.series?.format === "swap" || this.#timeline.parting === null;
+    this.seats = seats;
+    const curves = new Map(seats.map((seat, number) => [number, [[0, boards.firsts[number].home]]]));
+    for (const step of this.#timeline.steps) curves.get(step.seat).push([step.at_ms, step.home]);
+    seats.forEach((seat, number) => curves.get(number).push([seat.ended_at_ms, seat.home]));
+    const made = checks(record, null, 0, rules.decks).filter((each) => each.isTrue !== null);
+    const whole = made.find((each) => !each.isTrue) ?? { isTrue: true, sentence: "Record and deal fit together." };
+    this.verdict.dataset.true = String(whole.isTrue);
+    setText(this.verdict, whole.isTrue ? whole.sentence : verdict(made, record).sentence);
+    this.checks.replaceChildren(...made.map(({ isTrue, sentence }) => element("li", {}, `${isTrue ? "✓" : "✗"} ${sentence}`)));
+    this.body.hidden = false;
+    this.plot.show(curves, this.#timeline.end, this.cards, `Cards home over time. ${order.map((seat) => `${clean(seat.name)} ${seat.home}`).join(", ")}.`, new Set());
+    const asked = Number(new URLSearchParams(location.search).get("step") ?? NaN);
+    this.#go(Number.isInteger(asked) ? asked : this.#timeline.steps.length);
+  }
+
+  #switch() {
+    if (this.#playing !== null) return this.#pause();
+    if (this.#made >= this.#timeline.steps.length) this.#go(0);
+    let before = performance.now();
+    this.#playing = setInterval(() => {
+      const now = performance.now();
+      this.#ms += (now - before) * Number(this.speed.value);
+      before = now;
+      this.#draw(this.#timeline.stepsBy(this.#ms));
+      if (this.#ms >= this.#timeline.end) this.#pause();
+    }, 50);
+    setText(this.play, "Pause");
+  }
+
+  #pause() {
+    clearInterval(this.#playing);
+    this.#playing = null;
+    setText(this.play, "Play");
+  }
+
+  /** @param {number} made steps */
+  #go(made) {
+    if (!this.#timeline) return;
+    const to = Math.min(Math.max(made, 0), this.#timeline.steps.length);
+    this.#ms = to === 0 ? 0 : this.#timeline.steps[to - 1].at_ms;
+    this.#draw(to);
+  }
+
+  #draw(made) {
+    this.#made = made;
+    const steps = this.#timeline.steps;
+    this.slider.value = String(made);
+    setText(this.clock, `${clockText(this.#ms, true)} / ${clockText(this.#timeline.end)}`);
+    const last = steps[made - 1];
+    const text = last ? `Move ${made} of ${steps.length}: ${clean(this.seats[last.seat].name)} plays ${last.move}.` : `The deal, before ${counted(steps.length, "move")}.`;
+    // While it plays nobody wants each of them read out.
+    if (this.#playing === null) setText(this.said, text);
+    this.seats.forEach((seat, number) => {
+      const { view, step } = this.#timeline.at(number, made);
+      const state = step?.state ?? "racing";
+      const word = this.#ms >= seat.ended_at_ms || state !== "racing" ? STATE_WORDS[seat.state] : "";
+      this.bars[number].show({ name: seat.name, bot: seat.bot, home: view.home, cards: this.cards, word });
+      this.boards[number].show({ view, elapsed_ms: step?.at_ms ?? 0, ply: step?.ply ?? 0, state }, "");
+    });
+  }
+
+  #key(event) {
+    if (!this.#timeline || event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, select, button, a, summary")) return;
+    const act = {
+      ArrowLeft: () => this.#go(this.#made - 1), ArrowRight: () => this.#go(this.#made + 1), Home: () => this.#go(0),
+      End: () => this.#go(this.#timeline.steps.length), " ": () => this.#switch(),
+    }[event.key];
+    if (!act) return;
+    event.preventDefault();
+    act();
+  }
+}
+
+function button(text, act) {
+  const node = element("button", { type: "button" }, text);
+  node.addEventListener("click", act);
+  return node;
+}

@@ -1,0 +1,191 @@
+// A race from its first card to its end, as its player has it before them: their table, everybody's bars, what can be done and by which keys.
+
+import { ask, tell } from "./dialog.js";
+import { bar } from "./bars.js";
+import { clean, element, setText } from "./dom.js";
+import { hint, whyNot } from "./hints.js";
+import { KEY_ROWS, Keys } from "./keys.js";
+import { standing, STATE_WORDS } from "./model.js";
+import { allFit, chipsOf, goesHome } from "./moves.js";
+import { HOME } from "./player.js";
+import { Table } from "./table.js";
+
+const ENDS = {
+  won: "Every card is home!",
+  stalled: "You have no move left. Your cards home count; the others may still be racing.",
+  stopped: "You stopped. Your cards home count; the others may still be racing.",
+  forfeited: "You have given this race up.",
+  "out-of-time": "Your time is up.",
+};
+const PULSE_MS = 600;
+const STILL = "carpet.still";
+
+export class Game {
+  #shownRace = "";
+  #bars = new Map();
+  #plies = new Map();
+  #note = "";
+  table = null;
+
+  /** talk(): go to where something is said. @param {import("./player.js").Player} player @param {() => void} talk */
+  constructor(player, talk) {
+    this.player = player;
+    const button = (text, act, key) => {
+      const node = element("button", { type: "button", "aria-keyshortcuts": key }, text);
+      node.addEventListener("click", act);
+      return node;
+    };
+    this.barList = element("div", { class: "bars" });
+    this.place = element("div", {});
+    this.hint = element("p", { class: "hint", role: "status" });
+    this.home = button("Home", () => this.player.press(HOME), "Space");
+    this.all = button("All home", () => this.player.sendAllHome(), "Shift+G");
+    this.stop = button("Stop …", () => this.#stop(), "Shift+K");
+    this.resign = button("Give up …", () => this.#resign(), "Shift+R");
+    this.help = button("Keys", () => tell("Keys of a race", KEY_ROWS), "?");
+    this.actions = element("p", { class: "actions" }, this.home, this.all, this.stop, this.resign, this.help);
+    this.node = element("div", { class: "game" }, this.barList, this.place, this.hint, this.actions);
+    this.keys = new Keys(player, {
+      stop: () => this.#stop(), resign: () => this.#resign(), leave: () => this.leave(), talk, help: () => tell("Keys of a race", KEY_ROWS),
+      motion: () => this.#switchMotion(), note: (text) => this.note(text),
+    });
+    addEventListener("keydown", (event) => this.#key(event));
+  }
+
+  /** What is to be said of the last press. */
+  note(text) {
+    this.#note = text;
+    if (this.player.room) this.showHint();
+  }
+
+  refuse(place) {
+    const { room } = this.player;
+    if (place === HOME) return this.note("No card can go home now.");
+    if ("+-".includes(place)) return this.note("+ and − send a held card home: press its place first.");
+    if (room?.view) this.note(whyNot(room.view, this.rules, place));
+  }
+
+  leave() {
+    const { player } = this;
+    const racing = player.room?.isRacing;
+    ask(racing ? "Leave the race? You will be placed last." : "Leave this room?", ["Leave", "Stay"], () => player.send({ type: "leave-race" }));
+  }
+
+  #stop() {
+    this.#end("Stop here and keep your cards home?", ["Stop", "Go on racing"], "stop");
+  }
+
+  #resign() {
+    this.#end("Give up? You will be placed last.", ["Give up", "Go on racing"], "resign");
+  }
+
+  #end(text, answers, type) {
+    const { room } = this.player;
+    if (!room?.isRacing) return this.note("Your part of this race has ended.");
+    ask(text, answers, () => this.player.room?.isRacing && this.player.send({ type, race: room.race, seat: room.seat }));
+  }
+
+  #switchMotion() {
+    const isStill = !this.table?.isStill;
+    try {
+      localStorage.setItem(STILL, String(isStill));
+    } catch {
+      // Then it holds for this race.
+    }
+    if (this.table) this.table.isStill = isStill;
+    this.note(isStill ? "Cards do not glide." : "Cards glide.");
+  }
+
+  #key(event) {
+    const { room } = this.player;
+    const target = /** @type {Element} */ (event.target);
+    if (!this.table || room?.phase !== "racing" || event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
+    if (document.querySelector("dialog[open]") || target.closest("input, textarea, select, summary")) return;
+    // A held key would go on after it was let go.
+    if (event.repeat && !event.key.startsWith("Arrow")) return event.key === " " ? event.preventDefault() : undefined;
+    if (event.key === " " && target.closest("button, a") && !target.closest("[data-place]")) return;
+    this.#note = "";
+    if (this.keys.take(event.key, this.table)) event.preventDefault();
+  }
+
+  /** @param {any} rules a `RulesInfo` */
+  show(rules) {
+    const { player } = this;
+    const { room } = player;
+    const race = `${room.code} ${room.race}`;
+    if (!room.view) return;
+    this.rules = rules;
+    if (race !== this.#shownRace || !this.table) {
+      this.#shownRace = race;
+      this.table = new Table(rules, room.view, (place) => {
+        this.#note = "";
+        player.press(place);
+      });
+      this.table.isStill = isStill();
+      this.place.replaceChildren(this.table.node);
+      this.#bars.clear();
+      this.#plies.clear();
+      this.barList.replaceChildren();
+    }
+    const view = player.shown;
+    this.table.show({ view, chips: chipsOf(player.chips, room.view, player.held).filter((chip) => player.inFlight === null || view.moves.length > 0),
+      held: player.held, ahead: player.ahead, isPlaying: room.isRacing });
+    this.showBars((rules.decks ?? 1) * 52, view.home);
+    const able = view.moves.some(goesHome);
+    this.actions.hidden = !room.isRacing;
+    this.home.disabled = this.all.disabled = !able;
+    this.all.classList.toggle("main-button", allFit(view));
+    this.showHint();
+  }
+
+  showHint() {
+    const { player } = this;
+    const { room } = player;
+    const view = room.view;
+    if (!view) return;
+    setText(this.hint, this.#note || this.#hintText(player, room, view));
+  }
+
+  #hintText(player, room, view) {
+    if (!player.isOnline) return "Not connected: no moves for now. The clock runs on, and your seat is kept a while.";
+    if (ENDS[room.own.state]) return ENDS[room.own.state];
+    if (player.ahead.length) return `Waiting to be played: ${player.ahead.map((place) => (place === HOME ? "the next card home" : place)).join(", ")}.`;
+    if (!player.held && allFit(view)) return "Every card goes home now: All home, or g.";
+    return hint(player.shown.moves.length ? player.shown : view, this.rules, player.held);
+  }
+
+  showBars(cards, ownHome) {
+    const { room } = this.player;
+    // One's own first, as it is the one that is looked for.
+    const everybody = [...[...room.seats].sort((one, other) => (other.seat === room.seat) - (one.seat === room.seat)).map((seat) => ({ ...seat, key: seat.seat, isGhost: false })),
+      ...room.ghosts.map((ghost) => ({ ...ghost, seat: room.seats.length + ghost.ghost, key: `g${ghost.ghost}`, isGhost: true }))];
+    for (const each of everybody) {
+      if (!this.#bars.has(each.key)) {
+        this.#bars.set(each.key, bar(each.seat));
+        this.barList.append(this.#bars.get(each.key).node);
+      }
+      const isOwn = each.key === room.seat;
+      const word = each.isGhost ? `ghost${STATE_WORDS[each.state] ? `, ${STATE_WORDS[each.state]}` : ""}` : standing(each, room.phase);
+      const shown = this.#bars.get(each.key);
+      shown.show({ name: isOwn ? `${clean(each.name)} (you)` : each.name, bot: each.bot, home: isOwn ? ownHome : each.home, cards, word });
+      if (!isOwn && this.#plies.get(each.key) !== undefined && this.#plies.get(each.key) !== each.ply) pulse(shown.node);
+      this.#plies.set(each.key, each.ply);
+    }
+  }
+}
+
+/** Somebody has moved. */
+function pulse(node) {
+  node.classList.remove("pulse");
+  void node.offsetWidth;
+  node.classList.add("pulse");
+  setTimeout(() => node.classList.remove("pulse"), PULSE_MS);
+}
+
+function isStill() {
+  try {
+    return localStorage.getItem(STILL) === "true";
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,71 @@
+// Sentences about a position for its player: what they can do now, and why a press did nothing. Read off the view alone, as the terminal's are.
+
+import { choices, goesHome, movesFrom, source, target } from "./moves.js";
+
+const NAMED = 4;
+const PLACES = /^([a-jp][1-9]|[ws])$/;
+
+/** One sentence: what the player can do now. @param {import("./moves.js").View} view @param {{has_waste: boolean}} rules @param {string} held */
+export function hint(view, rules, held = "") {
+  if (!view.moves.length) return "No move is left.";
+  if (held) return heldHint(view, held);
+  if (view.pending !== null) {
+    const ways = [["w", "the waste’s top card"], ["s", "the next stock card"]].filter(([place]) => view.moves.includes(`${place}:${view.pending}`)).map(([, words]) => words);
+    return `Fill the gap at ${view.pending}: take ${ways.join(" or ")}.`;
+  }
+  const able = ordered(view, view.moves.filter(goesHome).map(source));
+  const others = otherMoves(view);
+  const turn = rules.has_waste ? "turn the stock" : "deal a row from the stock";
+  if (able.length) return `${able.length === 1 ? "One card" : `${able.length} cards`} can go home: ${names(able)}.`;
+  if (others) return `Nothing goes home; ${others}${view.moves.includes("s") ? `, or ${turn}` : ""}.`;
+  if (view.moves.includes("s")) return `Nothing fits: ${turn}.`;
+  return view.moves.includes("r") ? "The stock is empty: redeal the waste." : "No move is left.";
+}
+
+function heldHint(view, held) {
+  const own = movesFrom(view, held);
+  const places = ordered(view, own.length ? own.map(target) : [...choices(view, held)]);
+  if (!own.length) return `${held} can take ${names(places)}: choose the card.`;
+  const home = own.some(goesHome) ? ["home"] : [];
+  return `${held} goes ${[...home, ...(places.length ? [`to ${names(places)}`] : [])].join(" or ")}: choose where.`;
+}
+
+function otherMoves(view) {
+  const parts = [];
+  const fills = ordered(view, view.moves.filter((move) => source(move) === "w").map(target));
+  if (fills.length) parts.push(`the waste’s card can go to ${names(fills)}`);
+  const onto = ordered(view, view.moves.filter((move) => target(move) === "w").map(source));
+  if (onto.length) parts.push(`onto the waste: ${names(onto)}`);
+  const moved = ordered(view, view.moves.filter((move) => !["", "w"].includes(target(move)) && !["w", "s"].includes(source(move))).map(source));
+  if (moved.length) parts.push(`can be moved: ${names(moved)}`);
+  return parts.join("; ");
+}
+
+function ordered(view, places) {
+  const wanted = new Set(places);
+  return [...Object.keys(view.piles), "s", "w"].filter((place) => wanted.has(place) && PLACES.test(place));
+}
+
+function names(places) {
+  const words = places.slice(0, NAMED).map((place) => ({ w: "the waste", s: "the stock" })[place] ?? place);
+  return places.length > NAMED ? `${words.join(", ")} and more` : words.join(", ");
+}
+
+/** Why a place cannot be played now. @param {import("./moves.js").View} view @param {{has_waste: boolean}} rules @param {string} place */
+export function whyNot(view, rules, place) {
+  if (view.pending !== null) return `First fill the gap at ${view.pending}: take the waste’s card or the stock’s.`;
+  if ("SHDC".includes(place[0])) return "No card can go to that foundation now.";
+  switch (place) {
+    case "w":
+      if (!rules.has_waste) return "There is no waste in this game.";
+      return view.waste.length ? "The waste’s top card cannot be played now." : "The waste is empty.";
+    case "s":
+      if (!view.stock) return "The stock is empty.";
+      return view.moves.some((move) => source(move) === "w") ? "First the waste’s card has to go." : "The stock cannot be turned while a card can be played.";
+    case "r":
+      return "There is no redeal now.";
+    default:
+      if (!view.piles[place]) return `There is no slot ${place}.`;
+      return view.piles[place].length ? `The card at ${place} cannot be played now.` : `${place} is empty.`;
+  }
+}

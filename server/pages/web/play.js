@@ -1,0 +1,300 @@
+// The page at `/play` and `/play/CODE`: from a name to a seat, a race and its end. What is shown follows from the player's side of the line.
+
+import { announce, arrange, clean, clockText, element, nameOf, setText } from "./dom.js";
+import { Ending } from "./ending.js";
+import { Game } from "./game.js";
+import * as keeping from "./identity.js";
+import { STATE_WORDS, WatchedRace } from "./model.js";
+import { Player } from "./player.js";
+import { NameField, StartForm, rulesInShort } from "./start.js";
+import { WaitingRoom } from "./waiting.js";
+
+const PHRASES = {
+  hello: "Hello!", "good-luck": "Good luck!", nice: "Nice!", close: "This is close!", ouch: "Ouch!", sorry: "Sorry!",
+  "one-moment": "One moment, please.", thanks: "Thank you!", "well-played": "Well played!",
+};
+const LEFT = {
+  left: "You have left the race.",
+  "not-ready": "You were not ready in time, and the seat is free again.",
+  closed: "That race is closed.",
+  idle: "That race was closed, since nobody came.",
+  failed: "The server could not go on with that race.",
+  "called-off": "That race was called off. It counts for nothing.",
+};
+
+export class PlayPage {
+  #rules = new Map();
+  #looked = null;
+  #frame = null;
+  #said = 0;
+
+  /** code: of a race to take a seat in; null to choose one. @param {import("./line.js").Line} line @param {string | null} code */
+  constructor(line, code) {
+    this.line = line;
+    this.code = code;
+    document.title = "Play · Carpet Race";
+    this.player = new Player(line, keeping, {
+      tell: (kind, about) => this.#told(kind, about),
+      random: () => crypto.getRandomValues(new Uint8Array(16)),
+      later: (act, ms) => setTimeout(act, ms),
+    });
+    const { player } = this;
+    this.heading = element("h1", {}, "Play");
+    this.facts = element("p", { class: "facts" });
+    this.clock = element("p", { class: "clock", role: "timer", "aria-label": "Time", hidden: true });
+    this.notice = element("p", { class: "notice", role: "status", hidden: true });
+    this.name = new NameField(keeping.identity.name ?? keeping.proposedName(), (name) => this.line.send({ type: "rename", name, token: keeping.identity.token }));
+    this.start = new StartForm((wish) => this.#wish(wish));
+    this.take = button("Ready", () => this.#wish({ type: "join-race", code: this.code }, { isEager: true }), "main-button");
+    this.lookedRules = element("p", { class: "explained" });
+    this.elsewhere = element("p", { class: "actions", hidden: true });
+    this.look = element("div", { class: "waiting-room" }, this.lookedRules, element("p", { class: "actions" }, this.take));
+    this.stopLooking = button("Stop looking", () => this.line.send({ type: "quick-match", cancel: true }));
+    this.looking = element("div", {}, this.lookingText = element("p", { class: "summary", role: "status" }), element("p", { class: "actions" }, this.stopLooking));
+    this.waiting = new WaitingRoom({ ready: () => { player.ready(); this.#soon(); }, leave: () => player.send({ type: "leave-race" }) });
+    this.text = element("input", { id: "say", maxlength: "200", autocomplete: "off", placeholder: "Say something", "aria-label": "Say something" });
+    this.phrase = element("select", { id: "phrase", "aria-label": "Say" }, element("option", { value: "" }, "Say …"),
+      Object.entries(PHRASES).map(([id, words]) => element("option", { value: id }, words)));
+    this.lines = element("ul", { class: "lines" });
+    this.talk = element("section", { class: "talk", "aria-label": "What is said" }, this.lines, this.phrase, this.text);
+    this.game = new Game(player, () => (this.text.hidden ? this.phrase : this.text).focus());
+    this.ending = new Ending({ again: () => { player.send({ type: "rematch", race: player.room.race }); }, leave: () => player.send({ type: "leave-race" }) });
+    this.here = button("Go on here", () => { this.here.hidden = true; this.notice.hidden = true; line.open(); }, "main-button");
+    this.here.hidden = true;
+    this.parts = element("div", { class: "parts" });
+    this.node = element("div", { class: "play" }, element("div", { class: "title" }, element("div", {}, this.heading, this.facts), this.clock),
+      this.notice, this.here, this.elsewhere, this.parts);
+    this.text.addEventListener("keydown", (event) => event.key === "Enter" && this.#say({ text: this.text.value }));
+    this.text.addEventListener("keydown", (event) => event.key === "Escape" && this.text.blur());
+    this.phrase.addEventListener("change", () => this.#say({ phrase: this.phrase.value }));
+    setInterval(() => this.#tick(), 250);
+  }
+
+  hello() {
+    return this.player.hello();
+  }
+
+  up(welcome) {
+    this.#rules = new Map(welcome.rules.map((rules) => [rules.id, rules]));
+    this.start.show(welcome);
+    const isOnTheWay = this.player.up(welcome, this.code);
+    this.name.show(this.player.isPlayer ? this.player.name : null);
+    if (!isOnTheWay && this.code) this.line.send({ type: "watch-race", code: this.code });
+    this.#offerElsewhere();
+    this.#soon();
+  }
+
+  lost() {
+    this.player.lost();
+    this.#soon();
+  }
+
+  taken() {
+    this.player.lost();
+    this.#note("You go on in another window. One player has one.");
+    this.here.hidden = false;
+    this.#soon();
+  }
+
+  hear(message) {
+    const now = performance.now();
+    if (!this.player.hear(message, now)) this.#look(message, now);
+    this.#soon();
+  }
+
+  #wish(message, options) {
+    const { identity } = keeping;
+    if (!identity.token) identity.propose(this.name.value || keeping.proposedName());
+    this.notice.hidden = true;
+    this.player.want(message, options);
+    this.#soon();
+  }
+
+  #say(what) {
+    if (what.phrase || what.text?.trim()) this.line.send({ type: "say", code: this.player.room?.code, ...what });
+    this.text.value = "";
+    this.phrase.value = "";
+  }
+
+  #note(text) {
+    this.notice.hidden = !text;
+    setText(this.notice, text);
+  }
+
+  // ---- what is heard
+
+  #told(kind, about) {
+    switch (kind) {
+      case "room":
+        this.code = this.player.room.code;
+        this.#looked = null;
+        this.#note("");
+        this.elsewhere.hidden = true;
+        history.replaceState(null, "", `/play/${encodeURIComponent(this.code)}`);
+        if (about.isNew) announce("You have a seat.");
+        break;
+      case "left":
+        this.#note(LEFT[about] ?? "You are in no race any more.");
+        this.code = null;
+        history.replaceState(null, "", "/play");
+        break;
+      case "refused":
+        this.#refused(about);
+        break;
+      case "waiting":
+        if (about.type === "waiting-over" && about.reason === "failed") this.#note("No race could be opened.");
+        break;
+      case "elsewhere":
+        this.#offerElsewhere();
+        break;
+      case "named":
+        this.name.show(this.player.name);
+        break;
+      case "note":
+        this.game.note(about);
+        break;
+      case "refusedPress":
+        this.game.refuse(about);
+        break;
+      case "moved":
+        this.#drawGame();
+        if (about?.glides) this.game.table?.glide(about.glides);
+        break;
+      case "event":
+        this.#announce(about);
+        break;
+    }
+  }
+
+  #refused(error) {
+    const { room } = this.player;
+    if (room?.phase === "racing") return this.game.note(clean(error.message));
+    if (error.code === "watch/own-race") return;
+    this.#note(error.code === "room/no-such-code" ? "No race has that code now. Ask for it again, or begin another." : clean(error.message));
+    if (["room/no-such-code", "room/full", "room/closed", "room/not-invited"].includes(error.code) && !room) {
+      this.#looked = null;
+      this.code = error.code === "room/no-such-code" ? null : this.code;
+    }
+  }
+
+  /** Of a race in which one has no seat yet. */
+  #look(message, now) {
+    if (message.type === "watched") this.#looked = new WatchedRace(message, now);
+    else if (message.type === "watched-event" && this.#looked && !this.#looked.apply(message.event, now)) this.line.send({ type: "watch-race", code: this.code });
+    else if (message.type === "unwatched" && message.reason !== "seated") this.#looked = null;
+  }
+
+  #announce(event) {
+    const { room } = this.player;
+    if (event.type === "countdown") announce("Everybody is ready. It starts in a moment.");
+    else if (event.type === "started") announce("Go.");
+    else if (event.type === "progress" && event.seat !== room.seat) {
+      const name = clean(room.seats[event.seat].name);
+      if (STATE_WORDS[event.state]) announce(`${name}: ${STATE_WORDS[event.state]}, ${event.home} cards home.`);
+      else announce(`${name} ${event.home} cards home.`, { isCount: true });
+    } else if (["result", "ended"].includes(event.type)) announce("The race is over.");
+  }
+
+  #offerElsewhere() {
+    const { elsewhere } = this.player;
+    this.elsewhere.hidden = !elsewhere || Boolean(this.player.room);
+    if (this.elsewhere.hidden) return;
+    const code = elsewhere;
+    this.elsewhere.replaceChildren(`You hold a seat in race ${clean(code)}. `,
+      button("Go on there", () => this.player.goOnElsewhere()), button("Leave it", () => this.line.send({ type: "leave-race" })));
+  }
+
+  // ---- drawing
+
+  #soon() {
+    this.#frame ??= requestAnimationFrame(() => {
+      this.#frame = null;
+      this.#show();
+    });
+  }
+
+  #drawGame() {
+    const { room } = this.player;
+    if (room?.view) this.game.show(this.#rules.get(room.options.rules));
+  }
+
+  #show() {
+    const { player } = this;
+    const { room } = player;
+    const looked = this.#looked;
+    const isOver = room !== null && room.ended.length > 0;
+    this.line.isRacing = room?.phase === "racing";
+    const isSeated = room !== null;
+    const parts = isSeated ? [] : player.waiting ? [this.looking] : this.code ? [this.name.node, ...(looked ? [this.look] : [])] : [this.name.node, this.start.node];
+    if (isOver || room?.last) parts.push(this.ending.node);
+    if (room && ["waiting", "countdown"].includes(room.phase)) parts.push(this.waiting.node);
+    if (room?.view && ["racing", "over"].includes(room.phase)) parts.push(this.game.node);
+    if (room?.seats.some((seat) => seat.seat !== room.seat && !seat.bot)) parts.push(this.talk);
+    arrange(this.parts, parts);
+    document.body.classList.toggle("racing", room?.phase === "racing");
+    this.clock.hidden = room?.phase !== "racing";
+    if (!room) this.#showStart(looked);
+    else this.#showRoom(room, isOver);
+    this.#tick();
+  }
+
+  #showStart(looked) {
+    if (this.player.waiting) {
+      const { waiting, window: range } = this.player.waiting;
+      const others = waiting > 1 ? `${waiting - 1} ${waiting === 2 ? "other looks" : "others look"} too` : "nobody else looks just now";
+      setText(this.lookingText, `Looking for an opponent${range === null ? "" : ` within ${range} points`}; ${others}.`);
+    }
+    if (!this.code || !looked) {
+      setText(this.heading, this.code ? "A race" : "Play");
+      setText(this.facts, this.code ? "Looking …" : "");
+      return;
+    }
+    const rules = this.#rules.get(looked.options.rules);
+    const seated = looked.seats.filter((seat) => seat.name !== null);
+    const free = looked.seats.length - seated.length;
+    this.heading.replaceChildren("Race ", ...(seated.length ? seated.flatMap((seat, at) => [at ? " and " : "", nameOf(seat.name)]) : ["at this table"]));
+    setText(this.facts, `${clean(rules?.name ?? "")} · code ${clean(looked.code)}`);
+    setText(this.lookedRules, rulesInShort(rules));
+    this.take.hidden = !free || looked.phase !== "waiting" || !this.player.isOnline;
+    if (!free || looked.phase !== "waiting") {
+      this.#note("");
+      this.lookedRules.replaceChildren(looked.phase === "over" ? "That race is over. " : "Every seat of that race is taken. ",
+        element("a", { href: `/watch/${encodeURIComponent(looked.code)}` }, looked.phase === "over" ? "See how it went" : "Watch it"));
+    }
+  }
+
+  #showRoom(room, isOver) {
+    const rules = this.#rules.get(room.options.rules);
+    const others = room.seats.filter((seat) => seat.seat !== room.seat);
+    this.heading.replaceChildren(...(others.length ? ["Against ", ...others.flatMap((seat, at) => [at ? " and " : "", nameOf(seat.name ?? "an open seat")])] : ["A run alone"]));
+    document.title = `${others.map((seat) => clean(seat.name ?? "…")).join(", ") || clean(rules?.name ?? "")} · Carpet Race`;
+    const cards = (rules?.decks ?? 1) * 52;
+    if (["waiting", "countdown"].includes(room.phase)) this.waiting.show(room, rules, performance.now());
+    if (room.view && ["racing", "over"].includes(room.phase)) this.#drawGame();
+    if (isOver) this.ending.show(room, cards, rules?.decks ?? 1, keeping.proofs.find(room.code, room.race, room.commitment));
+    const isQuiet = room.phase === "racing" || room.shared?.kind === "round";
+    this.text.hidden = isQuiet;
+    if (this.#said !== room.linesHeard) {
+      this.#said = room.linesHeard;
+      this.lines.replaceChildren(...room.lines.slice(-8).map((line) => element("li", {}, nameOf(line.name), ": ", element("bdi", {}, clean(line.text)))));
+    }
+  }
+
+  #tick() {
+    const { room } = this.player;
+    if (!room) return;
+    const now = performance.now();
+    const limit = room.options.time_limit_s * 1000;
+    const rules = this.#rules.get(room.options.rules);
+    setText(this.facts, `${clean(rules?.name ?? room.options.rules)} · code ${clean(room.code)}`);
+    const elapsed = room.elapsed(now);
+    setText(this.clock, elapsed < 0 ? `starts in ${Math.ceil(-elapsed / 1000)}` : `${clockText(Math.min(elapsed, limit))} / ${clockText(limit)}`);
+    if (["waiting", "countdown"].includes(room.phase)) this.waiting.show(room, rules, now);
+  }
+}
+
+function button(text, act, kind = null) {
+  const node = element("button", { type: "button", class: kind }, text);
+  node.addEventListener("click", act);
+  return node;
+}

@@ -1,0 +1,364 @@
+// A player's side of the line: who they are, what they want, the room they are in, and the moves that are not answered yet. Draws nothing.
+//
+// One move is on its way at a time; what is pressed meanwhile is played when the answer is there, against the position of then. Whatever a lost line may have
+// swallowed is said again once the race is joined again, each move for its own ply, so that none is ever played twice.
+
+import { bestHome, dealtChips, glides, press, preview } from "./moves.js";
+import { PlayedRace } from "./played.js";
+import { hex } from "./sha256.js";
+
+const AHEAD = 8;
+const HUSH_MS = 1200;
+const SOFTWARE = "web page";
+/** `ref` of the joins that are made here. */
+const REJOIN = 1;
+
+/** Stands for the card that goes home next, where a place is pressed. */
+export const HOME = "home";
+
+export class Player {
+  room = null;
+  /** What is asked for once there is a player: a message. */
+  wish = null;
+  /** Ready as soon as there is a seat. */
+  isEager = false;
+  waiting = null;
+  held = "";
+  ahead = [];
+  chips = [];
+  inFlight = null;
+  isHoming = false;
+  isOnline = false;
+  #asked = new Map();
+  #nonce = null;
+  #isBehind = false;
+
+  /** tell(kind, about): "room", "left", "refused", "waiting", "note", "moved", "result", "proof" … to whoever draws. random(): 16 bytes.
+   * @param {{send: (message: object) => void, restart: () => void}} line @param {typeof import("./identity.js")} keeping @param {{tell: (kind: string, about?: any) => void, random: () => Uint8Array, later: (act: () => void, ms: number) => void}} ports */
+  constructor(line, keeping, { tell, random, later }) {
+    Object.assign(this, { line, keeping, tell, random, later });
+  }
+
+  /** The first message of each line. @returns {object} */
+  hello() {
+    const { token, name } = this.keeping.identity;
+    // Who has no seat yet, and asks for none, only looks.
+    if (!token && !this.wish && !this.room) return { type: "hello", name: "", watch: true, software: SOFTWARE };
+    return { type: "hello", name: name ?? this.keeping.proposedName(), token: token || null, software: SOFTWARE };
+  }
+
+  /** A line stands. True where the player is led back to their room, or asks for what they wished: then there is nothing else to ask for. */
+  up(welcome, code) {
+    this.isOnline = true;
+    this.isPlayer = welcome.player !== "";
+    if (!this.isPlayer) return false;
+    this.name = welcome.name;
+    this.rating = welcome.rating;
+    this.keeping.identity.keep(welcome.token, welcome.name);
+    if (this.room) {
+      if (welcome.room === this.room.code) this.rejoin();
+      else this.#gone("closed");
+      return true;
+    }
+    if (welcome.room && (!code || code === welcome.room)) {
+      this.send({ type: "join-race", code: welcome.room });
+      return true;
+    }
+    this.elsewhere = null;
+    // Somebody who holds a seat in another race: it is looked at, and left by itself where it is over.
+    this.#peeks = welcome.room;
+    if (welcome.room) this.line.send({ type: "join-race", code: welcome.room });
+    else if (this.wish) this.send(this.wish);
+    return Boolean(!welcome.room && this.wish);
+  }
+
+  /** Back to the seat that is held in another race than the one that was asked for. */
+  goOnElsewhere() {
+    this.#peeks = null;
+    this.line.send({ type: "join-race", code: this.elsewhere });
+  }
+
+  #peeks = null;
+
+  #peeked(message) {
+    if (message.type === "room") {
+      const isDone = message.phase === "over" && (message.series === null || message.series.over);
+      if (isDone) this.line.send({ type: "leave-race" });
+      else this.elsewhere = message.code;
+    } else {
+      this.#peeks = this.elsewhere = null;
+      if (this.wish) this.send(this.wish);
+    }
+    this.tell("elsewhere");
+    return true;
+  }
+
+  lost() {
+    this.isOnline = false;
+    this.#isBehind = false;
+    this.ahead = [];
+    this.isHoming = false;
+  }
+
+  send(message) {
+    if (["ready", "stop", "resign", "rematch", "leave-race"].includes(message.type)) this.#asked.set(message.type, message);
+    this.line.send(message);
+  }
+
+  /** Ask for a seat, or to look for somebody: at once, or when there is a player. */
+  want(message, { isEager = false } = {}) {
+    this.wish = message;
+    this.isEager = isEager;
+    // A seat that is still held elsewhere has to be left first.
+    if (this.#peeks) return this.elsewhere && this.tell("elsewhere");
+    if (this.isPlayer) this.line.send(message);
+    else this.line.restart();
+  }
+
+  rejoin(version = this.room.view ? this.room.version : 0) {
+    if (this.#isBehind) return;
+    this.#isBehind = true;
+    this.line.send({ type: "join-race", code: this.room.code, version, ref: REJOIN });
+  }
+
+  // ---- what is heard
+
+  /** @param {any} message @param {number} now @returns {boolean} whether it was about the room or a wish */
+  hear(message, now) {
+    if (this.#peeks && ["room", "left"].includes(message.type) && message.code === this.#peeks) return this.#peeked(message);
+    switch (message.type) {
+      case "room":
+        this.#takeRoom(message, now);
+        return true;
+      case "current-view":
+        if (!this.room) return true;
+        this.#changeView(() => this.room.takeCurrent(message));
+        this.#settle();
+        if (this.#isBehind) this.#back();
+        return true;
+      case "left":
+        if (!this.room || message.code === this.room.code) this.#gone(message.reason);
+        return true;
+      case "waiting-match":
+      case "waiting-over":
+        this.waiting = message.type === "waiting-match" ? message : null;
+        if (!this.waiting) this.wish = null;
+        this.tell("waiting", message);
+        return true;
+      case "you-are":
+        this.name = message.name;
+        this.keeping.identity.keep(this.keeping.identity.token, message.name);
+        this.tell("named");
+        return true;
+      case "error":
+        this.#refused(message);
+        return true;
+      default:
+        return this.room !== null && typeof message.version === "number" && this.#event(message, now);
+    }
+  }
+
+  #takeRoom(message, now) {
+    const before = this.room;
+    if (before && before.code === message.code) before.apply(message, now);
+    else this.room = new PlayedRace(message, now);
+    this.wish = null;
+    this.waiting = null;
+    if (!before || before.code !== message.code || this.#race !== message.race) {
+      this.#asked.clear();
+      this.held = "";
+      this.chips = [];
+      this.inFlight = null;
+      this.ahead = [];
+    }
+    this.#race = message.race;
+    if (this.room.view) this.chips = dealtChips(this.chips, this.room.view);
+    this.tell("room", { isNew: before?.code !== message.code });
+    this.#settle();
+    this.#back();
+    if (this.isEager) this.ready();
+  }
+
+  #race = 0;
+
+  #event(event, now) {
+    if (event.version > this.room.version + 1) {
+      this.rejoin();
+      return true;
+    }
+    this.#changeView(() => this.room.apply(event, now));
+    if (event.type === "dealt") this.#sawFirst();
+    if (["player-ready", "countdown", "dealt"].includes(event.type) && this.room.own?.ready !== false) this.#asked.delete("ready");
+    if (["result", "ended"].includes(event.type)) {
+      this.#asked.clear();
+      this.inFlight = null;
+    }
+    this.tell("event", event);
+    this.#settle();
+    return true;
+  }
+
+  /** What was on its way is answered as soon as the position is beyond it. */
+  #settle() {
+    const { room } = this;
+    if (this.inFlight && (!room?.isRacing || room.own.ply > this.inFlight.ply)) this.inFlight = null;
+    if (!room?.isRacing) {
+      this.ahead = [];
+      this.held = "";
+      this.isHoming = false;
+      this.#asked.delete("stop");
+      this.#asked.delete("resign");
+      return;
+    }
+    while (!this.inFlight && this.ahead.length) this.#press(this.ahead.shift());
+    if (!this.inFlight && this.isHoming) this.sendAllHome();
+  }
+
+  /** Joined again: whatever was not answered by now was never heard. */
+  #back() {
+    const wasBehind = this.#isBehind;
+    this.#isBehind = false;
+    if (!wasBehind) return;
+    if (this.inFlight && this.room.isRacing) this.line.send(this.inFlight);
+    if (this.#asked.has("ready") && (this.room.phase !== "waiting" || this.room.own?.ready)) this.#asked.delete("ready");
+    for (const message of this.#asked.values()) if (message.type === "leave-race" || message.race === this.room.race) this.line.send(message);
+  }
+
+  #gone(reason) {
+    this.room = null;
+    this.inFlight = null;
+    this.ahead = [];
+    this.#asked.clear();
+    this.#isBehind = false;
+    this.tell("left", reason);
+  }
+
+  #refused(error) {
+    if (error.code === "hello/unknown-token") {
+      this.keeping.identity.forget();
+      this.room = null;
+      this.line.send(this.hello());
+      return;
+    }
+    if (error.code === "wire/too-fast") {
+      // It dropped what it was told, and nobody knows which: after a pause the race is joined anew.
+      this.later(() => this.room && this.isOnline && (this.#isBehind = false, this.rejoin(0)), HUSH_MS);
+      return;
+    }
+    if (error.ref === REJOIN && error.code !== "server/busy" && this.room) {
+      this.#gone("closed");
+      return;
+    }
+    if (error.code.startsWith("race/")) this.ahead = [];
+    if (this.wish && !this.room) {
+      this.wish = null;
+      this.isEager = false;
+    }
+    this.tell("refused", error);
+  }
+
+  // ---- what the player does
+
+  ready() {
+    this.isEager = false;
+    const { room } = this;
+    if (room?.phase !== "waiting" || room.own?.ready) return;
+    // The second race of a swap has the nonces of the first.
+    const isSecond = room.options.series.format === "swap" && room.series?.raced === 1;
+    const earlier = this.keeping.proofs.find(room.code, isSecond ? room.race - 1 : room.race, room.commitment);
+    this.#nonce = earlier?.nonce ?? hex(this.random());
+    this.keeping.proofs.keep(room.code, room.race, { commitment: room.commitment, nonce: this.#nonce, winnable: room.options.winnable, first: null });
+    this.send({ type: "ready", race: room.race, nonce: this.#nonce });
+  }
+
+  #sawFirst() {
+    const { room } = this;
+    const known = this.keeping.proofs.find(room.code, room.race, room.commitment);
+    if (known) this.keeping.proofs.keep(room.code, room.race, { commitment: known.commitment, nonce: known.nonce, winnable: known.winnable, first: room.view });
+  }
+
+  /** Press a place; `+` and `-` stand for the foundations of the held card. @param {string} place */
+  press(place) {
+    if (!this.isOnline) {
+      this.tell("note", "Not connected. No moves for now; the clock runs on.");
+    } else if (!this.inFlight) {
+      this.#press(place);
+    } else if (["s", "r"].includes(place) && this.ahead.includes(place)) {
+      this.tell("note", `${place} is waiting to be played already.`);
+    } else if (this.ahead.length >= AHEAD) {
+      this.tell("note", `${place} was not taken: ${AHEAD} moves are waiting already.`);
+    } else {
+      this.ahead.push(place);
+      this.tell("moved");
+    }
+  }
+
+  #press(place) {
+    const { room } = this;
+    if (!room?.isRacing) return;
+    const refuse = () => {
+      this.ahead = [];
+      this.isHoming = false;
+      this.tell("refusedPress", place);
+    };
+    if (place === HOME) {
+      const best = bestHome(room.view);
+      return best === null ? refuse() : this.#move(best);
+    }
+    if (place === "+" || place === "-") {
+      const way = room.view.moves.find((move) => this.held && (move === this.held + place || move === this.held));
+      return way ? this.#move(way) : refuse();
+    }
+    const pressed = press(room.view, this.held, place);
+    this.held = pressed.held;
+    if (pressed.move !== null) return this.#move(pressed.move);
+    if (!pressed.isKnown) return refuse();
+    this.tell("moved");
+  }
+
+  /** One card home after the other, for as long as one goes. */
+  sendAllHome() {
+    const { room } = this;
+    if (this.inFlight) {
+      this.isHoming = true;
+      return;
+    }
+    const best = room?.isRacing && !this.held ? bestHome(room.view) : null;
+    if (best === null && !this.isHoming) this.tell("note", "No card can go home now.");
+    this.isHoming = best !== null;
+    if (best !== null) this.#move(best);
+  }
+
+  letGo() {
+    this.held = "";
+    this.ahead = [];
+    this.isHoming = false;
+    this.tell("moved");
+  }
+
+  #move(move) {
+    const { room } = this;
+    this.held = "";
+    const before = this.shown;
+    this.inFlight = { type: "move", race: room.race, seat: room.seat, ply: room.own.ply, move };
+    this.line.send(this.inFlight);
+    this.tell("moved", { glides: glides(before, this.shown) });
+  }
+
+  /** The position as it is shown: with the move that is on its way. */
+  get shown() {
+    const { room, inFlight } = this;
+    if (!room?.view) return null;
+    return inFlight && inFlight.ply === room.own.ply && room.isRacing ? preview(room.view, inFlight.move) : room.view;
+  }
+
+  #changeView(change) {
+    const before = this.shown;
+    change();
+    if (!this.room.view) return;
+    this.chips = dealtChips(this.chips, this.room.view);
+    if (this.inFlight && this.room.own.ply > this.inFlight.ply) this.inFlight = null;
+    const after = this.shown;
+    if (before && before !== after) this.tell("moved", { glides: glides(before, after) });
+  }
+}

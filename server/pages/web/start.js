@@ -1,0 +1,95 @@
+// Where a player begins: their name, and what they would like to run.
+
+import { element, setText } from "./dom.js";
+
+const RULES_SENTENCES = 3;
+
+/** The first sentences of a rule set's explanation. @param {any} rules a `RulesInfo` */
+export function rulesInShort(rules) {
+  return (rules?.explanation ?? "").match(/[^.!?]+[.!?]+/g)?.slice(0, RULES_SENTENCES).join("").trim() ?? rules?.explanation ?? "";
+}
+
+/** A field for the name of somebody who is new, or their name and a way to change it. */
+export class NameField {
+  /** @param {string} proposed @param {(name: string) => void} rename */
+  constructor(proposed, rename) {
+    this.input = element("input", { id: "name", maxlength: "24", autocomplete: "nickname", spellcheck: "false", value: proposed });
+    this.button = element("button", { type: "button", hidden: true }, "Change the name");
+    this.node = element("p", { class: "field" }, element("label", { for: "name" }, "Your name"), this.input, this.button);
+    this.button.addEventListener("click", () => this.value && rename(this.value));
+    this.input.addEventListener("input", () => { this.button.hidden = !this.known || this.value === this.known; });
+  }
+
+  get value() {
+    return this.input.value.trim();
+  }
+
+  /** The server's word on it. */
+  show(known) {
+    this.known = known;
+    if (known) this.input.value = known;
+    this.button.hidden = true;
+  }
+}
+
+export class StartForm {
+  #rules = [];
+
+  /** wish(message): what is asked for. @param {(message: object) => void} wish */
+  constructor(wish) {
+    this.rules = element("select", { id: "rules" });
+    this.explained = element("p", { class: "explained" });
+    this.bots = element("select", { id: "bot", "aria-label": "House bot" });
+    this.limit = element("select", { id: "limit" }, [[300, "5 minutes"], [600, "10 minutes"], [1200, "20 minutes"], [3600, "an hour"]]
+      .map(([seconds, words]) => element("option", { value: String(seconds), selected: seconds === 600 }, words)));
+    this.winnable = element("input", { type: "checkbox", id: "winnable" });
+    this.winnableRow = element("p", { class: "field inline" }, this.winnable, element("label", { for: "winnable" }, "Only a deal that can be won"));
+    const button = (text, make) => {
+      const node = element("button", { type: "button", class: "choice-button" }, text);
+      node.addEventListener("click", () => wish(make()));
+      return node;
+    };
+    const options = (more) => ({
+      rules: this.rules.value, time_limit_s: Number(this.limit.value), winnable: !this.winnableRow.hidden && this.winnable.checked, ...more,
+    });
+    const challenge = new URLSearchParams(location.search).get("challenge");
+    this.node = element("div", { class: "start" },
+      challenge ? element("ul", { class: "ways" }, way(`Challenge ${challenge.slice(0, 16)}`, "A deal that others run too, each in their own time, once each.",
+        button("Run this challenge", () => ({ type: "run-challenge", id: challenge.slice(0, 16) })))) : null,
+      element("p", { class: "field" }, element("label", { for: "rules" }, "Game"), this.rules), this.explained,
+      element("p", { class: "field" }, element("label", { for: "limit" }, "At most"), this.limit), this.winnableRow,
+      element("ul", { class: "ways" },
+        way("A friend", "You get a link to send; whoever opens it races you.", button("Make a link", () => ({ type: "open-race", options: options({ public: false }) }))),
+        way("Anybody", "The next player who looks for a race, near your rating if there is one.",
+          button("Find an opponent", () => ({ type: "quick-match", rules: this.rules.value }))),
+        way("Whoever joins", "The race is in the list until somebody takes the other seat.",
+          button("Open a race", () => ({ type: "open-race", options: options({ public: true }) }))),
+        way("A house bot", "It plays by what a player sees, and no more.", this.bots,
+          button("Race the bot", () => ({ type: "open-race", options: options({ public: false, bots: [this.bots.value] }) }))),
+        way("Today’s deal", "The same shuffle for everybody today, once each, ten minutes.",
+          button("Run today’s deal", () => ({ type: "run-daily", rules: this.rules.value })))));
+    this.rules.addEventListener("change", () => this.#explain());
+  }
+
+  /** @param {any} welcome */
+  show(welcome) {
+    if (this.#rules.length) return;
+    this.#rules = welcome.rules;
+    this.rules.replaceChildren(...welcome.rules.map((rules) => element("option", { value: rules.id }, rules.name)));
+    const asked = new URLSearchParams(location.search).get("rules");
+    if (welcome.rules.some((rules) => rules.id === asked)) this.rules.value = asked;
+    this.bots.replaceChildren(...welcome.bots.map((bot) => element("option", { value: bot.name, title: bot.explanation }, bot.name)));
+    if (welcome.bots.length) this.bots.value = welcome.bots.at(-1).name;
+    this.#explain();
+  }
+
+  #explain() {
+    const rules = this.#rules.find((each) => each.id === this.rules.value);
+    setText(this.explained, rulesInShort(rules));
+    this.winnableRow.hidden = !rules?.solvable;
+  }
+}
+
+function way(title, text, ...rest) {
+  return element("li", {}, element("h3", {}, title), element("p", { class: "note" }, text), element("p", { class: "way" }, rest));
+}

@@ -1,0 +1,231 @@
+// Pages that are tables of what is kept: the ladder, a player, deals of the day and challenges. They ask over HTTP, and once.
+
+import { clean, clockText, counted, element, nameOf, setText, shape } from "./dom.js";
+import { STATE_WORDS } from "./model.js";
+
+const AT_ONCE = 100;
+
+class TablePage {
+  /** @param {string} title */
+  constructor(title) {
+    document.title = `${title} · Carpet Race`;
+    this.heading = element("h1", {}, title);
+    this.facts = element("p", { class: "facts", role: "status" }, "Looking …");
+    this.body = element("div", { class: "tables-page" });
+    this.node = element("div", {}, this.heading, this.facts, this.body);
+    this.rules = new Map();
+    // When those that extend this one are made too.
+    Promise.resolve().then(() => this.load()).catch((error) => setText(this.facts, error instanceof Refused ? clean(error.message) : "It could not be read. Try again in a moment."));
+  }
+
+  up(welcome) {
+    this.rules = new Map(welcome.rules.map((rules) => [rules.id, rules]));
+    this.named?.();
+  }
+
+  hear() {}
+
+  rulesName(id) {
+    return clean(this.rules.get(id)?.name ?? id);
+  }
+}
+
+/** There is no such document; the message says why. */
+export class Refused extends Error {}
+
+/** A document of this server. @param {string} address */
+export async function read(address) {
+  const answered = await fetch(address);
+  const document = await answered.json();
+  if (!answered.ok) throw new Refused(document.error);
+  return document;
+}
+
+function playerLink(name) {
+  return element("a", { href: `/player/${encodeURIComponent(name)}` }, nameOf(name));
+}
+
+/** A table with a caption for readers aloud. rows: lists of cells; the second is what the row is about. @param {string} caption @param {string[]} heads @param {any[][]} rows */
+function table(caption, heads, rows) {
+  return element("div", { class: "wide", tabindex: "0", role: "region", "aria-label": caption },
+    element("table", { class: "standings" }, element("caption", { class: "unseen" }, caption),
+      element("thead", {}, element("tr", {}, heads.map((head) => element("th", { scope: "col" }, head)))),
+      element("tbody", {}, rows.map((cells) => element("tr", {}, cells.map((cell, at) => element(at === 1 ? "th" : "td", at === 1 ? { scope: "row" } : {}, cell)))))));
+}
+
+class LadderPage extends TablePage {
+  constructor() {
+    super("Ladder");
+  }
+
+  async load() {
+    const { players } = await read(`/ladder.json?limit=${AT_ONCE}`);
+    setText(this.facts, players.length ? "The best by rating. Races between people, on deals that nobody could know, count." : "Nobody has raced for a rating yet.");
+    if (players.length) this.body.replaceChildren(table("Ladder, best first", ["Place", "Player", "Rating", "Races"],
+      players.map((each) => [String(each.place), playerLink(each.name), String(each.rating), String(each.races)])));
+  }
+}
+
+class PlayerPage extends TablePage {
+  #races = [];
+  #next = null;
+
+  /** @param {string} name */
+  constructor(name) {
+    super(clean(name));
+    this.name = name;
+  }
+
+  async load(before = null) {
+    const page = await read(`/players/${encodeURIComponent(this.name)}/races.json?limit=${AT_ONCE}${before ? `&before=${before}` : ""}`);
+    this.heading.replaceChildren(nameOf(page.name));
+    this.#races = [...this.#races, ...page.races];
+    this.#next = page.next;
+    this.named();
+  }
+
+  named() {
+    const races = this.#races;
+    const own = races.map((race) => race.seats[race.seat]);
+    const over = races.filter((race) => race.aborted === null);
+    const rated = own.map((seat) => seat.rating).filter(Boolean);
+    const won = over.filter((race) => race.seats.length > 1 && race.seats[race.seat].place === 1).length;
+    setText(this.facts, [rated.length ? `Rating ${rated[0].after}` : "Not rated yet", `${counted(over.length, "race")}${this.#next ? " and more" : ""}`, `${won} won`].join(" · "));
+    const more = element("button", { type: "button", hidden: !this.#next }, "Older races");
+    more.addEventListener("click", () => this.load(this.#next));
+    this.body.replaceChildren(...(rated.length > 1 ? [element("section", { "aria-labelledby": "rating" }, element("h2", { id: "rating" }, "Rating"), ratingCurve([...rated].reverse()))] : []),
+      ...this.#opponents(over),
+      element("section", { "aria-labelledby": "races" }, element("h2", { id: "races" }, "Races"), races.length ? table("Races, newest first", ["Place", "Race", "Home", "Rating", "Game", "When"],
+        races.map((race) => this.#row(race))) : element("p", { class: "none" }, "None yet."), more));
+  }
+
+  #row(race) {
+    const own = race.seats[race.seat];
+    const others = race.seats.filter((_, seat) => seat !== race.seat).map((seat) => clean(seat.name));
+    const title = others.length ? `against ${others.join(" and ")}` : "alone";
+    const name = race.aborted === null ? element("a", { href: `/race/${encodeURIComponent(race.id)}` }, title) : `${title}, aborted`;
+    const word = STATE_WORDS[own.state];
+    return [own.place === null ? "–" : String(own.place), name, `${own.home}${word ? `, ${word}` : ""}`,
+      own.rating ? `${own.rating.after} (${own.rating.after < own.rating.before ? "−" : "+"}${Math.abs(own.rating.after - own.rating.before)})` : "",
+      this.rulesName(race.rules), new Date(race.finished_at_ms).toLocaleDateString()];
+  }
+
+  #opponents(races) {
+    const met = new Map();
+    for (const race of races.filter((each) => each.seats.length === 2)) {
+      const [own, other] = [race.seats[race.seat], race.seats[1 - race.seat]];
+      const against = met.get(other.name) ?? { won: 0, drawn: 0, lost: 0, isBot: other.bot !== null };
+      against[own.place < other.place ? "won" : own.place === other.place ? "drawn" : "lost"] += 1;
+      met.set(other.name, against);
+    }
+    const most = [...met].sort(([, one], [, other]) => other.won + other.drawn + other.lost - one.won - one.drawn - one.lost).slice(0, 12);
+    if (!most.length) return [];
+    return [element("section", { "aria-labelledby": "against" }, element("h2", { id: "against" }, "Against"),
+      table("Races against each opponent", ["Races", "Opponent", "Won", "Drawn", "Lost"], most.map(([name, { won, drawn, lost, isBot }]) =>
+        [String(won + drawn + lost), isBot ? `${clean(name)} (bot)` : playerLink(name), String(won), String(drawn), String(lost)])))];
+  }
+}
+
+function ratingCurve(changes) {
+  const points = [changes[0].before, ...changes.map((change) => change.after)];
+  const [low, high] = [Math.min(...points), Math.max(...points)];
+  const at = points.map((value, number) => `${((600 * number) / (points.length - 1)).toFixed(1)},${(110 - (100 * (value - low)) / Math.max(high - low, 1)).toFixed(1)}`);
+  return element("div", { class: "plot" }, shape("svg", { role: "img", viewBox: "0 0 680 120", width: "100%", "aria-label": `Rating from ${points[0]} to ${points.at(-1)} in ${counted(changes.length, "race")}` },
+    shape("polyline", { class: "curve seat-0", points: at.join(" ") }), shape("text", { x: 610, y: 16 }, String(high)), shape("text", { x: 610, y: 114 }, String(low))));
+}
+
+/** The board of a deal that many run. @param {any} runs the message */
+function runsTable(runs) {
+  if (!runs.shown) return element("p", { class: "none" }, `${counted(runs.runs, "run")} so far. The board is shown when nobody can run the deal any more, and to who has had their run.`);
+  if (!runs.rows.length) return element("p", { class: "none" }, "Nobody ran it.");
+  return table("Runs, best first", ["Place", "Player", "Home", "Reached at", "Moves", "Better than"], runs.rows.map((row) => [String(row.place), playerLink(row.name),
+    element("a", { href: `/race/${encodeURIComponent(row.race)}` }, `${row.home}${STATE_WORDS[row.state] ? `, ${STATE_WORDS[row.state]}` : ""}`),
+    clockText(row.home_at_ms, true), String(row.plies), row.beats === null ? "" : `${row.beats} %`]));
+}
+
+class DailyPage extends TablePage {
+  /** @param {string | undefined} date null for today @param {string | undefined} rules */
+  constructor(date, rules) {
+    super("Deals of the day");
+    this.date = date;
+    this.chosen = rules ?? "carpet";
+  }
+
+  async load() {
+    const { days, now_ms: now } = await read("/daily.json");
+    const today = new Date(now).toISOString().slice(0, 10);
+    this.date ??= today;
+    this.days = days.filter((day) => day.date <= today);
+    this.isToday = this.date === today;
+    this.runs = await read(`/daily/${encodeURIComponent(this.date)}/${encodeURIComponent(this.chosen)}.json`);
+    this.named();
+  }
+
+  named() {
+    if (!this.runs) return;
+    setText(this.facts, this.isToday ? "The same shuffle for everybody today, once each, until midnight in UTC." : `The deal of ${clean(this.date)}.`);
+    const select = element("select", { id: "rules" }, [...(this.rules.size ? this.rules.values() : [{ id: this.chosen, name: this.chosen }])]
+      .map((rules) => element("option", { value: rules.id, selected: rules.id === this.chosen }, rules.name)));
+    select.addEventListener("change", () => location.assign(`/daily/${encodeURIComponent(this.date)}/${encodeURIComponent(select.value)}`));
+    this.body.replaceChildren(
+      element("p", { class: "field" }, element("label", { for: "rules" }, "Game"), select, this.isToday ? element("a", { class: "main-link", href: `/play?rules=${encodeURIComponent(this.chosen)}` }, "Run it") : null),
+      element("section", { "aria-labelledby": "board" }, element("h2", { id: "board" }, "Board"), runsTable(this.runs)),
+      element("section", { "aria-labelledby": "archive" }, element("h2", { id: "archive" }, "Other days"), element("ul", { class: "days" },
+        this.days.map((day) => element("li", {}, element("a", { href: `/daily/${encodeURIComponent(day.date)}/${encodeURIComponent(this.chosen)}`, "aria-current": day.date === this.date ? "page" : null }, day.date))))));
+  }
+}
+
+class ChallengesPage extends TablePage {
+  constructor() {
+    super("Challenges");
+  }
+
+  async load() {
+    this.told = await read("/challenges.json");
+    this.named();
+  }
+
+  named() {
+    if (!this.told) return;
+    const { challenges, now_ms: now } = this.told;
+    setText(this.facts, challenges.length ? "Deals that somebody has opened for others to run, once each." : "No challenge is open. To open one: carpet challenge create.");
+    this.body.replaceChildren(...(challenges.length ? [table("Open challenges", ["Runs", "Challenge", "Game", "By", "Closes in"], challenges.map((each) => [
+      String(each.runs), element("a", { href: `/challenge/${encodeURIComponent(each.id)}` }, each.id), this.rulesName(each.rules), playerLink(each.owner),
+      counted(Math.max(0, Math.ceil((each.closes_at_ms - now) / 3_600_000)), "hour")]))] : []));
+  }
+}
+
+class ChallengePage extends TablePage {
+  /** @param {string} id */
+  constructor(id) {
+    super(`Challenge ${clean(id)}`);
+    this.id = id;
+  }
+
+  async load() {
+    this.runs = await read(`/challenges/${encodeURIComponent(this.id)}.json`);
+    this.named();
+  }
+
+  named() {
+    if (!this.runs) return;
+    setText(this.facts, this.rulesName(this.runs.rules));
+    this.body.replaceChildren(element("p", {}, element("a", { class: "main-link", href: `/play?challenge=${encodeURIComponent(this.id)}` }, "Run it")), runsTable(this.runs));
+  }
+}
+
+/** The page of a kind. @param {string} kind @param {string} [step] @param {string} [rest] */
+export function tablePage(kind, step, rest) {
+  switch (kind) {
+    case "player":
+      return new PlayerPage(step);
+    case "daily":
+      return new DailyPage(step, rest);
+    case "challenges":
+      return new ChallengesPage();
+    case "challenge":
+      return new ChallengePage(step);
+    default:
+      return new LadderPage();
+  }
+}

@@ -1,0 +1,57 @@
+// Before a race: the link to give away, who is there and who is ready, the rules in short.
+
+import { clean, clockText, copyText, counted, element, nameOf, setText } from "./dom.js";
+import { seriesName, seriesSentence } from "./series.js";
+import { rulesInShort } from "./start.js";
+
+export class WaitingRoom {
+  /** @param {{ready: () => void, leave: () => void}} does */
+  constructor({ ready, leave }) {
+    this.invitation = element("code", {});
+    this.copy = element("button", { type: "button" }, "Copy the link");
+    this.copy.addEventListener("click", () => copyText(this.copy, this.invitation));
+    this.invite = element("p", { class: "command" }, this.invitation, this.copy);
+    this.sentence = element("p", { class: "summary" });
+    this.seats = element("ul", { class: "seats" });
+    this.series = element("p", { hidden: true });
+    this.rules = element("p", { class: "explained" });
+    this.ready = element("button", { type: "button", class: "main-button" }, "Ready");
+    this.ready.addEventListener("click", ready);
+    this.leave = element("button", { type: "button" }, "Leave");
+    this.leave.addEventListener("click", leave);
+    this.node = element("div", { class: "waiting-room" }, this.sentence, this.invite, this.series, this.seats, this.rules,
+      element("p", { class: "actions" }, this.ready, this.leave));
+  }
+
+  /** @param {import("./played.js").PlayedRace} room @param {any} rules @param {number} now */
+  show(room, rules, now) {
+    const free = room.seats.filter((seat) => seat.name === null).length;
+    const isReady = room.own?.ready;
+    this.invite.hidden = free === 0;
+    setText(this.invitation, `${location.origin}/play/${room.code}`);
+    setText(this.sentence, sentence(room, free, isReady, now));
+    const key = JSON.stringify(room.seats.map(({ name, bot, ready, away }) => [name, bot, ready, away]));
+    if (this.seats.dataset.key !== key) {
+      this.seats.dataset.key = key;
+      this.seats.replaceChildren(...room.seats.map((seat) => element("li", { class: seat.ready ? "is-ready" : null },
+        seat.name === null ? "open seat" : nameOf(seat.name), seat.bot ? " (bot)" : "", seat.seat === room.seat ? " (you)" : "",
+        element("span", { class: "note" }, seat.name === null ? "" : seat.away ? " away" : seat.ready ? " ready" : " not ready yet"))));
+    }
+    this.series.hidden = !room.series;
+    if (room.series) setText(this.series, seriesSentence(room.series, room.phase));
+    const { options } = room;
+    const facts = [`At most ${clockText(options.time_limit_s * 1000)}.`, options.winnable ? "The deal can be won." : "",
+      options.series.format === "single" || room.series ? "" : `A ${seriesName(options.series)}.`];
+    setText(this.rules, [rulesInShort(rules), ...facts].filter(Boolean).join(" "));
+    this.ready.hidden = room.phase !== "waiting" || isReady;
+  }
+}
+
+function sentence(room, free, isReady, now) {
+  if (room.phase === "countdown") return `It starts in ${Math.max(1, Math.ceil((room.startsAt - now) / 1000))} …`;
+  if (free) return `Send this link to ${free === 1 ? "the other player" : counted(free, "player")}. Whoever opens it can race you.`;
+  if (room.seats.length === 1 && !isReady) return "The clock waits for you. This run counts.";
+  if (!isReady) return "Everybody is here. The race starts when all are ready.";
+  const late = room.seats.filter((seat) => !seat.ready && seat.name !== null).map((seat) => clean(seat.name));
+  return late.length ? `Waiting for ${late.join(" and ")} to be ready.` : "Looking for a deal …";
+}

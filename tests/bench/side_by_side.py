@@ -1,0 +1,191 @@
+"""Our server beside others that speak as much of the wire, in one run: `python -m tests.bench.side_by_side` from the top of the tree.
+
+Each gets the same load from `carpet load`, on a core of its own where there is one. What counts is its own processor time, so that other
+work on the machine matters little; the ratio to the first of them is the result. Ours does all that it does for players: it checks, limits,
+journals and lets them come back. The others keep nothing: a plain asyncio server with our rules, and one on Node's `ws` with its own
+(`npm install --no-package-lock` in tests/bench/peers first). --also measures any other that speaks the wire.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import os
+import resource
+import shlex
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from client.local.load import LoadFailed, LoadResult, run_load
+from client.local.load_worker import Plan
+
+PEERS: Final = Path(__file__).parent / "peers"
+OURS: Final = (
+    f"{sys.executable} -m server.cli.main serve --port {{port}} --host 127.0.0.1 --rate 1000000 --burst 1000000 "
+    "--max-connections-per-address 1000000 --max-connections 100000 --max-rooms 50000 --workers 1 --log-level warning --database "
+)
+SERVERS: Final = {
+    "sqlite": OURS + "{store}",
+    "memory": OURS + "memory",
+    "postgresql": OURS + "{postgres}",
+    "asyncio": f"{sys.executable} {PEERS / 'asyncio_server.py'} {{port}}",
+    "node": f"node {PEERS / 'node_server.mjs'} {{port}}",
+}
+CORES: Final = sorted(os.sched_getaffinity(0))
+SETUP_RACES: Final = 400
+NO_MOVES: Final = 0.0001
+"""Moves a second, to measure the set-up by itself."""
+CALM_S: Final = 3.0
+TICK_S: Final = 1 / os.sysconf("SC_CLK_TCK")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cost:
+    """us_move, us_player: of processor time for a move, and for a new player who is seated and dealt. kb: memory of a connection."""
+
+    us_move: float
+    us_player: float
+    kb: float
+    core: float
+    load: LoadResult
+
+
+@contextmanager
+def started(command: str, *, postgres: str) -> Iterator[tuple[int, str]]:
+    """The server's process and its URL."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    with tempfile.TemporaryDirectory() as folder, _database(postgres, wanted="{postgres}" in command) as database:
+        filled = command.format(port=port, store=f"{folder}/carpet.sqlite3", postgres=database)
+        process = subprocess.Popen(shlex.split(filled), stdout=subprocess.PIPE, text=True, preexec_fn=lambda: settle(0))
+        try:
+            assert process.stdout is not None
+            if "listening" not in process.stdout.readline():
+                raise SystemExit(f"it did not start: {filled}")
+            yield process.pid, f"ws://127.0.0.1:{port}"
+        finally:
+            process.terminate()
+            process.wait()
+
+
+@contextmanager
+def _database(url: str, *, wanted: bool) -> Iterator[str]:
+    if not wanted:
+        yield ""
+        return
+    import psycopg
+
+    name = f"carpet_bench_{os.getpid()}"
+    base = url.rpartition("/")[0]
+    with psycopg.connect(url, autocommit=True) as admin:
+        admin.execute(f"CREATE DATABASE {name}")
+        try:
+            yield f"{base}/{name}"
+        finally:
+            admin.execute(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+def settle(core: int) -> None:
+    """Have this process, and those it starts, on one core, and before all others there where it may."""
+    os.sched_setaffinity(0, {CORES[core]})
+    with suppress(PermissionError):
+        os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(5))
+
+
+def processor_s(pid: int) -> float:
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) * TICK_S
+
+
+def resident_kb(pid: int) -> float:
+    return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * resource.getpagesize() / 1024
+
+
+def cost_of(command: str, *, races: int, rate: float, seconds: float, postgres: str) -> Cost:
+    with started(command, postgres=postgres) as (pid, url):
+        plan = Plan(url=url, races=SETUP_RACES, rate=NO_MOVES, watchers=0, rules="carpet")
+        empty_s, empty_kb = processor_s(pid), resident_kb(pid)
+        full: list[tuple[float, float]] = []
+        run_load(plan, seconds=0.5, processes=1, progress=lambda *_: full.append((processor_s(pid), resident_kb(pid))))
+        # Where eight hundred leave at once, ours asks others to wait a moment.
+        time.sleep(CALM_S)
+        load, core = loaded(pid, Plan(url=url, races=races, rate=rate, watchers=0, rules="carpet"), seconds)
+    players = 2 * SETUP_RACES
+    seated_s, full_kb = full[-1]
+    return Cost(
+        us_move=core / max(load.moves_s, 1e-9) * 1e6,
+        us_player=(seated_s - empty_s) / players * 1e6,
+        kb=(full_kb - empty_kb) / players,
+        core=core,
+        load=load,
+    )
+
+
+def loaded(pid: int, plan: Plan, seconds: float) -> tuple[LoadResult, float]:
+    """What came of a load, and the part of a core that the server took while it was measured."""
+    looks: list[tuple[float, float]] = []
+
+    def look(stands: int, races: int, since: float | None) -> None:
+        if since is not None and since <= seconds:
+            looks.append((since, processor_s(pid)))
+
+    result = run_load(plan, seconds=seconds, processes=1, progress=look)
+    (first, before), (last, after) = looks[0], looks[-1]
+    return result, (after - before) / (last - first)
+
+
+def line(name: str, costs: Sequence[Cost], ours: float) -> str:
+    """Medians of the rounds; and the rounds of what counts."""
+    move = statistics.median(cost.us_move for cost in costs)
+    quantiles = [statistics.median(cost.load.view_ms[which] or math.nan for cost in costs) for which in ("p50", "p99")]
+    others = [statistics.median(figures) for figures in ([cost.us_player for cost in costs], [cost.kb for cost in costs])]
+    rounds = " ".join(f"{cost.us_move:.0f}" for cost in costs)
+    busy = max(cost.load.busiest for cost in costs)
+    errors = sum(sum(cost.load.errors.values()) for cost in costs)
+    return (
+        f"{name:11} {move:7.0f} {move / ours:7.2f} {quantiles[0]:8.1f} {quantiles[1]:8.1f} {others[0]:8.0f} {others[1]:7.1f}"
+        f" {statistics.median(cost.core for cost in costs):6.0%} {busy:9.0%} {errors:6}   {rounds}"
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--servers", default=",".join(SERVERS), help="of " + ", ".join(SERVERS))
+    parser.add_argument("--also", action="append", default=[], metavar="NAME=COMMAND", help="with {port}, and {store} for a new file")
+    parser.add_argument("--races", type=int, default=1500)
+    parser.add_argument("--rate", type=float, default=1.0, help="moves a second of each player; 0: the next when the last is answered")
+    parser.add_argument("--seconds", type=float, default=8.0)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--postgres", default=os.environ.get("CARPET_TEST_POSTGRES", "postgresql://postgres@127.0.0.1:5432/postgres"))
+    chosen = parser.parse_args()
+    commands = {name: SERVERS[name] for name in chosen.servers.split(",") if name}
+    commands |= dict(each.split("=", 1) for each in chosen.also)
+    costs: dict[str, list[Cost]] = {name: [] for name in commands}
+    settle(-1)
+    for number in range(chosen.rounds):
+        for name, command in commands.items():
+            given = {"races": chosen.races, "rate": chosen.rate, "seconds": chosen.seconds, "postgres": chosen.postgres}
+            try:
+                costs[name].append(cost_of(command, **given))
+            except LoadFailed as failed:
+                print(f"{name}: {failed}", file=sys.stderr)
+        print(f"round {number + 1} of {chosen.rounds}, load average {os.getloadavg()[0]:.1f}", file=sys.stderr, flush=True)
+    print(f"{'server':11} us/move  ratio  p50 ms   p99 ms us/player kB/line   core generator errors   rounds")
+    measured = {name: each for name, each in costs.items() if each}
+    ours = statistics.median(cost.us_move for cost in next(iter(measured.values())))
+    for name, each in measured.items():
+        print(line(name, each, ours))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,405 @@
+"""Racing in a real Chromium: against another browser, against a terminal, by mouse, touch and keys, through reloads, cuts and kills.
+
+No test sleeps: each waits for what the page is to show.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import socket
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+from selenium.webdriver.common.action_chains import ActionChains
+
+from protocol.fairness import named_seed
+from server.rules.catalogue import RULE_SETS
+from server.solver.solve import solve
+from tests.e2e.browser import Browser, open_browser
+from tests.e2e.commands import environment, running_server, serving
+from tests.e2e.page_checks import CONTRAST, OVERFLOW, UNNAMED
+from tests.e2e.peer import sitting
+from tests.e2e.terminal import Terminal, terminal_environment
+
+pytestmark = pytest.mark.slow
+
+HEARD = """
+    window.heard = [];
+    window.WebSocket = class extends WebSocket {
+        constructor(...given) {
+            super(...given);
+            window.lines = [...(window.lines ?? []), this];
+            this.addEventListener("message", (frame) => heard.push(frame.data));
+        }
+    };
+"""
+"""Run before any script of a page: keeps what its lines hear."""
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Browser]:
+    with open_browser() as browser:
+        browser.driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": HEARD})
+        yield browser
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[str]:
+    with serving(rate=1000, burst=1000) as url:
+        yield url
+
+
+@pytest.fixture
+def browser(chromium: Browser, server: str) -> Iterator[Browser]:
+    """With an ordinary window, as somebody new."""
+    chromium.look()
+    chromium.open(page(server, "/web/icon.svg"))
+    chromium.run("localStorage.clear()")
+    chromium.complaints()
+    yield chromium
+    complaints = chromium.complaints()
+    chromium.open("about:blank")
+    assert complaints == []
+
+
+def page(url: str, path: str) -> str:
+    return url.replace("ws://", "http://", 1) + path
+
+
+def press(browser: Browser, text: str, inside: str = "main, dialog") -> None:
+    """A button, by its words, once it is there."""
+    selector = ", ".join(f"{each} button" for each in inside.split(", "))
+
+    def found() -> bool:
+        for button in browser.all(selector):
+            if button.is_displayed() and button.text == text:
+                button.click()
+                return True
+        return False
+
+    browser.wait(found, f"the button {text!r}")
+
+
+def open_link(browser: Browser, url: str, code: str) -> None:
+    """Follow an invitation and be ready."""
+    browser.open(page(url, f"/play/{code}"))
+    press(browser, "Ready")
+
+
+def wait_for_cards(browser: Browser) -> None:
+    browser.wait(lambda: browser.all(".place.playable"), "cards to play")
+
+
+def own_bar(browser: Browser) -> int:
+    """Cards home, as the player's own bar says."""
+    said = browser.run("return document.querySelector('.game .meter').ariaValueNow")
+    return int(said)
+
+
+def play_one(browser: Browser) -> None:
+    """Click a card that can be played, home first; then, where it asks, where to."""
+    before = own_moves(browser)
+    browser.run("(document.querySelector('.place.choice') ?? document.querySelector('.place.playable')).click()")
+    browser.wait(lambda: own_moves(browser) > before or browser.all(".place.choice"), "the move")
+
+
+def own_moves(browser: Browser) -> int:
+    """How many moves the server has answered with a view."""
+    return int(browser.run("return heard.filter((text) => JSON.parse(text).type === 'view').length"))
+
+
+def views(browser: Browser) -> list[dict[str, Any]]:
+    return [json.loads(text) for text in browser.run("return heard")]
+
+
+def test_a_link_leads_to_a_seat_and_the_race_is_checked_in_the_page(browser: Browser, server: str) -> None:
+    with sitting(server, "Ada", countdown_s=1, public=False) as ada:
+        browser.open(page(server, f"/play/{ada.code}"))
+        browser.wait_for_text("h1", "Race Ada")
+        assert "Build each foundation up in suit" in browser.text(".explained")
+        field = browser.all("#name")[0]
+        field.clear()
+        field.send_keys("Bea")
+        press(browser, "Ready")
+        ada.hear_of("player-ready")
+        ada.ready()
+        ada.start()
+        wait_for_cards(browser)
+        for _ in range(6):
+            play_one(browser)
+        ada.play(5)
+        browser.wait(lambda: browser.run("return document.querySelectorAll('.game .meter')[1].ariaValueNow") == str(ada.home), "Ada's bar")
+        poor = browser.run(CONTRAST)[1]
+        assert poor == []
+        press(browser, "Give up …")
+        press(browser, "Give up", "dialog")
+        record = ada.hear_of("result")["record"]
+        browser.wait_for_text(".ending h2", "Ada has won")
+        assert [seat["name"] for seat in record["seats"]] == ["Ada", "Bea"]
+        assert browser.text(".verdict") == "The deal checks out: nobody chose the cards."
+        assert [each.get_property("textContent")[0] for each in browser.all(".checks li")] == ["✓"] * 5
+        nonce = record["deal"]["nonces"][1]
+        assert len(set(nonce)) > 4, nonce
+        unnamed = [node for node in browser.nodes() if node["role"] in UNNAMED and not node["name"]]
+        assert unnamed == []
+        told = views(browser)
+        seen = {card for message in told if message["type"] in ("dealt", "view", "current-view") for card in cards_in(message["view"])}
+        # Whatever came before the result and was not this player's own view held no card at all.
+        before_result = told[: next(at for at, message in enumerate(told) if message["type"] == "result")]
+        others = [message for message in before_result if message["type"] not in ("dealt", "view", "current-view", "welcome")]
+        assert seen
+        assert others
+        assert not any(cards_in(message) for message in others)
+
+
+def cards_in(document: Any) -> set[str]:
+    return set(re.findall(r'"((?:[A2-9TJQK][SHDC]))"', json.dumps(document)))
+
+
+def test_two_browsers_race_again(browser: Browser, server: str) -> None:
+    browser.open(page(server, "/play"))
+    press(browser, "Make a link")
+    browser.wait_for_text(".invitation, .command code", "/play/")
+    code = browser.text(".waiting-room code").rpartition("/")[2]
+    with open_browser() as other:
+        other.look(width=1280, height=800)
+        open_link(other, server, code)
+        press(browser, "Ready")
+        for each in (browser, other):
+            wait_for_cards(each)
+        for each in (browser, other):
+            each.run("document.querySelector('.place.playable').click()")
+        press(other, "Give up …")
+        press(other, "Give up", "dialog")
+        browser.wait_for_text(".ending h2", "You have won!")
+        press(browser, "Another race")
+        other.wait_for_text(".ending", "would race again")
+        press(other, "Another race")
+        for each in (browser, other):
+            press(each, "Ready")
+        for each in (browser, other):
+            wait_for_cards(each)
+        assert browser.driver.current_url == other.driver.current_url
+        press(browser, "Give up …")
+        press(browser, "Give up", "dialog")
+        other.wait_for_text(".ending h2", "You have won!")
+        assert other.complaints() == []
+
+
+def test_a_terminal_and_a_browser_run_the_same_race(browser: Browser, server: str, tmp_path: Path) -> None:
+    browser.open(page(server, "/play"))
+    press(browser, "Make a link")
+    browser.wait_for_text(".waiting-room code", "/play/")
+    code = browser.text(".waiting-room code").rpartition("/")[2]
+    command = [sys.executable, "-m", "client.cli.main", "join", server, code, "--name", "Terry"]
+    with Terminal(command, environment=environment(tmp_path, terminal_environment()), columns=100, rows=30) as terminal:
+        browser.wait_for_text(".waiting-room .seats", "Terry")
+        terminal.wait_for("ready")
+        terminal.type("r")
+        press(browser, "Ready")
+        wait_for_cards(browser)
+        terminal.wait_for("home")
+        for _ in range(3):
+            play_one(browser)
+        home = own_bar(browser)
+        terminal.wait_for(f"{home}/52")
+        terminal.type("s")
+        browser.wait(lambda: any(m["type"] == "progress" and m["ply"] >= 1 for m in views(browser)), "the terminal's move")
+        press(browser, "Give up …")
+        press(browser, "Give up", "dialog")
+        browser.wait_for_text(".ending h2", "Terry has won")
+        terminal.type("q")
+        terminal.type("y")
+
+
+def test_a_race_is_won_by_touch_on_a_phone(browser: Browser, server: str) -> None:
+    deal = next(name for name in (f"phone {number}" for number in range(50)) if line_of(name))
+    metrics = {"width": 390, "height": 844, "deviceScaleFactor": 1, "mobile": True}
+    with sitting(server, "Ada", countdown_s=1, deal=deal, rules="carpet-free") as ada:
+        browser.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+        browser.driver.execute_cdp_cmd("Emulation.setTouchEmulationEnabled", {"enabled": True})
+        try:
+            open_link(browser, server, ada.code)
+            ada.ready()
+            ada.start()
+            wait_for_cards(browser)
+            assert browser.run(OVERFLOW) == [0, []]
+            # The whole table is in view, and everybody's bars.
+            bottom = browser.run("return [document.querySelector('.felt').getBoundingClientRect().bottom, innerHeight]")
+            assert bottom[0] <= bottom[1]
+            for number, move in enumerate(line_of(deal), 1):
+                start, _, end = move.partition(":")
+                tap(browser, start)
+                # Where the card could go to several places it is held: a second tap says which, home by the card itself.
+                if own_moves(browser) < number and browser.all(".place.held"):
+                    tap(browser, end or start)
+                browser.wait(lambda number=number: own_moves(browser) >= number, f"move {number}, {move}")
+        finally:
+            browser.driver.execute_cdp_cmd("Emulation.setTouchEmulationEnabled", {"enabled": False})
+        browser.wait_for_text(".ending h2", "You have won!")
+        assert own_bar(browser) == 52
+        assert browser.run(OVERFLOW) == [0, []]
+
+
+def line_of(deal: str) -> tuple[str, ...]:
+    position = RULE_SETS["carpet-free"].deal(named_seed(deal))
+    return solve(position, shorten=20_000).moves
+
+
+def tap(browser: Browser, place: str) -> None:
+    script = (
+        "const { x, y, width, height } = document.querySelector(given[0]).getBoundingClientRect(); return [x + width / 2, y + height / 2]"
+    )
+    x, y = browser.run(script, f"[data-place='{place}']")
+    point = {"x": x, "y": y}
+    browser.driver.execute_cdp_cmd("Input.dispatchTouchEvent", {"type": "touchStart", "touchPoints": [point]})
+    browser.driver.execute_cdp_cmd("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+
+
+def test_the_keys_are_those_of_the_terminal(browser: Browser, server: str) -> None:
+    with sitting(server, "Ada", countdown_s=1, rules="persian-rug", public=False) as ada:
+        open_link(browser, server, ada.code)
+        ada.ready()
+        ada.start()
+        wait_for_cards(browser)
+        view = views(browser)[-1].get("view") or next(m["view"] for m in reversed(views(browser)) if m["type"] == "dealt")
+        able = next(move for move in view["moves"] if ":" not in move)
+        keys = ActionChains(browser.driver)
+
+        def type_keys(text: str, moves: int) -> None:
+            keys.send_keys(text).perform()
+            browser.wait(lambda: own_moves(browser) == moves, f"{moves} moves after {text!r}")
+
+        # By its name, by its chip, and the next one home.
+        place = able.rstrip("+-")
+        name = f"'{place}" if place[0] in "hj" else place
+        keys.send_keys(name).perform()
+        if len([move for move in view["moves"] if move.partition(":")[0].rstrip("+-") == place]) > 1:
+            browser.wait(lambda: browser.all(".place.held"), "the card that is held")
+            keys.send_keys(name).perform()
+        browser.wait(lambda: own_moves(browser) == 1, "the move")
+        keys.send_keys("?").perform()
+        browser.wait_for_text("dialog h2", "Keys of a race")
+        press(browser, "Close", "dialog")
+        made = 1
+        while browser.run("return [...document.querySelectorAll('.chip')].some((chip) => chip.textContent)") and made < 4:
+            if browser.run("return document.querySelector('.game .actions button').disabled"):
+                break
+            made += 1
+            type_keys(" ", made)
+        keys.send_keys("K").perform()
+        press(browser, "Stop", "dialog")
+        browser.wait_for_text(".hint", "You stopped.")
+        ada.stop()
+        browser.wait_for_text(".verdict", "The deal checks out")
+
+
+def test_every_rule_set_fits_a_phone_and_can_be_played(browser: Browser, server: str) -> None:
+    for rules in RULE_SETS:
+        with sitting(server, "Ada", countdown_s=1, rules=rules, public=False) as ada:
+            browser.look(width=390, height=844)
+            open_link(browser, server, ada.code)
+            ada.ready()
+            ada.start()
+            wait_for_cards(browser)
+            assert browser.run(OVERFLOW) == [0, []], rules
+            play_one(browser)
+            browser.look(width=320, height=640)
+            assert browser.run(OVERFLOW) == [0, []], rules
+            press(browser, "Give up …")
+            press(browser, "Give up", "dialog")
+            browser.wait_for_text(".verdict", "The deal checks out")
+
+
+def test_a_race_survives_a_reload_a_cut_line_and_a_second_window(browser: Browser, server: str) -> None:
+    with sitting(server, "Ada", countdown_s=1, public=False) as ada:
+        open_link(browser, server, ada.code)
+        ada.ready()
+        ada.start()
+        wait_for_cards(browser)
+        play_one(browser)
+        before = table(browser)
+        browser.driver.refresh()
+        browser.wait(lambda: table(browser) == before, "the same table")
+        # The line is cut under a move: it is shown, and is said again.
+        browser.run("lines.at(-1).close(); document.querySelector('.place.playable').click()")
+        browser.wait_for_text("#line", "The line to the server is lost.")
+        press(browser, "Try now", "#line")
+        browser.wait(lambda: not browser.text("#line"), "the line")
+        play_one(browser)
+        first = browser.driver.current_window_handle
+        browser.driver.switch_to.new_window("tab")
+        browser.open(page(server, f"/play/{ada.code}"))
+        wait_for_cards(browser)
+        second = browser.driver.current_window_handle
+        browser.driver.switch_to.window(first)
+        browser.wait_for_text(".play .notice", "You go on in another window.")
+        press(browser, "Go on here")
+        play_one(browser)
+        browser.driver.switch_to.window(second)
+        browser.wait_for_text(".play .notice", "You go on in another window.")
+        browser.driver.close()
+        browser.driver.switch_to.window(first)
+        press(browser, "Give up …")
+        press(browser, "Give up", "dialog")
+        # What was seen before the reload is still known: the proof is whole.
+        browser.wait_for_text(".verdict", "The deal checks out: nobody chose the cards.")
+
+
+def table(browser: Browser) -> list[str]:
+    return list(browser.run("return [...document.querySelectorAll('.layout .place')].map((place) => place.ariaLabel)"))
+
+
+def test_a_race_survives_a_server_that_is_killed(chromium: Browser, tmp_path: Path) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    options = ("--port", str(port), "--database", str(tmp_path / "races.sqlite3"), "--rate", "1000", "--burst", "1000")
+    chromium.look()
+    with ExitStack() as killed:
+        url, process = killed.enter_context(running_server(*options))
+        chromium.open(page(url, "/play"))
+        chromium.wait(lambda: chromium.all("#bot option"), "the bots")
+        chromium.run("document.querySelector('#bot').value = 'random'")
+        press(chromium, "Race the bot")
+        press(chromium, "Ready")
+        wait_for_cards(chromium)
+        for _ in range(3):
+            play_one(chromium)
+        before = table(chromium)
+        process.send_signal(signal.SIGKILL)
+        chromium.wait_for_text("#line", "The line to the server is lost.")
+        # It is not to have stopped well.
+        with pytest.raises(AssertionError):
+            killed.close()
+    with running_server(*options):
+        press(chromium, "Try now", "#line")
+        chromium.wait(lambda: not chromium.text("#line"), "the line")
+        chromium.wait(lambda: table(chromium) == before, "the same table")
+        play_one(chromium)
+        press(chromium, "Give up …")
+        press(chromium, "Give up", "dialog")
+        chromium.wait_for_text(".verdict", "The deal checks out: nobody chose the cards.")
+    chromium.open("about:blank")
+    # Of the lost line and the tries to have another the console tells.
+    chromium.complaints()
+
+
+def test_the_deal_of_the_day_is_run_alone(browser: Browser, server: str) -> None:
+    browser.open(page(server, "/play?rules=carpet-whist"))
+    press(browser, "Run today’s deal")
+    browser.wait_for_text("h1", "A run alone")
+    press(browser, "Ready")
+    wait_for_cards(browser)
+    press(browser, "Give up …")
+    press(browser, "Give up", "dialog")
+    browser.wait_for_text(".ending", "cards home")
+    press(browser, "Leave")
+    press(browser, "Run today’s deal")
+    browser.wait_for_text(".notice", "You have had your run of that deal, and one counts.")

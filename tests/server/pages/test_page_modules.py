@@ -1,0 +1,305 @@
+"""The page's modules that need no document, run by Node: they hold to the terminal's client and to the specification.
+
+Python works out what is to come, over games of all twelve rule sets; Node imports the very files that browsers are served.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import subprocess
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from client.game.moves import choices, press, suggested
+from client.game.preview import preview
+from client.state.evidence import Evidence, check
+from client.tui.chips import Chip, chips_of, dealt
+from client.tui.playing import all_fit, best_home
+from protocol.cards import FACE_DOWN
+from protocol.record import from_json
+from protocol.views import View
+from server.race.view import see
+from server.rules.catalogue import RULE_SETS
+from tests.conftest import NO_NODE
+
+pytestmark = pytest.mark.slow
+
+ROOT = Path(__file__).parents[3]
+WEB = ROOT / "server" / "pages" / "web"
+VECTORS = ROOT / "tests" / "data" / "vectors"
+RECORD = ROOT / "tests" / "data" / "records" / "format-1.json"
+VIEWS = 40
+"""Positions of each rule set's game."""
+
+
+def node(script: str, given: Any) -> Any:
+    """What the script, a module's text, prints as JSON: it has `given` and `web`, the address of the modules."""
+    program = shutil.which("node")
+    if program is None:
+        pytest.skip(f"{NO_NODE}: install node")
+    read = "let input = ''; for await (const chunk of process.stdin) input += chunk; const given = JSON.parse(input);"
+    ran = subprocess.run(
+        [program, "--input-type=module", "--eval", f"{read} const web = {json.dumps(WEB.as_uri())};\n{script}"],
+        input=json.dumps(given),
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stderr
+    return json.loads(ran.stdout)
+
+
+def walk(rules: str) -> list[tuple[View, str]]:
+    """Positions of one game, each with the move that is made there: home first, else by turns of whatever is legal."""
+    position = RULE_SETS[rules].deal(hashlib.sha256(rules.encode()).digest())
+    made: list[tuple[View, str]] = []
+    for number in range(VIEWS):
+        view = see(position)
+        if not view.moves:
+            break
+        move = best_home(view) if number % 3 else view.moves[number % len(view.moves)]
+        move = move or view.moves[number % len(view.moves)]
+        made.append((view, move))
+        position = position.play(move)
+    return made
+
+
+@cache
+def games() -> dict[str, list[tuple[View, str]]]:
+    return {rules: walk(rules) for rules in RULE_SETS}
+
+
+def places(view: View) -> list[str]:
+    return [*view.piles, *view.foundations, "w", "s", "r"]
+
+
+def test_presses_previews_and_chips_are_those_of_the_terminal() -> None:
+    script = """
+        const { press, suggested, preview, choices, dealtChips, chipsOf, bestHome, allFit } = await import(`${web}/moves.js`);
+        const told = given.map((game) => {
+            let chips = [];
+            return game.map(({ view, move, places, helds }) => {
+                chips = dealtChips(chips, view);
+                return {
+                    presses: helds.flatMap((held) => places.map((place) => Object.values(press(view, held, place)))),
+                    suggested: places.map((place) => suggested(view, place)),
+                    choices: helds.map((held) => [...choices(view, held)].sort()),
+                    preview: preview(view, move),
+                    chips: chips.map(({ key, place, card }) => [key, place, card]),
+                    held: helds.map((held) => chipsOf(chips, view, held).map(({ key, place }) => [key, place])),
+                    best: bestHome(view),
+                    fits: allFit(view),
+                };
+            });
+        });
+        console.log(JSON.stringify(told));
+    """
+    given, expected = [], []
+    for game in games().values():
+        cases, answers = [], []
+        chips: tuple[Chip, ...] = ()
+        for view, move in game:
+            chips = dealt(chips, view)
+            named = places(view)
+            helds = ["", *[place for place in named if press(view, "", place).held == place]]
+            cases.append({"view": msgspec.to_builtins(view), "move": move, "places": named, "helds": helds})
+            answers.append(
+                {
+                    "presses": [list(press(view, held, place)) for held in helds for place in named],
+                    "suggested": [suggested(view, place) for place in named],
+                    "choices": [sorted(choices(view, held)) for held in helds],
+                    "preview": json.loads(msgspec.json.encode(preview(view, move))),
+                    "chips": [list(chip) for chip in chips],
+                    "held": [[[chip.key, chip.place] for chip in chips_of(chips, view, held)] for held in helds],
+                    "best": best_home(view),
+                    "fits": all_fit(view),
+                }
+            )
+        given.append(cases)
+        expected.append(answers)
+    told = node(script, given)
+    for rules, ours, theirs in zip(games(), expected, told, strict=True):
+        for number, (one, other) in enumerate(zip(ours, theirs, strict=True)):
+            assert one == other, f"{rules}, position {number}"
+
+
+def test_a_card_that_is_played_glides_from_where_it_lay() -> None:
+    script = """
+        const { glides, preview } = await import(`${web}/moves.js`);
+        console.log(JSON.stringify(given.map(({ view, move }) => glides(view, preview(view, move)))));
+    """
+    steps = [(view, move) for game in games().values() for view, move in game if move != "r"]
+    told = node(script, [{"view": msgspec.to_builtins(view), "move": move} for view, move in steps])
+    for (view, move), glides in zip(steps, told, strict=True):
+        start, _, end = move.rstrip("+-").partition(":")
+        if move == "s" and not view.waste and not end and FACE_DOWN not in preview(view, move).waste:
+            continue  # a row is dealt: nobody knows yet where to
+        assert [glide["from"] for glide in glides] == [start], (move, glides)
+        assert not end or glides[0]["to"] == end
+
+
+def test_the_shuffle_the_digest_and_the_checks_are_those_of_the_specification() -> None:
+    script = """
+        const { shuffled, canonical, checks, verdict } = await import(`${web}/fairness.js`);
+        const { sha256, hmac, hex, utf8, fromHex } = await import(`${web}/sha256.js`);
+        const { vectors, texts, evidences, text } = given;
+        console.log(JSON.stringify({
+            shuffles: vectors.map(({ decks, seed }) => shuffled(decks, fromHex(seed)).join(" ")),
+            digests: texts.map((each) => hex(sha256(utf8(each)))),
+            macs: texts.map((each) => hex(hmac(utf8("key"), utf8(each)))),
+            canonical: canonical(text),
+            checks: evidences.map(([altered, evidence]) => {
+                const made = checks(altered, evidence, 0, 1);
+                return [made.map((each) => each.isTrue), verdict(made, altered).isTrue];
+            }),
+        }));
+    """
+    vectors = [vector for vector in json.loads((VECTORS / "shuffle.json").read_text()) if vector["label"] == "deal"]
+    texts = ["", "abc", *("ä" * length for length in (27, 28, 31, 32, 500))]
+    text = {"b": ['\u2028\x7f\x1f\b"\\é', 1, None, True], "a": {"ß": -5, "é": {}}}
+    record = from_json(RECORD.read_text())
+    document = msgspec.to_builtins(record)
+    position = RULE_SETS[record.rules].deal(bytes.fromhex(record.deal.seed))
+    first = see(position)
+    evidence = {
+        "commitment": record.deal.commitment,
+        "nonce": record.deal.nonces[0],
+        "winnable": record.deal.winnable,
+        "first": msgspec.to_builtins(first),
+    }
+    other = msgspec.to_builtins(see(RULE_SETS[record.rules].deal(bytes(32))))
+    evidences = [
+        (document, evidence),
+        (document, None),
+        (document, {**evidence, "commitment": "0" * 64}),
+        (document, {**evidence, "nonce": "0" * 32}),
+        (document, {**evidence, "winnable": not record.deal.winnable}),
+        (document, {**evidence, "first": other}),
+        ({**document, "ended_at_ms": 1}, evidence),
+        ({**document, "deal": {**document["deal"], "seed": "0" * 64}}, evidence),
+        ({**document, "deal": {**document["deal"], "secret": "0" * 64}}, evidence),
+    ]
+    told = node(script, {"vectors": vectors, "texts": texts, "evidences": evidences, "text": text})
+    assert told["shuffles"] == [vector["cards"] for vector in vectors]
+    assert told["digests"] == [hashlib.sha256(each.encode()).hexdigest() for each in texts]
+    assert told["canonical"].encode() == msgspec.json.encode(text, order="sorted")
+    assert told["checks"][0] == [[True] * 5, True]
+    assert told["checks"][1][1] is None
+    assert [whole for _, whole in told["checks"][2:]] == [False] * 7
+    # The terminal's client says the same of the same race.
+    own = Evidence(record.room, record.race, record.deal.commitment, record.deal.nonces[0], record.deal.winnable, first)
+    assert all(made.ok for made in check(record, own, 0))
+
+
+SCRIPTED = """
+    const { Player } = await import(`${web}/player.js`);
+    const sent = [];
+    const told = [];
+    const kept = new Map();
+    const keeping = {
+        proposedName: () => "Nobody",
+        identity: { token: "t", name: "Ada", keep() {}, forget() { this.token = null; } },
+        proofs: { find: (code, race) => kept.get(code + race) ?? null, keep: (code, race, proof) => kept.set(code + race, proof) },
+    };
+    const line = { send: (message) => sent.push(message), restart: () => sent.push("restart") };
+    const later = [];
+    const player = new Player(line, keeping, {
+        tell: (kind, about) => told.push([kind, about]), random: () => new Uint8Array(16).fill(7), later: (act) => later.push(act),
+    });
+    const welcome = (room) => ({ type: "welcome", player: "p", name: "Ada", token: "t", rules: [], bots: [], room, rating: null });
+    const take = () => sent.splice(0);
+"""
+
+
+def test_a_player_says_again_what_a_lost_line_has_swallowed_and_nothing_twice() -> None:
+    view, move = next((view, move) for view, move in games()["carpet"] if len(view.moves) > 1)
+    seat = {
+        "bot": None,
+        "connected": True,
+        "ready": True,
+        "again": False,
+        "state": "racing",
+        "ply": 3,
+        "home": 4,
+        "foundations": {},
+        "elapsed_ms": 0,
+        "round_trip_ms": 1,
+    }
+    room = {
+        "type": "room",
+        "version": 20,
+        "code": "HKTRWM",
+        "race": 1,
+        "phase": "racing",
+        "commitment": "00",
+        "seat": 0,
+        "ref": 0,
+        "starts_in_ms": None,
+        "elapsed_ms": 5,
+        "view": msgspec.to_builtins(view),
+        "record": None,
+        "chat": [],
+        "ratings": [],
+        "series": None,
+        "shared": None,
+        "ended": [],
+        "ghosts": [],
+        "options": {"series": {"format": "single"}, "winnable": False},
+        "seats": [{**seat, "seat": number, "name": name} for number, name in enumerate(("Ada", "Zoë"))],
+    }
+    script = f"""{SCRIPTED}
+        const {{ room, move, place }} = given;
+        const steps = [];
+        player.up(welcome("HKTRWM"), null);
+        steps.push(take());
+        player.hear(room, 0);
+        player.press(place);
+        steps.push(take());
+        player.press(place);
+        steps.push([take(), [...player.ahead]]);
+        player.lost();
+        player.press(place);
+        steps.push([take(), told.at(-1)[0]]);
+        player.up(welcome("HKTRWM"), null);
+        steps.push(take());
+        // It had not been heard: it is sent again, for the same ply.
+        player.hear({{ type: "current-view", race: 1, seat: 0, ply: 3, state: "racing", elapsed_ms: 5, view: room.view, ref: 1 }}, 1);
+        steps.push(take());
+        player.lost();
+        player.up(welcome("HKTRWM"), null);
+        take();
+        // It had: the answer is in the events, and nothing is sent.
+        player.hear({{ type: "view", version: 21, seat: 0, ply: 4, move, state: "racing", elapsed_ms: 6, view: room.view }}, 2);
+        player.hear({{ type: "current-view", race: 1, seat: 0, ply: 4, state: "racing", elapsed_ms: 6, view: room.view, ref: 1 }}, 2);
+        steps.push(take());
+        // An event is missing: the race is joined again, once.
+        player.hear({{ type: "started", version: 25 }}, 3);
+        player.hear({{ type: "started", version: 26 }}, 3);
+        steps.push(take());
+        player.hear({{ type: "error", code: "hello/unknown-token", ref: 0, message: "" }}, 4);
+        steps.push(take());
+        console.log(JSON.stringify(steps));
+    """
+    place = move.rstrip("+-").partition(":")[0]
+    pressed = press(view, "", place)
+    told = node(script, {"room": room, "move": pressed.move, "place": place})
+    sent = {"type": "move", "race": 1, "seat": 0, "ply": 3, "move": pressed.move}
+    join = {"type": "join-race", "code": "HKTRWM"}
+    assert told == [
+        [join],
+        [sent],
+        [[], [place]],
+        [[], "note"],
+        [{**join, "version": 20, "ref": 1}],
+        [sent],
+        [],
+        [{**join, "version": 21, "ref": 1}],
+        [{"type": "hello", "name": "", "watch": True, "software": "web page"}],
+    ]
