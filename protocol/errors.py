@@ -48,6 +48,7 @@ class ErrorCode(StrEnum):
     ROOM_FULL = "room/full"
     ROOM_CLOSED = "room/closed"
     ENDED_BY_HOST = "room/ended-by-host"
+    ELSEWHERE = "room/elsewhere"
     NOT_INVITED = "room/not-invited"
     NOT_IN_ROOM = "room/not-in-one"
     ALREADY_IN_ROOM = "room/already-in-one"
@@ -125,6 +126,7 @@ ERRORS: dict[ErrorCode, ErrorKind] = {
     ErrorCode.ROOM_FULL: ErrorKind(Fault.STATE, "Every seat of that race is taken."),
     ErrorCode.ROOM_CLOSED: ErrorKind(Fault.STATE, "That race is closed."),
     ErrorCode.ENDED_BY_HOST: ErrorKind(Fault.STATE, "The host of the server has ended this race; it counts for nothing."),
+    ErrorCode.ELSEWHERE: ErrorKind(Fault.STATE, "That race is on another server of this place; go there."),
     ErrorCode.NOT_INVITED: ErrorKind(Fault.STATE, "The seats of that race are for others."),
     ErrorCode.NOT_IN_ROOM: ErrorKind(Fault.STATE, "Open or join a race first."),
     ErrorCode.ALREADY_IN_ROOM: ErrorKind(Fault.STATE, "You hold a seat in another race; leave it first."),
@@ -175,6 +177,7 @@ class CloseCode(IntEnum):
     ENDED_BY_HOST = 4004  # the host has closed this connection; another may be opened
     TOO_SLOW = 4008  # does not read: its outbox overflowed
     TAKEN_OVER = 4009  # a newer connection of the same player
+    LET_GO = 4010  # this server of several is none of the place any more: come back by any
     FLOOD = 4029  # went on sending too fast after being told
 
 

@@ -23,7 +23,7 @@ class Welcome(Struct, frozen=True, kw_only=True, tag_field="type", tag="welcome"
 
     player: this player's public id. name: the one they have. token: keep it, and say it in the next hello to be the same player.
     software: the server's name and version. room: code of a room in which this player holds a seat, or null: join it to go on.
-    rating: in points; null before the first rated race.
+    rating: in points; null before the first rated race. nodes: the addresses of other servers that are the same place, see `moved`.
     player, name, token: empty for a guest.
     """
 
@@ -35,6 +35,18 @@ class Welcome(Struct, frozen=True, kw_only=True, tag_field="type", tag="welcome"
     bots: tuple[BotInfo, ...]
     room: str | None
     rating: int | None = None
+    nodes: tuple[str, ...] = ()
+
+
+class Moved(Struct, frozen=True, kw_only=True, tag_field="type", tag="moved"):
+    """What was asked for is to be had at another server of this place: go there and ask again. The error `room/elsewhere` follows.
+
+    url: `ws://…` or `wss://…`. code: of the room; null where it is no room. ref: of the request; 0 when nobody has asked: the server goes.
+    """
+
+    url: str
+    code: str | None
+    ref: int = 0
 
 
 class YouAre(Struct, frozen=True, kw_only=True, tag_field="type", tag="you-are"):
@@ -130,6 +142,7 @@ class CurrentView(Struct, frozen=True, kw_only=True, tag_field="type", tag="curr
 
 ServerMessage: TypeAlias = (
     Welcome
+    | Moved
     | YouAre
     | Error
     | Lobby

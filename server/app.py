@@ -8,15 +8,14 @@ import ssl
 import sys
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import ExitStack, asynccontextmanager, contextmanager
-from dataclasses import replace
 from functools import partial
 
 import trio
 
 import protocol
-from protocol.text import counted
 from server.admin.administration import Administration
 from server.admin.listener import SocketUnavailable, administered
+from server.cluster.node import ClusterNode
 from server.config import DEFAULT_CONNECTIONS, Settings
 from server.lobby.bans import Bans
 from server.lobby.lobby import Lobby
@@ -39,31 +38,25 @@ from server.pages.readers import Readers
 from server.pages.runs import run_routes
 from server.pages.tournaments import tournament_routes
 from server.pages.web_page import problem_page, web_routes
-from server.rooms.abort_summary import seats_readable
 from server.rooms.clock import Clock
 from server.rooms.deal_finder import DealFinder
 from server.rooms.registry import Rooms
+from server.rooms.resumption import Resumption
 from server.runs.ghost_lines import RecordedGhosts
 from server.runs.service import RunService
 from server.runtime.figures import AnyFigure, DurationFigure, Figure, FigureBy
 from server.runtime.workers import Workers, open_workers
 from server.spectate.spectator_registry import SpectatorRegistry
-from server.store.errors import EntryRefused, StoreAway, StoreError
+from server.store.errors import StoreAway, StoreError
 from server.store.journal import Journal
 from server.store.opening import open_store
-from server.store.port import PlayersLeft, RaceAborted
-from server.store.replay import by_room
+from server.store.shared import SharedStore, open_shared
 from server.store.store import Prunable, Store
 from server.tournaments.pairing_worker import Pairer
 from server.tournaments.ports import TournamentPorts
 from server.tournaments.service import TournamentService
 
 SOFTWARE = f"carpet-race {protocol.__version__}"
-
-STANDS_S = 900
-"""How long ago the last race of a room may have ended for it to be brought back. Who was there meant to see the result and maybe to race
-again; after a longer while they do not expect to be led back there."""
-
 
 WORKERS_CODE = ("networkx", "server.race.audit", "server.race.boards", "server.solver.winnable", "server.tournaments.pairing_worker")
 """The modules of all that workers do for a server."""
@@ -82,7 +75,8 @@ async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> A
     """A server inside the context; gives its URL. On leaving, rooms are closed, clients told, tasks ended, in this order.
 
     Races that an earlier server on the same database left running go on. tls: for who wants to change it later; else as the settings say.
-    Raises AddressUnavailable, maybe in a group, UnusableTlsFiles, TooFewDescriptors, and StoreError when the database cannot be had.
+    Raises AddressUnavailable, maybe in a group, UnusableTlsFiles, TooFewDescriptors, and StoreError when the database cannot be had; a node
+    of a cluster LeaseLost, in a group, when others have taken it for dead: it may begin anew.
     """
     tls = tls or tls_of(settings)
     admission = _admission(settings)
@@ -97,6 +91,7 @@ async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> A
             # Nobody can play before the server listens.
             clock.pause()
             journal = Journal(store)
+            node = await _joined(store, journal, settings)
             nursery.start_soon(journal.run)
             records = {record.id: record for record in settings.records}
             rooms = Rooms(
@@ -152,9 +147,11 @@ async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> A
                 burst=settings.burst,
                 overload=overload,
                 bans=bans,
+                node=node,
             )
             bans.come_back(await journal.ask(store.bans))
-            await _go_on(rooms, store, journal, clock)
+            resumption = Resumption(rooms, store, journal, clock)
+            await resumption.go_on()
             await nursery.start(tournaments.run)
             nursery.start_soon(_tidy, store, journal, clock, settings.prune_after_days)
             readers = Readers(store, journal)
@@ -187,6 +184,9 @@ async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> A
                 round_trip_rule=RoundTripRule(trust_pings=settings.trust_pings),
             ) as port:
                 clock.resume()
+                if node is not None:
+                    journal.lease_listeners.append(dispatch.forwarding.let_go)
+                    nursery.start_soon(node.run, resumption.take_up, dispatch.forwarding.let_go)
                 figures = _figures(
                     admission=admission,
                     site=site,
@@ -202,8 +202,11 @@ async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> A
                 journal.hurry()
                 tournaments.stop()
                 await rooms.stop()
-            journal.close()
-            await journal.ended()
+                journal.close()
+                await journal.ended()
+                if node is not None:
+                    await node.leave()
+                    dispatch.forwarding.send_away()
             nursery.cancel_scope.cancel()
     finally:
         # In no thread: whoever is cancelled here may wait for nothing any more, and closing a file takes no time.
@@ -311,7 +314,7 @@ async def _opened(settings: Settings) -> Store:
     last = ""
     while True:
         try:
-            return await trio.to_thread.run_sync(open_store, settings.database)
+            return await trio.to_thread.run_sync(open_store if settings.cluster is None else open_shared, settings.database)
         except StoreAway as error:
             if trio.current_time() >= until:
                 raise
@@ -319,6 +322,15 @@ async def _opened(settings: Settings) -> Store:
                 logger.warning("waiting for the database, %d seconds at most: %s", settings.wait_for_database_s, error)
             last = str(error)
         await trio.sleep(ASK_AGAIN_S)
+
+
+async def _joined(store: Store, journal: Journal, settings: Settings) -> ClusterNode | None:
+    """This server as a node of its cluster; None for a server alone."""
+    if not isinstance(store, SharedStore) or settings.advertise is None:
+        return None
+    node = ClusterNode(store, journal, settings.advertise)
+    await node.join()
+    return node
 
 
 async def _tidy(store: Store, journal: Journal, clock: Clock, days: int) -> None:
@@ -336,47 +348,6 @@ async def _tidy(store: Store, journal: Journal, clock: Clock, days: int) -> None
         except StoreError as error:
             logger.warning("what nobody uses any more could not be removed: %s", error)
         await trio.sleep(DAY_S)
-
-
-async def _go_on(rooms: Rooms, store: Store, journal: Journal, clock: Clock) -> None:
-    """Bring back the races of an earlier server. One that cannot be is ended as aborted, and keeps no other from it."""
-    left = await journal.ask(store.running)
-    lost = [(damaged.race, damaged.what, damaged.readable) for damaged in left.damaged]
-    for room in by_room(left.races):
-        try:
-            rooms.go_on(room)
-        except ValueError as error:
-            lost += [(race.opened.race, str(error), race) for race in (room.earlier, room.running) if race is not None]
-    for race_id, what, readable in lost:
-        logger.error("race %s cannot go on and is aborted: %s", race_id, what)
-        aborted = RaceAborted(race=race_id, reason=what, at_ms=clock.wall_ms(), seats=seats_readable(readable))
-        try:
-            await journal.write(aborted)
-        except EntryRefused:
-            # Where the log is damaged, who sat there may be too: better no line in a history than no server.
-            await journal.write(replace(aborted, seats=()))
-    if left.races or lost:
-        logger.info("%s of an earlier server resumed, %d cannot be", counted(len(rooms), "race"), len(lost))
-    await _stand_on(rooms, store, journal, clock)
-
-
-async def _stand_on(rooms: Rooms, store: Store, journal: Journal, clock: Clock) -> None:
-    """Bring back the rooms in which somebody was when their last race was over; the newest first, since a player has one seat."""
-    over = await journal.ask(store.standing)
-    before = len(rooms)
-    gone: list[PlayersLeft] = []
-    for standing in reversed(over):
-        try:
-            if standing.ended_at_ms < clock.wall_ms() - STANDS_S * 1000:
-                raise ValueError(f"it was over more than {STANDS_S // 60} minutes ago")
-            rooms.go_on(standing)
-        except ValueError as error:
-            logger.debug("the room of race %s is gone: %s", standing.opened.race, error)
-            gone.append(PlayersLeft(race=standing.opened.race, seats=tuple(standing.here)))
-    if gone:
-        await journal.write(*gone)
-    if over:
-        logger.info("%s of an earlier server kept open, with the race over", counted(len(rooms) - before, "room"))
 
 
 def _url(host: str, port: int, *, secure: bool) -> str:

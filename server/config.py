@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from protocol import DEFAULT_PORT
 from server.net.connection_limits import TrustedProxies
@@ -31,6 +32,8 @@ class Settings:
     max_connections: at once; None for DEFAULT_CONNECTIONS or as many as there are file descriptors for.
     max_connections_per_address: at once; 0 for no limit.
     workers: processes that look for winnable deals, at most; they are started when they are needed.
+    cluster: the URL of the Valkey or Redis of a place of several servers, of which this is one; None for a server alone. advertise: the
+    WebSocket URL at which players reach this one.
     wait_for_database_s: for how long a database that does not answer at the start is waited for.
     prune_after_days: rooms that were opened and left, players who only said hello and challenges that nobody took up go then; 0 for never.
     admin_socket: where the host's commands come in; None for beside the database (`admin_socket_of`).
@@ -62,6 +65,8 @@ class Settings:
     plain_sockets: bool = False
     trust_pings: bool = False
     records: tuple[Record, ...] = ()
+    cluster: str | None = None
+    advertise: str | None = None
 
     def __post_init__(self) -> None:
         if not 0 <= self.port <= 65535:
@@ -86,6 +91,21 @@ class Settings:
             raise BadSettings("--workers is at least 1")
         if self.metrics is not None and not 0 <= self.metrics_address[1] <= 65535:
             raise BadSettings(f"--metrics is a port from 0 to 65535, with an address before it or without, not {self.metrics}")
+
+        self._check_cluster()
+
+    def _check_cluster(self) -> None:
+        if (self.cluster is None) != (self.advertise is None):
+            raise BadSettings("--cluster and --advertise go together: give both, or neither")
+        if self.cluster is None or self.advertise is None:
+            return
+        if urlsplit(self.cluster).scheme not in ("redis", "rediss"):
+            raise BadSettings("--cluster is the URL of a Valkey or Redis: redis://HOST:6379/0, or rediss:// with TLS")
+        if not (self.database or "").startswith(("postgresql://", "postgres://", "postgresql+")):
+            raise BadSettings("the servers of a cluster share a PostgreSQL: give --database postgresql://… too")
+        url = urlsplit(self.advertise)
+        if url.scheme not in ("ws", "wss") or not url.hostname or url.username or url.query or url.fragment or len(self.advertise) > 200:
+            raise BadSettings("--advertise is the address at which players reach this server, as wss://n2.carpet.example")
 
     @property
     def administered_at(self) -> Path | None:

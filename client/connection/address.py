@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from client.connection.errors import Failure
 from protocol import DEFAULT_PORT
 
+LONGEST_MOVE = 200
+"""Characters of an address that a server may send its players to."""
 _SCHEME_PORTS = {"ws": 80, "wss": 443}
 _HOST = re.compile(r"[^\s/?#@\[\]:\\%\x00-\x1f\x7f]+")
 
@@ -54,6 +56,30 @@ class Address:
             return ipaddress.ip_address(self.host).is_loopback
         except ValueError:
             return False
+
+    @property
+    def is_private(self) -> bool:
+        """Of this machine or of a private network, as far as the address itself shows that."""
+        try:
+            return not ipaddress.ip_address(self.host).is_global
+        except ValueError:
+            return self.host == "localhost" or self.host.endswith((".localhost", ".local"))
+
+
+def moved_address(told: str, *, by: Address) -> Address:
+    """Where a server says that its place goes on. Raises BadAddress for what no client should be sent to.
+
+    The token goes there too, which the server that says so has given out or has just heard. It can send nobody from a safe line to an open
+    one, nor from outside to an address of this machine or of a private network.
+    """
+    if len(told) > LONGEST_MOVE or not told.startswith(("ws://", "wss://")):
+        raise BadAddress("The server sends its players to something that is no address of a server.")
+    address = parse_address(told)
+    if by.secure and not address.secure:
+        raise BadAddress(f"The server sends its players from a secure connection to {address.url}, which is none.")
+    if address.is_private and not by.is_private:
+        raise BadAddress(f"The server sends its players to {address.url}, an address of their own network.")
+    return address
 
 
 def parse_address(text: str) -> Address:

@@ -25,11 +25,14 @@ from client.connection.hello import HELLO_REFERENCE, Introduction
 from client.connection.outbox import Unanswered
 from client.connection.questions import Answer, EntryRequest, Questions
 from client.connection.resync import Reaction, Resume
+from client.connection.route import Route
 from client.connection.websocket import ConnectionTimes, Dial, ServerConnection, open_connection
 from protocol.client_messages import ClientMessage, FollowLobby
 from protocol.codec import MSGPACK
 from protocol.errors import ErrorCode
-from protocol.server_messages import Error, ServerMessage, Welcome, YouAre
+from protocol.room_events import Room
+from protocol.server_messages import Error, Moved, ServerMessage, Welcome, YouAre
+from protocol.watch_messages import Watched
 
 EVENTS = 256
 """Events that wait for the app. When full the link stops reading, and the server finds a slow reader; round trips are dropped."""
@@ -119,14 +122,14 @@ class NetLink:
         dial: Dial | None,
         times: ConnectionTimes,
     ) -> None:
-        self._address = address
+        self._route = Route(address)
         self._reconnect = reconnect
         self._takes_back = takes_back
         self._hurry = trio.Event()
         self._subprotocol = subprotocol
         self._generator = generator
         self._times = times
-        self._open_connection = partial(open_connection, address, subprotocol=subprotocol, ssl=ssl, dial=dial, times=times)
+        self._open_connection = partial(open_connection, subprotocol=subprotocol, ssl=ssl, dial=dial, times=times)
         self._introduction = Introduction(identity, watches=watches, keep=keep)
         self._questions = Questions(address.url, self.send, says_hello=identity is not None or watches, patience=times.open_s)
         self._resume = Resume()
@@ -143,7 +146,7 @@ class NetLink:
 
     @property
     def url(self) -> str:
-        return self._address.url
+        return self._route.home.url
 
     @property
     def events(self) -> trio.MemoryReceiveChannel[ServerMessage | LinkEvent]:
@@ -231,6 +234,10 @@ class NetLink:
                         if not stood:
                             raise
                         ending = Ending(str(error), final=isinstance(error, OtherVersion))
+                        self._route.failed()
+                        self._questions.connection_lost(ending.reason)
+                    if self._route.moving and not self._closing:
+                        continue
                     waits = ending == TAKEN_OVER and self._takes_back
                     if (ending.final and not waits) or not self._reconnect or self._closing:
                         await self._tell(Lost(ending.reason, None))
@@ -268,9 +275,10 @@ class NetLink:
 
     async def _one_connection(self, started: Callable[[], None]) -> Ending:
         async with contextlib.AsyncExitStack() as stack:
-            connection = await stack.enter_async_context(self._open_connection())
+            connection = await stack.enter_async_context(self._open_connection(self._route.current))
             await self._tell(Connected(self.url, self._subprotocol))
             self._connection = connection
+            self._route.stands()
             self._questions.connection_stands()
             self._say(self._introduction.first())
             started()
@@ -286,7 +294,8 @@ class NetLink:
                 self._was_lost = True
                 self._resume.lost()
                 self._unanswered.lost()
-                self._questions.connection_lost(ending.reason)
+                if not self._route.moving:
+                    self._questions.connection_lost(ending.reason)
         raise AssertionError("an exit stack swallows nothing")
 
     async def _handle(self, nursery: trio.Nursery, message: ServerMessage) -> None:
@@ -295,10 +304,20 @@ class NetLink:
             return
         if isinstance(message, Welcome):
             self._tries = 0
+            self._route.welcomed(message.nodes)
             self._questions.welcomed(message)
             self._introduction.welcomed(message)
         elif isinstance(message, YouAre):
             self._introduction.renamed(message)
+        elif isinstance(message, Moved):
+            # Where it is not to be trusted the error that follows says enough.
+            with contextlib.suppress(BadAddress):
+                self._route.move(message.url)
+                self._resume.sent_on()
+                nursery.cancel_scope.cancel()
+            return
+        elif isinstance(message, Room | Watched):
+            self._route.arrived()
         elif isinstance(message, Error) and self._introduction.is_unknown(message):
             self._resume.start_over()
             self._unanswered.forget()

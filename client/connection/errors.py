@@ -69,6 +69,7 @@ _CLOSED: dict[int, Ending] = {
     CloseCode.FLOOD: Ending("The server closed the connection: too many messages were sent to it.", final=True),
     CloseCode.TOO_MANY_ERRORS: Ending("The server closed the connection: it could not understand what was sent to it.", final=True),
     CloseCode.HELLO_TIMEOUT: Ending("The server closed the connection: no hello came in time.", final=True),
+    CloseCode.LET_GO: Ending("That server has lost its part of the place; the race goes on at another."),
     CloseCode.TOO_SLOW: Ending("The server closed the connection: it was too slow for all that was to be sent."),
     1000: Ending("The server closed the connection."),
     1001: Ending("The server is going away."),

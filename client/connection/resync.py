@@ -95,6 +95,10 @@ class Resume:
         self.lost()
         self.hushed = True
 
+    def sent_on(self) -> None:
+        """The server says where else to ask: who waits for an answer is to get it by the number of their own request."""
+        self._watch.sent_on = True
+
     def speak(self) -> Reaction:
         """The server hears again: ask how things stand."""
         self.hushed = False
@@ -156,6 +160,9 @@ class Resume:
 
     def _welcomed(self, welcome: Welcome, room: str | None) -> Reaction:
         left: tuple[ServerMessage, ...] = ()
+        if room is None and welcome.nodes:
+            # Of several servers this may be one that does not know: the answer to the join says where the room is, or that it is not.
+            room = self.code
         if self.code is not None and room != self.code:
             left = (Left(code=self.code, reason=NO_SEAT),)
             self._forget()
@@ -204,7 +211,7 @@ class Watching:
     What was watched before is watched still when another request is refused, so it is remembered until there is an answer.
     """
 
-    __slots__ = ("_before", "_code", "_version", "behind", "request")
+    __slots__ = ("_before", "_code", "_version", "behind", "request", "sent_on")
 
     def __init__(self) -> None:
         self.request: WatchRace | None = None
@@ -212,6 +219,7 @@ class Watching:
         self._before: WatchRace | None = None
         self._code: str | None = None
         self._version = 0
+        self.sent_on = False
 
     def asked(self, message: WatchRace | Unwatch) -> None:
         """The app has asked for another race, or for none."""
@@ -224,7 +232,8 @@ class Watching:
         if self.request is None:
             return None
         self.behind = True
-        self.request = self._before = WatchRace(code=self.request.code, ref=WATCH_REFERENCE)
+        ref, self.sent_on = self.request.ref if self.sent_on else WATCH_REFERENCE, False
+        self.request = self._before = WatchRace(code=self.request.code, ref=ref)
         return self.request
 
     def concerns(self, message: ServerMessage) -> bool:

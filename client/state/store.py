@@ -23,7 +23,7 @@ from client.state.tournament import TournamentsModel, tournaments_after
 from protocol.errors import Fault
 from protocol.room_events import Ratings, Room, RoomEvent, Scored
 from protocol.run_messages import Challenge, Challenges, Dailies, Runs
-from protocol.server_messages import CurrentView, Error, Left, Lobby, ServerMessage, WaitingMatch, WaitingOver, Welcome, YouAre
+from protocol.server_messages import CurrentView, Error, Left, Lobby, Moved, ServerMessage, WaitingMatch, WaitingOver, Welcome, YouAre
 from protocol.text import clean_chat, clean_name
 from protocol.tournament_messages import Called, Decided, Tournament, Tournaments
 from protocol.views import (
@@ -156,6 +156,9 @@ def _reduced(model: Model, event: Event, now_ms: int) -> Model:  # noqa: C901  (
             return _local(model, event)
         case Welcome():
             return replace(model, welcome=event, notice=None)
+        case Moved():
+            # The link goes there.
+            return model
         case YouAre():
             return _renamed(model, event, now_ms)
         case Lobby():

@@ -72,6 +72,18 @@ def serve(
             " server ends, and nothing after. [default: a file in your data folder]",
         ),
     ] = None,
+    cluster: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL",
+            help="Be one of several servers that are one place to play: the redis:// URL of the Valkey or Redis that they share, as they do"
+            " the PostgreSQL of --database.",
+        ),
+    ] = None,
+    advertise: Annotated[
+        str | None,
+        typer.Option(metavar="URL", help="With --cluster: the address at which players reach this server, as wss://n2.carpet.example."),
+    ] = None,
     wait_for_database: Annotated[
         int, typer.Option(metavar="SECONDS", help="For how long a database that does not answer at the start is waited for.")
     ] = 60,
@@ -156,6 +168,8 @@ def serve(
             metrics=metrics,
             admin_socket=admin_socket,
             records=tuple(true_record(file) for file in with_record or ()),
+            cluster=cluster,
+            advertise=advertise,
         )
     except BadSettings as error:
         fail(str(error), 2)
@@ -190,11 +204,25 @@ def _first(group: BaseException) -> BaseException:
 
 
 async def _serve(settings: Settings, exit_with_parent: bool) -> None:
-    import trio
-
-    from server.app import running, tls_of
+    from server.app import tls_of
+    from server.store.errors import LeaseLost
 
     tls = tls_of(settings)
+    stopped = False
+    while not stopped:
+        try:
+            await _serve_once(settings, tls, exit_with_parent)
+            stopped = True
+        except* LeaseLost as group:
+            # As a node that has just been started: what it knew of races is others' by now.
+            logger.error("beginning anew: %s", _first(group))
+
+
+async def _serve_once(settings: Settings, tls: ssl.SSLContext | None, exit_with_parent: bool) -> None:
+    import trio
+
+    from server.app import running
+
     with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM, signal.SIGHUP) as signals:
         async with running(settings, tls=tls) as url, trio.open_nursery() as nursery:
             typer.echo(f"listening on {url}")

@@ -43,12 +43,14 @@ from protocol.server_messages import Left, WaitingOver
 from protocol.tournament_messages import CreateTournament, FollowTournament, FollowTournaments, TournamentRequest
 from protocol.views import RaceOptions
 from protocol.watch_messages import AskBoardsKey, BoardsKey, Unwatch, WatchRace
+from server.cluster.node import ClusterNode
 from server.lobby.bans import Bans
 from server.lobby.lobby import Lobby
 from server.lobby.matchmaker import Matchmaker, Seeker
 from server.lobby.players import Players
 from server.net.connection import Connection
 from server.net.connection_limits import THIS_MACHINE, place_of
+from server.net.forwarding import Forwarding
 from server.net.identification import NOBODY, Identification, Visit, put_out
 from server.net.overload import Overload
 from server.net.traffic import Traffic
@@ -89,7 +91,9 @@ class Dispatch:
         burst: int,
         overload: Overload | None = None,
         bans: Bans | None = None,
+        node: ClusterNode | None = None,
     ) -> None:
+        """node: of a cluster, which this server is."""
         self.traffic = Traffic()
         self._bans = bans
         self._overload = overload or Overload()
@@ -103,6 +107,7 @@ class Dispatch:
         self._runs = runs
         self._tournaments = tournaments
         self._visits: dict[Connection, Visit] = {}
+        self.forwarding = Forwarding(rooms, node, self._visits, self.heard)
         self._identification = Identification(
             self._visits,
             rooms=rooms,
@@ -111,10 +116,13 @@ class Dispatch:
             spectators=spectators,
             tournaments=tournaments,
             software=software,
+            nodes=lambda: self.forwarding.others,
         )
 
     def arrived(self, connection: Connection) -> None:
         visit = self._visits[connection] = Visit(connection)
+        if self.forwarding.refuse(connection):
+            return
         if self._bans is not None:
             try:
                 self._bans.check_place(place_of(connection.remote_host))
@@ -227,6 +235,8 @@ class Dispatch:
                 self._give_up_unbegun(visit, player, options)
                 self._check_free(player)
                 self._enter(visit, player, self._rooms.open(options), version=0, ref=ref)
+            case JoinRace() | WatchRace() if self.forwarding.takes(visit, message):
+                pass
             case JoinRace(code=code, version=version, ref=ref):
                 room = self._rooms.find(code)
                 if self._rooms.of(player.id) is not room:

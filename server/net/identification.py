@@ -5,7 +5,7 @@ All of these wait for the store, and what the peer says meanwhile is held: it is
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 
@@ -48,7 +48,10 @@ class Visit:
 
 
 class Identification:
-    """Finds out who it is, and tells everybody whom it concerns. visits: all that are open, kept by the dispatch."""
+    """Finds out who it is, and tells everybody whom it concerns. visits: all that are open, kept by the dispatch.
+
+    nodes: the addresses of other servers that are the same place.
+    """
 
     def __init__(
         self,
@@ -60,6 +63,7 @@ class Identification:
         spectators: SpectatorRegistry,
         tournaments: TournamentService,
         software: str,
+        nodes: Callable[[], tuple[str, ...]] = tuple,
     ) -> None:
         self._visits = visits
         self._rooms = rooms
@@ -68,6 +72,7 @@ class Identification:
         self._spectators = spectators
         self._tournaments = tournaments
         self._software = software
+        self._nodes = nodes
         self._rules = tuple(describe(row) for row in RULE_SETS.values())
         self._bots = tuple(BotInfo(name=bot.name, explanation=bot.explanation) for bot in HOUSE_BOTS.values())
 
@@ -163,6 +168,7 @@ class Identification:
             bots=self._bots,
             room=room.code if room is not None else None,
             rating=self._players.rating(player.id) if not watches else None,
+            nodes=self._nodes(),
         )
 
 

@@ -206,6 +206,10 @@ class Rooms:
             raise Refusal(ErrorCode.NO_SUCH_ROOM)
         return room
 
+    def has(self, code: str) -> bool:
+        """Whether there is a room with a code as somebody typed it."""
+        return read_code(code) in self._rooms
+
     def of(self, player: str) -> Room | None:
         """The room in which this player holds a seat, if any."""
         return self._seated.get(player)

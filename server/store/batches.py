@@ -11,28 +11,39 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import nullcontext, suppress
+from dataclasses import replace
 from typing import Final
 
 from server.store.compaction import Log
 from server.store.documents import Taken, encode_command, encode_commands
 from server.store.entries import KINDS, WriteStep
-from server.store.errors import EntryRefused
+from server.store.errors import EntryRefused, LeaseLost
+from server.store.nodes import Holding
 from server.store.port import CommandTaken, Entry, RaceAborted, RaceOpened, RaceOver, Request
 from server.store.sql import Contradiction, Row, Sql, Values
 
 BIGGEST: Final = 2**63
 _WRITE: Final = "INSERT INTO batches (number, writer, commands) VALUES (:number, :writer, :commands)"
+_WRITE_AS_NODE: Final = (
+    "INSERT INTO batches (number, writer, commands) SELECT :number, :writer, :commands FROM nodes"
+    # Who takes this node's races over changes its row, and waits for commits that are under way; those after it find another epoch.
+    " WHERE id = :node AND epoch = :epoch FOR SHARE"
+)
+_ONE_AFTER_ANOTHER: Final = "SELECT pg_advisory_xact_lock(hashtext('carpet-race records ' || current_schema()))"
 
 
 class BatchWriter:
     """What the writer knows of what is stored: read from the database, then kept in step with it. After an error, make a new one."""
 
-    def __init__(self, sql: Sql, writer: bytes) -> None:
-        """writer: random bytes, which nobody else has."""
+    def __init__(self, sql: Sql, writer: bytes, holding: Holding | None = None) -> None:
+        """writer: random bytes, which nobody else has. holding: of a node; None for a server alone."""
         self._writer = writer
+        self._holding = holding
+        node = holding.node if holding is not None else 0
         # Race to its last sequence.
-        self._running = dict.fromkeys((row.id for row in sql.rows("SELECT id FROM races WHERE phase = 'running'")), 0)
-        self._log = Log(sql, self._running)
+        running = sql.rows("SELECT id FROM races WHERE phase = 'running' AND node = :node", {"node": node})
+        self._running = dict.fromkeys((row.id for row in running), 0)
+        self._log = Log(sql, self._running, node=node)
         self._taken: list[Taken] = []
         # What the request that is being judged has changed in it: how it was.
         self._before: dict[str, int | None] = {}
@@ -53,8 +64,12 @@ class BatchWriter:
         return tuple([self._judge(sql, request, self._taken) for request in requests])
 
     def finish(self, sql: Sql) -> None:
-        """Write the commands."""
-        sql.run(_WRITE, [{"number": self.number, "writer": self._writer, "commands": encode_commands(self._taken)}])
+        """Write the commands. Raises LeaseLost when this node's races are others' by now."""
+        batch = {"number": self.number, "writer": self._writer, "commands": encode_commands(self._taken)}
+        if self._holding is None:
+            sql.run(_WRITE, [batch])
+        elif not sql.run(_WRITE_AS_NODE, [{**batch, "node": self._holding.node, "epoch": self._holding.epoch}]):
+            raise LeaseLost(self._holding.lost)
         # A pass that begins now sweeps from the next batch on, in its transaction.
         is_swept = self._log.is_swept
         self._log.add(len(self._taken), self._running)
@@ -95,10 +110,17 @@ class BatchWriter:
                     if isinstance(entry, CommandTaken):
                         self._take(entry, taken)
                     else:
-                        _write_entry(entry, sql)
+                        _write_entry(entry if self._holding is None else self._as_node(entry, sql, self._holding), sql)
                         self._follow(entry)
         except Contradiction as contradiction:
             raise KINDS[type(entry)].clash(entry, str(contradiction)) from contradiction
+
+    @staticmethod
+    def _as_node(entry: Entry, sql: Sql, holding: Holding) -> Entry:
+        if isinstance(entry, RaceOver):
+            # Records are numbered, and ratings follow from those before, over all nodes.
+            sql.rows(_ONE_AFTER_ANOTHER)
+        return replace(entry, node=holding.node) if isinstance(entry, RaceOpened) else entry
 
     def _take(self, entry: CommandTaken, taken: list[Taken]) -> None:
         race, sequence = entry.race, entry.sequence

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from server.store.documents import BadDocument, Taken, decode_commands, encode_commands
+from server.store.nodes import LAST_NUMBER, numbers_of
 from server.store.sql import Row, Sql
 
 SWEPT_AT: Final = 20_000
@@ -25,25 +26,26 @@ ROW: Final = 1
 """What a batch counts for beside its commands: one without any is swept out too."""
 
 
-def batches(sql: Sql, *, after: int = 0) -> Iterator[Row]:
-    """All with a higher number, in order."""
-    page = "SELECT number, commands FROM batches WHERE number > :after ORDER BY number LIMIT :limit"
-    while rows := sql.rows(page, {"after": after, "limit": READ_AT_ONCE}):
+def batches(sql: Sql, *, after: int = 0, until: int = LAST_NUMBER) -> Iterator[Row]:
+    """All with a higher number, as far as `until`, in order."""
+    page = "SELECT number, commands FROM batches WHERE number > :after AND number <= :until ORDER BY number LIMIT :limit"
+    while rows := sql.rows(page, {"after": after, "until": until, "limit": READ_AT_ONCE}):
         yield from rows
         after = rows[-1].number
 
 
 class Log:
-    """last: the number of the last batch."""
+    """Of one node. last: the number of the last batch."""
 
-    def __init__(self, sql: Sql, running: dict[str, int]) -> None:
+    def __init__(self, sql: Sql, running: dict[str, int], *, node: int) -> None:
         """Reads all of it. running: race to the last sequence of its commands, which is put in here."""
-        self.last = 0
+        self._first, self._end = numbers_of(node)
+        self.last = self._first
         self._size = 0
         self._look_at = 0
         # The number after which the pass goes on; None between passes.
         self._swept_to: int | None = None
-        for row in batches(sql):
+        for row in batches(sql, after=self._first, until=self._end):
             self.last = row.number
             commands = _readable(row)
             self._size += ROW + len(commands)
@@ -65,7 +67,7 @@ class Log:
             alive = sum(running.values())
             allowed = max(SWEPT_AT, alive)
             if self._size - alive >= allowed:
-                self._swept_to = 0
+                self._swept_to = self._first
             else:
                 self._look_at = alive + allowed
 
@@ -74,7 +76,7 @@ class Log:
         if self._swept_to is None:
             return
         left = max(SWEPT_AT_ONCE, 2 * added)
-        for row in batches(sql, after=self._swept_to):
+        for row in batches(sql, after=self._swept_to, until=self._end):
             # The last one stays: it says which batch was the last.
             if row.number >= self.last or left <= 0:
                 break

@@ -46,24 +46,30 @@ READERS: Final = 4
 KEPT_LOG_BYTES: Final = 64 * 1024 * 1024
 """SQLite's log shrinks to this after a time in which it could not be folded into the database."""
 
+_IN_USE: Final = "another carpet-server uses {}; stop it, or choose another database"
+_IN_USE_ALONE: Final = "a carpet-server that is no node of a cluster uses this database; stop it, or start it with --cluster too"
 _LOCK_NOT_AVAILABLE: Final = "55P03"
 _SAFE_COMMITS: Final = "SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'"
 _LOCK: Final = "SELECT pg_advisory_lock(hashtext('carpet-race ' || current_schema()))"
+_LOCK_SHARED: Final = "SELECT pg_advisory_lock_shared(hashtext('carpet-race ' || current_schema()))"
 
 
-def connect_to_write(location: Location) -> Sql:
-    """PostgreSQL: the connection holds the lock of the store from its beginning, the one made after a broken connection too."""
+def connect_to_write(location: Location, *, shared: bool = False) -> Sql:
+    """PostgreSQL: the connection holds the lock of the store from its beginning, the one made after a broken connection too.
+
+    shared: with the other nodes of a cluster, and with nobody else.
+    """
     if location.path is not None:
         pragmas = "journal_mode = WAL", f"journal_size_limit = {KEPT_LOG_BYTES}"
         return sqlite(_connect_sqlite(location.path, *pragmas), begin="BEGIN IMMEDIATE")
     connection = _connect_postgres(location, _SAFE_COMMITS)
     try:
         # Waits for `lock_timeout`: the connection of a server that was killed may take a moment to be gone.
-        connection.execute(_LOCK)
+        connection.execute(_LOCK_SHARED if shared else _LOCK)
     except Exception as error:
         connection.close()
         if getattr(error, "sqlstate", None) == _LOCK_NOT_AVAILABLE:
-            raise StoreInUse(f"another carpet-server uses {location}; stop it, or choose another database") from error
+            raise StoreInUse(_IN_USE_ALONE if shared else _IN_USE.format(location)) from error
         raise
     return _postgres(connection, begin="BEGIN")
 
@@ -165,7 +171,7 @@ class FileLock:
             fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
             os.close(self._descriptor)
-            raise StoreInUse(f"another carpet-server uses {database}; stop it, or choose another database") from error
+            raise StoreInUse(_IN_USE.format(database)) from error
 
     def release(self) -> None:
         os.close(self._descriptor)

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
+from typing import Final
 
 from server.store import pruning, schema
 from server.store.connections import FileLock, Readers, connect_to_write, translated
@@ -15,12 +16,16 @@ from server.store.pruning import Pruned
 from server.store.schema import Upgraded
 from server.store.sql import Sql
 from server.store.sql_store import SqlStore
+from server.store.takeover import adopt
+
+NODES_SINCE: Final = "0009"
 
 
 class DatabaseStore(SqlStore):
     """A store that this process alone writes to while it is open. `upgraded` says what opening did to the tables."""
 
     waits = True
+    _is_shared = False
 
     def __init__(self, location: Location, *, migrations: Path = schema.MIGRATIONS) -> None:
         """Makes what is not there, upgrades what is old. Raises StoreInUse, StoreTooNew, StoreForeign and the other errors of a store."""
@@ -36,10 +41,17 @@ class DatabaseStore(SqlStore):
                     make_file(location.path)
                     self._lock = FileLock(location.path)
                 with self._writing() as sql:
-                    self.upgraded: Upgraded = schema.upgrade(sql, location, migrations)
+                    self.upgraded: Upgraded = self._prepare(sql, migrations)
         except BaseException:
             self.close()
             raise
+
+    def _prepare(self, sql: Sql, migrations: Path) -> Upgraded:
+        upgraded = schema.upgrade(sql, self._location, migrations)
+        if upgraded.now >= NODES_SINCE:
+            # It may have been a cluster's before.
+            adopt(sql)
+        return upgraded
 
     def close(self) -> None:
         self._readers.close()
@@ -55,7 +67,7 @@ class DatabaseStore(SqlStore):
         try:
             with translated(self._location):
                 if self._writer is None:
-                    self._writer = connect_to_write(self._location)
+                    self._writer = connect_to_write(self._location, shared=self._is_shared)
                 yield self._writer
         except (StoreBusy, StoreFull):
             raise

@@ -139,6 +139,12 @@ def _open_race(entry: RaceOpened) -> Steps:
     key = deal_key(spec.deal.kind, spec.deal.id) if spec is not None else None
     if key is not None:
         yield WriteStep("SELECT 1 AS found FROM shared_deals WHERE key = :key", [{"key": key}], f"there is no shared deal {key}")
+    if entry.node:
+        yield WriteStep(
+            "SELECT 1 AS found WHERE NOT EXISTS (SELECT 1 FROM races WHERE room = :room AND phase = 'running' AND node <> :node)",
+            [{"room": entry.room, "node": entry.node}],
+            f"another node has a room {entry.room}",
+        )
     race = {
         "id": entry.race,
         "room": entry.room,
@@ -149,6 +155,7 @@ def _open_race(entry: RaceOpened) -> Steps:
         "opened_at_ms": entry.at_ms,
         "phase": "running",
         "deal": key,
+        "node": entry.node,
     }
     yield _insert("races", race)
     if spec is not None and runs_once(spec) and spec.invited:

@@ -46,6 +46,10 @@ class StoreTooOld(StoreError):
     """The database has to be upgraded first."""
 
 
+class LeaseLost(StoreError):
+    """Other nodes answer for the races of this one by now: nothing that it decides counts any more."""
+
+
 class JournalClosed(StoreError):
     """The journal takes nothing any more."""
 

@@ -21,7 +21,7 @@ from typing import Final, TypeAlias, TypeVar
 
 import trio
 
-from server.store.errors import EntryRefused, JournalClosed, StoreError
+from server.store.errors import EntryRefused, JournalClosed, LeaseLost, StoreError
 from server.store.port import Entry, Request
 from server.store.store import Store
 
@@ -90,6 +90,8 @@ class Journal:
         self.statistics = Statistics()
         self.outage: Outage | None = None
         self.outage_listeners: list[Callable[[Outage | None], None]] = []
+        self.lease_listeners: list[Callable[[], None]] = []
+        """Called once the lease of this node is found to be lost, before anybody who waits is told so."""
         self._store = store
         self._queue = queue
         # Its own: readers may hold all of Trio's threads.
@@ -237,6 +239,12 @@ class Journal:
             try:
                 with trio.CancelScope(shield=True):
                     return await self._write(requests)
+            except LeaseLost:
+                # Other nodes have these races, and nothing that is decided here counts any more.
+                self._closed = True
+                for listener in self.lease_listeners:
+                    listener()
+                raise
             except StoreError as error:
                 self.statistics.failed_commits += 1
                 self._interrupt(str(error))

@@ -99,6 +99,7 @@ class PlayerSeen:
 class RaceOpened:
     """race: by `race_id`. secret: the deal's, told to nobody before the race is over.
 
+    node: which runs it, as the store that writes it knows; not part of what comes out.
     series: as it stood when one of its later races was opened; None for a first one. spec: for what it was opened, other than somebody's
     wish; its deal has to be known. Of a deal of the day and of a challenge a player has one run under one rule set: a second one is refused
     (`RunAlready`), unless the first was aborted before it had begun. start_position: from where it begins, where that is no deal of its
@@ -115,6 +116,7 @@ class RaceOpened:
     series: Series | None = None
     spec: SharedDealSpec | None = None
     start_position: StartPosition | None = None
+    node: int = 0
 
 
 class CommandTaken(Struct, frozen=True, kw_only=True, gc=False):

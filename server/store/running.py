@@ -1,40 +1,57 @@
-"""The races that run, read from the log: each with its commands, or with what is wrong with it. Damage to one keeps no other back."""
+"""The races that run, read from the logs: each with its commands, or with what is wrong with it. Damage to one keeps no other back."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from server.store.compaction import batches
 from server.store.documents import BadDocument, Taken, decode_command, decode_commands
 from server.store.entries import opened_of
+from server.store.nodes import LAST_NUMBER, node_of, numbers_of
 from server.store.port import CommandTaken, DamagedRace, Running, RunningRace
 from server.store.sql import Row, Sql
 
+_RUNNING = "SELECT * FROM races WHERE phase = 'running' ORDER BY opened_at_ms, id"
 
-def running_races(sql: Sql) -> Running:
-    """All of them, read within the connection's transaction."""
-    rows = sql.rows("SELECT * FROM races WHERE phase = 'running' ORDER BY opened_at_ms, id")
-    logged: dict[bytes, list[Taken]] = {row.id.encode(errors="surrogateescape"): [] for row in rows}
-    lost: dict[bytes, int] = {}
-    for batch in batches(sql):
-        try:
-            commands = decode_commands(batch.commands)
-        except BadDocument:
-            # Whose commands were in it shows by the ids that can still be found there.
-            lost.update((race, batch.number) for race in logged if race in batch.commands)
-            continue
-        for command in commands:
-            if command[0] in logged:
-                logged[command[0]].append(command)
-    whole: list[RunningRace] = []
-    damaged: list[DamagedRace] = []
-    for row, (race, commands) in zip(rows, logged.items(), strict=True):
-        found = _read_race(row, commands, lost.get(race))
-        if isinstance(found, RunningRace):
-            whole.append(found)
-        else:
-            damaged.append(found)
-    return Running(tuple(whole), tuple(damaged))
+
+def running_races(sql: Sql, *, node: int | None = None) -> Running:
+    """All of them, or those of one node; read within the connection's transaction."""
+    return LoggedRaces(sql, [row for row in sql.rows(_RUNNING) if node in (None, row.node)], node=node).read()
+
+
+class LoggedRaces:
+    """Races that run, with their commands as they are logged. rows: of the races. node: whose log it is, None for all of them."""
+
+    def __init__(self, sql: Sql, rows: Sequence[Row], *, node: int | None) -> None:
+        self._rows = rows
+        self.commands: dict[bytes, list[Taken]] = {row.id.encode(errors="surrogateescape"): [] for row in rows}
+        """Race to its commands, in order."""
+        self.lost: dict[bytes, int] = {}
+        """Race to the number of a batch with some of its commands that cannot be read."""
+        owners = {race: row.node for race, row in zip(self.commands, rows, strict=True)}
+        after, until = numbers_of(node) if node is not None else (0, LAST_NUMBER)
+        for batch in batches(sql, after=after, until=until):
+            try:
+                commands = decode_commands(batch.commands)
+            except BadDocument:
+                # Whose commands were in it shows by the ids that can still be found there.
+                self.lost.update((race, batch.number) for race in owners if race in batch.commands)
+                continue
+            owner = node_of(batch.number)
+            for command in commands:
+                if owners.get(command[0]) == owner:
+                    self.commands[command[0]].append(command)
+
+    def read(self) -> Running:
+        whole: list[RunningRace] = []
+        damaged: list[DamagedRace] = []
+        for row, (race, commands) in zip(self._rows, self.commands.items(), strict=True):
+            found = _read_race(row, commands, self.lost.get(race))
+            if isinstance(found, RunningRace):
+                whole.append(found)
+            else:
+                damaged.append(found)
+        return Running(tuple(whole), tuple(damaged))
 
 
 def _read_race(row: Row, commands: Iterable[Taken], lost: int | None) -> RunningRace | DamagedRace:

@@ -15,6 +15,7 @@ from server.store.batches import BatchWriter
 from server.store.documents import BadDocument, decode_opening, decode_options, decode_record
 from server.store.entries import change_of, deal_of, decision_of, opened_of, player_of, seat_of, tournament_of
 from server.store.errors import EntryRefused, StoreCorrupt
+from server.store.nodes import Holding
 from server.store.port import (
     NEVER_MS,
     Banned,
@@ -50,6 +51,8 @@ class SqlStore(ABC):
         self._name = name
         self._id = secrets.token_bytes(16)
         self._batches: BatchWriter | None = None
+        # Of a node that shares the store with others.
+        self._holding: Holding | None = None
         # The last batch that was to be committed: its requests, its number and what came of them.
         self._unsure: tuple[Sequence[Request], int, tuple[EntryRefused | None, ...]] | None = None
 
@@ -71,7 +74,7 @@ class SqlStore(ABC):
         unsure = self._unsure
         with self._writing() as sql:
             if batches is None:
-                batches = BatchWriter(sql, self._id)
+                batches = BatchWriter(sql, self._id, self._holding)
                 if unsure is not None and unsure[0] is requests and batches.has_written(sql, unsure[1]):
                     self._batches, self._unsure = batches, None
                     return unsure[2]
@@ -98,16 +101,22 @@ class SqlStore(ABC):
 
     def running(self) -> Running:
         with self._reading() as sql:
-            return running_races(sql)
+            return running_races(sql, node=self._node)
 
     def standing(self) -> tuple[StandingRace, ...]:
         with self._reading() as sql:
             rows = sql.rows(
                 "SELECT races.*, records.record, records.digest, records.finished_at_ms FROM records JOIN races ON races.id = records.race"
-                " WHERE races.id IN (SELECT race FROM seats WHERE here) ORDER BY records.finished_at_ms, races.id"
+                " WHERE races.id IN (SELECT race FROM seats WHERE here) AND races.node = :node"
+                " ORDER BY records.finished_at_ms, races.id",
+                {"node": self._node},
             )
             seated = _seats(sql, (row.id for row in rows))
         return tuple(race for row in rows if (race := _standing(row, seated[row.id])) is not None)
+
+    @property
+    def _node(self) -> int:
+        return self._holding.node if self._holding is not None else 0
 
     def record(self, race: str) -> Record | None:
         row = self._row("SELECT * FROM records WHERE race = :race", race=race)

@@ -37,7 +37,16 @@ CREATE TABLE shared_deals (
 );
 CREATE INDEX shared_deals_of_kind ON shared_deals (kind, made_at_ms);
 
--- reason: why it was aborted. deal: the key of a shared one; NULL for most.
+-- Servers that share this database, by the URL at which they are reached. epoch: one more each time another process answers for the
+-- node's races. lease_until_ms: by the database's clock; once it is past, other nodes may take its races over.
+CREATE TABLE nodes (
+    id INTEGER NOT NULL PRIMARY KEY,
+    url TEXT NOT NULL UNIQUE,
+    epoch BIGINT NOT NULL,
+    lease_until_ms BIGINT NOT NULL
+);
+
+-- reason: why it was aborted. deal: the key of a shared one; NULL for most. node: which runs it; 0 for a server alone.
 CREATE TABLE races (
     id TEXT NOT NULL PRIMARY KEY,
     room TEXT NOT NULL,
@@ -49,7 +58,8 @@ CREATE TABLE races (
     phase TEXT NOT NULL CHECK (phase IN ('running', 'over', 'aborted')),
     ended_at_ms BIGINT,
     reason TEXT,
-    deal TEXT
+    deal TEXT,
+    node INTEGER DEFAULT 0 NOT NULL
 );
 CREATE INDEX races_running ON races (id) WHERE phase = 'running';
 CREATE INDEX races_of_deal ON races (deal) WHERE deal IS NOT NULL;
@@ -85,7 +95,8 @@ CREATE TABLE decisions (
     PRIMARY KEY (tournament, sequence)
 );
 
--- One row a commit; the last one says which that was. writer: random bytes, new for each opening of the store. commands: as of
+-- One row a commit; the last one says which that was. Each node has numbers of its own (`nodes.numbers_of`).
+-- writer: random bytes, new for each opening of the store. commands: as of
 -- `documents.encode_commands`; of races that run, and until they are swept out of others.
 CREATE TABLE batches (
     number INTEGER NOT NULL PRIMARY KEY,
@@ -138,4 +149,6 @@ CREATE TABLE bans (
 );
 """
 
-NAMES: Final = frozenset({"players", "shared_deals", "races", "runs", "tournaments", "decisions", "batches", "records", "seats", "bans"})
+NAMES: Final = frozenset(
+    {"nodes", "players", "shared_deals", "races", "runs", "tournaments", "decisions", "batches", "records", "seats", "bans"}
+)

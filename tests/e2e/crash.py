@@ -10,7 +10,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass, field
 from functools import partial
@@ -47,7 +47,7 @@ class Count:
 
 
 @dataclass(slots=True)
-class _Pair:
+class Pair:
     """One race of two scripted players. acknowledged: seat to the moves it was told were played."""
 
     code: trio.Event = field(default_factory=trio.Event)
@@ -71,7 +71,7 @@ class _Ground:
     kills: int
     generator: random.Random
     count: Count = field(default_factory=Count)
-    pairs: list[_Pair] = field(default_factory=list)
+    pairs: list[Pair] = field(default_factory=list)
     finished: trio.Event = field(default_factory=trio.Event)
     all_raced: trio.Event = field(default_factory=trio.Event)
 
@@ -127,7 +127,7 @@ async def _race_on(url: str, number: int, ground: _Ground) -> None:
     last = False
     while not last:
         last = ground.finished.is_set()
-        pair = _Pair()
+        pair = Pair()
         ground.pairs.append(pair)
         options = RaceOptions(public=False, countdown_s=1, grace_s=600)
         async with trio.open_nursery() as nursery:
@@ -137,7 +137,7 @@ async def _race_on(url: str, number: int, ground: _Ground) -> None:
         ground.count.races += 1
 
 
-async def _play(url: str, pair: _Pair, ground: _Ground, race: partial[object]) -> None:
+async def _play(url: str, pair: Pair, ground: _Ground, race: partial[object]) -> None:
     while True:
         try:
             record = await race(pace=0.03, generator=ground.generator, watch=pair.watch)  # type: ignore[misc]
@@ -168,20 +168,24 @@ def _check(ground: _Ground) -> None:
     try:
         running = store.running()
         assert not running.damaged
-        kept = kept_records(ground.database)
-        for pair in ground.pairs:
-            record = kept[pair.room]
-            audit(record)
-            for told in pair.records:
-                assert told == record
-            for seat, acknowledged in pair.acknowledged.items():
-                moves = [move.move for move in record.moves if move.seat == seat]
-                ground.count.acknowledged += len(acknowledged)
-                # What counts after the close is struck out, told or not: those plies are the seat's last ones.
-                for ply, move in acknowledged.items():
-                    if ply < len(moves) and moves[ply] != move:
-                        ground.count.lost.append(f"{pair.room} seat {seat} ply {ply}: {move} was told, {moves[ply]} is kept")
-                    elif ply >= len(moves) and record.seats[seat].state not in ("stopped", "out-of-time"):
-                        ground.count.lost.append(f"{pair.room} seat {seat} ply {ply}: {move} was told and is not kept")
+        check_pairs(ground.pairs, kept_records(ground.database), ground.count)
     finally:
         store.close()
+
+
+def check_pairs(pairs: Sequence[Pair], kept: Mapping[str, Record], count: Count) -> None:
+    """kept: room to the record of its one race."""
+    for pair in pairs:
+        record = kept[pair.room]
+        audit(record)
+        for told in pair.records:
+            assert told == record
+        for seat, acknowledged in pair.acknowledged.items():
+            moves = [move.move for move in record.moves if move.seat == seat]
+            count.acknowledged += len(acknowledged)
+            # What counts after the close is struck out, told or not: those plies are the seat's last ones.
+            for ply, move in acknowledged.items():
+                if ply < len(moves) and moves[ply] != move:
+                    count.lost.append(f"{pair.room} seat {seat} ply {ply}: {move} was told, {moves[ply]} is kept")
+                elif ply >= len(moves) and record.seats[seat].state not in ("stopped", "out-of-time"):
+                    count.lost.append(f"{pair.room} seat {seat} ply {ply}: {move} was told and is not kept")

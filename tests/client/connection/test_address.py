@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from client.connection.address import Address, BadAddress, parse_address
+from client.connection.address import Address, BadAddress, moved_address, parse_address
 
 
 @pytest.mark.parametrize(
@@ -62,3 +62,40 @@ def test_what_is_no_address_is_refused_in_one_sentence(typed: str, says: str) ->
 )
 def test_this_machine_is_told_from_others(host: str, is_loopback: bool) -> None:
     assert Address(secure=False, host=host, port=1).is_loopback is is_loopback
+
+
+# ---- where a server sends its players
+
+
+@pytest.mark.parametrize(
+    ("by", "told"),
+    [
+        ("ws://carpet.example", "ws://n2.carpet.example/n2"),
+        ("ws://carpet.example", "wss://elsewhere.example"),
+        ("wss://carpet.example", "wss://n2.carpet.example"),
+        ("ws://127.0.0.1:7777", "ws://127.0.0.1:7778"),
+        ("ws://localhost:7777", "ws://192.168.1.2:7778"),
+    ],
+)
+def test_a_server_sends_its_players_to_another_of_its_kind(by: str, told: str) -> None:
+    assert moved_address(told, by=parse_address(by)) == parse_address(told)
+
+
+@pytest.mark.parametrize(
+    ("by", "told"),
+    [
+        ("wss://carpet.example", "ws://carpet.example"),
+        ("wss://carpet.example", "file:///etc/passwd"),
+        ("ws://carpet.example", "carpet.example:7778"),
+        ("ws://carpet.example", "ws://anna:secret@carpet.example"),
+        ("ws://carpet.example", "ws://127.0.0.1:6379"),
+        ("ws://carpet.example", "ws://localhost:6379"),
+        ("ws://carpet.example", "ws://10.0.0.1"),
+        ("ws://carpet.example", "ws://[::1]:7777"),
+        ("ws://carpet.example", "ws://169.254.169.254/latest"),
+        ("ws://carpet.example", "ws://n" + "2" * 200),
+    ],
+)
+def test_a_server_cannot_send_its_players_just_anywhere(by: str, told: str) -> None:
+    with pytest.raises(BadAddress):
+        moved_address(told, by=parse_address(by))

@@ -13,7 +13,7 @@ import pytest
 import trio
 import trustme
 from msgspec.structs import replace
-from trio.testing import MockClock, memory_stream_pair
+from trio.testing import MockClock, memory_stream_pair, wait_all_tasks_blocked
 
 from client.connection.client import EVENTS, LONGEST_PAUSE, QUIET, open_link
 from client.connection.errors import LinkError, NotCarpetServer, NotTrusted, OtherVersion, RequestRefused, Unreachable
@@ -21,6 +21,7 @@ from client.connection.events import NO_SEAT, WATCH_REFERENCE, Back, Connected, 
 from client.connection.outbox import FIRST_NUMBER, Request
 from client.connection.questions import QUESTION_REFERENCE
 from client.connection.resync import REJOIN_REFERENCE
+from client.connection.route import MOVES
 from client.connection.websocket import FRAMES, OUTBOX, ConnectionTimes
 from protocol import server_messages as said
 from protocol.client_messages import FollowLobby, Hello, JoinRace, LeaveRace, Move, OpenRace, QuickMatch, Say, WhoAmI
@@ -1172,3 +1173,86 @@ async def test_a_tls_server_behind_ws_is_one_sentence(nursery: trio.Nursery) -> 
     assert isinstance(error, NotCarpetServer)
     assert "wss:// instead of ws://" in str(error)
     nursery.cancel_scope.cancel()
+
+
+# ---- a place of several servers
+
+
+async def test_the_link_goes_where_the_server_sends_it_and_asks_there_again(autojump_clock: MockClock, server: FakeServer) -> None:
+    async with open_link(URL, ANNA, dial=server.dial) as link:
+        line = await server.line()
+        await line.greet(token="known")
+        await next_of(link, Welcome)
+        link.send(JoinRace(code="ABCDEF", ref=5))
+        assert await line.heard() == JoinRace(code="ABCDEF", ref=5)
+        await line.say(said.Moved(url="ws://n2.carpet.example", code="ABCDEF", ref=5), refusal(ErrorCode.ELSEWHERE, 5))
+        there = await server.line()
+        hello = await there.greet(token="known")
+        assert (hello.name, hello.token) == ("anna", "known")
+        assert await there.heard() == JoinRace(code="ABCDEF", ref=5)
+        await there.say(room())
+        assert await next_of(link, Room) == room()
+        assert link.url == URL
+
+
+async def test_what_was_asked_for_and_is_elsewhere_is_answered_there(autojump_clock: MockClock, server: FakeServer) -> None:
+    async with open_link(URL, ANNA, reconnect=False, dial=server.dial) as link, trio.open_nursery() as nursery:
+        line = await server.line()
+        await line.greet()
+        answers: list[Room] = []
+
+        async def join() -> None:
+            answers.append(await link.ask(JoinRace(code="ABCDEF"), Room))
+
+        nursery.start_soon(join)
+        asked = await line.heard()
+        assert isinstance(asked, JoinRace)
+        await line.say(said.Moved(url="ws://n2.carpet.example", code="ABCDEF", ref=asked.ref))
+        there = await server.line()
+        await there.greet()
+        again = await there.heard()
+        assert again == asked
+        await there.say(room(ref=asked.ref))
+        await wait_all_tasks_blocked()
+        assert answers == [room(ref=asked.ref)]
+
+
+@pytest.mark.parametrize(
+    "url", ["file:///etc/passwd", "http://127.0.0.2", "n2.carpet.example:7777", "ws://user@n2.carpet.example", f"ws://{'n' * 200}"]
+)
+async def test_the_link_does_not_go_to_what_is_no_server(autojump_clock: MockClock, server: FakeServer, url: str) -> None:
+    async with open_link(URL, ANNA, dial=server.dial) as link:
+        line = await server.line()
+        await line.greet()
+        link.send(JoinRace(code="ABCDEF", ref=5))
+        await line.say(said.Moved(url=url, code="ABCDEF", ref=5), refusal(ErrorCode.ELSEWHERE, 5))
+        error = await next_of(link, said.Error)
+        assert error.code == ErrorCode.ELSEWHERE
+
+
+async def test_servers_that_send_the_link_in_a_circle_are_left_alone(autojump_clock: MockClock, server: FakeServer) -> None:
+    async with open_link(URL, ANNA, dial=server.dial) as link:
+        line = await server.line()
+        await line.greet()
+        link.send(JoinRace(code="ABCDEF", ref=5))
+        for number in range(MOVES):
+            await line.say(said.Moved(url=f"ws://n{2 + number % 2}.carpet.example", code="ABCDEF", ref=5))
+            line = await server.line()
+            await line.greet()
+        await line.say(said.Moved(url="ws://n2.carpet.example", code="ABCDEF", ref=5), refusal(ErrorCode.ELSEWHERE, 5))
+        assert (await next_of(link, said.Error)).code == ErrorCode.ELSEWHERE
+
+
+async def test_a_room_is_asked_for_again_where_one_server_of_several_has_none(autojump_clock: MockClock, server: FakeServer) -> None:
+    async with open_link(URL, ANNA, dial=server.dial) as link:
+        line = await server.line()
+        await line.greet()
+        await line.say(room())
+        await next_of(link, Room)
+        await line.cut()
+        line = await server.line()
+        await line.heard()
+        await line.say(replace(welcome(), nodes=("ws://n2.carpet.example",)))
+        join = await line.heard()
+        assert isinstance(join, JoinRace)
+        assert join.code == room().code

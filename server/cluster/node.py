@@ -1,0 +1,146 @@
+"""This server as a node of a cluster: it holds its lease, knows the others, and takes over the races of those that are gone."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Final, Protocol, TypeVar
+
+import trio
+
+from protocol.errors import ErrorCode, Refusal
+from server.cluster.leases import BEAT_S, Watch
+from server.store.errors import LeaseLost, StoreError, StoreInUse
+from server.store.nodes import Node
+from server.store.shared import LEASE_MS, SharedStore
+from server.store.takeover import TakenOver
+
+logger = logging.getLogger("carpet.cluster")
+
+Answer = TypeVar("Answer")
+
+ASK_AGAIN_S: Final = 0.25
+WAIT_S: Final = 3.0
+"""For so long who asks for a room of a node that is gone waits for another to take it over, before they are asked to try again."""
+
+TWIN_S: Final = 3 * LEASE_MS / 1000
+"""A lease that is held still after so long is another server's, which runs."""
+
+NODES_TOLD: Final = 16
+"""Other nodes that a client is told of, at most."""
+
+LETTING_GO_S: Final = 1.0
+"""Seconds for players to be told that they have to go, when the lease is lost."""
+
+
+class NodeJournal(Protocol):
+    """The part of `server.store.journal.Journal` that a node needs."""
+
+    async def ask(self, call: Callable[..., Answer], *arguments: object) -> Answer: ...
+
+    async def tidy(self, call: Callable[..., Answer], *arguments: object) -> Answer: ...
+
+
+class ClusterNode:
+    """`join` first; `run` is its one task. url: at which players reach this node."""
+
+    def __init__(self, store: SharedStore, journal: NodeJournal, url: str) -> None:
+        self.url = url
+        self.takeovers = 0
+        """Nodes from which races were taken over."""
+        self._store = store
+        self._journal = journal
+        self._nodes: tuple[Node, ...] = ()
+        self._listeners: list[Callable[[], None]] = []
+
+    @property
+    def id(self) -> int:
+        return self._store.holding.node
+
+    @property
+    def others(self) -> tuple[str, ...]:
+        """The URLs of the other nodes that are alive, as of the last look."""
+        return tuple([node.url for node in self._nodes if node.is_alive and node.url != self.url][:NODES_TOLD])
+
+    @property
+    def alive(self) -> tuple[int, ...]:
+        """The ids of all nodes that are alive, this one among them."""
+        return tuple(node.id for node in self._nodes if node.is_alive)
+
+    def url_of(self, node: int) -> str | None:
+        """At which players reach this node; None while it is not alive."""
+        return next((each.url for each in self._nodes if each.id == node and each.is_alive), None)
+
+    async def join(self) -> None:
+        """Hold the lease; an earlier process of this URL may have to lose it first. Raises StoreError."""
+        until = trio.current_time() + TWIN_S
+        while not await trio.to_thread.run_sync(self._store.join, self.url):
+            if trio.current_time() >= until:
+                raise StoreInUse(f"another carpet-server advertises {self.url}: each node of a cluster has a URL of its own")
+            logger.info("waiting for the lease of an earlier server at %s to end", self.url)
+            await trio.sleep(1.0)
+        self._nodes = await trio.to_thread.run_sync(self._store.renew)
+        logger.info("node %d of the cluster, at %s, with %d others", self.id, self.url, len(self.others))
+
+    async def run(self, take_up: Callable[[TakenOver], Awaitable[None]], let_go: Callable[[], None]) -> None:
+        """Renew the lease until cancelled. Raises LeaseLost when it is lost.
+
+        take_up: called with what was taken over. let_go: called when the lease is lost.
+        """
+        watch = Watch(trio.current_time())
+        while True:
+            try:
+                self._nodes = await self._journal.tidy(self._store.renew)
+                for dead in watch.dead(self._nodes, own=self.id, now=trio.current_time()):
+                    await self._take_over(dead, take_up)
+            except LeaseLost:
+                let_go()
+                with trio.CancelScope(shield=True):
+                    await trio.sleep(LETTING_GO_S)
+                raise
+            except StoreError as error:
+                # The journal says so too, and for how long.
+                logger.debug("the lease could not be renewed: %s", error)
+            await trio.sleep(BEAT_S)
+
+    async def _take_over(self, dead: Node, take_up: Callable[[TakenOver], Awaitable[None]]) -> None:
+        rooms = 0
+        while True:
+            taken = await self._journal.tidy(self._store.take_over, dead.id, len(self.alive) or 1)
+            if taken is None:
+                return
+            rooms += len(taken.running.races) + len(taken.standing)
+            await take_up(taken)
+            if not taken.left:
+                break
+        if rooms:
+            self.takeovers += 1
+            logger.warning("took over %d rooms of node %d, at %s, which is gone", rooms, dead.id, dead.url)
+
+    async def find(self, code: str, is_here: Callable[[], bool]) -> str | None:
+        """The URL of the node that has the room with this code; None when it is here, by now. Waits while it is being taken over.
+
+        Raises Refusal: `room/no-such-code`; `server/busy` when nobody has taken it over in time, or the database does not answer.
+        """
+        until = trio.current_time() + WAIT_S
+        while not is_here():
+            try:
+                node = await self._journal.ask(self._store.find_room, code)
+            except StoreError as error:
+                logger.warning("it cannot be found out where room %s is: %s", code, error)
+                raise Refusal(ErrorCode.SERVER_BUSY, "the database does not answer", retry_after_ms=1000) from error
+            if node is None:
+                raise Refusal(ErrorCode.NO_SUCH_ROOM)
+            if node.is_alive and node.id != self.id:
+                return node.url
+            if trio.current_time() >= until:
+                raise Refusal(ErrorCode.SERVER_BUSY, "the race is being taken over from a server that is gone", retry_after_ms=500)
+            await trio.sleep(ASK_AGAIN_S)
+        return None
+
+    async def leave(self) -> None:
+        """Nothing is written any more: let the others have the races of this node at once."""
+        try:
+            await trio.to_thread.run_sync(self._store.leave)
+        except StoreError as error:
+            logger.warning("the other nodes have to wait until the lease of this one is over: %s", error)

@@ -1,0 +1,84 @@
+"""Clients on their way to another node of the cluster: whoever asks here for a room that is there is told where to go."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+
+from protocol.client_messages import JoinRace
+from protocol.errors import CloseCode, ErrorCode, Refusal
+from protocol.server_messages import Moved
+from protocol.watch_messages import WatchRace
+from server.cluster.node import ClusterNode
+from server.net.connection import Connection
+from server.net.identification import Visit
+from server.rooms.codes import read_code
+from server.rooms.outgoing import Outgoing
+from server.rooms.registry import Rooms
+
+
+class Forwarding:
+    """node: this one; None for a server alone, which sends nobody anywhere. visits: all that are open. hear: the dispatch's."""
+
+    def __init__(
+        self,
+        rooms: Rooms,
+        node: ClusterNode | None,
+        visits: Mapping[Connection, Visit],
+        hear: Callable[[Connection, JoinRace | WatchRace], None],
+    ) -> None:
+        self._rooms = rooms
+        self._node = node
+        self._visits = visits
+        self._hear = hear
+        self._has_let_go = False
+
+    @property
+    def others(self) -> tuple[str, ...]:
+        """The addresses of the other nodes."""
+        return self._node.others if self._node is not None else ()
+
+    def takes(self, visit: Visit, message: JoinRace | WatchRace) -> bool:
+        """Whether the room that is asked for may be on another node. Then it is looked for, and the client hears where it is."""
+        if self._node is None or message.code is None or self._rooms.has(message.code):
+            return False
+        # What is said meanwhile is heard after the answer.
+        visit.connection.hold()
+        visit.connection.start_soon(self._look, visit, message, self._node, message.code)
+        return True
+
+    async def _look(self, visit: Visit, message: JoinRace | WatchRace, node: ClusterNode, code: str) -> None:
+        connection = visit.connection
+        try:
+            url = await node.find(read_code(code), partial(self._rooms.has, code))
+            if url is None:
+                # Taken over by this node in the meantime.
+                self._hear(connection, message)
+            else:
+                connection.post(Outgoing(Moved(url=url, code=read_code(code), ref=message.ref)))
+                # For clients that do not know of such places.
+                raise Refusal(ErrorCode.ELSEWHERE, f"it is at {url}")
+        except Refusal as refusal:
+            connection.refuse(refusal, message.ref)
+        connection.listen()
+
+    def send_away(self) -> None:
+        """This node goes: everybody is told of another, where their races go on."""
+        others = self.others
+        if not others:
+            return
+        for number, visit in enumerate(self._visits.values()):
+            code = visit.room.code if visit.room is not None else None
+            visit.connection.post(Outgoing(Moved(url=others[number % len(others)], code=code)))
+
+    def let_go(self) -> None:
+        """This node has lost its lease: what it knows of races is not true any more. Who is here goes, and who comes is sent away."""
+        self._has_let_go = True
+        for visit in list(self._visits.values()):
+            self.refuse(visit.connection)
+
+    def refuse(self, connection: Connection) -> bool:
+        """Whether nobody is let in any more; then this connection is shut."""
+        if self._has_let_go:
+            connection.shut(CloseCode.LET_GO, "this server has lost its part of the place; come back by any other")
+        return self._has_let_go

@@ -1,0 +1,95 @@
+"""Brings rooms back: those that an earlier server left in the store, and those that another node of a cluster has left.
+
+One that cannot come back is ended as aborted, and keeps no other from it.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Final, Protocol, TypeVar
+
+from protocol.text import counted
+from server.rooms.abort_summary import seats_readable
+from server.rooms.clock import Clock
+from server.rooms.registry import Rooms
+from server.store.errors import EntryRefused
+from server.store.port import Entry, PlayersLeft, RaceAborted, Running, StandingRace
+from server.store.replay import by_room
+from server.store.store import Store
+from server.store.takeover import TakenOver
+
+logger = logging.getLogger("carpet.rooms")
+
+Answer = TypeVar("Answer")
+
+STANDS_S: Final = 900
+"""How long ago the last race of a room may have ended for it to be brought back. Who was there meant to see the result and maybe to race
+again; after a longer while they do not expect to be led back there."""
+
+
+class ResumptionJournal(Protocol):
+    """The part of `server.store.journal.Journal` that this needs."""
+
+    async def write(self, *entries: Entry) -> None: ...
+
+    async def ask(self, call: Callable[..., Answer], *arguments: object) -> Answer: ...
+
+
+class Resumption:
+    def __init__(self, rooms: Rooms, store: Store, journal: ResumptionJournal, clock: Clock) -> None:
+        self._rooms = rooms
+        self._store = store
+        self._journal = journal
+        self._clock = clock
+
+    async def go_on(self) -> None:
+        """Bring back what is in the store. Raises StoreError."""
+        left = await self._journal.ask(self._store.running)
+        await self._go_on(left)
+        await self._stand_on(await self._journal.ask(self._store.standing))
+
+    async def take_up(self, taken: TakenOver) -> None:
+        """Bring back what was taken over from another node. Raises StoreError."""
+        await self._go_on(taken.running)
+        if taken.standing:
+            standing = await self._journal.ask(self._store.standing)
+            await self._stand_on([race for race in standing if race.opened.race in taken.standing])
+
+    async def _go_on(self, left: Running) -> None:
+        rooms = self._rooms
+        before = len(rooms)
+        lost = [(damaged.race, damaged.what, damaged.readable) for damaged in left.damaged]
+        for room in by_room(left.races):
+            try:
+                rooms.go_on(room)
+            except ValueError as error:
+                lost += [(race.opened.race, str(error), race) for race in (room.earlier, room.running) if race is not None]
+        for race_id, what, readable in lost:
+            logger.error("race %s cannot go on and is aborted: %s", race_id, what)
+            aborted = RaceAborted(race=race_id, reason=what, at_ms=self._clock.wall_ms(), seats=seats_readable(readable))
+            try:
+                await self._journal.write(aborted)
+            except EntryRefused:
+                # Where the log is damaged, who sat there may be too: better no line in a history than no server.
+                await self._journal.write(replace(aborted, seats=()))
+        if left.races or lost:
+            logger.info("%s of an earlier server resumed, %d cannot be", counted(len(rooms) - before, "race"), len(lost))
+
+    async def _stand_on(self, over: Sequence[StandingRace]) -> None:
+        """The rooms in which somebody was when their last race was over; the newest first, since a player has one seat."""
+        before = len(self._rooms)
+        gone: list[PlayersLeft] = []
+        for standing in reversed(over):
+            try:
+                if standing.ended_at_ms < self._clock.wall_ms() - STANDS_S * 1000:
+                    raise ValueError(f"it was over more than {STANDS_S // 60} minutes ago")
+                self._rooms.go_on(standing)
+            except ValueError as error:
+                logger.debug("the room of race %s is gone: %s", standing.opened.race, error)
+                gone.append(PlayersLeft(race=standing.opened.race, seats=tuple(standing.here)))
+        if gone:
+            await self._journal.write(*gone)
+        if over:
+            logger.info("%s of an earlier server kept open, with the race over", counted(len(self._rooms) - before, "room"))

@@ -1,0 +1,153 @@
+"""The nodes of a cluster: servers that share one PostgreSQL, each the owner of its races for as long as it holds its lease.
+
+A node has a row with an epoch and the end of its lease, by the database's clock. It writes batches under its epoch only, with its row
+locked against a change. Whoever takes its races over changes the epoch first; so of two that believe themselves the owner of a race, one
+can write. What a node has not renewed for the length of the lease may be taken, and is not before another node does so.
+
+Each node's batches are a log of its own, in a range of numbers of its own. With a race its commands go to the log of the new owner.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from server.store.errors import LeaseLost
+from server.store.sql import Row, Sql
+
+_BITS: Final = 40
+"""Of a batch's number within its node's log: a thousand commits a second for 34 years."""
+
+LAST_NUMBER: Final = 2**63 - 1
+
+LEFT: Final = 0
+SETTLED: Final = -1
+"""In the place of the end of a lease."""
+
+_NOW: Final = "CAST(extract(epoch FROM clock_timestamp()) * 1000 AS bigint)"
+
+
+def numbers_of(node: int) -> tuple[int, int]:
+    """The numbers of this node's batches: above the first one, and up to the second. A server alone is node 0."""
+    return node << _BITS, ((node + 1) << _BITS) - 1
+
+
+def node_of(number: int) -> int:
+    """Whose batch this is."""
+    return number >> _BITS
+
+
+@dataclass(frozen=True, slots=True)
+class Holding:
+    """A node, and the epoch under which this process writes as it."""
+
+    node: int
+    epoch: int
+
+    @property
+    def lost(self) -> str:
+        return f"the lease of node {self.node} in epoch {self.epoch} is over, and other nodes answer for its races"
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """lease_ms: when its lease ends, or one of `LEFT` and `SETTLED`; left_ms: until then. races: those that run on it."""
+
+    id: int
+    url: str
+    epoch: int
+    lease_ms: int
+    left_ms: int
+    races: int = 0
+
+    @property
+    def is_alive(self) -> bool:
+        return self.left_ms > 0
+
+    @property
+    def has_left(self) -> bool:
+        """Of its own accord, with all that it had in the journal."""
+        return self.lease_ms == LEFT
+
+    @property
+    def is_settled(self) -> bool:
+        """It is gone, and others have all that it had."""
+        return self.lease_ms == SETTLED
+
+
+_JOIN: Final = (
+    f"INSERT INTO nodes (id, url, epoch, lease_until_ms) SELECT coalesce(max(id), 0) + 1, :url, 1, {_NOW} + :lease_ms FROM nodes"  # noqa: S608
+    f" ON CONFLICT (url) DO UPDATE SET epoch = nodes.epoch + 1, lease_until_ms = {_NOW} + :lease_ms WHERE nodes.lease_until_ms <= {_NOW}"
+    " RETURNING id, epoch"
+)
+_RENEW: Final = f"UPDATE nodes SET lease_until_ms = {_NOW} + :lease_ms WHERE id = :node AND epoch = :epoch"  # noqa: S608
+_LEAVE: Final = f"UPDATE nodes SET lease_until_ms = {LEFT} WHERE id = :node AND epoch = :epoch"  # noqa: S608
+_SETTLE: Final = f"UPDATE nodes SET lease_until_ms = {SETTLED} WHERE id = :id"  # noqa: S608
+_COLUMNS: Final = f"nodes.id, url, epoch, lease_until_ms, lease_until_ms - {_NOW} AS left_ms"
+_NODES: Final = f"SELECT {_COLUMNS} FROM nodes ORDER BY id"  # noqa: S608
+_COUNTED: Final = (
+    f"SELECT {_COLUMNS}, count(races.id) AS races FROM nodes"  # noqa: S608
+    " LEFT JOIN races ON races.node = nodes.id AND races.phase = 'running' GROUP BY nodes.id ORDER BY nodes.id"
+)
+_OWN: Final = "SELECT id FROM nodes WHERE id = :node AND epoch = :epoch FOR SHARE"
+_SEIZE: Final = f"UPDATE nodes SET epoch = epoch + 1 WHERE id = :id AND lease_until_ms <= {_NOW}"  # noqa: S608
+_RUNS_ON: Final = (
+    f"SELECT {_COLUMNS} FROM races JOIN nodes ON nodes.id = races.node"  # noqa: S608
+    " WHERE room = :code AND phase = 'running' LIMIT 1"
+)
+_STANDS_ON: Final = (
+    f"SELECT {_COLUMNS} FROM seats JOIN races ON races.id = seats.race"  # noqa: S608
+    " JOIN nodes ON nodes.id = races.node WHERE seats.here AND room = :code ORDER BY finished_at_ms DESC LIMIT 1"
+)
+_ONE_AFTER_ANOTHER: Final = "SELECT pg_advisory_xact_lock(hashtext('carpet-race nodes ' || current_schema()))"
+
+
+def join(sql: Sql, url: str, *, lease_ms: int) -> Holding | None:
+    """Become the node of this URL. None while another process holds its lease."""
+    with sql.transaction():
+        sql.rows(_ONE_AFTER_ANOTHER)
+        row = sql.row(_JOIN, {"url": url, "lease_ms": lease_ms})
+    return Holding(row.id, row.epoch) if row is not None else None
+
+
+def renew(sql: Sql, holding: Holding, *, lease_ms: int) -> tuple[Node, ...]:
+    """Hold the lease from now on for so long; all nodes, their races not counted. Raises LeaseLost."""
+    if not sql.run(_RENEW, [{"node": holding.node, "epoch": holding.epoch, "lease_ms": lease_ms}]):
+        raise LeaseLost(holding.lost)
+    return tuple(map(_node, sql.rows(_NODES)))
+
+
+def leave(sql: Sql, holding: Holding) -> None:
+    """Let the others have everything at once."""
+    sql.run(_LEAVE, [{"node": holding.node, "epoch": holding.epoch}])
+
+
+def nodes(sql: Sql) -> tuple[Node, ...]:
+    """All that ever were, with the races that run on them."""
+    return tuple(_node(row, row.races) for row in sql.rows(_COUNTED))
+
+
+def find_room(sql: Sql, code: str) -> Node | None:
+    """Which node has the room with this code; None where there is none."""
+    row = sql.row(_RUNS_ON, {"code": code}) or sql.row(_STANDS_ON, {"code": code})
+    return _node(row) if row is not None else None
+
+
+def check_own(sql: Sql, holding: Holding) -> None:
+    """Until the end of the transaction nobody takes over what is this node's. Raises LeaseLost."""
+    if sql.row(_OWN, {"node": holding.node, "epoch": holding.epoch}) is None:
+        raise LeaseLost(holding.lost)
+
+
+def seize(sql: Sql, node: int) -> bool:
+    """From here on nothing that this node decides is written. False when it holds its lease after all."""
+    return bool(sql.run(_SEIZE, [{"id": node}]))
+
+
+def settle(sql: Sql, node: int) -> None:
+    """Nothing of this node is left to be taken over."""
+    sql.run(_SETTLE, [{"id": node}])
+
+
+def _node(row: Row, races: int = 0) -> Node:
+    return Node(row.id, row.url, row.epoch, row.lease_until_ms, row.left_ms, races)

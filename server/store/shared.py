@@ -1,0 +1,82 @@
+"""The store of a node: a PostgreSQL that several servers write to, each under its own lease."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+from server.store import nodes, schema
+from server.store.database import DatabaseStore
+from server.store.errors import StoreUnavailable
+from server.store.locations import Location, locate
+from server.store.nodes import Holding, Node
+from server.store.schema import Upgraded
+from server.store.sql import Sql
+from server.store.takeover import TakenOver, take_rooms
+
+LEASE_MS: Final = 5_000
+
+_UPGRADE_LOCK: Final = "SELECT pg_advisory_lock(hashtext('carpet-race upgrade ' || current_schema()))"
+_UPGRADE_UNLOCK: Final = "SELECT pg_advisory_unlock(hashtext('carpet-race upgrade ' || current_schema()))"
+
+
+class SharedStore(DatabaseStore):
+    """`join` before anything is written. All calls of this class but `find_room` and `all_nodes` are made like `write`."""
+
+    _is_shared = True
+
+    def _prepare(self, sql: Sql, migrations: Path) -> Upgraded:
+        # Nodes may start at one moment.
+        sql.rows(_UPGRADE_LOCK)
+        upgraded = schema.upgrade(sql, self._location, migrations)
+        sql.rows(_UPGRADE_UNLOCK)
+        return upgraded
+
+    @property
+    def holding(self) -> Holding:
+        assert self._holding is not None, "the node has not joined"
+        return self._holding
+
+    def join(self, url: str) -> bool:
+        """Become the node of this URL. False while another process holds its lease."""
+        with self._writing() as sql:
+            self._holding = nodes.join(sql, url, lease_ms=LEASE_MS)
+        return self._holding is not None
+
+    def renew(self) -> tuple[Node, ...]:
+        """Hold the lease for `LEASE_MS` more; all nodes. Raises LeaseLost."""
+        with self._writing() as sql:
+            return nodes.renew(sql, self.holding, lease_ms=LEASE_MS)
+
+    def leave(self) -> None:
+        """Nothing more is written: let others have the races of this node at once."""
+        with self._writing() as sql:
+            nodes.leave(sql, self.holding)
+
+    def take_over(self, dead: int, takers: int) -> TakenOver | None:
+        """Take a share of the rooms of a node whose lease is over. None where it holds it after all. Raises LeaseLost.
+
+        takers: nodes that take some, this one among them.
+        """
+        with self.maintaining() as sql:
+            nodes.check_own(sql, self.holding)
+            if not nodes.seize(sql, dead):
+                return None
+            return take_rooms(sql, dead=dead, node=self.holding.node, writer=self._id, takers=takers)
+
+    def find_room(self, code: str) -> Node | None:
+        """Which node has the room with this code."""
+        with self._reading() as sql:
+            return nodes.find_room(sql, code)
+
+    def all_nodes(self) -> tuple[Node, ...]:
+        with self._reading() as sql:
+            return nodes.nodes(sql)
+
+
+def open_shared(where: str | None) -> SharedStore:
+    """The store of a node at a PostgreSQL URL. Raises StoreError."""
+    location: Location = locate(where)
+    if location.path is not None:
+        raise StoreUnavailable("the nodes of a cluster share a PostgreSQL: name it with --database postgresql://…")
+    return SharedStore(location)

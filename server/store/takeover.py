@@ -1,0 +1,83 @@
+"""How races go from one node to another: with their commands, from log to log, in one transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import chain
+from typing import Final
+
+from server.store.documents import encode_commands
+from server.store.nodes import numbers_of, settle
+from server.store.port import Running
+from server.store.running import LoggedRaces
+from server.store.sql import Row, Sql
+
+COPIED_AT_ONCE: Final = 5_000
+"""Commands in one row of the new log."""
+
+SHARE: Final = 20
+"""Rooms that one node takes at once, at least: to divide fewer is not worth the time."""
+
+_HELD: Final = (
+    "SELECT * FROM races WHERE node = :node AND (phase = 'running' OR phase = 'over' AND id IN (SELECT race FROM seats WHERE here))"
+    " ORDER BY opened_at_ms, id"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class TakenOver:
+    """running: races to go on with. standing: the ids of those that are over and whose rooms are still there. left: rooms not taken."""
+
+    running: Running
+    standing: frozenset[str]
+    left: int = 0
+
+
+def take_rooms(sql: Sql, *, dead: int, node: int, writer: bytes, takers: int) -> TakenOver:
+    """Make a share of the dead node's rooms this node's. Within a transaction in which nobody writes as either of them."""
+    held = sql.rows(_HELD, {"node": dead})
+    rooms = dict.fromkeys(row.room for row in held)
+    taken = set(list(rooms)[: max(SHARE, -(-len(rooms) // takers))])
+    rows = [row for row in held if row.room in taken]
+    logged = LoggedRaces(sql, [row for row in rows if row.phase == "running"], node=dead)
+    _copy(sql, logged, node=node, writer=writer)
+    if rows:
+        sql.run("UPDATE races SET node = :node WHERE id = :id", [{"id": row.id, "node": node} for row in rows])
+    if len(rooms) == len(taken):
+        settle(sql, dead)
+        if not logged.lost:
+            after, until = numbers_of(dead)
+            sql.run("DELETE FROM batches WHERE number > :after AND number <= :until", [{"after": after, "until": until}])
+    return TakenOver(logged.read(), _over(rows), len(rooms) - len(taken))
+
+
+def adopt(sql: Sql) -> int:
+    """Make all races of all nodes those of a server alone: nobody else writes, now or later. Gives how many nodes there had been."""
+    nodes = sql.rows("SELECT id FROM nodes")
+    if not nodes:
+        return 0
+    with sql.transaction():
+        for row in nodes:
+            take_rooms(sql, dead=row.id, node=0, writer=b"", takers=1)
+        sql.run("DELETE FROM nodes")
+    return len(nodes)
+
+
+def _copy(sql: Sql, logged: LoggedRaces, *, node: int, writer: bytes) -> None:
+    after, until = numbers_of(node)
+    number = sql.rows(
+        "SELECT coalesce(max(number), :after) AS last FROM batches WHERE number > :after AND number <= :until",
+        {"after": after, "until": until},
+    )[0].last
+    commands = list(chain.from_iterable(logged.commands.values()))
+    for first in range(0, len(commands), COPIED_AT_ONCE):
+        number += 1
+        sql.run(
+            "INSERT INTO batches (number, writer, commands) VALUES (:number, :writer, :commands)",
+            [{"number": number, "writer": writer, "commands": encode_commands(commands[first : first + COPIED_AT_ONCE])}],
+        )
+
+
+def _over(rows: Iterable[Row]) -> frozenset[str]:
+    return frozenset(row.id for row in rows if row.phase != "running")

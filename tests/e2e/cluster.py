@@ -1,0 +1,209 @@
+"""Servers that are one place to play, as processes, and what is done to them while scripted players race: kills, sleeps, polite stops.
+
+Used by `test_cluster.py` for one of each and by `tests/bench/cluster_kills.py` for many.
+"""
+
+from __future__ import annotations
+
+import random
+import signal
+import socket
+import statistics
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+
+import trio
+
+from client.connection.errors import LinkError
+from client.connection.events import LinkEvent
+from client.local.policies import POLICIES
+from client.local.scripted_player import BotFailed, run_bot
+from client.state.store import Model
+from protocol.record import Record, from_json
+from protocol.room_events import PlayerView
+from protocol.server_messages import ServerMessage
+from protocol.views import RaceOptions
+from server.store.database import open_database
+from tests.e2e.crash import LISTENING, ROOT, Count, Pair, check_pairs
+
+PACE_S = 0.25
+
+
+@dataclass(eq=False)
+class NodeProcess:
+    """One server. process: None while it does not run."""
+
+    database: str
+    redis: str
+    port: int
+    process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def url(self) -> str:
+        return f"ws://127.0.0.1:{self.port}"
+
+    async def start(self) -> None:
+        """Until it listens."""
+        command = [sys.executable, "-m", "server.cli.main", "serve", "--port", str(self.port), "--database", self.database]
+        command += ["--cluster", self.redis, "--advertise", self.url, "--rate", "1000", "--burst", "1000", "--log-level", "error"]
+        process = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)  # noqa: ASYNC220
+        self.process = process
+        assert process.stdout is not None
+        line = (await trio.to_thread.run_sync(process.stdout.readline)).decode()
+        assert line.startswith(LISTENING), line
+
+    async def end(self, number: signal.Signals) -> int:
+        """Send this signal and wait for the end; the exit status."""
+        assert self.process is not None
+        self.process.send_signal(number)
+        status = await trio.to_thread.run_sync(self.process.wait)
+        self.forget()
+        return status
+
+    def signal(self, number: signal.Signals) -> None:
+        assert self.process is not None
+        self.process.send_signal(number)
+
+    def forget(self) -> None:
+        if self.process is not None:
+            self.process.kill()
+            self.process.wait()
+            assert self.process.stdout is not None
+            self.process.stdout.close()
+            self.process = None
+
+
+@asynccontextmanager
+async def nodes(database: str, redis: str, number: int = 3) -> AsyncIterator[list[NodeProcess]]:
+    """So many servers that run, on free ports of this machine."""
+    with _free_ports(number) as ports:
+        started = [NodeProcess(database, redis, port) for port in ports]
+    try:
+        async with trio.open_nursery() as nursery:
+            for node in started:
+                nursery.start_soon(node.start)
+        yield started
+    finally:
+        for node in started:
+            node.forget()
+
+
+@contextmanager
+def _free_ports(number: int) -> Iterator[list[int]]:
+    sockets = [socket.socket() for _ in range(number)]
+    for each in sockets:
+        each.bind(("127.0.0.1", 0))
+    yield_ports = [each.getsockname()[1] for each in sockets]
+    for each in sockets:
+        each.close()
+    yield yield_ports
+
+
+@dataclass(slots=True, eq=False)
+class ClusterPair(Pair):
+    """moved_at: Trio's time of the last move that was acknowledged. longest_s: between two of them, since it was set to 0."""
+
+    moved_at: float = 0.0
+    longest_s: float = 0.0
+
+    def watch(self, model: Model, event: ServerMessage | LinkEvent) -> None:
+        Pair.watch(self, model, event)
+        if isinstance(event, PlayerView):
+            now = trio.current_time()
+            if self.moved_at:
+                self.longest_s = max(self.longest_s, now - self.moved_at)
+            self.moved_at = now
+
+
+@dataclass
+class Ground:
+    """What the races of one run share. longest: of each pair that raced through a blow, seconds without an acknowledged move."""
+
+    place: list[NodeProcess]
+    generator: random.Random
+    count: Count = field(default_factory=Count)
+    pairs: list[ClusterPair] = field(default_factory=list)
+    finished: trio.Event = field(default_factory=trio.Event)
+    longest: list[float] = field(default_factory=list)
+    failures: list[str] = field(default_factory=list)
+
+    def racing(self) -> list[ClusterPair]:
+        return [pair for pair in self.pairs if pair.moved_at and not pair.records]
+
+    def begin_blow(self) -> list[ClusterPair]:
+        """From here on pauses are measured, of those who are racing."""
+        racing = self.racing()
+        for pair in racing:
+            pair.longest_s = 0.0
+        return racing
+
+    def end_blow(self, racing: list[ClusterPair]) -> list[float]:
+        """The pause of each that was hit, in seconds."""
+        hit = [pair.longest_s for pair in racing if pair.longest_s > 1]
+        self.longest += hit
+        return hit
+
+    async def play(self, races_at_once: int) -> None:
+        """Race after race, until `finished`; returns when the last has ended."""
+        async with trio.open_nursery() as nursery:
+            for number in range(races_at_once):
+                nursery.start_soon(self._race_on, number)
+
+    def some_url(self) -> str:
+        return self.generator.choice([node.url for node in self.place if node.process is not None] or [self.place[0].url])
+
+    async def _race_on(self, number: int) -> None:
+        last = False
+        while not last:
+            last = self.finished.is_set()
+            pair = ClusterPair()
+            self.pairs.append(pair)
+            options = RaceOptions(public=False, countdown_s=1, grace_s=600)
+            async with trio.open_nursery() as nursery:
+                opens = partial(run_bot, name=f"anna {number}", policy=POLICIES["greedy"], open_options=options)
+                nursery.start_soon(self._play, pair, opens)
+                await pair.code.wait()
+                if not pair.room:
+                    return
+                join = partial(run_bot, name=f"bert {number}", policy=POLICIES["steady"], join_code=pair.room)
+                nursery.start_soon(self._play, pair, join)
+            self.count.races += 1
+
+    async def _play(self, pair: ClusterPair, race: partial[object]) -> None:
+        while True:
+            try:
+                # By any node, so that half of them come in by another than the one that has the race.
+                record = await race(self.some_url(), pace=PACE_S, generator=self.generator, watch=pair.watch)  # type: ignore[misc]
+            except LinkError:
+                await trio.sleep(0.2)
+            except BotFailed as failure:
+                self.failures.append(f"{pair.room}: {failure}")
+                self.count.untold += 1
+                # Nobody waits for a room that will never be.
+                pair.code.set()
+                return
+            else:
+                pair.records.append(record)
+                return
+
+
+def percentile(values: list[float], share: float) -> float:
+    return statistics.quantiles(values, n=100)[round(share * 100) - 1] if len(values) > 1 else values[0]
+
+
+def check(ground: Ground, database: str) -> None:
+    """Every acknowledged move is in the one record of its race. All nodes have to be stopped."""
+    store = open_database(database)
+    try:
+        with store.maintaining() as sql:
+            rows = sql.rows("SELECT races.room, records.record FROM records JOIN races ON races.id = records.race")
+    finally:
+        store.close()
+    kept: dict[str, Record] = {row.room: from_json(row.record) for row in rows}
+    assert len(kept) == len(rows), "a race has two records"
+    told = [pair for pair in ground.pairs if pair.records]
+    check_pairs(told, kept, ground.count)

@@ -1,0 +1,197 @@
+"""Nodes that share a PostgreSQL: each writes what is its own, and nothing once its races are another's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+import pytest
+
+from server.store import takeover
+from server.store.database import open_database
+from server.store.errors import EntryRefused, LeaseLost, StoreInUse, StoreUnavailable
+from server.store.shared import SharedStore, open_shared
+from tests.server.store.keeping import logged, made, opened, over, rated_over, taken, write
+
+Open = Callable[[str], SharedStore]
+
+
+@pytest.fixture
+def node(postgres: str) -> Iterator[Open]:
+    stores: list[SharedStore] = []
+
+    def join(name: str) -> SharedStore:
+        store = open_shared(postgres)
+        stores.append(store)
+        assert store.join(f"ws://{name}")
+        return store
+
+    yield join
+    for store in stores:
+        store.close()
+
+
+def lapse(store: SharedStore) -> None:
+    """As when it has not renewed its lease for too long."""
+    store.leave()
+
+
+def commands(store: SharedStore) -> dict[str, int]:
+    return {race.opened.race: len(race.commands) for race in store.running().races}
+
+
+def test_each_node_brings_back_its_own_races_alone(node: Open) -> None:
+    first, second = node("one"), node("two")
+    write(first, opened("r"), taken("r", 1))
+    write(second, replace(opened("s"), room="OTHERS"), taken("s", 1), taken("s", 2))
+    assert (commands(first), commands(second)) == ({"r": 1}, {"s": 2})
+    with pytest.raises(EntryRefused, match="race s is not running"):
+        write(first, taken("s", 3))
+
+
+def test_a_node_whose_lease_has_lapsed_goes_on_as_long_as_nobody_has_taken_its_races(node: Open) -> None:
+    first = node("one")
+    write(first, opened("r"))
+    lapse(first)
+    write(first, taken("r", 1))
+    assert [each.is_alive for each in first.renew()] == [True]
+
+
+def test_a_node_that_others_have_taken_for_dead_writes_nothing_and_knows_it(node: Open) -> None:
+    asleep, taker = node("asleep"), node("taker")
+    write(asleep, opened("r"), taken("r", 1))
+    write(asleep, taken("r", 2))
+    lapse(asleep)
+    found = taker.take_over(asleep.holding.node, 1)
+    assert found is not None
+    assert [(race.opened.race, len(race.commands)) for race in found.running.races] == [("r", 2)]
+    for awakened in (
+        lambda: write(asleep, taken("r", 3)),
+        lambda: write(asleep, made("anna")),
+        lambda: write(asleep, opened("t")),
+        lambda: asleep.renew(),
+        lambda: asleep.take_over(taker.holding.node, 1),
+    ):
+        with pytest.raises(LeaseLost):
+            awakened()
+    write(taker, taken("r", 3))
+    assert commands(taker) == {"r": 3}
+    assert taker.player("anna") is None
+
+
+def test_a_batch_whose_answer_was_lost_is_not_acknowledged_by_a_node_that_is_none_any_more(node: Open) -> None:
+    asleep, taker = node("asleep"), node("taker")
+    write(asleep, opened("r"))
+    requests = [[taken("r", 1)]]
+    asleep.write(requests)
+    # As when the line broke before the answer came: it has to be found out whether it was written.
+    asleep._unsure, asleep._batches = (requests, asleep.holding.node << 40 | 2, (None,)), None
+    lapse(asleep)
+    taker.take_over(asleep.holding.node, 1)
+    with pytest.raises(LeaseLost):
+        asleep.write(requests)
+    assert commands(taker) == {"r": 1}
+
+
+def test_races_go_to_several_takers_with_their_commands_and_rooms_stay_whole(node: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    dead, one, two = node("dead"), node("one"), node("two")
+    write(one, opened("own"), taken("own", 1))
+    for number in range(5):
+        write(
+            dead, replace(opened(f"r{number}", at=number), room=f"ROOM{number}"), *(taken(f"r{number}", 1 + each) for each in range(number))
+        )
+    write(dead, replace(opened("second", at=9), room="ROOM0", number=2), taken("second", 1))
+    lapse(dead)
+    monkeypatch.setattr(takeover, "SHARE", 1)
+    first = one.take_over(dead.holding.node, 3)
+    assert first is not None
+    assert first.left == 3
+    second = two.take_over(dead.holding.node, 1)
+    assert second is not None
+    assert second.left == 0
+    assert commands(one) == {"own": 1, "r0": 0, "r1": 1, "second": 1}
+    assert commands(two) == {"r2": 2, "r3": 3, "r4": 4}
+    write(one, taken("second", 2), taken("own", 2))
+    write(two, taken("r4", 5))
+    assert commands(one)["second"] == 2
+    assert commands(two)["r4"] == 5
+    with one.maintaining() as sql:
+        assert {row.number >> 40 for row in sql.rows("SELECT number FROM batches")} == {one.holding.node, two.holding.node}
+
+
+def test_a_room_that_stands_after_its_race_goes_with_the_others(node: Open) -> None:
+    dead, taker = node("dead"), node("taker")
+    write(dead, made("anna"), made("ben"))
+    write(dead, opened("r"), *logged("r"), over("r", "anna", "ben", here=(0, 1)))
+    assert [race.opened.race for race in dead.standing()] == ["r"]
+    lapse(dead)
+    found = taker.take_over(dead.holding.node, 1)
+    assert found is not None
+    assert found.standing == {"r"}
+    assert [race.opened.race for race in taker.standing()] == ["r"]
+    assert dead.standing() == ()
+
+
+def test_whoever_renews_in_time_keeps_everything(node: Open) -> None:
+    alive, other = node("alive"), node("other")
+    write(alive, opened("r"))
+    assert other.take_over(alive.holding.node, 1) is None
+    write(alive, taken("r", 1))
+
+
+def test_a_url_belongs_to_one_process_at_a_time(node: Open, postgres: str) -> None:
+    first = node("one")
+    write(first, opened("r"))
+    twin = open_shared(postgres)
+    assert not twin.join("ws://one")
+    lapse(first)
+    assert twin.join("ws://one")
+    assert commands(twin) == {"r": 0}
+    with pytest.raises(LeaseLost):
+        write(first, taken("r", 1))
+    twin.close()
+
+
+def test_any_node_finds_a_room_by_its_code(node: Open) -> None:
+    first, second = node("one"), node("two")
+    write(first, opened("r"))
+    found = second.find_room("ABCDEF")
+    assert found is not None
+    assert (found.url, found.is_alive) == ("ws://one", True)
+    assert second.find_room("NOROOM") is None
+    with pytest.raises(EntryRefused, match="another node has a room ABCDEF"):
+        write(second, opened("s"))
+    assert [(each.url, each.races) for each in second.all_nodes()] == [("ws://one", 1), ("ws://two", 0)]
+
+
+def test_records_are_numbered_over_all_nodes(node: Open) -> None:
+    first, second = node("one"), node("two")
+    write(first, *map(made, ("anna", "ben", "carl", "dora")))
+    write(first, opened("r"))
+    write(second, replace(opened("s"), room="OTHERS"))
+    write(first, *logged("r"), rated_over("r", anna=1, ben=2))
+    write(second, *logged("s"), rated_over("s", carl=1, dora=2))
+    with first.maintaining() as sql:
+        assert [row.number for row in sql.rows("SELECT number FROM records ORDER BY number")] == [1, 2]
+    assert len(second.ladder(10)) == 4
+
+
+def test_a_server_alone_and_a_cluster_keep_off_each_other_and_follow_each_other(node: Open, postgres: str) -> None:
+    first, second = node("one"), node("two")
+    write(first, opened("r"), taken("r", 1))
+    write(second, replace(opened("s"), room="OTHERS"))
+    with pytest.raises(StoreInUse):
+        open_database(postgres)
+    first.close()
+    second.close()
+    alone = open_database(postgres)
+    assert {race.opened.race: len(race.commands) for race in alone.running().races} == {"r": 1, "s": 0}
+    write(alone, taken("r", 2))
+    with pytest.raises(StoreInUse, match="no node of a cluster"):
+        open_shared(postgres)
+    alone.close()
+
+
+def test_nodes_share_a_postgresql(tmp_path: object) -> None:
+    with pytest.raises(StoreUnavailable, match="--database postgresql://"):
+        open_shared(str(tmp_path))
