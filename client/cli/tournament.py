@@ -5,6 +5,7 @@ What a director asks for goes over a line of its own (`client.local.tournament_c
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated, Any
 
 import msgspec
@@ -153,43 +154,35 @@ def join(
     _visit(url, id_, name=name, code=code, enters=True, settings=settings)
 
 
-@tournament_app.command(
-    epilog="Example: carpet tournament leave carpet.example KWPRTM", help=f"Withdraw from a tournament.\n\n{OTHER_SCREEN}"
-)
-def leave(url: Url, tournament: Id, name: Name = None) -> None:
-    id_ = tournament_id(tournament)
-    _decided(url, LeaveTournament(id=id_), name)
-    print_text(f"You have withdrawn from tournament {id_}.")
+def _plain_command(name: str, what: str, request: Callable[[str], TournamentRequest], said: str) -> None:
+    """A command that takes a tournament alone. request: of its id. said: once it is decided, with `{url}` and `{id}`."""
+
+    @tournament_app.command(name, epilog=f"Example: carpet tournament {name} carpet.example KWPRTM", help=f"{what}\n\n{OTHER_SCREEN}")
+    def _(url: Url, tournament: Id, name: Name = None) -> None:
+        id_ = tournament_id(tournament)
+        _decided(url, request(id_), name)
+        print_text(said.format(url=url, id=id_))
+
+
+_plain_command("leave", "Withdraw from a tournament.", lambda id_: LeaveTournament(id=id_), "You have withdrawn from tournament {id}.")
 
 
 # ---- to direct
 
 
-@tournament_app.command(
-    epilog="Example: carpet tournament start carpet.example KWPRTM",
-    help=f"Open the check-in; when it is open, pair the first round.\n\n{OTHER_SCREEN}",
+_plain_command(
+    "start",
+    "Open the check-in; when it is open, pair the first round.",
+    lambda id_: StartTournament(id=id_),
+    "Tournament {id} goes on: carpet tournament watch {url} {id} shows it.",
 )
-def start(url: Url, tournament: Id, name: Name = None) -> None:
-    id_ = tournament_id(tournament)
-    _decided(url, StartTournament(id=id_), name)
-    print_text(f"Tournament {id_} goes on: carpet tournament watch {url} {id_} shows it.")
-
-
-@tournament_app.command(
-    epilog="Example: carpet tournament pause carpet.example KWPRTM",
-    help=f"Let running races end, and start nothing new.\n\n{OTHER_SCREEN}",
+_plain_command(
+    "pause",
+    "Let running races end, and start nothing new.",
+    lambda id_: PauseTournament(id=id_),
+    "Tournament {id} is paused; to go on: carpet tournament resume {url} {id}",
 )
-def pause(url: Url, tournament: Id, name: Name = None) -> None:
-    id_ = tournament_id(tournament)
-    _decided(url, PauseTournament(id=id_), name)
-    print_text(f"Tournament {id_} is paused; to go on: carpet tournament resume {url} {id_}")
-
-
-@tournament_app.command(epilog="Example: carpet tournament resume carpet.example KWPRTM", help=f"Go on after a pause.\n\n{OTHER_SCREEN}")
-def resume(url: Url, tournament: Id, name: Name = None) -> None:
-    id_ = tournament_id(tournament)
-    _decided(url, PauseTournament(id=id_, pause=False), name)
-    print_text(f"Tournament {id_} goes on.")
+_plain_command("resume", "Go on after a pause.", lambda id_: PauseTournament(id=id_, pause=False), "Tournament {id} goes on.")
 
 
 @tournament_app.command(

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
 
-from client.text.tables import cells, fitted
+from client.text.tables import cells, table_lines
 from client.text.words import WALKOVER, end_word, is_walkover
 from protocol.pages import HistoryRace, HistorySeat
 from protocol.record import Record
@@ -77,12 +77,13 @@ def table(races: Iterable[PastRace], *, width: int = NARROWEST, zone: tzinfo | N
     """The lines of a table, headings first, `width` cells wide where that is at all possible. zone: None for the machine's own."""
     listed = list(races)
     rows = [_row(past, zone) for past in listed]
-    widths = [max(map(cells, column)) for column in zip(HEADINGS, *rows, strict=True)]
-    others = sum(widths) - widths[AGAINST] + len(widths) - 1
-    widths[AGAINST] = max(min(widths[AGAINST], max(width, NARROWEST) - others), min(widths[AGAINST], FLEXIBLE))
-    lines = [_line(HEADINGS, widths)]
-    for past, row in zip(listed, rows, strict=True):
-        lines.append(_line(row, widths))
+    columns = [max(map(cells, column)) for column in zip(HEADINGS, *rows, strict=True)]
+    others = sum(columns) - columns[AGAINST] + len(columns) - 1
+    against = min(columns[AGAINST], max(width, NARROWEST) - others)
+    first, *rest = table_lines(HEADINGS, rows, widths={AGAINST: max(against, min(columns[AGAINST], FLEXIBLE))}, gap=1)
+    lines = [first]
+    for past, line in zip(listed, rest, strict=True):
+        lines.append(line)
         if past.race.aborted is not None:
             lines.append(f"  aborted: {clean_chat(past.race.aborted)}")
     return lines
@@ -124,10 +125,6 @@ def time_text(ended_at_ms: int | None) -> str:
     if ended_at_ms is None or not 0 <= ended_at_ms < 100 * 3600_000:
         return "-"
     return f"{ended_at_ms // 60_000}:{ended_at_ms // 1000 % 60:02}"
-
-
-def _line(row: Sequence[str], widths: Sequence[int]) -> str:
-    return " ".join(fitted(text, width) for text, width in zip(row, widths, strict=True)).rstrip()
 
 
 def printable_json(text: str) -> str:

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, tzinfo
 
 from client.storage.bests import BestChange
 from client.text.formatting import clock_text
-from client.text.tables import fitted
+from client.text.tables import table_lines
 from client.text.words import end_word
 from protocol.run_messages import Runs
 from protocol.text import clean_chat, clean_name, counted
@@ -31,16 +31,22 @@ def board_lines(runs: Runs, *, rows: int | None = None) -> list[tuple[bool, str]
     shown = list(runs.rows if rows is None else runs.rows[: max(rows - 1, 1)])
     if runs.own is not None and runs.own not in shown:
         shown = [*(shown[:-1] if rows is not None and len(shown) >= rows - 1 and len(shown) > 1 else shown), runs.own]
-    heading = f"{'place':>5}  {'player':<20}  {'home':>4}  {'time':>8}  {'beats':>5}{'  days  won' if with_days else ''}  ended"
-    return [(False, heading), *((row == runs.own, _row(row, with_days)) for row in shown)]
+    headings = ("place", "player", "home", "time", "beats", *(("days", "won") if with_days else ()), "ended")
+    widths = {0: 5, 1: 20, 2: 4, 3: 8, 4: 5}
+    lines = table_lines(headings, [_row(row, with_days) for row in shown], right={0, *range(2, len(headings) - 1)}, widths=widths)
+    return [(False, lines[0]), *((row == runs.own, line) for row, line in zip(shown, lines[1:], strict=True))]
 
 
-def _row(row: RunRow, with_days: bool) -> str:
-    beats = "-" if row.beats is None else f"{row.beats} %"
-    days = f"  {row.days:>4}  {row.days_won:>3}" if with_days else ""
-    time_ms = row.ended_at_ms if row.state == "won" else row.home_at_ms
-    name = fitted(clean_name(row.name) or "nameless", 20)
-    return f"{row.place:>5}  {name}  {row.home:>4}  {clock_text(time_ms):>8}  {beats:>5}{days}  {end_word(row.state)}".rstrip()
+def _row(row: RunRow, with_days: bool) -> tuple[str, ...]:
+    return (
+        str(row.place),
+        clean_name(row.name) or "nameless",
+        str(row.home),
+        clock_text(row.ended_at_ms if row.state == "won" else row.home_at_ms),
+        "-" if row.beats is None else f"{row.beats} %",
+        *((str(row.days), str(row.days_won)) if with_days else ()),
+        end_word(row.state),
+    )
 
 
 def challenge_lines(challenges: Sequence[ChallengeInfo], now_ms: int) -> list[str]:
@@ -48,11 +54,19 @@ def challenge_lines(challenges: Sequence[ChallengeInfo], now_ms: int) -> list[st
     if not challenges:
         return ["There is no challenge to run just now; open one: carpet challenge create URL."]
     rows = [
-        f"{clean_name(each.id):<6}  {fitted(clean_name(each.rules), 15)}  {each.time_limit_s // 60:>3} min  {each.runs:>4}"
-        f"  {_left(each.closes_at_ms - now_ms):<10}  {'done' if each.ran else 'not yet':<7}  {clean_name(each.owner)}"
+        (
+            clean_name(each.id),
+            clean_name(each.rules),
+            f"{each.time_limit_s // 60} min",
+            str(each.runs),
+            _left(each.closes_at_ms - now_ms),
+            "done" if each.ran else "not yet",
+            clean_name(each.owner),
+        )
         for each in challenges
     ]
-    return [f"{'id':<6}  {'rules':<15}  {'limit':>7}  {'runs':>4}  {'closes in':<10}  {'yours':<7}  opened by", *rows]
+    widths = {0: 6, 1: 15, 2: 7, 3: 4, 4: 10, 5: 7}
+    return table_lines(("id", "rules", "limit", "runs", "closes in", "yours", "opened by"), rows, right={2, 3}, widths=widths)
 
 
 def _left(left_ms: int) -> str:

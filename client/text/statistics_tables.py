@@ -12,7 +12,7 @@ from typing import Final
 from client.text.chart import chart, shown
 from client.text.past_races import NARROWEST, date_text, time_text
 from client.text.statistics import Opponent, Point, Statistics, Tally
-from client.text.tables import cells, fitted
+from client.text.tables import cells, table_lines
 from protocol.cards import RANKS
 from protocol.text import counted
 
@@ -96,13 +96,10 @@ def _met(opponents: Sequence[Opponent], width: int) -> list[str]:
 def _table(title: str, columns: Sequence[tuple[str, int]], rows: Sequence[tuple[str, Sequence[str]]], width: int) -> list[str]:
     """Lines of a label on the left and figures on the right; a label is cut to what they leave."""
     taken = sum(wide + 1 for _, wide in columns)
-    label_width = min(max(cells(label) for label, _ in rows), _LABEL, width - taken)
-    label_width = max(label_width, len(title))
-    headings = [(title, [heading for heading, _ in columns])]
-    return [
-        fitted(label, label_width) + "".join(f" {text:>{wide}}" for text, (_, wide) in zip(texts, columns, strict=True))
-        for label, texts in [*headings, *rows]
-    ]
+    label_width = max(min(max(cells(label) for label, _ in rows), _LABEL, width - taken), len(title))
+    widths = {0: label_width} | {at: wide for at, (_, wide) in enumerate(columns, 1)}
+    headings = (title, *(heading for heading, _ in columns))
+    return table_lines(headings, [(label, *texts) for label, texts in rows], right=range(1, len(headings)), widths=widths, gap=1)
 
 
 def _ratings(points: Sequence[Point], width: int, ascii_only: bool, zone: tzinfo | None) -> list[str]:

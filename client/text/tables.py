@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Container, Mapping, Sequence
 
 from wcwidth import wcswidth
 
@@ -24,21 +24,27 @@ def fitted(text: str, width: int) -> str:
     return text + " " * (width - cells(text))
 
 
-def table_lines(headings: Sequence[str], rows: Sequence[Sequence[str]], *, right: Container[int] = ()) -> list[str]:
-    """A line for the headings and one for each row, columns two spaces apart. right: the columns that end together, as numbers do.
+def table_lines(
+    headings: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    *,
+    right: Container[int] = (),
+    widths: Mapping[int, int] | None = None,
+    gap: int = 2,
+) -> list[str]:
+    """A line for the headings and one for each row. right: the columns that end together, as numbers do. gap: cells between two columns.
 
-    What may be of any width, such as a name, belongs in the last column.
+    widths: of the columns in which a longer text is cut; others are as wide as what stands in them. What may be of any width, such as a
+    name, has one of these, or is in the last column.
     """
-    widths = [max(map(cells, column)) for column in zip(headings, *rows, strict=True)]
+    wide = [max(map(cells, column)) for column in zip(headings, *rows, strict=True)]
+    for column, width in (widths or {}).items():
+        wide[column] = width
 
-    def line(row: Sequence[str]) -> str:
-        padded = [
-            " " * (width - cells(text)) + text if column in right else text + " " * (width - cells(text))
-            for column, (text, width) in enumerate(zip(row, widths, strict=True))
-        ]
-        return "  ".join(padded).rstrip()
+    def cell(column: int, text: str) -> str:
+        return fitted(" " * (wide[column] - cells(text)) + text if column in right else text, wide[column])
 
-    return [line(headings), *map(line, rows)]
+    return [(" " * gap).join(cell(column, text) for column, text in enumerate(row)).rstrip() for row in (headings, *rows)]
 
 
 def bars(rows: Sequence[tuple[str, int]], *, ascii_only: bool) -> list[str]:

@@ -7,7 +7,7 @@ reverse, so that nothing is told by colour alone.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, NamedTuple, TypeAlias
 
 Markup: TypeAlias = tuple[str, str]
@@ -159,9 +159,13 @@ class Border(NamedTuple):
     right_bottom: str
 
 
+_FRAME: Final = Border(*"┌─┐│└┘")
+_DOTTED: Final = Border(*"┌╌┐┆└┘")
+
+
 @dataclass(frozen=True, slots=True)
 class Glyphs:
-    """The signs of one alphabet. bar: partial blocks, the full one last.
+    """The signs of one alphabet, Unicode's unless said otherwise. bar: partial blocks, the full one last.
 
     playable, down, both: the card goes home; where there are two ways, up, down or either. moves: it goes elsewhere. takes: a held card
     goes there.
@@ -169,68 +173,38 @@ class Glyphs:
     passed, parting: on a time line, what lies behind its head, and where lines of play part.
     """
 
-    suits: dict[str, str]
-    playable: str
-    down: str
-    both: str
-    moves: str
-    takes: str
-    cursor: tuple[str, str]
-    cursor_top: tuple[str, str, str]
-    cursor_bottom: tuple[str, str, str]
-    frame: Border
-    dotted: Border
-    back: str
-    upper: str
-    lower: str
-    bar: str
-    bar_rest: str
-    dot: str
-    ring: str
-    tick: str
-    cross: str
-    unknown: str
-    pointer: str
-    dash: str
-    times: str
-    middle: str
-    levels: str
-    passed: str
-    parting: str
-    heart: str
+    suits: dict[str, str] = field(default_factory=lambda: {"S": "♠", "H": "♥", "D": "♦", "C": "♣"})
+    playable: str = "▲"
+    down: str = "▼"
+    both: str = "↕"
+    moves: str = "▸"
+    takes: str = "◂"
+    cursor: tuple[str, str] = ("▐", "▌")
+    cursor_top: tuple[str, str, str] = ("▗", "▄", "▖")
+    cursor_bottom: tuple[str, str, str] = ("▝", "▀", "▘")
+    frame: Border = _FRAME
+    dotted: Border = _DOTTED
+    back: str = "░"
+    upper: str = "▀"
+    lower: str = "▄"
+    bar: str = "▏▎▍▌▋▊▉█"
+    bar_rest: str = "─"
+    dot: str = "●"
+    ring: str = "○"
+    tick: str = "✓"
+    cross: str = "✗"
+    unknown: str = "?"
+    pointer: str = "▸"
+    dash: str = "\N{EN DASH}"
+    times: str = "\N{MULTIPLICATION SIGN}"
+    middle: str = "·"
+    levels: str = "▃▅▇█"
+    passed: str = "━"
+    parting: str = "◆"
+    heart: str = "♥"
 
 
-UNICODE: Final = Glyphs(
-    suits={"S": "♠", "H": "♥", "D": "♦", "C": "♣"},
-    playable="▲",
-    down="▼",
-    both="↕",
-    moves="▸",
-    takes="◂",
-    cursor=("▐", "▌"),
-    cursor_top=("▗", "▄", "▖"),
-    cursor_bottom=("▝", "▀", "▘"),
-    frame=Border(*"┌─┐│└┘"),
-    dotted=Border(*"┌╌┐┆└┘"),
-    back="░",
-    upper="▀",
-    lower="▄",
-    bar="▏▎▍▌▋▊▉█",
-    bar_rest="─",
-    dot="●",
-    ring="○",
-    tick="✓",
-    cross="✗",
-    unknown="?",
-    pointer="▸",
-    dash="\N{EN DASH}",
-    times="\N{MULTIPLICATION SIGN}",
-    middle="·",
-    levels="▃▅▇█",
-    passed="━",
-    parting="◆",
-    heart="♥",
-)
+UNICODE: Final = Glyphs()
 ASCII: Final = Glyphs(
     suits={"S": "S", "H": "H", "D": "D", "C": "C"},
     playable="^",
@@ -252,7 +226,6 @@ ASCII: Final = Glyphs(
     ring="o",
     tick="+",
     cross="x",
-    unknown="?",
     pointer=">",
     dash="-",
     times="x",

@@ -95,6 +95,7 @@ class Race:
         self.room = room
         self.number = number
         self.options = options
+        self.grace_s = options.grace_s
         self.rules = rule_set(options.rules)
         self.phase: Phase = "waiting"
         self.seats = [Seat(number) for number in range(options.seats)]
@@ -271,7 +272,7 @@ class Race:
         self.phase = "countdown"
         self.starts_at = now + self.options.countdown_s * 1000
         for seat in self.seats:
-            seat.await_start(self.starts_at, first=self.deal.firsts[seat.number], away_until=now + self.options.grace_s * 1000)
+            seat.await_start(self.starts_at, first=self.deal.firsts[seat.number], away_until=now + self.grace_s * 1000)
         return StartSet(self.starts_at, tuple(seat.start_round_trip_ms for seat in self.seats))
 
     def _play(self, seat: Seat, ply: int, text: str, now: int) -> Iterator[RaceEvent]:
@@ -310,7 +311,7 @@ class Race:
     def _lose_line(self, seat: Seat, now: int) -> Iterator[RaceEvent]:
         if seat.connected:
             waits = self.phase == "waiting" and self.deal.place.number > 1
-            grace_s = self.options.series.grace_s if waits else self.options.grace_s
+            grace_s = self.options.series.grace_s if waits else self.grace_s
             yield seat.lose_line(now + grace_s * 1000 if self.phase != "over" else None)
 
     # ---- time

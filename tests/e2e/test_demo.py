@@ -1,22 +1,16 @@
-"""The demo against the real server: a race over real WebSockets, its record, and that no field of it can be changed unnoticed."""
+"""The demo against the real server: a race over real WebSockets and its record, which the commands check."""
 
 from __future__ import annotations
 
-import copy
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from protocol.record import BadRecord, from_json
-from server.race.audit import audit
 from tests.e2e.commands import Ran, carpet
 
 pytestmark = pytest.mark.slow
-
-Trail = tuple[str | int, ...]
 
 
 @pytest.fixture(scope="module", params=["random", "tuesday"])
@@ -31,47 +25,6 @@ def record(shown: Ran) -> dict[str, Any]:
     document = json.loads(shown.out)
     assert isinstance(document, dict)
     return document
-
-
-def is_true(document: object) -> bool:
-    """What `verify` does, without a process: there are thousands of documents."""
-    try:
-        audit(from_json(json.dumps(document)))
-    except BadRecord:
-        return False
-    return True
-
-
-def leaves(document: object, trail: Trail = ()) -> Iterator[tuple[Trail, object]]:
-    if isinstance(document, dict):
-        for key, value in document.items():
-            yield from leaves(value, (*trail, key))
-    elif isinstance(document, list):
-        for index, value in enumerate(document):
-            yield from leaves(value, (*trail, index))
-    else:
-        yield trail, document
-
-
-def others(value: object) -> list[object]:
-    """Values that could stand in the place of this one and are not it."""
-    match value:
-        case int():
-            return [value + 1, value - 1, -value - 1]
-        case str() if value:
-            last = "0" if value[-1] != "0" else "1"
-            return [value[:-1] + last, value + "0", value.upper() if value.upper() != value else value.lower() + "x"]
-        case _:
-            return ["x"]
-
-
-def changed(document: dict[str, Any], trail: Trail, value: object) -> dict[str, Any]:
-    altered = copy.deepcopy(document)
-    place: Any = altered
-    for step in trail[:-1]:
-        place = place[step]
-    place[trail[-1]] = value
-    return altered
 
 
 def test_the_record_alone_is_printed_and_tells_of_a_whole_race(record: dict[str, Any]) -> None:
@@ -91,43 +44,9 @@ def test_verify_accepts_it(shown: Ran, tmp_path: Path) -> None:
     assert by_input.out == by_name.out
 
 
-def test_verify_rejects_it_when_any_one_field_is_changed(record: dict[str, Any]) -> None:
-    assert is_true(record)
-    accepted = [
-        f"{'.'.join(map(str, trail))}: {value!r} -> {other!r}"
-        for trail, value in leaves(record)
-        for other in others(value)
-        if is_true(changed(record, trail, other))
-    ]
-    assert accepted == []
-
-
-def test_verify_rejects_it_when_any_one_field_is_missing(record: dict[str, Any]) -> None:
-    for parent in (record, record["deal"], record["seats"][0]):
-        for key in list(parent):
-            value = parent.pop(key)
-            try:
-                assert not is_true(record), key
-            finally:
-                parent[key] = value
-
-
-def test_verify_rejects_it_when_a_move_is_lost_doubled_or_swapped(record: dict[str, Any]) -> None:
-    moves = record["moves"]
-    for number in range(len(moves)):
-        lost = {**record, "moves": moves[:number] + moves[number + 1 :]}
-        doubled = {**record, "moves": [*moves[: number + 1], *moves[number:]]}
-        assert not is_true(lost)
-        assert not is_true(doubled)
-    for number in range(len(moves) - 1):
-        swapped = {**record, "moves": [*moves[:number], moves[number + 1], moves[number], *moves[number + 2 :]]}
-        # Two turns of the stock within a millisecond are the same line twice.
-        assert not is_true(swapped) or moves[number] == moves[number + 1]
-
-
 def test_a_changed_record_is_refused_by_the_players_command_too(record: dict[str, Any], tmp_path: Path) -> None:
-    record = changed(record, ("seats", 0, "name"), "cleo")
-    ran = carpet(tmp_path, "verify", "-", text=json.dumps(record))
+    seats = [{**record["seats"][0], "name": "cleo"}, *record["seats"][1:]]
+    ran = carpet(tmp_path, "verify", "-", text=json.dumps({**record, "seats": seats}))
     assert ran.status == 1
     assert "not a true record" in ran.sentence
 

@@ -20,7 +20,6 @@ import pytest
 from websockets.asyncio.client import connect as connect_async
 from websockets.asyncio.server import ServerConnection, serve
 from websockets.exceptions import ConnectionClosed
-from websockets.sync.client import connect
 
 from tests.e2e.peer import JSON, Map, Peer
 
@@ -340,58 +339,6 @@ def test_refused_and_repeated_moves_change_nothing_and_end_with_the_current_view
         assert plies(record) == [2, 0]
         assert ada.ask("move", **{**right, "ply": 2})["code"] == "race/over"
         assert ada.hear()["type"] == "current-view"
-
-
-def test_what_is_refused_before_a_race_leaves_the_connection_as_it_was(fast_server: str) -> None:
-    with connect(fast_server, subprotocols=[JSON], compression=None, proxy=None) as websocket:
-        answers: list[tuple[Map, str | None]] = [
-            ({"type": "say", "text": "first"}, "hello/first"),
-            ({"type": "hello", "name": "Ada", "token": "nobody's"}, "hello/unknown-token"),
-            ({"type": "hello", "name": " \u200b "}, "hello/bad-name"),
-            ({"type": "hello", "name": 7}, "wire/bad-message"),
-            ({"type": "hello", "name": "Ada"}, None),
-            ({"type": "hello", "name": "Ada"}, "hello/twice"),
-            ({"type": "say", "text": "hm"}, "room/not-in-one"),
-            ({"type": "dance"}, "wire/unknown-type"),
-            ({"type": "ready", "race": 1, "nonce": "XX"}, "wire/bad-message"),
-            ({"type": "join-race", "code": "QQQQQQ"}, "room/no-such-code"),
-            ({"type": "open-race", "options": {"rules": "bridge"}}, "room/unknown-rules"),
-            ({"type": "open-race", "options": {"bots": ["nobody"]}}, "room/unknown-bot"),
-            ({"type": "open-race", "options": {"bots": ["random", "random"]}}, "room/bad-options"),
-        ]
-        for message, code in answers:
-            websocket.send(json.dumps({**message, "ref": 5, "added in version 1.1": {}}))
-            answer = json.loads(websocket.recv(timeout=TIMEOUT))
-            assert (answer["type"], answer.get("code")) == (("error", code) if code else ("welcome", None)), answer
-        websocket.send(json.dumps({"type": "open-race", "options": {"public": False}}))
-        assert json.loads(websocket.recv(timeout=TIMEOUT))["type"] == "room"
-
-
-def test_twentieth_that_is_no_message_closes_the_connection(fast_server: str) -> None:
-    with Peer(fast_server, "Noise") as peer:
-        for _ in range(19):
-            peer.websocket.send("[]")
-            assert peer.hear()["code"] == "wire/bad-frame"
-        peer.websocket.send("[]")
-        assert peer.closed_with() == 4002
-
-
-def test_burst_of_forty_is_taken_and_who_goes_on_is_closed(default_rate_server: str) -> None:
-    with Peer(default_rate_server, "Flood") as peer:  # its hello was the first of the forty
-        for _ in range(39):
-            assert peer.ask("say", text="hm")["code"] == "room/not-in-one"
-        codes = [""]
-        while codes[-1] != "wire/too-fast":  # the bucket has filled a little in the meantime: empty it at one go
-            for _ in range(30):
-                peer.send("say", text="hm")
-            for _ in range(30):
-                codes.append(peer.hear()["code"])
-                if codes[-1] == "wire/too-fast":
-                    break
-        with contextlib.suppress(ConnectionClosed):
-            for _ in range(1000):
-                peer.send("say", text="hm")
-        assert peer.closed_with() == 4029
 
 
 # ---- the example

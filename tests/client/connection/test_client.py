@@ -27,7 +27,7 @@ from protocol import server_messages as said
 from protocol.client_messages import FollowLobby, Hello, JoinRace, LeaveRace, Move, OpenRace, QuickMatch, Say, WhoAmI
 from protocol.codec import JSON, MSGPACK
 from protocol.errors import ERRORS, CloseCode, ErrorCode
-from protocol.room_events import Hidden, PlayerView, Room, Said, Started
+from protocol.room_events import Hidden, Room, Said, Started
 from protocol.server_messages import CurrentView, Left, WaitingMatch, WaitingOver, Welcome, YouAre
 from protocol.views import ChatLine, RaceOptions
 from protocol.watch_messages import Unwatched, Watched, WatchRace
@@ -577,37 +577,6 @@ async def in_room(server: FakeServer, link: Link, version: int = 3) -> Line:
     return line
 
 
-async def test_a_missed_event_makes_the_link_join_again_once_and_the_app_sees_no_gap(autojump_clock: MockClock, server: FakeServer) -> None:
-    async with open_link(URL, ANNA, dial=server.dial) as link:
-        line = await in_room(server, link)
-        await line.say(Hidden(version=5), Hidden(version=6))
-        assert await line.heard() == JoinRace(code="ABCDEF", version=3, ref=REJOIN_REFERENCE)
-        await line.say(*(Hidden(version=version) for version in (4, 5, 6, 7)))
-        assert [await next_of(link, Hidden) for _ in range(4)] == [Hidden(version=version) for version in (4, 5, 6, 7)]
-        link.send(LeaveRace())
-        assert await line.heard() == numbered(LeaveRace())  # and no second join before it
-
-
-async def test_repeated_events_are_passed_on_once(autojump_clock: MockClock, server: FakeServer) -> None:
-    async with open_link(URL, ANNA, dial=server.dial) as link:
-        line = await in_room(server, link)
-        await line.say(Hidden(version=3), Hidden(version=4), Hidden(version=4), Hidden(version=5))
-        assert [await next_of(link, Hidden) for _ in range(2)] == [Hidden(version=4), Hidden(version=5)]
-
-
-async def test_a_room_that_is_gone_on_return_is_told_as_left(autojump_clock: MockClock, server: FakeServer) -> None:
-    async with open_link(URL, ANNA, dial=server.dial) as link:
-        line = await in_room(server, link)
-        await line.cut()
-        line = await server.line()
-        await line.greet(room="ABCDEF")
-        await line.heard()
-        await line.say(refusal(ErrorCode.NO_SUCH_ROOM, REJOIN_REFERENCE))
-        assert isinstance(await next_of(link, said.Error), said.Error)
-        assert await next_of(link, Left) == Left(code="ABCDEF", reason=NO_SEAT)
-        assert await link.events.receive() == Back()
-
-
 async def test_a_seat_that_is_lost_on_return_is_told_as_left_behind_the_welcome(autojump_clock: MockClock, server: FakeServer) -> None:
     async with open_link(URL, ANNA, dial=server.dial) as link:
         line = await in_room(server, link)
@@ -629,19 +598,6 @@ async def test_a_busy_server_is_asked_again_a_second_later(autojump_clock: MockC
         asked = trio.current_time()
         assert await line.heard() == first
         assert trio.current_time() - asked == pytest.approx(1.0)
-
-
-async def test_a_room_that_was_left_is_not_joined_again(autojump_clock: MockClock, server: FakeServer) -> None:
-    async with open_link(URL, ANNA, dial=server.dial) as link:
-        line = await in_room(server, link)
-        await line.say(Left(code="ABCDEF", reason="left"))
-        await next_of(link, Left)
-        await line.cut()
-        line = await server.line()
-        await line.greet()
-        await next_of(link, Welcome)
-        link.send(FollowLobby())
-        assert await line.heard() == FollowLobby()
 
 
 # ---- nothing lost and nothing doubled
@@ -676,29 +632,6 @@ async def test_a_move_the_lost_line_has_swallowed_is_sent_again_behind_the_answe
         await next_of(link, Back)
         link.send(Say(text="here I am"))
         assert await line.heard() == numbered(Say(text="here I am"), 2), "and not the move once more"
-
-
-@pytest.mark.parametrize("told", ["view", "current-view", "room"])
-async def test_a_move_that_was_heard_before_the_line_was_lost_is_not_sent_again(
-    autojump_clock: MockClock, server: FakeServer, told: str
-) -> None:
-    answers: dict[str, tuple[said.ServerMessage, ...]] = {
-        "view": (
-            PlayerView(version=4, seat=0, ply=1, move="a1", state="racing", elapsed_ms=5, view=VIEW),
-            CurrentView(race=1, seat=0, ply=1, state="racing", elapsed_ms=5, view=VIEW),
-        ),
-        "current-view": (CurrentView(race=1, seat=0, ply=1, state="racing", elapsed_ms=5, view=VIEW),),
-        "room": (race(version=900, ply=1),),
-    }
-    async with open_link(URL, ANNA, dial=server.dial) as link:
-        line = await in_room(server, link)
-        link.send(MOVE)
-        await line.heard()
-        line = await back_in_line(server, link, line, asked=AGAIN)
-        await line.say(*answers[told])
-        await next_of(link, Back)
-        link.send(Say(text="here I am"))
-        assert await line.heard() == numbered(Say(text="here I am"), 2)
 
 
 async def test_a_line_of_talk_is_said_again_only_where_it_was_not_heard(autojump_clock: MockClock, server: FakeServer) -> None:

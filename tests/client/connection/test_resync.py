@@ -135,10 +135,13 @@ def test_a_join_refused_for_now_is_to_be_tried_again(code: ErrorCode) -> None:
     assert resume.rejoin() == join(3)
 
 
-def test_another_room_that_was_left_does_not_matter() -> None:
+def test_a_room_that_was_left_is_not_joined_again_and_another_that_was_left_does_not_matter() -> None:
     resume = in_room()
     resume.take(Left(code="OTHERS", reason="left"))
     assert resume.code == "ABCDEF"
+    resume.take(Left(code="ABCDEF", reason="left"))
+    resume.lost()
+    assert resume.take(welcome()).send == ()
 
 
 def test_a_gap_is_joined_for_once_and_healed_by_the_event_that_was_missing() -> None:

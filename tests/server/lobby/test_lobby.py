@@ -190,6 +190,7 @@ async def test_races_that_are_being_run_are_listed_the_closest_first_while_they_
     leader = table.guests[0]
     assert leader.view is not None
     leader.move(first, next(move for move in leader.view.moves if move != "s"))
+    table.guests[2].move(second, "s")
     await trio.sleep(2)
     assert [info.code for info in ann.last.running] == [second.code, first.code]
     assert [[seat.home for seat in info.seats] for info in ann.last.running] == [[4, 4], [5, 4]]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
@@ -47,35 +46,12 @@ async def test_two_who_ask_are_seated_in_a_public_race_that_counts(autojump_cloc
         await house.start(ann, bob)
 
 
-@pytest.mark.parametrize(("first", "second", "raced"), [("colorado", None, "colorado"), (None, "twenty", "twenty"), (None, None, "carpet")])
-async def test_the_race_is_at_the_rules_asked_for(
-    autojump_clock: MockClock, house: House, first: str | None, second: str | None, raced: str
-) -> None:
-    async with house.guest("Ann") as ann, house.guest("Bob") as bob:
-        assert (await seek(ann, first)).rules == first
-        await bob.say(QuickMatch(rules=second))
-        assert (await bob.hear_of(Room)).options.rules == raced
-
-
 async def test_the_window_widens_as_one_waits_and_the_news_says_so(autojump_clock: MockClock, house: House) -> None:
     async with house.guest("Ann") as ann:
         news = [await seek(ann, "carpet"), *[await ann.hear_of(WaitingMatch) for _ in range(12)]]
         assert [each.window for each in news] == [*range(100, 700, 50), None]
         assert [each.waited_ms // 1000 for each in news] == list(range(0, 65, 5))
         await quiet(ann)
-
-
-async def test_players_far_apart_meet_when_both_have_waited_for_long_enough(autojump_clock: MockClock, house: House) -> None:
-    async with house.guest("Ann") as ann, house.guest("Bob") as bob:
-        rated(house, ann, 1000)
-        rated(house, bob, 1240)
-        await seek(ann)
-        await trio.sleep(30)
-        await seek(bob)
-        begun = trio.current_time()
-        await bob.hear_of(Room)
-        await ann.hear_of(Room)
-        assert trio.current_time() - begun == pytest.approx(15, abs=1.1)
 
 
 async def test_how_many_wait_is_told_at_most_once_a_second_and_in_the_end_the_truth(autojump_clock: MockClock, house: House) -> None:
@@ -189,16 +165,6 @@ async def test_where_no_race_can_be_opened_both_are_told_and_wait_no_more(autoju
             assert (error.code, error.ref) == (ErrorCode.SERVER_FULL, ref)
             assert await client.hear() == WaitingOver(reason="failed", ref=ref)
         assert len(house.matchmaker) == 0
-
-
-async def test_a_full_queue_refuses_whoever_comes(autojump_clock: MockClock, house: House, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("server.lobby.match_queue.MOST_WAITING", 1)
-    async with house.guest("Ann") as ann, house.guest("Bob") as bob:
-        await seek(ann, "carpet")
-        await bob.say(QuickMatch(rules="colorado", ref=2))
-        error = await bob.error()
-        assert (error.code, error.ref) == (ErrorCode.SERVER_FULL, 2)
-        assert "looking for an opponent" in error.message
 
 
 async def test_who_missed_messages_is_told_whether_he_waits(autojump_clock: MockClock, house: House) -> None:

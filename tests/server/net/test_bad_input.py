@@ -14,12 +14,12 @@ from websockets.exceptions import ConnectionClosed
 from websockets.frames import Opcode
 
 from protocol.cards import fresh_deck
-from protocol.client_messages import PRICES, Hello, JoinRace, LeaveRace, Move, OpenRace, Ready, Say
+from protocol.client_messages import PRICES, Hello, Move, OpenRace, Say
 from protocol.codec import JSON, MSGPACK
 from protocol.errors import CloseCode, ErrorCode, Fault
 from protocol.room_events import PlayerView, Presence, Progress, Said, Seated
 from protocol.run_messages import Dailies, ListDailies
-from protocol.server_messages import CurrentView, Error
+from protocol.server_messages import Error
 from protocol.views import ChatLine, RaceOptions
 from server.net.connection import BAD_MESSAGES, LARGE_BYTES
 from server.rooms.outgoing import Outgoing
@@ -295,17 +295,6 @@ async def test_before_the_hello_nothing_else_is_heard(autojump_clock: MockClock,
         assert (await eve.error()).code == ErrorCode.HELLO_TWICE
 
 
-@pytest.mark.parametrize("name", ["", "   ", "\x1b[31m\x1b[0m", "\u200b\u202e", "\x00\x07\x1b]0;owned\x07"])
-async def test_a_name_of_which_nothing_is_left_is_refused_and_another_may_be_said(
-    autojump_clock: MockClock, house: House, name: str
-) -> None:
-    async with house.client() as eve:
-        await eve.say(Hello(name=name, ref=8))
-        error = await eve.error()
-        assert (error.code, error.path, error.ref) == (ErrorCode.BAD_NAME, "$.name", 8)
-        assert (await eve.hello("Eve")).name == "Eve"
-
-
 async def test_a_name_full_of_escape_sequences_reaches_nobody(autojump_clock: MockClock, house: House) -> None:
     async with house.guest("Ann") as ann, house.client() as eve:
         room = await ann.open()
@@ -367,59 +356,3 @@ async def test_who_says_everything_at_once_and_is_gone_leaves_nothing_behind(
 
 
 # ---- in a race, over the wire
-
-
-@pytest.mark.parametrize("encoding", [MSGPACK, JSON])
-@pytest.mark.parametrize(
-    ("wrong", "code"),
-    [
-        ({"move": "j8"}, ErrorCode.ILLEGAL_MOVE),
-        ({"move": "castle"}, ErrorCode.BAD_MOVE),
-        ({"ply": 0, "move": "a1"}, ErrorCode.STALE_PLY),
-        ({"ply": 9}, ErrorCode.FUTURE_PLY),
-        ({"seat": 1}, ErrorCode.NOT_YOUR_SEAT),
-        ({"race": 2}, ErrorCode.WRONG_RACE),
-    ],
-)
-async def test_a_bad_move_gets_its_code_and_the_view_and_the_race_goes_on(
-    autojump_clock: MockClock, house: House, encoding: str, wrong: dict[str, Any], code: ErrorCode
-) -> None:
-    async with house.race("Ann", "Bob", encoding=encoding) as (ann, bob):
-        await ann.move()
-        await ann.hear_of(PlayerView)
-        before = [seat.position for seat in house.only_room.core.race.seats]
-        await ann.move(**{"ref": 5, **wrong})
-        error, current = await ann.hear(), await ann.hear()
-        assert isinstance(error, Error)
-        assert (error.code, error.ref) == (code, 5)
-        assert isinstance(current, CurrentView)
-        assert (current.ply, current.view) == (1, ann.view)
-        assert [seat.position for seat in house.only_room.core.race.seats] == before
-        await bob.move()
-        await bob.hear_of(PlayerView)
-        await ann.move()
-        await ann.hear_of(PlayerView)
-        for seat in house.only_room.core.race.seats:
-            assert seat.position is not None
-            assert sorted(seat.position.cards()) == DECK
-
-
-async def test_one_that_vanishes_is_away_and_the_other_races_on(autojump_clock: MockClock, house: House) -> None:
-    async with house.race("Ann", "Bob", grace_s=30) as (ann, bob):
-        await trio.aclose_forcefully(bob.line.stream)
-        presence = await ann.hear_of(Presence)
-        assert (presence.seat, presence.connected, presence.away_ms) == (1, False, 30_000)
-        await ann.move()
-        await ann.hear_of(PlayerView)
-        assert (await ann.hear_of(Progress)).state == "forfeited"
-
-
-async def test_a_stranger_cannot_touch_a_race_he_knows_the_code_of(autojump_clock: MockClock, house: House) -> None:
-    async with undisturbed(house), house.guest("Eve") as eve:
-        (code,) = (room.code for room in house.rooms)
-        await eve.say(JoinRace(code=code))
-        assert (await eve.error()).code == ErrorCode.ROOM_FULL
-        for message in (Move(race=1, seat=0, ply=1, move="s"), Ready(race=1, nonce="0" * 32), Say(text="boo"), LeaveRace()):
-            await eve.say(message)
-        codes = [(await eve.error()).code for _ in range(3)]
-        assert codes == [ErrorCode.NOT_IN_ROOM] * 3

@@ -106,29 +106,12 @@ async def test_a_move_that_was_not_played_is_answered_by_its_ref(autojump_clock:
         assert (await ann.hear_of(CurrentView)).ref == 71
 
 
-@pytest.mark.parametrize("code", ["AAAAAA", "\x1b[2J", "1", "a-b-c"])
-async def test_a_code_that_nobody_has_is_refused(autojump_clock: MockClock, house: House, code: str) -> None:
-    async with house.guest("Ann") as ann:
-        await ann.say(JoinRace(code=code, ref=4))
-        error = await ann.error()
-        assert (error.code, error.fault, error.ref) == (ErrorCode.NO_SUCH_ROOM, Fault.STATE, 4)
-
-
 async def test_a_race_that_refuses_the_player_leaves_him_free(autojump_clock: MockClock, house: House) -> None:
     async with house.race("Ann", "Bob"), house.guest("Eve") as eve:
         await eve.say(JoinRace(code=house.only_room.code))
         await eve.say(JoinRace(code=house.only_room.code))
         assert [(await eve.error()).code for _ in range(2)] == [ErrorCode.ROOM_FULL] * 2
         await eve.open()
-
-
-async def test_a_full_server_refuses_races_and_nothing_else(autojump_clock: MockClock) -> None:
-    async with open_house(max_rooms=1) as house, house.guest("Ann") as ann, house.guest("Bob") as bob:
-        room = await ann.open()
-        await bob.say(OpenRace(options=RaceOptions()))
-        error = await bob.error()
-        assert (error.code, error.fault) == (ErrorCode.SERVER_FULL, Fault.SERVER)
-        await bob.join(room.code)
 
 
 async def test_without_a_room_there_is_nothing_to_ask(autojump_clock: MockClock, house: House) -> None:
@@ -221,12 +204,6 @@ async def test_a_client_that_comes_back_hears_what_it_missed(autojump_clock: Moc
             missed = [await again.hear() for _ in range(3)]
             assert [type(message) for message in missed] == [Presence, Progress, Presence]
             assert again.gaps == 0
-
-
-async def test_a_hello_under_another_name_changes_no_name(autojump_clock: MockClock, house: House) -> None:
-    async with house.guest("Ann") as ann, house.client() as newer:
-        assert ann.welcome is not None
-        assert (await newer.hello("Anna", ann.welcome.token)).name == "Ann"
 
 
 # ---- names

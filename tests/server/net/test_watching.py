@@ -9,10 +9,10 @@ from msgspec.structs import replace
 from trio.testing import MockClock
 
 from protocol.cards import FACE_DOWN
-from protocol.client_messages import FollowLobby, JoinRace, LeaveRace, Say
+from protocol.client_messages import FollowLobby, LeaveRace, Say
 from protocol.codec import JSON
 from protocol.errors import CloseCode, ErrorCode, Fault
-from protocol.room_events import PlayerView, Progress, Result, Said, Seated, Started
+from protocol.room_events import PlayerView, Progress, Started
 from protocol.server_messages import Left, Lobby
 from protocol.watch_messages import Board, Talk, Unwatch, Unwatched, Watched, WatchedEvent, Watchers, WatchRace
 from server.net.connection import OUTBOX_BYTES
@@ -71,56 +71,6 @@ async def test_what_cannot_be_watched_is_refused(autojump_clock: MockClock, hous
         assert (error.code, error.fault, error.ref) == (ErrorCode.OWN_RACE, Fault.STATE, 4)
 
 
-async def test_no_newer_connection_of_a_player_is_shown_his_race(autojump_clock: MockClock, house: House) -> None:
-    async with house.race("Ann", "Bob", delay_s=0) as (ann, bob):
-        code = house.only_room.code
-        assert ann.welcome is not None
-        async with house.client() as second:
-            await second.hello("Ann", ann.welcome.token)
-            await second.say(WatchRace(code=code))
-            assert (await second.error()).code == ErrorCode.OWN_RACE
-            await second.say(LeaveRace())
-            await second.hear_of(Left)
-            await second.say(WatchRace(code=code))
-            assert (await second.error()).code == ErrorCode.OWN_RACE
-        # All but one have forfeited, so it is over soon; and a seat that was left is nobody's after the end.
-        await bob.hear_of(Result)
-        async with house.client() as third:
-            await third.hello("Ann", ann.welcome.token)
-            await third.say(WatchRace(code=code))
-            assert (await third.hear_of(Watched)).room.phase == "over"
-
-
-async def test_one_line_races_and_watches_another_race(autojump_clock: MockClock, house: House) -> None:
-    async with house.race("Ann", "Bob") as (ann, bob), house.guest("Cid") as cid, house.guest("Dan") as dan:
-        own, other = house.only_room.code, (await cid.open(seats=2)).code
-        assert (await watch(ann, other)).room.code == other
-        await dan.join(other)
-        assert (await event(ann, Seated)).name == "Dan"
-        await ann.move()
-        assert (await ann.hear_of(PlayerView)).ply == 1
-        assert ann.gaps == 0
-        # What they say is for their own race, unless they say otherwise.
-        await ann.say(Say(phrase="hello"))
-        assert (await bob.hear_of(Said)).line.text == "Hello!"
-        await ann.say(Say(text="good luck, you two", code=other))
-        assert [line.text for line in (await dan.hear_of(Talk)).lines] == ["good luck, you two"]
-        await ann.say(Say(phrase="ouch", code=own.lower()))
-        assert (await bob.hear_of(Said)).line.phrase == "ouch"
-        await ann.say(Say(phrase="ouch", code="AAAAAA"))
-        assert (await ann.error()).code == ErrorCode.NOT_IN_ROOM
-
-
-async def test_who_takes_a_seat_in_what_he_watches_plays(autojump_clock: MockClock, house: House) -> None:
-    async with house.guest("Ann") as ann, house.guest("Bob") as bob:
-        code = (await ann.open(seats=2)).code
-        await watch(bob, code)
-        await bob.say(JoinRace(code=code))
-        assert await bob.hear_of(Unwatched) == Unwatched(code=code, reason="seated")
-        await house.start(ann, bob)
-        assert not [message for message in bob.heard if isinstance(message, (WatchedEvent, Board))]
-
-
 async def test_who_has_left_one_room_and_watches_another_talks_to_that_one(autojump_clock: MockClock, house: House) -> None:
     async with house.guest("Ann") as ann, house.guest("Eve") as eve:
         code = (await ann.open(seats=2)).code
@@ -130,15 +80,6 @@ async def test_who_has_left_one_room_and_watches_another_talks_to_that_one(autoj
         await watch(eve, code)
         await eve.say(Say(text="hello"))
         assert [line.name for line in (await ann.hear_of(Talk)).lines] == ["Eve"]
-
-
-async def test_the_closest_race_comes_when_there_is_one(autojump_clock: MockClock, house: House) -> None:
-    async with house.guest("Eve") as eve:
-        await eve.say(WatchRace())
-        assert await eve.hear_of(Unwatched) == Unwatched(code=None, reason="none")
-        async with house.race("Ann", "Bob"):
-            watched = await eve.hear_of(Watched)
-            assert (watched.room.code, watched.closest) == (house.only_room.code, True)
 
 
 async def test_followers_of_the_lobby_see_the_races_that_are_being_run(autojump_clock: MockClock, house: House) -> None:
@@ -189,19 +130,6 @@ async def test_a_watcher_who_falls_behind_is_shown_everything_anew_and_the_secon
         await ann.move(ply=1)
         assert (await ann.hear_of(PlayerView)).ply == 2
         assert house.only_room.watchers == 0
-
-
-async def test_a_player_who_falls_behind_by_watching_keeps_his_line(autojump_clock: MockClock, house: House) -> None:
-    async with house.guest("Ann") as ann, house.guest("Eve", buffer=SMALL, max_queue=1) as eve:
-        code = (await ann.open(seats=2)).code
-        await eve.open(seats=2)
-        await watch(eve, code)
-        await fill(house, 1)
-        await eve.hear_of(Watched)
-        await fill(house, 1)
-        assert await eve.hear_of(Unwatched) == Unwatched(code=code, reason="too-slow")
-        assert house.connections[1].protocol.state.name == "OPEN"
-        assert len(house.rooms) == 2
 
 
 async def test_a_server_that_stops_tells_watchers_that_the_room_is_closed(autojump_clock: MockClock, house: House) -> None:

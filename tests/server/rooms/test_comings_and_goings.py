@@ -7,7 +7,7 @@ import trio
 from trio.testing import MockClock
 
 from protocol.errors import ErrorCode, Refusal
-from protocol.room_events import Presence, Progress, Result, Room, Seated, Started, Unseated
+from protocol.room_events import Presence, Progress, Result, Room, Seated, Unseated
 from protocol.server_messages import Left
 from protocol.views import RaceOptions
 from server.rooms.core import IDLE_S
@@ -33,58 +33,6 @@ async def test_a_full_room_refuses_and_leaves_the_refused_one_free_for_another(a
     assert eve.codes == [ErrorCode.ROOM_FULL]
     assert eve.heard[0].ref == 5  # type: ignore[union-attr]
     assert table.rooms.of(eve.player.id) is None
-
-
-@pytest.mark.parametrize("phase", ["countdown", "racing", "over"])
-async def test_nobody_can_sit_down_after_the_countdown_has_begun(autojump_clock: MockClock, table: Table, phase: str) -> None:
-    ann, bob, eve = table.guest("Ann"), table.guest("Bob"), table.guest("Eve")
-    room = await table.seated(ann, bob)
-    ann.ready(room)
-    bob.ready(room)
-    if phase != "countdown":
-        await trio.sleep(3.1)
-    if phase == "over":
-        ann.stop(room)
-        bob.stop(room)
-        await table.settle()
-        ann.leave(room)
-    await table.settle()
-    eve.enter(room)
-    await table.settle()
-    assert room.core.race.phase == phase
-    assert eve.codes == [ErrorCode.RACE_OVER if phase == "over" else ErrorCode.ROOM_FULL]
-    assert table.rooms.of(eve.player.id) is None
-
-
-async def test_leaving_before_the_start_frees_the_seat_for_somebody_else(autojump_clock: MockClock, table: Table) -> None:
-    ann, bob, eve = table.guest("Ann"), table.guest("Bob"), table.guest("Eve")
-    room = await table.seated(ann, bob)
-    bob.ready(room)
-    bob.leave(room)
-    await table.settle()
-    assert bob.last(Left) == Left(code=room.code, reason="left")
-    assert ann.last(Unseated).seat == 1
-    assert table.rooms.of(bob.player.id) is None
-    eve.enter(room)
-    await table.settle()
-    assert eve.last(Room).seat == 1
-    assert not eve.last(Room).seats[1].ready
-
-
-async def test_leaving_during_the_countdown_forfeits_and_the_race_ends_as_soon_as_it_has_begun(
-    autojump_clock: MockClock, table: Table
-) -> None:
-    ann, bob = table.guest("Ann"), table.guest("Bob")
-    room = await table.seated(ann, bob)
-    ann.ready(room)
-    bob.ready(room)
-    await table.settle()
-    bob.leave(room)
-    await trio.sleep(4)
-    assert room.core.race.phase == "over"
-    record = ann.last(Result).record
-    assert [(seat.place, seat.state) for seat in record.seats] == [(1, "stopped"), (2, "forfeited")]
-    assert ann.all(Started)
 
 
 async def test_leaving_the_race_forfeits_and_frees_the_player_at_once(autojump_clock: MockClock, table: Table) -> None:
@@ -171,19 +119,6 @@ async def test_a_lost_line_is_told_with_the_grace_and_so_is_the_return(autojump_
     again.move(room)
     await table.settle()
     assert again.ply == 1
-
-
-async def test_who_stays_away_longer_than_the_grace_forfeits_and_the_race_of_the_others_goes_on(
-    autojump_clock: MockClock, table: Table
-) -> None:
-    ann, bob, eve = table.guest("Ann"), table.guest("Bob"), table.guest("Eve")
-    room = await table.racing(ann, bob, eve, grace_s=30)
-    await bob.vanish(room)
-    await trio.sleep(30.1)
-    assert [seat.state for seat in room.core.race.seats] == ["racing", "forfeited", "racing"]
-    ann.move(room)
-    await table.settle()
-    assert ann.ply == 1
 
 
 async def test_who_loses_his_seat_to_the_grace_before_the_start_is_free_and_may_come_again(autojump_clock: MockClock, table: Table) -> None:
@@ -277,13 +212,6 @@ async def test_a_race_with_bots_that_everybody_left_ends_by_itself(autojump_cloc
     await trio.sleep(601)
     assert room.core.race.phase == "over"
     assert len(table.rooms) == 0
-
-
-async def test_the_time_limit_ends_every_seat_that_still_races(autojump_clock: MockClock, table: Table) -> None:
-    ann, bob = table.guest("Ann"), table.guest("Bob")
-    await table.racing(ann, bob, time_limit_s=60)
-    await trio.sleep(61)
-    assert [seat.state for seat in bob.last(Result).record.seats] == ["out-of-time", "out-of-time"]
 
 
 @pytest.mark.parametrize(

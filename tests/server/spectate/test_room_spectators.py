@@ -9,7 +9,6 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from protocol.codec import JSON
 from protocol.errors import ErrorCode, Refusal
 from protocol.phrases import PHRASES
 from protocol.room_events import Countdown, Hidden, PlayerView, Progress, Result, Room, Said, Seated, Started
@@ -49,59 +48,6 @@ async def test_who_watches_a_room_that_waits_sees_a_race_from_its_beginning(auto
     assert eve.events(Progress)[0].ply == 1
     assert eve.version == ann.version
     assert not eve.boards
-
-
-async def test_boards_come_as_late_as_the_race_says(autojump_clock: MockClock, box: Box) -> None:
-    table = box.table
-    ann, bob, eve = table.guest("Ann"), table.guest("Bob"), box.onlooker()
-    room = await table.racing(ann, bob, delay_s=7)
-    await eve.watch(room)
-    moved_at = []
-    views = [ann.view]
-    for _ in range(3):
-        await trio.sleep(1)
-        ann.move(room)
-        moved_at.append(trio.current_time())
-        await table.settle()
-        views.append(ann.view)
-    await trio.sleep(10)
-    boards = [(message.board, time) for message, time in zip(eve.heard, eve.times, strict=True) if isinstance(message, Board)]
-    assert [(board.seat, board.ply) for board, _ in boards] == [(0, 0), (1, 0), (0, 1), (0, 2), (0, 3)]
-    shown = [board.view for board, _ in boards if board.seat == 0]
-    assert all(shows(view, truth) for view, truth in zip(shown, views, strict=True))
-    for (_, heard_at), at in zip(boards[2:], moved_at, strict=True):
-        assert 7 <= heard_at - at <= 7.01
-
-
-async def test_without_a_delay_boards_come_at_once(autojump_clock: MockClock, box: Box) -> None:
-    table = box.table
-    ann, bob, eve = table.guest("Ann"), table.guest("Bob"), box.onlooker()
-    room = await table.racing(ann, bob, delay_s=0)
-    await eve.watch(room)
-    assert {seat: board.ply for seat, board in eve.boards.items()} == {0: 0, 1: 0}
-    bob.move(room)
-    await table.settle()
-    assert eve.boards[1].ply == 1
-    assert shows(eve.boards[1].view, bob.view)
-
-
-async def test_who_comes_in_the_middle_sees_what_those_see_who_were_there(autojump_clock: MockClock, box: Box) -> None:
-    table = box.table
-    ann, bob, eve = table.guest("Ann"), table.guest("Bob"), box.onlooker("Eve")
-    room = await table.racing(ann, bob, delay_s=5)
-    await eve.watch(room)
-    for number in range(12):
-        await trio.sleep(1)
-        (ann, bob)[number % 2].move(room)
-        await table.settle()
-        later = box.onlooker(f"Later {number}", encoding=JSON)
-        await later.watch(room)
-        assert later.boards == eve.boards
-        assert later.version == eve.version
-        assert later.last(Watched).room.seats == tuple(ann.last(Room).seats) or later.last(Watched).room.seats[0].ply == ann.ply
-    assert {seat: board.ply for seat, board in eve.boards.items()} == {0: 4, 1: 3}
-    await trio.sleep(20)
-    assert all(onlooker.boards == eve.boards for onlooker in box.onlookers)
 
 
 async def test_the_first_who_comes_in_the_middle_of_a_race_sees_its_past_no_later(autojump_clock: MockClock, box: Box) -> None:

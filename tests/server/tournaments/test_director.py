@@ -517,29 +517,6 @@ async def test_who_does_not_come_to_his_table_forfeits(autojump_clock: MockClock
     assert [room for room in venue.rooms if room.spec is not None and room.core.race.phase == "waiting"] == []
 
 
-async def test_a_late_entrant_of_a_swiss_plays_from_the_next_round(autojump_clock: MockClock, venue: Venue) -> None:
-    ann, ben, cleo, dan = await venue.people("Ann", "Ben", "Cleo", "Dan")
-    director, identity = await started(venue, replace(FAST, rounds=3, pause_s=None), ann, ben)
-    await venue.until(lambda: venue.state(identity).phase == "between")
-    for late in (cleo, dan):
-        await late.enter(identity)
-        await late.check_in(identity)
-    assert isinstance(await director.ask(PairRound(id=identity, round=2)), Decided)
-    await venue.until(lambda: venue.state(identity).phase == "between")
-    await director.ask(PairRound(id=identity, round=3))
-    state = await venue.over(identity)
-    assert state.crosstable.entrants[cleo.player.id].first_round == 2
-    assert [len(paired.pairings) for paired in state.crosstable.rounds] == [1, 2, 2]
-    assert len(state.shuffles[1].nonces) == 2, "those who have put one in"
-
-
-async def test_a_knock_out_takes_nobody_late(autojump_clock: MockClock, venue: Venue) -> None:
-    ann, ben, cleo = await venue.people("Ann", "Ben", "Cleo")
-    _, identity = await started(venue, replace(FAST, format="elimination"), ann, ben)
-    assert refused(await cleo.ask(EnterTournament(id=identity))) == "tournament/refused"
-    await venue.over(identity)
-
-
 async def test_who_withdraws_forfeits_his_table_and_may_come_back_to_a_swiss(autojump_clock: MockClock, venue: Venue) -> None:
     ann = await venue.person("Ann", "absent")
     ben, cleo, dan = await venue.people("Ben", "Cleo", "Dan")

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from server.tournaments.pairing.brackets import double_bracket, seed_order, single_bracket
-from server.tournaments.pairing.crosstable import Crosstable, ResultRefused, RoundRefused, TableRace
+from server.tournaments.pairing.crosstable import Crosstable, EntrantRefused, ResultRefused, RoundRefused, TableRace
 from server.tournaments.pairing.elimination import Elimination
 from server.tournaments.pairing.rounds import Pairing, RaceResult, Round
 from tests.server.tournaments.fields import (
@@ -263,8 +263,10 @@ def test_who_withdraws_before_the_start_is_not_seeded() -> None:
     assert [(row.place, row.entrant) for row in tournament.standings()] == [(1, "b"), (2, "c"), (3, "d"), (3, "e"), (5, "a")]
 
 
-def test_a_round_that_does_not_follow_from_the_results_is_refused() -> None:
+def test_a_late_entrant_and_a_round_that_does_not_follow_from_the_results_are_refused() -> None:
     tournament = run_round(pair_next(field_of(Elimination(), 4)), better_seed_wins)
+    with pytest.raises(EntrantRefused, match="the field is fixed"):
+        tournament.enter("late")
     with pytest.raises(RoundRefused, match="what the results before it make it"):
         tournament.pair(Round(2, (Pairing(1, "a", "c", match="W2-1"),)))
 
