@@ -18,7 +18,6 @@ from client.cli.shared import (
     fail,
     finish,
     need_terminal,
-    print_text,
     race_options,
     run,
     series_fields,
@@ -213,6 +212,4 @@ def _visit(command: str, url: str, request: Any, name: str | None, settings: UiS
     need_terminal(command)
 
     outcome = run(lambda: visit(url, request, name=name, settings=settings, start=start))
-    if outcome.code is not None:
-        print_text(f"You still have a seat in race {outcome.code}; to go on with it: carpet join {address.url} {outcome.code}")
-    finish(outcome)
+    finish(outcome, address)

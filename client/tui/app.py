@@ -168,7 +168,8 @@ class App:
             nursery.cancel_scope.cancel()
         room = self._driver.state.room
         held = room.code if room is not None and room.seat is not None and room.phase != "over" else None
-        return replace(self._outcome, settings=self._driver.ui.settings, code=held, records=tuple(self._records))
+        runs = held is not None and room is not None and room.phase in ("countdown", "racing")
+        return replace(self._outcome, settings=self._driver.ui.settings, code=held, is_running=runs, records=tuple(self._records))
 
     # ---- effects
 

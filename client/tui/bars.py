@@ -110,7 +110,9 @@ def seat_lines(
     suits: Line = []
     # Those of the others are not told in a swap, nor a ghost's.
     for suit, number in foundation_counts(info.foundations) if info.foundations and not is_ghost else ():
-        suits += [(f"suit {suit}", theme.glyphs.suits[suit]), ("faint", fit(str(number), 3))]
+        # Of two decks a suit has two foundations, which are added up.
+        top = (_rank(number) if cards <= DECK_SIZE else str(number)).replace("T", "10")
+        suits += [(f"suit {suit}", theme.glyphs.suits[suit]), ("faint", fit(top, 3))]
     lines.append(spread(suits, [("faint", counted(info.ply, "move"))], width, "felt"))
     return lines
 
@@ -119,9 +121,13 @@ def _tops(info: SeatInfo, theme: Theme) -> Line:
     """The top cards of the four foundations: as short as it gets."""
     line: Line = []
     for suit, number in foundation_counts(info.foundations) if info.foundations else ():
-        top = RANKS[number - 1] if 0 < number <= len(RANKS) else str(number)
-        line += [(f"suit {suit}", theme.glyphs.suits[suit]), ("faint", top)]
+        line += [(f"suit {suit}", theme.glyphs.suits[suit]), ("faint", _rank(number))]
     return line
+
+
+def _rank(number: int) -> str:
+    """The top card of a foundation of so many cards, by its letter."""
+    return RANKS[number - 1] if 0 < number <= len(RANKS) else str(number)
 
 
 def all_bars(

@@ -26,7 +26,7 @@ CURVE_MS = 2_000
 
 def bars(scene: Scene, room: RoomModel, width: int, height: int) -> Picture:
     """Everybody's bar, and below them who leads, where there is a row for it."""
-    away = {seat: until_ms - scene.now_ms for seat, until_ms in room.away_until_ms}
+    away = {seat: until_ms - scene.clock_ms for seat, until_ms in room.away_until_ms}
     total = deck_size(scene.model.rules, room.options)
     strokes = {info.seat: stroke for info in room.seats if (stroke := _stroke(scene, room, info.seat, total))}
     drawn = all_bars(room.seats, room.seat, width, height, scene.theme, cards=total, away_ms=away, ghosts=room.ghosts, strokes=strokes)
@@ -37,7 +37,7 @@ def bars(scene: Scene, room: RoomModel, width: int, height: int) -> Picture:
 
 
 def _clock(scene: Scene, room: RoomModel) -> int:
-    return max(race_clock_ms(room.started_at_ms, scene.now_ms), 0)
+    return max(race_clock_ms(room.started_at_ms, scene.clock_ms), 0)
 
 
 def _stroke(scene: Scene, room: RoomModel, seat: int, total: int) -> Stroke | None:

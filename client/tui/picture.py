@@ -327,7 +327,7 @@ def foot(
     labels: Mapping[Command, str] = MappingProxyType({}),
     arrows: str = "",
 ) -> Picture:
-    """The last row: the keys of this screen as buttons, as many as fit; help and quit always do.
+    """The last row: the keys of this screen as buttons, as many as fit; help and quit always do, where they mean something.
 
     labels: what some are called just now. arrows: what left and right do, where that is not plain to see.
     """
@@ -336,6 +336,7 @@ def foot(
     left = width
     signs: Line = [("key", " left right" if theme.is_ascii else " ←→"), ("foot", f" {arrows} ")] if arrows else []
     left -= line_width(signs)
+    ends = sum(binding.command in (Command.HELP, Command.QUIT) for binding in bindings)
     for binding in sorted(bindings, key=lambda each: each.command not in (Command.HELP, Command.QUIT)):
         key, label = key_text(binding, ascii_only=theme.is_ascii).split(" ")[0], labels.get(binding.command, binding.label)
         button: Line = [("key", f" {key}"), ("foot", f" {label} ")]
@@ -345,4 +346,4 @@ def foot(
         left -= taken
         cells.append((taken, hit(block([button]), Do(binding.command))))
     # Help and quit were counted first to be sure of their room, but belong at the end.
-    return row((line_width(signs), block([signs])), *cells[2:], *cells[:2], (left, block([[]], left, role="foot")))
+    return row((line_width(signs), block([signs])), *cells[ends:], *cells[:ends], (left, block([[]], left, role="foot")))

@@ -75,14 +75,15 @@ Start: TypeAlias = StartHome | StartBot | StartAlone | StartMatch | StartTournam
 class AppOutcome:
     """How the app ended. reason: the player quit, a signal came, or the terminal went away.
 
-    settings: as they are now, to be kept. code: the room in which a seat is still held, or None. records: of the races
-    that were finished, in their order. kept: where the last one was kept, None where none was. not_kept: why one could not be.
+    settings: as they are now, to be kept. code: the room in which a seat is still held, or None. is_running: its race goes on. records: of
+    the races that were finished, in their order. kept: where the last one was kept, None where none was. not_kept: why one could not be.
     play_on: what the player would do next.
     """
 
     reason: Literal["quit", "signal", "terminal"]
     settings: UiSettings
     code: str | None = None
+    is_running: bool = False
     records: tuple[Record, ...] = ()
     kept: Path | None = None
     not_kept: str | None = None

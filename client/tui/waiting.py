@@ -137,7 +137,7 @@ def _at_table(scene: Scene, room: RoomModel) -> tuple[str, str]:
 
 
 def _countdown(scene: Scene, room: RoomModel) -> tuple[str, str]:
-    left_ms = max(-race_clock_ms(room.started_at_ms, scene.now_ms), 0)
+    left_ms = max(-race_clock_ms(room.started_at_ms, scene.clock_ms), 0)
     return "Everybody is ready. Get set!", f"{(left_ms + 99) // 100 / 10:.1f}"
 
 
@@ -248,7 +248,7 @@ def _update(step: Step, action: ScreenAction) -> Step:
 def _times(scene: Scene) -> Hashable:
     room, call = scene.model.room, scene.model.tournaments.call
     if room is not None and room.phase == "countdown":
-        return max(-race_clock_ms(room.started_at_ms, scene.now_ms) + 99, 0) // 100
+        return max(-race_clock_ms(room.started_at_ms, scene.clock_ms) + 99, 0) // 100
     return (call.until_ms - scene.now_ms) // 1000 if call is not None and call.until_ms is not None else None
 
 

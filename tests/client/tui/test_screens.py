@@ -8,12 +8,13 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 import urwid
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import structs
 from urwid.testing import check_box_sizing, render_runs, render_text, resolve_runs
@@ -481,6 +482,8 @@ TOURNAMENTS = {
     "help-tournament": at_tournament(TOLD.running(), replace(LOOKING, help_from=12)),
 }
 SCREENS |= TOURNAMENTS
+# Each is drawn nine times, and changes nothing of its model.
+SCREENS = {name: shown._replace(model=cache(shown.model)) for name, shown in SCREENS.items()}
 
 
 def widget_of(shown: Shown, size: tuple[int, int]) -> urwid.Widget:
@@ -690,7 +693,6 @@ def test_nothing_a_server_says_reaches_the_terminal_unclean() -> None:
         assert "\u202e" not in text
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.lists(EVENTS, max_size=12), st.sampled_from([(80, 24), (120, 40), (60, 20)]), st.booleans())
 def test_whatever_is_heard_can_be_drawn(events: list[object], size: tuple[int, int], details: bool) -> None:
     model = scenes.reduced(scenes.at_home(), scenes.room(), *events)  # type: ignore[arg-type]
