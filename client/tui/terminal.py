@@ -6,6 +6,7 @@ Owns the terminal while it runs and gives it back on every way out. Must not kno
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Protocol, TextIO, TypeAlias
 
 import urwid
@@ -47,7 +48,7 @@ def canvas_of(picture: Picture, size: Size) -> urwid.Canvas:
         text, attribute, charset = b"", [], []
         for role, piece in fit_line(printable(picture.lines[at]) if at < picture.height else [], columns):
             if piece:
-                encoded, run = urwid.util.apply_target_encoding(piece)
+                encoded, run = _encoded(piece, urwid.util.get_encoding())
                 text += encoded
                 attribute.append((role, len(encoded)))
                 charset.extend(run)
@@ -58,6 +59,13 @@ def canvas_of(picture: Picture, size: Size) -> urwid.Canvas:
     for large in picture.large:
         canvas = _with_large(canvas, large, size)
     return canvas
+
+
+@lru_cache(maxsize=4096)
+def _encoded(text: str, encoding: str) -> tuple[bytes, list[tuple[str | None, int]]]:
+    """The text in the terminal's encoding, and urwid's runs of it. The pieces of a screen are nearly all the same at the next one."""
+    del encoding  # urwid's own, which it takes from the terminal
+    return urwid.util.apply_target_encoding(text)
 
 
 def _with_large(canvas: urwid.Canvas, large: Large, size: Size) -> urwid.Canvas:
