@@ -131,6 +131,7 @@ async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> A
                     journal=journal,
                     store=store,
                     pair_next=Pairer(workers).pair_next,
+                    beside=partial(trio.to_thread.run_sync, limiter=trio.CapacityLimiter(1)),
                 )
             )
             overload = Overload()

@@ -137,7 +137,9 @@ def db_ratings(
             typer.echo(f"wrong: {wrong}", err=True)
     differences = len(found.seats_wrong) + len(found.players_wrong)
     if not found.agrees and not repair:
-        fail(f"the ratings in {found.where} are not those of its records; differences: {differences}")
+        # Ratings that no longer follow are no damage where the rules were others when the races were rated.
+        why = "an earlier version rated some races otherwise, draws above all, or they were changed; --repair writes those that follow"
+        fail(f"the ratings in {found.where} are not those that follow from its records by this version; differences: {differences}; {why}")
     if not as_json:
         written = f", rows written: {differences}" if differences else ""
         done = "repaired" if differences else "agrees"

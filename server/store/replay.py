@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from protocol.errors import Refusal
 from server.match.series import Series
 from server.race.commands import GetReady, LeaveSeat
 from server.race.machine import Race
 from server.race.shuffles import SeriesPlace
-from server.store.port import RaceOpened, RunningRace, room_shown
+from server.store.port import CommandTaken, RaceOpened, RunningRace, room_shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +56,19 @@ def as_opened(opened: RaceOpened) -> Race:
 def replay(running: RunningRace) -> Race:
     """The race as it was after its last command. Raises Refusal, LookupError or ValueError where the commands cannot have been taken."""
     race = as_opened(running.opened)
-    for taken in running.commands:
+    try:
+        return _taken_again(race, running.commands)
+    except (Refusal, LookupError, ValueError):
+        if race.deal.place.number == 1:
+            raise
+        # Before 2026-11-22 the later races of a series had the grace of the series: somebody may have come back who would be out by now.
+        older = as_opened(running.opened)
+        older.grace_s = max(older.grace_s, older.options.series.grace_s)
+        return _taken_again(older, running.commands)
+
+
+def _taken_again(race: Race, commands: Iterable[CommandTaken]) -> Race:
+    for taken in commands:
         race.advance(taken.at_ms)
         race.apply(taken.command, taken.at_ms)
     return race

@@ -15,6 +15,7 @@ import logging
 from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 import trio
@@ -210,7 +211,7 @@ class Director:
         if number > LONGEST_LOG and asked.asker.id != self.state.director:
             raise Refusal(ErrorCode.NOT_NOW, "too much has been decided about it already; its director can still do so")
         try:
-            decision = decide(self.state, asked.asker, asked.command)
+            decision = await self._ports.beside(partial(decide, self.state, asked.asker, asked.command))
             await self._happen(decision.events, author=asked.asker.id, pairs=decision.pairs)
         except Refused as error:
             raise as_refusal(error) from error
@@ -222,7 +223,7 @@ class Director:
             await self._happen(with_withdrawals(self.state, no_shows))
         due = self.state.next_due_ms
         if due is not None and due <= now:
-            decision = when_due(self.state)
+            decision = await self._ports.beside(partial(when_due, self.state))
             await self._happen(decision.events, pairs=decision.pairs)
 
         expires = self._expires_at_ms
@@ -241,7 +242,7 @@ class Director:
         Raises Refused and StoreError, with nothing changed.
         """
         now = self._ports.clock.now_ms()
-        state = self.state.after_all(events, at_ms=now, author=author)
+        state = await self._ports.beside(partial(self.state.after_all, events, at_ms=now, author=author))
         if pairs:
             settled, length = state.settled()
             paired = await self._ports.pair_next(settled)
@@ -252,7 +253,7 @@ class Director:
             state = state.after(Finished(), at_ms=now)
         was = self.state
         if state is not was:
-            await self._ports.journal.write(*_entries(was, state))
+            await self._ports.journal.write(*await self._ports.beside(partial(_entries, was, state)))
             self.state = state
         await self._act(by_host=by_host)
         for number in range(max(was.round, 1), state.round + 1) if state is not was else ():

@@ -6,6 +6,8 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias, TypeVar
 
+import trio
+
 from server.lobby.players import Players
 from server.rooms.clock import Clock
 from server.rooms.registry import Rooms
@@ -18,6 +20,18 @@ Answer = TypeVar("Answer")
 
 PairNext: TypeAlias = Callable[[Crosstable], Awaitable[Round | None]]
 """The next round, which may take a second in a large field; None when there is none. Pairing the same again gives the same."""
+
+
+class Beside(Protocol):
+    """Where what takes milliseconds in a large tournament is made, so that nobody waits for it: in a thread. It is pure."""
+
+    async def __call__(self, make: Callable[[], Answer], /) -> Answer: ...
+
+
+async def at_once(make: Callable[[], Answer], /) -> Answer:
+    """Here and now."""
+    await trio.lowlevel.checkpoint()
+    return make()
 
 
 class TournamentJournal(Protocol):
@@ -41,3 +55,4 @@ class TournamentPorts:
     journal: TournamentJournal
     store: Store
     pair_next: PairNext
+    beside: Beside = at_once

@@ -77,6 +77,7 @@ class TournamentService:
         self._old: dict[str, Director] = {}  # over before they were looked up, without a task
         self._listed_old: tuple[TournamentListing, ...] = ()
         self._listings: dict[str, tuple[TournamentState, TournamentListing]] = {}  # as last told
+        self._documents: dict[str, tuple[TournamentState, TournamentDocument]] = {}  # as last asked for
         self._making: dict[str, int] = {}  # how many each player is making now
         self._places: dict[str, str] = {}  # from where unfinished tournaments of this server were made
         self._made_lately = Bucket(rate=MADE_A_SECOND, burst=MADE_AT_ONCE)
@@ -84,7 +85,7 @@ class TournamentService:
         self._stopping = False
         self._scope = trio.CancelScope()
         self._nursery: trio.Nursery
-        self.subscriptions = Subscriptions(listed=self._listed, players=ports.players, clock=ports.clock)
+        self.subscriptions = Subscriptions(listed=self._listed, players=ports.players, clock=ports.clock, beside=ports.beside)
         ports.rooms.on_over(self._race_over)
         ports.rooms.on_room_change(self._room_changed)
 
@@ -150,7 +151,7 @@ class TournamentService:
             raise ValueError("a round of it was paired, so its results stand; it is ended")
         await self._ports.journal.write(TournamentRemoved(tournament=director.state.id))
         director.stop()
-        for known in (self._running, self._old, self._listings, self._places):
+        for known in (self._running, self._old, self._listings, self._documents, self._places):
             known.pop(director.state.id, None)
         self._listed_old = tuple(old for old in self._listed_old if old.id != director.state.id)
         self.subscriptions.removed(director)
@@ -205,7 +206,16 @@ class TournamentService:
     async def document(self, identity: str) -> TournamentDocument | None:
         """The whole of a tournament; None when there is none. Raises StoreError."""
         director = await self._find(identity)
-        return document(director.state) if director is not None else None
+        if director is None:
+            return None
+        state, made = self._documents.get(identity, (None, None))
+        if made is None or state is not director.state:
+            state = director.state
+            made = await self._ports.beside(partial(document, state))
+            if len(self._documents) >= OLD_KEPT:
+                self._documents.clear()
+            self._documents[identity] = state, made
+        return made
 
     def listings(self) -> tuple[TournamentListing, ...]:
         """The public ones: those that are not over, then the latest of the others.

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Final, TypeAlias
 
 import trio
 from msgspec.structs import replace
 
+from protocol.codec import SUBPROTOCOLS
 from protocol.tournament_messages import Tournament
 from protocol.tournament_messages import Tournaments as TournamentsMessage
 from server.lobby.players import Players
@@ -19,6 +21,7 @@ from server.rooms.clock import Clock
 from server.rooms.member import Member
 from server.rooms.outgoing import Outgoing
 from server.tournaments.director import Director
+from server.tournaments.ports import Beside
 from server.tournaments.views import snapshot
 
 INTERVAL_S: Final = 0.5
@@ -32,16 +35,20 @@ Shown: TypeAlias = tuple[Director, int | None]
 
 
 class Subscriptions:
-    """`run` is its one task."""
+    """`run` is its one task. What a large tournament looks like takes long to say: it is made beside the event loop."""
 
-    def __init__(self, *, listed: Callable[[], TournamentsMessage], players: Players, clock: Clock) -> None:
+    def __init__(self, *, listed: Callable[[], TournamentsMessage], players: Players, clock: Clock, beside: Beside) -> None:
         self._listed = listed
         self._players = players
         self._clock = clock
+        self._beside = beside
         self._of_list: set[Member] = set()
         self._of_one: dict[Member, Shown] = {}
+        self._asked: dict[Member, int] = {}  # who waits for the first message, and the `ref` of their request
         self._list_changed = False
         self._changed: set[Director] = set()
+        self._removed: set[Director] = set()
+        self._is_news = False
         self._told: dict[Shown, Tournament] = {}
         self._wake = trio.Event()
         players.on_change(self._presence_changed)
@@ -55,13 +62,16 @@ class Subscriptions:
         self._of_list.discard(member)
 
     def follow(self, member: Member, director: Director, shown: int | None, *, ref: int) -> None:
-        """Tell `member` of this tournament, and of no other one, now and on every change. ref: of the request, for its answer alone."""
+        """Tell `member` of this tournament, and of no other one, in a moment and on every change. ref: of the request, for its answer
+        alone.
+        """
         self._of_one[member] = director, shown
-        member.post(Outgoing(replace(self._look(director, shown), ref=ref)))
+        self._asked[member] = ref
         self._wake.set()
 
     def unfollow(self, member: Member) -> None:
         self._of_one.pop(member, None)
+        self._asked.pop(member, None)
 
     def gone(self, member: Member) -> None:
         self.unfollow_list(member)
@@ -72,7 +82,8 @@ class Subscriptions:
         if member in self._of_list:
             member.post(Outgoing(self._listed()))
         if member in self._of_one:
-            member.post(Outgoing(self._look(*self._of_one[member])))
+            self._asked.setdefault(member, 0)
+            self._wake.set()
 
     def is_followed(self, director: Director) -> bool:
         return any(followed is director for followed, _ in self._of_one.values())
@@ -81,55 +92,68 @@ class Subscriptions:
         """Something happened in it, or a room of it has changed."""
         self._changed.add(director)
         self._list_changed = True
-        self._wake.set()
+        self._tell_soon()
 
     def removed(self, director: Director) -> None:
         """There is no such tournament any more: its followers are told for the last time how it ended."""
-        for member, shown in self._of_one.items():
-            if shown[0] is director:
-                member.post(Outgoing(self._look(*shown)))
-        self._of_one = {member: shown for member, shown in self._of_one.items() if shown[0] is not director}
-        self._changed.discard(director)
-        self._list_changed = True
-        self._wake.set()
+        self._removed.add(director)
+        self.changed(director)
 
     def _presence_changed(self) -> None:
         # Only followers of a tournament see which of its entrants are here.
         self._changed.update(director for director, _ in self._of_one.values())
+        self._tell_soon()
+
+    def _tell_soon(self) -> None:
+        self._is_news = True
         self._wake.set()
 
     async def run(self) -> None:
-        """Tell of changes until cancelled."""
+        """Answer who has begun to follow, and tell of changes, until cancelled."""
+        told_at = -math.inf
         while True:
-            with trio.move_on_after(PROGRESS_S if self._is_any_live() else math.inf):
+            due = told_at + INTERVAL_S if self._is_news else told_at + PROGRESS_S if self._is_any_live() else math.inf
+            with trio.move_on_at(due):
                 await self._wake.wait()
             self._wake = trio.Event()
-            self._tell()
-            await trio.sleep(INTERVAL_S)
+            await self._answer()
+            if trio.current_time() >= due:
+                self._is_news = False
+                await self._tell()
+                told_at = trio.current_time()
 
     def _is_any_live(self) -> bool:
         return any(director.tables.by_table for director, _ in self._of_one.values())
 
-    def _tell(self) -> None:
+    async def _answer(self) -> None:
+        asked, self._asked = self._asked, {}
+        looked: dict[Shown, Tournament] = {}
+        for member, ref in asked.items():
+            shown = self._of_one.get(member)
+            if shown is not None:
+                if shown not in looked:
+                    looked[shown] = await self._beside(self._look(*shown))
+                outgoing = await self._beside(partial(_outgoing, looked[shown], ref=ref))
+                if self._of_one.get(member) == shown:
+                    member.post(outgoing)
+
+    async def _tell(self) -> None:
         changed, self._changed = self._changed, set()
-        told: dict[Shown, Tournament] = {}
-        news: dict[Shown, Outgoing | None] = {}
-        for member, shown in self._of_one.items():
-            if shown not in news:
-                news[shown] = None
-                director, _ = shown
-                if director in changed or director.tables.by_table or shown not in self._told:
-                    looked = self._look(*shown)
-                    if shown not in self._told or _timeless(looked) != _timeless(self._told[shown]):
-                        news[shown] = Outgoing(looked)
-                        told[shown] = looked
-                    else:
-                        told[shown] = self._told[shown]
-                else:
-                    told[shown] = self._told[shown]
-            if (outgoing := news[shown]) is not None:
+        removed, self._removed = self._removed, set()
+        before, self._told = self._told, {}
+        for shown in dict.fromkeys(self._of_one.values()):
+            director, _ = shown
+            known = before.get(shown)
+            if known is not None and director not in changed and not director.tables.by_table:
+                self._told[shown] = known
+                continue
+            message, outgoing = await self._beside(partial(_news, known, self._look(*shown)))
+            self._told[shown] = message
+            for member in [member for member, followed in self._of_one.items() if followed == shown] if outgoing is not None else ():
+                assert outgoing is not None
                 member.post(outgoing)
-        self._told = told
+        for director in removed:
+            self._of_one = {member: shown for member, shown in self._of_one.items() if shown[0] is not director}
         if self._list_changed:
             self._list_changed = False
             if self._of_list:
@@ -137,15 +161,34 @@ class Subscriptions:
                 for member in self._of_list:
                     member.post(listed)
 
-    def _look(self, director: Director, shown: int | None) -> Tournament:
-        now = self._clock.now_ms()
-        return snapshot(
-            director.state,
+    def _look(self, director: Director, shown: int | None) -> Callable[[], Tournament]:
+        """What makes the message, of how things are now."""
+        now, state = self._clock.now_ms(), director.state
+        here = {player for player in state.people if self._players.connection(player) is not None}
+        return partial(
+            snapshot,
+            state,
             shown=shown,
-            live={place: table.live(director.state, now) for place, table in director.tables.by_table.items()},
-            is_here=lambda player: self._players.connection(player) is not None,
+            live={place: table.live(state, now) for place, table in director.tables.by_table.items()},
+            is_here=here.__contains__,
             now_ms=now,
         )
+
+
+def _news(known: Tournament | None, look: Callable[[], Tournament]) -> tuple[Tournament, Outgoing | None]:
+    """How it is now; and what to tell those who have been told the former, None where there is nothing new."""
+    looked = look()
+    if known is not None and _timeless(looked) == _timeless(known):
+        return known, None
+    return looked, _outgoing(looked)
+
+
+def _outgoing(message: Tournament, *, ref: int = 0) -> Outgoing:
+    """Ready to be sent, in whatever encoding."""
+    outgoing = Outgoing(replace(message, ref=ref))
+    for subprotocol in SUBPROTOCOLS:
+        outgoing.payload(subprotocol)
+    return outgoing
 
 
 def _timeless(message: Tournament) -> Tournament:

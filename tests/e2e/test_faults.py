@@ -163,6 +163,16 @@ class Raced:
     async def _play(self, player: ScriptedPlayer, url: str, request: OpenRace | JoinRace) -> None:
         self.records.append(await player.race(url, request))
 
+    def __str__(self) -> str:
+        """How far it is, for whoever wonders why it does not end."""
+        players = (
+            f"{player.identity.name}: entered {player.entered.is_set()}, asked for {len(player.notes.asked)} moves,"
+            f" phase {player.model.room.phase if player.model.room is not None else None}, back {player.notes.back} times,"
+            f" lost {[lost.reason for lost in player.notes.lost][-3:]}"
+            for player in self.players
+        )
+        return f"{self.name}, lines {self.lines}, records {len(self.records)}: {'; '.join(players)}"
+
     def check(self, kept: Record) -> None:
         """Everybody believes the same, each move that counts was asked for, and was played and said once."""
         assert self.records == [kept, kept], self.name
@@ -175,8 +185,8 @@ class Raced:
 
 def check_notes(player: ScriptedPlayer, record: Record) -> None:
     notes, room = player.notes, player.model.room
-    assert notes.gaps == []
-    assert room is not None
+    assert notes.gaps == [], player.identity.name
+    assert room is not None, player.identity.name
     assert room.own is not None
     assert room.view is not None
     assert room.record == record
@@ -185,11 +195,11 @@ def check_notes(player: ScriptedPlayer, record: Record) -> None:
     seat = room.own.seat
     moves = dict(enumerate(move.move for move in record.moves if move.seat == seat))
     # What counts after the close was asked for and is struck out: those are the last plies.
-    assert moves.items() <= notes.asked.items()
+    assert moves.items() <= notes.asked.items(), player.identity.name
     assert sorted(notes.asked) == list(range(len(notes.asked)))
     assert record.seats[seat].state == "stopped" or len(notes.asked) == len(moves)
     heard = [line.text for line in room.chat if line.seat == seat]
-    assert heard == notes.said[: len(heard)]
+    assert heard == notes.said[: len(heard)], player.identity.name
     # Only what was said at the very end may be on its way still.
     assert len(notes.said) - len(heard) <= 1
 
@@ -197,10 +207,12 @@ def check_notes(player: ScriptedPlayer, record: Record) -> None:
 async def test_no_fault_of_the_line_loses_or_doubles_anything(tmp_path: Path) -> None:
     database = tmp_path / "races.sqlite3"
     raced = [Raced(fault.__name__) for fault in FAULTS]
-    with trio.fail_after(PATIENCE_S):
+    with trio.move_on_after(PATIENCE_S) as patience:
         async with serving(database) as port, trio.open_nursery() as nursery:
             for race, fault in zip(raced, FAULTS, strict=True):
                 nursery.start_soon(race.race, port, fault)
+    stuck = [str(race) for race in raced if len(race.records) < len(race.players)]
+    assert not patience.cancelled_caught, stuck
     kept = kept_records(database)
     assert len(kept) == len(FAULTS)
     for race in raced:

@@ -148,6 +148,7 @@ def test_without_a_command_it_shows_what_there_is(capsys: pytest.CaptureFixture[
     assert all(f"\n  {command} " in shown for command in commands.split())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("imported", "heavy"),
     [
@@ -167,8 +168,9 @@ def test_nobody_waits_for_what_is_not_needed(imported: str, heavy: set[str]) -> 
     assert ran.stdout == "\n"
 
 
-def test_the_version_is_printed() -> None:
-    assert run("--version").stdout == f"carpet-server {__version__}\n"
+@pytest.mark.parametrize("flag", ["-V", "--version"])
+def test_the_version_is_printed(flag: str) -> None:
+    assert run(flag).stdout == f"carpet-server {__version__}\n"
 
 
 @pytest.mark.parametrize("command", [("serve",), ("verify",), ("rules",), ("rules", "list"), ("rules", "perft"), ("rules", "walk")])

@@ -56,7 +56,7 @@ from server.store.replay import by_room
 from server.store.store import Store
 from server.tournaments.pairing.crosstable import Crosstable
 from server.tournaments.pairing.rounds import Round
-from server.tournaments.ports import TournamentPorts
+from server.tournaments.ports import Beside, TournamentPorts, at_once
 from server.tournaments.service import TournamentService
 from tests.server.rooms.playing import first_seed
 
@@ -64,6 +64,9 @@ Kind = TypeVar("Kind")
 
 PLAIN_SOCKETS = False
 """Whether the server's connections have a task each. The fixture `both_kinds` shows a test both."""
+
+BESIDE: Beside = at_once
+"""Where large tournaments are thought over."""
 
 _DECODERS = {name: server_message_decoder(name) for name in ENCODINGS}
 
@@ -295,6 +298,7 @@ class House:
                 journal=self.journal,
                 store=self.store,
                 pair_next=paired_here,
+                beside=BESIDE,
             )
         )
         nursery.start_soon(self.tournaments.run)

@@ -1,0 +1,43 @@
+"""A race made again from its commands, those of an older version of this program among them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from protocol.errors import Refusal
+from protocol.views import RaceOptions, SeriesOptions
+from server.match.series import Series
+from server.race.commands import LoseLine, PlayMove, RegainLine
+from server.race.shuffles import SeriesPlace
+from server.store.port import CommandTaken, RunningRace
+from server.store.replay import replay
+from tests.server.race.racing import WINNABLE, greedy_line, started
+from tests.server.store.keeping import opened, won
+
+OPTIONS = RaceOptions(deal=WINNABLE, grace_s=5, series=SeriesOptions(format="best-of", races=3, grace_s=60))
+
+
+def running(*, number: int) -> RunningRace:
+    """A race as before 2026-11-22: its first player was away for longer than its grace, and less than that of the series."""
+    series = Series(options=OPTIONS.series, seats=2, id="r")
+    driven = started(OPTIONS, place=SeriesPlace(id="r", number=number))
+    driven.race.grace_s = OPTIONS.series.grace_s
+    driven.do(LoseLine(0), 1000)
+    driven.do(RegainLine(0), 31_000)
+    driven.do(PlayMove(0, 0, greedy_line(WINNABLE)[0]), 32_000)
+    first = replace(opened("s", options=OPTIONS), series=series.raced(won()) if number > 1 else series, number=number)
+    return RunningRace(first, tuple(CommandTaken(race="s", sequence=n, at_ms=at, command=it) for n, (it, at) in enumerate(driven.log, 1)))
+
+
+def test_a_later_race_of_a_series_that_began_under_the_older_grace_goes_on() -> None:
+    race = replay(running(number=2))
+    assert [seat.state for seat in race.seats] == ["racing", "racing"]
+    assert race.seats[0].ply == 1
+    assert race.grace_s == 60
+
+
+def test_what_could_never_have_been_is_still_refused() -> None:
+    with pytest.raises(Refusal):
+        replay(running(number=1))
