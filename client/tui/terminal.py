@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Protocol, TextIO, TypeAlias
+from typing import Literal, Protocol, TextIO, TypeAlias
 
 import urwid
 from urwid.display.common import BaseScreen
@@ -63,7 +63,7 @@ def canvas_of(picture: Picture, size: Size) -> urwid.Canvas:
 
 
 @lru_cache(maxsize=4096)
-def _encoded(text: str, encoding: str) -> tuple[bytes, list[tuple[str | None, int]]]:
+def _encoded(text: str, encoding: str) -> tuple[bytes, list[tuple[Literal["U", "0"] | None, int]]]:
     """The text in the terminal's encoding, and urwid's runs of it. The pieces of a screen are nearly all the same at the next one."""
     del encoding  # urwid's own, which it takes from the terminal
     return urwid.util.apply_target_encoding(text)
