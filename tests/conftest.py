@@ -7,6 +7,7 @@ What could not be tested for want of a browser or of Node is said at the end of 
 from __future__ import annotations
 
 import contextlib
+import gc
 import importlib
 import inspect
 import logging
@@ -21,8 +22,11 @@ import trio
 from hypothesis import HealthCheck, settings
 
 # A machine that is busy with something else may hold up any example, and the finding of one, for as long as it likes.
-settings.register_profile("busy", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("busy")
+_PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("quick", _PATIENT, max_examples=20)
+settings.register_profile("thorough", _PATIENT, max_examples=100)
+# Other examples each time. `.ci/run` asks for the thorough ones: `-m "slow or hypothesis" --hypothesis-profile thorough`.
+settings.load_profile("quick")
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -83,6 +87,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         clock = next((name for name in ("mock_clock", "autojump_clock") if name in getattr(item, "fixturenames", ())), None)
         if clock is not None and isinstance(item, pytest.Function) and inspect.iscoroutinefunction(item.obj):
             item.add_marker(pytest.mark.trio(run=partial(_run_on, item, clock)), append=False)
+
+
+def pytest_collection_finish() -> None:
+    # What has been imported and collected stays: no search for garbage has to go through it again and again.
+    gc.collect()
+    gc.freeze()
 
 
 def _run_on(

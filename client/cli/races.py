@@ -78,7 +78,8 @@ def ladder(
 ) -> None:
     """List the best players of a server.
 
-    A rating begins at 1000; only rated races change it.
+    A rating begins at 1000; only rated races change it. It says what a player is worth almost surely, and so it grows with what is known of
+    them, too: a first race between two new players makes 1138 and 927 of 1000 and 1000.
     """
     address = address_of(url)
 

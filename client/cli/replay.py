@@ -83,12 +83,7 @@ def replay(
     address = address_of(server) if server is not None else None
 
     outcome = run(lambda: show_replay(file, server=address, settings=settings))
-    wanted = outcome.play_on
-    if wanted is None:
-        finish(outcome)
-        return
-
-    finish(run(lambda: played_on(wanted.record, seat=wanted.seat, ply=wanted.ply, name=None, settings=outcome.settings)))
+    finish(outcome)
 
 
 @app.command("play-on", epilog=examples("carpet play-on --from 24", "carpet play-on race.json --from 24 --seat 2"))

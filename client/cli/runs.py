@@ -83,7 +83,7 @@ def run_daily(
     need_terminal("daily")
     _keep_commitments(address)
 
-    finish(run(lambda: visit(address.url, RunDaily(rules=rules), name=name, settings=settings)))
+    finish(run(lambda: visit(address.url, RunDaily(rules=rules), name=name, settings=settings)), address)
 
 
 @daily_app.command(
@@ -244,7 +244,7 @@ def run_challenge(
     address = address_of(url)
     need_terminal("challenge run")
 
-    finish(run(lambda: visit(address.url, RunChallenge(id=code), name=name, settings=settings)))
+    finish(run(lambda: visit(address.url, RunChallenge(id=code), name=name, settings=settings)), address)
 
 
 @challenge_app.command("board", epilog="Example: carpet challenge board carpet.example ABCDEF")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated, Any
 
 import typer
@@ -18,7 +19,6 @@ from client.cli.shared import (
     fail,
     finish,
     need_terminal,
-    print_text,
     race_options,
     run,
     series_fields,
@@ -211,8 +211,7 @@ def home(
 def _visit(command: str, url: str, request: Any, name: str | None, settings: UiSettings, start: StartMatch | None = None) -> None:
     address = address_of(url)
     need_terminal(command)
+    settings = replace(settings, page=address.page("/play/"))
 
     outcome = run(lambda: visit(url, request, name=name, settings=settings, start=start))
-    if outcome.code is not None:
-        print_text(f"You still have a seat in race {outcome.code}; to go on with it: carpet join {address.url} {outcome.code}")
-    finish(outcome)
+    finish(outcome, address)

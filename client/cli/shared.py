@@ -8,6 +8,7 @@ import json
 import shlex
 import sys
 from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, NoReturn, TypeVar
 
@@ -149,11 +150,25 @@ def code_of(typed: str) -> str:
     return code
 
 
-def finish(outcome: AppOutcome) -> None:
-    """Say what is left to be said when the screens are gone, and end with the status that fits."""
+def finish(outcome: AppOutcome, address: Address | None = None) -> None:
+    """Do what the player would do next, say what is left to be said when the screens are gone, and end with the status that fits.
+
+    address: of somebody's server, where a seat may still be held.
+    """
+    while (wanted := outcome.play_on) is not None:
+        # Most commands end without it.
+        from client.local.sitting import play_on
+
+        ended = run(functools.partial(play_on, wanted.record, seat=wanted.seat, ply=wanted.ply, name=None, settings=outcome.settings))
+        outcome = replace(ended, kept=ended.kept or outcome.kept, not_kept=ended.not_kept or outcome.not_kept)
+    is_held = outcome.code is not None and address is not None
+    if is_held and address is not None:
+        still = f"Race {outcome.code} goes on without you" if outcome.is_running else f"You still have a seat in race {outcome.code}"
+        print_text(f"{still}; to go on with it: carpet join {address.url} {outcome.code}")
     if outcome.kept is not None:
         kept = str(outcome.kept)
-        print_text(f"The record of your race is {kept}; to check it: carpet verify {shlex.quote(kept)}")
+        which = "the race before" if is_held else "your race"
+        print_text(f"The record of {which} is {kept}; to check it: carpet verify {shlex.quote(kept)}")
     if outcome.not_kept is not None:
         typer.echo(f"carpet: the record of your race could not be kept: {outcome.not_kept}", err=True)
     match outcome.reason:

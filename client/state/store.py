@@ -55,7 +55,8 @@ Event: TypeAlias = ServerMessage | LinkEvent | LocalEvent
 class LinkModel:
     """How the line is. retry_at_ms: local time of the next try, None when there is none. reason: why there was none, until all is well.
 
-    returning: the line stands again, and what is known of the room may still be old.
+    returning: the line stands again, and what is known of the room may still be old. held_at_ms: local time of the last that was heard of
+    the server, while nothing new is: whether its clocks run, nobody here can know; None while all is well.
     """
 
     state: Literal["connecting", "connected", "returning", "lost", "gone"] = "connecting"
@@ -63,6 +64,7 @@ class LinkModel:
     reason: str = ""
     retry_at_ms: int | None = None
     round_trip_ms: int | None = None
+    held_at_ms: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,7 +214,10 @@ def _link(model: Model, event: LinkEvent, now_ms: int) -> Model:
         case Lost():
             retry_at_ms = None if event.retry_in_ms is None else now_ms + event.retry_in_ms
             state: Literal["gone", "lost"] = "gone" if retry_at_ms is None else "lost"
-            link = LinkModel(state=state, attempt=link.attempt, reason=clean_chat(event.reason), retry_at_ms=retry_at_ms)
+            held_at_ms = now_ms if link.held_at_ms is None else link.held_at_ms
+            link = LinkModel(
+                state=state, attempt=link.attempt, reason=clean_chat(event.reason), retry_at_ms=retry_at_ms, held_at_ms=held_at_ms
+            )
             # Who is there and what is open changes by the second: what is not known any more is not shown.
             return replace(model, link=link, lobby=None, search=None)
         case _:

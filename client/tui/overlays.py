@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from client.state.capabilities import rules_of
-from client.tui.actions import Do, Pick, Quit
+from client.tui.actions import Do, Pick, PlayOnWanted, Quit
 from client.tui.keymap import BACK, CHOOSE, CURSOR, EVERYWHERE, GROUPS, QUIT, Binding, Command, Keys, key_rows
 from client.tui.picture import (
     MIDDLE,
@@ -137,7 +139,12 @@ def asking(scene: Scene, below: Picture, question: Question, size: Size) -> Pict
         pointer = scene.theme.glyphs.pointer if marked else " "
         text = fit(f" {pointer} {key}  {line}", width)
         parts.append(hit(block([[("chosen" if marked else "panel", text)]]), Pick(at)))
-    return over(stacked(*parts, block([[]], width, role="panel")), below, size)
+    # The keys of the screen below mean nothing now.
+    without = frozenset({Command.YES, Command.NO}) if question.numbered else frozenset[Command]()
+    keys = foot(QUESTION_KEYS, scene.theme, size[0], without=without | {Command.HELP, Command.QUIT})
+    below = replace(below, lines=(*below.lines[: size[1] - 1], *keys.lines))
+    asked = over(stacked(*parts, block([[]], width, role="panel")), below, size)
+    return replace(asked, hits=(*asked.hits, *shifted(keys, 0, size[1] - 1).hits))
 
 
 def too_small(scene: Scene, size: tuple[int, int]) -> Picture:
@@ -199,5 +206,7 @@ def _answer(step: Step, question: Question, line: int) -> Step:
             return step.then(Quit())
         case GiveReason(about):
             return step.prompt("reason", about)
+        case PlayOnWanted() as wanted:
+            return step.then(Quit(wanted))
         case message:
             return step.send(message)

@@ -29,6 +29,7 @@ from client.tui.panel import foundations, peek, reserves, stock_and_waste
 from client.tui.picture import (
     EMPTY,
     MIDDLE,
+    Line,
     Picture,
     Size,
     block,
@@ -68,7 +69,6 @@ TALK_ROWS = 6
 KEYS: Keys = (
     Binding(Command.PLAY, ("enter",), "play", "Play the card under the cursor, or put the held card there."),
     Binding(Command.SEND_HOME, (" ",), "home", "Send the next card home; a held card goes to the cursor."),
-    Binding(Command.SEND_ALL, ("G",), "all", "Send home all that can go (g too, where no column is g).", shown=False),
     Binding(Command.AUTOPLAY, ("H",), "auto", "What fits goes home by itself, where the race allows it.", shown=False),
     Binding(Command.NEXT, ("tab",), "next", "Cursor to the next card that can be played.", shown=False),
     Binding(Command.PREVIOUS, ("shift tab",), "previous", "Cursor to the one before.", shown=False),
@@ -84,9 +84,11 @@ KEYS: Keys = (
     LEAVE,
     Binding(Command.RESIGN, ("R",), "resign", "Give up the race (asks first)."),
     TALK,
+    # Last, since the row of keys has room for it in wide terminals alone.
+    Binding(Command.SEND_ALL, ("G",), "all home", "Send home all that can go (g too, where no column is g)."),
 )
 
-_PLAYING = frozenset({Command.PLAY, Command.WASTE, Command.STOCK, Command.REDEAL, Command.KEEP, Command.RESIGN})
+_PLAYING = frozenset({Command.PLAY, Command.WASTE, Command.STOCK, Command.REDEAL, Command.KEEP, Command.RESIGN, Command.SEND_ALL})
 """The keys that mean nothing any more when one's own part has ended."""
 
 
@@ -166,7 +168,7 @@ def _hint(scene: Scene, room: RoomModel, board: Board, width: int) -> Picture:
     racing = race_clock_ms(room.started_at_ms, scene.now_ms) >= 0 and room.started_at_ms is not None
     if scene.model.link.state != "connected" and own.state in ("waiting", "racing"):
         sent = scene.model.in_flight
-        words = "Not connected: no moves for now. The clock runs on; your seat is held a while."
+        words = "Not connected. Your seat is held; while the server is down, no clock runs."
         if sent is not None:
             words = f"Your move {clean_chat(sent.move)} is not confirmed yet. It is sent again once you are back."
         return block([[("bad", fit(f" {scene.theme.glyphs.ring} {words}", width))]])
@@ -211,13 +213,13 @@ def _panel(scene: Scene, room: RoomModel, marks: Marks, width: int, height: int,
     for part in parts:
         shown += [part, *([block([[]])] if free else [])]
     left = height - taken - free * len(parts)
-    lines = bars(scene, room, width - 1, left)
-    talks = left - len(lines) >= TALK_ROWS and bool(room.chat)
+    standing = bars(scene, room, width - 1, left)
+    left -= standing.height
+    talks = left >= TALK_ROWS and bool(room.chat)
     talk_rows = min(len(room.chat) + 2, 10) if talks else 0
-    lines += below_bars(scene, room, width - 1, left - len(lines) - talk_rows)
-    if talks:
-        lines += [[], [("title", "Chat")], *chat_lines(scene, width, min(left - len(lines) - 2, 8))]
-    return stacked(*shown, block(lines)), talks
+    course = below_bars(scene, room, width - 1, left - talk_rows)
+    said: list[Line] = [[], [("title", "Chat")], *chat_lines(scene, width, min(left - course.height - 2, 8))] if talks else []
+    return stacked(*shown, standing, course, block(said)), talks
 
 
 def _below_each_other(scene: Scene, room: RoomModel, marks: Marks, width: int, height: int) -> tuple[Picture, bool]:
@@ -229,9 +231,9 @@ def _below_each_other(scene: Scene, room: RoomModel, marks: Marks, width: int, h
     free = max(width - layout.width, 0) // 2
     margin = 0 if width < 100 else free
     bars_width = width - 2 * margin - PANEL - pile_width - 2
-    lines = bars(scene, room, bars_width, left)
-    lines += below_bars(scene, room, bars_width, left - len(lines))
-    lower = row((margin + 1, EMPTY), (PANEL, homes), (pile_width + 1, piles), (bars_width, block(lines)))
+    standing = bars(scene, room, bars_width, left)
+    course = below_bars(scene, room, bars_width, left - standing.height)
+    lower = row((margin + 1, EMPTY), (PANEL, homes), (pile_width + 1, piles), (bars_width, stacked(standing, course)))
     return stacked(shifted(layout.picture, free), lower), False
 
 
@@ -340,7 +342,7 @@ def _type_key(step: Step, key: str) -> Step | None:
 
 def _times(scene: Scene) -> Hashable:
     room = scene.model.room
-    return None if room is None else (times(scene, room), tuple((until_ms - scene.now_ms) // 1000 for _, until_ms in room.away_until_ms))
+    return None if room is None else (times(scene, room), tuple((until_ms - scene.clock_ms) // 1000 for _, until_ms in room.away_until_ms))
 
 
 def _is_shown(state: Model, ui: Ui) -> bool:

@@ -177,8 +177,11 @@ def _update(step: Step, action: ScreenAction) -> Step:
 def _play_on(step: Step, replay: ReplayState) -> Step:
     shown, record = replay.shown[0], replay.line.record
     ply = replay.line.plies(replay.at(step.now_ms).made)[shown.number]
-    if step.ui.only_replay:
-        return step.then(Quit(PlayOnWanted(record, shown.number, ply)))
+    wanted, room = PlayOnWanted(record, shown.number, ply), step.state.room
+    if step.ui.only_replay or room is None:
+        return step.then(Quit(wanted))
+    if room.phase == "over" and not step.state.is_at_table:
+        return step.ask("Leave this room, and play on from here by yourself?", ("Play on", "Stay"), (wanted, None))
     # Here there is a race to go back to, and a server of one's own would take the connection's place.
     seat = f" --seat {shown.number + 1}" if shown.number != replay.own else ""
     return step.note(f"To play on from here, leave and run: carpet play-on --from {ply}{seat}")

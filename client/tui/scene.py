@@ -42,6 +42,12 @@ class Scene:
     theme: Theme
     now_ms: int
 
+    @property
+    def clock_ms(self) -> int:
+        """The moment up to which the clocks of races are known to run: now, or when the server was heard of last."""
+        held_at_ms = self.model.link.held_at_ms
+        return self.now_ms if held_at_ms is None else held_at_ms
+
 
 def scene_of(model: Model, ui: Ui, now_ms: int, *, colours: int = 256) -> Scene:
     """The scene in the looks that the player likes."""
@@ -93,13 +99,16 @@ def clock_line(scene: Scene) -> Line:
     if room.phase == "over" and room.ended:
         ended_at_ms = room.record.ended_at_ms if room.record is not None else max(seat.ended_at_ms for seat in room.ended)
         return [("head strong", clock_text(ended_at_ms))]
-    elapsed = race_clock_ms(room.started_at_ms, scene.now_ms)
+    elapsed = race_clock_ms(room.started_at_ms, scene.clock_ms)
+    is_held = scene.clock_ms != scene.now_ms
+    # It goes on from there or from a little before, if the server is down; if it is not, it has run on.
+    doubt = "?" if is_held else ""
     if elapsed < 0:
-        return [("head strong", f"start in {clock_text(99 - elapsed)}")]
+        return [("head strong", f"start in {clock_text(99 - elapsed)}{doubt}")]
     limit = room.options.time_limit_s * 1000
     short = limit - elapsed < 30_000
     return [
-        ("head bad" if short else "head strong", clock_text(min(elapsed, limit))),
+        ("head bad" if short or is_held else "head strong", f"{clock_text(min(elapsed, limit))}{doubt}"),
         ("head", f" / {clock_text(limit, tenths=False)}"),
     ]
 

@@ -13,7 +13,9 @@ from protocol.views import SeriesOptions
 
 @dataclass(frozen=True, slots=True)
 class UiSettings:
-    """How the player likes it. motion: cards glide. autoplay: what fits goes home by itself, in races that allow it.
+    """How the player likes it. page: where a race of the server is raced in a browser, but for its code; empty where it is not.
+
+    motion: cards glide. autoplay: what fits goes home by itself, in races that allow it.
 
     colours: 1, 16, 88, 256 or 2**24, or None to ask the terminal (and `NO_COLOR`).
     """
@@ -23,6 +25,7 @@ class UiSettings:
     bell: bool = True
     motion: bool = True
     autoplay: bool = False
+    page: str = ""
     colours: Literal[1, 16, 88, 256, 16777216] | None = None
 
 
@@ -75,14 +78,15 @@ Start: TypeAlias = StartHome | StartBot | StartAlone | StartMatch | StartTournam
 class AppOutcome:
     """How the app ended. reason: the player quit, a signal came, or the terminal went away.
 
-    settings: as they are now, to be kept. code: the room in which a seat is still held, or None. records: of the races
-    that were finished, in their order. kept: where the last one was kept, None where none was. not_kept: why one could not be.
+    settings: as they are now, to be kept. code: the room in which a seat is still held, or None. is_running: its race goes on. records: of
+    the races that were finished, in their order. kept: where the last one was kept, None where none was. not_kept: why one could not be.
     play_on: what the player would do next.
     """
 
     reason: Literal["quit", "signal", "terminal"]
     settings: UiSettings
     code: str | None = None
+    is_running: bool = False
     records: tuple[Record, ...] = ()
     kept: Path | None = None
     not_kept: str | None = None

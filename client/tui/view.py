@@ -38,7 +38,7 @@ def head_times(scene: Scene) -> Hashable:
     retry = None if link.retry_at_ms is None else (link.retry_at_ms - scene.now_ms) // 1000
     if room is None or room.started_at_ms is None or room.phase not in ("countdown", "racing"):
         return retry, None
-    elapsed = race_clock_ms(room.started_at_ms, scene.now_ms)
+    elapsed = race_clock_ms(room.started_at_ms, scene.clock_ms)
     return retry, clock_text(min(elapsed, room.options.time_limit_s * 1000)) if elapsed >= 0 else elapsed // 100
 
 

@@ -18,9 +18,9 @@ from client.tui.bars import seat_lines, seat_name
 from client.tui.course import course_curves
 from client.tui.keymap import Binding, Command, Keys
 from client.tui.marks import Marks
+from client.tui.outcome import headline, places_table, rating_lines, score_lines
 from client.tui.picture import MIDDLE, Line, Picture, Size, block, clip, foot, placed, screen, shifted, spread, stacked, wrap_text
 from client.tui.plot import plot, scale
-from client.tui.result import headline, places_table, rating_lines, score_lines
 from client.tui.room import say
 from client.tui.scene import Scene, head, remarks
 from client.tui.screen import Screen
@@ -163,7 +163,7 @@ def _table(scene: Scene, watch: WatchModel, room: RoomModel, info: SeatInfo, wid
 
 
 def _seat(scene: Scene, room: RoomModel, info: SeatInfo, width: int, rows: int) -> list[Line]:
-    away = {seat: until_ms - scene.now_ms for seat, until_ms in room.away_until_ms}
+    away = {seat: until_ms - scene.clock_ms for seat, until_ms in room.away_until_ms}
     total = deck_size(scene.model.rules, room.options)
     return seat_lines(info, width, rows, scene.theme, cards=total, own=False, away_ms=away.get(info.seat), role=f"curve {info.seat % 8}")
 
@@ -234,7 +234,7 @@ def _times(scene: Scene) -> Hashable:
     if room is None:
         return None
     left = race_clock_ms(room.started_at_ms, scene.now_ms) // 100 if room.phase == "countdown" else 0
-    return left, tuple((until_ms - scene.now_ms) // 1000 for _, until_ms in room.away_until_ms)
+    return left, tuple((until_ms - scene.clock_ms) // 1000 for _, until_ms in room.away_until_ms)
 
 
 SCREEN = Screen("watch", "Watching", KEYS, lambda state, ui: state.room is None and ui.watch is not None, _update, _view, times=_times)

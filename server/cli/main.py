@@ -64,7 +64,7 @@ def _version(wanted: bool) -> None:
 @app.callback(invoke_without_command=True)
 def _root(
     context: typer.Context,
-    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")] = False,
+    version: Annotated[bool, typer.Option("-V", "--version", callback=_version, is_eager=True, help="Print the version and exit.")] = False,
 ) -> None:
     del version
     _show_help(context)

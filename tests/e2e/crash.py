@@ -1,6 +1,6 @@
 """A server that is killed again and again while scripted players race on it, and the count of what was lost: nothing may be.
 
-Used by `test_crash.py` for a few kills and by `tests/bench/kills.py` for hundreds.
+Used by `test_crash.py` for a few kills and by `tests/bench/campaign.py` for hundreds.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
+import psycopg
 import trio
 
 from client.connection.errors import LinkError
@@ -44,6 +45,8 @@ class Count:
     lost: list[str] = field(default_factory=list)
     untold: int = 0
     """Players who never heard the result of their race."""
+    blamed: list[str] = field(default_factory=list)
+    """Seats that were forfeited or ran out of time, though nobody has left and no race was long."""
 
 
 @dataclass(slots=True)
@@ -63,22 +66,46 @@ class Pair:
             self.acknowledged[event.seat][event.ply - 1] = event.move
 
 
+@dataclass(frozen=True, slots=True)
+class Course:
+    """How servers are killed.
+
+    up_s: how long each listens, from and to. first_up_s: how much longer the first one does. ahead_s: by how much more than that of the one
+    before the wall clock of each is ahead. pace_s, grace_s: of the races.
+    """
+
+    up_s: tuple[float, float] = (0.2, 2.0)
+    first_up_s: float = 0.0
+    ahead_s: int = 0
+    pace_s: float = 0.03
+    grace_s: int = 600
+
+
+USUAL = Course()
+CRASH_LOOP = Course(up_s=(0.0, 0.1), first_up_s=3.0, ahead_s=600, pace_s=0.2, grace_s=5)
+"""Races begin at the first server; the others die as soon as they listen, and are of different minds about the time of day."""
+
+
 @dataclass(slots=True)
 class _Ground:
     """What all tasks of one run share. finished: the last server is up and no kill will follow."""
 
-    database: Path
+    database: str
     kills: int
     generator: random.Random
+    course: Course
     count: Count = field(default_factory=Count)
     pairs: list[Pair] = field(default_factory=list)
     finished: trio.Event = field(default_factory=trio.Event)
     all_raced: trio.Event = field(default_factory=trio.Event)
 
 
-async def kill_and_count(folder: Path, *, kills: int, races_at_once: int, seed: int) -> Count:
-    """Race until the server was killed `kills` times, let the last races end, and check every one. Raises what a check raises."""
-    ground = _Ground(folder / "races.sqlite3", kills, random.Random(seed))
+async def kill_and_count(database: str, *, kills: int, races_at_once: int, seed: int, course: Course = USUAL) -> Count:
+    """Race until the server was killed `kills` times, let the last races end, and check every one. Raises what a check raises.
+
+    database: a path, or the URL of an empty PostgreSQL one.
+    """
+    ground = _Ground(database, kills, random.Random(seed), course)
     async with trio.open_nursery() as nursery:
         port = await nursery.start(_kill_repeatedly, ground)
         async with trio.open_nursery() as players:
@@ -92,10 +119,11 @@ async def kill_and_count(folder: Path, *, kills: int, races_at_once: int, seed: 
 async def _kill_repeatedly(ground: _Ground, task_status: trio.TaskStatus[int]) -> None:
     port = 0
     while ground.count.kills < ground.kills:
-        async with _server(ground.database, port) as (process, port):
+        async with _server(ground.database, port, ahead_s=ground.count.kills * ground.course.ahead_s) as (process, port):
             if ground.count.kills == 0:
                 task_status.started(port)
-            await trio.sleep(ground.generator.uniform(0.2, 2.0))
+                await trio.sleep(ground.course.first_up_s)
+            await trio.sleep(ground.generator.uniform(*ground.course.up_s))
             process.send_signal(signal.SIGKILL)
             ground.count.kills += 1
     async with _server(ground.database, port) as (process, port):
@@ -105,10 +133,13 @@ async def _kill_repeatedly(ground: _Ground, task_status: trio.TaskStatus[int]) -
         assert await trio.to_thread.run_sync(process.wait) == 0
 
 
+_AHEAD = "import time; true = time.time; time.time = lambda: true() + {}; from server.cli.main import main; main()"
+
+
 @asynccontextmanager
-async def _server(database: Path, port: int) -> AsyncIterator[tuple[subprocess.Popen[bytes], int]]:
-    """A server process that listens, and its port; killed at the latest on leaving."""
-    command = [sys.executable, "-m", "server.cli.main", "serve", "--port", str(port), "--database", str(database)]
+async def _server(database: str, port: int, *, ahead_s: int = 0) -> AsyncIterator[tuple[subprocess.Popen[bytes], int]]:
+    """A server process that listens, and its port; killed at the latest on leaving. ahead_s: what its wall clock is ahead by."""
+    command = [sys.executable, "-c", _AHEAD.format(ahead_s), "serve", "--port", str(port), "--database", database]
     command += ["--rate", "1000", "--burst", "1000", "--log-level", "error"]
     with subprocess.Popen(  # noqa: ASYNC220  (killing it is the point; starting it takes no time)
         command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE
@@ -129,7 +160,7 @@ async def _race_on(url: str, number: int, ground: _Ground) -> None:
         last = ground.finished.is_set()
         pair = Pair()
         ground.pairs.append(pair)
-        options = RaceOptions(public=False, countdown_s=1, grace_s=600)
+        options = RaceOptions(public=False, countdown_s=1, grace_s=ground.course.grace_s)
         async with trio.open_nursery() as nursery:
             nursery.start_soon(_play, url, pair, ground, partial(run_bot, url, f"anna {number}", POLICIES["greedy"], open_options=options))
             await pair.code.wait()
@@ -140,7 +171,7 @@ async def _race_on(url: str, number: int, ground: _Ground) -> None:
 async def _play(url: str, pair: Pair, ground: _Ground, race: partial[object]) -> None:
     while True:
         try:
-            record = await race(pace=0.03, generator=ground.generator, watch=pair.watch)  # type: ignore[misc]
+            record = await race(pace=ground.course.pace_s, generator=ground.generator, watch=pair.watch)  # type: ignore[misc]
         except LinkError:
             # No server just now, and there was none yet: the very first try is not made again by the link.
             await trio.sleep(0.2)
@@ -153,9 +184,9 @@ async def _play(url: str, pair: Pair, ground: _Ground, race: partial[object]) ->
             return
 
 
-def kept_records(database: Path) -> dict[str, Record]:
-    """The record of each room's one race, read without the store's own help."""
-    with closing(sqlite3.connect(database)) as connection:
+def kept_records(database: Path | str) -> dict[str, Record]:
+    """The record of each room's one race, read without the store's own help. database: as for `kill_and_count`."""
+    with closing(psycopg.connect(str(database)) if "://" in str(database) else sqlite3.connect(database)) as connection:
         rows = connection.execute("SELECT races.room, records.record FROM records JOIN races ON races.id = records.race").fetchall()
     records = {room: from_json(text) for room, text in rows}
     assert len(records) == len(rows), "a race has two records"
@@ -164,7 +195,7 @@ def kept_records(database: Path) -> dict[str, Record]:
 
 def _check(ground: _Ground) -> None:
     """Every move that was acknowledged is in the kept record, in its place and once; every record that was told is the kept one."""
-    store = open_store(str(ground.database))
+    store = open_store(ground.database)
     try:
         running = store.running()
         assert not running.damaged
@@ -178,6 +209,9 @@ def check_pairs(pairs: Sequence[Pair], kept: Mapping[str, Record], count: Count)
     for pair in pairs:
         record = kept[pair.room]
         audit(record)
+        for seat, report in enumerate(record.seats):
+            if report.state in ("forfeited", "out-of-time"):
+                count.blamed.append(f"{pair.room} seat {seat}: {report.state}")
         for told in pair.records:
             assert told == record
         for seat, acknowledged in pair.acknowledged.items():

@@ -9,6 +9,7 @@ import functools
 import re
 import shutil
 import subprocess
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -193,6 +194,15 @@ def test_the_picture_is_what_the_screen_looks_like() -> None:
     picture = next(text for language, text in FENCED.findall(README) if language == "text")
     golden = (ROOT / "tests" / "data" / "screens" / "race-80x24.txt").read_text(encoding="utf-8")
     assert [line.rstrip() for line in picture.splitlines()] == [line.rstrip() for line in golden.splitlines()]
+
+
+def test_the_source_archive_has_all_that_the_readme_sends_one_to() -> None:
+    """By what the build is told to put in; whoever gets the program from an archive can change and test it too."""
+    build = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["hatch"]["build"]["targets"]["sdist"]
+    links = re.findall(r"\]\(([^):]+)\)", README)
+    folders = re.findall(r"^\| `(\w+/)` \|", README, re.MULTILINE)
+    for name in ("README.md", "LICENSE", *links, *folders):
+        assert any(f"/{name}".startswith(each) for each in build["include"]), name
 
 
 def test_every_file_and_folder_that_is_named_is_there() -> None:

@@ -237,6 +237,28 @@ async def test_no_move_is_sent_before_the_clock_runs() -> None:
         assert run.screen.shows("The clock has not started yet.")
 
 
+async def test_a_clock_stands_and_is_in_doubt_while_nothing_is_heard_of_the_server(mock_clock: trio.testing.MockClock) -> None:
+    async with running() as run:
+        await into_race(run)
+        mock_clock.jump(5)
+        await settled()
+        await run.say(Lost("The server does not answer.", 1000))
+        for passed_s in (7, 60):
+            mock_clock.jump(passed_s)
+            await settled()
+            assert run.screen.shows("0:05.0? / 10:00")
+            assert run.screen.shows("while the server is down, no clock runs")
+        # It was down for all that time, and had kept the race as it was a little before.
+        seats = (scenes.seat(0, "Anna", state="racing"), scenes.seat(1, "Benedikt", state="racing"))
+        back = scenes.room(version=8, phase="racing", seats=seats, elapsed_ms=4000, view=scenes.middle_view())
+        await run.say(UP, scenes.welcome(room=scenes.CODE), back, Back())
+        assert run.screen.shows("0:04.0 / 10:00")
+        mock_clock.jump(1)
+        await settled()
+        await run.say(RoundTrip(17))
+        assert run.screen.shows("0:05.0 / 10:00")
+
+
 async def test_the_clock_runs_on_the_screen(mock_clock: trio.testing.MockClock) -> None:
     async with running() as run:
         await into_race(run)
@@ -246,6 +268,17 @@ async def test_the_clock_runs_on_the_screen(mock_clock: trio.testing.MockClock) 
         assert run.screen.shows("0:01.2")
         drawn = len(set(map(id, run.screen.canvases)))
         assert drawn > 10
+
+
+async def test_while_something_is_asked_the_keys_at_the_foot_are_those_of_the_question() -> None:
+    async with running() as run:
+        await into_race(run)
+        assert "w waste" in run.screen.last_text[-1]
+        await run.give("K")
+        assert run.screen.last_text[-1].split() == ["enter", "choose", "esc", "back", "y", "yes", "n", "no"]
+        await run.click("n no")
+        assert "w waste" in run.screen.last_text[-1]
+        assert run.link.taken() == []
 
 
 @pytest.mark.parametrize(("key", "message"), [("K", Stop(race=1, seat=0)), ("R", Resign(race=1, seat=0)), ("L", LeaveRace())])
@@ -298,7 +331,7 @@ async def test_the_result_and_a_rematch() -> None:
     async with running() as run:
         await into_race(run)
         await run.say(Result(version=8, record=scenes.record()))
-        assert run.screen.shows("You won!")
+        assert run.screen.shows("You won by")
         await run.give("d")
         assert run.screen.shows("commitment")
         await run.give("r")
@@ -727,7 +760,7 @@ async def test_between_two_races_of_a_series_the_result_stands_until_one_is_read
         await into_race(run)
         await run.say(Result(version=8, record=scenes.record()), Scored(version=9, series=score, record=None))
         await run.say(scenes.next_race(10, score))
-        assert run.screen.shows("You won!")
+        assert run.screen.shows("You won by")
         assert run.screen.shows("Anna 1 : 0 Benedikt, best of 5, race 2 next")
         await run.give("d")
         assert run.screen.shows("SHA-256") is False

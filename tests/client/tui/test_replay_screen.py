@@ -253,6 +253,26 @@ async def test_the_result_opens_the_replay_and_gets_back_from_it() -> None:
         assert run.outcome is None
 
 
+async def test_from_the_replay_of_ones_own_race_one_plays_on_once_one_has_said_so() -> None:
+    answer, _, let = replayer(LINE)
+    let.set()
+    async with running(replayer=answer) as run:
+        await over(run)
+        await run.give("y")
+        await settled()
+        await run.give("5", "o")
+        assert run.screen.shows("Leave this room, and play on from here by yourself?")
+        await run.give("n")
+        assert run.screen.shows("Replay · Carpet")
+        assert run.outcome is None
+        await run.give("o", "y")
+        assert run.outcome is not None
+        wanted = run.outcome.play_on
+    assert wanted is not None
+    assert (wanted.record, wanted.seat) == (LINE.record, 0)
+    assert 0 < wanted.ply < LINE.record.seats[0].plies
+
+
 async def test_where_there_is_no_replay_the_result_says_why() -> None:
     answer, _, let = replayer("There is no replay of that race: no.")
     async with running(replayer=answer) as run:

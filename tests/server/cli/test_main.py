@@ -69,14 +69,11 @@ def test_the_list_as_json_has_every_column() -> None:
     assert all(row.keys() >= {"name", "family", "explanation", "source", "difficulty", "decks", "columns", "rows"} for row in rows)
 
 
-@pytest.mark.parametrize("row", vectors("perft"), ids=lambda row: f"{row['rules']}-{str(row['seed'])[:4]}")
-def test_perft_prints_the_checked_counts(row: dict[str, object]) -> None:
-    counts = row["counts"]
-    assert isinstance(counts, list)
-    printed = [
-        run("rules", "perft", str(row["rules"]), str(depth), "--seed", str(row["seed"])).stdout for depth in range(1, len(counts) + 1)
-    ]
-    assert printed == [f"{count}\n" for count in counts]
+def test_perft_prints_the_checked_counts() -> None:
+    # To depth 2; deeper ones are counted without a command.
+    rows = vectors("perft")
+    printed = [[run("rules", "perft", str(row["rules"]), depth, "--seed", str(row["seed"])).stdout for depth in ("1", "2")] for row in rows]
+    assert printed == [[f"{count}\n" for count in row["counts"][:2]] for row in rows]  # type: ignore[index]
 
 
 def test_perft_divided_adds_up_to_the_count_it_prints_last() -> None:
@@ -148,6 +145,7 @@ def test_without_a_command_it_shows_what_there_is(capsys: pytest.CaptureFixture[
     assert all(f"\n  {command} " in shown for command in commands.split())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("imported", "heavy"),
     [
@@ -167,8 +165,9 @@ def test_nobody_waits_for_what_is_not_needed(imported: str, heavy: set[str]) -> 
     assert ran.stdout == "\n"
 
 
-def test_the_version_is_printed() -> None:
-    assert run("--version").stdout == f"carpet-server {__version__}\n"
+@pytest.mark.parametrize("flag", ["-V", "--version"])
+def test_the_version_is_printed(flag: str) -> None:
+    assert run(flag).stdout == f"carpet-server {__version__}\n"
 
 
 @pytest.mark.parametrize("command", [("serve",), ("verify",), ("rules",), ("rules", "list"), ("rules", "perft"), ("rules", "walk")])

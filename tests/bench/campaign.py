@@ -1,0 +1,228 @@
+"""All that may befall a server and its database, many times over, with counts: `python -m tests.bench.campaign --kills 40 --times 10`.
+
+The first rows are whole servers with scripted players on them: killed in the middle of races, on SQLite and on PostgreSQL; and dying as
+soon as they listen, each with its wall clock ten minutes further ahead. *Lost* is a move that was acknowledged and is not in the record, or
+another one there; *blamed* a seat that was forfeited or out of time, though nobody left; *untold* a player who never heard their result.
+
+In the other rows the database is taken away under a journal: SQLite's file is locked for longer than a statement waits, then it has no
+space left; PostgreSQL is stopped the hard way and started again. There a race is a row of commands, each submitted as soon as the one
+before it was acknowledged; lost is a race of which something acknowledged is not there, doubled or out of order; blamed one that was told
+of an error. PostgreSQL is one of its own, made with `initdb`. The status is 0 where every such count is.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import secrets
+import shutil
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing, suppress
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+import trio
+
+from server.store import connections
+from server.store.database import DatabaseStore, open_database
+from server.store.errors import JournalClosed, StoreError
+from server.store.journal import Journal
+from tests.bench.journal_cost import opened, taken
+from tests.e2e.crash import CRASH_LOOP, USUAL, Course, kill_and_count
+
+RACES: Final = 50
+AWAY_S: Final = 2.5
+"""How long SQLite is taken away: longer than a statement waits here."""
+
+BETWEEN_S: Final = 0.5
+
+
+class Race:
+    """acknowledged: commands. ended: why it was told that it cannot go on."""
+
+    def __init__(self, journal: Journal, name: str) -> None:
+        self.acknowledged = 0
+        self.ended: StoreError | None = None
+        self.name = name
+        self._journal = journal
+        journal.submit([opened(name)], self._next)
+
+    def _next(self, error: StoreError | None) -> None:
+        if error is not None:
+            self.ended = error
+            return
+        self.acknowledged += 1
+        with suppress(JournalClosed):
+            self._journal.submit([taken(self.name, self.acknowledged)], self._next)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """What one way of breaking things has come to. failures: a sentence each."""
+
+    what: str
+    times: int
+    seconds: float
+    races: int
+    acknowledged: int
+    lost: int
+    blamed: int
+    untold: int = 0
+    failures: tuple[str, ...] = ()
+
+    @property
+    def is_whole(self) -> bool:
+        return not (self.lost or self.blamed or self.untold)
+
+    def tell(self) -> None:
+        cells = (self.times, f"{self.seconds:.0f}", self.races, self.acknowledged, self.lost, self.blamed, self.untold)
+        print(f"{self.what:<42}" + "".join(f"{cell:>13}" for cell in cells), flush=True)
+        for failure in self.failures:
+            print(f"  {failure}")
+
+
+HEADINGS: Final = ("times", "seconds", "races", "acknowledged", "lost", "blamed", "untold")
+
+
+def killed(what: str, database: str, *, kills: int, races: int, seed: int, course: Course = USUAL) -> Row:
+    """Whole servers, killed."""
+    started = time.monotonic()
+    count = trio.run(partial(kill_and_count, database, kills=kills, races_at_once=races, seed=seed, course=course))
+    return Row(
+        what,
+        count.kills,
+        time.monotonic() - started,
+        count.races,
+        count.acknowledged,
+        len(count.lost),
+        len(count.blamed),
+        count.untold,
+        (*count.lost, *count.blamed),
+    )
+
+
+async def taken_away(what: str, store: DatabaseStore, take_away: Callable[[], None], times: int) -> Row:
+    """A journal whose database goes and comes back."""
+    journal = Journal(store)
+    started = time.monotonic()
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(journal.run)
+        races = [Race(journal, f"BENCHM-1-{number:016x}") for number in range(RACES)]
+        for _ in range(times):
+            await trio.sleep(BETWEEN_S)
+            before = sum(race.acknowledged for race in races)
+            await trio.to_thread.run_sync(take_away)
+            # Until they write again: what was held, and something after it. (A bench may look every now and then.)
+            while sum(race.acknowledged for race in races) < before + 3 * RACES:  # noqa: ASYNC110
+                await trio.sleep(0.05)
+        nursery.cancel_scope.cancel()
+    kept = {race.opened.race: [command.sequence for command in race.commands] for race in store.running().races}
+    lost = [race for race in races if kept.get(race.name, [])[: race.acknowledged - 1] != [*range(1, race.acknowledged)]]
+    ended = [f"{race.name}: {race.ended}" for race in races if race.ended is not None]
+    acknowledged = sum(race.acknowledged for race in races)
+    return Row(what, times, time.monotonic() - started, len(races), acknowledged, len(lost), len(ended), failures=tuple(ended))
+
+
+class Postgres:
+    """A server of one's own, in a folder, at a port nobody uses."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._programs = Path(subprocess.run(["pg_config", "--bindir"], check=True, capture_output=True, text=True).stdout.strip())
+        # The server does not run as root.
+        self._as = ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"] if os.geteuid() == 0 else []
+        if self._as:
+            shutil.chown(folder, "postgres", "postgres")
+            folder.parent.chmod(0o755)
+        self._run("initdb", "-D", str(folder), "-U", "postgres", "-A", "trust")
+        self._options = f"-c port=54329 -c listen_addresses=127.0.0.1 -c unix_socket_directories={folder}"
+        self._run("pg_ctl", "-D", str(folder), "-w", "-o", self._options, "-l", str(folder / "log"), "start")
+
+    def empty(self) -> str:
+        """The URL of another database."""
+        name = f"bench_{secrets.token_hex(4)}"
+        self._run("createdb", "-h", "127.0.0.1", "-p", "54329", "-U", "postgres", name)
+        return f"postgresql://postgres@127.0.0.1:54329/{name}"
+
+    def restart(self) -> None:
+        self._run(
+            "pg_ctl", "-D", str(self._folder), "-m", "immediate", "-w", "-o", self._options, "-l", str(self._folder / "log"), "restart"
+        )
+
+    def stop(self) -> None:
+        self._run("pg_ctl", "-D", str(self._folder), "-m", "immediate", "stop")
+
+    def _run(self, program: str, *arguments: str) -> None:
+        subprocess.run([*self._as, str(self._programs / program), *arguments], check=True, stdout=subprocess.DEVNULL, cwd="/")
+
+
+def on_sqlite(folder: Path, times: int) -> Iterator[Row]:
+    path = str(folder / "locked.sqlite3")
+    with closing(open_database(path)) as store:
+
+        def lock() -> None:
+            with closing(sqlite3.connect(path, isolation_level=None, timeout=60)) as other:
+                other.execute("BEGIN IMMEDIATE")
+                time.sleep(AWAY_S)
+                other.execute("ROLLBACK")
+
+        yield trio.run(taken_away, "SQLite's file locked by another program", store, lock, times)
+    with closing(open_database(str(folder / "full.sqlite3"))) as store:
+
+        def fill() -> None:
+            # Between two commits of the writer, whose connection it is.
+            with store._writing() as sql:
+                sql.rows("PRAGMA max_page_count = 1")
+            time.sleep(AWAY_S)
+            with store._writing() as sql:
+                sql.rows("PRAGMA max_page_count = 100000000")
+
+        yield trio.run(taken_away, "SQLite's disk full", store, fill, times)
+
+
+def rows(folder: Path, *, kills: int, times: int, races: int, seed: int) -> Iterator[Row]:
+    """One after the other. Raises FileNotFoundError where PostgreSQL's programs are not installed, behind the rows that do without."""
+    yield killed("server killed, SQLite", str(folder / "killed.sqlite3"), kills=kills, races=races, seed=seed)
+    loop = str(folder / "loop.sqlite3")
+    yield killed("server in a crash loop, clock ahead, SQLite", loop, kills=kills, races=races, seed=seed, course=CRASH_LOOP)
+    yield from on_sqlite(folder, times)
+    data = folder / "postgres"
+    data.mkdir(mode=0o700)
+    postgres = Postgres(data)
+    try:
+        yield killed("server killed, PostgreSQL", postgres.empty(), kills=kills, races=races, seed=seed)
+        with closing(open_database(postgres.empty())) as store:
+            yield trio.run(taken_away, "PostgreSQL stopped the hard way", store, postgres.restart, times)
+    finally:
+        postgres.stop()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--kills", type=int, default=40, help="of servers, in each row")
+    parser.add_argument("--times", type=int, default=10, help="that a database is taken away, in each row")
+    parser.add_argument("--races", type=int, default=6, help="at once, two players each")
+    parser.add_argument("--seed", type=int, default=1)
+    arguments = parser.parse_args()
+    connections.BUSY_S = 1
+    print(f"{'':<42}" + "".join(f"{heading:>13}" for heading in HEADINGS), flush=True)
+    whole = True
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            for row in rows(Path(folder), kills=arguments.kills, times=arguments.times, races=arguments.races, seed=arguments.seed):
+                row.tell()
+                whole = whole and row.is_whole
+        except FileNotFoundError as error:
+            print(f"PostgreSQL: not tried: {error}")
+    sys.exit(not whole)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,53 @@
+"""What is said when the screens are gone, and what is gone on with then."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from client.cli.shared import finish
+from client.connection.address import parse_address
+from client.tui.actions import PlayOnWanted
+from client.tui.start import AppOutcome, UiSettings
+from tests.client import scenes
+
+ADDRESS = parse_address("carpet.example")
+JOIN = f"to go on with it: carpet join {ADDRESS.url} ABCDEF"
+KEPT = Path("/kept/race.json")
+CHECK = f"{KEPT}; to check it: carpet verify {KEPT}"
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({}, ""),
+        ({"kept": KEPT}, f"The record of your race is {CHECK}"),
+        (
+            {"kept": KEPT, "code": "ABCDEF", "is_running": True},
+            f"Race ABCDEF goes on without you; {JOIN}\nThe record of the race before is {CHECK}",
+        ),
+        ({"code": "ABCDEF"}, f"You still have a seat in race ABCDEF; {JOIN}"),
+    ],
+)
+def test_of_a_race_that_goes_on_more_is_said_than_of_the_one_before(
+    capsys: pytest.CaptureFixture[str], fields: dict[str, Any], said: str
+) -> None:
+    finish(AppOutcome("quit", UiSettings(), **fields), ADDRESS)
+    assert capsys.readouterr().out.strip() == said
+
+
+def test_who_would_play_on_does_so_before_the_end(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    asked: list[tuple[int, int]] = []
+
+    async def play_on(record: object, *, seat: int, ply: int, name: str | None, settings: UiSettings) -> AppOutcome:
+        del record, name
+        asked.append((seat, ply))
+        again = PlayOnWanted(scenes.record(), seat, ply + 1) if ply < 6 else None
+        return AppOutcome("quit", settings, play_on=again)
+
+    monkeypatch.setattr("client.local.sitting.play_on", play_on)
+    finish(AppOutcome("quit", UiSettings(), kept=KEPT, play_on=PlayOnWanted(scenes.record(), 1, 5)))
+    assert asked == [(1, 5), (1, 6)]
+    assert CHECK in capsys.readouterr().out
