@@ -73,6 +73,7 @@ class TournamentService:
 
     def __init__(self, ports: TournamentPorts) -> None:
         self._ports = ports
+        self.beside = ports.beside
         self._running: dict[str, Director] = {}  # with a task of their own
         self._old: dict[str, Director] = {}  # over before they were looked up, without a task
         self._listed_old: tuple[TournamentListing, ...] = ()
