@@ -292,12 +292,13 @@ class OpenRaceInfo(Struct, frozen=True, kw_only=True):
 
 
 class RunningSeatInfo(Struct, frozen=True, kw_only=True):
-    """A seat of a race that is being run, for those who choose what to watch. home: cards home."""
+    """A seat of a race that is being run, for those who choose what to watch. home: cards home. rating: its player's, in points."""
 
     name: str
     bot: str | None
     state: SeatState
     home: int
+    rating: int | None = None
 
 
 class RunningRaceInfo(Struct, frozen=True, kw_only=True):

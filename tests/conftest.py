@@ -21,8 +21,11 @@ import trio
 from hypothesis import HealthCheck, settings
 
 # A machine that is busy with something else may hold up any example, and the finding of one, for as long as it likes.
-settings.register_profile("busy", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("busy")
+_PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("quick", _PATIENT, max_examples=20)
+settings.register_profile("thorough", _PATIENT, max_examples=100)
+# Other examples each time. `.ci/run` asks for the thorough ones: `-m "slow or hypothesis" --hypothesis-profile thorough`.
+settings.load_profile("quick")
 
 
 @pytest.fixture(scope="session", autouse=True)

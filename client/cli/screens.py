@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated, Any
 
 import typer
@@ -210,6 +211,7 @@ def home(
 def _visit(command: str, url: str, request: Any, name: str | None, settings: UiSettings, start: StartMatch | None = None) -> None:
     address = address_of(url)
     need_terminal(command)
+    settings = replace(settings, page=address.page("/play/"))
 
     outcome = run(lambda: visit(url, request, name=name, settings=settings, start=start))
     finish(outcome, address)

@@ -13,7 +13,9 @@ from protocol.views import SeriesOptions
 
 @dataclass(frozen=True, slots=True)
 class UiSettings:
-    """How the player likes it. motion: cards glide. autoplay: what fits goes home by itself, in races that allow it.
+    """How the player likes it. page: where a race of the server is raced in a browser, but for its code; empty where it is not.
+
+    motion: cards glide. autoplay: what fits goes home by itself, in races that allow it.
 
     colours: 1, 16, 88, 256 or 2**24, or None to ask the terminal (and `NO_COLOR`).
     """
@@ -23,6 +25,7 @@ class UiSettings:
     bell: bool = True
     motion: bool = True
     autoplay: bool = False
+    page: str = ""
     colours: Literal[1, 16, 88, 256, 16777216] | None = None
 
 

@@ -5,6 +5,7 @@ Owns the terminal while it runs and gives it back on every way out. Must not kno
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import Protocol, TextIO, TypeAlias
 
@@ -120,6 +121,17 @@ class _Whole(Painted):
         return True
 
 
+class _Timed(urwid.MainLoop):
+    """A main loop that knows how long it has waited for the terminal."""
+
+    blocked_s = 0.0
+
+    def draw_screen(self) -> None:
+        began_s, worked_s = time.monotonic(), time.thread_time()
+        super().draw_screen()
+        self.blocked_s = time.monotonic() - began_s - (time.thread_time() - worked_s)
+
+
 class Terminal:
     """The terminal while the screens run in it. screen: an urwid display, by default the terminal; keys: where they come from then."""
 
@@ -129,7 +141,12 @@ class Terminal:
         self._screen = screen
         self._whole = _Whole(hands)
         self._event_loop = urwid.TrioEventLoop()
-        self._loop = urwid.MainLoop(self._whole, screen=screen, event_loop=self._event_loop)
+        self._loop = _Timed(self._whole, screen=screen, event_loop=self._event_loop)
+
+    @property
+    def blocked_s(self) -> float:
+        """For how long the last picture waited for the terminal to take it."""
+        return self._loop.blocked_s
 
     @property
     def colours(self) -> int:

@@ -239,11 +239,12 @@ ASCII: Final = Glyphs(
 
 @dataclass(frozen=True, slots=True)
 class Theme:
-    """One look: colours, glyphs, and whether cards need borders because there are no colours to tell them from the felt."""
+    """One look. bordered: cards need borders, since no colours tell them from the felt. shades: there are colours enough for shades."""
 
     palette: Palette
     glyphs: Glyphs
     bordered: bool
+    shades: bool = True
 
     @property
     def is_ascii(self) -> bool:
@@ -268,6 +269,16 @@ def _on_dark(ink: Colour) -> Colour:
     return ink._replace(basic=basic)
 
 
+SHADED: Final = 4
+"""Lines that have a shade of their colour."""
+
+
+def _mixed(ground: Colour, ink: Colour, share: float = 0.3) -> Colour:
+    """A ground with some of a colour in it; for the 16 colours the ground as it is."""
+    parts = [round(int(ground.exact[at : at + 2], 16) * (1 - share) + int(ink.exact[at : at + 2], 16) * share) for at in (1, 3, 5)]
+    return Colour(ground.basic, "#" + "".join(f"{part // 17:x}" for part in parts), "#" + "".join(f"{part:02x}" for part in parts))
+
+
 PaletteEntry: TypeAlias = tuple[str, str, str, str, str, str]
 """A palette entry as urwid takes it: name, foreground, background, mono, high foreground, high background."""
 
@@ -275,7 +286,12 @@ PaletteEntry: TypeAlias = tuple[str, str, str, str, str, str]
 def theme_for(palette_name: str, *, ascii_only: bool, colours: int) -> Theme:
     """The look for a terminal with so many colours. An unknown palette name means the classic one."""
     palette = next((each for each in PALETTES if each.name == palette_name), CLASSIC)
-    return Theme(palette, ASCII if ascii_only else UNICODE, bordered=colours <= 1 or palette.name == "none")
+    return Theme(
+        palette,
+        ASCII if ascii_only else UNICODE,
+        bordered=colours <= 1 or palette.name == "none",
+        shades=colours > 88 and palette.name != "none",
+    )
 
 
 def next_palette(name: str) -> str:
@@ -337,6 +353,9 @@ def entries(palette: Palette, *, exact: bool) -> list[PaletteEntry]:
     # A suit's sign on the felt: the ink of the cards is too dark there.
     rows += [role(f"suit {letter}", palette.bad if letter in "HD" else palette.text, felt) for letter in "SHDC"]
     rows.append(role("suit ?", palette.back_ink, palette.back))
+    halves = {"p": dark} | {f"l{number}": ink for number, ink in enumerate(palette.lines[:SHADED])}
+    halves |= {f"a{number}": _mixed(dark, ink) for number, ink in enumerate(palette.lines[:SHADED])}
+    rows += [role(f"half {top} {bottom}", ink, ground) for top, ink in halves.items() for bottom, ground in halves.items()]
     for number, ink in enumerate(palette.lines):
         rows += [role(f"line {number}", ink, dark, "bold"), role(f"curve {number}", ink, felt, "bold")]
     return rows

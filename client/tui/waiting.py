@@ -59,7 +59,8 @@ def _view(scene: Scene, size: Size) -> Picture:
     margin = (width - inner) // 2
     counting = room.phase == "countdown"
     talk = block(chat_lines(scene, inner, max(height - 24, 0)))
-    roomy = len(wrap_text(_explanation(scene, room), _right(inner))) <= height - ROOMY - (room.series is not None)
+    extra = (room.series is not None) + bool(_link(scene, room))
+    roomy = len(wrap_text(_explanation(scene, room), _right(inner))) <= height - ROOMY - extra
     said = 3 if roomy else 2
     body = _spacious(scene, room, inner) if roomy else _close(scene, room, inner, height - 2 - said)
     hidden = frozenset({Command.READY}) if counting or (room.own is not None and room.own.ready) else frozenset[Command]()
@@ -101,8 +102,17 @@ def _banner(scene: Scene, room: RoomModel, width: int, *, spaced: bool) -> tuple
     """What is waited for, and in large letters the code to give away or the seconds to the start."""
     words, large = _countdown(scene, room) if room.phase == "countdown" else _code(scene, room)
     score: list[Line] = [[("title", clip(series_sentence(room.series), width))]] if room.series is not None else []
-    above = block([*score, [("strong", words)], *([[]] if spaced else [])], width, centred=True)
+    link = _link(scene, room)
+    linked: list[Line] = [[("felt", clip(link, width))]] if link else []
+    above = block([*score, [("strong", words)], *linked, *([[]] if spaced else [])], width, centred=True)
     return above, big_text(large, scene.theme, "title", width)
+
+
+def _link(scene: Scene, room: RoomModel) -> str:
+    """Where whoever has no client can take a free seat."""
+    free = any(info.name is None for info in room.seats)
+    page = scene.ui.settings.page
+    return f"or in a browser: {page}{clean_name(room.code)}" if page and free and not scene.model.is_at_table else ""
 
 
 def _code(scene: Scene, room: RoomModel) -> tuple[str, str]:

@@ -114,7 +114,7 @@ class Lobby:
             races_open=len(self._listing.open),
             ratings=tuple(self._players.rating(player.id) for player in islice(self._players.here(), LISTED)),
             races_running=self._listing.running,
-            running=tuple(_running_race(room, now) for room in self._listing.closest(LISTED)),
+            running=tuple(self._running_race(room, now) for room in self._listing.closest(LISTED)),
         )
 
     def _open_race(self, room: Room) -> OpenRaceInfo:
@@ -130,22 +130,31 @@ class Lobby:
             series=room.options.series,
         )
 
+    def _running_race(self, room: Room, now: int) -> RunningRaceInfo:
+        summary = room.summary
+        seats = (
+            RunningSeatInfo(
+                name=seat.name,
+                bot=seat.bot,
+                state=seat.state,
+                home=seat.home,
+                rating=self._players.rating(seat.player) if seat.player is not None and seat.bot is None else None,
+            )
+            for seat in summary.seats
+        )
+        return RunningRaceInfo(
+            code=room.code,
+            rules=room.options.rules,
+            seats=tuple(seats),
+            watchers=room.watchers,
+            elapsed_ms=summary.elapsed_ms(now),
+            time_limit_s=room.options.time_limit_s,
+            delay_s=room.options.delay_s,
+        )
+
     def _mark(self) -> None:
         self._changed = True
         self._wake.set()
-
-
-def _running_race(room: Room, now: int) -> RunningRaceInfo:
-    summary = room.summary
-    return RunningRaceInfo(
-        code=room.code,
-        rules=room.options.rules,
-        seats=tuple(RunningSeatInfo(name=seat.name, bot=seat.bot, state=seat.state, home=seat.home) for seat in summary.seats),
-        watchers=room.watchers,
-        elapsed_ms=summary.elapsed_ms(now),
-        time_limit_s=room.options.time_limit_s,
-        delay_s=room.options.delay_s,
-    )
 
 
 def _progress(running: tuple[RunningRaceInfo, ...]) -> list[object]:

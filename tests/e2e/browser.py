@@ -10,6 +10,7 @@ import os
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib.resources import files
 from typing import Any
 
 import pytest
@@ -22,6 +23,7 @@ from selenium.webdriver.support.ui import WebDriverWait
 
 from tests.conftest import NO_CHROMIUM
 
+AXE = files("axe_core_python").joinpath("axe.min.js").read_text(encoding="utf-8")
 VARIABLE = "CARPET_TEST_CHROMIUM"
 PATIENCE_S = 30
 
@@ -33,11 +35,14 @@ class Browser:
     def open(self, address: str) -> None:
         self.driver.get(address)
 
-    def look(self, *, width: int = 1280, height: int = 900, scheme: str = "light", motion: str = "no-preference") -> None:
+    def look(
+        self, *, width: int = 1280, height: int = 900, scheme: str = "light", motion: str = "no-preference", forced: str = "none"
+    ) -> None:
         """Have a window of this size, in CSS pixels, and somebody's preferences."""
         metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
         self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
-        features = [{"name": "prefers-color-scheme", "value": scheme}, {"name": "prefers-reduced-motion", "value": motion}]
+        values = {"prefers-color-scheme": scheme, "prefers-reduced-motion": motion, "forced-colors": forced}
+        features = [{"name": name, "value": value} for name, value in values.items()]
         self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
 
     def run(self, script: str, *arguments: Any) -> Any:
@@ -77,6 +82,13 @@ class Browser:
 
         self.wait(all_there, f"{count} complaints of {text!r}")
         return told
+
+    def breaches(self) -> list[str]:
+        """What axe finds wrong with the page, by the rules of WCAG 2.2 AA and good practice."""
+        if not self.driver.execute_script("return Boolean(window.axe)"):
+            self.driver.execute_script(AXE)
+        found = self.run("return await axe.run(document, { resultTypes: ['violations'] })")
+        return [f"{each['id']}: {node['html']}" for each in found["violations"] for node in each["nodes"]]
 
     def nodes(self) -> list[dict[str, Any]]:
         """What a reader aloud is given: role, name and properties of each node that is not ignored."""

@@ -67,12 +67,12 @@ def start() -> Iterator[Start]:
         yield start
 
 
-@pytest.fixture(scope="module", autouse=True)
-def minimal_client(default_rate_server: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[subprocess.Popen[str]]:
-    """The example at the end of the specification, racing in the background: at its pace that takes some seconds."""
+@pytest.fixture
+def minimal_client(default_rate_server: str, tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
+    """The example at the end of the specification, which races at its own pace."""
     fenced = re.search(r"<!-- minimal-client -->\n```python\n(.*?)```", README, re.DOTALL)
     assert fenced is not None
-    path = tmp_path_factory.mktemp("minimal") / "minimal.py"
+    path = tmp_path / "minimal.py"
     path.write_text(fenced.group(1), encoding="utf-8")
     with starting() as start:
         yield start(str(path), default_rate_server)
@@ -103,6 +103,7 @@ def verify(record: Map, tmp_path: Path) -> None:
     assert ran.returncode == 0, ran.stdout + ran.stderr
 
 
+@pytest.mark.slow
 def test_packed_client_races_the_house_bot_and_asks_for_a_rematch(fast_server: str, start: Start, tmp_path: Path) -> None:
     summary = json.loads(finish(start(PACKED, fast_server, "--bots", "random", "--races", "2", "--countdown", "1", "--pace", "0")))
     assert [race["race"] for race in summary["races"]] == [1, 2]
@@ -126,6 +127,7 @@ def test_json_and_packed_clients_race_each_other_on_one_shuffle(fast_server: str
     verify(mine["record"], tmp_path)
 
 
+@pytest.mark.slow
 def test_json_clients_meet_through_the_lobby_on_a_shuffle_of_a_name(fast_server: str, start: Start, tmp_path: Path) -> None:
     opener = start(JASON, fast_server, "--open", "--countdown", "1", "--pace", "0", "--deal", "Dienstag, früh 🌙", "--name", "Opener")
     code = first_line(opener)
@@ -139,6 +141,7 @@ def test_json_clients_meet_through_the_lobby_on_a_shuffle_of_a_name(fast_server:
     verify(other["record"], tmp_path)
 
 
+@pytest.mark.slow
 def test_clients_that_are_too_fast_slow_down_and_race_on(strict_server: str, start: Start, tmp_path: Path) -> None:
     packed = start(PACKED, strict_server, "--countdown", "1", "--pace", "0", "--deal", LONG_RACE)
     jason = start(JASON, strict_server, "--join", first_line(packed), "--pace", "0")
@@ -193,6 +196,7 @@ class BadLine:
             await upwards
 
 
+@pytest.mark.slow
 def test_line_that_loses_repeats_and_breaks_costs_nothing_but_time(fast_server: str, start: Start, tmp_path: Path) -> None:
     line = BadLine(fast_server)
     packed = start(PACKED, fast_server, "--countdown", "1", "--pace", "0.002")
@@ -344,6 +348,7 @@ def test_refused_and_repeated_moves_change_nothing_and_end_with_the_current_view
 # ---- the example
 
 
+@pytest.mark.slow
 def test_minimal_client_plays_to_the_end_at_the_default_rate(minimal_client: subprocess.Popen[str]) -> None:
     told = re.fullmatch(r"([12])\. Minimal: (\d+) cards\n([12])\. random: (\d+) cards\n", finish(minimal_client))
     assert told is not None

@@ -162,8 +162,3 @@ def test_a_round_before_can_be_looked_at_by_keys(browser: Browser, server: str, 
     browser.all("#round")[0].send_keys("1")
     browser.wait(lambda: len(browser.all(".tables .score")) == 5 and "cards)" in browser.text(".tables li:first-child .score"), "round 1")
     assert browser.run("return document.getElementById('round').value") == "1"
-
-
-def test_one_that_is_not_there_is_said(browser: Browser, server: str) -> None:
-    browser.open(page(server, "/tournament/qqqqqq"))
-    browser.wait_for_text(".summary", "There is no tournament of that id.")

@@ -163,7 +163,7 @@ def test_bars_move_at_once_and_boards_stay_hidden_until_the_result(browser: Brow
         assert cells(browser, 0) == cards(ada)
         assert cells(browser, 1) == cards(zoe)
         assert len(browser.all(".plot .curve")) == 2
-        with urllib.request.urlopen(str(browser.all(".checked a")[0].get_attribute("href"))) as answered:
+        with urllib.request.urlopen(str(browser.all(".checked a")[1].get_attribute("href"))) as answered:
             assert json.load(answered) == record
         browser.wait_for_text("#news", "The race is over. 1. ")
         times = browser.run("return window.spoken")
@@ -246,7 +246,8 @@ def test_a_series_shows_its_score_the_race_before_and_its_ratings(browser: Brows
         rows = [[cell.text for cell in row.find_elements("css selector", "th, td")] for row in browser.all(".score tbody tr")]
         assert rows == [[player.name, str(1 - at), str(record["seats"][at]["home"]), str(at + 1)] for at, player in enumerate((ada, zoe))]
         assert len(browser.all(".plot .curve")) == 2
-        assert browser.all(".checked a")[0].get_attribute("href") == page(server, f"/races/{record['id']}.json")
+        links = [page(server, f"/race/{record['id']}"), page(server, f"/races/{record['id']}.json")]
+        assert [each.get_attribute("href") for each in browser.all(".checked a")] == links
         for scheme in ("light", "dark"):
             for width in (320, 360, 1280):
                 browser.look(width=width, scheme=scheme)
@@ -369,14 +370,14 @@ def test_the_closest_race_is_shown_and_none_is_waited_for(browser: Browser, serv
         assert browser.driver.title == f"{barbara.name} against {donald.name} · Carpet Race"
 
 
-@pytest.mark.parametrize("path", ["/watch/QQQQQQ", "/watch/%3Cscript%3Ealert(1)%3C%2Fscript%3E", "/watch/%E2%80%AE"])
-def test_a_race_that_is_not_there_is_one_sentence(browser: Browser, server: str, path: str) -> None:
+@pytest.mark.parametrize("path", ["/watch/QQQQQQ", "/tournament/qqqqqq", "/watch/%3Cscript%3Ealert(1)%3C%2Fscript%3E", "/watch/%E2%80%AE"])
+def test_what_is_not_there_is_one_sentence_and_where_to_go(browser: Browser, server: str, path: str) -> None:
     browser.open(page(server, path))
-    if path == "/watch/%E2%80%AE":
-        assert "not readable text" in browser.text("body")
-        browser.wait_for_complaints(page(server))
-        return
-    browser.wait_for_text(".facts", "No race has that code any more, or ever had.")
+    sentences = {"/watch/%E2%80%AE": "not readable text", "/tournament/qqqqqq": "There is no tournament of that id."}
+    assert sentences.get(path, "No race has that code now.") in browser.text(".summary")
+    browser.wait_for_complaints(page(server, path))
+    browser.all("main li a")[0].click()
+    browser.wait_for_text("h1", "Play")
 
 
 # ---- what it lets nobody do
@@ -502,12 +503,13 @@ def test_whoever_listens_is_told_all_of_it(browser: Browser, server: str, tables
 def test_keys_reach_everything_in_order_and_it_is_seen(browser: Browser, server: str, tables: list[str]) -> None:
     browser.open(page(server))
     wait_for_page(browser, "/", tables)
-    reachable = browser.run("return [...document.querySelectorAll('a[href], button')].length")
+    everything = "[...document.querySelectorAll('a[href], button')].filter((each) => each.checkVisibility())"
+    reachable = browser.run(f"return {everything}.length")
     assert reachable >= 10
     reached = []
     for number in range(reachable):
         browser.driver.switch_to.active_element.send_keys(Keys.TAB)
-        reached.append(browser.run("return [...document.querySelectorAll('a[href], button')].indexOf(document.activeElement)"))
+        reached.append(browser.run(f"return {everything}.indexOf(document.activeElement)"))
         outline, box = browser.run("""
             const style = getComputedStyle(document.activeElement), box = document.activeElement.getBoundingClientRect();
             return [style.outlineStyle + style.outlineWidth, box.width > 0 && box.bottom > 0 && box.right > 0];
@@ -520,7 +522,7 @@ def test_keys_reach_everything_in_order_and_it_is_seen(browser: Browser, server:
     assert browser.run("return document.activeElement.id") == "main"
     browser.driver.switch_to.active_element.send_keys(Keys.TAB)
     browser.driver.switch_to.active_element.send_keys(Keys.ENTER)
-    browser.wait(lambda: "/watch/" in browser.driver.current_url, "the race")
+    browser.wait(lambda: browser.driver.current_url == page(server, "/play"), "the way to play")
 
 
 def test_nothing_moves_for_who_wants_no_motion(browser: Browser, server: str, tables: list[str]) -> None:

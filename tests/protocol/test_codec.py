@@ -78,7 +78,7 @@ def check(raw: bytes, subprotocol: str) -> None:
 
 
 @BOTH
-@settings(max_examples=300)
+@settings(max_examples=3 * settings().max_examples)
 @given(raw=st.binary(max_size=200))
 def test_random_bytes(subprotocol: str, raw: bytes) -> None:
     check(raw, subprotocol)
@@ -114,7 +114,7 @@ def as_json(document: Any) -> bytes:
     return json.dumps(textual(document), default=bytes.hex).encode()
 
 
-@settings(max_examples=300)
+@settings(max_examples=3 * settings().max_examples)
 @given(document=maps, tag=st.sampled_from(TAGS))
 def test_random_maps(document: dict[Any, Any], tag: str) -> None:
     # One document for both encodings: to think of it takes longer than to look at it.
@@ -135,7 +135,7 @@ def test_every_truncation_is_a_bad_frame(subprotocol: str, message: ClientMessag
 
 
 @BOTH
-@settings(max_examples=300)
+@settings(max_examples=3 * settings().max_examples)
 @given(message=st.sampled_from(SAMPLES), data=st.data())
 def test_messages_with_a_byte_changed(subprotocol: str, message: ClientMessage, data: st.DataObject) -> None:
     raw = bytearray(encode(message, subprotocol))

@@ -21,7 +21,7 @@ Cleaner = Callable[[str], str]
 
 
 @CLEANERS
-@settings(max_examples=300)
+@settings(max_examples=3 * settings().max_examples)
 @given(text=WILD)
 @example(text="e\u200d\u0301" * 40)
 @example(text="a \u0301b")

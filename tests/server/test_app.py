@@ -280,6 +280,7 @@ async def test_what_waiting_does_not_mend_is_said_at_once(monkeypatch: pytest.Mo
             pass
 
 
+@pytest.mark.slow
 async def test_a_race_whose_database_is_locked_for_a_while_goes_on_as_if_no_time_had_passed(tmp_path: Path) -> None:
     """The way from the store to the players, over a real socket."""
     where = str(tmp_path / "carpet.sqlite3")

@@ -19,6 +19,7 @@ from functools import partial
 from pathlib import Path
 from types import BuiltinMethodType, FrameType
 
+import pytest
 import trio
 
 from server.app import running
@@ -80,6 +81,7 @@ def race(url: str, counts: Counts, deal: str, spent: Callable[[int, dict[str, fl
             player.send("leave-race")
 
 
+@pytest.mark.slow
 async def test_a_move_takes_no_more_steps_calls_memory_and_bytes_than_it_did(tmp_path: Path) -> None:
     counts = Counts()
     moves = 0

@@ -39,10 +39,13 @@ export function ratedName(name, rating) {
   return typeof rating === "number" ? element("span", {}, nameOf(name), element("span", { class: "rating" }, ` ${rating}`)) : nameOf(name);
 }
 
-/** Names as one phrase: "Ada 1138 against Zoë". ratings: one for each of them, or none. */
+const NAMED = 3;
+
+/** Names as one phrase: "Ada 1138 against Zoë", or "Ada against Zoë and 6 more". ratings: one for each of them, or none. */
 export function against(names, ratings = []) {
-  const shown = names.map((name, number) => ratedName(name, ratings[number]));
-  return shown.flatMap((node, number) => (number ? [" against ", node] : [node]));
+  const shown = names.map((name, number) => ratedName(name, ratings[number])).slice(0, names.length > NAMED ? NAMED - 1 : NAMED);
+  const more = names.length - shown.length;
+  return [...shown.flatMap((node, number) => (number ? [" against ", node] : [node])), ...(more ? [` and ${more} more`] : [])];
 }
 
 /** Change a text only where it differs, so that nobody's reading is disturbed for nothing. */

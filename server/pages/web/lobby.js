@@ -7,17 +7,29 @@ import { STATE_WORDS } from "./model.js";
 import { seriesName } from "./series.js";
 import { TournamentList } from "./tournaments.js";
 
+/** As many as one message lists, at most. */
+const LISTED = 100;
+/** With so many races there is something to look for. */
+const FILTERED = 8;
+
 export class LobbyPage {
   #rules = new Map();
   #running = new Map();
   #open = new Map();
   #heardAt = 0;
   #counts = "";
+  /** Codes as they are shown: what is listed stays where it is, and only the closest is moved to the front. */
+  #order = [];
 
   constructor(line) {
     this.line = line;
     document.title = "Carpet Race";
     this.summary = element("p", { class: "summary" }, "Looking …");
+    this.search = element("input", { type: "search", id: "search", placeholder: "a name or a game", autocomplete: "off" });
+    this.search.addEventListener("input", () => this.#filter());
+    this.filter = element("p", { class: "field", hidden: true }, element("label", { for: "search" }, "Only with"), this.search);
+    this.runningNote = element("p", { class: "none", hidden: true });
+    this.openNote = element("p", { class: "none", hidden: true });
     this.runningList = element("ul", { class: "races", "aria-labelledby": "running" });
     this.noneRunning = element("p", { class: "none", hidden: true }, "No race is being run in public now. One that starts will be here at once.");
     this.openList = element("ul", { class: "open", "aria-labelledby": "open" });
@@ -26,9 +38,9 @@ export class LobbyPage {
     this.tournaments = new TournamentList();
     this.node = element("div", { class: "lobby" },
       element("h1", {}, "Races"), this.summary,
-      element("p", { class: "actions" }, element("a", { class: "main-link", href: "/play" }, "Play")),
-      element("section", { "aria-labelledby": "running" }, element("h2", { id: "running" }, "Being run"), this.noneRunning, this.runningList),
-      element("section", { "aria-labelledby": "open" }, element("h2", { id: "open" }, "Open to join"), this.noneOpen, this.openList),
+      element("p", { class: "actions" }, element("a", { class: "main-link", href: "/play" }, "Play")), this.filter,
+      element("section", { "aria-labelledby": "running" }, element("h2", { id: "running" }, "Being run"), this.noneRunning, this.runningNote, this.runningList),
+      element("section", { "aria-labelledby": "open" }, element("h2", { id: "open" }, "Open to join"), this.noneOpen, this.openNote, this.openList),
       this.tournaments.node,
       element("section", { "aria-labelledby": "here" }, element("h2", { id: "here" }, "Here now"), this.here));
     setInterval(() => this.#tick(), 1000);
@@ -50,9 +62,17 @@ export class LobbyPage {
     this.#counts = counts;
     this.noneRunning.hidden = message.running.length > 0;
     this.noneOpen.hidden = message.races.length > 0;
-    this.#keep(this.#running, this.runningList, message.running, () => new RunningRace());
-    message.running.forEach((info, at) => this.#running.get(info.code).isClosest(at === 0 && message.running.length > 1));
+    const closest = message.running[0]?.code;
+    const listed = new Map(message.running.map((info) => [info.code, info]));
+    this.#order = [...new Set([closest, ...this.#order, ...listed.keys()])].filter((code) => listed.has(code));
+    this.#keep(this.#running, this.runningList, this.#order.map((code) => listed.get(code)), () => new RunningRace());
+    for (const [code, race] of this.#running) race.isClosest(code === closest && message.running.length > 1);
     this.#keep(this.#open, this.openList, message.races, () => new OpenRace());
+    shownOf(this.openNote, message.races.length, message.races_open);
+    // Those that are not public are counted as well.
+    shownOf(this.runningNote, message.running.length, message.running.length < LISTED ? message.running.length : message.races_running);
+    this.filter.hidden = message.running.length + message.races.length < FILTERED && !this.search.value;
+    this.#filter();
     this.#showPlayers(message.players, message.ratings, message.players_here);
     this.#tick();
   }
@@ -65,6 +85,11 @@ export class LobbyPage {
     const codes = new Set(infos.map((info) => info.code));
     for (const code of [...known.keys()]) if (!codes.has(code)) known.delete(code);
     arrange(list, infos.map((info) => known.get(info.code).node));
+  }
+
+  #filter() {
+    const wanted = this.search.value.trim().toLocaleLowerCase();
+    for (const race of [...this.#running.values(), ...this.#open.values()]) race.node.hidden = !race.words.includes(wanted);
   }
 
   #showPlayers(players, ratings, count) {
@@ -81,8 +106,15 @@ export class LobbyPage {
   }
 }
 
+/** "100 of 1001 shown", where not all are. */
+function shownOf(node, shown, all) {
+  node.hidden = shown >= all;
+  setText(node, `${shown} of ${all} shown.`);
+}
+
 class RunningRace {
   #info = null;
+  words = "";
   #bars = [];
 
   constructor() {
@@ -100,8 +132,10 @@ class RunningRace {
 
   show(info, rules) {
     const names = info.seats.map((seat) => seat.name);
+    const ratings = info.seats.map((seat) => seat.rating ?? null);
+    this.words = [...names, rules?.name ?? "", info.rules].join(" ").toLocaleLowerCase();
     if (!this.#info || names.join("\n") !== this.#info.seats.map((seat) => seat.name).join("\n")) {
-      this.link.replaceChildren(...against(names));
+      this.link.replaceChildren(...against(names, ratings));
       this.link.setAttribute("href", `/watch/${encodeURIComponent(info.code)}`);
       this.#bars = info.seats.map((seat, number) => bar(number));
       this.seats.replaceChildren(...this.#bars.map((each) => each.node));
@@ -123,6 +157,7 @@ class RunningRace {
 
 class OpenRace {
   #shown = "";
+  words = "";
 
   constructor() {
     this.heading = element("h3", {});
@@ -140,6 +175,7 @@ class OpenRace {
     const key = JSON.stringify(info);
     if (key === this.#shown) return;
     this.#shown = key;
+    this.words = [...info.names, rules?.name ?? "", info.rules].join(" ").toLocaleLowerCase();
     const free = info.seats - info.names.length;
     this.heading.replaceChildren(...(info.names.length ? against(info.names, info.ratings) : ["Nobody yet"]), ` (${counted(free, "open seat")})`);
     const facts = [clean(rules?.name ?? info.rules), seriesName(info.series), counted(info.seats, "seat"), `at most ${clockText(info.time_limit_s * 1000)}`];

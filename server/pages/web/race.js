@@ -174,7 +174,7 @@ export class RacePage {
   }
 
   #begin(model, rules) {
-    const seated = model.seats.map((seat) => seat.name ?? "open seat");
+    const seated = model.seats.map(title);
     this.heading.replaceChildren(...against(seated));
     document.title = `${names(model)} · Carpet Race`;
     this.#bars = model.seats.map((seat) => bar(seat.seat));
@@ -262,7 +262,12 @@ function section(id, title, ...children) {
 }
 
 function names(model) {
-  return model.seats.map((seat) => clean(seat.name ?? "open seat")).join(" against ");
+  return against(model.seats.map(title)).map((each) => each.textContent ?? each).join("");
+}
+
+/** What a seat is called in the title of its race. */
+function title({ name, bot }) {
+  return `${name ?? "open seat"}${bot ? " (bot)" : ""}`;
 }
 
 function placesText(seats) {

@@ -91,5 +91,5 @@ export class StartForm {
 }
 
 function way(title, text, ...rest) {
-  return element("li", {}, element("h3", {}, title), element("p", { class: "note" }, text), element("p", { class: "way" }, rest));
+  return element("li", {}, element("h2", {}, title), element("p", { class: "note" }, text), element("p", { class: "way" }, rest));
 }

@@ -40,7 +40,7 @@ export class TournamentPage {
     this.noTables = element("p", { class: "none" }, "No round is paired yet.");
     this.head = element("tr", {});
     this.body = element("tbody", {});
-    this.standings = element("div", { class: "wide", tabindex: "0", role: "region", "aria-labelledby": "standings" },
+    this.standings = element("div", { class: "wide", tabindex: "0", role: "region", "aria-label": "Table of the standings" },
       element("table", { class: "standings" }, element("caption", { class: "unseen" }, "Standings, best first"), element("thead", {}, this.head), this.body));
     this.log = element("ol", { class: "log", reversed: true });
     this.parts = element("div", { hidden: true },
@@ -205,7 +205,7 @@ class Table {
     if (canWatch) {
       setText(this.link, "Watch this table");
       this.link.setAttribute("href", `/watch/${encodeURIComponent(table.code)}`);
-      this.link.setAttribute("aria-label", `Watch table ${table.table}: ${names.map(clean).join(" against ")}`);
+      this.link.setAttribute("aria-label", `Watch this table: ${table.table}, ${names.map(clean).join(" against ")}`);
     }
   }
 

@@ -41,7 +41,7 @@ def test_slots_that_no_rule_set_has_are_no_part_of_the_board() -> None:
 
 
 @pytest.mark.parametrize("rules", QUILTS)
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(seed=st.binary(min_size=32, max_size=32), moves=st.integers(0, 250))
 def test_the_free_cards_are_those_that_the_engine_has_free(rules: str, seed: bytes, moves: int) -> None:
     position = tables.position_after(rules, moves, seed=seed)

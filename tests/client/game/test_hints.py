@@ -92,7 +92,7 @@ def test_a_covered_card_of_a_quilt_is_said_to_be_covered() -> None:
 
 
 @pytest.mark.parametrize("rules", tables.ALL)
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(seed=st.binary(min_size=32, max_size=32), moves=st.integers(0, 250))
 def test_every_hint_fits_the_smallest_terminal(rules: str, seed: bytes, moves: int) -> None:
     position = tables.view_after(rules, moves, seed=seed)

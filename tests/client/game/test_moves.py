@@ -81,7 +81,6 @@ def test_a_card_that_might_go_onto_the_held_one_is_not_put_there() -> None:
 
 
 @pytest.mark.parametrize("rules", tables.ALL)
-@settings(max_examples=40, deadline=None)
 @given(seed=st.binary(min_size=32, max_size=32), moves=st.integers(0, 250), homeward=st.booleans())
 def test_every_legal_move_is_at_most_two_presses_away(rules: str, seed: bytes, moves: int, homeward: bool) -> None:
     position = tables.view_after(rules, moves, seed=seed, homeward=homeward)
@@ -102,7 +101,7 @@ def test_every_legal_move_is_at_most_two_presses_away(rules: str, seed: bytes, m
 
 
 @pytest.mark.parametrize("rules", tables.ALL)
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(seed=st.binary(min_size=32, max_size=32), moves=st.integers(0, 200), presses=st.data())
 def test_whatever_is_pressed_only_legal_moves_come_of_it(rules: str, seed: bytes, moves: int, presses: st.DataObject) -> None:
     position = tables.view_after(rules, moves, seed=seed)

@@ -18,7 +18,7 @@ def same(shown: tuple[str, ...], is_: tuple[str, ...]) -> bool:
 
 
 @pytest.mark.parametrize("rules", tables.ALL)
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(seed=st.binary(min_size=32, max_size=32), moves=st.integers(0, 200))
 def test_what_is_shown_at_the_key_is_what_the_answer_says(rules: str, seed: bytes, moves: int) -> None:
     position = tables.position_after(rules, moves, seed=seed)

@@ -74,6 +74,7 @@ def test_the_largest_load_is_found_by_doubling_and_halving(monkeypatch: pytest.M
     assert trial_line(result(10, 200.0), 50).endswith("p99 200.0 ms: too many")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("rate", "watchers"), [(5.0, 2), (0.0, 0)], ids=["open loop, watched", "closed loop"])
 async def test_races_are_set_up_played_and_measured_without_an_error(rate: float, watchers: int) -> None:
     async with open_server(options=["--rate", "100000", "--burst", "100000"]) as url:

@@ -37,7 +37,7 @@ def test_no_chip_is_a_key_of_the_race_or_begins_a_name() -> None:
 
 
 @pytest.mark.parametrize("rules", CARPETS)
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(seed=SEEDS, moves=st.integers(0, 120))
 def test_every_move_of_a_carpet_is_one_key(rules: str, seed: bytes, moves: int) -> None:
     view = tables.view_after(rules, moves, seed=seed)
@@ -49,7 +49,7 @@ def test_every_move_of_a_carpet_is_one_key(rules: str, seed: bytes, moves: int) 
 
 
 @pytest.mark.parametrize("rules", tables.ALL)
-@settings(max_examples=5, deadline=None)
+@settings(max_examples=5)
 @given(seed=SEEDS, moves=st.integers(0, 220))
 def test_where_cards_go_several_ways_source_and_target_are_one_key_each(rules: str, seed: bytes, moves: int) -> None:
     view = tables.view_after(rules, moves, seed=seed)
@@ -67,7 +67,7 @@ def test_where_cards_go_several_ways_source_and_target_are_one_key_each(rules: s
 
 
 @pytest.mark.parametrize("rules", tables.ALL)
-@settings(max_examples=5, deadline=None)
+@settings(max_examples=5)
 @given(seed=SEEDS, moves=st.integers(0, 120))
 def test_a_card_keeps_its_chip_while_it_can_be_played(rules: str, seed: bytes, moves: int) -> None:
     before, after = tables.view_after(rules, moves, seed=seed), tables.view_after(rules, moves + 1, seed=seed)

@@ -87,7 +87,7 @@ def test_the_keys_of_a_slot_are_its_name() -> None:
 
 
 @pytest.mark.parametrize("rules", tables.ALL)
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=6)
 @given(seed=SEEDS, moves=st.integers(0, 220), homeward=st.booleans())
 def test_every_move_is_reached_by_keys_alone(rules: str, seed: bytes, moves: int, homeward: bool) -> None:
     view = tables.view_after(rules, moves, seed=seed, homeward=homeward)
@@ -114,7 +114,7 @@ def steps(board: object, start: str, end: str) -> list[Command]:
 
 
 @pytest.mark.parametrize("rules", tables.ALL)
-@settings(max_examples=3, deadline=None)
+@settings(max_examples=3)
 @given(seed=SEEDS, moves=st.integers(0, 220))
 def test_every_move_is_reached_with_the_cursor(rules: str, seed: bytes, moves: int) -> None:
     view = tables.view_after(rules, moves, seed=seed)
@@ -151,7 +151,7 @@ def _views(rules: str) -> Iterator[View]:
 
 
 @pytest.mark.parametrize("rules", tables.ALL)
-@settings(max_examples=2, deadline=None)
+@settings(max_examples=2)
 @given(seed=SEEDS, moves=st.integers(0, 220))
 def test_every_move_is_reached_by_the_mouse_alone(rules: str, seed: bytes, moves: int) -> None:
     view = tables.view_after(rules, moves, seed=seed)

@@ -86,7 +86,6 @@ def scene_at(model: Model, page: TournamentPage | None, item: int, *, ascii_only
     return Scene(model, ui, theme_for("classic", ascii_only=ascii_only, colours=256), 50_000)
 
 
-@settings(max_examples=60)
 @given(TOLD, _pages, st.integers(0, 50), _sizes, st.booleans())
 def test_whatever_is_told_is_drawn_within_the_terminal(
     told: Tournament, page: TournamentPage | None, item: int, size: tuple[int, int], ascii_only: bool

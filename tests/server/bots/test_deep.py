@@ -3,7 +3,7 @@
 from hashlib import sha256
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from protocol.shuffle import shuffle
@@ -20,14 +20,12 @@ def bots(rules: CarpetRules, seed: int) -> tuple[Strategy, ...]:
     return RandomMoves(seed), Greedy(seed), deep(rules, seed, samples=4)
 
 
-@settings(max_examples=150)
 @given(st.sampled_from(ROWS), st.integers(0, 999), st.integers(0, 80), st.integers())
 def test_a_bot_chooses_a_legal_move(rules: CarpetRules, number: int, plies: int, seed: int) -> None:
     view = see(walked(rules, number, plies))
     assert all(bot.choose(view) in view.moves for bot in bots(rules, seed))
 
 
-@settings(max_examples=150)
 @given(st.sampled_from(ROWS), st.integers(0, 999), st.integers(0, 80), st.integers(), st.binary(min_size=32, max_size=32))
 def test_a_bot_cannot_know_the_order_of_the_stock(rules: CarpetRules, number: int, plies: int, seed: int, other: bytes) -> None:
     position = walked(rules, number, plies)

@@ -1,7 +1,7 @@
 """The bots' model of the game against the game itself."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from protocol.cards import CARD_TEXT, SUITS
@@ -21,7 +21,6 @@ def test_playing_a_table_out_ends_as_the_game_does_by_the_simple_rule(rules: Car
         assert Table.of(see(position)).play_out(order) == end.home
 
 
-@settings(max_examples=100)
 @given(st.sampled_from(ROWS), st.integers(0, 999), st.integers(0, 80))
 def test_what_a_view_does_not_show_is_the_stock(rules: CarpetRules, number: int, plies: int) -> None:
     position = walked(rules, number, plies)

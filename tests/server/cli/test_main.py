@@ -148,6 +148,7 @@ def test_without_a_command_it_shows_what_there_is(capsys: pytest.CaptureFixture[
     assert all(f"\n  {command} " in shown for command in commands.split())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("imported", "heavy"),
     [

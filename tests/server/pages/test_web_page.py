@@ -191,6 +191,7 @@ def test_the_files_need_nothing_from_elsewhere_and_parse_no_markup(name: str) ->
         assert not re.search(r"<style|\sstyle=|\son\w+=|javascript:", text)
 
 
+@pytest.mark.slow
 async def test_a_class_behind_one_address_may_open_the_page_in_the_same_second(
     autojump_clock: MockClock, house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:

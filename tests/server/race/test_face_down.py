@@ -65,7 +65,7 @@ ACTIONS = st.lists(
 
 
 @pytest.mark.parametrize("rules", list(RULE_SETS))
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(delay_s=st.sampled_from([0, 10, 60]), seed=st.integers(0, 5), actions=ACTIONS)
 def test_no_board_holds_a_card_that_a_seat_still_racing_has_not_seen(
     rules: str, delay_s: int, seed: int, actions: list[tuple[int, str, int, int]]
@@ -115,7 +115,7 @@ def test_no_board_holds_a_card_that_a_seat_still_racing_has_not_seen(
 
 
 @pytest.mark.parametrize("rules", list(RULE_SETS))
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(seed=st.binary(min_size=32, max_size=32), choices=st.lists(st.integers(0, 1_000), max_size=150), behind=st.integers(0, 150))
 def test_what_another_has_seen_lies_open_and_what_nobody_else_needs_hidden_does_too(
     rules: str, seed: bytes, choices: list[int], behind: int

@@ -197,4 +197,4 @@ class AnyRace(RuleBasedStateMachine):
 
 
 TestAnyRace = AnyRace.TestCase
-TestAnyRace.settings = settings(max_examples=60, stateful_step_count=30)
+TestAnyRace.settings = settings(stateful_step_count=30)

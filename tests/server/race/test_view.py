@@ -3,7 +3,7 @@
 from random import Random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from protocol.cards import CARD_TEXT
@@ -65,7 +65,6 @@ def test_a_rule_set_that_shows_three_stock_cards_shows_three_and_no_more() -> No
     assert len(see(replace(position, stock=position.stock[:2])).stock_next) == 2
 
 
-@settings(max_examples=50)
 @given(st.integers(0, 3), st.integers(0, 40), st.randoms(use_true_random=False))
 def test_a_view_does_not_depend_on_the_order_of_the_unseen_stock(shown: int, plies: int, random: Random) -> None:
     carpet = rule_set("carpet")

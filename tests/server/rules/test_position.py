@@ -103,11 +103,10 @@ class Game(RuleBasedStateMachine):
         assert len(text.split(" ")) == 7
 
 
-Game.TestCase.settings = settings(max_examples=60, stateful_step_count=80)
+Game.TestCase.settings = settings(stateful_step_count=80)
 TestGame = Game.TestCase
 
 
-@settings(deadline=None)  # whole games
 @given(rows, seeds, st.integers())
 def test_a_game_of_legal_moves_keeps_its_cards_and_ends_but_where_a_limit_is_set(row: RuleSet, seed: bytes, choices: int) -> None:
     choose = Random(choices)

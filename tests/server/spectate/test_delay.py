@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import chain
 
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from protocol.errors import Refusal
@@ -96,7 +96,6 @@ ACTIONS = st.tuples(
 )
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     delay_s=st.sampled_from([0, 1, 3, 10, 600]),
     deal=st.sampled_from([WINNABLE, STALLING]),

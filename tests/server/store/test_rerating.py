@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
@@ -22,11 +23,11 @@ PLAYERS = ("anna", "ben", "cleo", "dora")
 histories = st.lists(st.lists(st.dictionaries(st.sampled_from(PLAYERS), st.integers(1, 3), min_size=2), min_size=1, max_size=5), max_size=4)
 
 
-@settings(deadline=None, max_examples=25)
-@given(histories, st.booleans())
-def test_what_is_stored_agrees_after_any_history(batches: list[list[dict[str, int]]], reopens: bool) -> None:
+@settings(max_examples=25)
+@given(batches=histories, reopens=st.booleans())
+def test_what_is_stored_agrees_after_any_history(made_sqlite: Path, batches: list[list[dict[str, int]]], reopens: bool) -> None:
     with TemporaryDirectory() as folder:
-        where = str(Path(folder) / "carpet.sqlite3")
+        where = str(shutil.copy(made_sqlite, folder))
         store = open_database(where)
         try:
             write(store, *map(made, PLAYERS))

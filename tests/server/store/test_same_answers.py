@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -65,11 +66,11 @@ def kinds(outcomes: tuple[Exception | None, ...]) -> list[type[Exception] | None
 
 
 @pytest.mark.slow
-@settings(deadline=None, max_examples=60)
-@given(batches, st.booleans())
-def test_the_same_entries_give_the_same_store(written: list[list[Request]], reopens: bool) -> None:
+@settings(max_examples=60)
+@given(written=batches, reopens=st.booleans())
+def test_the_same_entries_give_the_same_store(made_sqlite: Path, written: list[list[Request]], reopens: bool) -> None:
     with TemporaryDirectory() as folder:
-        where = str(Path(folder) / "carpet.sqlite3")
+        where = str(shutil.copy(made_sqlite, folder))
         memory, database = MemoryStore(), open_database(where)
         try:
             for batch in written:

@@ -6,7 +6,7 @@ from collections import Counter
 from random import Random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from server.tournaments.pairing.brackets import double_bracket, seed_order, single_bracket
@@ -151,7 +151,6 @@ def test_every_match_comes_after_those_that_feed_it(bracket: object, count: int)
 
 
 @pytest.mark.parametrize("double", [False, True])
-@settings(max_examples=60)
 @given(count=st.integers(0, 20), random=randoms)
 def test_it_ends_and_who_is_out_plays_no_more(double: bool, count: int, random: Random) -> None:
     tournament = field_of(Elimination(double=double), count)

@@ -6,7 +6,7 @@ from collections import Counter
 from itertools import combinations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from server.tournaments.pairing import matching
@@ -57,7 +57,6 @@ def badness(field: list[Contender], pairing: tuple[tuple[str, str | None], ...])
     return again, byes, bye_points, differences, floats, amiss
 
 
-@settings(max_examples=90)
 @given(fields(), st.sampled_from([1, 2, 3, matching.FIRST_CHOICES]))
 def test_no_other_pairing_of_the_field_is_better(field: list[Contender], first_choices: int) -> None:
     with pytest.MonkeyPatch.context() as patch:

@@ -6,7 +6,7 @@ from collections import Counter
 from random import Random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from server.tournaments.pairing.crosstable import Crosstable
@@ -51,7 +51,6 @@ def repeats(met: Counter[frozenset[str]], byes: Counter[str], pairing: list[tupl
     )
 
 
-@settings(max_examples=50)
 @given(st.integers(2, 8), st.integers(1, 9), randoms)
 def test_nobody_meets_twice_or_has_two_byes_while_it_can_be_avoided(count: int, rounds: int, random: Random) -> None:
     tournament = field_of(Swiss(rounds), count)

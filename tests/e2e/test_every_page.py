@@ -1,0 +1,84 @@
+"""Every page of the web page in a real Chromium: axe finds nothing, nothing is wider than the window, all text can be read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+
+import pytest
+
+from tests.e2e.browser import Browser, open_browser
+from tests.e2e.commands import serving
+from tests.e2e.page_checks import CONTRAST, OVERFLOW
+from tests.e2e.peer import Racer, sitting
+
+pytestmark = pytest.mark.slow
+
+LOOKS = (
+    {"width": 1280, "height": 800},
+    {"width": 390, "height": 844, "scheme": "dark"},
+    {"width": 320, "height": 640, "forced": "active"},
+    {"width": 1920, "height": 1080, "scheme": "dark"},
+)
+
+
+@pytest.fixture(scope="module")
+def pages() -> Iterator[tuple[Browser, dict[str, str]]]:
+    """A browser, and of each page its address with what is there when it is drawn."""
+    with open_browser() as browser, serving(rate=1000, burst=1000) as url, ExitStack() as stack:
+        root = url.replace("ws://", "http://", 1)
+        ada = stack.enter_context(sitting(url, "Ada", countdown_s=1))
+        zoe = stack.enter_context(sitting(url, "Zoë", code=ada.code))
+        racers = (ada, zoe)
+        for player in racers:
+            player.ready()
+        for player in racers:
+            player.start()
+            player.play(4)
+            player.stop()
+        race = ada.hear_of("result")["record"]["id"]
+        for player in racers:
+            player.hear_of("ratings")
+        barbara = stack.enter_context(sitting(url, "Barbara", countdown_s=1))
+        donald = stack.enter_context(sitting(url, "Donald", code=barbara.code))
+        for player in (barbara, donald):
+            player.ready()
+        for player in (barbara, donald):
+            player.start()
+        stack.enter_context(sitting(url, "Grace", rules="crazy-quilt"))
+        ron = stack.enter_context(Racer(url, "Ron"))
+        ron.send("open-challenge", nonce="00" * 16)
+        challenge = ron.hear_of("challenge")["challenge"]["id"]
+        yield (
+            browser,
+            {
+                f"{root}/": ".races .bar",
+                f"{root}/play": "#rules option",
+                f"{root}/play/{barbara.code}": ".explained a",
+                f"{root}/watch/{barbara.code}": ".seat-board",
+                f"{root}/race/{race}": ".seat-board .card",
+                f"{root}/ladder": ".standings td",
+                f"{root}/player/{ada.name}": ".standings td",
+                f"{root}/daily": ".days a",
+                f"{root}/challenges": ".standings td",
+                f"{root}/challenge/{challenge}": ".main-link",
+                f"{root}/watch/NOSUCH": "main li a",
+            },
+        )
+
+
+@pytest.mark.parametrize("look", LOOKS, ids=lambda look: "-".join(map(str, look.values())))
+def test_every_page_can_be_read_by_everybody(pages: tuple[Browser, dict[str, str]], look: dict[str, int | str]) -> None:
+    browser, addresses = pages
+    browser.look(**look)  # type: ignore[arg-type]
+    wrong = []
+    for address, drawn in addresses.items():
+        browser.open(address)
+        browser.wait(lambda drawn=drawn: browser.all(drawn), f"{drawn} at {address}")
+        wrong += [f"{address}: {breach}" for breach in browser.breaches()]
+        if browser.run(OVERFLOW) != [0, []]:
+            wrong.append(f"{address}: wider than the window: {browser.run(OVERFLOW)}")
+        # With colours forced, what is drawn is not what the style says.
+        poor = browser.run(CONTRAST)[1] if "forced" not in look else []
+        wrong += [f"{address}: {each}" for each in poor]
+    assert wrong == []
