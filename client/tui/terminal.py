@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Protocol, TextIO, TypeAlias
+from functools import lru_cache
+from typing import Literal, Protocol, TextIO, TypeAlias
 
 import urwid
 from urwid.display.common import BaseScreen
@@ -48,7 +49,7 @@ def canvas_of(picture: Picture, size: Size) -> urwid.Canvas:
         text, attribute, charset = b"", [], []
         for role, piece in fit_line(printable(picture.lines[at]) if at < picture.height else [], columns):
             if piece:
-                encoded, run = urwid.util.apply_target_encoding(piece)
+                encoded, run = _encoded(piece, urwid.util.get_encoding())
                 text += encoded
                 attribute.append((role, len(encoded)))
                 charset.extend(run)
@@ -59,6 +60,13 @@ def canvas_of(picture: Picture, size: Size) -> urwid.Canvas:
     for large in picture.large:
         canvas = _with_large(canvas, large, size)
     return canvas
+
+
+@lru_cache(maxsize=4096)
+def _encoded(text: str, encoding: str) -> tuple[bytes, list[tuple[Literal["U", "0"] | None, int]]]:
+    """The text in the terminal's encoding, and urwid's runs of it. The pieces of a screen are nearly all the same at the next one."""
+    del encoding  # urwid's own, which it takes from the terminal
+    return urwid.util.apply_target_encoding(text)
 
 
 def _with_large(canvas: urwid.Canvas, large: Large, size: Size) -> urwid.Canvas:
