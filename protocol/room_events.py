@@ -102,7 +102,7 @@ class Started(Struct, frozen=True, kw_only=True, tag_field="type", tag="started"
     version: int
 
 
-class PlayerView(Struct, frozen=True, kw_only=True, tag_field="type", tag="view"):
+class PlayerView(Struct, frozen=True, kw_only=True, gc=False, tag_field="type", tag="view"):
     """To the mover alone: their accepted move is played. ply: moves they have made. state: racing, or how their part has ended."""
 
     version: int
@@ -114,7 +114,7 @@ class PlayerView(Struct, frozen=True, kw_only=True, tag_field="type", tag="view"
     view: View
 
 
-class Progress(Struct, frozen=True, kw_only=True, tag_field="type", tag="progress"):
+class Progress(Struct, frozen=True, kw_only=True, gc=False, tag_field="type", tag="progress"):
     """To all others for a move, and to everybody when a seat ends without one: how far that seat is."""
 
     version: int

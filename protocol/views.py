@@ -48,7 +48,7 @@ SeatState = Literal["waiting", "racing", "won", "stalled", "stopped", "forfeited
 """waiting until the start, then racing, then for good one of the five ends."""
 
 
-class View(Struct, frozen=True, kw_only=True):
+class View(Struct, frozen=True, kw_only=True, gc=False):
     """All that a player may see of their own position. Nothing else of it ever leaves the server.
 
     piles: slot name to the cards lying there, bottom card first, top card last; an empty list is a gap. In slot order.

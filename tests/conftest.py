@@ -7,6 +7,7 @@ What could not be tested for want of a browser or of Node is said at the end of 
 from __future__ import annotations
 
 import contextlib
+import gc
 import importlib
 import inspect
 import logging
@@ -86,6 +87,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         clock = next((name for name in ("mock_clock", "autojump_clock") if name in getattr(item, "fixturenames", ())), None)
         if clock is not None and isinstance(item, pytest.Function) and inspect.iscoroutinefunction(item.obj):
             item.add_marker(pytest.mark.trio(run=partial(_run_on, item, clock)), append=False)
+
+
+def pytest_collection_finish() -> None:
+    # What has been imported and collected stays: no search for garbage has to go through it again and again.
+    gc.collect()
+    gc.freeze()
 
 
 def _run_on(

@@ -22,9 +22,11 @@ import pyte
 import urwid
 from pyte.screens import Char
 
+from client.tui.picture import Picture
 from client.tui.scene import scene_of
 from client.tui.terminal import Painted
 from client.tui.theme import entries
+from client.tui.transitions import begun, moved, transitions
 from client.tui.view import view
 from tests.e2e.terminal import Terminal, terminal_environment
 
@@ -112,8 +114,8 @@ def write(screen: pyte.Screen, path: Path) -> None:
         subprocess.run(command, check=True, stderr=subprocess.DEVNULL)
 
 
-def show(name: str) -> None:
-    """Show a screen of the tests until this process is ended."""
+def show(name: str, at_ms: str) -> None:
+    """Show a screen of the tests until this process is ended, so long after it took the place of an empty one."""
     from tests.client.tui.test_screens import SCREENS
 
     shown = SCREENS[name]
@@ -125,7 +127,8 @@ def show(name: str) -> None:
 
     class Whole(Painted):
         def picture_for(self, size: tuple[int, int]) -> object:  # type: ignore[override]
-            return view(scene, size)
+            picture = view(scene, size)
+            return moved(picture, begun((), picture, transitions(Picture(), picture), 0), int(at_ms), scene.theme)
 
     urwid.MainLoop(Whole(), screen=screen).run()
 
@@ -156,13 +159,14 @@ def main() -> None:
     parser.add_argument("directory", type=Path)
     parser.add_argument("names", nargs="*")
     parser.add_argument("--size", action="append", help="columns and rows, like 120x40; may be repeated")
+    parser.add_argument("--at", type=int, default=1_200, help="milliseconds after the screen began to be shown")
     parser.add_argument("--keys", default="", help="typed before the picture is taken")
     parser.add_argument("--depth", default="truecolor", help="what COLORTERM says; empty for 256 colours")
     split = sys.argv.index("--") if "--" in sys.argv else len(sys.argv)
     given, command = parser.parse_args(sys.argv[1:split]), sys.argv[split + 1 :]
     given.directory.mkdir(parents=True, exist_ok=True)
-    this = [sys.executable, "-c", "import sys; from tests.pictures import show; show(sys.argv[1])"]
-    shown = {"command": command} if command else {name: [*this, name] for name in given.names}
+    this = [sys.executable, "-c", "import sys; from tests.pictures import show; show(*sys.argv[1:])"]
+    shown = {"command": command} if command else {name: [*this, name, str(given.at)] for name in given.names}
     for name, each in shown.items():
         for size in given.size or SIZES:
             picture(each, size, given.directory / f"{name}-{size}", keys=given.keys, depth=given.depth)

@@ -16,8 +16,8 @@ from client.cli.shared import FAILED, MISUSED, URL_HELP, Json, Url, address_of, 
 from client.connection.events import Identity
 from client.connection.request import ask, who_is
 from client.connection.request import rename as rename_at
-from client.storage.files import make_file
-from client.storage.identity import Document, IdentityStore, document_text, home_folder
+from client.storage.files import document_text, make_file
+from client.storage.identity import Document, IdentityStore, home_folder
 from client.storage.identity_transfer import LONGEST_EXPORT, Brought, merged, part_of, read_export
 from protocol.text import clean_chat, clean_name
 from protocol.watch_messages import AskBoardsKey, BoardsKey

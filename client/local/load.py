@@ -86,14 +86,20 @@ def find_load(
 ) -> LoadResult | None:
     """The largest number of races whose p99 is within the bound: doubled from that of `plan` until one is not, then halved between.
 
-    tell: each trial. None where not even one race holds.
+    tell: each trial that came about. Of more races than hold it is enough that they do not come to stand. None where not even one holds.
     """
     best: LoadResult | None = None
     races, holds, fails = plan.races, 0, 0
     while not fails or fails - holds > max(1, FOUND_WITHIN * fails):
-        result = run_load(msgspec.structs.replace(plan, races=races), seconds=seconds, processes=processes, progress=progress)
-        tell(result)
-        if result.holds(bound_ms):
+        result = None
+        try:
+            result = run_load(msgspec.structs.replace(plan, races=races), seconds=seconds, processes=processes, progress=progress)
+        except LoadFailed:
+            if not holds:
+                raise
+        else:
+            tell(result)
+        if result is not None and result.holds(bound_ms):
             best, holds = result, races
         else:
             fails = races

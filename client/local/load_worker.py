@@ -12,6 +12,7 @@ import random
 import signal
 import time
 from collections import Counter
+from collections.abc import Callable
 from multiprocessing.connection import Connection as Pipe
 from typing import Final
 
@@ -23,9 +24,14 @@ from client.local.load_wire import Connection, Loop, Told
 CONNECTING: Final = 32
 """Races that a process sets up at the same time, as long as they are not both seated and ready."""
 SETUP_S: Final = 30.0
-"""Seconds that races may take to be set up, and as many more as they are many."""
+"""Seconds from one race that stands to the next, while they are set up."""
+REFUSED_S: Final = 5.0
+"""The same, once something was refused."""
 SETTLE_S: Final = 1.0
 REPORT_S: Final = 0.2
+WAIT_S: Final = 1.0
+"""Until the next try of who was told to come again later."""
+TURNED_AWAY: Final = "the server answers 503"
 
 _STEPS: Final = 16
 """Buckets of a histogram between a time and twice that time: a quantile is right to four per cent."""
@@ -111,14 +117,20 @@ class Player:
         self._seat = self._number = self._ply = 0
         self._moves: tuple[str, ...] = ()
         self._due: float | None = None  # of a move that is to be made as soon as it can be
-        self.line = Connection(load.address, load.loop, self)
+        self._connect()
 
     def opened(self) -> None:
         self.line.say(type="hello", name=self._name, software="carpet load")
 
     def closed(self, why: str) -> None:
+        if why == TURNED_AWAY and not self._load.measuring:
+            self._load.later(self._connect)
+            return
         self._load.failed(why)
         self._moves = ()
+
+    def _connect(self) -> None:
+        self.line = Connection(self._load.address, self._load.loop, self)
 
     def heard(self, message: Told, now: float) -> None:
         match message.type:
@@ -142,6 +154,8 @@ class Player:
             case "result" | "ended":
                 self._moves = ()
                 self.line.say(type="rematch", race=self._number)
+            case "error" if message.code == "server/busy" and not self._race.code:
+                self._load.later(self._race.open)
             case "error" if message.code != "race/over":
                 # The race may be over, by the other's win, while a move is on its way.
                 self._load.failed(message.code)
@@ -195,16 +209,19 @@ class Race:
     def welcomed(self, player: Player) -> None:
         self._here += 1
         if player is self.players[0]:
-            options = {
-                "rules": self._load.plan.rules,
-                "public": False,
-                "countdown_s": 1,
-                "time_limit_s": 3600,
-                "rated": False,
-                "delay_s": 0,
-            }
-            player.line.say(type="open-race", options=options)
+            self.open()
         self._seat_second()
+
+    def open(self) -> None:
+        options = {
+            "rules": self._load.plan.rules,
+            "public": False,
+            "countdown_s": 1,
+            "time_limit_s": 3600,
+            "rated": False,
+            "delay_s": 0,
+        }
+        self.players[0].line.say(type="open-race", options=options)
 
     def _seat_second(self) -> None:
         """Once both have been welcomed and the first has the code."""
@@ -261,6 +278,8 @@ class Load:
         self.plan, self.address, self.mark = plan, address, mark
         self.loop = Loop()
         self.stands = 0
+        self.asked_to_wait = 0
+        self._stood_at = 0.0
         self._ready = 0
         self.tally = Tally()
         self.errors: Counter[str] = Counter()
@@ -280,6 +299,7 @@ class Load:
 
     def standing(self) -> None:
         self.stands += 1
+        self._stood_at = time.perf_counter()
 
     def watch(self) -> None:
         for number in range(self.plan.watchers):
@@ -306,6 +326,11 @@ class Load:
         if self.measuring and sent is not None:
             self.tally.watched.add((now - sent) * 1000)
 
+    def later(self, act: Callable[[], None]) -> None:
+        """The server has too much to do: ask it again in a while."""
+        self.asked_to_wait += 1
+        self.loop.at(time.perf_counter() + WAIT_S, lambda _: act())
+
     def failed(self, why: str) -> None:
         self.errors[why] += 1
 
@@ -313,12 +338,11 @@ class Load:
 
     def run(self, pipe: Pipe, seconds: float) -> None:
         """Set up, say so, wait for the word that all other processes have too, measure, tell the tally."""
-        begun = time.perf_counter()
-        patience = begun + SETUP_S + self.plan.races / 20
+        begun = self._stood_at = time.perf_counter()
         self.open_some()
         self.loop.at(begun, lambda moment: self._report(pipe, moment))
         # A connection that is refused before the first race runs is refused to all of them.
-        self.loop.run(lambda: patience if self.stands < self.plan.races and not (self.errors and not self.stands) else 0.0)
+        self.loop.run(self._patience)
         if self.stands < self.plan.races:
             pipe.send(f"Only {self.stands} of {self.plan.races} races came to stand{self._because()}.")
             return
@@ -338,13 +362,20 @@ class Load:
         self.tally.races, self.tally.errors = self.stands, dict(self.errors)
         pipe.send(self.tally)
 
+    def _patience(self) -> float:
+        """Until when races may come to stand."""
+        if self.stands == self.plan.races or (self.errors and not self.stands):
+            return 0.0
+        return self._stood_at + (REFUSED_S if self.errors else SETUP_S)
+
     def _report(self, pipe: Pipe, moment: float) -> None:
         if self.stands < self.plan.races:
             pipe.send(self.stands)
             self.loop.at(moment + REPORT_S, lambda later: self._report(pipe, later))
 
     def _because(self) -> str:
-        return "".join(f"; {why}: {count} times" for why, count in self.errors.most_common(3))
+        asked = f"; asked to wait: {self.asked_to_wait} times" if self.asked_to_wait else ""
+        return asked + "".join(f"; {why}: {count} times" for why, count in self.errors.most_common(3))
 
 
 def work(pipe: Pipe, plan: Plan, seconds: float, mark: str) -> None:

@@ -164,7 +164,7 @@ def room_after(room: RoomModel | None, event: RoomEvent, now_ms: int) -> RoomMod
         return resumed(room, event, now_ms)
     if room is None or event.version != room.version + 1:
         return room
-    return counted(replace(_apply(room, event, now_ms), version=event.version), now_ms)
+    return with_points(replace(_apply(room, event, now_ms), version=event.version), now_ms)
 
 
 def resumed(before: RoomModel | None, event: Room, now_ms: int) -> RoomModel:
@@ -172,10 +172,10 @@ def resumed(before: RoomModel | None, event: Room, now_ms: int) -> RoomModel:
     room = snapshot(event, now_ms)
     if before is not None and (before.code, before.race) == (room.code, room.race):
         room = replace(room, points=before.points, played=before.played)
-    return counted(room, now_ms)
+    return with_points(room, now_ms)
 
 
-def counted(room: RoomModel, now_ms: int) -> RoomModel:
+def with_points(room: RoomModel, now_ms: int) -> RoomModel:
     """With a new point for each seat that has brought cards home, while the race is being run."""
     if room.phase != "racing":
         return room
@@ -203,7 +203,7 @@ def room_as_seen(room: RoomModel, event: CurrentView, now_ms: int) -> RoomModel:
         return room
     seats = _with_seat(room.seats, event.seat, ply=event.ply, state=event.state, home=event.view.home, foundations=event.view.foundations)
     room = replace(room, view=event.view, seats=seats, started_at_ms=_earliest(room.started_at_ms, now_ms - event.elapsed_ms))
-    return counted(room, now_ms)
+    return with_points(room, now_ms)
 
 
 def race_clock_ms(started_at_ms: int | None, now_ms: int) -> int:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from client.connection.events import LinkEvent
-from client.state.room import RoomModel, counted, resumed, room_after, room_heard
+from client.state.room import RoomModel, resumed, room_after, room_heard, with_points
 from client.state.store import LocalEvent
 from protocol.room_events import Ratings, Room, RoomEvent, Scored
 from protocol.server_messages import ServerMessage
@@ -90,4 +90,4 @@ def _snapshot(before: WatchModel | None, event: Watched, now_ms: int) -> WatchMo
     if len(points) != len(room.seats) or not all(points):
         # It has come because something was missed: the curves go on.
         points = room.points
-    return WatchModel(event.closest, counted(replace(room, points=points), now_ms), event.boards)
+    return WatchModel(event.closest, with_points(replace(room, points=points), now_ms), event.boards)

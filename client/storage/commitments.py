@@ -11,14 +11,11 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Final, Literal
 
-import msgspec
-from msgspec import Struct
+from msgspec import Struct, field
 
 from client.connection.errors import Failure
-from client.storage.files import replace_file
+from client.storage.files import DocumentFile, Versioned
 from protocol.views import DailyDeal
-
-FORMAT: Final = 1
 
 KEPT: Final = 400
 """Days a server, the last ones."""
@@ -35,11 +32,10 @@ class Seen(Struct, frozen=True, kw_only=True):
     seen_at_ms: int
 
 
-class Document(Struct, frozen=True, kw_only=True):
+class Document(Versioned, frozen=True, kw_only=True):
     """All that is in the file: days by server and date."""
 
-    format: int = FORMAT
-    servers: dict[str, dict[str, Seen]] = {}
+    servers: dict[str, dict[str, Seen]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,40 +54,28 @@ class CommitmentStore:
     """The file; each call reads it anew."""
 
     def __init__(self, folder: Path) -> None:
-        self.path = folder / "commitments.json"
+        self._file = DocumentFile(
+            folder / "commitments.json",
+            Document(),
+            failure=CommitmentsError,
+            what="the commitments you were shown",
+            anew="anew",
+            held="try again when it has ended",
+        )
+        self.path = self._file.path
 
     def keep(self, url: str, days: Sequence[DailyDeal], now_ms: int) -> None:
         """Remember what a server commits to, while it is no more than that. Raises CommitmentsError."""
-        document = self._read()
+        document = self._file.read()
         known = document.servers.get(url, {})
         fresh = {day.date: Seen(commitment=day.commitment, seen_at_ms=now_ms) for day in days if day.secret is None}
         after = dict(sorted((fresh | known).items())[-KEPT:])
         if after != known:
-            self._write(Document(servers={**document.servers, url: after}))
+            self._file.write(Document(servers={**document.servers, url: after}))
 
     def seen(self, url: str) -> dict[str, Seen]:
         """What was shown of a server's days, by date. Raises CommitmentsError."""
-        return self._read().servers.get(url, {})
-
-    def _read(self) -> Document:
-        try:
-            document = msgspec.json.decode(self.path.read_bytes(), type=Document)
-        except FileNotFoundError:
-            return Document()
-        except OSError as error:
-            raise CommitmentsError(f"The file {self.path} with the commitments you were shown cannot be read: {error.strerror}.") from error
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            raise CommitmentsError(f"The file {self.path} with the commitments you were shown is damaged: {error}.") from error
-        if document.format > FORMAT:
-            raise CommitmentsError(f"The file {self.path} is of a newer carpet-race: bring this one up to it.")
-        return document
-
-    def _write(self, document: Document) -> None:
-        try:
-            self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            replace_file(self.path, msgspec.json.format(msgspec.json.encode(document), indent=1) + b"\n")
-        except OSError as error:
-            raise CommitmentsError(f"The file {self.path} cannot be written: {error.strerror}.") from error
+        return self._file.read().servers.get(url, {})
 
 
 def check_day(day: DailyDeal, seen: Seen | None) -> Checked:

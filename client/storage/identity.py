@@ -8,25 +8,21 @@ under it again would make a player anew each time. Must not know of connections.
 
 from __future__ import annotations
 
-import contextlib
 import getpass
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-import msgspec
-from msgspec import Struct
+from msgspec import Struct, field
 
 from client.connection.errors import Failure
 from client.connection.events import Identity
-from client.storage.files import PATIENCE_S, LockHeld, replace_file, wait_for_lock
+from client.storage.files import DocumentFile, Versioned
 from protocol import HOME_VARIABLE
 from protocol.text import clean_name
 
 FALLBACK_NAME = "player"
-FORMAT = 1
-LOCK_PATIENCE_S = PATIENCE_S
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,21 +67,27 @@ class Server(Struct, frozen=True, kw_only=True, omit_defaults=True):
         return Server(name=name, tokens=tokens, players=players, asked=asked_for)
 
 
-class Document(Struct, frozen=True, kw_only=True):
+class Document(Versioned, frozen=True, kw_only=True):
     """All that is in the file: servers by URL."""
 
-    format: int = FORMAT
-    servers: dict[str, Server] = {}
+    servers: dict[str, Server] = field(default_factory=dict)
 
 
 class IdentityStore:
-    """The file. Each call reads it anew, and whoever changes it holds a lock, on a file beside it, from reading to writing: two terminals
-    at once do not undo each other's work.
+    """The file. Each call reads it anew, and whoever changes it holds the lock of its folder from reading to writing: two terminals at once
+    do not undo each other's work.
     """
 
     def __init__(self, folder: Path) -> None:
-        self.path = folder / "identity.json"
-        self._lock = folder / "identity.lock"
+        self._file = DocumentFile(
+            folder / "identity.json",
+            Document(),
+            failure=IdentityError,
+            what="your name and tokens",
+            anew="as a new player",
+            held="try again when it has ended",
+        )
+        self.path = self._file.path
 
     def identity(self, url: str, name: str | None = None) -> Identity:
         """Who to be at the server of `url`: under `name`, or else under the last name used there, or else the login name."""
@@ -130,70 +132,12 @@ class IdentityStore:
         # Most visits change nothing, and then nothing need be writable.
         if to(document) == document:
             return
-        with self._locked():
-            self.write(to(self.read()))
-
-    @contextlib.contextmanager
-    def _locked(self) -> Iterator[None]:
-        try:
-            self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            handle = os.open(self._lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        except OSError as error:
-            raise self._not_written(error) from error
-        try:
-            self._wait_for_lock(handle)
-            yield
-        finally:
-            # Closing lets go of it. The file stays: who removes it may remove another's lock.
-            os.close(handle)
-
-    def _wait_for_lock(self, handle: int) -> None:
-        try:
-            wait_for_lock(handle, LOCK_PATIENCE_S)
-        except LockHeld as error:
-            raise IdentityError(
-                f"The file {self.path} with your name and tokens is being changed by another carpet command: try again when it has ended."
-            ) from error
+        with self._file.locked():
+            self._file.write(to(self.read()))
 
     def read(self) -> Document:
         """All that is kept. Raises IdentityError."""
-        try:
-            text = self.path.read_bytes()
-        except FileNotFoundError:
-            return Document()
-        except OSError as error:
-            raise IdentityError(
-                f"The file {self.path} with your name and tokens cannot be read: {error.strerror}; {HOME_VARIABLE} names another folder."
-            ) from error
-        try:
-            document = msgspec.json.decode(text, type=Document)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            raise IdentityError(
-                f"The file {self.path} with your name and tokens is damaged ({error}): repair it, or delete it to begin as a new player."
-            ) from error
-        if document.format > FORMAT:
-            raise IdentityError(f"The file {self.path} is of a newer carpet-race: bring this one up to it, or set {HOME_VARIABLE}.")
-        return document
-
-    def write(self, document: Document) -> None:
-        """Replace all that is kept, in one piece. Raises IdentityError."""
-        text = document_text(document)
-        try:
-            self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            # Private from the start: there is no moment in which others could read a token.
-            replace_file(self.path, text)
-        except OSError as error:
-            raise self._not_written(error) from error
-
-    def _not_written(self, error: OSError) -> IdentityError:
-        return IdentityError(
-            f"The file {self.path} with your name and tokens cannot be written: {error.strerror}; {HOME_VARIABLE} names another folder."
-        )
-
-
-def document_text(document: Document) -> bytes:
-    """The document as JSON with line breaks, as it is in the file."""
-    return msgspec.json.format(msgspec.json.encode(document), indent=1) + b"\n"
+        return self._file.read()
 
 
 def home_folder(environment: Mapping[str, str] = os.environ) -> Path:

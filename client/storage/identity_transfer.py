@@ -15,7 +15,7 @@ import msgspec
 from client.connection.address import BadAddress, parse_address
 from client.connection.errors import Failure
 from client.connection.events import Identity
-from client.storage.identity import FORMAT, Document, Server
+from client.storage.identity import Document, Server
 from protocol.text import clean_chat, clean_name
 
 LONGEST_EXPORT = 1_000_000
@@ -57,7 +57,7 @@ def read_export(data: bytes) -> Document:
         document = msgspec.json.decode(data, type=Document)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise BadExport(f"That is no export of names and tokens ({clean_chat(str(error))}); carpet identity export makes one.") from error
-    if document.format != FORMAT:
+    if document.format != Document().format:
         raise BadExport("That export is of another version of carpet-race: bring the older one up to the newer.")
     if not any(server.tokens for server in document.servers.values()):
         raise BadExport("There is no name and no token in that export.")

@@ -61,6 +61,11 @@ class GoOn:
 
 
 @dataclass(frozen=True, slots=True)
+class Rest:
+    """What moved by itself has come to rest."""
+
+
+@dataclass(frozen=True, slots=True)
 class Typed:
     """A line of text that was asked for."""
 
@@ -69,7 +74,7 @@ class Typed:
 
 
 Click: TypeAlias = Do | Press | Pick | Jump
-ScreenAction: TypeAlias = Click | LetGo | GoOn | Typed
+ScreenAction: TypeAlias = Click | LetGo | GoOn | Rest | Typed
 
 
 # ---- actions: all others
@@ -94,6 +99,11 @@ class Resized:
     """The terminal has so many columns and rows."""
 
     size: tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class SlowTerminal:
+    """The terminal takes so long to draw that motion is a burden."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +155,7 @@ class Kept:
     standing: str
 
 
-Action: TypeAlias = ScreenAction | Key | Wheel | Resized | Heard | Unsent | Reviewed | Replayed | Verified | Kept
+Action: TypeAlias = ScreenAction | SlowTerminal | Key | Wheel | Resized | Heard | Unsent | Reviewed | Replayed | Verified | Kept
 
 
 # ---- effects
@@ -215,7 +225,7 @@ class After:
     """Do `action` when so much time has passed."""
 
     ms: int
-    action: GoOn
+    action: GoOn | Rest
 
 
 Effect: TypeAlias = After | Send | Review | Replay | Verify | Keep | Quit | Ring

@@ -39,6 +39,7 @@ from client.tui.actions import (
     Reviewed,
     Ring,
     Send,
+    SlowTerminal,
     Verified,
     Verify,
     Wheel,
@@ -51,7 +52,7 @@ from client.tui.start import AppOutcome, Start, StartAlone, StartBot, StartHome,
 from client.tui.terminal import Display, Terminal
 from client.tui.theme import entries
 from client.tui.tournament_view_state import TournamentView
-from client.tui.transitions import Glide, is_over, moving, transitions
+from client.tui.transitions import Moving, begun, moved, transitions
 from client.tui.ui_state import Ui
 from client.tui.view import body_times, head_times, is_running, view, with_head
 from protocol.record import Record
@@ -61,6 +62,8 @@ TICK_S = 0.1
 IDLE_TICK_S = 0.5
 FRAME_S = 1 / 30
 """Between two pictures while something moves."""
+SLOW_S, SLOW_FRAMES = 0.1, 5
+"""A terminal that takes so long to take one picture, so often while something moves, is spared any motion."""
 
 
 Reviewer: TypeAlias = Callable[[Record, int], Awaitable[tuple[str, ...]]]
@@ -140,9 +143,9 @@ class App:
             self._terminal.set_colours(ui.settings.colours)
         self._colours = ui.settings.colours or self._terminal.colours
         self._picture: Picture | None = None
-        self._shown: Picture | None = None
-        self._glides: tuple[Glide, ...] = ()
-        self._glide_from_ms = 0
+        self._shown: tuple[Size, Picture] | None = None
+        self._moving: tuple[Moving, ...] = ()
+        self._moves = False
         self._times: tuple[Hashable, Hashable] = (None, None)
         self._looks: UiSettings | None = None
         self._outcome = AppOutcome("quit", ui.settings)
@@ -281,29 +284,31 @@ class App:
             self._picture = None
         if self._picture is None:
             self._picture = view(self._scene(), size)
-            self._set_moving(self._picture)
-        if self._glides:
-            return moving(self._picture, self._glides, _now_ms() - self._glide_from_ms)
-        return self._picture
+            self._set_moving(size, self._picture)
+        return moved(self._picture, self._moving, _now_ms(), self._scene().theme) if self._moving else self._picture
 
-    def _set_moving(self, picture: Picture) -> None:
-        """Begin to move what lies elsewhere than in the picture before; what still moves comes to rest with it."""
-        before, self._shown = self._shown, picture
-        if not self._driver.ui.settings.motion or before is None or before.height != picture.height:
+    def _set_moving(self, size: Size, picture: Picture) -> None:
+        """Begin to move what is not as it was in the picture before."""
+        before, self._shown = self._shown, (size, picture)
+        if not self._driver.ui.settings.motion or before is None or before[0] != size:
+            self._moving = ()
             return
-        glides = transitions(before, picture)
-        if glides:
-            self._glides, self._glide_from_ms = glides, _now_ms()
-            self._nursery.start_soon(self._move, glides)
+        self._moving = begun(self._moving, picture, transitions(before[1], picture), _now_ms())
+        if self._moving and not self._moves:
+            self._moves = True
+            self._nursery.start_soon(self._move)
 
-    async def _move(self, glides: tuple[Glide, ...]) -> None:
-        """Draw again and again until what moves has come to rest, or something else moves."""
-        while self._glides is glides and not is_over(_now_ms() - self._glide_from_ms):
+    async def _move(self) -> None:
+        """Draw again and again until all that moves has come to rest."""
+        slow = 0
+        while self._moving:
             await trio.sleep(FRAME_S)
+            self._moving = tuple(each for each in self._moving if not each.is_over(_now_ms()))
             self._terminal.redraw()
-        if self._glides is glides:
-            self._glides = ()
-            self._terminal.redraw()
+            slow += self._terminal.blocked_s > SLOW_S
+            if slow == SLOW_FRAMES:
+                self._do(SlowTerminal())
+        self._moves = False
 
     def key(self, key: str) -> None:
         """A key was typed. Whoever waits for the connection has waited enough; Enter also takes back what another window took."""

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from client.text.formatting import foundation_counts, on_last_cards
 from client.text.words import end_word
-from client.tui.picture import Line, clip, fit, line_width, spread
+from client.tui.picture import EMPTY, Bar, Line, Picture, Rect, clip, fit, line_width, spread
 from client.tui.theme import Theme
 from protocol.cards import DECK_SIZE, RANKS
 from protocol.text import clean_name, counted
@@ -141,11 +141,11 @@ def all_bars(
     away_ms: dict[int, int],
     ghosts: tuple[GhostInfo, ...] = (),
     strokes: Mapping[int, Stroke] = MappingProxyType({}),
-) -> list[Line]:
+) -> Picture:
     """Every seat, one's own first, and the ghosts behind them, as roomy as `height` allows; what does not fit even so is cut at the end."""
     ordered = sorted((info for info in seats if info.name is not None), key=lambda info: info.seat != own)
     if not ordered:
-        return []
+        return EMPTY
     shadows = [_shadow(ghost) for ghost in ghosts]
     count = len(ordered) + len(shadows)
     # Roomiest first: three rows and a free one between, three, two, one row a seat.
@@ -153,9 +153,13 @@ def all_bars(
         ((rows, free) for rows, free in ((3, 1), (3, 0), (2, 1), (2, 0), (1, 0)) if count * (rows + free) - free <= height), (1, 0)
     )
     lines: list[Line] = []
+    drawn: list[Bar] = []
     for number, info in enumerate([*ordered, *shadows]):
         if number and free:
             lines.append([("felt", "")])
+        if rows > 1 and len(lines) + 1 < height:
+            role = GHOST if number >= len(ordered) else "own" if info.seat == own else "other"
+            drawn.append(Bar(f"{number} {info.name}", Rect(0, len(lines) + 1, width, 1), info.home, cards, role))
         if number >= len(ordered):
             lines += seat_lines(info, width, rows, theme, cards=cards, own=False, role=GHOST, is_ghost=True)
             continue
@@ -164,7 +168,7 @@ def all_bars(
         lines += seat_lines(
             info, width, rows, theme, cards=cards, own=info.seat == own, away_ms=away, tops=not shadows, stroke=strokes.get(info.seat)
         )
-    return lines[:height]
+    return Picture(tuple(lines[:height]), bars=tuple(drawn))
 
 
 def _shadow(ghost: GhostInfo) -> SeatInfo:

@@ -10,7 +10,7 @@ from client.state.room import Played, RoomModel, race_clock_ms
 from client.text.formatting import clock_text, curves, deck_size, on_last_cards
 from client.tui.bars import Stroke, all_bars, seat_name
 from client.tui.cards import card_name
-from client.tui.picture import Line, block, clip, fit, spread, text_width
+from client.tui.picture import Line, Picture, block, clip, fit, spread, stacked, text_width
 from client.tui.plot import plot, scale, scale_of
 from client.tui.scene import Scene
 
@@ -24,16 +24,16 @@ CURVE_MS = 2_000
 """How often the curves are drawn anew while nothing happens."""
 
 
-def bars(scene: Scene, room: RoomModel, width: int, height: int) -> list[Line]:
+def bars(scene: Scene, room: RoomModel, width: int, height: int) -> Picture:
     """Everybody's bar, and below them who leads, where there is a row for it."""
     away = {seat: until_ms - scene.clock_ms for seat, until_ms in room.away_until_ms}
     total = deck_size(scene.model.rules, room.options)
     strokes = {info.seat: stroke for info in room.seats if (stroke := _stroke(scene, room, info.seat, total))}
     drawn = all_bars(room.seats, room.seat, width, height, scene.theme, cards=total, away_ms=away, ghosts=room.ghosts, strokes=strokes)
     words = lead_sentence(scene, room, width)
-    if not words or len(drawn) >= height:
+    if not words or drawn.height >= height:
         return drawn
-    return [*drawn, *([[]] if len(drawn) + 1 < height else []), [("faint", clip(words, width))]]
+    return stacked(drawn, block([*([[]] if drawn.height + 1 < height else []), [("faint", clip(words, width))]]))
 
 
 def _clock(scene: Scene, room: RoomModel) -> int:
@@ -79,7 +79,7 @@ def course_curves(scene: Scene, room: RoomModel, width: int, rows: int) -> list[
     return plot(lines, width, rows, scene.theme, cards=scale_of(max((info.home for info in room.seats), default=0), total))
 
 
-def below_bars(scene: Scene, room: RoomModel, width: int, height: int) -> list[Line]:
+def below_bars(scene: Scene, room: RoomModel, width: int, height: int) -> Picture:
     """What a large window has room for below the bars: the curves, and one's own last moves."""
     lines: list[Line] = []
     least, most = CURVE_ROWS
@@ -89,7 +89,7 @@ def below_bars(scene: Scene, room: RoomModel, width: int, height: int) -> list[L
     left = height - len(lines) - 2
     if left >= 3 and room.played:
         lines += [[], [("title", "Your last moves")], *[_played(scene, played, width) for played in room.played[: -min(left, 8) - 1 : -1]]]
-    return lines
+    return block(lines)
 
 
 def _played(scene: Scene, played: Played, width: int) -> Line:

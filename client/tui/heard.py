@@ -12,10 +12,11 @@ from client.state.room import RoomModel
 from client.state.store import Event, Model
 from client.state.watching import WatchModel, watch_after
 from client.text.formatting import bell_due, is_called, is_found
+from client.tui import ending
 from client.tui.actions import After, GoOn, Heard, Keep, Kept, Replayed, Reviewed, Ring, Verify
 from client.tui.chips import dealt
 from client.tui.playing import HOME_MS, autoplays, play_ahead, take_back
-from client.tui.replay_state import replay_state_of
+from client.tui.replay_state import opened_at
 from client.tui.room import race_at_once, race_bot, ready
 from client.tui.start import Start, StartAlone, StartBot, StartHome, StartMatch, StartTournaments
 from client.tui.step import Step
@@ -43,6 +44,7 @@ def heard(step: Step, action: Heard) -> Step:
         step = step.but(held="", note=f"{step.ui.held} was put back: the table is another one now.")
     if room is not None and room.view is not None and (before.room is None or room.view is not before.room.view):
         step = _another_view(step, room.view, begins=before.room is None or before.room.view is None)
+    step = ending.begun(step, before.room)
     step = play_ahead(_at_tournaments(step, event))
     return _bell(_keep_records(step, event), before)
 
@@ -247,4 +249,4 @@ def replayed(step: Step, answer: Replayed) -> Step:
         return step
     if isinstance(answer.line, str):
         return step.note(answer.line)
-    return step.but(note="", replayed=answer.line, replay=replay_state_of(answer.line, own=answer.seat))
+    return step.but(note="", replayed=answer.line, replay=opened_at(answer.line, answer.seat, step.ui.replay_at, step.now_ms))

@@ -47,6 +47,7 @@ class Command(StrEnum):
     DETAILS = "details"
     REVIEW = "review"
     REPLAY = "replay"
+    TURNED = "turned"
     PLAY_ON = "play-on"
     PAUSE = "pause"
     LEFT_BACK = "left-back"

@@ -71,14 +71,33 @@ class Large(NamedTuple):
 LARGE_ROWS = 4
 
 
+class Bar(NamedTuple):
+    """A bar that shows `value` of `total`. name: whose it is."""
+
+    name: str
+    rect: Rect
+    value: int
+    total: int
+    role: str
+
+
+class Falling(NamedTuple):
+    """A card that falls over the table. lines: how it looks; start: where it begins."""
+
+    start: Rect
+    lines: tuple[Line, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """caret: column and row of the text cursor, where something is being typed."""
+    """caret: column and row of the text cursor, where something is being typed. falls: cards that fall over it, in their order."""
 
     lines: tuple[Line, ...] = ()
     hits: tuple[Hit, ...] = ()
     slots: tuple[Slot, ...] = ()
     large: tuple[Large, ...] = ()
+    bars: tuple[Bar, ...] = ()
+    falls: tuple[Falling, ...] = ()
     caret: tuple[int, int] | None = None
 
     @property
@@ -222,6 +241,8 @@ def shifted(picture: Picture, columns: int, rows: int = 0) -> Picture:
         tuple(Hit(rect.moved(columns, rows), click) for rect, click in picture.hits),
         tuple(slot._replace(rect=slot.rect.moved(columns, rows)) for slot in picture.slots),
         tuple(Large(rect.moved(columns, rows), role, text) for rect, role, text in picture.large),
+        tuple(bar._replace(rect=bar.rect.moved(columns, rows)) for bar in picture.bars),
+        picture.falls,
         None if picture.caret is None else (picture.caret[0] + columns, picture.caret[1] + rows),
     )
 
@@ -233,6 +254,8 @@ def _joined(lines: Iterable[Line], parts: Sequence[Picture]) -> Picture:
         tuple(each for part in parts for each in part.hits),
         tuple(each for part in parts for each in part.slots),
         tuple(each for part in parts for each in part.large),
+        tuple(each for part in parts for each in part.bars),
+        tuple(each for part in parts for each in part.falls),
         next((part.caret for part in parts if part.caret is not None), None),
     )
 
@@ -269,6 +292,7 @@ def placed(picture: Picture, height: int, above: int = 0) -> Picture:
             hits=tuple(each for each in picture.hits if each.rect.row < height),
             slots=tuple(each for each in picture.slots if each.rect.row < height),
             large=tuple(each for each in picture.large if each.rect.row + each.rect.height <= height),
+            bars=tuple(each for each in picture.bars if each.rect.row < height),
         )
     below = ((100 - above) * free * 2 + 100) // 200
     picture = shifted(picture, 0, free - below)
@@ -282,10 +306,14 @@ def screen(size: Size, head: Picture, body: Picture, *feet: Picture, above: int 
 
 
 def over(picture: Picture, below: Picture, size: Size) -> Picture:
-    """A picture as wide as its widest line over the middle of a screen, of which nothing else can be clicked then."""
+    """A picture as wide as its widest line over the middle of a screen, with its shadow; nothing else can be clicked then."""
     width = max(map(line_width, picture.lines), default=0)
     column, first = max(size[0] - width, 0) // 2, max(size[1] - picture.height, 0) // 2
     lines = list(below.lines)
+    for at in range(first + 1, min(first + picture.height + 1, len(lines) - 1)):
+        under = fit_line(lines[at], size[0])
+        shadow = ("shadow", " " * max(min(width, size[0] - column - 2), 0))
+        lines[at] = [*clip_line(under, column + 2), shadow, *cut_line(under, column + 2 + width)]
     for at, line in enumerate(picture.lines[: size[1]], first):
         under = fit_line(lines[at], size[0])
         lines[at] = [*clip_line(under, column), *line, *cut_line(under, column + width)]

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from client.text.formatting import clock_text
 from client.tui.picture import Line
-from client.tui.theme import Theme
+from client.tui.theme import SHADED, Markup, Theme
 from protocol.record import Record
 
 Curve = Sequence[tuple[int, int]]
@@ -23,19 +23,21 @@ _DOTS = ((0x01, 0x02, 0x04, 0x40), (0x08, 0x10, 0x20, 0x80))
 _BRAILLE = 0x2800
 
 
-def plot(curves: Sequence[tuple[int, Curve]], width: int, height: int, theme: Theme, *, cards: int) -> list[Line]:
-    """`height` rows of `width` columns. curves: (number of the line's colour, curve), the most important one first."""
+def plot(curves: Sequence[tuple[int, Curve]], width: int, height: int, theme: Theme, *, cards: int, area: bool = False) -> list[Line]:
+    """`height` rows of `width` columns. curves: (number of the line's colour, curve), the most important one first.
+
+    area: what lies between the first two is filled, in a shade of whoever was ahead then.
+    """
     columns, rows = max(width - AXIS, 4), max(height - 1, 2)
     end_ms = max((curve[-1][0] for _, curve in curves if curve), default=0) or 1
-    across, down = (1, 1) if theme.is_ascii else (2, 4)
-    owner: dict[tuple[int, int], int] = {}
-    dots: dict[tuple[int, int], int] = {}
-    for number, curve in curves:
-        for x, y in _points(curve, columns * across, rows * down, end_ms, cards):
-            cell = (x // across, y // down)
-            owner.setdefault(cell, number)
-            dots[cell] = dots.get(cell, 0) | _DOTS[x % across][y % down]
-    lines = [_row(y, columns, rows, owner, dots, theme, cards) for y in range(rows)]
+    solid = area and len(curves) > 1 and max(number for number, _ in curves) < SHADED and theme.shades and not theme.is_ascii
+    drawn = _solid(curves, columns, rows, end_ms, cards) if solid else _dotted(curves, columns, rows, end_ms, cards, theme)
+    lines: list[Line] = []
+    for y, cells in enumerate(drawn):
+        scale = {0: str(cards), rows // 2: str(cards // 2)}.get(y, "")
+        free: Markup = ("panel faint", theme.glyphs.middle)
+        row = [cell or (free if scale and x % 4 == 0 else ("panel faint", " ")) for x, cell in enumerate(cells)]
+        lines.append([("panel faint", f"{scale:>{AXIS - 1}} "), *row])
     end = clock_text(end_ms, tenths=False)
     lines.append([("panel faint", f"{0:>{AXIS - 1}} 0:00" + end.rjust(columns - 4))])
     return lines
@@ -51,39 +53,69 @@ def scale_of(best: int, total: int) -> int:
     return max(min(total, -(-best // 13) * 13), 13)
 
 
-def _points(curve: Curve, columns: int, rows: int, end_ms: int, cards: int) -> list[tuple[int, int]]:
-    """The points of a step line, from the top left; steps are filled in so that the line has no holes."""
-    points: list[tuple[int, int]] = []
-    before: int | None = None
+def _dotted(
+    curves: Sequence[tuple[int, Curve]], columns: int, rows: int, end_ms: int, cards: int, theme: Theme
+) -> list[list[Markup | None]]:
+    """The lines as dots, or in ASCII as the numbers of their seats."""
+    across, down = (1, 1) if theme.is_ascii else (2, 4)
+    owner: dict[tuple[int, int], int] = {}
+    dots: dict[tuple[int, int], int] = {}
+    for number, curve in curves:
+        for x, y in _points(curve, columns * across, rows * down, end_ms, cards):
+            cell = (x // across, y // down)
+            owner.setdefault(cell, number)
+            dots[cell] = dots.get(cell, 0) | _DOTS[x % across][y % down]
+    cells: list[list[Markup | None]] = [[None] * columns for _ in range(rows)]
+    for (x, y), number in owner.items():
+        cells[y][x] = (f"line {number % 8}", str(number + 1) if theme.is_ascii else chr(_BRAILLE + dots[x, y]))
+    return cells
+
+
+def _solid(curves: Sequence[tuple[int, Curve]], columns: int, rows: int, end_ms: int, cards: int) -> list[list[Markup | None]]:
+    """The lines and the area between the first two, in halves of cells: each half is of a line, of an area or of the panel."""
+    halves = [["p"] * columns for _ in range(rows * 2)]
+    (first, one), (second, other) = curves[:2]
+    levels = [_levels(curve, columns, rows * 2, end_ms, cards, beyond=True) for curve in (one, other)]
+    for x, (upper, lower) in enumerate(zip(*levels, strict=True)):
+        if upper is not None and lower is not None:
+            for y in range(min(upper, lower), max(upper, lower)):
+                halves[y][x] = f"a{first if upper < lower else second}"
+    for number, curve in reversed(curves):
+        for x, y in _points(curve, columns, rows * 2, end_ms, cards):
+            halves[y][x] = f"l{number}"
+    cells: list[list[Markup | None]] = []
+    for above, below in zip(halves[::2], halves[1::2], strict=True):
+        pairs = zip(above, below, strict=True)
+        cells.append([None if pair == ("p", "p") else (f"half {pair[0]} {pair[1]}", "▀") for pair in pairs])
+    return cells
+
+
+def _levels(curve: Curve, columns: int, rows: int, end_ms: int, cards: int, *, beyond: bool = False) -> list[int | None]:
+    """The row of a step line in each column, from the top; None where it is not drawn. beyond: it goes on after its end."""
+    levels: list[int | None] = []
     at = 0
     for x in range(columns):
         # The count at the right edge of the column, so that the last column shows how it ended.
         moment = end_ms * (x + 1) // columns
         while at + 1 < len(curve) and curve[at + 1][0] <= moment:
             at += 1
-        if curve and x > 0 and end_ms * x // columns >= curve[-1][0]:
-            break
-        if curve and moment < curve[0][0]:
-            # Before it was first heard of.
+        ended = bool(curve) and x > 0 and end_ms * x // columns >= curve[-1][0] and not beyond
+        # Before it was first heard of there is nothing to draw.
+        if ended or (curve and moment < curve[0][0]):
+            levels.append(None)
             continue
         home = max(0, min(curve[at][1] if curve else 0, cards))
-        y = rows - 1 - home * (rows - 1) // max(cards, 1)
-        span = range(min(y, before), max(y, before) + 1) if before is not None else range(y, y + 1)
-        points += [(x, each) for each in span]
-        before = y
+        levels.append(rows - 1 - home * (rows - 1) // max(cards, 1))
+    return levels
+
+
+def _points(curve: Curve, columns: int, rows: int, end_ms: int, cards: int) -> list[tuple[int, int]]:
+    """The points of a step line, from the top left; steps are filled in so that the line has no holes."""
+    points: list[tuple[int, int]] = []
+    before: int | None = None
+    for x, y in enumerate(_levels(curve, columns, rows, end_ms, cards)):
+        if y is not None:
+            span = range(min(y, before), max(y, before) + 1) if before is not None else range(y, y + 1)
+            points += [(x, each) for each in span]
+            before = y
     return points
-
-
-def _row(
-    y: int, columns: int, rows: int, owner: dict[tuple[int, int], int], dots: dict[tuple[int, int], int], theme: Theme, cards: int
-) -> Line:
-    scale = {0: str(cards), rows // 2: str(cards // 2)}.get(y, "")
-    line: Line = [("panel faint", f"{scale:>{AXIS - 1}} ")]
-    for x in range(columns):
-        number = owner.get((x, y))
-        if number is None:
-            line.append(("panel faint", theme.glyphs.middle if scale and x % 4 == 0 else " "))
-        else:
-            sign = str(number + 1) if theme.is_ascii else chr(_BRAILLE + dots[x, y])
-            line.append((f"line {number % 8}", sign))
-    return line

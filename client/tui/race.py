@@ -29,6 +29,7 @@ from client.tui.panel import foundations, peek, reserves, stock_and_waste
 from client.tui.picture import (
     EMPTY,
     MIDDLE,
+    Line,
     Picture,
     Size,
     block,
@@ -212,13 +213,13 @@ def _panel(scene: Scene, room: RoomModel, marks: Marks, width: int, height: int,
     for part in parts:
         shown += [part, *([block([[]])] if free else [])]
     left = height - taken - free * len(parts)
-    lines = bars(scene, room, width - 1, left)
-    talks = left - len(lines) >= TALK_ROWS and bool(room.chat)
+    standing = bars(scene, room, width - 1, left)
+    left -= standing.height
+    talks = left >= TALK_ROWS and bool(room.chat)
     talk_rows = min(len(room.chat) + 2, 10) if talks else 0
-    lines += below_bars(scene, room, width - 1, left - len(lines) - talk_rows)
-    if talks:
-        lines += [[], [("title", "Chat")], *chat_lines(scene, width, min(left - len(lines) - 2, 8))]
-    return stacked(*shown, block(lines)), talks
+    course = below_bars(scene, room, width - 1, left - talk_rows)
+    said: list[Line] = [[], [("title", "Chat")], *chat_lines(scene, width, min(left - course.height - 2, 8))] if talks else []
+    return stacked(*shown, standing, course, block(said)), talks
 
 
 def _below_each_other(scene: Scene, room: RoomModel, marks: Marks, width: int, height: int) -> tuple[Picture, bool]:
@@ -230,9 +231,9 @@ def _below_each_other(scene: Scene, room: RoomModel, marks: Marks, width: int, h
     free = max(width - layout.width, 0) // 2
     margin = 0 if width < 100 else free
     bars_width = width - 2 * margin - PANEL - pile_width - 2
-    lines = bars(scene, room, bars_width, left)
-    lines += below_bars(scene, room, bars_width, left - len(lines))
-    lower = row((margin + 1, EMPTY), (PANEL, homes), (pile_width + 1, piles), (bars_width, block(lines)))
+    standing = bars(scene, room, bars_width, left)
+    course = below_bars(scene, room, bars_width, left - standing.height)
+    lower = row((margin + 1, EMPTY), (PANEL, homes), (pile_width + 1, piles), (bars_width, stacked(standing, course)))
     return stacked(shifted(layout.picture, free), lower), False
 
 

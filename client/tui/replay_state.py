@@ -66,6 +66,12 @@ def replay_state_of(line: TimeLine, *, own: int | None = None) -> ReplayState:
     return ReplayState(line, pairs, tuple(parting([line.lines[number] for number in pair]) for pair in pairs), own)
 
 
+def opened_at(line: TimeLine, own: int | None, at_ms: int | None, now_ms: int) -> ReplayState:
+    """A replay as it opens: at its start, or at a moment."""
+    replay = replay_state_of(line, own=own)
+    return replay if at_ms is None else jumped(replay, at_ms, now_ms)
+
+
 def jumped(replay: ReplayState, t_ms: int, now_ms: int) -> ReplayState:
     """With the head at a moment."""
     return _after(replay, Jump(t_ms), now_ms)

@@ -7,14 +7,14 @@ from dataclasses import replace
 from client.state.evidence import Check, Evidence, check, verdict
 from client.state.room import RoomModel
 from client.state.store import Model
-from client.text.formatting import clock_text, curves, deck_size, series_sentence
+from client.text.formatting import curves, deck_size
 from client.text.runs import board_lines, board_title
-from client.text.words import WALKOVER, end_word, is_walkover
 from client.tui.actions import Do, Replay, Review, Reviewed, ScreenAction, Typed
 from client.tui.keymap import LEAVE, TALK, Binding, Command, Keys
-from client.tui.picture import UPPER, Line, Picture, Size, block, clip, fit, foot, hit, screen, shifted, stacked, wrap_text
+from client.tui.outcome import banner, headline, places_table, rating_lines, score_lines, turning_point
+from client.tui.picture import EMPTY, UPPER, Line, Picture, Size, block, clip, fit, foot, hit, screen, shifted, stacked, wrap_text
 from client.tui.plot import plot, scale
-from client.tui.replay_state import replay_state_of
+from client.tui.replay_state import opened_at
 from client.tui.room import leave, ready, say, talk
 from client.tui.scene import Scene, clean_long, head, remarks
 from client.tui.screen import Screen
@@ -22,17 +22,20 @@ from client.tui.step import Step
 from client.tui.theme import Theme
 from client.tui.ui_state import Ui
 from protocol.client_messages import LeaveRace, Rematch
-from protocol.record import Record, SeatRecord
-from protocol.text import clean_chat, clean_name, counted
+from protocol.record import Record
+from protocol.text import clean_chat, clean_name
 
 KEYS: Keys = (
     Binding(Command.REMATCH, ("r", "enter"), "rematch", "Race the same players again."),
     Binding(Command.DETAILS, ("d",), "details", "Show how the deal was checked, or the curves again."),
     Binding(Command.REVIEW, ("v",), "review", "Show what was possible in your game, or the curves again."),
     Binding(Command.REPLAY, ("y",), "replay", "Watch the race again, both boards side by side."),
+    Binding(Command.TURNED, ("f",), "where it turned", "Watch the race again from where you fell back the most."),
     TALK,
     LEAVE,
 )
+BANNER_AT = 21
+"""With so many rows beside the table of places there is room for what is worth a picture."""
 SENTENCES_AT = 15
 """Columns of what was checked, before the sentences about it."""
 
@@ -53,16 +56,22 @@ def _view(scene: Scene, size: Size) -> Picture:
     margin = (width - inner) // 2
     # In the place of a free row, which one's own sentence stands apart by itself.
     standing: list[Line] = [[("strong", text)] for text in wrap_text(clean_chat(scene.ui.standing), inner)]
-    above: list[Line] = [[], headline(room), *(standing or [[]])]
-    above += places_table(scene, room, inner, total)
+    table = places_table(scene, room, inner, total)
+    reads = scene.ui.details or scene.ui.review is not None
+    frame = banner(scene, room, inner, total) if height - len(table) >= BANNER_AT + 12 * reads else EMPTY
+    # What the banner tells is not told again.
+    lead: list[Line] = [[], headline(room)]
+    lead += ([[]] if height > BANNER_AT + 6 else []) if frame.height else standing or [[]]
+    above = table
     above += score_lines(room, inner)
-    above += rating_lines(scene, room, inner)
+    above += rating_lines(scene, room, inner, without=room.seat if frame.height else None)
     above.append([])
     record = room.record
+    top = stacked(block(lead), frame, block(above))
     if record is None:
-        room_left = height - 1 - 3 - len(above) - 3
+        room_left = height - 1 - 3 - top.height - 3
         closed = [
-            block(above),
+            top,
             block([[("faint", text)] for text in wrap_text(CLOSED, inner)]),
             block(_board(scene, room, inner, room_left) or [[]]),
         ]
@@ -70,15 +79,15 @@ def _view(scene: Scene, size: Size) -> Picture:
             closed.append(hit(block([[], _rematch_line(scene, room)]), Do(Command.REMATCH), inner))
         return screen(size, head(scene, width), shifted(stacked(*closed), margin), *feet, above=UPPER)
     verdict_lines, rematch_line = _deal_lines(scene, room, record, inner, total), _rematch_line(scene, room)
-    room_left = height - 1 - 3 - len(above) - len(verdict_lines) - 2
+    room_left = height - 1 - 3 - top.height - len(verdict_lines) - 2
     if scene.ui.review is not None:
         centre = review_lines(scene.ui.review, inner, max(room_left, 3))
     elif scene.ui.details:
         centre = _details(scene, room, record, inner, max(room_left, 3), total)
     else:
-        centre = plot(_drawn(room, record), inner, max(min(room_left, 22), 3), scene.theme, cards=scale(record, total))
+        centre = plot(_drawn(room, record), inner, max(min(room_left, 22), 3), scene.theme, cards=scale(record, total), area=True)
     parts = [
-        block(above),
+        top,
         block(centre, inner, role="panel"),
         block([[]]),
         hit(block(verdict_lines), Do(Command.DETAILS), inner),
@@ -90,6 +99,8 @@ def _view(scene: Scene, size: Size) -> Picture:
 def _meaningless(room: RoomModel) -> frozenset[Command]:
     """What cannot be done behind a race that is run once, and while its record is closed."""
     closed = {Command.DETAILS, Command.REVIEW, Command.REPLAY} if room.record is None else set()
+    if turning_point(room) is None:
+        closed.add(Command.TURNED)
     return frozenset({Command.REMATCH, *closed} if room.shared is not None else closed)
 
 
@@ -106,75 +117,6 @@ def _labels(scene: Scene) -> dict[Command, str]:
     """Between two races of a series the next one is open already, and the same key says that one is ready for it."""
     now = scene.model.room
     return {Command.REMATCH: "ready"} if now is not None and now.phase == "waiting" else {}
-
-
-def headline(room: RoomModel) -> Line:
-    """Who won, as it is said to who looks at it."""
-    seats = room.ended
-    best = [number for number, seat in enumerate(seats) if seat.place == 1]
-    own = room.seat
-    if len(seats) == 1 and own is not None:
-        return [
-            ("title", "You brought every card home!" if seats[0].state == "won" else f"You brought {counted(seats[0].home, 'card')} home.")
-        ]
-    if len(best) > 1:
-        return [("title", "A draw: you share the first place." if own in best else "A draw.")]
-    if own is not None and own in best:
-        return [("title", "You won!")]
-    name = clean_name(seats[best[0]].name) if best else "Nobody"
-    return [("title", f"{name} won.")]
-
-
-def places_table(scene: Scene, room: RoomModel, width: int, total: int) -> list[Line]:
-    """Everybody's place, count and time, best first. total: cards to bring home."""
-    ordered = sorted(enumerate(room.ended), key=lambda pair: (pair[1].place, pair[0]))
-    indent = "    " if scene.theme.is_ascii else "  "
-    cell = 2 * len(str(total)) + 1
-    lines: list[Line] = [[("faint", fit(f"{indent}  player{'home':>{cell + 21}}     time      moves", width))]]
-    for number, seat in ordered:
-        own = number == room.seat
-        name = clean_name(seat.name) + (" (you)" if own else "") + (" (bot)" if seat.bot is not None else "")
-        text = f"{fit(name, 26)} {f'{seat.home}/{total}':>{cell}}  {clock_text(_time(seat)):>8} {seat.plies:>9}   "
-        sign = f"-{number + 1}- " if scene.theme.is_ascii else f"{scene.theme.glyphs.dot} "
-        lines.append(
-            [
-                (f"curve {number % 8}", f"{sign}"),
-                ("title" if seat.place == 1 else "felt", f"{seat.place} "),
-                ("own" if own else "felt", text),
-                ("faint", _end(room.ended, seat)),
-            ]
-        )
-    return lines
-
-
-def score_lines(room: RoomModel, width: int) -> list[Line]:
-    """How the race's series stands now."""
-    if room.series is None:
-        return []
-    return [[("title", text)] for text in wrap_text(series_sentence(room.series), width)]
-
-
-def rating_lines(scene: Scene, room: RoomModel, width: int) -> list[Line]:
-    """What the race did to everybody's rating, the best seat first."""
-    if not room.ratings:
-        return []
-    arrow = "->" if scene.theme.is_ascii else "→"
-    seats = sorted(zip(room.ended, room.ratings, strict=False), key=lambda pair: pair[0].place)
-    told = [f"{clean_name(seat.name)} {it.before} {arrow} {it.after} ({it.after - it.before:+})" for seat, it in seats]
-    return [[("strong", text)] for text in wrap_text(f"Ratings: {', '.join(told)}", width)]
-
-
-def _end(seats: tuple[SeatRecord, ...], seat: SeatRecord) -> str:
-    """How the seat ended. The win of another stops those who are still racing, and that is not said like a choice of theirs."""
-    if seat.state == "stopped" and any(other.state == "won" and other.ended_at_ms <= seat.ended_at_ms for other in seats):
-        return "still racing"
-    others = [other.state for other in seats if other is not seat]
-    return WALKOVER if is_walkover(seat.state, place=seat.place, others=others) else end_word(seat.state)
-
-
-def _time(seat: SeatRecord) -> int:
-    """The moment that ranks the seat: when it had brought home what it brought home."""
-    return seat.ended_at_ms if seat.state == "won" else seat.home_at_ms
 
 
 def _drawn(room: RoomModel, record: Record) -> list[tuple[int, tuple[tuple[int, int], ...]]]:
@@ -311,7 +253,11 @@ def _update(step: Step, action: ScreenAction) -> Step:
         case Do(Command.REVIEW):
             return _review(step)
         case Do(Command.REPLAY):
-            return _replay(step)
+            return _replay(step, None)
+        case Do(Command.TURNED):
+            room = step.state.finished
+            swing = turning_point(room) if room is not None else None
+            return step.note("There is no such moment in this race.") if swing is None else _replay(step, swing.from_ms)
         case Do(Command.CHAT):
             return talk(step)
         case Do(Command.LEAVE):
@@ -346,13 +292,13 @@ def _review(step: Step) -> Step:
     return step.but(details=False, review=known.sentences)
 
 
-def _replay(step: Step) -> Step:
+def _replay(step: Step, at_ms: int | None) -> Step:
     room, known = step.state.finished, step.ui.replayed
     if room is None or room.record is None:
         return step.note("There is no race to replay.")
     if known is not None and known.record.digest == room.record.digest:
-        return step.but(replay=replay_state_of(known, own=room.seat))
-    return step.note("Preparing the replay...").then(Replay(room.record, room.seat))
+        return step.but(replay=opened_at(known, room.seat, at_ms, step.now_ms))
+    return step.but(replay_at=at_ms).note("Preparing the replay...").then(Replay(room.record, room.seat))
 
 
 def _is_shown(state: Model, ui: Ui) -> bool:

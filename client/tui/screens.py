@@ -6,6 +6,7 @@ from typing import Final
 
 from client.state.store import Model
 from client.tui import (
+    ending,
     form,
     home,
     race,
@@ -23,6 +24,7 @@ from client.tui.ui_state import Ui
 
 SCREENS: Final[tuple[Screen, ...]] = (
     replaying.SCREEN,
+    ending.SCREEN,
     race.SCREEN,
     result.SCREEN,
     waiting.SCREEN,

@@ -5,8 +5,10 @@ Owns the terminal while it runs and gives it back on every way out. Must not kno
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
-from typing import Protocol, TextIO, TypeAlias
+from functools import lru_cache
+from typing import Literal, Protocol, TextIO, TypeAlias
 
 import urwid
 from urwid.display.common import BaseScreen
@@ -47,7 +49,7 @@ def canvas_of(picture: Picture, size: Size) -> urwid.Canvas:
         text, attribute, charset = b"", [], []
         for role, piece in fit_line(printable(picture.lines[at]) if at < picture.height else [], columns):
             if piece:
-                encoded, run = urwid.util.apply_target_encoding(piece)
+                encoded, run = _encoded(piece, urwid.util.get_encoding())
                 text += encoded
                 attribute.append((role, len(encoded)))
                 charset.extend(run)
@@ -58,6 +60,13 @@ def canvas_of(picture: Picture, size: Size) -> urwid.Canvas:
     for large in picture.large:
         canvas = _with_large(canvas, large, size)
     return canvas
+
+
+@lru_cache(maxsize=4096)
+def _encoded(text: str, encoding: str) -> tuple[bytes, list[tuple[Literal["U", "0"] | None, int]]]:
+    """The text in the terminal's encoding, and urwid's runs of it. The pieces of a screen are nearly all the same at the next one."""
+    del encoding  # urwid's own, which it takes from the terminal
+    return urwid.util.apply_target_encoding(text)
 
 
 def _with_large(canvas: urwid.Canvas, large: Large, size: Size) -> urwid.Canvas:
@@ -120,6 +129,17 @@ class _Whole(Painted):
         return True
 
 
+class _Timed(urwid.MainLoop):
+    """A main loop that knows how long it has waited for the terminal."""
+
+    blocked_s = 0.0
+
+    def draw_screen(self) -> None:
+        began_s, worked_s = time.monotonic(), time.thread_time()
+        super().draw_screen()
+        self.blocked_s = time.monotonic() - began_s - (time.thread_time() - worked_s)
+
+
 class Terminal:
     """The terminal while the screens run in it. screen: an urwid display, by default the terminal; keys: where they come from then."""
 
@@ -129,7 +149,12 @@ class Terminal:
         self._screen = screen
         self._whole = _Whole(hands)
         self._event_loop = urwid.TrioEventLoop()
-        self._loop = urwid.MainLoop(self._whole, screen=screen, event_loop=self._event_loop)
+        self._loop = _Timed(self._whole, screen=screen, event_loop=self._event_loop)
+
+    @property
+    def blocked_s(self) -> float:
+        """For how long the last picture waited for the terminal to take it."""
+        return self._loop.blocked_s
 
     @property
     def colours(self) -> int:

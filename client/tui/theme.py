@@ -57,6 +57,7 @@ _LINEN = Colour("light gray", "#fda", "#ecd3a4")
 _IVORY_SHADE = Colour("black", "#aa8", "#bab5a7")
 _LINEN_SHADE = Colour("black", "#da8", "#bfa67c")
 _LIT = Colour("light gray", "#ff8", "#ffe98a")
+_SHADOW = Colour("black", "#000", "#061f10")
 _WHITE = Colour("white", "#fff", "#ffffff")
 _GOLD = Colour("yellow", "#fd0", "#ffd23f")
 _SKY = Colour("light cyan", "#8df", "#7fd4f5")
@@ -66,10 +67,10 @@ CLASSIC: Final = Palette(
     name="classic",
     title="two colours",
     # The 16 colours have no green that yellow and white can be read on: felt is black there.
-    felt=Colour("black", "#060", "#14532d"),
-    felt_dark=Colour("dark blue", "#030", "#0b3a1e"),
+    felt=Colour("black", "#066", "#14532d"),
+    felt_dark=Colour("dark blue", "g11", "#0b3a1e"),
     text=Colour("white", "#efe", "#e8f3ea"),
-    faint=Colour("light gray", "#8b8", "#93bb9f"),
+    faint=Colour("light gray", "#8bb", "#93bb9f"),
     ivory=_IVORY,
     linen=_LINEN,
     ivory_shade=_IVORY_SHADE,
@@ -163,6 +164,9 @@ _FRAME: Final = Border(*"┌─┐│└┘")
 _DOTTED: Final = Border(*"┌╌┐┆└┘")
 
 
+_ROUNDED: Final = Border(*"╭─╮│╰╯")
+
+
 @dataclass(frozen=True, slots=True)
 class Glyphs:
     """The signs of one alphabet, Unicode's unless said otherwise. bar: partial blocks, the full one last.
@@ -202,6 +206,7 @@ class Glyphs:
     passed: str = "━"
     parting: str = "◆"
     heart: str = "♥"
+    rounded: Border = _ROUNDED
 
 
 UNICODE: Final = Glyphs()
@@ -234,16 +239,18 @@ ASCII: Final = Glyphs(
     passed="=",
     parting="X",
     heart="<3",
+    rounded=Border(*"+-+|++"),
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Theme:
-    """One look: colours, glyphs, and whether cards need borders because there are no colours to tell them from the felt."""
+    """One look. bordered: cards need borders, since no colours tell them from the felt. shades: there are colours enough for shades."""
 
     palette: Palette
     glyphs: Glyphs
     bordered: bool
+    shades: bool = True
 
     @property
     def is_ascii(self) -> bool:
@@ -268,6 +275,16 @@ def _on_dark(ink: Colour) -> Colour:
     return ink._replace(basic=basic)
 
 
+SHADED: Final = 4
+"""Lines that have a shade of their colour."""
+
+
+def _mixed(ground: Colour, ink: Colour, share: float = 0.3) -> Colour:
+    """A ground with some of a colour in it; for the 16 colours the ground as it is."""
+    parts = [round(int(ground.exact[at : at + 2], 16) * (1 - share) + int(ink.exact[at : at + 2], 16) * share) for at in (1, 3, 5)]
+    return Colour(ground.basic, "#" + "".join(f"{part // 17:x}" for part in parts), "#" + "".join(f"{part:02x}" for part in parts))
+
+
 PaletteEntry: TypeAlias = tuple[str, str, str, str, str, str]
 """A palette entry as urwid takes it: name, foreground, background, mono, high foreground, high background."""
 
@@ -275,7 +292,12 @@ PaletteEntry: TypeAlias = tuple[str, str, str, str, str, str]
 def theme_for(palette_name: str, *, ascii_only: bool, colours: int) -> Theme:
     """The look for a terminal with so many colours. An unknown palette name means the classic one."""
     palette = next((each for each in PALETTES if each.name == palette_name), CLASSIC)
-    return Theme(palette, ASCII if ascii_only else UNICODE, bordered=colours <= 1 or palette.name == "none")
+    return Theme(
+        palette,
+        ASCII if ascii_only else UNICODE,
+        bordered=colours <= 1 or palette.name == "none",
+        shades=colours > 88 and palette.name != "none",
+    )
 
 
 def next_palette(name: str) -> str:
@@ -326,6 +348,7 @@ def entries(palette: Palette, *, exact: bool) -> list[PaletteEntry]:
         role("own", palette.own, felt, "bold"),
         role("other", palette.other, felt),
         role("rest", palette.faint, felt),
+        role("shadow", palette.text, _SHADOW),
         role("pulse", palette.wait, felt, "bold", style="bold"),
     ]
     for look, ground in grounds(palette).items():
@@ -337,6 +360,9 @@ def entries(palette: Palette, *, exact: bool) -> list[PaletteEntry]:
     # A suit's sign on the felt: the ink of the cards is too dark there.
     rows += [role(f"suit {letter}", palette.bad if letter in "HD" else palette.text, felt) for letter in "SHDC"]
     rows.append(role("suit ?", palette.back_ink, palette.back))
+    halves = {"p": dark} | {f"l{number}": ink for number, ink in enumerate(palette.lines[:SHADED])}
+    halves |= {f"a{number}": _mixed(dark, ink) for number, ink in enumerate(palette.lines[:SHADED])}
+    rows += [role(f"half {top} {bottom}", ink, ground) for top, ink in halves.items() for bottom, ground in halves.items()]
     for number, ink in enumerate(palette.lines):
         rows += [role(f"line {number}", ink, dark, "bold"), role(f"curve {number}", ink, felt, "bold")]
     return rows

@@ -94,13 +94,13 @@ class Followed:
 
 @dataclass(frozen=True, slots=True)
 class Ui:
-    """cursor: a slot, a reserve, `w` or `s`. held: the place that was pressed first, see `client.game.moves`. typed: a name begun.
-
-    ahead: places typed ahead of the server's answer; taken_back: those that were never played. homing: cards are being sent home one by
-    one. chips: the keys of the cards that can be played. item: the marked line of a menu or question. form, tournament_form: the race and
-    the tournament that are about to be made. rules: the id of the rule set that was chosen last. help_from: first line of the help page,
-    None when it is closed. note: a remark about the last key. prompt: what is being typed. details, review: what the result shows in place
-    of the curves; of the review no sentences while it is thought of. replay: the replay that is looked at. standing: how a race against the
+    """cursor: a slot, a reserve, `w` or `s`. held: the place that was pressed first, see `client.game.moves`. typed: a name begun. ahead:
+    places typed ahead of the server's answer; taken_back: those that were never played. homing: cards are being sent home one by one.
+    falls: the last one went home, and the cards fall over the table. replay_at: the moment at which the replay opens that was asked for.
+    chips: the keys of the cards that can be played. item: the marked line of a menu or question. form, tournament_form: the race and the
+    tournament that are about to be made. rules: the id of the rule set that was chosen last. help_from: first line of the help page, None
+    when it is closed. note: a remark about the last key. prompt: what is being typed. details, review: what the result shows in place of
+    the curves; of the review no sentences while it is thought of. replay: the replay that is looked at. standing: how a race against the
     clock stands among one's own. watch: the race that is watched; first_seat: whose board is the one on the left. tournament_view: where
     one looks at tournaments, None where one does not.
 
@@ -117,6 +117,7 @@ class Ui:
     ahead: tuple[str, ...] = ()
     taken_back: tuple[str, ...] = ()
     homing: bool = False
+    falls: bool = False
     chips: tuple[Chip, ...] = ()
     note: str = ""
     item: int = 0
@@ -141,5 +142,6 @@ class Ui:
     followed: Followed = field(default_factory=Followed)
     reviewed: Reviewed | None = None
     replayed: TimeLine | None = None
+    replay_at: int | None = None
     verified: Verified | None = None
     kept: frozenset[str] = frozenset()

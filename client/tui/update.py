@@ -5,6 +5,7 @@ Owns who an action is for: a line that is being typed, a page that lies over the
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import assert_never
 
 from msgspec.structs import replace as changed
@@ -24,8 +25,10 @@ from client.tui.actions import (
     Press,
     Replayed,
     Resized,
+    Rest,
     Reviewed,
     ScreenAction,
+    SlowTerminal,
     Typed,
     Unsent,
     Verified,
@@ -54,8 +57,11 @@ def _step(step: Step, action: Action) -> Step:
     match action:
         case Key(key):
             return _key(step, key)
-        case GoOn():
+        case GoOn() | Rest():
             return shown(step.state, step.ui).update(step, action)
+        case SlowTerminal():
+            note = step.ui.note or "Motion is off, since this terminal draws slowly. M turns it on again."
+            return step.but(settings=replace(step.ui.settings, motion=False), falls=False, note=note)
         case Do() | Press() | Pick() | Jump() | LetGo() | Typed():
             return _act(step, action)
         case Wheel(by):

@@ -18,9 +18,9 @@ from client.tui.bars import seat_lines, seat_name
 from client.tui.course import course_curves
 from client.tui.keymap import Binding, Command, Keys
 from client.tui.marks import Marks
+from client.tui.outcome import headline, places_table, rating_lines, score_lines
 from client.tui.picture import MIDDLE, Line, Picture, Size, block, clip, foot, placed, screen, shifted, spread, stacked, wrap_text
 from client.tui.plot import plot, scale
-from client.tui.result import headline, places_table, rating_lines, score_lines
 from client.tui.room import say
 from client.tui.scene import Scene, head, remarks
 from client.tui.screen import Screen

@@ -74,6 +74,9 @@ class PassTime(Struct, frozen=True, gc=False):
     """Nothing but the time: from here the race goes on after a restart, and not from before."""
 
 
-Command: TypeAlias = (
-    TakeSeat | LeaveSeat | MeasureLine | GetReady | ChooseDeal | PlayMove | StopSeat | ResignSeat | LoseLine | RegainLine | PassTime
+OtherCommand: TypeAlias = (
+    TakeSeat | LeaveSeat | MeasureLine | GetReady | ChooseDeal | StopSeat | ResignSeat | LoseLine | RegainLine | PassTime
 )
+"""All but moves."""
+
+Command: TypeAlias = PlayMove | OtherCommand

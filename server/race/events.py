@@ -53,7 +53,7 @@ class RaceStarted(Struct, frozen=True):
     pass
 
 
-class MovePlayed(Struct, frozen=True):
+class MovePlayed(Struct, frozen=True, gc=False):
     """position: after the move. ply: moves the seat has made by now. at_ms: the moment that counts, from the start."""
 
     seat: int

@@ -43,6 +43,7 @@ from server.race.commands import (
     LeaveSeat,
     LoseLine,
     MeasureLine,
+    OtherCommand,
     PassTime,
     PlayMove,
     RegainLine,
@@ -172,9 +173,17 @@ class Race:
 
         Raises Refusal, with nothing changed by the command. Call `advance(now)` first where a refusal must not lose what is due.
         """
-        due, done = self.advance(now), tuple(self._apply(command, now))
-        # Most moves change nothing in what is due.
-        if not isinstance(command, PlayMove) or self.seats[command.seat].state != "racing":
+        deadline = self.next_deadline()
+        due = self.advance(now) if deadline is not None and deadline <= now else ()
+        if isinstance(command, PlayMove):
+            # As below, but nearly all commands are moves.
+            seat = self._held(command.seat)
+            done = self._play(seat, command.ply, command.move, now)
+            # Most of them change nothing in what is due.
+            if done and seat.state != "racing":
+                self._is_due_known = False
+        else:
+            done = tuple(self._apply(command, now))
             self._is_due_known = False
         return due + done if due else done
 
@@ -196,12 +205,16 @@ class Race:
 
     # ---- commands
 
-    def _apply(self, command: Command, now: int) -> Iterator[RaceEvent]:
-        if not isinstance(command, (TakeSeat, ChooseDeal, PassTime)) and self.seats[command.seat].player is None:
+    def _held(self, number: int) -> Seat:
+        seat = self.seats[number]
+        if seat.player is None:
             raise Refusal(ErrorCode.NOT_YOUR_SEAT, "nobody holds it")
+        return seat
+
+    def _apply(self, command: OtherCommand, now: int) -> Iterator[RaceEvent]:
+        if not isinstance(command, (TakeSeat, ChooseDeal, PassTime)):
+            self._held(command.seat)
         match command:
-            case PlayMove(seat=number, ply=ply, move=move):
-                return self._play(self.seats[number], ply, move, now)
             case TakeSeat():
                 return self._take_seat(command)
             case LeaveSeat(seat=number):
@@ -275,29 +288,28 @@ class Race:
             seat.await_start(self.starts_at, first=self.deal.firsts[seat.number], away_until=now + self.grace_s * 1000)
         return StartSet(self.starts_at, tuple(seat.start_round_trip_ms for seat in self.seats))
 
-    def _play(self, seat: Seat, ply: int, text: str, now: int) -> Iterator[RaceEvent]:
+    def _play(self, seat: Seat, ply: int, text: str, now: int) -> tuple[RaceEvent, ...]:
         if self.phase == "over":
             raise Refusal(ErrorCode.RACE_OVER)
         if self.phase != "racing":
             raise Refusal(ErrorCode.NOT_STARTED)
         if seat.has_played(ply, text):
-            return iter(())
+            return ()
         received_ms = self.elapsed(now)
         at_ms = counted_at(received_ms=received_ms, round_trip_ms=seat.round_trip_ms or 0, previous_ms=seat.last_at)
         self._close.check(at_ms)
         position = seat.play(text, at_ms=at_ms, received_ms=received_ms)
-        return self._played(seat, state_after(position, seat.ply), at_ms, now)
+        seat.state = state = state_after(position, ply + 1)
+        event = MovePlayed(seat.number, text, ply + 1, at_ms, state, position)
+        return (event,) if state == "racing" else tuple(self._ended_by(event, seat, now))
 
-    def _played(self, seat: Seat, state: SeatState, at_ms: int, now: int) -> Iterator[RaceEvent]:
-        seat.state = state
-        assert seat.position is not None
-        yield MovePlayed(seat.number, seat.played[-1].move, seat.ply, at_ms, state, seat.position)
-        if state != "racing":
-            seat.ended_at = at_ms
-            seat.away_until = None
-            if state == "won" and not self.options.swaps:
-                self._close.bring_forward(at_ms)
-            yield from self._settle_if_done(now)
+    def _ended_by(self, event: MovePlayed, seat: Seat, now: int) -> Iterator[RaceEvent]:
+        yield event
+        seat.ended_at = event.at_ms
+        seat.away_until = None
+        if event.state == "won" and not self.options.swaps:
+            self._close.bring_forward(event.at_ms)
+        yield from self._settle_if_done(now)
 
     def _give_up(self, seat: Seat, state: SeatState, now: int) -> Iterator[RaceEvent]:
         if self.phase == "waiting":

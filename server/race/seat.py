@@ -223,7 +223,7 @@ def seats_concluded(record: Record, players: Sequence[str | None], firsts: Seque
 def state_after(position: Position, ply: int) -> SeatState:
     """How a seat stands when its move number `ply` has led to this position."""
     limit = position.rules.move_limit
-    if position.is_over:
+    if not position.legal_moves():
         return end_of(position)
     return "stopped" if limit is not None and ply >= limit else "racing"
 

@@ -21,10 +21,12 @@ PAUSED_LOOK_S: Final = 0.25
 class Clock:
     """Create it inside the Trio run whose clock it reads."""
 
-    __slots__ = ("_lost_since", "_not_before_ms", "_offset", "_paused_at", "_wall_offset")
+    __slots__ = ("_lost_since", "_not_before_ms", "_offset", "_paused_at", "_trio_time", "_wall_offset")
 
     def __init__(self, wall_s: float | None = None) -> None:
         """wall_s: what a made-up wall clock shows now, in Unix time; by default the machine's is read."""
+        # Asked directly, many times for each move.
+        self._trio_time = trio.lowlevel.current_clock().current_time
         self._wall_offset = wall_s - trio.current_time() if wall_s is not None else None
         self._offset = self._wall_s() - trio.current_time()
         self._paused_at: float | None = None
@@ -35,7 +37,7 @@ class Clock:
         return time.time() if self._wall_offset is None else trio.current_time() + self._wall_offset
 
     def now_ms(self) -> int:
-        moment = trio.current_time() if self._paused_at is None else self._paused_at
+        moment = self._trio_time() if self._paused_at is None else self._paused_at
         return max(round((moment + self._offset) * 1000), self._not_before_ms)
 
     def wall_ms(self) -> int:

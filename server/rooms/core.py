@@ -109,7 +109,8 @@ class RoomCore:
         self._free_late_seats()
         if request is not None:
             self._handle(request)
-            self._free_late_seats()
+            if races.race.phase != "racing":
+                self._free_late_seats()
         if races.race.phase in ("waiting", "over"):
             races.go_on()
             self._close_if_abandoned()
@@ -173,6 +174,9 @@ class RoomCore:
     def _handle(self, request: RoomRequest) -> None:
         match request:
             case Ask(member=member, message=message):
+                if isinstance(message, Move):
+                    self._move(request.player.id, member, message)
+                    return
                 try:
                     self._answer(request.player.id, member, message)
                 except Refusal as refusal:
@@ -205,18 +209,13 @@ class RoomCore:
             case _:
                 assert_never(request)
 
-    def _answer(self, player: str, member: Member, message: LeaveRace | Move | Ready | Stop | Resign | Rematch | Say) -> None:
+    def _answer(self, player: str, member: Member, message: LeaveRace | Ready | Stop | Resign | Rematch | Say) -> None:
         if isinstance(message, LeaveRace):
             self._leave(player, member, ref=message.ref)
             return
         races = self._races
-        seat = races.race.seat_of(player)
-        # A connection by which they have not joined would never hear what came of it.
-        if seat is None or self.members.connection(player) is not member:
-            raise Refusal(ErrorCode.NOT_IN_ROOM)
+        seat = self._seat_here(player, member)
         match message:
-            case Move():
-                self._move(player, member, message, seat)
             case Ready():
                 command = race_command(message, seat=seat, race=races.race.number)
                 races.measure_all()
@@ -231,16 +230,25 @@ class RoomCore:
             case _:
                 assert_never(message)
 
-    def _move(self, player: str, member: Member, message: Move, seat: Seat) -> None:
+    def _seat_here(self, player: str, member: Member) -> Seat:
+        seat = self._races.race.seat_of(player)
+        # A connection by which they have not joined would never hear what came of it.
+        if seat is None or self.members.connection(player) is not member:
+            raise Refusal(ErrorCode.NOT_IN_ROOM)
+        return seat
+
+    def _move(self, player: str, member: Member, message: Move) -> None:
         races = self._races
-        played = False
+        played = is_here = False
         try:
+            seat = self._seat_here(player, member)
+            is_here = True
             command = race_command(message, seat=seat, race=races.race.number)
             races.measure(seat)
             played = races.do(command)
         except Refusal as refusal:
             self._broadcast.one(member, refused(refusal, message.ref))
-        if not played:
+        if is_here and not played:
             self._broadcast.current_view(player, member, races.race, ref=message.ref)
 
     def _say(self, seat: Seat, message: Say) -> None:

@@ -13,7 +13,7 @@ from protocol.errors import ErrorCode, Refusal
 from protocol.fairness import HOUSE_NONCE, SECRET_BYTES
 from protocol.record import Record
 from protocol.views import RaceOptions
-from server.race.commands import Command, GetReady, LeaveSeat, LoseLine, MeasureLine, TakeSeat
+from server.race.commands import Command, GetReady, LeaveSeat, LoseLine, MeasureLine, PlayMove, TakeSeat
 from server.race.events import MovePlayed, RaceEnded, RaceEvent, SeatDealt, SeatFreed
 from server.race.machine import Race
 from server.race.seat import Seat
@@ -145,7 +145,7 @@ class RaceSequence:
 
     def do(self, command: Command) -> bool:
         """Give the race a command and tell of what came of it. False when nothing did. Raises Refusal, with nothing changed."""
-        events = self._take(command)
+        events = self.log.take(self.race, command, self.now) if isinstance(command, PlayMove) else self._take(command)
         self.publish(events)
         return bool(events)
 

@@ -40,7 +40,7 @@ class Exit(Struct, frozen=True):
     member: Member
 
 
-class Ask(Struct, frozen=True):
+class Ask(Struct, frozen=True, gc=False):
     """A player's request."""
 
     player: PlayerName

@@ -228,7 +228,7 @@ class Journal:
             return
         self._resume()
         self._count(batch, time.perf_counter() - started)
-        self.statistics.refused += sum(outcome is not None for outcome in outcomes)
+        self.statistics.refused += len(outcomes) - outcomes.count(None)
         for outcome in outcomes:
             batch.waiting.popleft()(outcome)
 
@@ -325,7 +325,7 @@ class Journal:
         counts = self.statistics
         counts.batches += 1
         counts.requests += len(batch.requests)
-        counts.entries += sum(len(request) for request in batch.requests)
+        counts.entries += sum(map(len, batch.requests))
         counts.largest = max(counts.largest, len(batch.requests))
         counts.commit_s += seconds
         counts.max_commit_s = max(counts.max_commit_s, seconds)

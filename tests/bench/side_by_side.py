@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from client.local.load import LoadFailed, LoadResult, run_load
+from client.local.load import LoadFailed, LoadResult, find_load, run_load
 from client.local.load_worker import Plan
 
 PEERS: Final = Path(__file__).parent / "peers"
@@ -144,6 +144,19 @@ def loaded(pid: int, plan: Plan, seconds: float) -> tuple[LoadResult, float]:
     return result, (after - before) / (last - first)
 
 
+def most(command: str, *, races: int, rate: float, seconds: float, postgres: str, bound_ms: float) -> LoadResult | None:
+    """The largest load that holds the bound, looked for from `races` on."""
+    with started(command, postgres=postgres) as (_, url):
+        plan = Plan(url=url, races=races, rate=rate, watchers=0, rules="carpet")
+
+        def tell(result: LoadResult) -> None:
+            print(f"  {result.races} races: p50 {result.view_ms['p50']} p99 {result.view_ms['p99']} ms {result.errors}", file=sys.stderr)
+            # Those of a trial leave all at once.
+            time.sleep(CALM_S)
+
+        return find_load(plan, bound_ms=bound_ms, seconds=seconds, processes=1, tell=tell, progress=lambda *_: None)
+
+
 def line(name: str, costs: Sequence[Cost], ours: float) -> str:
     """Medians of the rounds; and the rounds of what counts."""
     move = statistics.median(cost.us_move for cost in costs)
@@ -167,11 +180,25 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=8.0)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--postgres", default=os.environ.get("CARPET_TEST_POSTGRES", "postgresql://postgres@127.0.0.1:5432/postgres"))
+    parser.add_argument("--find", type=float, metavar="MS", help="look for the most races whose p99 is below this, instead")
     chosen = parser.parse_args()
     commands = {name: SERVERS[name] for name in chosen.servers.split(",") if name}
     commands |= dict(each.split("=", 1) for each in chosen.also)
     costs: dict[str, list[Cost]] = {name: [] for name in commands}
     settle(-1)
+    if chosen.find:
+        given = {
+            "races": chosen.races,
+            "rate": chosen.rate,
+            "seconds": chosen.seconds,
+            "postgres": chosen.postgres,
+            "bound_ms": chosen.find,
+        }
+        for name, command in commands.items():
+            best = most(command, **given)
+            told = f"{best.races} races, p50 {best.view_ms['p50']} ms, p99 {best.view_ms['p99']} ms" if best is not None else "none"
+            print(f"{name:11} {told}, load average {os.getloadavg()[0]:.1f}", flush=True)
+        return
     for number in range(chosen.rounds):
         for name, command in commands.items():
             given = {"races": chosen.races, "rate": chosen.rate, "seconds": chosen.seconds, "postgres": chosen.postgres}

@@ -13,17 +13,17 @@ from pathlib import Path
 
 from client.local.load import run_load
 from client.local.load_worker import Plan
-from tests.bench.side_by_side import SERVERS, settle, started
+from tests.bench.side_by_side import NO_MOVES, SERVERS, settle, started
 
 
-def sampled(command: str, *, races: int, rate: float, seconds: int, postgres: str) -> list[tuple[list[str], int]]:
-    """Stacks, outermost function first, and how often each was met."""
+def sampled(command: str, *, races: int, rate: float, seconds: int, postgres: str, setup: bool) -> list[tuple[list[str], int]]:
+    """Stacks, outermost function first, and how often each was met. setup: while the players come, and not while they move."""
     with started(command, postgres=postgres) as (pid, url), tempfile.NamedTemporaryFile() as found:
-        record = ["py-spy", "record", "-r", "250", "-f", "raw", "-p", str(pid), "-d", str(seconds), "-o", found.name]
+        record = ["py-spy", "record", "--gil", "-r", "250", "-f", "raw", "-p", str(pid), "-d", str(seconds), "-o", found.name]
         samplers: list[subprocess.Popen[bytes]] = []
 
         def begin(stands: int, of: int, since: float | None) -> None:
-            if since is not None and not samplers:
+            if (since is not None or setup) and not samplers:
                 samplers.append(subprocess.Popen(record, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
 
         result = run_load(
@@ -31,7 +31,7 @@ def sampled(command: str, *, races: int, rate: float, seconds: int, postgres: st
         )
         samplers[0].wait()
         lines = Path(found.name).read_text().splitlines()
-    print(f"{result.moves_s:,.0f} moves/s, p99 {result.view_ms['p99']} ms")
+    print(f"{result.players_s:,.0f} players/s, then {result.moves_s:,.0f} moves/s, p99 {result.view_ms['p99']} ms")
     stacks = []
     for line in lines:
         stack, _, count = line.rpartition(" ")
@@ -51,12 +51,15 @@ def main() -> None:
     parser.add_argument("--races", type=int, default=400)
     parser.add_argument("--rate", type=float, default=5.0)
     parser.add_argument("--seconds", type=int, default=5)
+    parser.add_argument("--setup", action="store_true", help="while the players come, instead of while they move")
     parser.add_argument("--lines", type=int, default=40)
     parser.add_argument("--postgres", default="postgresql://postgres@127.0.0.1:5432/postgres")
     chosen = parser.parse_args()
     settle(-1)
-    given = {"races": chosen.races, "rate": chosen.rate, "seconds": chosen.seconds, "postgres": chosen.postgres}
-    stacks = sampled(SERVERS[chosen.server], **given)
+    rate = NO_MOVES if chosen.setup else chosen.rate
+    stacks = sampled(
+        SERVERS[chosen.server], races=chosen.races, rate=rate, seconds=chosen.seconds, postgres=chosen.postgres, setup=chosen.setup
+    )
     alone, within, packages = Counter[str](), Counter[str](), Counter[str]()
     for frames, count in stacks:
         alone[frames[-1]] += count

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from hashlib import sha256
 from pathlib import Path
 
-import pytest
 from msgspec.structs import replace
 
-from client.storage.commitments import KEPT, CommitmentsError, CommitmentStore, check_day
+from client.storage.commitments import KEPT, CommitmentStore, check_day
 from protocol.views import DailyDeal
 
 URL, OTHER = "ws://one.example:7777", "ws://two.example:7777"
@@ -45,21 +43,6 @@ def test_the_file_does_not_grow_for_ever(tmp_path: Path) -> None:
     store.keep(URL, [day(f"{2000 + number:04}-01-01") for number in range(KEPT + 5)], 1)
     assert len(store.seen(URL)) == KEPT
     assert min(store.seen(URL)) == "2005-01-01"
-
-
-@pytest.mark.parametrize("text", ["{", "[]", '{"format": 1, "servers": 3}'])
-def test_a_damaged_file_is_named(tmp_path: Path, text: str) -> None:
-    store = CommitmentStore(tmp_path)
-    store.path.write_text(text)
-    with pytest.raises(CommitmentsError, match=r"commitments\.json .* is damaged"):
-        store.seen(URL)
-
-
-def test_a_file_of_a_newer_program_is_left_alone(tmp_path: Path) -> None:
-    store = CommitmentStore(tmp_path)
-    store.path.write_text(json.dumps({"format": 2}))
-    with pytest.raises(CommitmentsError, match="newer"):
-        store.keep(URL, [day()], 1)
 
 
 def test_each_way_in_which_a_day_can_stand(tmp_path: Path) -> None:

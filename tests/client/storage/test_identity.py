@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from client.connection.events import Identity
-from client.storage import identity
+from client.storage import files
 from client.storage.identity import IdentityError, IdentityStore, Known, default_name, home_folder
 
 URL = "ws://carpet.example:7777"
@@ -110,7 +110,7 @@ def test_a_write_that_fails_leaves_the_old_file_and_no_litter(store: IdentitySto
     with pytest.raises(IdentityError, match=r"identity\.json .* cannot be written: No space left on device"):
         store.keep(URL, Identity("anna", "new"))
     monkeypatch.undo()
-    assert sorted(path.name for path in store.path.parent.iterdir()) == ["identity.json", "identity.lock"]
+    assert sorted(path.name for path in store.path.parent.iterdir()) == ["identity.json"]
     assert store.identity(URL, "anna").token == "old"
 
 
@@ -141,13 +141,14 @@ def test_of_many_terminals_at_once_no_token_is_lost(store: IdentityStore) -> Non
 
 
 def test_a_lock_that_is_never_let_go_is_one_sentence(store: IdentityStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(identity, "LOCK_PATIENCE_S", 0.0)
+    monkeypatch.setattr(files, "PATIENCE_S", 0.0)
     store.keep(URL, Identity("anna", "token"))
-    with (store.path.parent / "identity.lock").open("r+b") as held:
-        fcntl.flock(held, fcntl.LOCK_EX)
-        store.keep(URL, Identity("anna", "token"))  # changes nothing, and waits for nobody
-        with pytest.raises(IdentityError, match="is being changed by another carpet command: try again"):
-            store.keep(URL, Identity("bert", "fresh"))
+    held = os.open(store.path.parent, os.O_RDONLY)
+    fcntl.flock(held, fcntl.LOCK_EX)
+    store.keep(URL, Identity("anna", "token"))  # changes nothing, and waits for nobody
+    with pytest.raises(IdentityError, match="is being changed by another carpet command: try again"):
+        store.keep(URL, Identity("bert", "fresh"))
+    os.close(held)
     store.keep(URL, Identity("bert", "fresh"))
     assert store.identity(URL) == Identity("bert", "fresh")
 

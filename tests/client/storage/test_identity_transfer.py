@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from client.connection.events import Identity
-from client.storage.identity import Document, Server, document_text
+from client.storage.files import document_text
+from client.storage.identity import Document, Server
 from client.storage.identity_transfer import LONGEST_EXPORT, BadExport, Brought, TokenConflict, merged, part_of, read_export
 
 HERE, THERE = "ws://here.example:7777", "wss://there.example:443"

@@ -331,7 +331,7 @@ async def test_the_result_and_a_rematch() -> None:
     async with running() as run:
         await into_race(run)
         await run.say(Result(version=8, record=scenes.record()))
-        assert run.screen.shows("You won!")
+        assert run.screen.shows("You won by")
         await run.give("d")
         assert run.screen.shows("commitment")
         await run.give("r")
@@ -760,7 +760,7 @@ async def test_between_two_races_of_a_series_the_result_stands_until_one_is_read
         await into_race(run)
         await run.say(Result(version=8, record=scenes.record()), Scored(version=9, series=score, record=None))
         await run.say(scenes.next_race(10, score))
-        assert run.screen.shows("You won!")
+        assert run.screen.shows("You won by")
         assert run.screen.shows("Anna 1 : 0 Benedikt, best of 5, race 2 next")
         await run.give("d")
         assert run.screen.shows("SHA-256") is False

@@ -4,11 +4,19 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
 import trio.testing
 
-from client.tui.picture import Picture, Rect, Slot
+from client.tui.actions import SlowTerminal
+from client.tui.picture import Bar, Falling, Large, Picture, Rect, Slot
 from client.tui.start import UiSettings
-from client.tui.transitions import FLASH_MS, GLIDE_MS, is_over, moving, transitions
+from client.tui.theme import theme_for
+from client.tui.transitions import FALL_MS, FLASH_MS, GLIDE_MS, GROW_MS, LIGHT_MS, TURN_MS, Glide, begun, moved, transitions
+from client.tui.ui_state import Ui
+from client.tui.update import update
+from protocol.cards import FACE_DOWN
+from protocol.room_events import PlayerView, Result
+from tests.client import scenes
 from tests.client.tui.hands import running, settled
 from tests.client.tui.test_app import into_race
 
@@ -21,22 +29,86 @@ def table(card: str, home: str) -> Picture:
     return Picture((line,), slots=(Slot("a1", Rect(0, 0, 2, 1), card), Slot("S", Rect(8, 0, 2, 1), home)))
 
 
+THEME = theme_for("classic", ascii_only=False, colours=256)
+
+
+def shown(before: Picture, after: Picture, since_ms: int) -> Picture:
+    """So long after the one picture took the place of the other."""
+    return moved(after, begun((), after, transitions(before, after), 0), since_ms, THEME)
+
+
 def text(picture: Picture) -> str:
     return "".join(piece for _, piece in picture.lines[0])
 
 
 def test_a_card_that_lies_elsewhere_glides_there_and_flashes() -> None:
     after = table("", "AS")
-    (glide,) = glides = transitions(table("AS", ""), after)
+    before = table("AS", "")
+    (glide,) = transitions(before, after)
+    assert isinstance(glide, Glide)
     assert (glide.start, glide.end) == (Rect(0, 0, 2, 1), Rect(8, 0, 2, 1))
-    ways = [text(moving(after, glides, since)).index("AS") for since in range(0, GLIDE_MS, 10)]
+    ways = [text(shown(before, after, since)).index("AS") for since in range(0, GLIDE_MS, 10)]
     assert ways == sorted(ways)
     assert (ways[0], ways[-1]) == (0, 8)
-    flash = moving(after, glides, GLIDE_MS)
+    assert text(shown(before, after, 0)).count("AS") == 1, "it is not there before it has arrived"
+    flash = shown(before, after, GLIDE_MS)
     assert text(flash).rstrip() == text(after)
     assert ("mark", "AS") in flash.lines[0]
-    assert not is_over(GLIDE_MS + FLASH_MS - 1)
-    assert is_over(GLIDE_MS + FLASH_MS)
+    (moving,) = begun((), after, transitions(before, after), 1000)
+    assert not moving.is_over(1000 + GLIDE_MS + FLASH_MS - 1)
+    assert moving.is_over(1000 + GLIDE_MS + FLASH_MS)
+
+
+def test_a_card_from_the_stock_glides_as_a_back_and_is_turned_when_it_is_there() -> None:
+    def drawn(card: str) -> Picture:
+        line = [("card", f"::      {card or '..'}")]
+        name = FACE_DOWN if card == "##" else card
+        return Picture((line,), slots=(Slot("s", Rect(0, 0, 2, 1)), Slot("w", Rect(8, 0, 2, 1), name)))
+
+    moving = begun((), drawn("##"), transitions(drawn(""), drawn("##")), 0)
+    assert [type(each.motion).__name__ for each in moving] == ["Glide"]
+    moving = begun(moving, drawn("9C"), transitions(drawn("##"), drawn("9C")), 40)
+    assert [type(each.motion).__name__ for each in moving] == ["Glide", "Turn"]
+    assert "##" in text(moved(drawn("9C"), moving, GLIDE_MS, THEME))
+    assert "9C" in text(moved(drawn("9C"), moving, GLIDE_MS + TURN_MS - 1, THEME))
+
+
+def test_a_bar_grows_by_eighths() -> None:
+    def drawn(value: int) -> Picture:
+        return Picture(([("own", "")],), bars=(Bar("0 Anna", Rect(0, 0, 10, 1), value, 52, "own"),))
+
+    widths = {text(shown(drawn(10), drawn(14), since)) for since in range(0, GROW_MS, 5)}
+    assert len(widths) > 4
+    assert transitions(drawn(10), drawn(10)) == ()
+
+
+def test_the_table_lights_up_when_the_countdown_is_over() -> None:
+    counting = Picture(([],), large=(Large(Rect(0, 0, 10, 4), "title", "1"),))
+    after = table("AS", "2S")
+    assert text(shown(counting, after, 0)).count("░") == 2
+    assert text(shown(counting, after, LIGHT_MS // 2)).startswith("AS")
+    assert "░" not in text(shown(counting, after, LIGHT_MS))
+
+
+def test_cards_fall_within_the_picture_and_leave_a_trail() -> None:
+    rows, before = 20, table("AS", "2S")
+    lines = tuple([("felt", " " * 40)] for _ in range(rows))
+    falls = tuple(Falling(Rect(30, 1, 3, 2), (([("card S", f"{number:<3}")]), ([("card S", "   ")]))) for number in range(5))
+    after = Picture(lines, falls=falls)
+    counts = []
+    for since in range(0, FALL_MS, 300):
+        drawn = shown(before, after, since)
+        assert [sum(len(piece) for _, piece in line) for line in drawn.lines] == [40] * rows
+        counts.append(sum(len(piece) for line in drawn.lines for role, piece in line if role == "card S"))
+    assert counts == sorted(counts)
+    assert counts[0] < counts[-1] > 100
+
+
+def test_a_slow_terminal_is_spared_motion_and_that_is_told_unless_there_is_more_to_tell() -> None:
+    ui, _ = update(scenes.racing(), Ui(), SlowTerminal(), 0)
+    assert (ui.settings.motion, ui.note[:13]) == (False, "Motion is off")
+    ui, _ = update(scenes.racing(), Ui(note="b3 is empty."), SlowTerminal(), 0)
+    assert ui.note == "b3 is empty."
 
 
 def test_what_lies_where_it_lay_and_another_table_do_not_move() -> None:
@@ -56,6 +128,8 @@ GAP = "┌╌"
 async def test_a_card_that_is_played_leaves_its_place_and_comes_to_rest(mock_clock: trio.testing.MockClock) -> None:
     async with running(settings=MOVING) as run:
         await into_race(run)
+        mock_clock.jump(LIGHT_MS / 1000)
+        await settled()
         await run.give("c", "1")
         assert not run.screen.shows(GAP), "it has only begun to move"
         shown = [tuple(run.screen.last_text[1:])]
@@ -78,3 +152,40 @@ async def test_motion_is_switched_off_and_on_by_a_key(mock_clock: trio.testing.M
         await run.give("q", "y")
         assert run.outcome is not None
         assert run.outcome.settings == replace(MOVING, motion=False)
+
+
+def last_card_home() -> PlayerView:
+    view = scenes.changed(
+        scenes.middle_view(), piles=dict.fromkeys(scenes.SLOTS, ()), waste=(), foundations=dict.fromkeys("SHDC", 13), home=52, moves=()
+    )
+    return PlayerView(version=8, seat=0, ply=1, move="c1", state="won", elapsed_ms=9_000, view=view)
+
+
+@pytest.mark.parametrize("by_key", [True, False])
+async def test_behind_the_last_card_the_cards_fall_until_they_have_or_a_key_is_pressed(
+    by_key: bool, mock_clock: trio.testing.MockClock
+) -> None:
+    async with running(settings=MOVING) as run:
+        await into_race(run)
+        await run.say(last_card_home(), Result(version=9, record=scenes.record()))
+        assert not run.screen.shows("You won")
+        mock_clock.jump(FALL_MS / 2000)
+        await settled()
+        assert sum("K♠" in line or "Q♠" in line for line in run.screen.last_text) > 2
+        if by_key:
+            await run.give("y")
+            assert run.link.taken() == []
+        else:
+            mock_clock.jump(FALL_MS / 1000)
+            await settled()
+        assert run.screen.shows("You won by 15 cards!")
+        mock_clock.jump(1)
+        await settled()
+        assert not run.screen.shows("Q♠")
+
+
+async def test_without_motion_the_result_comes_at_once() -> None:
+    async with running() as run:
+        await into_race(run)
+        await run.say(last_card_home(), Result(version=9, record=scenes.record()))
+        assert run.screen.shows("You won by 15 cards!")

@@ -79,6 +79,33 @@ def asking(kind: str, text: str, *lines: str) -> Ui:
     return replace(UI, question=Question(text, lines, (None,) * len(lines), numbered=numbered), item=1)
 
 
+def beaten() -> Model:
+    """The race of the scenes, looked at from the second seat, which fell back for twenty seconds."""
+    model = scenes.rated_over()
+    assert model.room is not None
+    assert model.room.record is not None
+    moves = tuple(
+        move if move.seat == 0 or not 60_000 < move.at_ms < 82_000 else structs.replace(move, home=23 - (move.at_ms < 60_000))
+        for move in model.room.record.moves
+    )
+    record = sealed(structs.replace(model.room.record, moves=moves))
+    return replace(model, room=replace(model.room, seat=1, record=record))
+
+
+def all_home() -> Model:
+    view = structs.replace(
+        scenes.middle_view(),
+        piles=dict.fromkeys(scenes.SLOTS, ()),
+        waste=(),
+        stock=0,
+        foundations=dict.fromkeys("SHDC", 13),
+        home=52,
+        moves=(),
+    )
+    progress = Progress(version=11, seat=0, ply=65, home=52, foundations=view.foundations, state="won", elapsed_ms=134_000)
+    return scenes.reduced(scenes.racing(view), progress, now_ms=138_000)
+
+
 def closed() -> Model:
     """Of a race whose deal others have yet to play."""
     shared = SharedDeal(kind="round", id="spring-open/1", nonces=("7c" * 16,))
@@ -376,6 +403,8 @@ SCREENS = {
     **WATCHED,
     "home-series-open": Shown(lambda: replace(scenes.at_home(), lobby=scenes.lobby_with_series()), replace(UI, item=9), 10_000),
     "home-watch-marked": Shown(scenes.at_home, replace(UI, item=12), 10_000),
+    "result-beaten": Shown(beaten, UI, 144_000),
+    "ending": Shown(all_home, replace(UI, falls=True), 140_000),
     "result-alone": Shown(alone, replace(UI, standing="Your best is 3:12.4. 12 tries, 3 won."), 160_000),
     "result-alone-best": Shown(alone, replace(UI, standing="Best 3:12.4, new best! Before it 3:20.1. 12 tries, 3 won."), 160_000),
     "help-watch": Shown(scenes.at_home, replace(WATCHED["watch-carpet"].ui, help_from=0), 0),

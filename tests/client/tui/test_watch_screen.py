@@ -78,7 +78,7 @@ async def test_curves_take_the_place_of_the_boards_and_after_the_race_boards_tha
         await run.give("v")
         assert run.screen.shows("after move")
         await run.say(watched.event(Result(version=8, record=scenes.record())))
-        assert run.screen.shows("Anna won.")
+        assert run.screen.shows("Anna won by")
         assert run.screen.shows("no moves")
         await run.give("v")
         assert run.screen.shows("after move")

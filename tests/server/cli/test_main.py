@@ -69,14 +69,11 @@ def test_the_list_as_json_has_every_column() -> None:
     assert all(row.keys() >= {"name", "family", "explanation", "source", "difficulty", "decks", "columns", "rows"} for row in rows)
 
 
-@pytest.mark.parametrize("row", vectors("perft"), ids=lambda row: f"{row['rules']}-{str(row['seed'])[:4]}")
-def test_perft_prints_the_checked_counts(row: dict[str, object]) -> None:
-    counts = row["counts"]
-    assert isinstance(counts, list)
-    printed = [
-        run("rules", "perft", str(row["rules"]), str(depth), "--seed", str(row["seed"])).stdout for depth in range(1, len(counts) + 1)
-    ]
-    assert printed == [f"{count}\n" for count in counts]
+def test_perft_prints_the_checked_counts() -> None:
+    # To depth 2; deeper ones are counted without a command.
+    rows = vectors("perft")
+    printed = [[run("rules", "perft", str(row["rules"]), depth, "--seed", str(row["seed"])).stdout for depth in ("1", "2")] for row in rows]
+    assert printed == [[f"{count}\n" for count in row["counts"][:2]] for row in rows]  # type: ignore[index]
 
 
 def test_perft_divided_adds_up_to_the_count_it_prints_last() -> None:

@@ -1,0 +1,61 @@
+"""The moment after the last card went home: the cards fall over the table, until they have or a key is pressed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from client.state.room import RoomModel
+from client.state.store import Model
+from client.tui import cards, race
+from client.tui.actions import After, Rest, ScreenAction
+from client.tui.picture import Falling, Picture, Rect, Size
+from client.tui.scene import Scene
+from client.tui.screen import Screen
+from client.tui.step import Step
+from client.tui.transitions import FALL_MS
+from client.tui.ui_state import Ui
+from protocol.cards import RANKS
+
+CARDS = 16
+"""So many cards fall, Kings first."""
+
+
+def _view(scene: Scene, size: Size) -> Picture:
+    picture = race.SCREEN.view(scene, size)
+    room = scene.model.room
+    homes = [slot for slot in picture.slots if room is not None and room.view is not None and slot.place in room.view.foundations]
+    card = cards.MEDIUM if size[0] >= 120 else cards.SMALL
+    # With their edges drawn, or the trails would be one bright heap.
+    theme = replace(scene.theme, bordered=True)
+    falls = [
+        Falling(Rect(home.rect.column, home.rect.row, card.width, card.height), tuple(cards.face(rank + home.place[0], card, theme)))
+        for rank in RANKS[::-1]
+        for home in homes
+    ]
+    return replace(picture, hits=(), falls=tuple(falls[:CARDS]))
+
+
+def begun(step: Step, before: RoomModel | None) -> Step:
+    """The cards begin to fall where this player has just brought the last one home, and likes to see it."""
+    room = step.state.room
+    if room is None or room.own is None or before is None or before.own is None or room.view is None:
+        return step
+    just_now = before.own.state == "racing" and room.own.state == "won" and before.race == room.race
+    return step.but(falls=True).then(After(FALL_MS, Rest())) if just_now and step.ui.settings.motion else step
+
+
+def _update(step: Step, action: ScreenAction) -> Step:
+    del action
+    return step.but(falls=False)
+
+
+def _any_key(step: Step, key: str) -> Step:
+    del key
+    return step.but(falls=False)
+
+
+def _is_shown(state: Model, ui: Ui) -> bool:
+    return ui.falls and state.room is not None and state.room.view is not None and state.room.phase in ("racing", "over")
+
+
+SCREEN = Screen("ending", "In a race", (), _is_shown, _update, _view, type_key=_any_key)

@@ -1,0 +1,170 @@
+"""How a race came out: who won and by how much, everybody's place and time, ratings, where it turned, and the frame to look at."""
+
+from __future__ import annotations
+
+from client.state.progress import Swing, largest_swing
+from client.state.room import RoomModel
+from client.text.formatting import clock_text, curves, series_sentence
+from client.text.words import WALKOVER, end_word, is_walkover
+from client.tui.picture import EMPTY, LARGE_ROWS, Line, Picture, block, fit, row, wrap_text
+from client.tui.scene import Scene
+from client.tui.waiting import big_text
+from protocol.record import SeatRecord
+from protocol.text import clean_chat, clean_name, counted
+
+CLOSE_CARDS, CLOSE_MS = 2, 3_000
+"""By no more than this a race was close."""
+TURNED = 3
+"""Cards that a swing comes to at least to be told."""
+
+
+def headline(room: RoomModel) -> Line:
+    """Who won, and by how much, as it is said to who looks at it."""
+    seats = room.ended
+    best = [number for number, seat in enumerate(seats) if seat.place == 1]
+    own = room.seat
+    if len(seats) == 1 and own is not None:
+        told = f"You brought {counted(seats[0].home, 'card')} home."
+        return [("title", "You brought every card home!" if seats[0].state == "won" else told)]
+    if len(best) > 1:
+        return [("title", "A draw: you share the first place." if own in best else "A draw.")]
+    by = margin_text(room)
+    if own is not None and own in best:
+        return [("title", f"You won{by}!")]
+    name = clean_name(seats[best[0]].name) if best else "Nobody"
+    close = "So close: " if own is not None and by and _is_close(room) else ""
+    return [("title", f"{close}{name} won{by}.")]
+
+
+def _first_two(room: RoomModel) -> tuple[SeatRecord, SeatRecord] | None:
+    """The winner and the next best, where the race was decided between them."""
+    ordered = sorted(room.ended, key=lambda seat: seat.place)
+    if len(ordered) < 2 or ordered[0].place == ordered[1].place or ordered[1].state == "forfeited":
+        return None
+    return ordered[0], ordered[1]
+
+
+def margin_text(room: RoomModel) -> str:
+    """` by 9 cards`, or where they brought home as many ` by 0.4 s`; nothing where nobody was beaten."""
+    pair = _first_two(room)
+    if pair is None:
+        return ""
+    cards, ms = pair[0].home - pair[1].home, counted_at(pair[1]) - counted_at(pair[0])
+    if cards:
+        return f" by {counted(cards, 'card')}" if cards > 0 else ""
+    return f" by {ms / 1000:.1f} s" if ms >= 100 else f" by {ms} ms" if ms > 0 else ""
+
+
+def _is_close(room: RoomModel) -> bool:
+    pair = _first_two(room)
+    if pair is None:
+        return False
+    return (
+        pair[0].home - pair[1].home <= CLOSE_CARDS
+        if pair[0].home != pair[1].home
+        else counted_at(pair[1]) - counted_at(pair[0]) <= CLOSE_MS
+    )
+
+
+def turning_point(room: RoomModel) -> Swing | None:
+    """Where a player who was beaten fell back the most against the winner; None for all others, and where nothing stands out."""
+    record, own = room.record, room.seat
+    if record is None or own is None or not 0 <= own < len(record.seats) or len(record.seats) < 2:
+        return None
+    winner = next((number for number, seat in enumerate(record.seats) if seat.place == 1), own)
+    if record.seats[own].place == 1 or winner == own:
+        return None
+    lines = curves(record)
+    swing = largest_swing(lines[own], lines[winner])
+    return swing if swing is not None and swing.lost >= TURNED else None
+
+
+def turning_sentence(swing: Swing) -> str:
+    """`It turned at 1:02: from 2 ahead to 5 behind in 14 s.`"""
+    seconds = max((swing.to_ms - swing.from_ms + 999) // 1000, 1)
+    return f"It turned at {clock_text(swing.from_ms, tenths=False)}: from {_side(swing.before)} to {_side(swing.after)} in {seconds} s."
+
+
+def _side(margin: int) -> str:
+    return "level" if margin == 0 else f"{margin} ahead" if margin > 0 else f"{-margin} behind"
+
+
+def banner(scene: Scene, room: RoomModel, width: int, total: int) -> Picture:
+    """The frame to look at: one's own count in large letters, the time, best and rating beside it; nothing where nobody has a seat."""
+    seats, own = room.ended, room.seat
+    if own is None or not 0 <= own < len(seats):
+        return EMPTY
+    seat = seats[own]
+    count = f"{seat.home}/{total}"
+    letters = 2 * len(count) if scene.theme.is_ascii else 5 * len(count)
+    facts: list[Line] = [[("strong", clock_text(counted_at(seat))), ("faint", f"   {counted(seat.plies, 'move')}")]]
+    beside = width - letters - 4
+    facts += [[("strong", text)] for text in wrap_text(clean_chat(scene.ui.standing), beside)]
+    facts += [[("felt", text)] for text in _own_rating(scene, room, own, beside)]
+    swing = turning_point(room)
+    if swing is not None:
+        facts += [[("felt", text)] for text in wrap_text(f"{turning_sentence(swing)} f: see it", beside)]
+    role = "good" if seat.place == 1 else "own"
+    # In the middle of their rows, where there is room for that.
+    above: list[Line] = [[]] * (max(LARGE_ROWS - len(facts), 0) // 2)
+    return row((letters + 4, big_text(count, scene.theme, role, letters)), (beside, block([*above, *facts][: LARGE_ROWS + 1])))
+
+
+def _own_rating(scene: Scene, room: RoomModel, own: int, width: int) -> list[str]:
+    if own >= len(room.ratings):
+        return []
+    arrow, it = "->" if scene.theme.is_ascii else "→", room.ratings[own]
+    return wrap_text(f"Rating {it.before} {arrow} {it.after} ({it.after - it.before:+})", width)
+
+
+def places_table(scene: Scene, room: RoomModel, width: int, total: int) -> list[Line]:
+    """Everybody's place, count and time, best first. total: cards to bring home."""
+    ordered = sorted(enumerate(room.ended), key=lambda pair: (pair[1].place, pair[0]))
+    indent = "    " if scene.theme.is_ascii else "  "
+    cell = 2 * len(str(total)) + 1
+    lines: list[Line] = [[("faint", fit(f"{indent}  player{'home':>{cell + 21}}     time      moves", width))]]
+    for number, seat in ordered:
+        own = number == room.seat
+        name = clean_name(seat.name) + (" (you)" if own else "") + (" (bot)" if seat.bot is not None else "")
+        text = f"{fit(name, 26)} {f'{seat.home}/{total}':>{cell}}  {clock_text(counted_at(seat)):>8} {seat.plies:>9}   "
+        sign = f"-{number + 1}- " if scene.theme.is_ascii else f"{scene.theme.glyphs.dot} "
+        lines.append(
+            [
+                (f"curve {number % 8}", f"{sign}"),
+                ("title" if seat.place == 1 else "felt", f"{seat.place} "),
+                ("own" if own else "felt", text),
+                ("faint", _end(room.ended, seat)),
+            ]
+        )
+    return lines
+
+
+def score_lines(room: RoomModel, width: int) -> list[Line]:
+    """How the race's series stands now."""
+    if room.series is None:
+        return []
+    return [[("title", text)] for text in wrap_text(series_sentence(room.series), width)]
+
+
+def rating_lines(scene: Scene, room: RoomModel, width: int, *, without: int | None = None) -> list[Line]:
+    """What the race did to everybody's rating, the best seat first. without: the seat of which it is told elsewhere."""
+    arrow = "->" if scene.theme.is_ascii else "→"
+    rated = [pair for number, pair in enumerate(zip(room.ended, room.ratings, strict=False)) if number != without]
+    seats = sorted(rated, key=lambda pair: pair[0].place)
+    if not seats:
+        return []
+    told = [f"{clean_name(seat.name)} {it.before} {arrow} {it.after} ({it.after - it.before:+})" for seat, it in seats]
+    return [[("strong", text)] for text in wrap_text(f"{'Ratings' if len(told) > 1 else 'Rating'}: {', '.join(told)}", width)]
+
+
+def _end(seats: tuple[SeatRecord, ...], seat: SeatRecord) -> str:
+    """How the seat ended. The win of another stops those who are still racing, and that is not said like a choice of theirs."""
+    if seat.state == "stopped" and any(other.state == "won" and other.ended_at_ms <= seat.ended_at_ms for other in seats):
+        return "still racing"
+    others = [other.state for other in seats if other is not seat]
+    return WALKOVER if is_walkover(seat.state, place=seat.place, others=others) else end_word(seat.state)
+
+
+def counted_at(seat: SeatRecord) -> int:
+    """The moment that ranks the seat: when it had brought home what it brought home."""
+    return seat.ended_at_ms if seat.state == "won" else seat.home_at_ms
