@@ -19,6 +19,7 @@ from client.tui.picture import (
     hit,
     over,
     placed,
+    row,
     screen,
     shifted,
     stacked,
@@ -132,8 +133,10 @@ def last_help_line(scene: Scene, size: tuple[int, int]) -> int:
 
 def asking(scene: Scene, below: Picture, question: Question, size: Size) -> Picture:
     """A question in a box over the screen."""
-    width = min(max([len(question.text), *[len(line) + 6 for line in question.lines]]) + 4, size[0] - 4)
-    parts: list[Picture] = [block([[], [("panel strong", f" {question.text}")], []], width, role="panel")]
+    width = min(max([len(question.text), *[len(line) + 6 for line in question.lines]]) + 4, size[0] - 8)
+    edge = scene.theme.glyphs.rounded
+    top = block([[("panel", edge.left_top + edge.across * width + edge.right_top)]])
+    parts: list[Picture] = [block([[("panel strong", f" {question.text}")], []], width, role="panel")]
     for at, (line, key) in enumerate(zip(question.lines, question.keys, strict=True)):
         marked = at == scene.ui.item
         pointer = scene.theme.glyphs.pointer if marked else " "
@@ -143,7 +146,10 @@ def asking(scene: Scene, below: Picture, question: Question, size: Size) -> Pict
     without = frozenset({Command.YES, Command.NO}) if question.numbered else frozenset[Command]()
     keys = foot(QUESTION_KEYS, scene.theme, size[0], without=without | {Command.HELP, Command.QUIT})
     below = replace(below, lines=(*below.lines[: size[1] - 1], *keys.lines))
-    asked = over(stacked(*parts, block([[]], width, role="panel")), below, size)
+    inside = stacked(*parts)
+    side = block([[("panel", edge.down)]] * inside.height)
+    bottom = block([[("panel", edge.left_bottom + edge.across * width + edge.right_bottom)]])
+    asked = over(stacked(top, row((1, side), (width, inside), (1, side)), bottom), below, size)
     return replace(asked, hits=(*asked.hits, *shifted(keys, 0, size[1] - 1).hits))
 
 

@@ -306,10 +306,14 @@ def screen(size: Size, head: Picture, body: Picture, *feet: Picture, above: int 
 
 
 def over(picture: Picture, below: Picture, size: Size) -> Picture:
-    """A picture as wide as its widest line over the middle of a screen, of which nothing else can be clicked then."""
+    """A picture as wide as its widest line over the middle of a screen, with its shadow; nothing else can be clicked then."""
     width = max(map(line_width, picture.lines), default=0)
     column, first = max(size[0] - width, 0) // 2, max(size[1] - picture.height, 0) // 2
     lines = list(below.lines)
+    for at in range(first + 1, min(first + picture.height + 1, len(lines) - 1)):
+        under = fit_line(lines[at], size[0])
+        shadow = ("shadow", " " * max(min(width, size[0] - column - 2), 0))
+        lines[at] = [*clip_line(under, column + 2), shadow, *cut_line(under, column + 2 + width)]
     for at, line in enumerate(picture.lines[: size[1]], first):
         under = fit_line(lines[at], size[0])
         lines[at] = [*clip_line(under, column), *line, *cut_line(under, column + width)]

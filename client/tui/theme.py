@@ -57,6 +57,7 @@ _LINEN = Colour("light gray", "#fda", "#ecd3a4")
 _IVORY_SHADE = Colour("black", "#aa8", "#bab5a7")
 _LINEN_SHADE = Colour("black", "#da8", "#bfa67c")
 _LIT = Colour("light gray", "#ff8", "#ffe98a")
+_SHADOW = Colour("black", "#000", "#061f10")
 _WHITE = Colour("white", "#fff", "#ffffff")
 _GOLD = Colour("yellow", "#fd0", "#ffd23f")
 _SKY = Colour("light cyan", "#8df", "#7fd4f5")
@@ -66,10 +67,10 @@ CLASSIC: Final = Palette(
     name="classic",
     title="two colours",
     # The 16 colours have no green that yellow and white can be read on: felt is black there.
-    felt=Colour("black", "#060", "#14532d"),
-    felt_dark=Colour("dark blue", "#030", "#0b3a1e"),
+    felt=Colour("black", "#066", "#14532d"),
+    felt_dark=Colour("dark blue", "g11", "#0b3a1e"),
     text=Colour("white", "#efe", "#e8f3ea"),
-    faint=Colour("light gray", "#8b8", "#93bb9f"),
+    faint=Colour("light gray", "#8bb", "#93bb9f"),
     ivory=_IVORY,
     linen=_LINEN,
     ivory_shade=_IVORY_SHADE,
@@ -163,6 +164,9 @@ _FRAME: Final = Border(*"┌─┐│└┘")
 _DOTTED: Final = Border(*"┌╌┐┆└┘")
 
 
+_ROUNDED: Final = Border(*"╭─╮│╰╯")
+
+
 @dataclass(frozen=True, slots=True)
 class Glyphs:
     """The signs of one alphabet, Unicode's unless said otherwise. bar: partial blocks, the full one last.
@@ -202,6 +206,7 @@ class Glyphs:
     passed: str = "━"
     parting: str = "◆"
     heart: str = "♥"
+    rounded: Border = _ROUNDED
 
 
 UNICODE: Final = Glyphs()
@@ -234,6 +239,7 @@ ASCII: Final = Glyphs(
     passed="=",
     parting="X",
     heart="<3",
+    rounded=Border(*"+-+|++"),
 )
 
 
@@ -342,6 +348,7 @@ def entries(palette: Palette, *, exact: bool) -> list[PaletteEntry]:
         role("own", palette.own, felt, "bold"),
         role("other", palette.other, felt),
         role("rest", palette.faint, felt),
+        role("shadow", palette.text, _SHADOW),
         role("pulse", palette.wait, felt, "bold", style="bold"),
     ]
     for look, ground in grounds(palette).items():

@@ -61,13 +61,6 @@ def test_rules_nobody_knows_are_told_with_those_there_are(tmp_path: Path) -> Non
         assert "persian-rug" in ran.sentence
 
 
-@pytest.mark.parametrize("rules", ["carpet-whist", "colorado", "twenty", "teppich", "persian-rug"])
-def test_the_demo_plays_every_family(tmp_path: Path, rules: str) -> None:
-    ran = carpet(tmp_path, "demo", "--fast", "--rules", rules)
-    assert (ran.status, ran.err) == (0, "")
-    assert "ok: Your cards lay as the seed shuffles them." in ran.out
-
-
 def test_rules_nobody_knows(url: str, tmp_path: Path) -> None:
     ran = carpet_on_terminal(tmp_path, "host", url, "--rules", "bridge")
     assert ran.status == 1

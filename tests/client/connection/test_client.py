@@ -3,6 +3,7 @@ takes the clock from a test's own arguments, so each asks for it); the first-fai
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import random
 import socket
@@ -49,6 +50,22 @@ async def next_of(link: Link, *kinds: type) -> object:
         event = await link.events.receive()
         if isinstance(event, kinds):
             return event
+
+
+@contextlib.asynccontextmanager
+async def greeted(server: FakeServer) -> AsyncIterator[tuple[Link, Line]]:
+    """A link, and the server's end of its first line behind the welcome."""
+    async with open_link(URL, ANNA, dial=server.dial) as link:
+        line = await server.line()
+        await line.greet()
+        yield link, line
+
+
+@contextlib.asynccontextmanager
+async def raced(server: FakeServer) -> AsyncIterator[tuple[Link, Line]]:
+    """The same in the middle of a race."""
+    async with open_link(URL, ANNA, dial=server.dial) as link:
+        yield link, await in_room(server, link)
 
 
 VIEW = view("a1", "s")
@@ -146,9 +163,7 @@ async def test_a_token_the_server_has_forgotten_is_dropped_and_hello_said_again(
 
 
 async def test_what_was_sent_last_goes_out_before_the_goodbye(autojump_clock: MockClock, server: FakeServer) -> None:
-    async with open_link(URL, ANNA, dial=server.dial) as link:
-        line = await server.line()
-        await line.greet()
+    async with greeted(server) as (link, line):
         await next_of(link, Welcome)
         link.send(LeaveRace())
     assert await line.heard() == numbered(LeaveRace())
@@ -331,9 +346,7 @@ async def test_a_server_that_never_greets_is_one_sentence(autojump_clock: MockCl
 async def test_the_round_trip_is_measured_every_two_seconds_and_the_smallest_reported(
     autojump_clock: MockClock, server: FakeServer
 ) -> None:
-    async with open_link(URL, ANNA, dial=server.dial) as link:
-        line = await server.line()
-        await line.greet()
+    async with greeted(server) as (link, _line):
         assert await next_of(link, RoundTrip) == RoundTrip(0)
         began = trio.current_time()
         assert await next_of(link, RoundTrip) == RoundTrip(0)
@@ -341,9 +354,7 @@ async def test_the_round_trip_is_measured_every_two_seconds_and_the_smallest_rep
 
 
 async def test_a_line_without_an_answer_for_ten_seconds_is_given_up(autojump_clock: MockClock, server: FakeServer) -> None:
-    async with open_link(URL, ANNA, dial=server.dial) as link:
-        line = await server.line()
-        await line.greet()
+    async with greeted(server) as (link, line):
         await next_of(link, RoundTrip)
         line.ws.pause_reading()  # the peer is there but hears nothing
         lost = await next_of(link, Lost)
@@ -489,9 +500,7 @@ async def test_without_reconnecting_a_lost_line_is_the_end(autojump_clock: MockC
 
 @pytest.mark.parametrize("code", [CloseCode.TAKEN_OVER, CloseCode.FLOOD, CloseCode.TOO_MANY_ERRORS, CloseCode.HELLO_TIMEOUT])
 async def test_these_close_codes_are_final(autojump_clock: MockClock, server: FakeServer, code: CloseCode) -> None:
-    async with open_link(URL, ANNA, dial=server.dial) as link:
-        line = await server.line()
-        await line.greet()
+    async with greeted(server) as (link, line):
         await line.close(code)
         lost = await next_of(link, Lost)
         assert isinstance(lost, Lost)
@@ -503,9 +512,7 @@ async def test_these_close_codes_are_final(autojump_clock: MockClock, server: Fa
 
 @pytest.mark.parametrize("code", [1000, 1001, 1011, 1012, 1013, CloseCode.TOO_SLOW, 4999])
 async def test_after_these_close_codes_the_link_comes_back(autojump_clock: MockClock, server: FakeServer, code: int) -> None:
-    async with open_link(URL, ANNA, dial=server.dial) as link:
-        line = await server.line()
-        await line.greet()
+    async with greeted(server) as (link, line):
         await line.close(code, "because\x1b[31m of it")
         lost = await next_of(link, Lost)
         assert isinstance(lost, Lost)
@@ -515,9 +522,7 @@ async def test_after_these_close_codes_the_link_comes_back(autojump_clock: MockC
 
 
 async def test_bytes_that_are_no_message_end_the_link_with_a_sentence(autojump_clock: MockClock, server: FakeServer) -> None:
-    async with open_link(URL, ANNA, dial=server.dial) as link:
-        line = await server.line()
-        await line.greet()
+    async with greeted(server) as (link, line):
         await line.ws.send(b"\xc1 nonsense")
         lost = await next_of(link, Lost)
         assert isinstance(lost, Lost)
@@ -538,9 +543,7 @@ async def test_what_only_a_newer_server_says_is_passed_over_without_a_gap(autoju
 
 
 async def test_a_message_larger_than_any_ends_the_link_with_a_sentence(autojump_clock: MockClock, server: FakeServer) -> None:
-    async with open_link(URL, ANNA, dial=server.dial) as link:
-        line = await server.line()
-        await line.greet()
+    async with greeted(server) as (link, line):
         await line.ws.send(bytes(2_000_000))
         lost = await next_of(link, Lost)
         assert isinstance(lost, Lost)
@@ -578,8 +581,7 @@ async def in_room(server: FakeServer, link: Link, version: int = 3) -> Line:
 
 
 async def test_a_seat_that_is_lost_on_return_is_told_as_left_behind_the_welcome(autojump_clock: MockClock, server: FakeServer) -> None:
-    async with open_link(URL, ANNA, dial=server.dial) as link:
-        line = await in_room(server, link)
+    async with raced(server) as (link, line):
         await line.cut()
         await (await server.line()).greet(room=None)
         assert isinstance(await next_of(link, Welcome, Left), Welcome)
@@ -588,8 +590,7 @@ async def test_a_seat_that_is_lost_on_return_is_told_as_left_behind_the_welcome(
 
 
 async def test_a_busy_server_is_asked_again_a_second_later(autojump_clock: MockClock, server: FakeServer) -> None:
-    async with open_link(URL, ANNA, dial=server.dial) as link:
-        line = await in_room(server, link)
+    async with raced(server) as (_link, line):
         await line.cut()
         line = await server.line()
         await line.greet(room="ABCDEF")
@@ -618,8 +619,7 @@ AGAIN = JoinRace(code="ABCDEF", version=3, ref=REJOIN_REFERENCE)
 async def test_a_move_the_lost_line_has_swallowed_is_sent_again_behind_the_answer_to_the_join(
     autojump_clock: MockClock, server: FakeServer
 ) -> None:
-    async with open_link(URL, ANNA, dial=server.dial) as link:
-        line = await in_room(server, link)
+    async with raced(server) as (link, line):
         assert link.send(MOVE)
         assert await line.heard() == numbered(MOVE)
         line = await back_in_line(server, link, line, asked=AGAIN)
@@ -635,8 +635,7 @@ async def test_a_move_the_lost_line_has_swallowed_is_sent_again_behind_the_answe
 
 
 async def test_a_line_of_talk_is_said_again_only_where_it_was_not_heard(autojump_clock: MockClock, server: FakeServer) -> None:
-    async with open_link(URL, ANNA, dial=server.dial) as link:
-        line = await in_room(server, link)
+    async with raced(server) as (link, line):
         link.send(Say(text="one"))
         link.send(Say(text="two"))
         line = await back_in_line(server, link, line, asked=AGAIN)
@@ -650,8 +649,7 @@ async def test_a_line_of_talk_is_said_again_only_where_it_was_not_heard(autojump
 async def test_where_something_was_dropped_unread_all_that_is_unanswered_is_said_again(
     autojump_clock: MockClock, server: FakeServer
 ) -> None:
-    async with open_link(URL, ANNA, dial=server.dial) as link:
-        line = await in_room(server, link)
+    async with raced(server) as (link, line):
         link.send(MOVE)
         link.send(Say(text="dropped"))
         await line.say(refusal(ErrorCode.TOO_FAST, 0))
@@ -664,8 +662,7 @@ async def test_where_something_was_dropped_unread_all_that_is_unanswered_is_said
 async def test_after_too_much_at_once_the_link_is_quiet_and_then_says_again_by_the_same_line_what_is_unanswered(
     autojump_clock: MockClock, server: FakeServer
 ) -> None:
-    async with open_link(URL, ANNA, dial=server.dial) as link:
-        line = await in_room(server, link)
+    async with raced(server) as (link, line):
         for message in (MOVE, Say(text="heard"), Say(text="dropped")):
             link.send(message)
             await line.heard()
@@ -686,9 +683,7 @@ async def test_after_too_much_at_once_the_link_is_quiet_and_then_says_again_by_t
 
 async def test_without_a_room_what_was_dropped_is_said_again_after_the_silence(autojump_clock: MockClock, server: FakeServer) -> None:
     opening = OpenRace(options=RaceOptions())
-    async with open_link(URL, ANNA, dial=server.dial) as link:
-        line = await server.line()
-        await line.greet()
+    async with greeted(server) as (link, line):
         await next_of(link, Welcome)
         for message in (FollowLobby(), opening):
             link.send(message)
@@ -702,9 +697,7 @@ async def test_without_a_room_what_was_dropped_is_said_again_after_the_silence(a
 
 
 async def test_a_watcher_who_asked_too_much_asks_for_the_race_again(autojump_clock: MockClock, server: FakeServer) -> None:
-    async with open_link(URL, ANNA, dial=server.dial) as link:
-        line = await server.line()
-        await line.greet()
+    async with greeted(server) as (link, line):
         await next_of(link, Welcome)
         link.send(WatchRace(code="ABCDEF", ref=7))
         await line.heard()
@@ -713,8 +706,7 @@ async def test_a_watcher_who_asked_too_much_asks_for_the_race_again(autojump_clo
 
 
 async def test_a_line_that_is_lost_in_the_silence_is_come_back_from_as_ever(autojump_clock: MockClock, server: FakeServer) -> None:
-    async with open_link(URL, ANNA, dial=server.dial) as link:
-        line = await in_room(server, link)
+    async with raced(server) as (link, line):
         link.send(MOVE)
         await line.say(refusal(ErrorCode.TOO_FAST, 0))
         await next_of(link, said.Error)
@@ -727,8 +719,7 @@ async def test_a_line_that_is_lost_in_the_silence_is_come_back_from_as_ever(auto
 
 
 async def test_until_the_room_is_reached_again_nothing_is_taken_for_it(autojump_clock: MockClock, server: FakeServer) -> None:
-    async with open_link(URL, ANNA, dial=server.dial) as link:
-        line = await in_room(server, link)
+    async with raced(server) as (link, line):
         line = await back_in_line(server, link, line, asked=AGAIN)
         assert not link.send(MOVE)
         await line.say(race(version=900))
@@ -739,9 +730,7 @@ async def test_until_the_room_is_reached_again_nothing_is_taken_for_it(autojump_
 
 async def test_a_race_that_was_asked_for_into_a_dying_line_is_asked_for_again(autojump_clock: MockClock, server: FakeServer) -> None:
     wanted = OpenRace(options=RaceOptions())
-    async with open_link(URL, ANNA, dial=server.dial) as link:
-        line = await server.line()
-        await line.greet()
+    async with greeted(server) as (link, line):
         await next_of(link, Welcome)
         link.send(wanted)
         await line.cut()
@@ -754,9 +743,7 @@ async def test_a_race_that_was_asked_for_into_a_dying_line_is_asked_for_again(au
 async def test_the_search_for_an_opponent_goes_on_by_the_next_line_unless_its_end_was_asked_for(
     autojump_clock: MockClock, server: FakeServer, cancelled: bool
 ) -> None:
-    async with open_link(URL, ANNA, dial=server.dial) as link:
-        line = await server.line()
-        await line.greet()
+    async with greeted(server) as (link, line):
         await next_of(link, Welcome)
         link.send(QuickMatch(rules="colorado"))
         assert await line.heard() == numbered(QuickMatch(rules="colorado"))
@@ -779,8 +766,7 @@ async def test_the_search_for_an_opponent_goes_on_by_the_next_line_unless_its_en
 
 
 async def test_what_another_player_has_asked_for_is_not_said_by_the_next(autojump_clock: MockClock, server: FakeServer) -> None:
-    async with open_link(URL, ANNA, dial=server.dial) as link:
-        line = await in_room(server, link)
+    async with raced(server) as (link, line):
         link.send(MOVE)
         await line.cut()
         line = await server.line()
@@ -821,9 +807,7 @@ async def test_entered_waits_for_the_race_to_watch_and_a_seat_elsewhere_is_no_an
 
 async def test_a_watcher_comes_back_to_the_race_by_himself(autojump_clock: MockClock, server: FakeServer) -> None:
     watched = Watched(room=room(code="OTHERS", seat=None), boards=(), watchers=1, lines=(), closest=False)
-    async with open_link(URL, ANNA, dial=server.dial) as link:
-        line = await server.line()
-        await line.greet()
+    async with greeted(server) as (link, line):
         await next_of(link, Welcome)
         assert link.send(WatchRace(code="OTHERS"))
         assert link.send(Say(text="Hello", code="OTHERS"))
@@ -916,8 +900,7 @@ async def test_an_older_server_that_makes_a_guest_of_who_watches_changes_nothing
 
 
 async def test_a_join_that_is_not_answered_is_asked_for_again_less_and_less_often(autojump_clock: MockClock, server: FakeServer) -> None:
-    async with open_link(URL, ANNA, dial=server.dial) as link:
-        line = await in_room(server, link)
+    async with raced(server) as (link, line):
         line = await back_in_line(server, link, line, asked=AGAIN)
         asked = [trio.current_time()]
         for _ in range(6):
@@ -934,9 +917,7 @@ async def test_a_join_that_is_not_answered_is_asked_for_again_less_and_less_ofte
 
 
 async def test_a_machine_that_was_asleep_blames_nobody(mock_clock: MockClock, server: FakeServer) -> None:
-    async with open_link(URL, ANNA, dial=server.dial) as link:
-        line = await server.line()
-        await line.greet()
+    async with greeted(server) as (link, line):
         await next_of(link, RoundTrip)
         # The peer hears one more ping, and the next one only when this machine has slept.
         line.ws.pause_reading()
@@ -1154,9 +1135,7 @@ async def test_what_was_asked_for_and_is_elsewhere_is_answered_there(autojump_cl
     "url", ["file:///etc/passwd", "http://127.0.0.2", "n2.carpet.example:7777", "ws://user@n2.carpet.example", f"ws://{'n' * 200}"]
 )
 async def test_the_link_does_not_go_to_what_is_no_server(autojump_clock: MockClock, server: FakeServer, url: str) -> None:
-    async with open_link(URL, ANNA, dial=server.dial) as link:
-        line = await server.line()
-        await line.greet()
+    async with greeted(server) as (link, line):
         link.send(JoinRace(code="ABCDEF", ref=5))
         await line.say(said.Moved(url=url, code="ABCDEF", ref=5), refusal(ErrorCode.ELSEWHERE, 5))
         error = await next_of(link, said.Error)
@@ -1164,9 +1143,7 @@ async def test_the_link_does_not_go_to_what_is_no_server(autojump_clock: MockClo
 
 
 async def test_servers_that_send_the_link_in_a_circle_are_left_alone(autojump_clock: MockClock, server: FakeServer) -> None:
-    async with open_link(URL, ANNA, dial=server.dial) as link:
-        line = await server.line()
-        await line.greet()
+    async with greeted(server) as (link, line):
         link.send(JoinRace(code="ABCDEF", ref=5))
         for number in range(MOVES):
             await line.say(said.Moved(url=f"ws://n{2 + number % 2}.carpet.example", code="ABCDEF", ref=5))
@@ -1177,9 +1154,7 @@ async def test_servers_that_send_the_link_in_a_circle_are_left_alone(autojump_cl
 
 
 async def test_a_room_is_asked_for_again_where_one_server_of_several_has_none(autojump_clock: MockClock, server: FakeServer) -> None:
-    async with open_link(URL, ANNA, dial=server.dial) as link:
-        line = await server.line()
-        await line.greet()
+    async with greeted(server) as (link, line):
         await line.say(room())
         await next_of(link, Room)
         await line.cut()

@@ -189,23 +189,6 @@ async def test_a_hundred_connections_of_one_player_leave_one(autojump_clock: Moc
         assert len(house.players) == 0
 
 
-async def test_a_client_that_comes_back_hears_what_it_missed(autojump_clock: MockClock, house: House) -> None:
-    async with house.race("Ann", "Bob") as (ann, bob):
-        await trio.aclose_forcefully(bob.line.stream)
-        await ann.hear_of(Presence)
-        await ann.move()
-        await ann.hear_of(PlayerView)
-        assert bob.welcome is not None
-        async with house.client() as again:
-            again.version = bob.version
-            welcome = await again.hello("Bob", bob.welcome.token)
-            assert welcome.room is not None
-            await again.say(JoinRace(code=welcome.room, version=bob.version))
-            missed = [await again.hear() for _ in range(3)]
-            assert [type(message) for message in missed] == [Presence, Progress, Presence]
-            assert again.gaps == 0
-
-
 # ---- names
 
 

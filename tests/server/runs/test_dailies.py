@@ -17,6 +17,7 @@ from protocol.run_messages import Dailies, ListDailies, ListRuns, RunDaily, Runs
 from protocol.server_messages import Error, Left
 from protocol.watch_messages import WatchRace
 from server.race.audit import audit
+from server.rooms.clock import LOOK_S
 from server.runs import days
 from server.store.memory import MemoryStore
 from tests.server.net.wire import House, open_house
@@ -44,6 +45,19 @@ async def test_each_midnight_commits_to_one_day_more_and_changes_none(autojump_c
         after = await asked(anna, ListDailies(), Dailies)
     assert after.days[1:] == before.days
     assert after.days[0].date == days.before(DAY, -8)
+
+
+async def test_a_wall_clock_that_is_set_a_day_ahead_is_another_day_within_a_minute(autojump_clock: MockClock, house: House) -> None:
+    async with house.guest() as anna:
+        await asked(anna, ListDailies(), Dailies)
+        assert house.clock._wall_offset is not None
+        house.clock._wall_offset += DAY_MS / 1000
+        await trio.sleep(LOOK_S + 1)
+        after = await asked(anna, ListDailies(), Dailies)
+        assert after.days[0].date == days.before(DAY, -8)
+        room = await enter(anna, RunDaily())
+    assert room.shared is not None
+    assert room.shared.id == days.before(DAY, -1)
 
 
 async def test_a_secret_is_told_fifteen_minutes_after_its_day_and_is_what_was_committed_to(autojump_clock: MockClock, house: House) -> None:
