@@ -9,6 +9,7 @@ import sys
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import ExitStack, asynccontextmanager, contextmanager
 from functools import partial
+from typing import TYPE_CHECKING
 
 import trio
 
@@ -56,6 +57,10 @@ from server.tournaments.pairing_worker import Pairer
 from server.tournaments.ports import TournamentPorts
 from server.tournaments.service import TournamentService
 
+if TYPE_CHECKING:
+    # Its extra is installed where a cluster is.
+    from server.cluster.directory import Directory
+
 SOFTWARE = f"carpet-race {protocol.__version__}"
 
 WORKERS_CODE = ("networkx", "server.race.audit", "server.race.boards", "server.solver.winnable", "server.tournaments.pairing_worker")
@@ -91,7 +96,7 @@ async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> A
             # Nobody can play before the server listens.
             clock.pause()
             journal = Journal(store)
-            node = await _joined(store, journal, settings)
+            node, directory = await _joined(store, journal, settings)
             nursery.start_soon(journal.run)
             records = {record.id: record for record in settings.records}
             rooms = Rooms(
@@ -149,11 +154,13 @@ async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> A
                 overload=overload,
                 bans=bans,
                 node=node,
+                announce=directory.arrive if directory is not None else None,
             )
             bans.come_back(await journal.ask(store.bans))
             resumption = Resumption(rooms, store, journal, clock)
             await resumption.go_on()
-            await nursery.start(tournaments.run)
+            if node is None:
+                await nursery.start(tournaments.run)
             nursery.start_soon(_tidy, store, journal, clock, settings.prune_after_days)
             readers = Readers(store, journal)
             site = Site(
@@ -188,6 +195,8 @@ async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> A
                 if node is not None:
                     journal.lease_listeners.append(dispatch.forwarding.let_go)
                     nursery.start_soon(node.run, resumption.take_up, dispatch.forwarding.let_go)
+                if directory is not None:
+                    nursery.start_soon(directory.run, lobby.state, rooms.seats, lobby.hear, players.moved_on)
                 figures = _figures(
                     admission=admission,
                     site=site,
@@ -325,13 +334,15 @@ async def _opened(settings: Settings) -> Store:
         await trio.sleep(ASK_AGAIN_S)
 
 
-async def _joined(store: Store, journal: Journal, settings: Settings) -> ClusterNode | None:
+async def _joined(store: Store, journal: Journal, settings: Settings) -> tuple[ClusterNode, Directory] | tuple[None, None]:
     """This server as a node of its cluster; None for a server alone."""
-    if not isinstance(store, SharedStore) or settings.advertise is None:
-        return None
+    if not isinstance(store, SharedStore) or settings.advertise is None or settings.cluster is None:
+        return None, None
+    from server.cluster.directory import Directory
+
     node = ClusterNode(store, journal, settings.advertise)
     await node.join()
-    return node
+    return node, Directory(settings.cluster, node, await trio.to_thread.run_sync(store.place))
 
 
 async def _tidy(store: Store, journal: Journal, clock: Clock, days: int) -> None:

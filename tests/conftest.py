@@ -15,10 +15,11 @@ import os
 import signal
 import sys
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from functools import partial
+from functools import cache, partial
 
 import pytest
 import trio
+import typer.main
 from hypothesis import HealthCheck, settings
 
 # A machine that is busy with something else may hold up any example, and the finding of one, for as long as it likes.
@@ -27,6 +28,9 @@ settings.register_profile("quick", _PATIENT, max_examples=20)
 settings.register_profile("thorough", _PATIENT, max_examples=100)
 # Other examples each time. `.ci/run` asks for the thorough ones: `-m "slow or hypothesis" --hypothesis-profile thorough`.
 settings.load_profile("quick")
+
+# Typer makes the tree of its commands anew whenever one is run: a process needs it once, the tests a thousand times.
+typer.main.get_group = cache(typer.main.get_group)
 
 
 @pytest.fixture(scope="session", autouse=True)

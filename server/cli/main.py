@@ -15,8 +15,10 @@ import typer
 import protocol
 from protocol.text import counted
 from server.cli.admin import admin_app
+from server.cli.cluster import cluster_app
 from server.cli.db import db_app
 from server.cli.deals import deals_app
+from server.cli.deploy import deploy_app
 from server.cli.frames import frames_app
 from server.cli.serve import serve
 from server.cli.shared import (
@@ -49,9 +51,11 @@ app = typer.Typer(
 rules_app = typer.Typer(help="The rule sets: list them, count move sequences, walk a game.", rich_markup_mode=None)
 app.add_typer(rules_app, name="rules")
 app.add_typer(db_app, name="db")
+app.add_typer(cluster_app, name="cluster")
 app.add_typer(admin_app, name="admin")
 app.add_typer(deals_app)
 app.add_typer(frames_app)
+app.add_typer(deploy_app)
 app.command(epilog=examples("carpet-server serve --host 0.0.0.0 --tls-cert cert.pem --tls-key key.pem"))(serve)
 
 

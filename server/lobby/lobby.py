@@ -7,9 +7,12 @@ server one message, encoded once. A look costs what is listed, and not what ther
 from __future__ import annotations
 
 import math
-from itertools import islice
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice, zip_longest
+from typing import TypeVar
 
 import trio
+from msgspec import structs
 
 from protocol.server_messages import Lobby as LobbyMessage
 from protocol.views import OpenRaceInfo, RunningRaceInfo, RunningSeatInfo
@@ -20,6 +23,8 @@ from server.rooms.driver import Room
 from server.rooms.member import Member
 from server.rooms.outgoing import Outgoing
 from server.rooms.registry import Rooms
+
+Item = TypeVar("Item")
 
 INTERVAL_S = 0.5
 """Seconds between two messages to the followers, at least."""
@@ -45,6 +50,7 @@ class Lobby:
         self._looked_at = 0.0
         self._running: tuple[RunningRaceInfo, ...] = ()
         self._told: list[object] = []
+        self._elsewhere: Sequence[LobbyMessage] = ()
         for room in rooms:
             self._listing.changed(room)
         rooms.on_room_change(self._listing.changed)
@@ -97,15 +103,21 @@ class Lobby:
             for member in self._followers:
                 member.post(latest)
 
+    def hear(self, elsewhere: Sequence[LobbyMessage]) -> None:
+        """What the other servers of this place have just said of themselves."""
+        before, self._elsewhere = self._elsewhere, elsewhere
+        if list(map(_news, before)) != list(map(_news, elsewhere)):
+            self._mark()
+
     def _look(self) -> Outgoing:
-        state = self.state()
+        state = merged(self.state(), self._elsewhere) if self._elsewhere else self.state()
         self._running = state.running
         self._looked_at = trio.current_time()
         self._latest = Outgoing(state)
         return self._latest
 
     def state(self) -> LobbyMessage:
-        """The lobby as it is."""
+        """The lobby of this server as it is."""
         now = self._clock.now_ms()
         return LobbyMessage(
             players=tuple(player.name for player in islice(self._players.here(), LISTED)),
@@ -155,6 +167,29 @@ class Lobby:
     def _mark(self) -> None:
         self._changed = True
         self._wake.set()
+
+
+def merged(own: LobbyMessage, others: Sequence[LobbyMessage]) -> LobbyMessage:
+    """One lobby of several servers, each of which lists no more than it may: the first of each, then the second, and so on."""
+    parts = (own, *others)
+    players = tuple(islice(_in_turn([zip(part.players, part.ratings, strict=True) for part in parts]), LISTED))
+    return LobbyMessage(
+        players=tuple(name for name, _ in players),
+        players_here=sum(part.players_here for part in parts),
+        races=tuple(islice(_in_turn([part.races for part in parts]), LISTED)),
+        races_open=sum(part.races_open for part in parts),
+        ratings=tuple(rating for _, rating in players),
+        races_running=sum(part.races_running for part in parts),
+        running=tuple(islice(_in_turn([part.running for part in parts]), LISTED)),
+    )
+
+
+def _in_turn(lists: Sequence[Iterable[Item]]) -> Iterator[Item]:
+    return (item for row in zip_longest(*lists, fillvalue=None) for item in row if item is not None)
+
+
+def _news(lobby: LobbyMessage) -> object:
+    return structs.replace(lobby, running=()), _progress(lobby.running)
 
 
 def _progress(running: tuple[RunningRaceInfo, ...]) -> list[object]:

@@ -25,7 +25,7 @@ MOST_WAITING = 300
 
 
 @dataclass(frozen=True, slots=True)
-class Ticket:
+class QueuedPlayer:
     """One who waits. rating: in points, None for one who has none and fits anybody. rules: the id they want, None for any."""
 
     player: str
@@ -38,8 +38,8 @@ class Ticket:
 class Pair:
     """Two who are to race. first: who has waited longer. rules: None where both take any."""
 
-    first: Ticket
-    second: Ticket
+    first: QueuedPlayer
+    second: QueuedPlayer
 
     @property
     def rules(self) -> str | None:
@@ -57,7 +57,7 @@ def window(waited_ms: int) -> int | None:
     return FIRST_WINDOW + WIDENED_BY * (max(waited_ms, 0) // STEP_MS)
 
 
-def fit(one: Ticket, other: Ticket, now_ms: int) -> bool:
+def fit(one: QueuedPlayer, other: QueuedPlayer, now_ms: int) -> bool:
     """Whether these two may race each other now. Nobody fits themselves."""
     if one.player == other.player or (one.rules is not None and other.rules is not None and one.rules != other.rules):
         return False
@@ -69,18 +69,18 @@ class MatchQueue:
     """At most one ticket a player, kept in the order in which they came."""
 
     def __init__(self) -> None:
-        self._tickets: dict[str, Ticket] = {}
+        self._tickets: dict[str, QueuedPlayer] = {}
 
     def __len__(self) -> int:
         return len(self._tickets)
 
-    def __iter__(self) -> Iterator[Ticket]:
+    def __iter__(self) -> Iterator[QueuedPlayer]:
         return iter(tuple(self._tickets.values()))
 
-    def ticket(self, player: str) -> Ticket | None:
+    def ticket(self, player: str) -> QueuedPlayer | None:
         return self._tickets.get(player)
 
-    def join(self, ticket: Ticket) -> Ticket:
+    def join(self, ticket: QueuedPlayer) -> QueuedPlayer:
         """Let a player wait, or wait on for something else: the time waited is not lost. Gives the ticket. Raises QueueFull."""
         waits = self._tickets.get(ticket.player)
         if waits is not None:
@@ -118,7 +118,7 @@ class MatchQueue:
         widening = [ticket.since_ms for ticket in self._tickets.values() if now_ms - ticket.since_ms < ANYBODY_MS]
         return min((since_ms + ((now_ms - since_ms) // STEP_MS + 1) * STEP_MS for since_ms in widening), default=None)
 
-    def _taken(self, one: Ticket, other: Ticket) -> Pair:
+    def _taken(self, one: QueuedPlayer, other: QueuedPlayer) -> Pair:
         del self._tickets[one.player], self._tickets[other.player]
         return Pair(*sorted((one, other), key=lambda ticket: ticket.since_ms))
 
@@ -126,17 +126,17 @@ class MatchQueue:
 class _ByRating:
     """Tickets in the order of their ratings: to look at every two of a full queue takes a quarter of a second."""
 
-    def __init__(self, tickets: Iterable[Ticket]) -> None:
+    def __init__(self, tickets: Iterable[QueuedPlayer]) -> None:
         """tickets: who has waited longest first."""
         self._tickets = {ticket.player: (place, ticket) for place, ticket in enumerate(tickets)}
         # No two have one place, so tickets are never compared.
         self._entries = sorted((*_key(ticket), place, ticket) for place, ticket in self._tickets.values())
 
-    def remove(self, ticket: Ticket) -> None:
+    def remove(self, ticket: QueuedPlayer) -> None:
         place, _ = self._tickets.pop(ticket.player)
         del self._entries[bisect_left(self._entries, (*_key(ticket), place))]
 
-    def nearest(self, one: Ticket, now_ms: int) -> Ticket | None:
+    def nearest(self, one: QueuedPlayer, now_ms: int) -> QueuedPlayer | None:
         """Of those who fit, whoever's rating is nearest; of several who are as near, who has waited longest. None when nobody fits."""
         if one.rating is None:
             # Everybody is as near as can be.
@@ -144,7 +144,7 @@ class _ByRating:
         at = bisect_left(self._entries, _key(one))
         rated_from = bisect_left(self._entries, _RATED)
         widest = window(now_ms - one.since_ms)
-        best: tuple[int, int, Ticket] | None = None
+        best: tuple[int, int, QueuedPlayer] | None = None
         for way in (range(rated_from), range(at, len(self._entries)), range(at - 1, rated_from - 1, -1)):
             for index in way:
                 _, _, place, other = self._entries[index]
@@ -163,9 +163,9 @@ _RATED: Final = (True,)
 """Sorts before the key of everybody who has a rating and behind that of everybody who has none."""
 
 
-def _key(ticket: Ticket) -> tuple[bool, int]:
+def _key(ticket: QueuedPlayer) -> tuple[bool, int]:
     return ticket.rating is not None, ticket.rating or 0
 
 
-def _apart(one: Ticket, other: Ticket) -> int:
+def _apart(one: QueuedPlayer, other: QueuedPlayer) -> int:
     return 0 if one.rating is None or other.rating is None else abs(one.rating - other.rating)

@@ -15,7 +15,7 @@ import trio
 from protocol.errors import ErrorCode, Refusal
 from protocol.server_messages import WaitingMatch, WaitingOver
 from protocol.views import RaceOptions
-from server.lobby.match_queue import MatchQueue, Pair, QueueFull, Ticket, window
+from server.lobby.match_queue import MatchQueue, Pair, QueuedPlayer, QueueFull, window
 from server.rooms.clock import Clock
 from server.rooms.driver import Room
 from server.rooms.member import Member
@@ -62,7 +62,7 @@ class Matchmaker:
             raise Refusal(ErrorCode.UNKNOWN_RULES, path="$.rules")
         now = self._clock.now_ms()
         try:
-            self._queue.join(Ticket(player, self._rating(player), rules, now))
+            self._queue.join(QueuedPlayer(player, self._rating(player), rules, now))
         except QueueFull as full:
             raise Refusal(ErrorCode.SERVER_FULL, "too many are looking for an opponent") from full
         self._seekers[player] = seeker
@@ -112,7 +112,7 @@ class Matchmaker:
                     self._tell(ticket.player, now)
             await trio.sleep(INTERVAL_S)
 
-    def _news(self, ticket: Ticket, now: int) -> tuple[int | None, int]:
+    def _news(self, ticket: QueuedPlayer, now: int) -> tuple[int | None, int]:
         return window(now - ticket.since_ms), len(self._queue)
 
     def _tell(self, player: str, now: int) -> None:

@@ -135,6 +135,12 @@ class Players:
             del self._here[player.id]
             self._changed()
 
+    def moved_on(self, player: str) -> None:
+        """This player has a newer connection at another server of this place."""
+        here = self._here.get(player)
+        if here is not None:
+            here.connection.shut(CloseCode.TAKEN_OVER, "another connection of this player took over")
+
     def here(self) -> Iterator[PlayerName]:
         """Those who are here, in the order in which they came."""
         return (here.player for here in self._here.values())

@@ -6,6 +6,7 @@ One `Visit` a connection holds what the server knows of it: nobody before the he
 from __future__ import annotations
 
 import logging
+from collections.abc import Awaitable, Callable
 from functools import partial
 
 import trio
@@ -92,8 +93,9 @@ class Dispatch:
         overload: Overload | None = None,
         bans: Bans | None = None,
         node: ClusterNode | None = None,
+        announce: Callable[[str], Awaitable[str | None]] | None = None,
     ) -> None:
-        """node: of a cluster, which this server is."""
+        """node: of a cluster, which this server is. announce: see `Identification`."""
         self.traffic = Traffic()
         self._bans = bans
         self._overload = overload or Overload()
@@ -117,6 +119,7 @@ class Dispatch:
             tournaments=tournaments,
             software=software,
             nodes=lambda: self.forwarding.others,
+            announce=announce,
         )
 
     def arrived(self, connection: Connection) -> None:
@@ -250,6 +253,8 @@ class Dispatch:
                 self._seek_no_more(visit, player, ref=ref)
             case QuickMatch(rules=rules, ref=ref):
                 self._check_free(player)
+                if self.forwarding.takes_seeker(visit, ref):
+                    return
                 visit.has_sought = True
                 enter = partial(self._enter_found, visit, ref=ref)
                 self._matchmaker.seek(player.id, Seeker(visit.connection, ref, enter), rules)
@@ -266,6 +271,8 @@ class Dispatch:
                 visit.connection.post(Outgoing(BoardsKey(code=room.code, key=self._spectators.boards_key(room), ref=ref)))
             case Unwatch(ref=ref):
                 self._spectators.unwatch(visit.connection, ref=ref)
+            case FollowTournaments(follow=True) | FollowTournament() | CreateTournament() if self.forwarding.is_of_several:
+                raise Refusal(ErrorCode.NOT_NOW, "tournaments are held at a server alone, and this is one of several")
             case FollowTournaments(follow=follow):
                 if follow:
                     self._tournaments.subscriptions.follow_list(visit.connection)

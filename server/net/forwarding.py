@@ -34,6 +34,23 @@ class Forwarding:
         self._has_let_go = False
 
     @property
+    def is_of_several(self) -> bool:
+        """Whether this server is one of several that are one place."""
+        return self._node is not None
+
+    def takes_seeker(self, visit: Visit, ref: int) -> bool:
+        """Whether who looks for an opponent is sent to another node: all who do wait at one, the oldest."""
+        if self._node is None:
+            return False
+        oldest = min(self._node.alive, default=self._node.id)
+        url = self._node.url_of(oldest) if oldest != self._node.id else None
+        if url is None:
+            return False
+        visit.connection.post(Outgoing(Moved(url=url, code=None, ref=ref)))
+        visit.connection.refuse(Refusal(ErrorCode.ELSEWHERE, f"opponents wait at {url}"), ref)
+        return True
+
+    @property
     def others(self) -> tuple[str, ...]:
         """The addresses of the other nodes."""
         return self._node.others if self._node is not None else ()

@@ -5,7 +5,7 @@ All of these wait for the store, and what the peer says meanwhile is held: it is
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 
@@ -50,7 +50,8 @@ class Visit:
 class Identification:
     """Finds out who it is, and tells everybody whom it concerns. visits: all that are open, kept by the dispatch.
 
-    nodes: the addresses of other servers that are the same place.
+    nodes: the addresses of other servers that are the same place. announce: tells them that a player is here, and gives the code of the
+    room in which they hold a seat there, if any.
     """
 
     def __init__(
@@ -64,6 +65,7 @@ class Identification:
         tournaments: TournamentService,
         software: str,
         nodes: Callable[[], tuple[str, ...]] = tuple,
+        announce: Callable[[str], Awaitable[str | None]] | None = None,
     ) -> None:
         self._visits = visits
         self._rooms = rooms
@@ -73,6 +75,7 @@ class Identification:
         self._tournaments = tournaments
         self._software = software
         self._nodes = nodes
+        self._announce = announce
         self._rules = tuple(describe(row) for row in RULE_SETS.values())
         self._bots = tuple(BotInfo(name=bot.name, explanation=bot.explanation) for bot in HOUSE_BOTS.values())
 
@@ -102,7 +105,8 @@ class Identification:
                 connection.serve_watcher(alone=False)
                 # Whatever their older connection asked for: by this one they are told of no room now, so there must be none in a moment.
                 self._matchmaker.leave(visit.player.id)
-                connection.post(Outgoing(self._welcome(visit.player, token)))
+                elsewhere = await self._announce(visit.player.id) if self._announce is not None else None
+                connection.post(Outgoing(self._welcome(visit.player, token, elsewhere=elsewhere)))
                 self._tournaments.greet(visit.player.id, connection)
         except Refusal as refusal:
             if refusal.code is ErrorCode.BANNED:
@@ -156,7 +160,7 @@ class Identification:
             if visit is not by:
                 visit.connection.post(Outgoing(YouAre(player=player.id, name=player.name, ref=0)))
 
-    def _welcome(self, player: PlayerName, token: str, *, watches: bool = False) -> Welcome:
+    def _welcome(self, player: PlayerName, token: str, *, watches: bool = False, elsewhere: str | None = None) -> Welcome:
         # By a connection that only watches there is no way back to a seat.
         room = self._rooms.of(player.id) if not watches else None
         return Welcome(
@@ -166,7 +170,7 @@ class Identification:
             software=self._software,
             rules=self._rules,
             bots=self._bots,
-            room=room.code if room is not None else None,
+            room=room.code if room is not None else elsewhere,
             rating=self._players.rating(player.id) if not watches else None,
             nodes=self._nodes(),
         )

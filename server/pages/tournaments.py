@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from functools import partial
 from http import HTTPStatus
 from typing import Final
 
@@ -26,10 +27,13 @@ def tournament_routes(tournaments: TournamentService) -> list[Route]:
         return Page(msgspec.json.encode(TournamentsDocument(tournaments=tournaments.listings())) + b"\n", cache="max-age=1")
 
     async def show(asked: Asked) -> Page:
-        return Page(msgspec.json.encode(await _find(tournaments, asked)) + b"\n", cache="max-age=1")
+        found = await _find(tournaments, asked)
+        return Page(await tournaments.beside(partial(msgspec.json.encode, found)) + b"\n", cache="max-age=1")
 
     async def show_csv(asked: Asked) -> Page:
-        return Page(standings_csv(await _find(tournaments, asked)).encode(), content_type=CSV_TYPE, cache="max-age=1")
+        found = await _find(tournaments, asked)
+        rows = await tournaments.beside(partial(standings_csv, found))
+        return Page(rows.encode(), content_type=CSV_TYPE, cache="max-age=1")
 
     return [
         Route("/tournaments.json", show_list),

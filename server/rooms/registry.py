@@ -210,6 +210,10 @@ class Rooms:
         """Whether there is a room with a code as somebody typed it."""
         return read_code(code) in self._rooms
 
+    def seats(self) -> dict[str, str]:
+        """Every player who holds a seat, with the code of its room."""
+        return {player: room.code for player, room in self._seated.items()}
+
     def of(self, player: str) -> Room | None:
         """The room in which this player holds a seat, if any."""
         return self._seated.get(player)

@@ -20,6 +20,8 @@ from server.store.database import open_database
 from server.store.documents import BadDocument, decode_commands, decode_record
 from server.store.errors import StoreCorrupt, StoreError, StoreUnavailable
 from server.store.locations import Location, existing
+from server.store.nodes import Node
+from server.store.nodes import nodes as all_nodes
 from server.store.port import RunningRace, room_shown
 from server.store.pruning import Pruned
 from server.store.replay import replay
@@ -85,6 +87,16 @@ def prune(before_ms: int, where: str | None = None) -> Pruned:
         return store.prune(before_ms)
     finally:
         store.close()
+
+
+def nodes(where: str | None = None) -> tuple[Node, ...]:
+    """The servers that share it, each with the races that run on it. Raises StoreError."""
+    location = existing(where)
+    if location.path is not None:
+        raise StoreError("several servers share a PostgreSQL, and this is a SQLite file: --database names another")
+    with brief_reading(location) as sql:
+        schema.check(sql)
+        return all_nodes(sql)
 
 
 def backup(target: Path, where: str | None = None) -> BackedUp:

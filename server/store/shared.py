@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from server.store import nodes, schema
+from server.store.connections import BUSY_S
 from server.store.database import DatabaseStore
 from server.store.errors import StoreUnavailable
 from server.store.locations import Location, locate
@@ -16,6 +17,10 @@ from server.store.takeover import TakenOver, take_rooms
 
 LEASE_MS: Final = 5_000
 
+UPGRADE_S: Final = 300
+"""Seconds that a node waits for another to upgrade the tables."""
+
+_SET_PATIENCE: Final = "SELECT set_config('lock_timeout', :patience, false)"
 _UPGRADE_LOCK: Final = "SELECT pg_advisory_lock(hashtext('carpet-race upgrade ' || current_schema()))"
 _UPGRADE_UNLOCK: Final = "SELECT pg_advisory_unlock(hashtext('carpet-race upgrade ' || current_schema()))"
 
@@ -26,10 +31,12 @@ class SharedStore(DatabaseStore):
     _is_shared = True
 
     def _prepare(self, sql: Sql, migrations: Path) -> Upgraded:
-        # Nodes may start at one moment.
+        # Nodes may start at one moment, and then all but one wait.
+        sql.rows(_SET_PATIENCE, {"patience": f"{UPGRADE_S}s"})
         sql.rows(_UPGRADE_LOCK)
         upgraded = schema.upgrade(sql, self._location, migrations)
         sql.rows(_UPGRADE_UNLOCK)
+        sql.rows(_SET_PATIENCE, {"patience": f"{BUSY_S}s"})
         return upgraded
 
     @property
@@ -68,6 +75,16 @@ class SharedStore(DatabaseStore):
         """Which node has the room with this code."""
         with self._reading() as sql:
             return nodes.find_room(sql, code)
+
+    def place(self) -> str:
+        """What all nodes of this place have in common, and those of another one on the same engines have not."""
+        with self._reading() as sql:
+            row = sql.row(
+                "SELECT pg_database.oid AS database, CAST(CAST('nodes' AS regclass) AS oid) AS nodes FROM pg_database"
+                " WHERE datname = current_database()"
+            )
+        assert row is not None
+        return f"{row.database}-{row.nodes}"
 
     def all_nodes(self) -> tuple[Node, ...]:
         with self._reading() as sql:

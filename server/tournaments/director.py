@@ -39,7 +39,7 @@ from server.tournaments.commands import (
     with_withdrawals,
 )
 from server.tournaments.documents import replayed
-from server.tournaments.events import CalledOff, Event, Finished, RaceAborted, RoundPaired, encode_event
+from server.tournaments.events import CalledOff, Event, Finished, RoundPaired, TableRaceAborted, encode_event
 from server.tournaments.pairing.crosstable import Refused
 from server.tournaments.ports import TournamentPorts
 from server.tournaments.state import TournamentState
@@ -160,7 +160,7 @@ class Director:
             if record is not None:
                 found[race.pairing.table] = self.tables.raced(state, race, record)
             elif run.phase == "aborted" and run.seats:
-                found[race.pairing.table] = [RaceAborted(*race.key, "the server could not go on with it")]
+                found[race.pairing.table] = [TableRaceAborted(*race.key, "the server could not go on with it")]
         return found
 
     async def _serve(self) -> None:

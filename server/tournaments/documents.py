@@ -9,7 +9,7 @@ import msgspec
 
 from protocol.tournaments import TournamentOptions
 from server.store.port import TournamentDecided, TournamentMade
-from server.tournaments.events import VERSION, BadDocument, check_version, decode_event
+from server.tournaments.events import VERSION, BadTournamentLog, check_version, decode_event
 from server.tournaments.pairing.crosstable import Refused
 from server.tournaments.state import TournamentState, new_state
 
@@ -30,17 +30,17 @@ def encode_making(making: Making) -> str:
 
 
 def decode_making(text: str) -> Making:
-    """Raises BadDocument."""
+    """Raises BadTournamentLog."""
     try:
         version, making = _MAKING.decode(text)
         check_version(version)
     except (msgspec.DecodeError, UnicodeError) as error:
-        raise BadDocument(f"not what a tournament is made with: {error}") from error
+        raise BadTournamentLog(f"not what a tournament is made with: {error}") from error
     return making
 
 
 def state_of(made: TournamentMade, log: Iterable[TournamentDecided]) -> TournamentState:
-    """Raises BadDocument, also for a log that holds what could not have happened."""
+    """Raises BadTournamentLog, also for a log that holds what could not have happened."""
     making = decode_making(made.document)
     fresh = new_state(
         made.tournament,
@@ -55,10 +55,10 @@ def state_of(made: TournamentMade, log: Iterable[TournamentDecided]) -> Tourname
 
 
 def replayed(state: TournamentState, log: Iterable[TournamentDecided]) -> TournamentState:
-    """The state after the entries that follow it. Raises BadDocument."""
+    """The state after the entries that follow it. Raises BadTournamentLog."""
     for entry in log:
         try:
             state = state.after(decode_event(entry.decision), at_ms=entry.at_ms, author=entry.author)
         except Refused as error:
-            raise BadDocument(f"decision {entry.sequence} of tournament {state.id} could not be taken: {error}") from error
+            raise BadTournamentLog(f"decision {entry.sequence} of tournament {state.id} could not be taken: {error}") from error
     return state

@@ -74,7 +74,7 @@ class ResultEntered:
 
 
 @dataclass(frozen=True, slots=True)
-class RaceAborted:
+class TableRaceAborted:
     """A race that had begun was lost to a fault of the server. It is run again on another shuffle."""
 
     round: int
@@ -119,7 +119,7 @@ Event: TypeAlias = (
     | Returned
     | RoundPaired
     | ResultEntered
-    | RaceAborted
+    | TableRaceAborted
     | ResultCorrected
     | Paused
     | Resumed
@@ -135,7 +135,7 @@ TAGS: Final[dict[str, type[Event]]] = {
     "return": Returned,
     "pair": RoundPaired,
     "result": ResultEntered,
-    "broken-race": RaceAborted,
+    "broken-race": TableRaceAborted,
     "correct": ResultCorrected,
     "pause": Paused,
     "resume": Resumed,
@@ -158,7 +158,7 @@ class LoggedEvent:
     event: Event
 
 
-class BadDocument(ValueError):
+class BadTournamentLog(ValueError):
     """Stored text that cannot be read. Says why."""
 
 
@@ -171,18 +171,18 @@ def encode_event(event: Event) -> str:
 
 
 def decode_event(text: str) -> Event:
-    """Raises BadDocument."""
+    """Raises BadTournamentLog."""
     try:
         version, tag, fields = _FRAME.decode(text)
         check_version(version)
         if tag not in _FIELDS:
-            raise BadDocument(f"a decision {tag!r}, which this program does not know")
+            raise BadTournamentLog(f"a decision {tag!r}, which this program does not know")
         return _FIELDS[tag].decode(fields)
     except (msgspec.DecodeError, UnicodeError, ValueError) as error:
-        raise BadDocument(f"not a decision: {error}") from error
+        raise BadTournamentLog(f"not a decision: {error}") from error
 
 
 def check_version(version: int) -> None:
-    """Raises BadDocument."""
+    """Raises BadTournamentLog."""
     if version != VERSION:
-        raise BadDocument(f"a document of version {version}, where this program reads {VERSION}")
+        raise BadTournamentLog(f"a document of version {version}, where this program reads {VERSION}")

@@ -16,12 +16,12 @@ from server.tournaments.events import (
     Finished,
     LoggedEvent,
     Paused,
-    RaceAborted,
     ResultCorrected,
     ResultEntered,
     Resumed,
     Returned,
     RoundPaired,
+    TableRaceAborted,
     Withdrawn,
 )
 from server.tournaments.pairing.rounds import Pairing, RaceResult
@@ -67,7 +67,7 @@ def sentence(state: TournamentState, event: Event) -> str:
             return f"Round {paired.number} is paired: {counted(len(paired.pairings), 'table')}."
         case ResultEntered(number, table, race, result):
             return f"{_race(number, table, race)}: {_outcome(state, number, table, result)}."
-        case RaceAborted(number, table):
+        case TableRaceAborted(number, table):
             return f"Round {number}, table {table}: the race was broken off and is run again."
         case ResultCorrected(number, table, race, None):
             return f"{_race(number, table, race)}: the result is struck."

@@ -33,7 +33,7 @@ from server.store.port import TournamentMade, TournamentRemoved
 from server.tournaments.commands import Asker, TournamentCommand, check_tournament_options
 from server.tournaments.director import AskedCommand, Director
 from server.tournaments.documents import Making, encode_making, state_of
-from server.tournaments.events import BadDocument
+from server.tournaments.events import BadTournamentLog
 from server.tournaments.ports import TournamentPorts
 from server.tournaments.state import TournamentState
 from server.tournaments.subscriptions import Subscriptions
@@ -73,6 +73,7 @@ class TournamentService:
 
     def __init__(self, ports: TournamentPorts) -> None:
         self._ports = ports
+        self.beside = ports.beside
         self._running: dict[str, Director] = {}  # with a task of their own
         self._old: dict[str, Director] = {}  # over before they were looked up, without a task
         self._listed_old: tuple[TournamentListing, ...] = ()
@@ -116,7 +117,7 @@ class TournamentService:
         log = await self._ports.journal.ask(self._ports.store.tournament_log, made.tournament)
         try:
             return state_of(made, log)
-        except BadDocument as error:
+        except BadTournamentLog as error:
             logger.error("tournament %s cannot go on: %s", made.tournament, error)
             return None
 

@@ -30,12 +30,12 @@ from server.tournaments.events import (
     Finished,
     LoggedEvent,
     Paused,
-    RaceAborted,
     ResultCorrected,
     ResultEntered,
     Resumed,
     Returned,
     RoundPaired,
+    TableRaceAborted,
     Withdrawn,
 )
 from server.tournaments.pairing.crosstable import Crosstable, Refused, RoundRefused, TableKey, TableRace
@@ -245,7 +245,7 @@ class TournamentState:
                 return self._paired(event, at_ms)
             case ResultEntered():
                 return self._with_result(event)
-            case RaceAborted(number, table):
+            case TableRaceAborted(number, table):
                 return replace(self, numbers=self._next_number((number, table)))
             case ResultCorrected():
                 return self._corrected(event)

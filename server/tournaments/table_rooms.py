@@ -27,7 +27,7 @@ from protocol.tournaments import TournamentSide
 from server.rooms.driver import Room
 from server.rooms.outgoing import Outgoing
 from server.rooms.requests import CallOff, Release, Reveal
-from server.tournaments.events import Event, RaceAborted, ResultEntered
+from server.tournaments.events import Event, ResultEntered, TableRaceAborted
 from server.tournaments.log_text import name_of
 from server.tournaments.pairing.crosstable import TableKey, TableRace
 from server.tournaments.ports import TournamentPorts
@@ -244,7 +244,7 @@ class TableRooms:
                     self._rest()
                 # Over, but not kept: those who played it know its cards.
                 if table.room.summary.phase in ("countdown", "racing", "over"):
-                    events.append(RaceAborted(table.race.round, table.race.pairing.table, "its room was closed"))
+                    events.append(TableRaceAborted(table.race.round, table.race.pairing.table, "its room was closed"))
         self.by_table = {table.race.pairing.table: table for table in tables.values()}
         return events
 

@@ -90,7 +90,8 @@ class Pair:
                 for player in (ada, bob):
                     player.start()
                 for player in itertools.cycle((ada, bob)):
-                    if not player.view["moves"] or time.perf_counter() >= until:
+                    # Who brings everything home ends the race for both.
+                    if not (ada.view["moves"] and bob.view["moves"]) or time.perf_counter() >= until:
                         break
                     began = time.perf_counter()
                     player.play()

@@ -200,6 +200,8 @@ LONG_SEATS = 8
 LONG_ROOM = "QXZWVT"
 LONG_DONE = "QXZWVS"
 """The rooms of the race with the most moves that we know how to make: one that still runs, and one that is over."""
+LONG_PLY = 200
+"""From where it is played on: near the end of a seat's moves."""
 TOKEN = "long"
 TOURNAMENTS = 2
 """Of 256 each: the tries take minutes."""
@@ -254,7 +256,7 @@ async def at_the_long_races(bench: Bench, house: House, ann: Client, done: str) 
         await bench.ask("watch-race, a long one", partial(eve.say, WatchRace(code=LONG_ROOM)))
     for page in (f"/races/{done}.json", "/players/player-0/races.json?limit=100"):
         await bench.ask("GET /races/ID.json, long" if done in page else "GET /players/NAME/races.json", partial(house.ask, page))
-    await bench.ask("play-on, a long one", partial(ann.say, PlayOn(race=done, seat=0, ply=100)))
+    await bench.ask("play-on, a long one", partial(ann.say, PlayOn(race=done, seat=0, ply=LONG_PLY)))
     await ann.hear_of(RoomMessage)
     await bench.ask("leave-race, played on", partial(ann.say, LeaveRace()))
 

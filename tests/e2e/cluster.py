@@ -143,7 +143,9 @@ class Ground:
 
     def end_blow(self, racing: list[ClusterPair]) -> list[float]:
         """The pause of each that was hit, in seconds."""
-        hit = [pair.longest_s for pair in racing if pair.longest_s > 1]
+        now = trio.current_time()
+        longest = [max(pair.longest_s, 0.0 if pair.records else now - pair.moved_at) for pair in racing]
+        hit = [pause for pause in longest if pause > 1]
         self.longest += hit
         return hit
 

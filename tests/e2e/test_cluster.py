@@ -13,42 +13,45 @@ import pytest
 import trio
 
 from tests.e2e.cluster import Ground, check, nodes
+from tests.server.cluster.redis_server import redis_server
 from tests.server.store.conftest import postgres_schema
 
 
 @pytest.fixture
 def database() -> Iterator[str]:
-    yield from postgres_schema()
+    with postgres_schema() as (url, _):
+        yield url
 
 
 @pytest.mark.slow
 async def test_races_outlive_a_server_that_is_killed_one_that_sleeps_and_one_that_goes(database: str) -> None:
-    async with nodes(database, "redis://127.0.0.1:6379/9") as place:
-        ground = Ground(place, random.Random(13))
-        async with trio.open_nursery() as nursery:
-            nursery.start_soon(ground.play, 4)
-            await raced(ground, 4)
+    with redis_server() as redis:
+        async with nodes(database, redis.url) as place:
+            ground = Ground(place, random.Random(13))
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(ground.play, 4)
+                await raced(ground, 4)
 
-            racing = ground.begin_blow()
-            await place[0].end(signal.SIGKILL)
-            await trio.sleep(12)
-            print("killed:", ground.end_blow(racing))
-            await place[0].start()
+                racing = ground.begin_blow()
+                await place[0].end(signal.SIGKILL)
+                await trio.sleep(12)
+                print("killed:", ground.end_blow(racing))
+                await place[0].start()
 
-            racing = ground.begin_blow()
-            place[1].signal(signal.SIGSTOP)
-            await trio.sleep(12)
-            place[1].signal(signal.SIGCONT)
-            await trio.sleep(3)
-            print("asleep:", ground.end_blow(racing))
+                racing = ground.begin_blow()
+                place[1].signal(signal.SIGSTOP)
+                await trio.sleep(12)
+                place[1].signal(signal.SIGCONT)
+                await trio.sleep(3)
+                print("asleep:", ground.end_blow(racing))
 
-            racing = ground.begin_blow()
-            assert await place[2].end(signal.SIGTERM) == 0
-            await trio.sleep(5)
-            print("stopped:", ground.end_blow(racing))
-            ground.finished.set()
-        for node in (place[0], place[1]):
-            assert await node.end(signal.SIGTERM) == 0
+                racing = ground.begin_blow()
+                assert await place[2].end(signal.SIGTERM) == 0
+                await trio.sleep(5)
+                print("stopped:", ground.end_blow(racing))
+                ground.finished.set()
+            for node in (place[0], place[1]):
+                assert await node.end(signal.SIGTERM) == 0
     await trio.to_thread.run_sync(check, ground, database)
     print(ground.count)
     assert ground.count.lost == []

@@ -24,7 +24,7 @@ from server.solver.solve import solve
 from tests.e2e.browser import Browser, open_browser
 from tests.e2e.commands import environment, running_server, serving
 from tests.e2e.page_checks import CONTRAST, OVERFLOW
-from tests.e2e.peer import sitting
+from tests.e2e.peer import Racer, sitting
 from tests.e2e.terminal import Terminal, terminal_environment
 
 pytestmark = pytest.mark.slow
@@ -189,6 +189,31 @@ def test_two_browsers_race_again(browser: Browser, server: str) -> None:
         press(browser, "Give up", "dialog")
         other.wait_for_text(".ending h2", "You have won!")
         assert other.complaints() == []
+
+
+def test_an_opponent_is_found_and_a_seat_is_come_back_to(browser: Browser, server: str) -> None:
+    browser.open(page(server, "/play"))
+    press(browser, "Find an opponent")
+    browser.wait_for_text("main", "Looking for an opponent")
+    press(browser, "Stop looking")
+    press(browser, "Find an opponent")
+    with Racer(server, "Ada") as ada:
+        ada.sit_down("quick-match")
+        press(browser, "Ready")
+        ada.hear_of("player-ready")
+        # From anywhere the way back is `/play`; another race is offered only when this one is left.
+        with sitting(server, "Grace", public=False) as grace:
+            browser.open(page(server, f"/play/{grace.code}"))
+            browser.wait_for_text("main", f"You hold a seat in race {ada.code}.")
+            press(browser, "Leave it")
+            ada.hear_of("unseated")
+            press(browser, "Ready")
+            grace.hear_of("player-ready")
+            browser.open(page(server, "/play"))
+            browser.wait(lambda: browser.driver.current_url == page(server, f"/play/{grace.code}"), "the seat")
+        browser.wait_for_text(".seats", "open seat")
+        press(browser, "Leave")
+        browser.wait_for_text(".play .notice", "You have left the race.")
 
 
 def test_a_terminal_and_a_browser_run_the_same_race(browser: Browser, server: str, tmp_path: Path) -> None:

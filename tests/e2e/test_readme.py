@@ -162,7 +162,7 @@ def test_every_command_and_option_that_is_named_exists(raced: tuple[Path, list[s
     assert len(named) >= 10
     for line, (program, *words) in named.items():
         program = program.rpartition("/")[2]
-        depth = {"tournament": 2, "db": 2, "admin": 3}.get(words[0], 1) if words and not words[0].startswith("-") else 0
+        depth = {"tournament": 2, "db": 2, "cluster": 2, "admin": 3}.get(words[0], 1) if words and not words[0].startswith("-") else 0
         subcommand = words[:depth]
         page = help_of(copy, program, *subcommand)
         for option in (word for word in words if word.startswith("-")):

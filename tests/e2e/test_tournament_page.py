@@ -95,6 +95,10 @@ def test_a_tournament_is_followed_from_registration_to_its_end(browser: Browser,
         browser.all("details summary")[0].click()
         assert browser.text(".log li:last-child") == "Ada enters. (Ada)"
         assert browser.all(".log li")[0].is_displayed()
+        browser.wait_for_text(".tables .watch a", "Replay this table")
+        browser.all(".tables .watch a")[0].click()
+        browser.wait_for_text(".said-move", "Move ")
+        assert "/race/" in browser.driver.current_url
 
 
 @pytest.fixture(scope="module")

@@ -101,6 +101,8 @@ def test_the_lobby_is_live(browser: Browser, server: str) -> None:
         assert ada.home > 4
         assert not any(badge.is_displayed() for badge in browser.all(".badge"))
         with race(server, "Barbara", "Donald") as closest_two:
+            for player in closest_two:
+                player.play(3)
             browser.wait(lambda: len(browser.all(".races li")) == 2, "the other race")
             closest = " against ".join(each.name for each in closest_two)
             browser.wait(lambda: [each.text for each in browser.all(".races .closest h3 a")] == [closest], "the closest race")

@@ -129,7 +129,7 @@ export class TournamentPage {
     const keys = told.tables.map((table) => `${told.round}/${table.table}`);
     told.tables.forEach((table, at) => {
       if (!this.#tables.has(keys[at])) this.#tables.set(keys[at], new Table());
-      this.#tables.get(keys[at]).show(table, entrants, cards);
+      this.#tables.get(keys[at]).show(table, entrants, cards, told.rounds.find((round) => round.number === told.round)?.open === 0);
     });
     for (const key of [...this.#tables.keys()]) if (!keys.includes(key)) this.#tables.delete(key);
     arrange(this.tableList, keys.map((key) => this.#tables.get(key).node));
@@ -175,8 +175,9 @@ class Table {
       element("p", { class: "bar-head" }, this.number, this.word), this.score, this.bodies, element("p", { class: "watch" }, this.link)));
   }
 
-  show(table, entrants, cards) {
-    const key = JSON.stringify(table);
+  /** isOver: the round is, so that records can be had. */
+  show(table, entrants, cards, isOver) {
+    const key = JSON.stringify([table, isOver]);
     this.#elapsed = table.result === null && table.sides.some((side) => side.state === "racing") ? table.elapsed_ms : null;
     if (key === this.#shown) return;
     this.#shown = key;
@@ -201,8 +202,13 @@ class Table {
       this.score.replaceChildren(nameOf(names[0]), " against ", nameOf(names[1]));
     }
     const canWatch = isRaced && table.code !== null;
-    this.link.parentElement.hidden = !canWatch;
-    if (canWatch) {
+    const race = isOver ? table.race_ids.at(-1) : undefined;
+    this.link.parentElement.hidden = !canWatch && race === undefined;
+    if (race !== undefined) {
+      setText(this.link, "Replay this table");
+      this.link.setAttribute("href", `/race/${encodeURIComponent(race)}`);
+      this.link.setAttribute("aria-label", `Replay this table: ${table.table}, ${names.map(clean).join(" against ")}`);
+    } else if (canWatch) {
       setText(this.link, "Watch this table");
       this.link.setAttribute("href", `/watch/${encodeURIComponent(table.code)}`);
       this.link.setAttribute("aria-label", `Watch this table: ${table.table}, ${names.map(clean).join(" against ")}`);

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from server.lobby.match_queue import ANYBODY_MS, FIRST_WINDOW, MOST_WAITING, MatchQueue, Pair, QueueFull, Ticket, fit, window
+from server.lobby.match_queue import ANYBODY_MS, FIRST_WINDOW, MOST_WAITING, MatchQueue, Pair, QueuedPlayer, QueueFull, fit, window
 
 TICKETS = st.builds(
-    Ticket,
+    QueuedPlayer,
     player=st.sampled_from([f"p{number}" for number in range(12)]),
     rating=st.none() | st.integers(0, 3000),
     rules=st.sampled_from([None, "carpet", "colorado"]),
@@ -18,11 +18,11 @@ TICKETS = st.builds(
 NOW_MS = 80_000
 
 
-def ticket(player: str, rating: int | None = 1000, rules: str | None = None, since_ms: int = 0) -> Ticket:
-    return Ticket(player, rating, rules, since_ms)
+def ticket(player: str, rating: int | None = 1000, rules: str | None = None, since_ms: int = 0) -> QueuedPlayer:
+    return QueuedPlayer(player, rating, rules, since_ms)
 
 
-def queue_of(*tickets: Ticket) -> MatchQueue:
+def queue_of(*tickets: QueuedPlayer) -> MatchQueue:
     queue = MatchQueue()
     for each in tickets:
         queue.join(each)
@@ -122,7 +122,7 @@ def test_a_full_queue_takes_nobody_more_but_whoever_is_in_it_may_ask_again() -> 
 
 
 @given(st.lists(TICKETS, max_size=12))
-def test_whoever_is_paired_fits_and_of_those_who_are_left_no_two_do(tickets: list[Ticket]) -> None:
+def test_whoever_is_paired_fits_and_of_those_who_are_left_no_two_do(tickets: list[QueuedPlayer]) -> None:
     queue = queue_of(*tickets)
     before = {each.player for each in queue}
     pairs = queue.take_pairs(NOW_MS)
@@ -135,7 +135,7 @@ def test_whoever_is_paired_fits_and_of_those_who_are_left_no_two_do(tickets: lis
 
 
 @given(st.lists(TICKETS, max_size=12), st.integers(0, 80_000))
-def test_pairs_are_those_that_a_look_at_every_two_finds(tickets: list[Ticket], now_ms: int) -> None:
+def test_pairs_are_those_that_a_look_at_every_two_finds(tickets: list[QueuedPlayer], now_ms: int) -> None:
     queue = queue_of(*tickets)
     left = list(queue)
     expected: list[set[str]] = []
@@ -149,12 +149,12 @@ def test_pairs_are_those_that_a_look_at_every_two_finds(tickets: list[Ticket], n
 
 
 @given(st.lists(TICKETS, max_size=12, unique_by=lambda each: each.player), TICKETS)
-def test_a_newcomer_is_paired_as_a_look_at_the_whole_queue_would_pair_him(tickets: list[Ticket], newcomer: Ticket) -> None:
+def test_a_newcomer_is_paired_as_a_look_at_the_whole_queue_would_pair_him(tickets: list[QueuedPlayer], newcomer: QueuedPlayer) -> None:
     waiting = sorted((each for each in tickets if each.player != newcomer.player), key=lambda each: each.since_ms)
     one, other = queue_of(*waiting), queue_of(*waiting)
     for queue in (one, other):
         queue.take_pairs(NOW_MS)
-    newcomer = Ticket(newcomer.player, newcomer.rating, newcomer.rules, NOW_MS)
+    newcomer = QueuedPlayer(newcomer.player, newcomer.rating, newcomer.rules, NOW_MS)
     one.join(newcomer)
     other.join(newcomer)
     pair = one.take_opponent_for(newcomer.player, NOW_MS)
@@ -162,7 +162,7 @@ def test_a_newcomer_is_paired_as_a_look_at_the_whole_queue_would_pair_him(ticket
 
 
 @given(st.lists(TICKETS, min_size=1, max_size=6), st.integers(80_000, 160_000))
-def test_no_window_changes_before_the_next_change_and_one_does_then(tickets: list[Ticket], now_ms: int) -> None:
+def test_no_window_changes_before_the_next_change_and_one_does_then(tickets: list[QueuedPlayer], now_ms: int) -> None:
     queue = queue_of(*tickets)
 
     def windows(at_ms: int) -> list[int | None]:

@@ -14,7 +14,7 @@ from server.tournaments.commands import next_bot
 from server.tournaments.documents import Making, encode_making, state_of
 from server.tournaments.events import (
     TAGS,
-    BadDocument,
+    BadTournamentLog,
     CalledOff,
     CheckedIn,
     CheckInOpened,
@@ -22,12 +22,12 @@ from server.tournaments.events import (
     Event,
     Finished,
     Paused,
-    RaceAborted,
     ResultCorrected,
     ResultEntered,
     Resumed,
     Returned,
     RoundPaired,
+    TableRaceAborted,
     Withdrawn,
     decode_event,
     encode_event,
@@ -50,7 +50,7 @@ EXAMPLES: tuple[Event, ...] = (
     Returned("a"),
     RoundPaired(seat(1, [("a", "b"), ("c", None)]), 3),
     ResultEntered(1, 1, 1, RaceResult("first", (52, 17)), "RACE-1-ab"),
-    RaceAborted(1, 1, "a fault"),
+    TableRaceAborted(1, 1, "a fault"),
     ResultCorrected(1, 1, 1, None, "a dog"),
     Paused(),
     Resumed(),
@@ -98,7 +98,7 @@ def any_event(state: TournamentState, chance: Random) -> Event:
     if races:
         race = chance.choice(races)
         options += [ResultEntered(race.round, race.pairing.table, race.number, result, "ID")] * 12
-        options.append(RaceAborted(race.round, race.pairing.table, "a fault"))
+        options.append(TableRaceAborted(race.round, race.pairing.table, "a fault"))
     elif state.can_be_paired:
         settled, length = state.settled()
         following = settled.next_round()
@@ -117,7 +117,7 @@ def test_every_decision_has_a_tag_and_an_example() -> None:
 
 @pytest.mark.parametrize("text", ["", "{}", "[1]", '[2,"pause",{}]', '[1,"dance",{}]', '[1,"withdraw",{}]', '[1,"withdraw",{"entrant":3}]'])
 def test_what_is_no_decision_is_said(text: str) -> None:
-    with pytest.raises(BadDocument):
+    with pytest.raises(BadTournamentLog):
         decode_event(text)
 
 
@@ -187,6 +187,6 @@ def test_a_race_that_is_run_again_gets_the_next_number_of_the_shuffle() -> None:
     assert state.deal(1, 1).number == 1
     state = state.after(ResultEntered(1, 1, 1, RaceResult("draw", (9, 9)), "A"), at_ms=3)
     assert state.deal(1, 1).number == 2
-    state = state.after(RaceAborted(1, 1, "a fault"), at_ms=4)
+    state = state.after(TableRaceAborted(1, 1, "a fault"), at_ms=4)
     assert state.deal(1, 1).number == 3
     assert [race.number for race in state.wanted()] == [2]

@@ -1,0 +1,55 @@
+"""`carpet-server cluster`: what the servers of one place say of themselves in their database."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from protocol.text import counted
+from server.cli.db import DatabaseOption
+from server.cli.shared import fail
+
+if TYPE_CHECKING:
+    from server.store.nodes import Node
+
+cluster_app = typer.Typer(help="Several servers that are one place to play: look how they are.", rich_markup_mode=None)
+
+
+@cluster_app.callback(invoke_without_command=True)
+def _root(context: typer.Context) -> None:
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+def _as_json(node: Node) -> dict[str, str | int]:
+    lease_ms = max(node.left_ms, 0)
+    return {"id": node.id, "url": node.url, "epoch": node.epoch, "alive": node.is_alive, "lease_ms": lease_ms, "races": node.races}
+
+
+@cluster_app.command("status", epilog="Example: carpet-server cluster status --database postgresql://carpet@db/carpet")
+def status(
+    database: DatabaseOption = None, as_json: Annotated[bool, typer.Option("--json", help="One JSON list instead of text.")] = False
+) -> None:
+    """List the servers of the place: where they are, for how long their lease lasts, and the races that run on them.
+
+    Exit status 1 when there are races that no server answers for.
+    """
+    from server.store.errors import StoreError
+    from server.store.maintenance import nodes
+
+    try:
+        found = nodes(database)
+    except StoreError as error:
+        fail(str(error))
+    if as_json:
+        typer.echo(json.dumps([_as_json(node) for node in found], indent=1))
+    else:
+        for node in found:
+            how = f"lease for {node.left_ms / 1000:.1f} s more" if node.is_alive else "gone"
+            typer.echo(f"{node.id}  {node.url}  epoch {node.epoch}  {how}  {counted(node.races, 'race')}")
+        alive = sum(node.is_alive for node in found)
+        typer.echo(f"{counted(alive, 'server')} of {len(found)} running, {counted(sum(node.races for node in found), 'race')}")
+    if any(node.races and not node.is_alive for node in found):
+        raise typer.Exit(1)

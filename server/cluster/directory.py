@@ -1,0 +1,181 @@
+"""What is fleeting and known at all nodes, in Valkey or Redis: the lobby, who is connected where, who has a seat in which room.
+
+Nothing here is the truth of anything: that is in PostgreSQL. While the engine is gone races go on, each node shows its own part of the
+lobby, and all is told anew once it is back. Each node writes what is its own, again and again, and it lapses with the node.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import count
+from typing import Final
+
+import trio
+from coredis import Redis
+from coredis.exceptions import RedisError
+
+from protocol.codec import MSGPACK, encode, server_message_decoder
+from protocol.errors import Refusal
+from protocol.server_messages import Lobby
+from server.cluster.node import ClusterNode
+
+logger = logging.getLogger("carpet.cluster")
+
+TICK_S: Final = 0.5
+"""Seconds between two looks at what the other nodes have written."""
+
+ANSWER_S: Final = 1.0
+"""Seconds that the engine has to answer. Who says hello waits no longer for it."""
+
+AGAIN_S: Final = 1.0
+"""Seconds between two tries to reach it."""
+
+LAPSES_S: Final = 5
+"""Seconds after which what a node has written of itself is forgotten, unless it writes it again."""
+
+ARRIVAL_LAPSES_S: Final = 86_400
+
+TOLD_AT_ONCE: Final = 500
+"""Players of whom a node hears in one look that they are connected elsewhere by now."""
+
+
+@dataclass(slots=True)
+class _Connected:
+    client: Redis[bytes]
+    seats: dict[str, str] = field(default_factory=dict)
+
+
+class Directory:
+    """`run` is its one task. place: what the nodes of one place have in common, and no other place has."""
+
+    def __init__(self, url: str, node: ClusterNode, place: str) -> None:
+        self._url = url
+        self._node = node
+        self._prefix = f"carpet:{place}"
+        self._connected: _Connected | None = None
+        self._was_told = False
+        self._serials = count(1)
+        self._here: dict[str, str] = {}
+        self._decoder = server_message_decoder(MSGPACK)
+
+    @property
+    def available(self) -> bool:
+        return self._connected is not None
+
+    async def run(
+        self,
+        lobby: Callable[[], Lobby],
+        seats: Callable[[], Mapping[str, str]],
+        hear: Callable[[Sequence[Lobby]], None],
+        moved_on: Callable[[str], None],
+    ) -> None:
+        """Say and hear, until cancelled; come back by itself after the engine was gone.
+
+        lobby: this node's part of it. seats: player to the code of the room in which they hold a seat here. hear: told the others' parts.
+        moved_on: told of a player who has a newer connection at another node.
+        """
+        while True:
+            try:
+                async with Redis.from_url(self._url, max_connections=8, connect_timeout=ANSWER_S, stream_timeout=ANSWER_S) as client:
+                    await client.ping()
+                    self._connected = _Connected(client)
+                    if self._was_told:
+                        logger.warning("the directory of the place answers again")
+                    self._was_told = False
+                    while True:
+                        with trio.fail_after(4 * ANSWER_S):
+                            await self._tick(self._connected, lobby(), seats())
+                            hear(await self._others(client))
+                            for player in await self._gone_elsewhere(client):
+                                moved_on(player)
+                        await trio.sleep(TICK_S)
+            except* (RedisError, OSError, trio.TooSlowError) as group:
+                self._lose(group)
+            hear(())
+            await trio.sleep(AGAIN_S)
+
+    def _lose(self, group: BaseExceptionGroup[Exception]) -> None:
+        self._connected = None
+        if not self._was_told:
+            self._was_told = True
+            why = group.exceptions[0]
+            logger.error("the directory of the place does not answer; races go on, and each server shows its own lobby: %s", why)
+
+    async def _tick(self, connected: _Connected, lobby: Lobby, seats: Mapping[str, str]) -> None:
+        await connected.client.set(f"{self._prefix}:lobby:{self._node.id}", encode(lobby, MSGPACK), ex=LAPSES_S)
+        await self._tell_seats(connected, seats)
+
+    async def _others(self, client: Redis[bytes]) -> list[Lobby]:
+        keys = [f"{self._prefix}:lobby:{other}" for other in self._node.alive if other != self._node.id]
+        texts = await client.mget(keys) if keys else ()
+        return [lobby for text in texts if text is not None and (lobby := self._read(text)) is not None]
+
+    async def _gone_elsewhere(self, client: Redis[bytes]) -> list[str]:
+        """Players whose connection here is not their newest."""
+        gone: list[str] = []
+        for text in await client.lpop(f"{self._prefix}:moved-on:{self._node.id}", count=TOLD_AT_ONCE) or ():
+            player, _, arrival = text.decode(errors="replace").partition(" ")
+            if self._here.get(player) == arrival:
+                del self._here[player]
+                gone.append(player)
+        return gone
+
+    async def _tell_seats(self, connected: _Connected, seats: Mapping[str, str]) -> None:
+        client, key = connected.client, f"{self._prefix}:seats:{self._node.id}"
+        # The key has lapsed where this node or the engine was away.
+        if not await client.expire(key, LAPSES_S):
+            connected.seats.clear()
+        gone = [player for player in connected.seats if player not in seats]
+        new = {player: code for player, code in seats.items() if connected.seats.get(player) != code}
+        if gone:
+            await client.hdel(key, gone)
+        if new:
+            await client.hset(key, new)
+            await client.expire(key, LAPSES_S)
+        connected.seats = dict(seats)
+
+    def _read(self, text: bytes) -> Lobby | None:
+        try:
+            message = self._decoder.decode(text)
+        except Refusal:
+            # Of a node with a newer version.
+            return None
+        return message if isinstance(message, Lobby) else None
+
+    async def arrive(self, player: str) -> str | None:
+        """A player has said hello here: their connection at another node goes. Gives the code of the room in which they have a seat there.
+
+        None where there is none, or nobody answers.
+        """
+        connected, code = self._connected, None
+        if connected is None:
+            return None
+        arrival = f"{self._node.id}:{next(self._serials)}:{trio.current_time():.3f}"
+        self._here[player] = arrival
+        try:
+            with trio.fail_after(ANSWER_S):
+                code = await self._announce(connected.client, player, arrival)
+        except* (RedisError, OSError, trio.TooSlowError):
+            logger.debug("the directory does not answer who hello is said by")
+        return code
+
+    async def _announce(self, client: Redis[bytes], player: str, arrival: str) -> str | None:
+        older = await client.set(f"{self._prefix}:player:{player}", arrival, get=True, ex=ARRIVAL_LAPSES_S)
+        if isinstance(older, bytes):
+            node = older.partition(b":")[0].decode()
+            if node != str(self._node.id):
+                key = f"{self._prefix}:moved-on:{node}"
+                await client.rpush(key, [f"{player} {older.decode()}"])
+                await client.expire(key, LAPSES_S * 12)
+        for other in self._node.alive:
+            if other != self._node.id:
+                code = await client.hget(f"{self._prefix}:seats:{other}", player)
+                if code is not None:
+                    return code.decode()
+        return None
+
+    def depart(self, player: str) -> None:
+        """Their connection here has ended."""
+        self._here.pop(player, None)

@@ -1,0 +1,80 @@
+"""The files for hosts: printed as they are, well formed, and about what a server really has."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from server.cli.deploy import FILES, Kind
+from server.cli.main import app
+
+ROOT = Path(__file__).parents[3]
+LINE_OF_OURS = r'^\s+- --|"serve"|carpet-server serve'
+SUFFIXES = ("_total", "_bucket", "_sum", "_count")
+
+
+def printed(kind: Kind) -> str:
+    result = CliRunner().invoke(app, ["deploy", kind.value])
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+@pytest.mark.parametrize("kind", Kind)
+def test_each_file_is_printed_as_it_is_in_the_package(kind: Kind) -> None:
+    assert printed(kind) == (ROOT / "server" / "deploy" / FILES[kind]).read_text(encoding="utf-8")
+
+
+def figures() -> set[str]:
+    """The names of all figures that a server tells, by the source: `Figure("rooms", …)`."""
+    source = "".join((ROOT / "server" / name).read_text() for name in ("app.py", "runtime/metrics.py"))
+    return {f"carpet_{name}" for name in re.findall(r'Figure(?:By)?\(\s*"([a-z_]+)"', source)}
+
+
+@pytest.mark.parametrize("kind", [Kind.PROMETHEUS, Kind.GRAFANA])
+def test_rules_and_board_ask_for_figures_that_a_server_tells(kind: Kind) -> None:
+    asked = set(re.findall(r"\bcarpet_[a-z_]+", printed(kind)))
+    known = figures()
+    assert len(known) > 15
+    assert asked
+    for name in asked:
+        assert {name, *(name.removesuffix(suffix) for suffix in SUFFIXES)} & known, name
+
+
+def test_the_board_is_json_with_a_place_for_each_panel() -> None:
+    panels = json.loads(printed(Kind.GRAFANA))["panels"]
+    assert len({(panel["gridPos"]["x"], panel["gridPos"]["y"]) for panel in panels}) == len(panels)
+
+
+def test_the_options_of_the_servers_are_those_that_a_server_has() -> None:
+    known = CliRunner().invoke(app, ["serve", "--help"], env={"COLUMNS": "200"}).stdout
+    for kind in (Kind.COMPOSE, Kind.DOCKER, Kind.SYSTEMD):
+        text = printed(kind)
+        served = [line for line in text.splitlines() if "--" in line and not line.strip().startswith("#")]
+        ours = {option for line in served if re.search(LINE_OF_OURS, line) for option in re.findall(r"--[a-z-]+", line)}
+        assert ours, kind
+        for option in ours:
+            assert option in known, (kind, option)
+
+
+@pytest.mark.parametrize("kind", [Kind.COMPOSE, Kind.PROMETHEUS])
+def test_yaml_reads_as_yaml(kind: Kind) -> None:
+    yaml = pytest.importorskip("yaml")
+    assert yaml.safe_load(printed(kind))
+
+
+@pytest.mark.slow
+def test_systemd_finds_nothing_wrong_with_the_unit(tmp_path: Path) -> None:
+    verifier = shutil.which("systemd-analyze")
+    if verifier is None:
+        pytest.skip("there is no systemd-analyze")
+    unit = tmp_path / "carpet-server.service"
+    program = shutil.which("true")
+    unit.write_text(printed(Kind.SYSTEMD).replace("/opt/carpet/bin/carpet-server", str(program)))
+    result = subprocess.run([verifier, "verify", "--man=no", str(unit)], capture_output=True, text=True, check=False)
+    assert str(unit.name) not in result.stderr, result.stderr

@@ -1,0 +1,59 @@
+"""A Redis or Valkey of a test's own, on a free port, which keeps nothing."""
+
+from __future__ import annotations
+
+import shutil
+import socket
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+import pytest
+
+PROGRAM = shutil.which("valkey-server") or shutil.which("redis-server")
+NOT_HERE = "there is neither valkey-server nor redis-server"
+
+
+class RedisServer:
+    def __init__(self) -> None:
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self._port: int = free.getsockname()[1]
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def url(self) -> str:
+        return f"redis://127.0.0.1:{self._port}/0"
+
+    def start(self) -> None:
+        """Until it answers."""
+        assert PROGRAM is not None
+        command = [PROGRAM, "--port", str(self._port), "--save", "", "--appendonly", "no", "--daemonize", "no"]
+        self._process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+        for _ in range(200):
+            with suppress(OSError), socket.create_connection(("127.0.0.1", self._port), 1) as line:
+                line.sendall(b"PING\r\n")
+                if line.recv(5) == b"+PONG":
+                    return
+            with suppress(subprocess.TimeoutExpired):
+                self._process.wait(0.05)
+        raise AssertionError("it does not answer")
+
+    def stop(self) -> None:
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+            self._process = None
+
+
+@contextmanager
+def redis_server() -> Iterator[RedisServer]:
+    """Skips the test where there is none."""
+    if PROGRAM is None:
+        pytest.skip(NOT_HERE)
+    server = RedisServer()
+    server.start()
+    try:
+        yield server
+    finally:
+        server.stop()
