@@ -25,7 +25,7 @@ from websockets.protocol import OPEN
 from websockets.server import ServerProtocol
 
 from protocol.client_messages import PRICES, ClientMessage, Move
-from protocol.codec import SUBPROTOCOLS, Decoder, client_message_decoder, encode, reference
+from protocol.codec import SUBPROTOCOLS, Decoder, client_message_decoder, reference
 from protocol.errors import CloseCode, ErrorCode, Refusal
 from protocol.room_events import PlayerView
 from protocol.server_messages import Error, ServerMessage
@@ -360,5 +360,5 @@ class Connection(ABC):
 def _framed(outgoing: Outgoing, encoding: str) -> bytes:
     frame = outgoing.frames.get(encoding)
     if frame is None:
-        frame = outgoing.frames[encoding] = framed(encode(outgoing.message, encoding), binary=_DECODERS[encoding].binary)
+        frame = outgoing.frames[encoding] = framed(outgoing.payload(encoding), binary=_DECODERS[encoding].binary)
     return frame

@@ -182,6 +182,15 @@ def test_a_race_that_is_over_has_its_record_and_runs_no_more(store: Store) -> No
         write(store, opened("r"))
 
 
+def test_of_the_races_under_a_code_the_one_that_was_over_last_is_found(store: Store) -> None:
+    assert store.last_race("ABCDEF") is None
+    for race, at in (("ABCDEF-1-0a", 20), ("ABCDEF-1-0b", 30), ("ABCDEF-2-0a", 10), ("ABCDEFGH-1-0a", 40), ("ABCDEE-1-0a", 40)):
+        write(store, opened(race), over(race, at=at))
+    write(store, opened("ABCDEF-3-0a"))
+    assert store.last_race("ABCDEF") == "ABCDEF-1-0b"
+    assert store.last_race("ABCDE") is None
+
+
 def test_the_last_command_and_the_record_are_one_request(store: Store) -> None:
     *before, last = logged("r")
     write(store, opened("r"), *before)
