@@ -13,8 +13,6 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
-from html import escape
 from itertools import groupby
 from pathlib import Path
 
@@ -22,6 +20,7 @@ import pyte
 import urwid
 from pyte.screens import Char
 
+from client.tui.export import CELL, Run, svg_of
 from client.tui.picture import Picture
 from client.tui.scene import scene_of
 from client.tui.terminal import Painted
@@ -30,8 +29,6 @@ from client.tui.transitions import begun, moved, transitions
 from client.tui.view import view
 from tests.e2e.terminal import Terminal, terminal_environment
 
-CELL = (9, 19)
-"""Columns and rows of a character, in pixels."""
 SIZES = ("80x24", "120x40", "200x50")
 NAMED = {
     "black": "#000000",
@@ -43,8 +40,6 @@ NAMED = {
     "cyan": "#00cdcd",
     "white": "#e5e5e5",
 }
-QUADRANTS = {"▘": 1, "▝": 2, "▖": 4, "▗": 8, "▀": 3, "▄": 12, "▌": 5, "▐": 10, "█": 15}
-"""The quarters of a cell that a block fills: top left, top right, bottom left, bottom right."""
 
 
 def _colour(name: str, default: str) -> str:
@@ -53,33 +48,15 @@ def _colour(name: str, default: str) -> str:
     return NAMED.get(name.removeprefix("bright"), f"#{name}")
 
 
-def _blocks(sign: str) -> Iterator[tuple[float, float, float, float]]:
-    """The parts of a cell, from 0 to 1, that a block sign fills: left, top, width, height. Fonts leave gaps between them."""
-    if sign in QUADRANTS:
-        for bit in range(4):
-            if QUADRANTS[sign] & 1 << bit:
-                yield bit % 2 / 2, bit // 2 / 2, 0.5, 0.5
-    elif "▁" <= sign <= "▇":
-        part = (ord(sign) - ord("▁") + 1) / 8
-        yield 0, 1 - part, 1, part
-    elif "▉" <= sign <= "▏":
-        yield 0, 0, (ord("▏") - ord(sign) + 1) / 8, 1
-
-
-def svg_of(screen: pyte.Screen) -> str:
+def svg(screen: pyte.Screen) -> str:
     """A terminal's screen as an SVG document."""
-    wide, high = CELL
-    width, height = screen.columns * wide, screen.lines * high
-    font = 'font-family="DejaVu Sans Mono, monospace" font-size="15"'
-    parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" {font} shape-rendering="crispEdges">',
-        f'<rect width="{width}" height="{height}" fill="#101010"/>',
-    ]
+    rows = []
     for y in range(screen.lines):
         cells = [screen.buffer[y][x] for x in range(screen.columns)]
-        for (back, ink, bold), run in groupby(enumerate(cells), key=lambda pair: _looks(pair[1])):
-            parts.extend(_run(list(run), y, back, ink, bold=bold))
-    return "\n".join([*parts, "</svg>", ""])
+        # The second half of a wide sign is an empty cell.
+        runs = [("".join(cell.data for cell in run), *looks) for looks, run in groupby(cells, key=_looks)]
+        rows.append([Run(text, ink, back, bold) for text, back, ink, bold in runs if text])
+    return svg_of(rows, screen.columns)
 
 
 def _looks(cell: Char) -> tuple[str, str, bool]:
@@ -87,30 +64,17 @@ def _looks(cell: Char) -> tuple[str, str, bool]:
     return (ink, back, cell.bold) if cell.reverse else (back, ink, cell.bold)
 
 
-def _run(cells: list[tuple[int, Char]], y: int, back: str, ink: str, *, bold: bool) -> Iterator[str]:
-    wide, high = CELL
-    yield f'<rect x="{cells[0][0] * wide}" y="{y * high}" width="{len(cells) * wide}" height="{high}" fill="{back}"/>'
-    for x, cell in cells:
-        blocks = list(_blocks(cell.data))
-        for left, top, width, height in blocks:
-            rect = f'x="{(x + left) * wide}" y="{(y + top) * high}" width="{width * wide}" height="{height * high}"'
-            yield f'<rect {rect} fill="{ink}"/>'
-        if not blocks and cell.data.strip():
-            weight = ' font-weight="bold"' if bold else ""
-            yield f'<text x="{x * wide}" y="{y * high + 14.5}" fill="{ink}"{weight}>{escape(cell.data)}</text>'
-
-
 def write(screen: pyte.Screen, path: Path) -> None:
     """The screen as `path`.svg, and as `path`.png where there is a Chromium."""
-    svg = path.with_suffix(".svg")
-    svg.write_text(svg_of(screen), encoding="utf-8")
+    file = path.with_suffix(".svg")
+    file.write_text(svg(screen), encoding="utf-8")
     chromium = shutil.which(os.environ.get("CARPET_TEST_CHROMIUM", "chromium"))
     if chromium is None:
         return
     size = f"{screen.columns * CELL[0]},{screen.lines * CELL[1]}"
     with tempfile.TemporaryDirectory() as profile:
         options = ["--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", f"--user-data-dir={profile}"]
-        command = [chromium, *options, f"--window-size={size}", f"--screenshot={path.with_suffix('.png')}", svg.absolute().as_uri()]
+        command = [chromium, *options, f"--window-size={size}", f"--screenshot={path.with_suffix('.png')}", file.absolute().as_uri()]
         subprocess.run(command, check=True, stderr=subprocess.DEVNULL)
 
 

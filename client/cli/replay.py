@@ -15,17 +15,32 @@ import trio
 import typer
 
 import protocol
-from client.cli.shared import FAILED, MISUSED, Name, address_of, examples, fail, finish, need_terminal, run, with_looks
+from client.cli.shared import (
+    FAILED,
+    MISUSED,
+    Name,
+    address_of,
+    examples,
+    fail,
+    finish,
+    need_terminal,
+    print_text,
+    run,
+    with_looks,
+    write_new,
+)
 from client.connection.address import Address
 from client.connection.errors import Failure
 from client.connection.http import fetch_record
 from client.local.sitting import play_on as played_on
 from client.replay.frames import replay_race
 from client.replay.own_server import server_command, server_environment
+from client.replay.timeline import TimeLine
 from client.storage.identity import IdentityStore, home_folder
 from client.storage.saved_records import NAME, kept_record
 from client.text.past_races import past_race
 from client.tui.app import run_replay
+from client.tui.export import cast_of, coloured, screen_at, svg_of, text_of
 from client.tui.start import AppOutcome, UiSettings
 from protocol.pages import is_race_id
 from protocol.record import LONGEST_RECORD, BadRecord, Record, from_json
@@ -59,7 +74,13 @@ def review(
     _ask_server(["review", *(["--seat", str(seat)] if seat is not None else []), "--", file])
 
 
-@app.command(epilog=examples("carpet replay", "carpet replay race.json", "carpet demo --fast --json | carpet replay -"))
+To = Annotated[str | None, typer.Option(metavar="FILE", help="Write the race as an asciinema recording, at its own pace; - prints it.")]
+Svg = Annotated[str | None, typer.Option(metavar="FILE", help="Write one moment as a picture; - prints it.")]
+At = Annotated[float | None, typer.Option(metavar="S", min=0, help="That moment, in seconds from the start. [default: the end]")]
+Screen = Annotated[str, typer.Option(metavar="COLUMNSxROWS", help="How large a screen is written.")]
+
+
+@app.command(epilog=examples("carpet replay race.json", "carpet replay race.json --svg race.svg --at 42", "carpet replay --cast race.cast"))
 @with_looks(bell=False)
 def replay(
     file: Annotated[
@@ -72,15 +93,33 @@ def replay(
     server: Annotated[
         str | None, typer.Option(metavar="URL", help="The server to ask for that id. [default: none, of your own races]")
     ] = None,
+    cast: To = None,
+    svg: Svg = None,
+    text: Annotated[bool, typer.Option("--text", help="Print one moment as text.")] = False,
+    at: At = None,
+    screen: Screen = "100x32",
+    force: Annotated[bool, typer.Option("--force", help="Overwrite existing files.")] = False,
     *,
     settings: UiSettings,
 ) -> None:
-    """Watch a finished race again.
+    """Watch a finished race again, or write it to share.
 
     All boards stand side by side on one time line: play, pause, step, jump.
     """
-    need_terminal("replay", keys=file != "-")
     address = address_of(server) if server is not None else None
+    if cast is not None or svg is not None or text:
+        size = _size_of(screen)
+        line = run(lambda: _time_line(file, address))
+        at_ms = line.end_ms if at is None else round(at * 1000)
+        shown = screen_at(line, at_ms, size, settings)
+        if text:
+            print_text(text_of(shown).rstrip("\n"))
+        if svg is not None:
+            _write(svg, svg_of(coloured(shown, settings), size[0]), force=force)
+        if cast is not None:
+            _write(cast, "".join(cast_of(line, size, settings)), force=force)
+        return
+    need_terminal("replay", keys=file != "-")
 
     outcome = run(lambda: show_replay(file, server=address, settings=settings))
     finish(outcome)
@@ -133,13 +172,34 @@ class NoKeyboard(Failure):
     """The record came through standard input, and no terminal is left for the keys."""
 
 
+async def _time_line(source: str | None, server: Address | None) -> TimeLine:
+    return await replay_race(await read_record(source, server))
+
+
+def _size_of(text: str) -> tuple[int, int]:
+    """Columns and rows, as they are typed."""
+    columns, _, rows = text.lower().partition("x")
+    if not (columns.isdecimal() and rows.isdecimal() and 60 <= int(columns) <= 300 and 20 <= int(rows) <= 100):
+        fail(f"{text!r} is not the size of a screen: write columns and rows like 80x24, from 60x20 to 300x100.", MISUSED)
+    return int(columns), int(rows)
+
+
+def _write(path: str, document: str, *, force: bool) -> None:
+    """Into a file; - is standard output."""
+    if path == "-":
+        print_text(document.rstrip("\n"))
+        return
+    write_new(Path(path), document, force=force)
+    print_text(f"{path} is written.")
+
+
 async def show_replay(source: str | None, *, server: Address | None, settings: UiSettings) -> AppOutcome:
     """Replay a record: that in a file, in standard input (`-`), of the race with an id, or with None of the last race.
 
     server: who is asked for a race by its id; with None it must be one of those kept here. Raises NoRecord, NoReplay, NoKeyboard, and what
     `fetch_record` raises.
     """
-    replay = await replay_race(await read_record(source, server))
+    replay = await _time_line(source, server)
     if source != "-":
         return await run_replay(replay, settings=settings, keys=sys.stdin)
     with _terminal() as keys:

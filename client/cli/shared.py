@@ -145,7 +145,7 @@ def with_looks(*, bell: bool = True) -> Callable[[Callable[..., None]], Callable
 def code_of(typed: str) -> str:
     """The code of a race, as it is read out: with spaces or hyphens between the letters, maybe."""
     code = "".join(typed.replace("-", " ").split())
-    if not (code.isascii() and code.isalpha() and len(code) <= 16):
+    if not (code.isascii() and code.isalpha() and len(code) == 6):
         fail(f"{code!r} is not the code of a race: it is six letters, as the host's screen shows them.", MISUSED)
     return code
 

@@ -1,7 +1,7 @@
 """Where a server is: what a person types as an address, and the URL that it stands for.
 
 Pure; must not know of connections. `host`, `host:port` and `host:port/path` stand for `ws://`; only they have the default port 7777, since
-a full URL has the port that its scheme says.
+a full URL has the port that its scheme says. The address of a server's web page will do, too: what is behind its host is left out.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from protocol import DEFAULT_PORT
 LONGEST_MOVE = 200
 """Characters of an address that a server may send its players to."""
 _SCHEME_PORTS = {"ws": 80, "wss": 443}
+_OF_PAGES = {"http": "ws", "https": "wss"}
 _HOST = re.compile(r"[^\s/?#@\[\]:\\%\x00-\x1f\x7f]+")
 
 
@@ -89,10 +90,10 @@ def parse_address(text: str) -> Address:
         raise BadAddress("The address of a server is missing: write host, host:port or ws://host:port.")
     scheme, separator, _ = typed.partition("://")
     scheme = scheme.lower() if separator else "ws"
+    page = scheme in _OF_PAGES
+    scheme = _OF_PAGES.get(scheme, scheme)
     if scheme not in _SCHEME_PORTS:
-        better = {"http": "ws", "https": "wss"}.get(scheme)
-        hint = f"write {better}:// instead" if better else "it begins with ws:// or wss://, or is host:port"
-        raise BadAddress(f"{typed!r} is not the address of a server: {hint}.")
+        raise BadAddress(f"{typed!r} is not the address of a server: it begins with ws:// or wss://, or is host:port.")
     if any(character <= " " for character in typed):
         raise BadAddress(f"{typed!r} is not the address of a server: write host, host:port or ws://host:port.")
     try:
@@ -106,8 +107,8 @@ def parse_address(text: str) -> Address:
     if port == 0 or not _is_host(host):
         raise BadAddress(f"{typed!r} is not the address of a server: write host, host:port or ws://host:port.")
     default = _SCHEME_PORTS[scheme] if separator else DEFAULT_PORT
-    path = "" if parts.path == "/" and not parts.query else parts.path
-    return Address(scheme == "wss", host, port or default, path + (f"?{parts.query}" if parts.query else ""))
+    path = "" if page or (parts.path == "/" and not parts.query) else parts.path
+    return Address(scheme == "wss", host, port or default, path + (f"?{parts.query}" if parts.query and not page else ""))
 
 
 def _is_host(host: str) -> bool:

@@ -94,7 +94,7 @@ def test_an_empty_ladder_is_said_in_words() -> None:
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["http://carpet.example"], "write ws:// instead"),
+        (["ftp://carpet.example"], "begins with ws:// or wss://"),
         (["carpet.example", "--limit", "0"], "--limit"),
         (["carpet.example", "--limit", str(LADDER_PLAYERS + 1)], "--limit"),
         ([], "URL"),

@@ -181,7 +181,7 @@ def test_what_the_server_refuses_leaves_no_file(capsys: pytest.CaptureFixture[st
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["history", "http://carpet.example"], "write ws:// instead"),
+        (["history", "ftp://carpet.example"], "begins with ws:// or wss://"),
         (["history", "carpet.example", "--limit", "0"], "--limit"),
         (["history", "carpet.example", "--limit", "1001"], "--limit"),
         (["history", "carpet.example", "--player", "\u200b"], "Nothing printable is left of that name"),

@@ -167,7 +167,7 @@ def test_what_a_server_refuses_is_one_sentence(capsys: pytest.CaptureFixture[str
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["http://carpet.example"], "write ws:// instead"),
+        (["ftp://carpet.example"], "begins with ws:// or wss://"),
         (["carpet.example", "--player", "\u200b"], "Nothing printable is left of that name"),
         (["--player", "\u200b"], "Nothing printable is left of that name"),
     ],

@@ -155,7 +155,7 @@ def test_what_the_server_says_is_one_sentence(capsys: pytest.CaptureFixture[str]
         (["create", "here", "x", "--places", "257"], "--places"),
         (["create", "here", "x", "--code", ""], "--code takes"),
         (["create", "here", "x", "--bot", "b" * 25], "--bot does not fit"),
-        (["create", "http://here", "x"], "write ws:// instead"),
+        (["create", "ftp://here", "x"], "begins with ws:// or wss://"),
         (["create", "here"], "TITLE"),
         *[
             ([command, "here", "KW-PRT"], "six letters")

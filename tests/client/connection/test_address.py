@@ -21,6 +21,8 @@ from client.connection.address import Address, BadAddress, moved_address, parse_
         ("[::1]:7777", "ws://[::1]:7777"),
         ("ws://[::1]", "ws://[::1]:80"),
         ("localhost", "ws://localhost:7777"),
+        ("http://carpet.example:7777", "ws://carpet.example:7777"),
+        ("https://carpet.example/play/KXQWZP?from=mail", "wss://carpet.example:443"),
     ],
 )
 def test_what_is_typed_stands_for_one_url(typed: str, url: str) -> None:
@@ -32,8 +34,6 @@ def test_what_is_typed_stands_for_one_url(typed: str, url: str) -> None:
     ("typed", "says"),
     [
         ("", "is missing"),
-        ("http://carpet.example", "write ws:// instead"),
-        ("https://carpet.example", "write wss:// instead"),
         ("ftp://carpet.example", "begins with ws:// or wss://"),
         ("carpet.example:port", "the port is a number"),
         ("carpet.example:99999", "the port is a number"),

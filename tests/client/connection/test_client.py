@@ -970,7 +970,7 @@ async def failure(url: str = URL, **options: object) -> LinkError:
 
 
 async def test_a_bad_address_is_one_sentence() -> None:
-    assert "write ws:// instead" in str(await failure("http://carpet.example"))
+    assert "begins with ws:// or wss://" in str(await failure("ftp://carpet.example"))
 
 
 async def test_a_refused_connection_is_one_sentence() -> None:

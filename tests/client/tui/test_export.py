@@ -1,0 +1,58 @@
+"""A replay written to share: as text, as a picture, as a recording."""
+
+from __future__ import annotations
+
+import json
+from xml.etree import ElementTree as ET
+
+import pyte
+
+from client.tui.export import LINGER_MS, cast_of, coloured, screen_at, svg_of, text_of
+from client.tui.start import UiSettings
+from tests.client import replays
+
+LINE = replays.line("carpet", 2)
+SIZE = (80, 24)
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def test_a_moment_as_text_is_the_replay_screen_without_its_keys() -> None:
+    text = text_of(screen_at(LINE, LINE.frames[9].at_ms, SIZE, UiSettings()))
+
+    assert len(text.splitlines()) == SIZE[1]
+    assert "Replay · Carpet · ABCDEF" in text
+    assert f"{LINE.frames[9].ply}. {LINE.frames[9].move}" in text
+    assert f"carpet replay {LINE.record.id}" in text
+    assert "quit" not in text
+
+
+def test_every_moment_past_the_end_is_the_end() -> None:
+    assert screen_at(LINE, LINE.end_ms, SIZE, UiSettings()) == screen_at(LINE, LINE.end_ms + 99_000, SIZE, UiSettings())
+
+
+def test_a_picture_is_a_document_with_every_sign_of_the_screen_in_the_palettes_colours() -> None:
+    settings = UiSettings(palette="four")
+    rows = screen_at(LINE, LINE.end_ms // 2, SIZE, settings)
+    document = ET.fromstring(svg_of(coloured(rows, settings), SIZE[0]))
+
+    signs = "".join(each.text or "" for each in document.iter(f"{SVG}text"))
+    words = "".join(text_of(rows).split())
+    assert signs == "".join(sign for sign in words if not "▀" <= sign <= "▟")
+    assert "#14532d" in {each.get("fill") for each in document.iter(f"{SVG}rect")}
+
+
+def test_a_recording_played_in_a_terminal_shows_each_moment_as_it_was_and_ends_at_the_end() -> None:
+    head, *events = map(json.loads, cast_of(LINE, SIZE, UiSettings()))
+    screen = pyte.Screen(*SIZE)
+    stream = pyte.Stream(screen)
+    middle = LINE.frames[20].at_ms
+
+    assert (head["version"], head["width"], head["height"]) == (2, *SIZE)
+    assert [at for at, _, _ in events] == sorted(at for at, _, _ in events)
+    assert events[-1][0] == (LINE.end_ms + LINGER_MS) / 1000
+    for at_s, kind, drawn in events:
+        assert kind == "o"
+        stream.feed(drawn)
+        if at_s == middle / 1000:
+            assert [row.rstrip() for row in screen.display] == text_of(screen_at(LINE, middle, SIZE, UiSettings())).splitlines()
+    assert [row.rstrip() for row in screen.display] == text_of(screen_at(LINE, LINE.end_ms, SIZE, UiSettings())).splitlines()
