@@ -80,7 +80,9 @@ At = Annotated[float | None, typer.Option(metavar="S", min=0, help="That moment,
 Screen = Annotated[str, typer.Option(metavar="COLUMNSxROWS", help="How large a screen is written.")]
 
 
-@app.command(epilog=examples("carpet replay race.json", "carpet replay race.json --svg race.svg --at 42", "carpet replay --cast race.cast"))
+@app.command(
+    epilog=examples("carpet replay", "carpet replay race.json --svg race.svg --at 42", "carpet demo --fast --json | carpet replay -")
+)
 @with_looks(bell=False)
 def replay(
     file: Annotated[
@@ -102,9 +104,9 @@ def replay(
     *,
     settings: UiSettings,
 ) -> None:
-    """Watch a finished race again, or write it to share.
+    """Watch a finished race again.
 
-    All boards stand side by side on one time line: play, pause, step, jump.
+    All boards stand side by side on one time line: play, pause, step, jump. Or it is written to share, and no screen is opened.
     """
     address = address_of(server) if server is not None else None
     if cast is not None or svg is not None or text:

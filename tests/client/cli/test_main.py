@@ -70,7 +70,7 @@ def test_examples_stand_each_on_a_line_of_its_own_to_be_copied(capsys: pytest.Ca
     assert run(capsys, "replay", "-h").out.splitlines()[-4:] == [
         "  Examples:",
         "    carpet replay",
-        "    carpet replay race.json",
+        "    carpet replay race.json --svg race.svg --at 42",
         "    carpet demo --fast --json | carpet replay -",
     ]
     one = "  Example: carpet host carpet.example --rules carpet-redeal --seats 3 --private"
