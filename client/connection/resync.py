@@ -43,7 +43,7 @@ from protocol.watch_messages import Unwatch, Unwatched, Watched, WatchedEvent, W
 REJOIN_REFERENCE = 2**31 - 2
 """`ref` of the joins that are made here, to tell their refusals from those of the app's own requests."""
 
-_PASSING = frozenset({ErrorCode.TOO_FAST, ErrorCode.SERVER_BUSY, ErrorCode.INTERNAL, ErrorCode.WATCHED_TOO_OFTEN})
+_PASSING = frozenset({ErrorCode.ELSEWHERE, ErrorCode.TOO_FAST, ErrorCode.SERVER_BUSY, ErrorCode.INTERNAL, ErrorCode.WATCHED_TOO_OFTEN})
 """Refusals that may be none a moment later."""
 
 

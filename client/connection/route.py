@@ -55,6 +55,8 @@ class Route:
     def failed(self) -> None:
         """Nobody answers there: another one is next."""
         self.moving = False
+        # A server that is gone may be named until another has taken its races over: that is no circle.
+        self._moves = 0
         known = self._known
         at = known.index(self.current) if self.current in known else -1
         self.current = known[(at + 1) % len(known)]

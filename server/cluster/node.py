@@ -23,6 +23,9 @@ ASK_AGAIN_S: Final = 0.25
 WAIT_S: Final = 3.0
 """For so long who asks for a room of a node that is gone waits for another to take it over, before they are asked to try again."""
 
+DOUBTFUL_MS: Final = LEASE_MS * 2 // 3
+"""Who has not renewed their lease for so long that less is left of it may be gone: nobody is sent there."""
+
 TWIN_S: Final = 3 * LEASE_MS / 1000
 """A lease that is held still after so long is another server's, which runs."""
 
@@ -131,7 +134,7 @@ class ClusterNode:
                 raise Refusal(ErrorCode.SERVER_BUSY, "the database does not answer", retry_after_ms=1000) from error
             if node is None:
                 raise Refusal(ErrorCode.NO_SUCH_ROOM)
-            if node.is_alive and node.id != self.id:
+            if node.left_ms >= DOUBTFUL_MS and node.id != self.id:
                 return node.url
             if trio.current_time() >= until:
                 raise Refusal(ErrorCode.SERVER_BUSY, "the race is being taken over from a server that is gone", retry_after_ms=500)

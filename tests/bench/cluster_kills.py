@@ -1,4 +1,4 @@
-"""Three servers that are one place, blow after blow: killed, put to sleep, stopped politely, their Redis stopped; and what was lost.
+"""Three servers that are one place, blow after blow where most races are: killed, asleep, stopped, their Redis stopped; and what was lost.
 
     python -m tests.bench.cluster_kills --blows 100 --races 6
 
@@ -18,7 +18,7 @@ from typing import Final
 
 import trio
 
-from tests.e2e.cluster import Ground, NodeProcess, check, nodes
+from tests.e2e.cluster import Ground, NodeProcess, busiest, check, nodes
 from tests.server.cluster.redis_server import RedisServer, redis_server
 from tests.server.store.conftest import postgres_schema
 
@@ -32,13 +32,13 @@ SLEEP_S: Final = 10.0
 class Blows:
     """pauses: kind of blow to the seconds without an acknowledged move of each race that it hit."""
 
-    generator: random.Random
+    database: str
     redis: RedisServer
     pauses: dict[str, list[float]] = field(default_factory=lambda: {kind: [] for kind in AFTER_S})
     dealt: dict[str, int] = field(default_factory=lambda: dict.fromkeys(AFTER_S, 0))
 
     async def deal(self, kind: str, ground: Ground) -> None:
-        node = self.generator.choice(ground.place)
+        node = await busiest(ground.place, self.database)
         racing = ground.begin_blow()
         started = trio.current_time()
         await self._hit(kind, node)
@@ -66,7 +66,7 @@ class Blows:
 
 async def campaign(database: str, redis: RedisServer, *, blows: int, races: int, seed: int) -> bool:
     generator = random.Random(seed)
-    dealt = Blows(generator, redis)
+    dealt = Blows(database, redis)
     async with nodes(database, redis.url) as place:
         ground = Ground(place, generator)
         async with trio.open_nursery() as nursery:
