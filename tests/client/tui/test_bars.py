@@ -29,5 +29,5 @@ def test_a_seat_of_which_anything_was_heard_has_a_count(fields: dict[str, object
 
 def test_foundations_that_are_not_told_are_not_drawn_as_empty() -> None:
     assert drawn(3, home=5, ply=1)[2].split() == ["1", "move"]
-    assert drawn(3, home=5, ply=1, foundations=TOLD)[2].split() == ["♠2", "♥1", "♦1", "♣1", "1", "move"]
+    assert drawn(3, home=5, ply=1, foundations=TOLD)[2].split() == ["♠2", "♥A", "♦A", "♣A", "1", "move"]
     assert drawn(1, home=5, ply=1)[0].endswith(" 5")
