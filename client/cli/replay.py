@@ -246,7 +246,8 @@ def _read(source: str | None) -> Record:
     try:
         return from_json(document)
     except BadRecord as error:
-        raise NoRecord(f"What is in {path} is no record of a race: {clean_chat(str(error))}.") from error
+        why = clean_chat(str(error)).removeprefix("not a record of a race: ")
+        raise NoRecord(f"What is in {path} is no record of a race: {why}.") from error
 
 
 def _ask_server(arguments: list[str]) -> NoReturn:

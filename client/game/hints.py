@@ -13,6 +13,8 @@ from protocol.views import SeatInfo, View
 
 NAMED = 4
 """Places are listed as far as this; then come dots."""
+LONGEST = 75
+"""Columns of a sentence that says where cards can be moved to; a longer one only says which."""
 
 
 def hint(view: View, board: Board, *, racing: bool = True, held: str = "") -> str:
@@ -27,12 +29,15 @@ def hint(view: View, board: Board, *, racing: bool = True, held: str = "") -> st
         offers = (("w", "w with the waste's top card"), ("s", "s with the next stock card"))
         ways = [text for place, text in offers if f"{place}:{view.pending}" in view.moves]
         return f"Fill the gap at {view.pending}: {', '.join(ways)}."
-    able, others = _ordered(view, homeward(view)), _others(view)
+    able = _ordered(view, homeward(view))
     if able:
         text = f"{'One card' if len(able) == 1 else f'{len(able)} cards'} can go home: {_names(able)}."
-        return f"{text[:-1]}; {others}." if others and len(text) + len(others) < 74 else text
+        others = _others(view, LONGEST - len(text) - 2)
+        return f"{text[:-1]}; {others}." if others and len(text) + len(others) + 2 <= LONGEST else text
+    nothing, turning = "Nothing goes home; ", f", or {_stock(board)}" if "s" in view.moves else ""
+    others = _others(view, LONGEST - len(f"{nothing}{turning}."))
     if others:
-        return f"Nothing goes home; {others}{f', or {_stock(board)}' if 's' in view.moves else ''}."
+        return f"{nothing}{others}{turning}."
     if "s" in view.moves:
         return f"Nothing fits: {_stock(board)}."
     if "r" in view.moves:
@@ -65,8 +70,8 @@ def _piles(view: View, ends: tuple[str, ...]) -> str:
     return "any pile" if len(ends) == sum(1 for name in view.piles if name[0] != "p") else _names(ends, "or")
 
 
-def _others(view: View) -> str:
-    """What can be done beside going home and turning, from the waste first."""
+def _others(view: View, columns: int) -> str:
+    """What can be done beside going home and turning, from the waste first. columns: what there is for it."""
     parts: list[str] = []
     piles = _ordered(view, {target(move) for move in view.moves if source(move) == "w" and target(move)})
     if piles:
@@ -74,10 +79,23 @@ def _others(view: View) -> str:
     onto_waste = {source(move) for move in view.moves if target(move) == "w"}
     if onto_waste:
         parts.append(f"onto the waste: {_names(_ordered(view, onto_waste))}")
-    moved = {source(move) for move in view.moves if target(move) not in ("", "w") and source(move) not in ("w", "s")}
-    if moved:
-        parts.append(f"to be moved: {_names(_ordered(view, moved))}")
-    return "; ".join(parts)
+    moved: dict[str, set[str]] = {}
+    for move in view.moves:
+        if target(move) not in ("", "w") and source(move) not in ("w", "s"):
+            moved.setdefault(source(move), set()).add(target(move))
+    if not moved:
+        return "; ".join(parts)
+    places = _ordered(view, moved)
+    ways: dict[tuple[str, ...], list[str]] = {}
+    for place in places:
+        ways.setdefault(_ordered(view, moved[place]), []).append(place)
+    told = [
+        f"{_names(tuple(froms))} {'to' if set(ends) <= fillable(view) else 'onto'} {_piles(view, ends)}"
+        for ends, froms in ways.items()
+        if ends
+    ]
+    whole = "; ".join([*parts, *told])
+    return whole if len(whole) <= columns else "; ".join([*parts, f"to be moved: {_names(places)}"])
 
 
 def _stock(board: Board) -> str:

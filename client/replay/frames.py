@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import trio
 
 from client.connection.errors import Failure
-from client.replay.own_server import ServerFailed, ServerNotStarted, ask_server
+from client.replay.own_server import FALSE, ServerFailed, ServerNotStarted, ask_server
 from client.replay.timeline import TimeLine, time_line
 from protocol.record import Record, to_json
 from protocol.replay import BadReplay, from_json
@@ -39,4 +39,6 @@ async def replay_race(record: Record, *, command: Sequence[str] | None = None, l
         raise NoReplay(f"The replay could not be started: {error}.") from error
     except (ServerFailed, BadReplay) as error:
         # What the process says can quote the record.
-        raise NoReplay(f"There is no replay of that race: {clean_chat(str(error))}.") from error
+        said = clean_chat(str(error))
+        what = "That record is not true" if said.startswith(FALSE) else "There is no replay of that race"
+        raise NoReplay(f"{what}: {said.removeprefix(FALSE)}.") from error

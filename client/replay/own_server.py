@@ -10,11 +10,15 @@ import sys
 import sysconfig
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Final
 
 import trio
 
 import protocol
 from client.connection.errors import Failure
+
+FALSE: Final = "not a true record: "
+"""How a command begins to say what is wrong with a record, and with nothing else."""
 
 
 class ServerFailed(Failure):

@@ -9,15 +9,12 @@ from collections.abc import Sequence
 
 import trio
 
-from client.replay.own_server import ServerFailed, ask_server
+from client.replay.own_server import FALSE, ServerFailed, ask_server
 from protocol.record import Record, to_json
 from protocol.text import clean_chat
 
 LIMIT_S = 60.0
 """A search that takes longer is for `carpet verify`, which has no limit."""
-
-_FALSE = "not a true record: "
-"""How the command begins to say what is wrong with a record, and with nothing else."""
 
 
 async def verify_race(record: Record, *, command: Sequence[str] | None = None, limit_s: float = LIMIT_S) -> tuple[bool | None, str]:
@@ -31,6 +28,6 @@ async def verify_race(record: Record, *, command: Sequence[str] | None = None, l
         except ServerFailed as error:
             # What the process says can quote the record.
             said = clean_chat(str(error))
-            return (False, said.removeprefix(_FALSE)) if said.startswith(_FALSE) else (None, said)
+            return (False, said.removeprefix(FALSE)) if said.startswith(FALSE) else (None, said)
         return True, ""
     return None, f"it took longer than {limit_s:g} seconds"

@@ -61,10 +61,11 @@ def _view(scene: Scene, size: Size) -> Picture:
     now = replay.at(scene.now_ms)
     shown = replay.shown
     line_rows = PLAIN_ROWS + (CURVES if height >= HIGH else 0)
+    labels = {} if scene.ui.only_replay else {Command.QUIT: "back"}
     feet = (
         block([_told(scene, replay, width)]),
         time_line(replay, now, scene.theme, width, line_rows),
-        foot(KEYS, scene.theme, width, without=_meaningless(replay), labels={Command.QUIT: "back"}, arrows="step"),
+        foot(KEYS, scene.theme, width, without=_meaningless(replay), labels=labels, arrows="step"),
     )
     room = height - 1 - 1 - line_rows - 1
     each = width_of_each(len(shown), width)

@@ -69,7 +69,7 @@ def _between(scene: Scene, board: Board, above: int, card: Size) -> Line:
         label = letter_label(letter) if above == 0 else ""
         if card.gap and scene.ui.cursor == f"{letter}{above + 1}":
             line.append(("cursor", cards.cursor_edge(card, scene.theme, label, top=True)))
-        elif card.gap and scene.ui.cursor == f"{letter}{above}":
+        elif card.gap and not board.is_wide and scene.ui.cursor == f"{letter}{above}":
             line.append(("cursor", cards.cursor_edge(card, scene.theme, label, top=False)))
         else:
             line.append(("faint", label.center(card.width + EDGES)))
@@ -87,14 +87,14 @@ def _slot_lines(scene: Scene, marks: Marks, slot: str, card: Size) -> list[Line]
         lines = cards.face(pile[-1], card, theme, marks.look(slot), mark=marks.sign(slot, theme), beneath=inside)
     else:
         lines = cards.gap(slot, card, theme, open_for=theme.glyphs.takes if slot in marks.gaps else "")
-    if marks.board.is_wide:
-        lines = [*lines, _depth(scene, beneath, card.width)]
-    return cards.edged(lines, theme, cursor=marks.cursor == slot)
+    cursor = marks.cursor == slot
+    drawn = cards.edged(lines, theme, cursor=cursor)
+    return [*drawn, _depth(scene, beneath, card, cursor=cursor and bool(card.gap))] if marks.board.is_wide else drawn
 
 
-def _depth(scene: Scene, beneath: tuple[str, ...], width: int) -> Line:
-    if not beneath:
-        return [("faint", " " * width)]
-    pieces = cards.depth_text(beneath, width, scene.theme)
+def _depth(scene: Scene, beneath: tuple[str, ...], card: Size, *, cursor: bool) -> Line:
+    """The row below a card, with what lies under it. cursor: it is the lower side of the cursor's frame."""
+    role, (left, rest, right) = ("cursor", scene.theme.glyphs.cursor_bottom) if cursor else ("faint", (" ", " ", " "))
+    pieces = cards.depth_text(beneath, card.width, scene.theme) if beneath else ()
     line: Line = [(f"suit {suit}" if suit else "faint", text) for suit, text in pieces]
-    return [*line, ("faint", fit("", width - sum(len(text) for _, text in pieces)))]
+    return [(role, left), *line, (role, rest * (card.width - sum(len(text) for _, text in pieces)) + right)]

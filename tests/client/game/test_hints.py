@@ -18,6 +18,7 @@ CARPET = Board(columns=5, rows=4)
 TWENTY = Board("twin", 5, 4, waste=False)
 RUG = Board("quilt", 8, 8, tuple(f"p{number}" for number in range(1, 9)), stock=False, waste=False)
 
+RESERVES = scenes.first_view().piles | {"p1": ("AS",), "p3": ("2S",)}
 GAPS: dict[str, tuple[str, ...]] = scenes.first_view().piles | {"a1": (), "b2": ()}
 
 
@@ -38,7 +39,9 @@ def view(moves: str, **fields: object) -> View:
         (view("b2:w d4:w s"), CARPET, "Nothing goes home; onto the waste: b2, d4, or turn the stock (s)."),
         (view("w:a1 w:b2 s", piles=GAPS), CARPET, "Nothing goes home; w fills a1 or b2, or turn the stock (s)."),
         (view(" ".join(f"w:{slot}" for slot in scenes.SLOTS)), CARPET, "Nothing goes home; w goes onto any pile."),
-        (view("a1:b2 c3:b2", piles=scenes.first_view().piles | {"b2": ()}), TWENTY, "Nothing goes home; to be moved: a1, c3."),
+        (view("a1:b2 c3:b2", piles=scenes.first_view().piles | {"b2": ()}), TWENTY, "Nothing goes home; a1, c3 to b2."),
+        (view("a1+ b1:p1 c1:p3 d1:p3", piles=RESERVES), RUG, "One card can go home: a1; b1 onto p1; c1, d1 onto p3."),
+        (view("a1+ b1:z9"), CARPET, "One card can go home: a1."),
     ],
 )
 def test_the_hint_says_what_to_do(position: View, board: Board, says: str) -> None:

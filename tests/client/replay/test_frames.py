@@ -30,7 +30,7 @@ async def test_the_real_command_replays_a_real_race_and_refuses_a_false_one() ->
         assert await replay_race(replays.record("carpet", 2)) == replays.line("carpet", 2)
         with pytest.raises(NoReplay) as caught:
             await replay_race(scenes.record())
-    assert str(caught.value).startswith("There is no replay of that race: not a true record: move 3 (b3), of seat 1: ")
+    assert str(caught.value).startswith("That record is not true: move 3 (b3), of seat 1: ")
 
 
 @pytest.mark.parametrize(
