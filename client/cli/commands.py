@@ -51,9 +51,10 @@ app = typer.Typer(
 )
 
 
-@app.callback()
-def _root() -> None:
-    pass
+@app.callback(invoke_without_command=True)
+def _root(context: typer.Context) -> None:
+    if context.invoked_subcommand is None:
+        importlib.import_module("client.cli.screens").menu()
 
 
 def run(arguments: Sequence[str]) -> int:

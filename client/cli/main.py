@@ -76,10 +76,10 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         case ["--version" | "-V"]:
             print(f"carpet {protocol.__version__}")
             sys.exit(0)
-        case [] | ["-h" | "--help"]:
+        case [] | ["-h" | "--help"] if given or not (sys.stdin.isatty() and sys.stdout.isatty()):
             print(main_help())
             sys.exit(0)
-    # Only now: see above.
+    # Only now: see above. In a terminal no command at all is a menu.
     sys.exit(importlib.import_module("client.cli.commands").run(given))
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import replace
 from typing import Annotated, Any
 
 import typer
 
+from client.cli import commands
 from client.cli.shared import (
     MISUSED,
     Deal,
@@ -22,10 +24,14 @@ from client.cli.shared import (
     race_options,
     run,
     series_fields,
+    settings_of,
     with_looks,
 )
+from client.connection.address import parse_address
 from client.local.sitting import play_alone, play_bot, visit
-from client.tui.start import StartMatch, UiSettings
+from client.storage.identity import IdentityError, IdentityStore, home_folder
+from client.tui.app import run_menu
+from client.tui.start import StartMatch, StartMenu, UiSettings
 from protocol.client_messages import JoinRace, OpenRace
 from protocol.watch_messages import WatchRace
 
@@ -211,7 +217,22 @@ def home(
 def _visit(command: str, url: str, request: Any, name: str | None, settings: UiSettings, start: StartMatch | None = None) -> None:
     address = address_of(url)
     need_terminal(command)
-    settings = replace(settings, page=address.page("/play/"))
+    settings = replace(settings, page=address.page("/play/"), server=address.typed, is_near=address.is_loopback)
 
     outcome = run(lambda: visit(url, request, name=name, settings=settings, start=start))
     finish(outcome, address)
+
+
+def menu() -> None:
+    """What `carpet` alone does in a terminal: show what there is to do, and then run the command for it."""
+    known: list[str] = []
+    with contextlib.suppress(IdentityError):
+        # The last one that was met is the one that is offered.
+        known = list(IdentityStore(home_folder()).read().servers)
+    start = StartMenu(parse_address(known[-1]).typed if known else "")
+    looks = dict.fromkeys(("four_colour", "colour_blind", "ascii_only", "no_motion", "no_bell"), False)
+
+    outcome = run(lambda: run_menu(start, settings=settings_of(**looks)))
+    finish(outcome)
+    if outcome.command:
+        raise typer.Exit(commands.run(outcome.command))

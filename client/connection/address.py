@@ -39,6 +39,11 @@ class Address:
         """The WebSocket URL; two addresses of one server have the same."""
         return f"{'wss' if self.secure else 'ws'}://{self.place}{self.path}"
 
+    @property
+    def typed(self) -> str:
+        """As short as it can be typed: without what is taken for granted."""
+        return self.url if self.secure else self.url.removeprefix("ws://").removesuffix(f":{DEFAULT_PORT}")
+
     def page(self, path: str) -> str:
         """The URL of a page of that server; path: from its slash on, as it stands in a URL."""
         return f"{'https' if self.secure else 'http'}://{self.place}{self.path.partition('?')[0].rstrip('/')}{path}"
@@ -51,12 +56,12 @@ class Address:
 
     @property
     def is_loopback(self) -> bool:
-        if self.host == "localhost":
-            return True
+        """Whether it leads to this machine, from whatever machine it is used."""
         try:
-            return ipaddress.ip_address(self.host).is_loopback
+            host = ipaddress.ip_address(self.host)
         except ValueError:
-            return False
+            return self.host == "localhost" or self.host.endswith(".localhost")
+        return host.is_loopback or host.is_unspecified
 
     @property
     def is_private(self) -> bool:

@@ -15,7 +15,7 @@ from client.tui.keymap import Command
 from protocol.client_messages import ClientMessage
 from protocol.record import Record
 
-PromptKind = Literal["code", "chat", "move", "deal", "title", "tournament", "entry", "reason"]
+PromptKind = Literal["server", "code", "chat", "move", "deal", "title", "tournament", "entry", "reason"]
 
 
 # ---- actions: what the player does on the screen that is shown
@@ -210,14 +210,22 @@ class PlayOnWanted:
 
 @dataclass(frozen=True, slots=True)
 class Quit:
-    """End the screens. play_on: what the player would do next."""
+    """End the screens. play_on, command: what the player would do next, the latter as the words of a command line."""
 
     play_on: PlayOnWanted | None = None
+    command: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Ring:
     """Ring the bell."""
+
+
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """Put a text on the clipboard, where the terminal lets that be done."""
+
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,4 +236,4 @@ class After:
     action: GoOn | Rest
 
 
-Effect: TypeAlias = After | Send | Review | Replay | Verify | Keep | Quit | Ring
+Effect: TypeAlias = After | Send | Review | Replay | Verify | Keep | Quit | Ring | Copy

@@ -25,6 +25,7 @@ from client.text.runs import best_sentence
 from client.tui.actions import (
     Action,
     After,
+    Copy,
     Effect,
     Keep,
     Kept,
@@ -48,7 +49,7 @@ from client.tui.driver import Driver
 from client.tui.picture import Picture, Size
 from client.tui.replay_state import replay_state_of
 from client.tui.scene import Scene, scene_of
-from client.tui.start import AppOutcome, Start, StartAlone, StartBot, StartHome, StartTournaments, UiSettings
+from client.tui.start import AppOutcome, Start, StartAlone, StartBot, StartHome, StartMenu, StartTournaments, UiSettings
 from client.tui.terminal import Display, Terminal
 from client.tui.theme import entries
 from client.tui.tournament_view_state import TournamentView
@@ -108,6 +109,11 @@ async def run_replay(replay: TimeLine, *, settings: UiSettings, keys: TextIO, sc
     """Show a race that is over until the player has seen enough; returns how it ended. keys: the terminal that they come from."""
     ui = Ui(settings=settings, start=StartHome(), replay=replay_state_of(replay), only_replay=True)
     return await App(NoLink(), ui, screen=screen, keys=keys).run()
+
+
+async def run_menu(menu: StartMenu, *, settings: UiSettings, screen: Display | None = None) -> AppOutcome:
+    """Show what there is to do until the player has chosen; the outcome's `command` is empty where they quit."""
+    return await App(NoLink(), Ui(settings=settings, start=menu), screen=screen).run()
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,10 +191,12 @@ class App:
                 self._nursery.start_soon(self._verify, record)
             case Keep(record):
                 return self._keep(record)
-            case Quit(play_on):
-                self._end("quit", play_on)
+            case Quit(play_on, command):
+                self._end("quit", play_on, command)
             case Ring():
-                self._bell()
+                self._terminal.bell()
+            case Copy(text):
+                self._terminal.copy(text)
             case Send():
                 raise AssertionError("the driver sends")
             case _:
@@ -225,9 +233,6 @@ class App:
         sound, why = await self._jobs.verifier(record)
         self._do(Verified(record.digest, sound, why))
 
-    def _bell(self) -> None:
-        self._terminal.bell()
-
     # ---- what is heard, and the clock
 
     async def _listen(self) -> None:
@@ -259,8 +264,8 @@ class App:
             async for _ in signals:
                 self._end("signal")
 
-    def _end(self, reason: Literal["quit", "signal"], play_on: PlayOnWanted | None = None) -> None:
-        self._outcome = replace(self._outcome, reason=reason, play_on=play_on)
+    def _end(self, reason: Literal["quit", "signal"], play_on: PlayOnWanted | None = None, command: tuple[str, ...] = ()) -> None:
+        self._outcome = replace(self._outcome, reason=reason, play_on=play_on, command=command)
         self._nursery.cancel_scope.cancel()
 
     # ---- for the terminal

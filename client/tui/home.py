@@ -98,6 +98,7 @@ def _running_detail(model: Model, race: RunningRaceInfo) -> str:
     return f"{home_counts(race)}: {rules_name(model, race.rules)}, {clock_text(race.elapsed_ms, tenths=False)}{watchers}"
 
 
+WIDTH = 110
 MENU_WIDTH = 26
 DETAIL_AT = 13
 """Columns of a bot's name or a race's code, with the pointer before it."""
@@ -109,10 +110,9 @@ def home_screen(scene: Scene, size: tuple[int, int]) -> Picture:
     """The whole home screen as a picture."""
     width, height = size
     model, theme, ui = scene.model, scene.theme, scene.ui
-    inner = min(width, 110)
+    inner = min(width, WIDTH)
     margin = (width - inner) // 2
-    card = cards.LARGE if height >= 36 and width >= 110 else cards.MEDIUM if height >= 30 and width >= 90 else _BANNER_CARD
-    banner = _banner(scene, inner, card)
+    above = banner(scene, size)
     items = home_items(model)
     menu_items = [
         (at, item) for at, item in enumerate(items) if item.kind in ("open", "code", "match", "daily", "tournaments", "help", "quit")
@@ -125,7 +125,7 @@ def home_screen(scene: Scene, size: tuple[int, int]) -> Picture:
     marked = next((item for at, item in (*bots, *races, *running) if at == ui.item), None)
     aside = marked.detail if marked is not None and text_width(marked.detail) > list_width - DETAIL_AT else ""
     feet = (remarks(scene, width, 2, aside=aside), foot(KEYS, theme, width))
-    body_height = height - 1 - 3 - card.height - 3
+    body_height = height - 1 - above.height - 4
     bot_rows = min(len(bots), max(body_height - 9, 2))
     # What the one list does not need is the other's.
     left_rows = max(body_height - max(bot_rows, 1) - 5, 2)
@@ -148,7 +148,7 @@ def home_screen(scene: Scene, size: tuple[int, int]) -> Picture:
         *_window(scene, running, list_width, running_rows, "No races to watch." if model.lobby is not None else ""),
     )
     columns = shifted(row((MENU_WIDTH + 2, left), (list_width, right)), margin + 2)
-    return screen(size, head(scene, width), stacked(shifted(banner, margin), columns), *feet, above=UPPER)
+    return screen(size, head(scene, width), stacked(above, columns), *feet, above=UPPER)
 
 
 def _races_title(model: Model) -> str:
@@ -159,7 +159,10 @@ def _running_title(model: Model) -> str:
     return "Watch a race (w)" if model.lobby is None else f"Watch a race (w): {model.lobby.races_running} running"
 
 
-def _banner(scene: Scene, width: int, card: cards.Size) -> Picture:
+def banner(scene: Scene, size: tuple[int, int]) -> Picture:
+    """A hand of cards and the name of the game, as large as there is room for."""
+    width, height = min(size[0], WIDTH), size[1]
+    card = cards.LARGE if height >= 36 and size[0] >= 110 else cards.MEDIUM if height >= 30 and size[0] >= 90 else _BANNER_CARD
     welcome = scene.model.welcome
     words: list[Line] = [
         [("title", "C A R P E T   R A C E")],
@@ -170,7 +173,8 @@ def _banner(scene: Scene, width: int, card: cards.Size) -> Picture:
     above: list[Line] = [[]] * (1 + (card.height - 3) // 2)
     fan = [(card.width + 1, block([[], *cards.face(name, card, scene.theme)])) for name in _FAN]
     left = max(width - 4 - len(_FAN) * (card.width + 1), 10)
-    return stacked(row((2, EMPTY), *fan, (2, EMPTY), (left, block([*above, *words]))), block([[]]))
+    drawn = stacked(row((2, EMPTY), *fan, (2, EMPTY), (left, block([*above, *words]))), block([[]]))
+    return shifted(drawn, (size[0] - width) // 2)
 
 
 def _own_name(welcome: Welcome) -> str:

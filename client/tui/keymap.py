@@ -43,6 +43,7 @@ class Command(StrEnum):
     RESIGN = "resign"
     READY = "ready"
     CHAT = "chat"
+    COPY = "copy"
     REMATCH = "rematch"
     DETAILS = "details"
     REVIEW = "review"

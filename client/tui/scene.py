@@ -12,6 +12,7 @@ from client.text.formatting import clock_text, search_sentence
 from client.text.tournaments import format_text, title_text
 from client.tui.picture import Line, Picture, block, clip, fit, line_width, spread, stacked, text_width, wrap_text
 from client.tui.replay_state import ReplayState
+from client.tui.start import StartMenu
 from client.tui.theme import Theme, theme_for
 from client.tui.tournament_view_state import TournamentView
 from client.tui.ui_state import Prompt, Ui
@@ -22,6 +23,7 @@ NOTICE_MS = 8000
 """How long a notice stands."""
 
 PROMPT_LABELS = {
+    "server": "Server",
     "code": "Race code",
     "chat": "Say",
     "move": "Move",
@@ -69,6 +71,8 @@ def rules_name(model: Model, rules_id: str) -> str:
 def line_state(scene: Scene) -> Line:
     """The connection in a few columns."""
     link, glyphs = scene.model.link, scene.theme.glyphs
+    if isinstance(scene.ui.start, StartMenu):
+        return []
     match link.state:
         case "connected":
             trip = "" if link.round_trip_ms is None else f" {link.round_trip_ms} ms"

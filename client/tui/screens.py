@@ -9,6 +9,7 @@ from client.tui import (
     ending,
     form,
     home,
+    menu,
     race,
     replaying,
     result,
@@ -24,6 +25,7 @@ from client.tui.ui_state import Ui
 
 SCREENS: Final[tuple[Screen, ...]] = (
     replaying.SCREEN,
+    menu.SCREEN,
     ending.SCREEN,
     race.SCREEN,
     result.SCREEN,

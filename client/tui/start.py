@@ -15,6 +15,8 @@ from protocol.views import SeriesOptions
 class UiSettings:
     """How the player likes it. page: where a race of the server is raced in a browser, but for its code; empty where it is not.
 
+    server: how that server is named on a command line. is_near: both lead to a server on this machine, and from other machines nowhere.
+
     motion: cards glide. autoplay: what fits goes home by itself, in races that allow it.
 
     colours: 1, 16, 88, 256 or 2**24, or None to ask the terminal (and `NO_COLOR`).
@@ -26,6 +28,8 @@ class UiSettings:
     motion: bool = True
     autoplay: bool = False
     page: str = ""
+    server: str = ""
+    is_near: bool = False
     colours: Literal[1, 16, 88, 256, 16777216] | None = None
 
 
@@ -71,7 +75,14 @@ class StartTournaments:
     id: str | None = None
 
 
-Start: TypeAlias = StartHome | StartBot | StartAlone | StartMatch | StartTournaments
+@dataclass(frozen=True, slots=True)
+class StartMenu:
+    """The menu of what there is to do, before any server. server: the one that is offered, empty where none is known."""
+
+    server: str = ""
+
+
+Start: TypeAlias = StartHome | StartBot | StartAlone | StartMatch | StartTournaments | StartMenu
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +91,7 @@ class AppOutcome:
 
     settings: as they are now, to be kept. code: the room in which a seat is still held, or None. is_running: its race goes on. records: of
     the races that were finished, in their order. kept: where the last one was kept, None where none was. not_kept: why one could not be.
-    play_on: what the player would do next.
+    play_on, command: what the player would do next, the latter as the words of a command line.
     """
 
     reason: Literal["quit", "signal", "terminal"]
@@ -91,3 +102,4 @@ class AppOutcome:
     kept: Path | None = None
     not_kept: str | None = None
     play_on: PlayOnWanted | None = None
+    command: tuple[str, ...] = ()

@@ -5,6 +5,7 @@ Owns the terminal while it runs and gives it back on every way out. Must not kno
 
 from __future__ import annotations
 
+import base64
 import time
 from collections.abc import Callable
 from functools import lru_cache
@@ -174,8 +175,15 @@ class Terminal:
         self._whole.redraw()
 
     def bell(self) -> None:
+        self._write("\a")
+
+    def copy(self, text: str) -> None:
+        """Ask the terminal to put a text on the clipboard (OSC 52). Whether it does, it does not say."""
+        self._write(f"\x1b]52;c;{base64.b64encode(text.encode()).decode()}\a")
+
+    def _write(self, sequence: str) -> None:
         if isinstance(self._screen, urwid.display.raw.Screen) and self._screen.started:
-            self._screen.write("\a")
+            self._screen.write(sequence)
             self._screen.flush()
 
     async def run(self) -> None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Hashable
+from functools import lru_cache
 
 from client.state.capabilities import rules_of
 from client.state.room import RoomModel, race_clock_ms
 from client.state.store import Model
 from client.text.formatting import clock_text, is_run, limit_text, rated_sentence, series_sentence
-from client.tui.actions import Do, ScreenAction, Typed
+from client.tui.actions import Copy, Do, ScreenAction, Typed
 from client.tui.bars import seat_name
 from client.tui.keymap import LEAVE, TALK, Binding, Command, Keys
 from client.tui.picture import (
@@ -24,6 +26,7 @@ from client.tui.picture import (
     fit,
     foot,
     hit,
+    line_width,
     row,
     screen,
     shifted,
@@ -43,6 +46,7 @@ from protocol.views import SeatInfo
 KEYS: Keys = (
     Binding(Command.READY, ("r", "enter", " "), "ready", "Ready. The race starts when everybody is."),
     TALK,
+    Binding(Command.COPY, ("c",), "copy", "Copy the line that takes a friend to this race."),
     LEAVE,
 )
 ROOMY = 20
@@ -59,21 +63,27 @@ def _view(scene: Scene, size: Size) -> Picture:
     margin = (width - inner) // 2
     counting = room.phase == "countdown"
     talk = block(chat_lines(scene, inner, max(height - 24, 0)))
-    extra = (room.series is not None) + bool(_link(scene, room))
+    extra = (room.series is not None) + len(_ways_in(scene, room, inner))
     roomy = len(wrap_text(_explanation(scene, room), _right(inner))) <= height - ROOMY - extra
     said = 3 if roomy else 2
-    body = _spacious(scene, room, inner) if roomy else _close(scene, room, inner, height - 2 - said)
-    hidden = frozenset({Command.READY}) if counting or (room.own is not None and room.own.ready) else frozenset[Command]()
-    feet = (remarks(scene, width, said), foot(KEYS, scene.theme, width, without=hidden))
-    body = shifted(stacked(body, talk) if height > 40 else body, margin)
+    free = height - 2 - said
+    if height <= 40:
+        talk = block([])
+    body = stacked(_spacious(scene, room, inner, free - talk.height) if roomy else _close(scene, room, inner, free), talk)
+    hidden = {Command.READY} if counting or (room.own is not None and room.own.ready) else set[Command]()
+    if not _invitation(scene.model, scene.ui):
+        hidden.add(Command.COPY)
+    feet = (remarks(scene, width, said), foot(KEYS, scene.theme, width, without=frozenset(hidden)))
+    body = shifted(body, margin)
     return screen(size, head(scene, width), body, *feet, above=UPPER)
 
 
-def _spacious(scene: Scene, room: RoomModel, width: int) -> Picture:
-    """Everything on the right, the rules too."""
+def _spacious(scene: Scene, room: RoomModel, width: int, height: int) -> Picture:
+    """Everything on the right, the rules too; on the left the picture of the page's address, where there is room for it."""
     blank = block([[]])
     rules = [_title(scene, room), *_paragraph(wrap_text(_explanation(scene, room), _right(width))), *_facts(room, _right(width))]
-    return stacked(blank, *_banner(scene, room, width, spaced=True), blank, _columns(scene, room, width, rules))
+    above = stacked(blank, *_banner(scene, room, width, spaced=True), blank)
+    return stacked(above, _columns(scene, room, width, rules, height - above.height))
 
 
 def _close(scene: Scene, room: RoomModel, width: int, height: int) -> Picture:
@@ -102,17 +112,58 @@ def _banner(scene: Scene, room: RoomModel, width: int, *, spaced: bool) -> tuple
     """What is waited for, and in large letters the code to give away or the seconds to the start."""
     words, large = _countdown(scene, room) if room.phase == "countdown" else _code(scene, room)
     score: list[Line] = [[("title", clip(series_sentence(room.series), width))]] if room.series is not None else []
-    link = _link(scene, room)
-    linked: list[Line] = [[("felt", clip(link, width))]] if link else []
-    above = block([*score, [("strong", words)], *linked, *([[]] if spaced else [])], width, centred=True)
+    ways: list[Line] = [[("felt", text)] for text in _ways_in(scene, room, width)]
+    above = block([*score, [("strong", words)], *ways, *([[]] if spaced else [])], width, centred=True)
     return above, big_text(large, scene.theme, "title", width)
 
 
-def _link(scene: Scene, room: RoomModel) -> str:
-    """Where whoever has no client can take a free seat."""
-    free = any(info.name is None for info in room.seats)
-    page = scene.ui.settings.page
-    return f"or in a browser: {page}{clean_name(room.code)}" if page and free and not scene.model.is_at_table else ""
+def _ways_in(scene: Scene, room: RoomModel, width: int) -> list[str]:
+    """The line to send to a friend, and where whoever has no client can take a free seat; nothing where nobody can come."""
+    command = _invitation(scene.model, scene.ui)
+    if not command:
+        return []
+    told = f"{'on this machine' if scene.ui.settings.is_near else 'in a terminal'}: {command}"
+    # Said whole or not at all, as it is to be copied: the key does so in any case.
+    whole = f"{told} (c copies it)"
+    return [whole if text_width(whole) <= width else clip(told, width), clip(f"or in a browser: {_page(scene, room)}", width)]
+
+
+def _invitation(model: Model, ui: Ui) -> str:
+    """The command that takes a friend to this race; empty where no seat is free for them, or there is no server to go to."""
+    room = model.room
+    if room is None or not ui.settings.server or model.is_at_table or all(info.name is not None for info in room.seats):
+        return ""
+    # Quoted: it is to be run, and its code comes from a server.
+    return shlex.join(["carpet", "join", ui.settings.server, clean_name(room.code)])
+
+
+def _page(scene: Scene, room: RoomModel) -> str:
+    return f"{scene.ui.settings.page}{clean_name(room.code)}"
+
+
+def _code_picture(scene: Scene, room: RoomModel, width: int, height: int) -> Picture:
+    """The page's address as a QR code for a phone; nothing where it does not fit, cannot be drawn, or leads to this machine alone."""
+    if scene.theme.is_ascii or scene.theme.bordered or scene.ui.settings.is_near or not _invitation(scene.model, scene.ui):
+        return block([])
+    for border in (4, 2):
+        drawn = block([[("card S", text)] for text in _qr_lines(_page(scene, room), border)])
+        if drawn.height < height and line_width(drawn.lines[0]) <= width:
+            return stacked(block([[]]), drawn)
+    return block([])
+
+
+@lru_cache(maxsize=4)
+def _qr_lines(text: str, border: int) -> tuple[str, ...]:
+    """A QR code, dark on light, two of its rows in one. border: free modules around it, of which the standard asks for four."""
+    # Only here, since few screens show one.
+    import segno
+
+    rows = [list(row) for row in segno.make(text, error="l", micro=False).matrix_iter(border=border)]
+    rows.append([0] * len(rows[0]))
+    return tuple(
+        "".join(" ▀▄█"[bool(upper) + 2 * bool(lower)] for upper, lower in zip(*rows[at : at + 2], strict=True))
+        for at in range(0, len(rows) - 1, 2)
+    )
 
 
 def _code(scene: Scene, room: RoomModel) -> tuple[str, str]:
@@ -156,9 +207,12 @@ def _right(width: int) -> int:
     return width - (width // 2 - 2) - 2
 
 
-def _columns(scene: Scene, room: RoomModel, width: int, right: list[Line]) -> Picture:
+def _columns(scene: Scene, room: RoomModel, width: int, right: list[Line], rows: int = 0) -> Picture:
+    """The players and what is known of the race. rows: what there is for both."""
     left_width = width - _right(width) - 2
-    return row((left_width + 2, _seats(scene, room, left_width)), (_right(width), block(right)))
+    seats = _seats(scene, room, left_width)
+    left = stacked(seats, _code_picture(scene, room, left_width, rows - seats.height))
+    return row((left_width + 2, left), (_right(width), block(right)))
 
 
 def _seats(scene: Scene, room: RoomModel, width: int) -> Picture:
@@ -247,12 +301,21 @@ def _update(step: Step, action: ScreenAction) -> Step:
             return ready(step)
         case Do(Command.CHAT):
             return talk(step)
+        case Do(Command.COPY):
+            return _copy(step)
         case Do(Command.LEAVE):
             return leave(step)
         case Typed():
             return say(step, action)
         case _:
             return step
+
+
+def _copy(step: Step) -> Step:
+    command = _invitation(step.state, step.ui)
+    if not command:
+        return step.note("There is nothing to copy: nobody can be invited here.")
+    return step.then(Copy(command)).note("Copied, if your terminal lets programs copy.")
 
 
 def _times(scene: Scene) -> Hashable:

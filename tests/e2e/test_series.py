@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import re
 import sys
@@ -107,6 +108,10 @@ def test_best_of_three_is_raced_by_keys_in_two_terminals(tmp_path: Path) -> None
         anna = sit("anna", "host", url, "--best-of", "3", "--countdown", "1", "--private")
         anna.wait_for("Best of 3, race 1 next")
         code = anna.wait_until(lambda lines: re.search(r"· Carpet · ([A-Z]{6})\b", lines[0]), what="a code")[1]
+        anna.type("c")
+        anna.wait_for("Copied")
+        copied = anna.wait_until(lambda lines: re.search(rb"\x1b]52;c;(\S+?)\x07", anna.raw), what="the line for a friend")
+        assert base64.b64decode(copied[1]).decode() == f"carpet join {url.removeprefix('ws://')} {code}"
         bert = sit("bert", "join", url, code)
         for race in (1, 2):
             if race == 1:

@@ -58,10 +58,22 @@ def test_what_is_no_address_is_refused_in_one_sentence(typed: str, says: str) ->
 
 
 @pytest.mark.parametrize(
-    ("host", "is_loopback"), [("localhost", True), ("127.0.0.9", True), ("::1", True), ("10.0.0.1", False), ("a", False)]
+    ("host", "is_loopback"),
+    [
+        *((host, True) for host in ("localhost", "x.localhost", "127.0.0.9", "::1", "0.0.0.0", "::")),
+        *((host, False) for host in ("10.0.0.1", "a", "localhost.example")),
+    ],
 )
 def test_this_machine_is_told_from_others(host: str, is_loopback: bool) -> None:
     assert Address(secure=False, host=host, port=1).is_loopback is is_loopback
+
+
+@pytest.mark.parametrize(
+    "typed", ["carpet.example", "carpet.example:8000", "[::1]", "wss://carpet.example:443", "a:7777/x", "wss://a:7777/x?y"]
+)
+def test_an_address_is_typed_as_short_as_it_can_be_and_is_still_the_same(typed: str) -> None:
+    assert parse_address(typed).typed == typed
+    assert parse_address(parse_address(typed).url).typed == typed
 
 
 # ---- where a server sends its players

@@ -14,7 +14,8 @@ from client.connection.events import NO_SEAT, Back, Connecting, Lost, RoundTrip
 from client.state.evidence import Evidence
 from client.tui.app import App
 from client.tui.form import DEAL_LINE, OPEN_LINE, SERIES_LINE
-from client.tui.start import AppOutcome, StartBot, StartMatch
+from client.tui.start import AppOutcome, StartBot, StartMatch, UiSettings
+from client.tui.terminal import Terminal
 from protocol.client_messages import FollowLobby, JoinRace, LeaveRace, Move, OpenRace, QuickMatch, Ready, Rematch, Resign, Say, Stop
 from protocol.errors import ERRORS, ErrorCode
 from protocol.record import Record, sealed
@@ -847,3 +848,17 @@ async def test_a_key_hurries_a_lost_connection_and_enter_takes_back_one_that_was
         await run.say(UP, scenes.welcome(), lost)
         await run.give(key)
         assert run.link.hurried == hurried
+
+
+async def test_the_line_for_a_friend_is_copied_whole_and_only_where_somebody_can_come(monkeypatch: pytest.MonkeyPatch) -> None:
+    copied: list[str] = []
+    monkeypatch.setattr(Terminal, "copy", lambda self, text: copied.append(text))
+    async with running(settings=UiSettings(motion=False, server="carpet.example", page="http://carpet.example:7777/play/")) as run:
+        await run.say(UP, scenes.welcome(), changed(scenes.room(), code="$(rm x)"))
+        await run.give("c")
+        assert copied == ["carpet join carpet.example '$(rm x)'"]
+        assert run.screen.shows("Copied")
+        await run.say(Seated(version=2, seat=1, name="Benedikt", bot=None))
+        assert not run.screen.shows("carpet join")
+        await run.give("c")
+        assert len(copied) == 1

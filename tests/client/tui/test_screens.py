@@ -28,7 +28,7 @@ from client.tui.picture import line_width
 from client.tui.replay_state import jumped_to_tenth, replay_state_of
 from client.tui.rules import LIST_WIDTH
 from client.tui.scene import Scene
-from client.tui.start import UiSettings
+from client.tui.start import StartMenu, UiSettings
 from client.tui.terminal import Painted
 from client.tui.theme import PALETTES, entries, next_palette, theme_for
 from client.tui.tournament_form import USUAL_NAME
@@ -61,6 +61,7 @@ from tests.client.state.test_store import EVENTS
 GOLDEN = Path(__file__).parents[2] / "data" / "screens"
 SIZES = ((80, 24), (120, 40), (60, 20))
 UI = Ui(cursor="c2")
+INVITING = UiSettings(page="http://carpet.example:7777/play/", server="carpet.example")
 
 
 class Shown(NamedTuple):
@@ -355,6 +356,10 @@ SCREENS = {
     "home-connecting": Shown(Model, now_ms=0),
     "form": Shown(scenes.at_home, replace(UI, form=RaceOptions(seats=4, bots=("Steady", "Steady"), deal="garden"), item=2), 2000),
     "waiting": Shown(scenes.waiting, now_ms=2000),
+    "waiting-invited": Shown(scenes.waiting, replace(UI, settings=INVITING), 2000),
+    "waiting-near": Shown(scenes.waiting, replace(UI, settings=replace(INVITING, is_near=True)), 2000),
+    "menu": Shown(Model, Ui(start=StartMenu()), 0),
+    "menu-typing": Shown(Model, Ui(start=StartMenu(), item=1, prompt=typing("server", "carpet.example")), 0),
     "waiting-full": Shown(scenes.full_room, now_ms=2000),
     "waiting-unrated": Shown(unrated, now_ms=2000),
     "waiting-winnable": Shown(sought, now_ms=2000),

@@ -1,0 +1,96 @@
+"""The menu that `carpet` alone opens: what there is to do, before any server. What is chosen is a command, which is run behind it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from client.connection.address import BadAddress, parse_address
+from client.tui.actions import Do, Pick, Quit, ScreenAction, Typed
+from client.tui.home import WIDTH, banner
+from client.tui.keymap import CHOOSE, Command, Keys
+from client.tui.picture import UPPER, Line, Picture, Size, block, fit, foot, hit, screen, shifted, stacked, wrap_text
+from client.tui.scene import Scene, head, remarks
+from client.tui.screen import Screen
+from client.tui.start import StartMenu
+from client.tui.step import Step
+from client.tui.ui_state import Prompt
+
+KEYS: Keys = (CHOOSE,)
+
+
+class _Item(NamedTuple):
+    """A line. asks: for a server first, which the command is given then."""
+
+    command: str
+    label: str
+    help: str
+    asks: bool = True
+
+
+ITEMS = (
+    _Item("play", "Race a house bot", "On this machine, at once: nothing else is needed.", asks=False),
+    _Item("home", "Race a friend", "Name the server where you meet, or paste the line that your friend sent you: carpet join SERVER CODE."),
+    _Item("daily", "Deal of the day", "At a server: the same shuffle for everybody, and one try each."),
+    _Item("watch", "Watch a race", "At a server: the closest race, and then the next."),
+    _Item("replay", "Replay your last race", "Both boards side by side, to play, step and jump.", asks=False),
+)
+LABEL = 26
+
+
+def _view(scene: Scene, size: Size) -> Picture:
+    """The whole screen as a picture."""
+    width = size[0]
+    inner = min(width, WIDTH) - 4
+    lines = [_line(scene, at, item) for at, item in enumerate(ITEMS)]
+    told = wrap_text(ITEMS[min(scene.ui.item, len(ITEMS) - 1)].help, inner)
+    more = "carpet --help lists all commands."
+    body = stacked(*lines, block([[], *[[("strong", text)] for text in told], [], [("faint", more)]]))
+    feet = (remarks(scene, width, 2), foot(KEYS, scene.theme, width))
+    return screen(size, head(scene, width), stacked(banner(scene, size), shifted(body, (width - inner) // 2)), *feet, above=UPPER)
+
+
+def _line(scene: Scene, at: int, item: _Item) -> Picture:
+    marked = scene.ui.item == at
+    line: Line = [("chosen" if marked else "felt", fit(f"{scene.theme.glyphs.pointer if marked else ' '} {item.label}", LABEL))]
+    return hit(block([line]), Pick(at))
+
+
+def _update(step: Step, action: ScreenAction) -> Step:
+    match action:
+        case Do(Command.UP | Command.DOWN | Command.LEFT | Command.RIGHT as command):
+            return step.walk(command, len(ITEMS))
+        case Do(Command.PLAY):
+            return _take(step)
+        case Pick(line):
+            return _take(step.but(item=line))
+        case Typed("server", text) if text:
+            return _go(step, ITEMS[step.ui.item].command, text.split())
+        case _:
+            return step
+
+
+def _take(step: Step) -> Step:
+    item, start = ITEMS[step.ui.item], step.ui.start
+    if not item.asks:
+        return step.then(Quit(command=(item.command,)))
+    offered = start.server if isinstance(start, StartMenu) else ""
+    return step.but(prompt=Prompt("server", offered, len(offered)))
+
+
+def _go(step: Step, command: str, words: list[str]) -> Step:
+    """To the server that was typed; with a code, to the race there."""
+    if words[:2] == ["carpet", "join"]:
+        words = words[2:]
+    place, code = " ".join(words[:1]), "".join(words[1:])
+    try:
+        url = parse_address(place).url
+    except BadAddress as error:
+        return step.note(str(error))
+    if not code or command == "daily":
+        return step.then(Quit(command=(command, url)))
+    if not (code.isascii() and code.isalpha() and len(code) == 6):
+        return step.note(f"{code!r} is not the code of a race, which is six letters.")
+    return step.then(Quit(command=("join" if command == "home" else command, url, code)))
+
+
+SCREEN = Screen("menu", "At home", KEYS, lambda state, ui: isinstance(ui.start, StartMenu), _update, _view, scrolls=True)
