@@ -88,7 +88,7 @@ async def test_a_race_from_the_waiting_room_to_the_result(rules: str) -> None:
             run.link.say(PlayerView(version=8 + ply, seat=0, ply=ply + 1, move=move, state=state, elapsed_ms=ply + 1, view=see(position)))
             if ply < BY_HAND or ply >= len(moves) - BY_HAND - 1:
                 await settled()
-                assert run.screen.shows(f"{position.home} cards home")
+                assert run.screen.shows(f"{counted(position.home, 'card')} home")
                 assert run.screen.shows(f"{position.home}/{total}")
         ended: SeatState = "stalled"
         if position.legal_moves():
