@@ -101,7 +101,8 @@ async def test_a_race_from_the_waiting_room_to_the_result(rules: str) -> None:
         await run.say(other)
         assert run.screen.shows(f"{total - 10}/{total}")
         await run.say(Result(version=9 + len(moves), record=record(rules, seed, nonces, made, position.home, total - 10, ended)))
-        assert run.screen.shows("Benedikt won by")
+        # By how many cards is said where the deal, another one each time, left some.
+        assert run.screen.shows("Benedikt won by" if position.home < total - 10 else "Benedikt won")
         assert run.screen.shows(f"{position.home}/{total}")
         assert run.screen.shows("The deal checks out: nobody chose the cards.")
         await run.give("q")
