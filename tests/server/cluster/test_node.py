@@ -9,9 +9,9 @@ import trio
 from trio.testing import MockClock
 
 from server.cluster.node import ClusterNode
+from server.store.answers import Running
 from server.store.errors import StoreUnavailable
 from server.store.nodes import Holding
-from server.store.port import Running
 from server.store.shared import SharedStore
 from server.store.takeover import TakenOver
 
