@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from server.store.answers import DamagedRace, Running, RunningRace
 from server.store.compaction import batches
 from server.store.documents import BadDocument, Taken, decode_command, decode_commands
 from server.store.entries import opened_of
 from server.store.nodes import LAST_NUMBER, node_of, numbers_of
-from server.store.port import CommandTaken, DamagedRace, Running, RunningRace
+from server.store.port import CommandTaken
 from server.store.sql import Row, Sql
 
 _RUNNING = "SELECT * FROM races WHERE phase = 'running' ORDER BY opened_at_ms, id"
@@ -39,8 +40,12 @@ class LoggedRaces:
                 continue
             owner = node_of(batch.number)
             for command in commands:
-                if owners.get(command[0]) == owner:
-                    self.commands[command[0]].append(command)
+                race, sequence = command[:2]
+                if owners.get(race) == owner:
+                    if sequence == 1:
+                        # It has come from another node with all of its commands: what is before them is of an earlier stay here.
+                        self.commands[race].clear()
+                    self.commands[race].append(command)
 
     def read(self) -> Running:
         whole: list[RunningRace] = []
