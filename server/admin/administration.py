@@ -23,9 +23,10 @@ from server.net.identification import Visit, put_out
 from server.rooms.driver import Room
 from server.rooms.registry import Rooms
 from server.rooms.requests import CallOff
+from server.store.answers import Player
 from server.store.errors import StoreError
 from server.store.journal import Journal
-from server.store.port import BanKind, Player
+from server.store.port import BanKind
 from server.store.store import Store
 from server.tournaments.service import TournamentService
 

@@ -22,8 +22,9 @@ from server.lobby.bans import Bans
 from server.race.rating import Rating
 from server.rooms.clock import Clock
 from server.rooms.member import PlayerConnection, PlayerName
+from server.store.answers import Player
 from server.store.errors import NameTaken, StoreError
-from server.store.port import Entry, Player, PlayerMade, PlayerRenamed, PlayerSeen
+from server.store.port import Entry, PlayerMade, PlayerRenamed, PlayerSeen
 
 TOKEN_BYTES = 16
 ID_BYTES = 8

@@ -19,8 +19,9 @@ from server.pages.limit import asked_limit
 from server.pages.readers import Readers
 from server.race.boards import boards_document
 from server.rooms.clock import Clock
+from server.store.answers import Mark, PlayedRace
 from server.store.errors import StoreCorrupt
-from server.store.port import Mark, PlayedRace, room_shown
+from server.store.port import room_shown
 from server.store.store import Store
 
 Compute: TypeAlias = Callable[[Callable[[bytes], tuple[bytes, bytes]], bytes], Awaitable[tuple[bytes, bytes]]]

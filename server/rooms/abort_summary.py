@@ -10,7 +10,8 @@ from contextlib import suppress
 from protocol.errors import Refusal
 from server.race.machine import Race
 from server.rules.catalogue import UnknownRules
-from server.store.port import PlayedSeat, RunningRace
+from server.store.answers import RunningRace
+from server.store.port import PlayedSeat
 from server.store.replay import as_opened
 
 

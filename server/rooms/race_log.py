@@ -13,7 +13,8 @@ from server.race.commands import Command, LeaveSeat, MeasureLine, PassTime
 from server.race.events import RaceEvent, SeatDealt
 from server.race.machine import Race
 from server.rooms.effects import Draft
-from server.store.port import CommandTaken, PlayedSeat, PlayersLeft, RaceAborted, RaceOpened, RaceOver, RunningRace, race_id
+from server.store.answers import RunningRace
+from server.store.port import CommandTaken, PlayedSeat, PlayersLeft, RaceAborted, RaceOpened, RaceOver, race_id
 
 MARK_MS = 10_000
 """After so long without a command, the time is noted of a race that is being run, or whose players are waited for. What has passed since

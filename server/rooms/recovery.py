@@ -16,7 +16,8 @@ from server.race.machine import Race
 from server.rooms.bots import house_id
 from server.rooms.race_log import RaceLog
 from server.rooms.series_state import SeriesState
-from server.store.port import RaceOpened, StandingRace
+from server.store.answers import StandingRace
+from server.store.port import RaceOpened
 from server.store.replay import RunningRoom, as_opened, replay, seats_deserted
 
 LeftRoom: TypeAlias = RunningRoom | StandingRace

@@ -14,8 +14,9 @@ from protocol.text import counted
 from server.rooms.abort_summary import seats_readable
 from server.rooms.clock import Clock
 from server.rooms.registry import Rooms
+from server.store.answers import Running, StandingRace
 from server.store.errors import EntryRefused
-from server.store.port import Entry, PlayersLeft, RaceAborted, Running, StandingRace
+from server.store.port import Entry, PlayersLeft, RaceAborted
 from server.store.replay import by_room
 from server.store.store import Store
 from server.store.takeover import TakenOver

@@ -12,7 +12,7 @@ from protocol.record import Record
 from protocol.views import RaceOptions, SeriesInfo
 from server.match.series import Series
 from server.race.machine import Race
-from server.store.port import StandingRace
+from server.store.answers import StandingRace
 from server.store.replay import RunningRoom, replay
 
 

@@ -18,8 +18,9 @@ from server.rooms.driver import Room
 from server.rooms.registry import Rooms
 from server.runs.boards import Boards
 from server.runs.ghost_choice import Candidate, choose
+from server.store.answers import Run
 from server.store.journal import Journal
-from server.store.port import Run, SharedDealMade
+from server.store.port import SharedDealMade
 from server.store.store import Store
 
 

@@ -21,9 +21,10 @@ from server.rooms.clock import Clock
 from server.rooms.driver import Room
 from server.runs import days
 from server.runs.results import Day, RunResult, Streak, result_of, rows, streak
+from server.store.answers import Run
 from server.store.errors import StoreCorrupt
 from server.store.journal import Journal
-from server.store.port import Run, SharedDealMade
+from server.store.port import SharedDealMade
 from server.store.store import Store
 
 SHOWN: Final = 100

@@ -16,11 +16,12 @@ from typing import Final
 
 from server.store.compaction import Log
 from server.store.documents import Taken, encode_command, encode_commands
-from server.store.entries import KINDS, WriteStep
+from server.store.entries import KINDS
 from server.store.errors import EntryRefused, LeaseLost
 from server.store.nodes import Holding
 from server.store.port import CommandTaken, Entry, RaceAborted, RaceOpened, RaceOver, Request
 from server.store.sql import Contradiction, Row, Sql, Values
+from server.store.steps import WriteStep
 
 BIGGEST: Final = 2**63
 _WRITE: Final = "INSERT INTO batches (number, writer, commands) VALUES (:number, :writer, :commands)"

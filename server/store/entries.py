@@ -3,18 +3,17 @@
 A new kind is a class in `port`, a row in `KINDS` and a function that writes it. The commands of races, of which there are a thousand for
 one of anything else, are not written one by one: see `batches`.
 
-A step is a statement that has to find or change at least one row where it says what its failure means; a kind's steps are taken in order,
-within a savepoint. The tables' own constraints judge the rest, and `clash` says what it means that one of them is broken.
+How a kind's steps are taken, and what judges them, is in `steps`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
-from dataclasses import dataclass
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final
 
 from protocol.text import clean_name
 from server.race.rating import Rating, RatingChange, Unratable, rate_record
+from server.store.answers import Player
 from server.store.documents import (
     BadDocument,
     Opened,
@@ -31,7 +30,6 @@ from server.store.port import (
     Banned,
     Entry,
     PlayedSeat,
-    Player,
     PlayerMade,
     PlayerRenamed,
     PlayerSeen,
@@ -51,32 +49,7 @@ from server.store.port import (
     runs_once,
 )
 from server.store.sql import Row, Values
-
-
-class WriteStep(NamedTuple):
-    """refusal: what it means that it found or changed nothing; None where it may."""
-
-    statement: str
-    rows: Sequence[Values]
-    refusal: str | None = None
-
-
-Steps: TypeAlias = Generator[WriteStep, Row | None, None]
-"""Each step is answered with the row that it found first, or None."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Kind:
-    """needs: the ids of players that have to be known. clash: what it means to break a constraint."""
-
-    steps: Callable[[Any], Steps]
-    needs: Callable[[Any], Sequence[str | None]] = lambda entry: ()
-    clash: Callable[[Any, str], EntryRefused] = lambda entry, constraint: EntryRefused(f"an entry that cannot be stored: {constraint}")
-
-
-def _insert(table: str, *rows: Values) -> WriteStep:
-    columns = rows[0].keys()
-    return WriteStep(f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({', '.join(f':{column}' for column in columns)})", rows)  # noqa: S608
+from server.store.steps import Kind, Steps, WriteStep, insert
 
 
 def _checked_name(name: str) -> str:
@@ -97,7 +70,7 @@ def _make_player(entry: PlayerMade) -> Steps:
         "created_at_ms": entry.at_ms,
         "seen_at_ms": entry.at_ms,
     }
-    yield _insert("players", player)
+    yield insert("players", player)
 
 
 def _name_clash(entry: PlayerMade | PlayerRenamed, constraint: str) -> EntryRefused:
@@ -157,10 +130,10 @@ def _open_race(entry: RaceOpened) -> Steps:
         "deal": key,
         "node": entry.node,
     }
-    yield _insert("races", race)
+    yield insert("races", race)
     if spec is not None and runs_once(spec) and spec.invited:
         runs = [{"deal": key, "rules": entry.options.rules, "player": player, "race": entry.race} for player in spec.invited]
-        yield _insert("runs", *runs)
+        yield insert("runs", *runs)
 
 
 def _opening_clash(entry: RaceOpened, constraint: str) -> EntryRefused:
@@ -202,7 +175,7 @@ def _end_race(entry: RaceOver) -> Steps:
     )
     changes = (yield from _rate(entry)) if record.rated else ()
     if entry.players:
-        yield _insert("seats", *_seat_rows(entry, changes))
+        yield insert("seats", *_seat_rows(entry, changes))
     if changes:
         yield WriteStep(RATE, [rating_row(seat.player, change.after) for seat, change in zip(record.seats, changes, strict=True)])
 
@@ -228,7 +201,7 @@ def _rate(entry: RaceOver) -> Generator[WriteStep, Row | None, tuple[RatingChang
 def _abort_race(entry: RaceAborted) -> Steps:
     yield _close_race(entry, "aborted", entry.reason)
     if entry.seats:
-        yield _insert("seats", *_seat_rows(entry, ()))
+        yield insert("seats", *_seat_rows(entry, ()))
     else:
         # It had not begun: nobody has seen a card of it.
         yield WriteStep("DELETE FROM runs WHERE race = :race", [{"race": entry.race}])
@@ -315,7 +288,7 @@ def _make_deal(entry: SharedDealMade) -> Steps:
         "made_at_ms": entry.at_ms,
         "reveals_at_ms": entry.reveals_at_ms,
     }
-    yield _insert("shared_deals", deal)
+    yield insert("shared_deals", deal)
 
 
 def deal_of(row: Row) -> SharedDealMade:
@@ -346,7 +319,7 @@ def _make_tournament(entry: TournamentMade) -> Steps:
         "document": entry.document,
         "made_at_ms": entry.at_ms,
     }
-    yield _insert("tournaments", tournament)
+    yield insert("tournaments", tournament)
 
 
 def tournament_of(row: Row) -> TournamentMade:
@@ -366,7 +339,7 @@ def _decide(entry: TournamentDecided) -> Steps:
         "author": entry.author,
         "decision": entry.decision,
     }
-    yield _insert("decisions", decision)
+    yield insert("decisions", decision)
     if entry.closes:
         yield WriteStep("UPDATE tournaments SET closed_at_ms = :at_ms WHERE id = :id", [{**tournament, "at_ms": entry.at_ms}])
 
@@ -391,7 +364,7 @@ def _remove_tournament(entry: TournamentRemoved) -> Steps:
 def _ban(entry: Banned) -> Steps:
     ban = {"kind": entry.kind, "subject": entry.subject}
     yield WriteStep("DELETE FROM bans WHERE kind = :kind AND subject = :subject", [ban])
-    yield _insert("bans", {**ban, "reason": entry.reason, "at_ms": entry.at_ms})
+    yield insert("bans", {**ban, "reason": entry.reason, "at_ms": entry.at_ms})
 
 
 def _lift_ban(entry: Unbanned) -> Steps:

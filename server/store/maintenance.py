@@ -14,6 +14,7 @@ from protocol.errors import Refusal
 from protocol.record import BadRecord, Record
 from server.race.audit import audit
 from server.store import schema
+from server.store.answers import RunningRace
 from server.store.compaction import batches
 from server.store.connections import brief_reading, translated
 from server.store.database import open_database
@@ -22,7 +23,7 @@ from server.store.errors import StoreCorrupt, StoreError, StoreUnavailable
 from server.store.locations import Location, existing
 from server.store.nodes import Node
 from server.store.nodes import nodes as all_nodes
-from server.store.port import RunningRace, room_shown
+from server.store.port import room_shown
 from server.store.pruning import Pruned
 from server.store.replay import replay
 from server.store.running import running_races

@@ -1,4 +1,4 @@
-"""What goes into a store and what comes out of it: entries and answers, as values. Knows no database.
+"""What goes into a store: entries, as values. What comes out of it is in `answers`. Knows no database.
 
 Times are Unix time in milliseconds. Names are as `protocol.text.clean_name` leaves them.
 """
@@ -17,7 +17,7 @@ from protocol.record import Record
 from protocol.views import RaceOptions, SeatState, SharedKind
 from server.match.series import Series
 from server.race.commands import Command
-from server.race.rating import Rating, RatingChange
+from server.race.rating import RatingChange
 from server.race.shared_deal_spec import SharedDealSpec
 from server.race.start_position import StartPosition
 
@@ -47,7 +47,7 @@ def name_key(name: str) -> str:
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
 
 
-# ---- what goes in and comes out
+# ---- entries
 
 
 @dataclass(frozen=True, slots=True)
@@ -300,118 +300,3 @@ Entry: TypeAlias = (
 )
 Request: TypeAlias = Sequence[Entry]
 """Entries that are written together or not at all."""
-
-
-# ---- what comes out
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Player:
-    """rating: None before the first rated race."""
-
-    id: str
-    name: str
-    created_at_ms: int
-    seen_at_ms: int
-    rating: Rating | None
-
-
-@dataclass(frozen=True, slots=True)
-class RunningRace:
-    """opened and commands: as they were written; the commands from sequence 1 on, without gaps."""
-
-    opened: RaceOpened
-    commands: tuple[CommandTaken, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class DamagedRace:
-    """A race that was running and cannot be read. what: one sentence, for the log and for `RaceAborted`.
-
-    readable: the race with its commands up to the damage; None where not even its opening can be read.
-    """
-
-    race: str
-    what: str
-    readable: RunningRace | None
-
-
-@dataclass(frozen=True, slots=True)
-class Running:
-    """All races that are not over, by the time of their opening. One that is damaged does not keep the others from coming back."""
-
-    races: tuple[RunningRace, ...]
-    damaged: tuple[DamagedRace, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StandingRace:
-    """A race that is over, and in whose room somebody was still.
-
-    players: the id of each seat's player, None for a house bot. here: the seats of those who were in the room. changes: what the race did
-    to ratings, by seat; none where it did not count.
-    """
-
-    opened: RaceOpened
-    record: Record
-    players: tuple[str | None, ...]
-    here: frozenset[int]
-    changes: tuple[RatingChange, ...]
-    ended_at_ms: int
-
-
-@dataclass(frozen=True, slots=True)
-class RaceStatus:
-    """reason: why the race was aborted; None for one that was not.
-
-    sealed_until_ms: before that nobody may see its record or result, since others have yet to play its deal; 0 for most, NEVER_MS while
-    that moment is not known.
-    """
-
-    phase: RacePhase
-    reason: str | None
-    sealed_until_ms: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Mark:
-    """Where a page of history ended."""
-
-    finished_at_ms: int
-    race: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlayedRace:
-    """One line of a player's history. seat: their own, by number. seats: all, in seat order. aborted: why; None for a race with a record.
-
-    sealed_until_ms: as of `RaceStatus`.
-    """
-
-    race: str
-    room: str
-    number: int
-    rules: str
-    finished_at_ms: int
-    aborted: str | None
-    seat: int
-    seats: tuple[PlayedSeat, ...]
-    sealed_until_ms: int = 0
-
-    @property
-    def mark(self) -> Mark:
-        return Mark(self.finished_at_ms, self.race)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Run:
-    """A race on a shared deal. finished_at_ms: None while it runs. seats: of one that has ended, in seat order; as of `PlayedRace`."""
-
-    race: str
-    room: str
-    rules: str
-    spec: SharedDealSpec
-    phase: RacePhase
-    opened_at_ms: int
-    finished_at_ms: int | None
-    seats: tuple[PlayedSeat, ...]

@@ -10,7 +10,8 @@ from server.match.series import Series
 from server.race.commands import GetReady, LeaveSeat
 from server.race.machine import Race
 from server.race.shuffles import SeriesPlace
-from server.store.port import CommandTaken, RaceOpened, RunningRace, room_shown
+from server.store.answers import RunningRace
+from server.store.port import CommandTaken, RaceOpened, room_shown
 
 
 @dataclass(frozen=True, slots=True)

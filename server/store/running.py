@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from server.store.answers import DamagedRace, Running, RunningRace
 from server.store.compaction import batches
 from server.store.documents import BadDocument, Taken, decode_command, decode_commands
 from server.store.entries import opened_of
 from server.store.nodes import LAST_NUMBER, node_of, numbers_of
-from server.store.port import CommandTaken, DamagedRace, Running, RunningRace
+from server.store.port import CommandTaken
 from server.store.sql import Row, Sql
 
 _RUNNING = "SELECT * FROM races WHERE phase = 'running' ORDER BY opened_at_ms, id"

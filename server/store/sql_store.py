@@ -11,28 +11,13 @@ from typing import Any, Final, TypeVar
 from protocol.record import Record
 from protocol.views import SharedKind
 from server.race.rating import RatingChange
+from server.store.answers import Mark, PlayedRace, Player, RaceStatus, Run, Running, StandingRace
 from server.store.batches import BatchWriter
 from server.store.documents import BadDocument, decode_opening, decode_options, decode_record
 from server.store.entries import change_of, deal_of, decision_of, opened_of, player_of, seat_of, tournament_of
 from server.store.errors import EntryRefused, StoreCorrupt
 from server.store.nodes import Holding
-from server.store.port import (
-    NEVER_MS,
-    Banned,
-    Mark,
-    PlayedRace,
-    Player,
-    RaceStatus,
-    Request,
-    Run,
-    Running,
-    SharedDealMade,
-    StandingRace,
-    TournamentDecided,
-    TournamentMade,
-    deal_key,
-    name_key,
-)
+from server.store.port import NEVER_MS, Banned, Request, SharedDealMade, TournamentDecided, TournamentMade, deal_key, name_key
 from server.store.running import running_races
 from server.store.sql import Row, Sql
 

@@ -12,21 +12,9 @@ from typing import Protocol, runtime_checkable
 from protocol.record import Record
 from protocol.views import SharedKind
 from server.race.rating import RatingChange
+from server.store.answers import Mark, PlayedRace, Player, RaceStatus, Run, Running, StandingRace
 from server.store.errors import EntryRefused
-from server.store.port import (
-    Banned,
-    Mark,
-    PlayedRace,
-    Player,
-    RaceStatus,
-    Request,
-    Run,
-    Running,
-    SharedDealMade,
-    StandingRace,
-    TournamentDecided,
-    TournamentMade,
-)
+from server.store.port import Banned, Request, SharedDealMade, TournamentDecided, TournamentMade
 
 
 class Store(Protocol):

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Final
 
+from server.store.answers import Running
 from server.store.documents import encode_commands
 from server.store.nodes import numbers_of, settle
-from server.store.port import Running
 from server.store.running import LoggedRaces
 from server.store.sql import Row, Sql
 

@@ -6,6 +6,7 @@ import json
 from xml.etree import ElementTree as ET
 
 import pyte
+import pytest
 
 from client.tui.export import LINGER_MS, cast_of, coloured, screen_at, svg_of, text_of
 from client.tui.start import UiSettings
@@ -41,6 +42,7 @@ def test_a_picture_is_a_document_with_every_sign_of_the_screen_in_the_palettes_c
     assert "#14532d" in {each.get("fill") for each in document.iter(f"{SVG}rect")}
 
 
+@pytest.mark.slow
 def test_a_recording_played_in_a_terminal_shows_each_moment_as_it_was_and_ends_at_the_end() -> None:
     head, *events = map(json.loads, cast_of(LINE, SIZE, UiSettings()))
     screen = pyte.Screen(*SIZE)

@@ -16,6 +16,7 @@ from protocol.client_messages import Move, Ready, Stop
 from protocol.fairness import commitment, derive_seed
 from protocol.record import DealRecord, MoveRecord, Record, SeatRecord, sealed
 from protocol.room_events import Countdown, Dealt, PlayerReady, PlayerView, Progress, Result, Seated, Started
+from protocol.text import counted
 from protocol.views import RaceOptions, SeatState
 from server.race.view import see
 from server.rules.catalogue import RULE_SETS
@@ -87,7 +88,7 @@ async def test_a_race_from_the_waiting_room_to_the_result(rules: str) -> None:
             run.link.say(PlayerView(version=8 + ply, seat=0, ply=ply + 1, move=move, state=state, elapsed_ms=ply + 1, view=see(position)))
             if ply < BY_HAND or ply >= len(moves) - BY_HAND - 1:
                 await settled()
-                assert run.screen.shows(f"{position.home} cards home")
+                assert run.screen.shows(f"{counted(position.home, 'card')} home")
                 assert run.screen.shows(f"{position.home}/{total}")
         ended: SeatState = "stalled"
         if position.legal_moves():
@@ -101,7 +102,8 @@ async def test_a_race_from_the_waiting_room_to_the_result(rules: str) -> None:
         await run.say(other)
         assert run.screen.shows(f"{total - 10}/{total}")
         await run.say(Result(version=9 + len(moves), record=record(rules, seed, nonces, made, position.home, total - 10, ended)))
-        assert run.screen.shows("Benedikt won by")
+        margin = position.home - (total - 10)
+        assert run.screen.shows(f"You won by {margin or ''}" if margin >= 0 else f"Benedikt won by {counted(-margin, 'card')}.")
         assert run.screen.shows(f"{position.home}/{total}")
         assert run.screen.shows("The deal checks out: nobody chose the cards.")
         await run.give("q")
@@ -120,8 +122,10 @@ def record(rules: str, seed: bytes, nonces: tuple[str, ...], moves: list[MoveRec
         seed=seed.hex(),
     )
     first, second = scenes.record().seats
-    fields = replace(first, place=2, home=home, plies=len(moves), state=ended, home_at_ms=len(moves), ended_at_ms=len(moves))
-    seats: tuple[SeatRecord, ...] = (fields, replace(second, place=1, home=others))
+    # As many cards, and earlier, is better, too.
+    places = (1, 2) if home >= others else (2, 1)
+    fields = replace(first, place=places[0], home=home, plies=len(moves), state=ended, home_at_ms=len(moves), ended_at_ms=len(moves))
+    seats: tuple[SeatRecord, ...] = (fields, replace(second, place=places[1], home=others))
     return sealed(replace(scenes.record(), rules=rules, deal=deal, seats=seats, moves=tuple(moves)))
 
 

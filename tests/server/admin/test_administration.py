@@ -10,6 +10,7 @@ from trio.testing import MockClock
 
 from protocol.client_messages import Hello, WhoAmI
 from protocol.errors import CloseCode, ErrorCode, Fault
+from protocol.room_events import PlayerView
 from protocol.run_messages import ListChallenges
 from protocol.server_messages import Error, Left, Welcome
 from protocol.tournament_messages import CreateTournament, Decided, FollowTournament, Tournament
@@ -69,6 +70,8 @@ async def test_a_race_that_is_ended_is_told_with_its_reason_and_is_not_rated(aut
     async with hosted() as (house, host), house.race("Ann", "Bob") as (ann, bob):
         for client in (ann, bob):
             await client.move()
+            # A move that came after the end would have an answer of its own.
+            await client.hear_of(PlayerView)
         room = house.only_room
         listed = await host.answer(Question(noun="rooms", verb="list"))
         assert seen(listed, "code", "phase", "players", "rated") == [(room.code, "racing", "Ann, Bob", True)]

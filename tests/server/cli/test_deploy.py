@@ -30,6 +30,13 @@ def test_each_file_is_printed_as_it_is_in_the_package(kind: Kind) -> None:
     assert printed(kind) == (ROOT / "server" / "deploy" / FILES[kind]).read_text(encoding="utf-8")
 
 
+def test_the_program_is_installed_from_its_archive() -> None:
+    """No index has it: whatever pip found there by its name would be somebody else's."""
+    installed = {kind: re.findall(r"pip install (.+)", printed(kind)) for kind in (Kind.DOCKER, Kind.SYSTEMD)}
+    for kind, (what,) in installed.items():
+        assert re.search(r"carpet_race-\S+\.tar\.gz", what), kind
+
+
 def figures() -> set[str]:
     """The names of all figures that a server tells, by the source: `Figure("rooms", …)`."""
     source = "".join((ROOT / "server" / name).read_text() for name in ("app.py", "runtime/metrics.py"))

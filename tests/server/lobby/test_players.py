@@ -16,10 +16,11 @@ from server.race.rating import Rating
 from server.rooms.clock import Clock
 from server.rooms.member import PlayerName
 from server.rooms.outgoing import Outgoing
+from server.store.answers import Player
 from server.store.errors import StoreFull
 from server.store.journal import Journal, Outage
 from server.store.memory import MemoryStore
-from server.store.port import Entry, Player
+from server.store.port import Entry
 from tests.server.store.keeping import opened, rated_over, worth
 
 

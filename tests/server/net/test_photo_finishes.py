@@ -180,6 +180,7 @@ def places(record: Record) -> tuple[int, ...]:
     return tuple(seat.place for seat in record.seats)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("rule", "races", "gained_ms", "first"),
     [
@@ -203,6 +204,7 @@ async def test_late_pongs_gain_nothing_at_the_first_move_and_no_photo_finish(
     assert sum(places(record)[1] == 1 for record in records) == first
 
 
+@pytest.mark.slow
 async def test_who_holds_the_last_move_until_a_win_is_told_is_never_first(autojump_clock: MockClock) -> None:
     """With all the credit there is, on a line that needs none, and with eyes in the room and in the lobby."""
     async with open_house() as house:

@@ -136,7 +136,7 @@ def test_a_real_record_is_accepted_before_and_after_it_was_saved(make: Callable[
     audit(read(document_of(record)))
 
 
-@races
+@pytest.mark.parametrize("make", [won, *(pytest.param(make, marks=pytest.mark.slow) for make in RACES[1:])], ids=lambda make: make.__name__)
 def test_a_record_with_any_one_thing_changed_is_rejected_with_a_sentence(make: Callable[[], Driven]) -> None:
     tried = 0
     for path, document in changes(document_of(record_of(make))):
@@ -161,6 +161,7 @@ def of_the_game(path: Path) -> bool:
     return not NOT_OF_THE_GAME & set(path) and path not in {("time_limit_s",), ("seats", 1, "ended_at_ms")}
 
 
+@pytest.mark.slow
 def test_a_forger_who_knows_the_digest_cannot_change_what_the_game_determines() -> None:
     tried = 0
     for path, document in changes(document_of(record_of(won))):

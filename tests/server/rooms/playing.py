@@ -29,8 +29,9 @@ from server.rooms.ports import FindDeal
 from server.rooms.recovery import LeftRoom
 from server.rooms.registry import Rooms
 from server.rooms.requests import Ask, Enter, Exit, RoomMessage
+from server.store.answers import RunningRace, StandingRace
 from server.store.errors import StoreError
-from server.store.port import CommandTaken, Entry, PlayersLeft, RaceAborted, RaceOpened, RaceOver, RunningRace, StandingRace
+from server.store.port import CommandTaken, Entry, PlayersLeft, RaceAborted, RaceOpened, RaceOver
 from server.store.replay import by_room
 
 NONCE = "0f" * 16

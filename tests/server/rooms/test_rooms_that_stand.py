@@ -14,8 +14,9 @@ from protocol.room_events import PlayerReady, RematchAsked, Result, Room, Scored
 from protocol.views import SeatInfo, SeriesOptions
 from server.rooms.driver import Room as ServedRoom
 from server.rooms.requests import Reveal
+from server.store.answers import StandingRace
 from server.store.errors import StoreFull
-from server.store.port import PlayersLeft, RaceOver, StandingRace
+from server.store.port import PlayersLeft, RaceOver
 from tests.server.rooms.playing import Guest, Table
 from tests.server.rooms.test_journal import restart
 from tests.server.rooms.test_series import BEST_OF_3, SWAP, race

@@ -11,23 +11,19 @@ from protocol.views import RaceOptions, SeriesOptions, SharedDeal
 from server.match.series import Series
 from server.race.commands import TakeSeat
 from server.race.shared_deal_spec import SharedDealSpec
+from server.store.answers import Mark, RaceStatus, Running, RunningRace, StandingRace
 from server.store.database import DatabaseStore
 from server.store.errors import EntryRefused, NameTaken, RunAlready
 from server.store.port import (
     NEVER_MS,
     Entry,
-    Mark,
     PlayerRenamed,
     PlayerSeen,
     PlayersLeft,
     RaceAborted,
     RaceOpened,
-    RaceStatus,
-    Running,
-    RunningRace,
     SharedDealMade,
     SharedDealRevealed,
-    StandingRace,
     name_key,
     race_id,
 )

@@ -12,11 +12,12 @@ from typing import Any
 import pytest
 
 from server.store import connections
+from server.store.answers import RunningRace
 from server.store.database import DatabaseStore, open_database
 from server.store.errors import StoreBusy, StoreCorrupt, StoreForeign, StoreFull, StoreInUse, StoreUnavailable
 from server.store.maintenance import check
 from server.store.opening import NOTHING_KEPT, open_store
-from server.store.port import RaceAborted, RunningRace
+from server.store.port import RaceAborted
 from server.store.sql import Sql
 from tests.server.store.keeping import change_log, logged, made, opened, over, taken, won, write
 

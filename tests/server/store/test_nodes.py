@@ -176,6 +176,7 @@ def test_records_are_numbered_over_all_nodes(node: Open) -> None:
     assert len(second.ladder(10)) == 4
 
 
+@pytest.mark.slow
 def test_a_server_alone_and_a_cluster_keep_off_each_other_and_follow_each_other(node: Open, postgres: str) -> None:
     first, second = node("one"), node("two")
     write(first, opened("r"), taken("r", 1))

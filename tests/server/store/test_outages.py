@@ -13,10 +13,10 @@ import pytest
 import trio
 from sqlalchemy.engine import make_url
 
+from server.store.answers import RunningRace
 from server.store.database import DatabaseStore, open_database
 from server.store.errors import StoreError, StoreUnavailable
 from server.store.journal import Journal
-from server.store.port import RunningRace
 from tests.server.store.keeping import made, opened, taken, write
 
 

@@ -11,7 +11,8 @@ from protocol.views import RaceOptions, SeriesOptions
 from server.match.series import Series
 from server.race.commands import LoseLine, PlayMove, RegainLine
 from server.race.shuffles import SeriesPlace
-from server.store.port import CommandTaken, RunningRace
+from server.store.answers import RunningRace
+from server.store.port import CommandTaken
 from server.store.replay import replay
 from tests.server.race.racing import WINNABLE, greedy_line, started
 from tests.server.store.keeping import opened, won
