@@ -82,7 +82,9 @@ def race_routes(readers: Readers, clock: Clock, compute: Compute) -> tuple[Route
                 boards.add(race, *known)
             return known
 
-        document = boards.find(race) or await readers.work(make)
+        document = boards.find(race)
+        if document is None:
+            document = await readers.work(make)
         return Page(document[0], cache=_FOREVER, zipped=document[1])
 
     async def show_history(asked: Asked) -> Page:
