@@ -155,6 +155,7 @@ async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> A
                 bans=bans,
                 node=node,
                 announce=directory.arrive if directory is not None else None,
+                departed=directory.depart if directory is not None else None,
             )
             bans.come_back(await journal.ask(store.bans))
             resumption = Resumption(rooms, store, journal, clock)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -106,6 +107,8 @@ class Settings:
         url = urlsplit(self.advertise)
         if url.scheme not in ("ws", "wss") or not url.hostname or url.username or url.query or url.fragment or len(self.advertise) > 200:
             raise BadSettings("--advertise is the address at which players reach this server, as wss://n2.carpet.example")
+        if find_spec("coredis") is None:
+            raise BadSettings("--cluster needs coredis, which is not installed: pip install 'carpet-race[cluster]'")
 
     @property
     def administered_at(self) -> Path | None:

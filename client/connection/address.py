@@ -19,6 +19,7 @@ LONGEST_MOVE = 200
 _SCHEME_PORTS = {"ws": 80, "wss": 443}
 _OF_PAGES = {"http": "ws", "https": "wss"}
 _HOST = re.compile(r"[^\s/?#@\[\]:\\%\x00-\x1f\x7f]+")
+_NUMBER = re.compile(r"\d+|0x[0-9a-f]*")
 
 
 class BadAddress(Failure):
@@ -64,7 +65,9 @@ class Address:
         try:
             return not ipaddress.ip_address(self.host).is_global
         except ValueError:
-            return self.host == "localhost" or self.host.endswith((".localhost", ".local"))
+            # A name without a dot is looked up in the own network. `127.1` and `2130706433` are no names: systems take them for addresses.
+            rest, _, last = self.host.rstrip(".").rpartition(".")
+            return not rest or last in ("localhost", "local") or _NUMBER.fullmatch(last) is not None
 
 
 def moved_address(told: str, *, by: Address) -> Address:

@@ -193,8 +193,9 @@ class Administration:
 
     async def _ban_player(self, target: str, reason: str) -> str:
         player = await self._find(target)
-        await self._bans.ban("player", player.id, reason)
+        # At one moment with the ban, which holds before it is kept.
         ended = self._put_out((visit for visit in self._dispatch.visits() if _is_theirs(visit, player.id)), {player.id}, reason)
+        await self._bans.ban("player", player.id, reason)
         return f"{player.name} is banned{ended}"
 
     async def _unban_player(self, target: str, reason: str) -> str:
@@ -225,9 +226,9 @@ class Administration:
 
     async def _ban_address(self, target: str, reason: str) -> str:
         place = _place(target)
-        await self._bans.ban("address", place, reason)
         visits = [visit for visit in self._dispatch.visits() if place_of(visit.connection.remote_host) == place]
         ended = self._put_out(visits, {visit.player.id for visit in visits if visit.player is not None}, reason)
+        await self._bans.ban("address", place, reason)
         return f"{place} is banned{ended}"
 
     async def _unban_address(self, target: str, reason: str) -> str:

@@ -21,6 +21,8 @@ logger = logging.getLogger("carpet.admin")
 AT_ONCE: Final = 8
 """Commands that may be under way; more wait in the kernel's queue."""
 
+ACCEPT_AGAIN_S: Final = 0.5
+
 QUESTION_S: Final = 5.0
 """Seconds that a question may take to come."""
 
@@ -87,7 +89,14 @@ async def _accept(scope: trio.CancelScope, listening: trio.socket.SocketType, an
         async with trio.open_nursery() as nursery:
             while True:
                 await free.acquire()
-                accepted, _ = await listening.accept()
+                try:
+                    accepted, _ = await listening.accept()
+                except OSError as error:
+                    # Too many files are open, or whoever asked is gone. No command is worth the races.
+                    logger.warning("a command of the host could not be taken: %s", error.strerror or error)
+                    free.release()
+                    await trio.sleep(ACCEPT_AGAIN_S)
+                    continue
                 nursery.start_soon(_serve, trio.SocketStream(accepted), answer, free.release)
 
 

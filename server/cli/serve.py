@@ -204,38 +204,42 @@ def _first(group: BaseException) -> BaseException:
 
 
 async def _serve(settings: Settings, exit_with_parent: bool) -> None:
+    import trio
+
     from server.app import tls_of
     from server.store.errors import LeaseLost
 
     tls = tls_of(settings)
-    stopped = False
-    while not stopped:
+    stopping = trio.Event()
+    while not stopping.is_set():
         try:
-            await _serve_once(settings, tls, exit_with_parent)
-            stopped = True
+            await _serve_once(settings, tls, exit_with_parent, stopping)
         except* LeaseLost as group:
             # As a node that has just been started: what it knew of races is others' by now.
-            logger.error("beginning anew: %s", _first(group))
+            logger.error("%s: %s", "stopped" if stopping.is_set() else "beginning anew", _first(group))
 
 
-async def _serve_once(settings: Settings, tls: ssl.SSLContext | None, exit_with_parent: bool) -> None:
+async def _serve_once(settings: Settings, tls: ssl.SSLContext | None, exit_with_parent: bool, stopping: trio.Event) -> None:
+    """stopping: is set when it is to end, and not to begin anew whatever happens on the way."""
     import trio
 
     from server.app import running
 
     with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM, signal.SIGHUP) as signals:
-        async with running(settings, tls=tls) as url, trio.open_nursery() as nursery:
-            typer.echo(f"listening on {url}")
-            sys.stdout.flush()
-            if exit_with_parent:
-                nursery.start_soon(_wait_for_end_of_input, nursery.cancel_scope)
-            with seldom_collected():
-                async for number in signals:
-                    if number != signal.SIGHUP:
-                        logger.info("%s: stopping", signal.Signals(number).name)
-                        break
-                    _read_certificate_again(settings, tls)
-            nursery.cancel_scope.cancel()
+        async with running(settings, tls=tls) as url:
+            async with trio.open_nursery() as nursery:
+                typer.echo(f"listening on {url}")
+                sys.stdout.flush()
+                if exit_with_parent:
+                    nursery.start_soon(_wait_for_end_of_input, nursery.cancel_scope)
+                with seldom_collected():
+                    async for number in signals:
+                        if number != signal.SIGHUP:
+                            logger.info("%s: stopping", signal.Signals(number).name)
+                            break
+                        _read_certificate_again(settings, tls)
+                nursery.cancel_scope.cancel()
+            stopping.set()
 
 
 def _read_certificate_again(settings: Settings, tls: ssl.SSLContext | None) -> None:

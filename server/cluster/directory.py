@@ -84,13 +84,17 @@ class Directory:
                     if self._was_told:
                         logger.warning("the directory of the place answers again")
                     self._was_told = False
-                    while True:
-                        with trio.fail_after(4 * ANSWER_S):
-                            await self._tick(self._connected, lobby(), seats())
-                            hear(await self._others(client))
-                            for player in await self._gone_elsewhere(client):
-                                moved_on(player)
-                        await trio.sleep(TICK_S)
+                    try:
+                        while True:
+                            with trio.fail_after(4 * ANSWER_S):
+                                await self._tick(self._connected, lobby(), seats())
+                                hear(await self._others(client))
+                                for player in await self._gone_elsewhere(client):
+                                    moved_on(player)
+                            await trio.sleep(TICK_S)
+                    finally:
+                        # Before it is closed, which takes a moment.
+                        self._connected = None
             except* (RedisError, OSError, trio.TooSlowError) as group:
                 self._lose(group)
             hear(())

@@ -54,7 +54,8 @@ class ClusterNode:
         self._store = store
         self._journal = journal
         self._nodes: tuple[Node, ...] = ()
-        self._listeners: list[Callable[[], None]] = []
+        self._beating = trio.CancelScope()
+        self._is_in_doubt = False
 
     @property
     def id(self) -> int:
@@ -90,10 +91,19 @@ class ClusterNode:
 
         take_up: called with what was taken over. let_go: called when the lease is lost.
         """
+        with self._beating:
+            await self._beat(take_up, let_go)
+
+    async def _beat(self, take_up: Callable[[TakenOver], Awaitable[None]], let_go: Callable[[], None]) -> None:
         watch = Watch(trio.current_time())
         while True:
             try:
                 self._nodes = await self._journal.tidy(self._store.renew)
+                if self._is_in_doubt:
+                    taken = await self._journal.tidy(self._store.taken_after_all)
+                    self._is_in_doubt = False
+                    if taken is not None:
+                        await take_up(taken)
                 for dead in watch.dead(self._nodes, own=self.id, now=trio.current_time()):
                     await self._take_over(dead, take_up)
             except LeaseLost:
@@ -102,6 +112,8 @@ class ClusterNode:
                     await trio.sleep(LETTING_GO_S)
                 raise
             except StoreError as error:
+                # Races may have been taken over, and the answer lost.
+                self._is_in_doubt = True
                 # The journal says so too, and for how long.
                 logger.debug("the lease could not be renewed: %s", error)
             await trio.sleep(BEAT_S)
@@ -143,7 +155,9 @@ class ClusterNode:
 
     async def leave(self) -> None:
         """Nothing is written any more: let the others have the races of this node at once."""
+        # Another renewal would hold the lease again; one that is under way is over first.
+        self._beating.cancel()
         try:
-            await trio.to_thread.run_sync(self._store.leave)
+            await self._journal.tidy(self._store.leave)
         except StoreError as error:
             logger.warning("the other nodes have to wait until the lease of this one is over: %s", error)

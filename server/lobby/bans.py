@@ -7,6 +7,7 @@ from typing import Protocol
 
 from protocol.errors import ErrorCode, Refusal
 from server.rooms.clock import Clock
+from server.store.errors import EntryRefused, StoreError
 from server.store.port import BanKind, Banned, Entry, Unbanned
 
 
@@ -31,17 +32,37 @@ class Bans:
         return sorted((each for each in self._banned.values() if each.kind == kind), key=lambda each: -each.at_ms)
 
     async def ban(self, kind: BanKind, subject: str, reason: str) -> None:
-        """Returns when it is kept. Raises StoreError."""
+        """Holds at once; returns when it is kept. Raises StoreError, and then it does not hold any more.
+
+        A caller that is cancelled does not learn whether it is kept; it holds, and is as soon as anything can be written.
+        """
         banned = Banned(kind=kind, subject=subject, reason=reason, at_ms=self._clock.wall_ms())
-        await self._journal.write(banned)
+        before = self._banned.get((kind, subject))
         self._banned[kind, subject] = banned
+        try:
+            await self._journal.write(banned)
+        except StoreError:
+            self._restore(kind, subject, before)
+            raise
 
     async def lift(self, kind: BanKind, subject: str) -> None:
-        """Raises LookupError where there is nothing to lift, and StoreError."""
-        if (kind, subject) not in self._banned:
+        """The same the other way round. Raises LookupError where there is nothing to lift, and StoreError."""
+        before = self._banned.pop((kind, subject), None)
+        if before is None:
             raise LookupError(subject)
-        await self._journal.write(Unbanned(kind=kind, subject=subject))
+        try:
+            await self._journal.write(Unbanned(kind=kind, subject=subject))
+        except EntryRefused:
+            # Another server of the place has lifted it already.
+            pass
+        except StoreError:
+            self._restore(kind, subject, before)
+            raise
+
+    def _restore(self, kind: BanKind, subject: str, before: Banned | None) -> None:
         self._banned.pop((kind, subject), None)
+        if before is not None:
+            self._banned[kind, subject] = before
 
     def check_player(self, player: str) -> None:
         """Raises Refusal `hello/banned`, with the reason."""

@@ -94,10 +94,12 @@ class Dispatch:
         bans: Bans | None = None,
         node: ClusterNode | None = None,
         announce: Callable[[str], Awaitable[str | None]] | None = None,
+        departed: Callable[[str], None] | None = None,
     ) -> None:
-        """node: of a cluster, which this server is. announce: see `Identification`."""
+        """node: of a cluster, which this server is. announce: see `Identification`. departed: told of who is not here any more."""
         self.traffic = Traffic()
         self._bans = bans
+        self._departed = departed
         self._overload = overload or Overload()
         self.rate = rate
         self.burst = burst
@@ -147,6 +149,8 @@ class Dispatch:
         if visit.player is None:
             return
         self._players.depart(visit.player, visit.connection)
+        if self._departed is not None and self._players.connection(visit.player.id) is None:
+            self._departed(visit.player.id)
         self._matchmaker.leave(visit.player.id, member=visit.connection)
         if visit.room is not None:
             visit.room.tell(Exit(visit.player, visit.connection))

@@ -12,7 +12,7 @@ from protocol.watch_messages import WatchRace
 from server.cluster.node import ClusterNode
 from server.net.connection import Connection
 from server.net.identification import Visit
-from server.rooms.codes import read_code
+from server.rooms.codes import is_code, read_code
 from server.rooms.outgoing import Outgoing
 from server.rooms.registry import Rooms
 
@@ -58,6 +58,9 @@ class Forwarding:
     def takes(self, visit: Visit, message: JoinRace | WatchRace) -> bool:
         """Whether the room that is asked for may be on another node. Then it is looked for, and the client hears where it is."""
         if self._node is None or message.code is None or self._rooms.has(message.code):
+            return False
+        if not is_code(read_code(message.code)):
+            # Nobody has it, and neither database nor log need hear of it.
             return False
         # What is said meanwhile is heard after the answer.
         visit.connection.hold()

@@ -49,6 +49,9 @@ KEPT_LOG_BYTES: Final = 64 * 1024 * 1024
 _IN_USE: Final = "another carpet-server uses {}; stop it, or choose another database"
 _IN_USE_ALONE: Final = "a carpet-server that is no node of a cluster uses this database; stop it, or start it with --cluster too"
 _LOCK_NOT_AVAILABLE: Final = "55P03"
+_LET_GO_S: Final = 4
+"""A node that falls asleep within a transaction lets go of what it has locked, before its lease is over and others want its races. Its
+connection is lost to it."""
 _SAFE_COMMITS: Final = "SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'"
 _LOCK: Final = "SELECT pg_advisory_lock(hashtext('carpet-race ' || current_schema()))"
 _LOCK_SHARED: Final = "SELECT pg_advisory_lock_shared(hashtext('carpet-race ' || current_schema()))"
@@ -66,6 +69,8 @@ def connect_to_write(location: Location, *, shared: bool = False) -> Sql:
     try:
         # Waits for `lock_timeout`: the connection of a server that was killed may take a moment to be gone.
         connection.execute(_LOCK_SHARED if shared else _LOCK)
+        if shared:
+            connection.execute(f"SET idle_in_transaction_session_timeout = '{_LET_GO_S}s'")
     except Exception as error:
         connection.close()
         if getattr(error, "sqlstate", None) == _LOCK_NOT_AVAILABLE:

@@ -40,8 +40,12 @@ class LoggedRaces:
                 continue
             owner = node_of(batch.number)
             for command in commands:
-                if owners.get(command[0]) == owner:
-                    self.commands[command[0]].append(command)
+                race, sequence = command[:2]
+                if owners.get(race) == owner:
+                    if sequence == 1:
+                        # It has come from another node with all of its commands: what is before them is of an earlier stay here.
+                        self.commands[race].clear()
+                    self.commands[race].append(command)
 
     def read(self) -> Running:
         whole: list[RunningRace] = []

@@ -29,6 +29,7 @@ class SharedStore(DatabaseStore):
     """`join` before anything is written. All calls of this class but `find_room` and `all_nodes` are made like `write`."""
 
     _is_shared = True
+    _in_doubt: TakenOver | None = None
 
     def _prepare(self, sql: Sql, migrations: Path) -> Upgraded:
         # Nodes may start at one moment, and then all but one wait.
@@ -69,7 +70,25 @@ class SharedStore(DatabaseStore):
             nodes.check_own(sql, self.holding)
             if not nodes.seize(sql, dead):
                 return None
-            return take_rooms(sql, dead=dead, node=self.holding.node, writer=self._id, takers=takers)
+            self._in_doubt = taken = take_rooms(sql, dead=dead, node=self.holding.node, takers=takers)
+        self._in_doubt = None
+        return taken
+
+    def taken_after_all(self) -> TakenOver | None:
+        """What the last `take_over` took, where its answer was lost and it is in the database all the same."""
+        taken = self._in_doubt
+        if taken is not None and not self._has(taken):
+            taken = None
+        self._in_doubt = None
+        return taken
+
+    def _has(self, taken: TakenOver) -> bool:
+        running = taken.running
+        races = [*(each.opened.race for each in running.races), *(each.race for each in running.damaged), *taken.standing]
+        with self._writing() as sql:
+            # Behind whoever still commits it. It has gone from node to node as a whole, or not at all.
+            ours = "SELECT 1 AS found FROM races WHERE id = :id AND node = :node FOR SHARE"
+            return bool(races) and sql.row(ours, {"id": races[0], "node": self.holding.node}) is not None
 
     def find_room(self, code: str) -> Node | None:
         """Which node has the room with this code."""

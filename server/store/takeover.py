@@ -9,12 +9,15 @@ from typing import Final
 
 from server.store.answers import Running
 from server.store.documents import encode_commands
-from server.store.nodes import numbers_of, settle
+from server.store.nodes import SETTLED, numbers_of, settle
 from server.store.running import LoggedRaces
 from server.store.sql import Row, Sql
 
 COPIED_AT_ONCE: Final = 5_000
 """Commands in one row of the new log."""
+
+NOBODY: Final = b""
+"""The writer of copies. They may get the number of a batch of which it is not known whether it was written: it must not seem so by them."""
 
 SHARE: Final = 20
 """Rooms that one node takes at once, at least: to divide fewer is not worth the time."""
@@ -34,14 +37,14 @@ class TakenOver:
     left: int = 0
 
 
-def take_rooms(sql: Sql, *, dead: int, node: int, writer: bytes, takers: int) -> TakenOver:
+def take_rooms(sql: Sql, *, dead: int, node: int, takers: int) -> TakenOver:
     """Make a share of the dead node's rooms this node's. Within a transaction in which nobody writes as either of them."""
     held = sql.rows(_HELD, {"node": dead})
     rooms = dict.fromkeys(row.room for row in held)
     taken = set(list(rooms)[: max(SHARE, -(-len(rooms) // takers))])
     rows = [row for row in held if row.room in taken]
     logged = LoggedRaces(sql, [row for row in rows if row.phase == "running"], node=dead)
-    _copy(sql, logged, node=node, writer=writer)
+    _copy(sql, logged, node=node)
     if rows:
         sql.run("UPDATE races SET node = :node WHERE id = :id", [{"id": row.id, "node": node} for row in rows])
     if len(rooms) == len(taken):
@@ -53,18 +56,19 @@ def take_rooms(sql: Sql, *, dead: int, node: int, writer: bytes, takers: int) ->
 
 
 def adopt(sql: Sql) -> int:
-    """Make all races of all nodes those of a server alone: nobody else writes, now or later. Gives how many nodes there had been."""
-    nodes = sql.rows("SELECT id FROM nodes")
+    """Make all races of all nodes those of a server alone: nobody else writes, now or later. Gives how many nodes had something."""
+    nodes = sql.rows("SELECT id FROM nodes WHERE lease_until_ms <> :settled", {"settled": SETTLED})
     if not nodes:
         return 0
     with sql.transaction():
         for row in nodes:
-            take_rooms(sql, dead=row.id, node=0, writer=b"", takers=1)
-        sql.run("DELETE FROM nodes")
+            take_rooms(sql, dead=row.id, node=0, takers=1)
+        # Their rows stay: a node that comes back, from wherever it was, must find that its epoch is over.
+        sql.run("UPDATE nodes SET epoch = epoch + 1")
     return len(nodes)
 
 
-def _copy(sql: Sql, logged: LoggedRaces, *, node: int, writer: bytes) -> None:
+def _copy(sql: Sql, logged: LoggedRaces, *, node: int) -> None:
     after, until = numbers_of(node)
     number = sql.rows(
         "SELECT coalesce(max(number), :after) AS last FROM batches WHERE number > :after AND number <= :until",
@@ -75,7 +79,7 @@ def _copy(sql: Sql, logged: LoggedRaces, *, node: int, writer: bytes) -> None:
         number += 1
         sql.run(
             "INSERT INTO batches (number, writer, commands) VALUES (:number, :writer, :commands)",
-            [{"number": number, "writer": writer, "commands": encode_commands(commands[first : first + COPIED_AT_ONCE])}],
+            [{"number": number, "writer": NOBODY, "commands": encode_commands(commands[first : first + COPIED_AT_ONCE])}],
         )
 
 

@@ -990,6 +990,10 @@ async def test_an_unknown_host_is_one_sentence() -> None:
     assert "no host named no.such.example" in str(error)
 
 
+async def test_a_name_that_cannot_be_a_hosts_is_one_sentence() -> None:
+    assert "no host named a..example" in str(await failure("ws://a..example:1"))
+
+
 async def test_a_server_that_never_answers_is_one_sentence(autojump_clock: MockClock) -> None:
     async with FakeServer.running() as silent:
         silent.silent = True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import socket
 import stat
 from collections.abc import AsyncIterator
@@ -12,8 +13,8 @@ import msgspec
 import pytest
 import trio
 
-from server.admin.listener import LONGEST_QUESTION, SocketUnavailable, administered
-from server.admin.messages import Answer, Question
+from server.admin.listener import SocketUnavailable, administered
+from server.admin.messages import LONGEST_QUESTION, Answer, Question
 
 QUESTION = Question(noun="rooms", verb="list")
 
@@ -110,3 +111,27 @@ async def test_a_place_that_cannot_be_is_said(tmp_path: Path) -> None:
         with pytest.RaisesGroup(pytest.RaisesExc(SocketUnavailable, match="no commands of the host can be taken at")):
             async with listening(where):
                 pass
+
+
+async def test_a_command_that_cannot_be_accepted_ends_nothing(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Full:
+        """A listening socket, once with no descriptor left for whoever comes."""
+
+        def __init__(self, listening: trio.socket.SocketType) -> None:
+            self._listening = listening
+            self._is_full = True
+
+        async def accept(self) -> object:
+            if self._is_full:
+                self._is_full = False
+                raise OSError(errno.EMFILE, "Too many open files")
+            return await self._listening.accept()
+
+        def close(self) -> None:
+            self._listening.close()
+
+    wrapped = trio.socket.from_stdlib_socket
+    monkeypatch.setattr(trio.socket, "from_stdlib_socket", lambda listening: Full(wrapped(listening)))
+    async with listening(path):
+        monkeypatch.undo()
+        assert (await ask(path, msgspec.json.encode(QUESTION) + b"\n")).error is None

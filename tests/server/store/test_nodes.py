@@ -7,11 +7,12 @@ from dataclasses import replace
 
 import pytest
 
-from server.store import takeover
+from server.store import connections, nodes, takeover
 from server.store.database import open_database
 from server.store.errors import EntryRefused, LeaseLost, StoreInUse, StoreUnavailable
 from server.store.shared import SharedStore, open_shared
 from tests.server.store.keeping import logged, made, opened, over, rated_over, taken, write
+from tests.server.store.test_outages import Faulty
 
 Open = Callable[[str], SharedStore]
 
@@ -196,3 +197,93 @@ def test_a_server_alone_and_a_cluster_keep_off_each_other_and_follow_each_other(
 def test_nodes_share_a_postgresql(tmp_path: object) -> None:
     with pytest.raises(StoreUnavailable, match="--database postgresql://"):
         open_shared(str(tmp_path))
+
+
+def break_line(store: SharedStore, begins: str, *, after: bool) -> None:
+    """At the next statement that begins so."""
+    assert store._writer is not None
+    store._writer.connection = Faulty(store._writer.connection, begins, after=after)
+
+
+def test_what_is_taken_over_is_not_mistaken_for_a_batch_that_was_never_written(node: Open) -> None:
+    dead, taker = node("dead"), node("taker")
+    write(dead, replace(opened("s"), room="OTHERS"), taken("s", 1))
+    write(taker, opened("r"))
+    lapse(dead)
+    requests = [[taken("r", 1)]]
+    break_line(taker, "INSERT INTO batches", after=False)
+    with pytest.raises(StoreUnavailable):
+        taker.write(requests)
+    # Its copies get the number of that batch.
+    taker.take_over(dead.holding.node, 1)
+    assert taker.write(requests) == (None,)
+    assert commands(taker) == {"r": 1, "s": 1}
+
+
+@pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
+def test_a_takeover_whose_answer_was_lost_is_known_to_the_taker(node: Open, after: bool) -> None:
+    dead, taker = node("dead"), node("taker")
+    write(dead, opened("r"), taken("r", 1))
+    lapse(dead)
+    break_line(taker, "COMMIT", after=after)
+    with pytest.raises(StoreUnavailable):
+        taker.take_over(dead.holding.node, 1)
+    found = taker.taken_after_all()
+    assert (found is not None) == after
+    if found is not None:
+        assert [race.opened.race for race in found.running.races] == ["r"]
+    assert commands(taker) == ({"r": 1} if after else {})
+    assert taker.taken_after_all() is None
+
+
+def test_a_race_comes_back_to_a_node_that_still_has_the_beginning_of_it(node: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(takeover, "SHARE", 1)
+    one, two = node("one"), node("two")
+    write(one, opened("r"), taken("r", 1))
+    write(one, replace(opened("s", at=1), room="OTHERS"))
+    lapse(one)
+    found = two.take_over(one.holding.node, 2)
+    assert found is not None
+    assert found.left == 1
+    # The first one is started anew before the rest is taken.
+    again = node("one")
+    write(two, taken("r", 2))
+    lapse(two)
+    back = again.take_over(two.holding.node, 1)
+    assert back is not None
+    assert back.running.damaged == ()
+    assert commands(again) == {"r": 2, "s": 0}
+    write(again, taken("r", 3))
+    assert commands(again) == {"r": 3, "s": 0}
+
+
+def test_a_node_that_is_asleep_within_a_transaction_holds_nobody_up(node: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connections, "_LET_GO_S", 1)
+    asleep, taker = node("asleep"), node("taker")
+    write(asleep, opened("r"))
+    lapse(asleep)
+
+    def sleep() -> None:
+        with asleep.maintaining() as sql:
+            nodes.check_own(sql, asleep.holding)
+            assert taker.take_over(asleep.holding.node, 1) is not None
+
+    with pytest.raises(StoreUnavailable):
+        sleep()
+    with pytest.raises(LeaseLost):
+        write(asleep, taken("r", 1))
+    assert commands(taker) == {"r": 0}
+
+
+def test_an_epoch_ends_for_good_when_a_server_alone_has_had_the_races(node: Open, postgres: str) -> None:
+    cut_off = node("one")
+    holding = cut_off.holding
+    cut_off.close()
+    open_database(postgres).close()
+    # Another process is the first node of a new cluster; the old one comes back.
+    node("other")
+    late = open_shared(postgres)
+    late._holding = holding
+    with pytest.raises(LeaseLost):
+        late.renew()
+    late.close()

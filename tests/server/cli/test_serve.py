@@ -1,0 +1,36 @@
+"""`carpet-server serve` as a node: what ends it, and what has it begin anew."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+
+from server.cli.serve import _serve
+from server.config import Settings
+from server.store.errors import LeaseLost
+
+
+@pytest.mark.parametrize("starts", [1, 2])
+async def test_who_is_stopped_does_not_begin_anew_though_the_lease_is_lost_on_the_way(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], starts: int
+) -> None:
+    begun = 0
+
+    @asynccontextmanager
+    async def running(settings: Settings, *, tls: object) -> AsyncIterator[str]:
+        nonlocal begun
+        begun += 1
+        if begun < starts:
+            raise LeaseLost("others answer for its races")
+        os.kill(os.getpid(), signal.SIGTERM)
+        yield "ws://127.0.0.1:7777"
+        raise LeaseLost("others answer for its races")
+
+    monkeypatch.setattr("server.app.running", running)
+    await _serve(Settings(), exit_with_parent=False)
+    assert begun == starts
+    assert capsys.readouterr().out == "listening on ws://127.0.0.1:7777\n"

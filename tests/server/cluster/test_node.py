@@ -1,0 +1,85 @@
+"""A node and its lease: what it does at each beat, and that it holds nothing after it has left."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, cast
+
+import trio
+from trio.testing import MockClock
+
+from server.cluster.node import ClusterNode
+from server.store.answers import Running
+from server.store.errors import StoreUnavailable
+from server.store.nodes import Holding
+from server.store.shared import SharedStore
+from server.store.takeover import TakenOver
+
+TAKEN = TakenOver(Running((), ()), frozenset({"r"}))
+
+
+class FakeStore:
+    """fails: renewals that fail."""
+
+    holding = Holding(1, 1)
+
+    def __init__(self, fails: int = 0) -> None:
+        self.calls: list[str] = []
+        self.fails = fails
+        self.in_doubt: TakenOver | None = TAKEN
+
+    def renew(self) -> tuple[()]:
+        self.calls.append("renew")
+        if self.fails:
+            self.fails -= 1
+            raise StoreUnavailable("the line broke")
+        return ()
+
+    def taken_after_all(self) -> TakenOver | None:
+        taken, self.in_doubt = self.in_doubt, None
+        return taken
+
+    def leave(self) -> None:
+        self.calls.append("leave")
+
+
+class FakeJournal:
+    async def tidy(self, call: Callable[..., Any], *arguments: object) -> Any:
+        await trio.lowlevel.checkpoint()
+        return call(*arguments)
+
+    ask = tidy
+
+
+async def nothing(taken: TakenOver) -> None:
+    raise AssertionError(taken)
+
+
+def let_go() -> None:
+    raise AssertionError("nobody has lost a lease")
+
+
+async def test_a_node_that_has_left_renews_its_lease_no_more(autojump_clock: MockClock, nursery: trio.Nursery) -> None:
+    store = FakeStore()
+    node = ClusterNode(cast(SharedStore, store), FakeJournal(), "ws://one")
+    nursery.start_soon(node.run, nothing, let_go)
+    await trio.sleep(2)
+    await node.leave()
+    # Until all connections are closed, which may take a while.
+    await trio.sleep(3)
+    assert store.calls.count("renew") > 2
+    assert store.calls.index("leave") == len(store.calls) - 1
+
+
+async def test_what_was_taken_over_while_the_database_went_away_is_taken_up(autojump_clock: MockClock, nursery: trio.Nursery) -> None:
+    store = FakeStore(fails=2)
+    node = ClusterNode(cast(SharedStore, store), FakeJournal(), "ws://one")
+    taken_up: list[TakenOver] = []
+
+    async def take_up(taken: TakenOver) -> None:
+        await trio.lowlevel.checkpoint()
+        taken_up.append(taken)
+
+    nursery.start_soon(node.run, take_up, let_go)
+    await trio.sleep(5)
+    assert taken_up == [TAKEN]
