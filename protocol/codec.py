@@ -36,8 +36,9 @@ _PARSED_DEPTH = 256
 """JSON deeper than this is not parsed at all. Below it no interpreter's own limit of recursion is met, so none shows on the wire."""
 
 _WITHOUT_REF = 0x85
-_PLAIN_MOVE = (b"\x85", b"\x86")
-"""The first byte of nearly all messages: a map of the five fields that a move must have, or of these and its `ref`."""
+_PLAIN_MOVE = (b"\x85\xa4type\xa4move", b"\x86\xa4type\xa4move")
+"""How nearly all messages begin: a map of the five fields that a move must have, or of these and its `ref`, the tag first. Where only one
+type is asked for, msgspec does not miss a tag."""
 
 _JSON_TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"|[\[\]{}]', re.DOTALL)
 """A string, so that what it quotes is not counted, or a bracket."""
@@ -128,7 +129,7 @@ class Decoder(Generic[Incoming]):
 
     def decode(self, data: bytes) -> Incoming:
         """Raises Refusal with `wire/bad-frame`, `wire/too-deep`, `wire/unknown-type` or `wire/bad-message`."""
-        if self._move is not None and data[:1] in _PLAIN_MOVE:
+        if self._move is not None and data.startswith(_PLAIN_MOVE):
             try:
                 move = self._move(data)
             except (msgspec.MsgspecError, UnicodeError):

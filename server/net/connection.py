@@ -28,7 +28,7 @@ from protocol.client_messages import PRICES, ClientMessage, Move
 from protocol.codec import SUBPROTOCOLS, Decoder, client_message_decoder, reference
 from protocol.errors import CloseCode, ErrorCode, Refusal
 from protocol.room_events import PlayerView
-from protocol.server_messages import Error, ServerMessage
+from protocol.server_messages import CurrentView, Error, ServerMessage
 from server.net.connection_limits import AdmissionOutcome, Ticket, named_by_proxies
 from server.net.frames import framed
 from server.net.limits import RateDecision, RateLimit
@@ -332,6 +332,9 @@ class Connection(ABC):
         kind = type(outgoing.message)
         if kind is PlayerView or kind is Error:
             self._count_answer(outgoing.message)
+        elif kind is CurrentView:
+            # A move that was made before is answered by this alone: the time of the next one begins with that one.
+            self._move_read_at = None
 
     def _count_answer(self, message: ServerMessage) -> None:
         read_at, self._move_read_at = self._move_read_at, None

@@ -185,8 +185,9 @@ class Site:
                 self.refused += 1
                 raise NoPage(HTTPStatus.TOO_MANY_REQUESTS, "Too many questions from one address; ask more slowly.", retry_after_s=1)
             page = await route.show(asked)
-            known = page.tag and page.tag in (tag.strip() for tag in request.headers.get("If-None-Match", "").split(","))
-            if known:
+            # The header may stand there several times, and a proxy that compresses makes the tag a weak one.
+            known = ",".join(request.headers.get_all("If-None-Match")).split(",")
+            if page.tag and page.tag in (tag.strip().removeprefix("W/") for tag in known):
                 return _response(HTTPStatus.NOT_MODIFIED, replace(page, body=b"", zipped=b""))
             return _response(HTTPStatus.OK, _as_taken(page, request))
         except Elsewhere as moved:

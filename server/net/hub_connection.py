@@ -169,20 +169,23 @@ class HubConnection(Connection):
             data = b""
         if not data:
             self.cut()
-        elif self._arrived and not self._shut:
+        elif self._closing:
+            # Behind a close frame nothing is said.
+            return
+        elif self._arrived:
             if not self._partial and is_short_message(data) and self.protocol.current_size is None:
                 # As `_frames` would do it.
                 if self._allowed():
                     self._message(unmasked(data), is_text=False)
             else:
                 self._frames(self._partial + data if self._partial else data)
-        elif not self._shut:
+        else:
             self._shake_hands(data)
 
     def _frames(self, data: bytes) -> None:
         """Everything up to the last whole frame of this; the rest is kept."""
         start, end = 0, len(data)
-        while start < end and not self._shut and not self._ended:
+        while start < end and not self._closing and not self._ended:
             size = frame_size(data, start)
             if size < 0:
                 # The protocol says what is wrong with it, and closes.

@@ -30,6 +30,7 @@ class Readers:
         self._store = store
         self._journal = journal
         self._reading = trio.CapacityLimiter(READING)
+        self._working = trio.CapacityLimiter(1)
 
     async def ask(self, read: Callable[[Store], Answer]) -> Answer:
         """What `read` makes of the store, which it reads in a thread. Raises NoPage, also where the store fails."""
@@ -37,11 +38,19 @@ class Readers:
 
     async def wait(self, answer: Callable[[], Awaitable[Answer]]) -> Answer:
         """The same for an answer that is made of several looks at the store, when it is its turn."""
-        if self._reading.statistics().tasks_waiting >= WAITING:
+        return await self._in_turn(self._reading, answer)
+
+    async def work(self, answer: Callable[[], Awaitable[Answer]]) -> Answer:
+        """The same for an answer that a worker makes: one at a time, so that who asks for many leaves the readers to others, and workers to
+        those who race."""
+        return await self._in_turn(self._working, answer)
+
+    async def _in_turn(self, turns: trio.CapacityLimiter, answer: Callable[[], Awaitable[Answer]]) -> Answer:
+        if turns.statistics().tasks_waiting >= WAITING:
             sentence = "The server is looking up as much as it can; ask again in a moment."
             raise NoPage(HTTPStatus.SERVICE_UNAVAILABLE, sentence, retry_after_s=1)
         try:
-            async with self._reading:
+            async with turns:
                 return await answer()
         except StoreCorrupt as error:
             logger.error("%s", error)

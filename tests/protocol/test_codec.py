@@ -507,3 +507,10 @@ def _outcome(decoder: Decoder[ClientMessage], data: bytes) -> object:
         return decoder.decode(data)
     except Refusal as refusal:
         return refusal.code, refusal.path, str(refusal)
+
+
+@pytest.mark.parametrize("more", [{"ref": 7}, {"more": 1}, {"ref": 7, "more": 1}], ids=str)
+def test_a_move_without_its_tag_is_no_move(more: dict[str, int]) -> None:
+    refused = refusal(client_message_decoder(MSGPACK), msgpack.packb({"race": 1, "seat": 0, "ply": 0, "move": "b3", **more}))
+    assert refused is not None
+    assert (refused.code, refused.path) == (ErrorCode.UNKNOWN_TYPE, "$")

@@ -155,11 +155,21 @@ async def test_a_whole_frame_in_the_middle_of_a_message_in_fragments_closes_with
         assert len(house.rooms) == 0
 
 
-async def test_what_was_said_behind_a_close_frame_is_not_heard(autojump_clock: MockClock, house: House) -> None:
+@pytest.mark.parametrize("pause", [False, True])
+@pytest.mark.parametrize("options", [{}, {"deal": "x" * 120}], ids=["short", "long"])
+async def test_what_was_said_behind_a_close_frame_is_not_heard(
+    autojump_clock: MockClock, house: House, options: dict[str, str], pause: bool
+) -> None:
+    said = frame_bytes(Opcode.BINARY, msgpack.packb({"type": "open-race", "options": options}))
     async with await open_by_hand(house) as line:
         await line.send_all(frames(MSGPACK)[0])
         assert await told(line, 1) == ["welcome"]
-        await line.send_all(frame_bytes(Opcode.CLOSE, b"\x03\xe8") + frames(MSGPACK)[1])
+        if pause:
+            await line.send_all(frame_bytes(Opcode.CLOSE, b"\x03\xe8"))
+            await wait_all_tasks_blocked()
+            await line.send_all(said)
+        else:
+            await line.send_all(frame_bytes(Opcode.CLOSE, b"\x03\xe8") + said)
         received = b""
         with trio.fail_after(10):
             while data := await line.receive_some():

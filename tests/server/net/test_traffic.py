@@ -32,11 +32,20 @@ async def test_moves_are_counted_and_timed_and_refused_ones_by_their_code(autoju
         await ann.hear_of(CurrentView)
         assert traffic.refused_moves == {ErrorCode.BAD_MOVE: 1, ErrorCode.FUTURE_PLY: 1}
         assert traffic.moves == 3
+        # A move that was made before is neither, and no beginning of the next one's time.
+        await ann.move(ply=0)
+        await ann.hear_of(CurrentView)
+        await trio.sleep(100)
+        await bob.move()
+        await bob.hear_of(PlayerView)
+        await ann.move()
+        await ann.hear_of(PlayerView)
+        assert (traffic.moves, traffic.move_s.sum_s < 1) == (5, True)
         # Of what is no move, the error alone is counted.
         await ann.say(OpenRace(options=RaceOptions()))
         await ann.error()
         assert traffic.errors == {**traffic.refused_moves, ErrorCode.ALREADY_IN_ROOM: 1}
-        assert sum(traffic.move_s.counts) == 3
+        assert sum(traffic.move_s.counts) == 5
 
 
 async def test_the_time_of_a_move_ends_when_it_is_kept(autojump_clock: MockClock, house: House, monkeypatch: pytest.MonkeyPatch) -> None:

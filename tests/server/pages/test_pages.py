@@ -363,6 +363,40 @@ async def test_few_read_at_once_some_wait_and_the_others_are_told_to_ask_again()
     assert await readers.ask(read) == "read"
 
 
+async def test_who_asks_for_boards_keeps_no_reader_and_what_many_ask_for_is_made_once() -> None:
+    store = MemoryStore()
+    write(
+        store,
+        made("ann"),
+        made("bob"),
+        *(entry for number in (1, 2, 3) for entry in (opened(race(number)), over(race(number), "ann", "bob"))),
+    )
+    release = trio.Event()
+    working: list[bytes] = []
+
+    async def compute(job: object, document: bytes) -> tuple[bytes, bytes]:
+        working.append(document)
+        await release.wait()
+        return b"boards", b"zipped"
+
+    record, boards, _ = race_routes(Readers(store, Journal(store)), Clock(), compute)
+    shown: list[bytes] = []
+
+    async def show(number: int) -> None:
+        shown.append((await boards.show(Asked({"id": race(number)}, {}))).body)
+
+    async with trio.open_nursery() as nursery:
+        for number in (1, 1, 1, 2):
+            nursery.start_soon(show, number)
+        await trio.testing.wait_all_tasks_blocked()
+        assert len(working) == 1
+        with trio.fail_after(60):
+            assert (await record.show(Asked({"id": race(3)}, {}))).body == working[0]
+        release.set()
+    assert shown == [b"boards"] * 4
+    assert len(working) == 2
+
+
 async def no_worker(function: object, record: bytes) -> tuple[bytes, bytes]:
     raise AssertionError(function)
 
