@@ -164,7 +164,7 @@ async def test_the_buttons_do_what_their_keys_do() -> None:
         assert f"{END} / {END}" in look.head
         await look.screen.click("p diverge")
         assert f"{clock_text(PARTED_MS)} /" in look.head
-        await look.screen.click("q back")
+        await look.screen.click("q quit")
         assert look.outcome is not None
 
 
