@@ -180,7 +180,7 @@ def notice_lines(scene: Scene, width: int) -> list[Line]:
     back = ", ".join("next card home" if place == "home" else place for place in ui.taken_back)
     lines: list[Line] = [[("bad", f" Not played: {back}.")]] if back else []
     if ui.note:
-        return [*lines, [("strong", f" {ui.note}")]]
+        return [*lines, *[[("strong", f" {text}")] for text in wrap_text(ui.note, width - 1)]]
     if notice is not None and scene.now_ms - notice.at_ms < NOTICE_MS:
         role = "strong" if notice.kind == "info" else "bad"
         lines += [[(role, f" {text}")] for text in wrap_text(clean_chat(notice.text), width - 1)]

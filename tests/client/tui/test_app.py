@@ -12,7 +12,6 @@ from msgspec.structs import replace as changed
 
 from client.connection.events import NO_SEAT, Back, Connecting, Lost, RoundTrip
 from client.state.evidence import Evidence
-from client.tui.app import App
 from client.tui.form import DEAL_LINE, OPEN_LINE, SERIES_LINE
 from client.tui.start import AppOutcome, StartBot, StartMatch, UiSettings
 from client.tui.terminal import Terminal
@@ -125,7 +124,7 @@ async def test_the_seconds_of_the_search_are_counted(mock_clock: trio.testing.Mo
 
 async def test_a_start_with_a_search_asks_for_it_once_and_a_found_opponent_rings(monkeypatch: pytest.MonkeyPatch) -> None:
     rung: list[bool] = []
-    monkeypatch.setattr(App, "_bell", lambda app: rung.append(True))
+    monkeypatch.setattr(Terminal, "bell", lambda terminal: rung.append(True))
     async with running(StartMatch("colorado")) as run:
         await run.say(UP, scenes.welcome())
         assert run.link.taken() == [QuickMatch(rules="colorado"), FollowLobby()]

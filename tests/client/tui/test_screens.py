@@ -359,6 +359,9 @@ SCREENS = {
     "waiting-invited": Shown(scenes.waiting, replace(UI, settings=INVITING), 2000),
     "waiting-near": Shown(scenes.waiting, replace(UI, settings=replace(INVITING, is_near=True)), 2000),
     "menu": Shown(Model, Ui(start=StartMenu()), 0),
+    "menu-refused": Shown(
+        Model, Ui(start=StartMenu(), note="'ftp://x' is not the address of a server: it begins with ws:// or wss://, or is host:port."), 0
+    ),
     "menu-typing": Shown(Model, Ui(start=StartMenu(), item=1, prompt=typing("server", "carpet.example")), 0),
     "waiting-full": Shown(scenes.full_room, now_ms=2000),
     "waiting-unrated": Shown(unrated, now_ms=2000),
