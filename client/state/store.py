@@ -20,7 +20,7 @@ from client.connection.events import NO_RACE, NO_SEAT, Back, Connected, Connecti
 from client.state.evidence import Evidence
 from client.state.room import RoomModel, resumed, room_after, room_as_seen, room_heard
 from client.state.tournament import TournamentsModel, tournaments_after
-from protocol.errors import Fault
+from protocol.errors import ErrorCode, Fault
 from protocol.room_events import Ratings, Room, RoomEvent, Scored
 from protocol.run_messages import Challenge, Challenges, Dailies, Runs
 from protocol.server_messages import CurrentView, Error, Left, Lobby, Moved, ServerMessage, WaitingMatch, WaitingOver, Welcome, YouAre
@@ -266,6 +266,9 @@ def _left(model: Model, left: Left, now_ms: int) -> Model:
         # A server that is killed between keeping a result and telling it leaves this much to be said.
         NO_SEAT: f"The server has no seat for you in race {left.code} any more: see carpet history.",
     }.get(left.reason, f"Race {left.code} is over for you.")
+    if left.reason == "closed" and model.notice is not None and model.notice.code == ErrorCode.ENDED_BY_HOST:
+        # It says why, which is told just before this.
+        return replace(model, room=None)
     return replace(model, room=None, notice=Notice("info", clean_chat(sentence), now_ms))
 
 

@@ -320,6 +320,8 @@ def test_the_keys_are_those_of_the_terminal(browser: Browser, server: str) -> No
         keys.send_keys("K").perform()
         press(browser, "Stop", "dialog")
         browser.wait_for_text(".hint", "You stopped.")
+        press(browser, "Leave …")
+        press(browser, "Stay", "dialog")
         ada.stop()
         browser.wait_for_text(".verdict", "The deal checks out")
 

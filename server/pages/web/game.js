@@ -43,7 +43,8 @@ export class Game {
     this.stop = button("Stop …", () => this.#stop(), "Shift+K");
     this.resign = button("Give up …", () => this.#resign(), "Shift+R");
     this.help = button("Keys", () => tell("Keys of a race", KEY_ROWS), "?");
-    this.actions = element("p", { class: "actions" }, this.home, this.all, this.stop, this.resign, this.help);
+    this.out = button("Leave …", () => this.leave(), "Shift+L");
+    this.actions = element("p", { class: "actions" }, this.home, this.all, this.stop, this.resign, this.help, this.out);
     this.node = element("div", { class: "game" }, this.barList, this.place, this.hint, this.actions);
     this.keys = new Keys(player, {
       stop: () => this.#stop(), resign: () => this.#resign(), leave: () => this.leave(), talk, help: () => tell("Keys of a race", KEY_ROWS),
@@ -132,7 +133,10 @@ export class Game {
       held: player.held, ahead: player.ahead, isPlaying: room.isRacing });
     this.showBars((rules.decks ?? 1) * 52, view.home);
     const able = view.moves.some(goesHome);
-    this.actions.hidden = !room.isRacing;
+    // Whose own game is over need not stay for the others'.
+    this.actions.hidden = room.phase !== "racing";
+    for (const each of [this.home, this.all, this.stop, this.resign]) each.hidden = !room.isRacing;
+    this.out.hidden = room.isRacing;
     this.home.disabled = this.all.disabled = !able;
     this.all.classList.toggle("main-button", allFit(view));
     this.showHint();

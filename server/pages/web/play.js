@@ -27,6 +27,7 @@ export class PlayPage {
   #looked = null;
   #frame = null;
   #said = 0;
+  #endedBecause = "";
 
   /** code: of a race to take a seat in; null to choose one. @param {import("./line.js").Line} line @param {string | null} code */
   constructor(line, code) {
@@ -134,7 +135,8 @@ export class PlayPage {
         if (about.isNew) announce("You have a seat.");
         break;
       case "left":
-        this.#note(LEFT[about] ?? "You are in no race any more.");
+        this.#note((about === "closed" && this.#endedBecause) || (LEFT[about] ?? "You are in no race any more."));
+        this.#endedBecause = "";
         this.code = null;
         history.replaceState(null, "", "/play");
         break;
@@ -168,6 +170,7 @@ export class PlayPage {
 
   #refused(error) {
     const { room } = this.player;
+    if (error.code === "room/ended-by-host") this.#endedBecause = clean(error.message);
     if (room?.phase === "racing") return this.game.note(clean(error.message));
     if (error.code === "watch/own-race") return;
     this.#note(error.code === "room/no-such-code" ? "No race has that code now. Ask for it again, or begin another." : clean(error.message));

@@ -136,7 +136,7 @@ function ratingCurve(changes) {
 
 /** The board of a deal that many run. @param {any} runs the message */
 function runsTable(runs) {
-  if (!runs.shown) return element("p", { class: "none" }, `${counted(runs.runs, "run")} so far. The board is shown when nobody can run the deal any more, and to who has had their run.`);
+  if (!runs.shown) return element("p", { class: "none" }, `${counted(runs.runs, "run")} so far. The board is shown when nobody can run the deal any more, and to whoever has had their run.`);
   if (!runs.rows.length) return element("p", { class: "none" }, "Nobody ran it.");
   return table("Runs, best first", ["Place", "Player", "Home", "Reached at", "Moves", "Better than"], runs.rows.map((row) => [String(row.place), playerLink(row.name),
     element("a", { href: `/race/${encodeURIComponent(row.race)}` }, `${row.home}${STATE_WORDS[row.state] ? `, ${STATE_WORDS[row.state]}` : ""}`),

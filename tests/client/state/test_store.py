@@ -155,6 +155,15 @@ def test_leaving_ends_the_room_but_only_this_one() -> None:
     assert "closed by the host" in left.notice.text
 
 
+def test_why_the_host_of_the_server_ended_a_room_stays_to_be_read() -> None:
+    kind, sentence = ERRORS[ErrorCode.ENDED_BY_HOST].fault, "The server moves tonight."
+    told = reduced(scenes.racing(), Error(code=ErrorCode.ENDED_BY_HOST, fault=kind, message=sentence, path="", ref=0))
+    told = reduced(told, Left(code=scenes.CODE, reason="closed"))
+    assert told.room is None
+    assert told.notice is not None
+    assert told.notice.text == sentence
+
+
 def test_why_a_seat_was_lost_is_told() -> None:
     after = reduced(scenes.full_room(), Left(code=scenes.CODE, reason="not-ready"))
     assert after.room is None
