@@ -51,7 +51,6 @@ from server.spectate.spectator_registry import SpectatorRegistry
 from server.store.errors import StoreAway, StoreError
 from server.store.journal import Journal
 from server.store.opening import open_store
-from server.store.shared import SharedStore, open_shared
 from server.store.store import Prunable, Store
 from server.tournaments.pairing_worker import Pairer
 from server.tournaments.ports import TournamentPorts
@@ -325,7 +324,7 @@ async def _opened(settings: Settings) -> Store:
     last = ""
     while True:
         try:
-            return await trio.to_thread.run_sync(open_store if settings.cluster is None else open_shared, settings.database)
+            return await trio.to_thread.run_sync(partial(open_store, settings.database, shared=settings.cluster is not None))
         except StoreAway as error:
             if trio.current_time() >= until:
                 raise
@@ -337,10 +336,13 @@ async def _opened(settings: Settings) -> Store:
 
 async def _joined(store: Store, journal: Journal, settings: Settings) -> tuple[ClusterNode, Directory] | tuple[None, None]:
     """This server as a node of its cluster; None for a server alone."""
-    if not isinstance(store, SharedStore) or settings.advertise is None or settings.cluster is None:
+    if settings.advertise is None or settings.cluster is None:
         return None, None
     from server.cluster.directory import Directory
+    from server.store.shared import SharedStore
 
+    if not isinstance(store, SharedStore):
+        return None, None
     node = ClusterNode(store, journal, settings.advertise)
     await node.join()
     return node, Directory(settings.cluster, node, await trio.to_thread.run_sync(store.place))

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable
-from typing import Final, Protocol, TypeVar
+from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
 import trio
 
 from protocol.errors import ErrorCode, Refusal
 from server.cluster.leases import BEAT_S, Watch
 from server.store.errors import LeaseLost, StoreError, StoreInUse
-from server.store.nodes import Node
-from server.store.shared import LEASE_MS, SharedStore
+from server.store.nodes import LEASE_MS, Node
 from server.store.takeover import TakenOver
+
+if TYPE_CHECKING:
+    # It loads the database's library.
+    from server.store.shared import SharedStore
 
 logger = logging.getLogger("carpet.cluster")
 

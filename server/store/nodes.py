@@ -15,6 +15,8 @@ from typing import Final
 from server.store.errors import LeaseLost
 from server.store.sql import Row, Sql
 
+LEASE_MS: Final = 5_000
+
 _BITS: Final = 40
 """Of a batch's number within its node's log: a thousand commits a second for 34 years."""
 

@@ -11,8 +11,12 @@ NOTHING_KEPT: Final = "memory"
 """In the place of a path or URL: a store that ends with the server."""
 
 
-def open_store(where: str | None = None) -> Store:
-    """Raises StoreError with one sentence for whatever is wrong."""
+def open_store(where: str | None = None, *, shared: bool = False) -> Store:
+    """shared: with the other nodes of a cluster. Raises StoreError with one sentence for whatever is wrong."""
+    if shared:
+        from server.store.shared import open_shared
+
+        return open_shared(where)
     if where == NOTHING_KEPT:
         return MemoryStore()
     # Half of what a server imports is for this alone: one that keeps nothing starts in half the time.

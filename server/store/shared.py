@@ -10,12 +10,10 @@ from server.store.connections import BUSY_S
 from server.store.database import DatabaseStore
 from server.store.errors import StoreUnavailable
 from server.store.locations import Location, locate
-from server.store.nodes import Holding, Node
+from server.store.nodes import LEASE_MS, Holding, Node
 from server.store.schema import Upgraded
 from server.store.sql import Sql
 from server.store.takeover import TakenOver, take_rooms
-
-LEASE_MS: Final = 5_000
 
 UPGRADE_S: Final = 300
 """Seconds that a node waits for another to upgrade the tables."""
