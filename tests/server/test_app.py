@@ -254,7 +254,7 @@ async def test_a_database_that_does_not_answer_at_the_start_is_waited_for(
 ) -> None:
     answers: list[StoreError] = [StoreAway("it is starting up"), StoreAway("it is starting up")]
 
-    def starting_up(where: str | None) -> Store:
+    def starting_up(where: str | None, *, shared: bool) -> Store:
         if answers:
             raise answers.pop()
         return open_store(where)
@@ -271,7 +271,7 @@ async def test_a_database_that_does_not_answer_at_the_start_is_waited_for(
     ("error", "patience_s"), [(StoreAway("it does not answer"), 0), (StoreCorrupt("it is damaged"), 60), (StoreInUse("it is taken"), 60)]
 )
 async def test_what_waiting_does_not_mend_is_said_at_once(monkeypatch: pytest.MonkeyPatch, error: StoreError, patience_s: int) -> None:
-    def broken(where: str | None) -> Store:
+    def broken(where: str | None, *, shared: bool) -> Store:
         raise error
 
     monkeypatch.setattr("server.app.open_store", broken)
