@@ -56,11 +56,11 @@ def test_where_cards_go_several_ways_source_and_target_are_one_key_each(rules: s
     for move in view.moves:
         player = Player(rules, view)
         chips = {chip.place: chip.key for chip in player.driver.ui.chips}
-        player.type(chips.get(source(move), source(move)))
+        player.type(*(chips.get(source(move)) or name_keys(source(move))))
         if player.held:
             ends = {chip.place: chip.key for chip in chips_of((), view, player.held)}
             end = destination(view, move)
-            # The waste has a key of its own; where there are more ends than chips, the others are typed by name.
+            # The waste has a key of its own; where there are more places than chips, the others are typed by name.
             assert end in ends or end == "w" or len(ends) == len(CHIPS)
             player.type(*(ends[end] if end in ends else name_keys(end)))
         assert player.line.sent == [move]
