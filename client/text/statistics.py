@@ -199,9 +199,9 @@ def _opponent(pairs: Sequence[tuple[HistorySeat, HistorySeat]]) -> Opponent:
         bot=clean_name(last.bot) if last.bot is not None else None,
         name=clean_name(last.name) or "nameless",
         met=len(pairs),
-        won=sum(own < his for own, his in places),
-        drawn=sum(own == his for own, his in places),
-        lost=sum(own > his for own, his in places),
+        won=sum(own < other for own, other in places),
+        drawn=sum(own == other for own, other in places),
+        lost=sum(own > other for own, other in places),
     )
 
 

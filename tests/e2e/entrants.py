@@ -187,12 +187,14 @@ class Referee:
         self._changed = trio.Event()
 
     async def until(self, phase: str | None = None, *, round: int = 0, results: int = 0) -> Tournament:  # noqa: A002  (as the wire calls it)
-        """Wait until it is told so. results: at least so many in that round; a later round will do, since not every moment is told."""
+        """Wait until it is told so. results: at least so many in that round, which must not be over; a later round will do, since not
+        every moment is told.
+        """
         with trio.fail_after(PATIENCE_S):
             while True:
                 seen = self.seen
-                if seen is not None and (phase is None or seen.phase == phase or (round and seen.phase == "over")):
-                    shown = seen.rounds[round - 1] if 0 < round <= seen.round else None
-                    if seen.round >= round and (not results or seen.round > round or (shown and shown.tables - shown.open >= results)):
+                if seen is not None and (phase is None or seen.phase == phase) and seen.round >= round:
+                    shown = seen.rounds[round - 1] if results else None
+                    if shown is None or seen.round > round or (shown.secret is None and shown.tables - shown.open >= results):
                         return seen
                 await self._changed.wait()
