@@ -56,7 +56,9 @@ def _held(view: View, held: str) -> str:
         ways.append(f"{'to' if set(ends) <= fillable(view) else 'onto'} {_piles(view, ends)}")
     default = suggested(view, held)
     again = "" if default is None else f" {held} again: {_way(default).partition(' (')[0]}."
-    return f"{held} goes {' or '.join(ways)}.{again} (esc: nowhere)"
+    told, escape = f"{held} goes {' or '.join(ways)}.{again}", " (esc: nowhere)"
+    # In one row of the smallest terminal; `?` has the key, too.
+    return told + escape if len(told + escape) <= 77 else told
 
 
 def _way(move: str) -> str:
