@@ -28,6 +28,7 @@ from server.net.descriptors import connections_for
 from server.net.dispatch import Dispatch
 from server.net.http import Site
 from server.net.listener import AddressUnavailable, listening, tls_context
+from server.net.origins import Origins, page_origin
 from server.net.overload import Overload
 from server.net.traffic import Traffic
 from server.pages.documents import Documents
@@ -163,6 +164,10 @@ async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> A
                 await nursery.start(tournaments.run)
             nursery.start_soon(_tidy, store, journal, clock, settings.prune_after_days)
             readers = Readers(store, journal)
+
+            def of_place() -> tuple[str, ...]:
+                return tuple(map(page_origin, node.urls)) if node is not None else ()
+
             site = Site(
                 [
                     *race_routes(readers, clock, workers.run),
@@ -170,7 +175,12 @@ async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> A
                     lobby_route(lobby),
                     *run_routes(readers, runs),
                     *tournament_routes(tournaments),
-                    *web_routes(Documents(rooms, readers, runs, tournaments, clock).addresses),
+                    *web_routes(
+                        Documents(
+                            rooms, readers, runs, tournaments, clock, is_elsewhere=node.knows if node is not None else None
+                        ).addresses,
+                        origins=of_place,
+                    ),
                     readiness_route(rooms, store, journal, max_rooms=settings.max_rooms),
                 ],
                 problem=problem_page(),
@@ -184,7 +194,7 @@ async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> A
                 host=settings.host,
                 port=settings.port,
                 tls=tls,
-                origins=settings.origins,
+                origins=Origins(settings.origins, of_place=of_place),
                 site=site,
                 admission=admission,
                 plain_sockets=settings.plain_sockets,
