@@ -207,6 +207,8 @@ async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> A
                     nursery.start_soon(node.run, resumption.take_up, dispatch.forwarding.let_go)
                 if directory is not None:
                     nursery.start_soon(directory.run, lobby.state, rooms.seats, lobby.hear, players.moved_on)
+                if node is not None and directory is not None:
+                    nursery.start_soon(node.watch_engines, lambda: directory.available, dispatch.forwarding.cut_off)
                 figures = _figures(
                     admission=admission,
                     site=site,
