@@ -28,6 +28,7 @@ from server.net.descriptors import connections_for
 from server.net.dispatch import Dispatch
 from server.net.http import Site
 from server.net.listener import AddressUnavailable, listening, tls_context
+from server.net.origins import Origins, page_origin
 from server.net.overload import Overload
 from server.net.traffic import Traffic
 from server.pages.site import open_site
@@ -161,11 +162,17 @@ async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> A
             if node is None:
                 await nursery.start(tournaments.run)
             nursery.start_soon(_tidy, store, journal, clock, settings.prune_after_days)
+
+            def of_place() -> tuple[str, ...]:
+                return tuple(map(page_origin, node.urls)) if node is not None else ()
+
             site = open_site(
                 rooms=rooms,
                 lobby=lobby,
                 runs=runs,
                 tournaments=tournaments,
+                is_elsewhere=node.knows if node is not None else None,
+                origins=of_place,
                 bans=bans,
                 store=store,
                 journal=journal,
@@ -181,7 +188,7 @@ async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> A
                 host=settings.host,
                 port=settings.port,
                 tls=tls,
-                origins=settings.origins,
+                origins=Origins(settings.origins, of_place=of_place),
                 site=site,
                 admission=admission,
                 plain_sockets=settings.plain_sockets,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 from server.lobby.bans import Bans
@@ -38,8 +38,11 @@ def open_site(
     clock: Clock,
     compute: Callable[..., Awaitable[Any]],
     max_rooms: int,
+    is_elsewhere: Callable[[str], Awaitable[bool]] | None = None,
+    origins: Callable[[], Sequence[str]] = tuple,
 ) -> Site:
-    """compute: for what takes longer than a request may."""
+    """compute: for what takes longer than a request may. is_elsewhere: whether another server of this place has the room with a code.
+    origins: of the pages of all servers of this place."""
     readers = Readers(store, journal)
     routes = (
         *race_routes(readers, clock, compute),
@@ -48,7 +51,7 @@ def open_site(
         *run_routes(readers, runs),
         *tournament_routes(tournaments),
         *schema_routes(readers, compute),
-        *web_routes(Documents(rooms, readers, runs, tournaments, clock).addresses),
+        *web_routes(Documents(rooms, readers, runs, tournaments, clock, is_elsewhere=is_elsewhere).addresses, origins=origins),
         readiness_route(rooms, store, journal, max_rooms=max_rooms),
     )
     return Site(routes, problem=problem_page(), bans=bans)
