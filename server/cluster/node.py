@@ -37,7 +37,7 @@ NODES_TOLD: Final = 16
 """Other nodes that a client is told of, at most."""
 
 CUT_OFF_MS: Final = LEASE_MS
-"""Who has not renewed their lease for so long, and does not reach the directory either, is cut off from the place: others have their races."""
+"""Who has not renewed their lease for so long, and does not reach the directory either, is cut off: others have their races by now."""
 
 LETTING_GO_S: Final = 1.0
 """Seconds for players to be told that they have to go, when the lease is lost."""
