@@ -70,6 +70,11 @@ class ClusterNode:
         return tuple([node.url for node in self._nodes if node.is_alive and node.url != self.url][:NODES_TOLD])
 
     @property
+    def urls(self) -> tuple[str, ...]:
+        """The URLs of all nodes that are alive, as of the last look."""
+        return tuple(node.url for node in self._nodes if node.is_alive)
+
+    @property
     def alive(self) -> tuple[int, ...]:
         """The ids of all nodes that are alive, this one among them."""
         return tuple(node.id for node in self._nodes if node.is_alive)
@@ -155,6 +160,10 @@ class ClusterNode:
                 raise Refusal(ErrorCode.SERVER_BUSY, "the race is being taken over from a server that is gone", retry_after_ms=500)
             await trio.sleep(ASK_AGAIN_S)
         return None
+
+    async def knows(self, code: str) -> bool:
+        """Whether any node has the room with this code, or did when it went. Raises StoreError."""
+        return await self._journal.ask(self._store.find_room, code) is not None
 
     async def leave(self) -> None:
         """Nothing is written any more: let the others have the races of this node at once."""
