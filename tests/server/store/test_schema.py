@@ -56,7 +56,8 @@ def first(tmp_path: Path) -> Path:
 def until(last: int, folder: Path) -> Path:
     """The migrations of a program that had so many."""
     migrations = folder / str(last)
-    shutil.copytree(schema.MIGRATIONS, migrations, ignore=shutil.ignore_patterns("__pycache__", f"v000[{last + 1}-9]*"))
+    later = (f"v{step}_*" for step in schema.versions() if int(step) > last)
+    shutil.copytree(schema.MIGRATIONS, migrations, ignore=shutil.ignore_patterns("__pycache__", *later))
     return migrations
 
 
