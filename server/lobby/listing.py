@@ -48,7 +48,7 @@ class Listing:
             self.open.setdefault(room)
         else:
             self.open.pop(room, None)
-        if phase == "racing" and room.options.public:
+        if phase == "racing" and room.is_listed:
             self._rank(room)
         else:
             self._forget(room)

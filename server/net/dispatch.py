@@ -367,7 +367,7 @@ class Dispatch:
         """Whether this is the host of the race, who has its first seat, or directs its tournament without playing in it."""
         spec, seat = room.spec, room.summary.seats[0]
         if spec is not None:
-            return spec.deal.kind == "round" and self._tournaments.only_directs(spec.deal.id.partition("/")[0], player.id)
+            return self._tournaments.only_directs(spec.tournament, player.id)
         return seat.player == player.id and not room.options.rated
 
     def _say_watching(self, visit: Visit, message: Say) -> None:
