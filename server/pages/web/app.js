@@ -32,6 +32,9 @@ const line = new Line({
     if (!again.isConnected) state.replaceChildren(sentence, " ", again);
     page.lost?.();
   },
+  onMoved() {
+    page.lost?.();
+  },
   onTaken() {
     page.taken?.();
   },

@@ -13,11 +13,13 @@ from trio.testing import MockClock
 from protocol.client_messages import LeaveRace, Resign
 from protocol.room_events import Result
 from protocol.server_messages import Left
-from server.net.http import FILES_AT_ONCE, PAGES_AT_ONCE, Asked, NoPage
+from server.net.http import FILES_AT_ONCE, PAGES_AT_ONCE, Asked, NoPage, Site
 from server.net.limits import AddressRates
 from server.net.plain_connection import PlainConnection
+from server.pages.documents import Documents
 from server.pages.qr import qr_route
-from server.pages.web_page import FILES
+from server.pages.readers import Readers
+from server.pages.web_page import FILES, web_routes
 from tests.server.net.wire import House
 
 WEB = files("server.pages").joinpath("web")
@@ -122,6 +124,35 @@ async def test_everything_is_guarded(autojump_clock: MockClock, house: House, ta
     assert headers["x-content-type-options"] == "nosniff"
     assert headers["referrer-policy"] == "no-referrer"
     assert headers["cross-origin-opener-policy"] == "same-origin"
+
+
+async def test_a_document_lets_its_line_go_to_the_other_servers_of_the_place(autojump_clock: MockClock, house: House) -> None:
+    origins = ["https://n2.carpet.example", "http://[::1]:7", "http://10.0.0.4:7777"]
+    site = Site(web_routes({}, origins=lambda: origins))
+    house.site._routes = site._routes
+    answered = await house.ask("/play", headers=BROWSER)
+    assert "; connect-src 'self' ws://10.0.0.4:7777 wss://n2.carpet.example; " in answered.headers["content-security-policy"]
+    known = f"If-None-Match: {answered.headers['etag']}\r\n{BROWSER}"
+    assert (await house.ask("/play", headers=known)).status == 304
+    # A browser that knows the document has to hear of a server that is new.
+    origins.append("https://n4.carpet.example")
+    again = await house.ask("/play", headers=known)
+    assert again.status == 200
+    assert "wss://n4.carpet.example" in again.headers["content-security-policy"]
+
+
+async def test_the_link_of_a_race_at_another_server_of_the_place_opens(autojump_clock: MockClock, house: House) -> None:
+    async def is_elsewhere(code: str) -> bool:
+        await trio.lowlevel.checkpoint()
+        return code == "FARAWY"
+
+    readers = Readers(house.store, house.journal)
+    documents = Documents(house.rooms, readers, house.runs, house.tournaments, house.clock, is_elsewhere=is_elsewhere)
+    house.site._routes = Site(web_routes(documents.addresses))._routes
+    assert (await house.ask("/play/far-awy", headers=BROWSER)).status == 200
+    watched = await house.ask("/watch/farawy", headers=BROWSER)
+    assert "<title>A race · Carpet Race</title>" in watched.body.decode()
+    assert (await house.ask("/watch/NBDYSC", headers=BROWSER)).status == 404
 
 
 @pytest.mark.parametrize(("name", "kind"), FILES.items())
