@@ -155,7 +155,7 @@ def _lines(told: Dailies, checked: list[DayCheck]) -> list[str]:
         "true": "ok: the secret is the one that was committed to when you were shown it, {seen} UTC",
         "false": "WRONG: the secret is not the one that was committed to",
         "changed": "WRONG: another commitment is told now than you were shown {seen} UTC",
-        "sealed": "committed to, and revealed {reveals} UTC",
+        "sealed": "committed to; the secret will be told {reveals} UTC",
         "unseen": "not checked: the secret fits, but you were not shown its commitment before",
     }
     reveals = {day.date: day.reveals_at_ms for day in told.days}
