@@ -7,7 +7,7 @@ import secrets
 import ssl
 import sys
 from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import ExitStack, asynccontextmanager, contextmanager
+from contextlib import ExitStack, asynccontextmanager, contextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -28,17 +28,10 @@ from server.net.descriptors import connections_for
 from server.net.dispatch import Dispatch
 from server.net.http import Site
 from server.net.listener import AddressUnavailable, listening, tls_context
+from server.net.origins import Origins, page_origin
 from server.net.overload import Overload
 from server.net.traffic import Traffic
-from server.pages.documents import Documents
-from server.pages.health import readiness_route
-from server.pages.ladder import ladder_route
-from server.pages.lobby import lobby_route
-from server.pages.races import race_routes
-from server.pages.readers import Readers
-from server.pages.runs import run_routes
-from server.pages.tournaments import tournament_routes
-from server.pages.web_page import problem_page, web_routes
+from server.pages.site import open_site
 from server.rooms.clock import Clock
 from server.rooms.deal_finder import DealFinder
 from server.rooms.registry import Rooms
@@ -52,21 +45,32 @@ from server.store.errors import StoreAway, StoreError
 from server.store.journal import Journal
 from server.store.opening import open_store
 from server.store.store import Prunable, Store
+from server.store.takeover import TakenOver
 from server.tournaments.pairing_worker import Pairer
 from server.tournaments.ports import TournamentPorts
 from server.tournaments.service import TournamentService
 
 if TYPE_CHECKING:
     # Its extra is installed where a cluster is.
-    from server.cluster.directory import Directory
+    from server.cluster.directory import Directory, Topic
 
 SOFTWARE = f"carpet-race {protocol.__version__}"
 
-WORKERS_CODE = ("networkx", "server.race.audit", "server.race.boards", "server.solver.winnable", "server.tournaments.pairing_worker")
+WORKERS_CODE = (
+    "networkx",
+    "server.pages.schemas",
+    "server.race.audit",
+    "server.race.boards",
+    "server.solver.winnable",
+    "server.tournaments.pairing_worker",
+)
 """The modules of all that workers do for a server."""
 
 SWITCH_S = 0.0005
 """Seconds for which a thread that reads the store may keep the interpreter from the event loop; ten times as many by default."""
+
+ROOMS_PER_CONNECTION = 2
+"""Rooms that may be opened from one address for each connection that it may have: some outlive the connections of their players."""
 
 ASK_AGAIN_S = 1.0
 DAY_S = 86_400
@@ -109,6 +113,7 @@ async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> A
                 ghost_lines=RecordedGhosts(store, journal, records),
                 find_deal=DealFinder(workers).find,
                 max_rooms=settings.max_rooms,
+                max_rooms_per_place=ROOMS_PER_CONNECTION * settings.max_connections_per_address,
                 bots_wait=settings.bots_wait,
             )
             nursery.start_soon(rooms.run)
@@ -136,6 +141,7 @@ async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> A
                     store=store,
                     pair_next=Pairer(workers).pair_next,
                     beside=partial(trio.to_thread.run_sync, limiter=trio.CapacityLimiter(1)),
+                    is_shared=node is not None,
                 )
             )
             overload = Overload()
@@ -159,22 +165,25 @@ async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> A
             bans.come_back(await journal.ask(store.bans))
             resumption = Resumption(rooms, store, journal, clock)
             await resumption.go_on()
-            if node is None:
-                await nursery.start(tournaments.run)
+            await nursery.start(tournaments.run)
             nursery.start_soon(_tidy, store, journal, clock, settings.prune_after_days)
-            readers = Readers(store, journal)
-            site = Site(
-                [
-                    *race_routes(readers, clock, workers.run),
-                    ladder_route(readers),
-                    lobby_route(lobby),
-                    *run_routes(readers, runs),
-                    *tournament_routes(tournaments),
-                    *web_routes(Documents(rooms, readers, runs, tournaments, clock).addresses),
-                    readiness_route(rooms, store, journal, max_rooms=settings.max_rooms),
-                ],
-                problem=problem_page(),
+
+            def of_place() -> tuple[str, ...]:
+                return tuple(map(page_origin, node.urls)) if node is not None else ()
+
+            site = open_site(
+                rooms=rooms,
+                lobby=lobby,
+                runs=runs,
+                tournaments=tournaments,
+                is_elsewhere=node.knows if node is not None else None,
+                origins=of_place,
                 bans=bans,
+                store=store,
+                journal=journal,
+                clock=clock,
+                compute=workers.run,
+                max_rooms=settings.max_rooms,
             )
             administration = Administration(
                 rooms=rooms, players=players, tournaments=tournaments, dispatch=dispatch, bans=bans, store=store, journal=journal
@@ -184,7 +193,7 @@ async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> A
                 host=settings.host,
                 port=settings.port,
                 tls=tls,
-                origins=settings.origins,
+                origins=Origins(settings.origins, of_place=of_place),
                 site=site,
                 admission=admission,
                 plain_sockets=settings.plain_sockets,
@@ -194,9 +203,12 @@ async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> A
                 clock.resume()
                 if node is not None:
                     journal.lease_listeners.append(dispatch.forwarding.let_go)
-                    nursery.start_soon(node.run, resumption.take_up, dispatch.forwarding.let_go)
+                    nursery.start_soon(node.run, partial(_take_up, resumption, tournaments), dispatch.forwarding.let_go)
                 if directory is not None:
-                    nursery.start_soon(directory.run, lobby.state, rooms.seats, lobby.hear, players.moved_on)
+                    topics = _topics(tournaments)
+                    nursery.start_soon(directory.run, lobby.state, rooms.seats, lobby.hear, players.moved_on, topics)
+                if node is not None and directory is not None:
+                    nursery.start_soon(node.watch_engines, lambda: directory.available, dispatch.forwarding.cut_off)
                 figures = _figures(
                     admission=admission,
                     site=site,
@@ -282,6 +294,10 @@ def _administered(nursery: trio.Nursery, settings: Settings, administration: Adm
     where = settings.administered_at
     with ExitStack() as stack:
         if where is not None:
+            if settings.admin_socket is None:
+                with suppress(OSError):
+                    # Where the database is elsewhere, nobody has made it.
+                    where.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             try:
                 stack.enter_context(administered(nursery, where, administration.answer))
             except SocketUnavailable as error:
@@ -324,7 +340,9 @@ async def _opened(settings: Settings) -> Store:
     last = ""
     while True:
         try:
-            return await trio.to_thread.run_sync(partial(open_store, settings.database, shared=settings.cluster is not None))
+            # Whoever is stopped meanwhile waits for no answer.
+            opening = partial(open_store, settings.database, shared=settings.cluster is not None)
+            return await trio.to_thread.run_sync(opening, abandon_on_cancel=True)
         except StoreAway as error:
             if trio.current_time() >= until:
                 raise
@@ -346,6 +364,18 @@ async def _joined(store: Store, journal: Journal, settings: Settings) -> tuple[C
     node = ClusterNode(store, journal, settings.advertise)
     await node.join()
     return node, Directory(settings.cluster, node, await trio.to_thread.run_sync(store.place))
+
+
+async def _take_up(resumption: Resumption, tournaments: TournamentService, taken: TakenOver) -> None:
+    await resumption.take_up(taken)
+    tournaments.take_up(taken.tournaments)
+
+
+def _topics(tournaments: TournamentService) -> tuple[Topic, ...]:
+    """What the nodes of a place tell each other, beside who is where."""
+    from server.cluster.directory import Topic
+
+    return (Topic("tournaments", tournaments.elsewhere.say, tournaments.elsewhere.hear),)
 
 
 async def _tidy(store: Store, journal: Journal, clock: Clock, days: int) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from http import HTTPStatus
 
@@ -26,14 +26,24 @@ from server.tournaments.service import TournamentService
 
 
 class Documents:
-    """`addresses` has one function for each kind of them."""
+    """`addresses` has one function for each kind of them. is_elsewhere: whether another server of this place has the room with a code."""
 
-    def __init__(self, rooms: Rooms, readers: Readers, runs: RunService, tournaments: TournamentService, clock: Clock) -> None:
+    def __init__(
+        self,
+        rooms: Rooms,
+        readers: Readers,
+        runs: RunService,
+        tournaments: TournamentService,
+        clock: Clock,
+        *,
+        is_elsewhere: Callable[[str], Awaitable[bool]] | None = None,
+    ) -> None:
         self._rooms = rooms
         self._readers = readers
         self._run_service = runs
         self._tournaments = tournaments
         self._clock = clock
+        self._is_elsewhere = is_elsewhere
 
     @property
     def addresses(self) -> Mapping[str, Describe]:
@@ -42,6 +52,7 @@ class Documents:
             "/watch/{code}": self._watch,
             "/race/{id}": self._race,
             "/tournament/{id}": self._tournament,
+            "/tournament/{id}/screen": self._tournament,
             "/player/{name}": self._player,
             "/daily/{date}/{rules}": self._daily,
             "/challenge/{id}": self._challenge,
@@ -49,19 +60,24 @@ class Documents:
 
     async def _play(self, asked: Asked) -> Description:
         room = await self._room(asked)
-        names = _names(room)
+        names = _names(room) if room is not None else ""
         against = f"Race {names}" if names else "A race"
         return Description(f"{against} · Carpet Race", f"{against} at {_rules(room)}, with nothing installed: open the link and be ready.")
 
     async def _watch(self, asked: Asked) -> Description:
         room = await self._room(asked)
-        return Description(f"{_names(room) or 'A race'} · Carpet Race", f"A race at {_rules(room)}, as it is run.")
+        names = _names(room) if room is not None else ""
+        return Description(f"{names or 'A race'} · Carpet Race", f"A race at {_rules(room)}, as it is run.")
 
-    async def _room(self, asked: Asked) -> Room:
+    async def _room(self, asked: Asked) -> Room | None:
+        """None for one that another server of this place has: the page's line is sent there."""
         code = read_code(asked.values["code"])
         try:
             return self._rooms.find(code)
         except Refusal as refusal:
+            elsewhere = self._is_elsewhere if is_code(code) else None
+            if elsewhere is not None and await self._readers.wait(lambda: elsewhere(code)):
+                return None
             race = await self._readers.ask(lambda store: store.last_race(code)) if is_code(code) else None
             if race is not None:
                 raise Elsewhere(f"/race/{race}") from refusal
@@ -117,8 +133,8 @@ def _names(room: Room) -> str:
     return " against ".join(seat.name for seat in room.summary.seats if seat.name)
 
 
-def _rules(room: Room) -> str:
-    return RULE_SETS[room.summary.options.rules].name
+def _rules(room: Room | None) -> str:
+    return RULE_SETS[room.summary.options.rules].name if room is not None else "Carpet"
 
 
 def _result(record: Record) -> str:

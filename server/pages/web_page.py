@@ -9,7 +9,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import re
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from html import escape
@@ -21,6 +21,7 @@ from typing import Final, TypeAlias
 import trio
 
 from server.net.http import VARIES, Asked, Page, Route
+from server.pages.qr import qr_route
 
 
 def _bytes(name: str) -> bytes:
@@ -51,15 +52,15 @@ fetched once. What is at `/web/NAME` without it is asked for again each time."""
 
 _FOREVER: Final = "public, max-age=31536000, immutable"
 
-_POLICY: Final = (
+_POLICY: Final = Template(
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; manifest-src 'self'; "
     # Covers WebSockets to the same host and port too.
-    "connect-src 'self'; "
+    "connect-src 'self'$sockets; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 )
 
 _GUARDED: Final = (
-    ("Content-Security-Policy", _POLICY),
+    ("Content-Security-Policy", _POLICY.substitute(sockets="")),
     ("Referrer-Policy", "no-referrer"),
     ("Cross-Origin-Opener-Policy", "same-origin"),
 )
@@ -67,6 +68,14 @@ _GUARDED: Final = (
 
 _HTML: Final = "text/html; charset=utf-8"
 _HEADERS: Final = (*_GUARDED, *VARIES)
+
+_NAMED_HOST: Final = re.compile(r"https?://[A-Za-z0-9.-]+(:[0-9]+)?")
+"""The origins that can stand in a policy: it has no form for an IPv6 address."""
+
+
+def _guarded(origins: Sequence[str]) -> tuple[tuple[str, str], ...]:
+    sockets = sorted(f" ws{origin.removeprefix('http')}" for origin in set(origins) if _NAMED_HOST.fullmatch(origin))
+    return (("Content-Security-Policy", _POLICY.substitute(sockets="".join(sockets))), *_GUARDED[1:])
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +93,7 @@ USUAL: Final = Description(
 ALWAYS: Final[Mapping[str, Description]] = {
     "/": USUAL,
     "/play": Description("Play · Carpet Race", "Race a friend by a link, anybody, or a house bot, with nothing installed."),
+    "/screen": Description("On a big screen · Carpet Race", "The closest races in turn, for a big screen or a stream."),
     "/watch/closest": Description("The closest race · Carpet Race", "The closest race that is being run, and then the next."),
     "/ladder": Description("Ladder · Carpet Race", "The best players by rating."),
     "/daily": Description("Deals of the day · Carpet Race", "The same shuffle for everybody, once each, until midnight in UTC."),
@@ -101,20 +111,23 @@ ENTRIES: Final[Mapping[str, str]] = {
     "watch": "race.js",
     "race": "finished.js",
     "tournament": "tournament.js",
+    "screen": "screen.js",
     **dict.fromkeys(("ladder", "player", "daily", "challenges", "challenge"), "tables.js"),
 }
 """By the first step of an address: the module of its page, which `app.js` imports."""
 
 
-def web_routes(described: Mapping[str, Describe]) -> tuple[Route, ...]:
-    """described: for each address but those that are always there, what its document is about."""
+def web_routes(described: Mapping[str, Describe], *, origins: Callable[[], Sequence[str]] = tuple) -> tuple[Route, ...]:
+    """described: for each address but those that are always there, what its document is about. origins: of the pages of all servers that
+    are this place: the line of a document may go to any of them."""
     template = Template(_text("index.html"))
 
     def document(place: str, about: Description) -> Page:
-        needed = sorted(_imported("app.js") | _imported(ENTRIES[place.split("/")[1]]))
+        steps = place.split("/")
+        needed = sorted(_imported("app.js") | _imported(ENTRIES["screen" if steps[-1] == "screen" else steps[1]]))
         preloads = "\n".join(f'<link rel="modulepreload" href="{WEB}/{name}">' for name in needed)
         text = template.substitute(web=WEB, preloads=preloads, title=escape(about.title), description=escape(about.sentence))
-        return _page(text.encode(), _HTML, _HEADERS)
+        return _page(text.encode(), _HTML, (*_guarded(origins()), *VARIES))
 
     def at(place: str, describe: Describe) -> Route:
         async def show(asked: Asked) -> Page:
@@ -122,11 +135,25 @@ def web_routes(described: Mapping[str, Describe]) -> tuple[Route, ...]:
 
         return Route(place, show)
 
-    always = (_route(place, document(place, about)) for place, about in ALWAYS.items())
+    def always(place: str, about: Description) -> Route:
+        kept: dict[str, Page] = {}
+
+        async def show(asked: Asked) -> Page:
+            del asked
+            await trio.lowlevel.checkpoint()
+            policy = " ".join(origins())
+            if policy not in kept:
+                kept.clear()
+                kept[policy] = document(place, about)
+            return kept[policy]
+
+        return Route(place, show, is_file=True)
+
     pages = {name: _page(_bytes(name), kind, _GUARDED) for name, kind in FILES.items()}
     parts = (_route(f"{WEB}/{name}", replace(page, cache=_FOREVER)) for name, page in pages.items())
     unversioned = (_route(f"/web/{name}", page) for name, page in pages.items())
-    return (*always, *(at(place, describe) for place, describe in described.items()), *parts, *unversioned)
+    ever = (always(place, about) for place, about in ALWAYS.items())
+    return (*ever, *(at(place, describe) for place, describe in described.items()), *parts, *unversioned, qr_route())
 
 
 @cache
@@ -153,7 +180,9 @@ def problem_page() -> Callable[[HTTPStatus, str], Page]:
 def _page(body: bytes, kind: str, headers: tuple[tuple[str, str], ...]) -> Page:
     # Asked for again each time, and answered with 304 while it is the same.
     zipped = gzip.compress(body, mtime=0) if kind != _HTML else b""
-    return Page(body, kind, "no-cache", f'"{hashlib.sha256(body).hexdigest()[:32]}"', headers, zipped)
+    # What a document is let do is part of it.
+    tag = hashlib.sha256(body + repr(headers).encode()).hexdigest()[:32]
+    return Page(body, kind, "no-cache", f'"{tag}"', headers, zipped)
 
 
 def _route(path: str, page: Page) -> Route:

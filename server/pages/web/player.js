@@ -56,7 +56,8 @@ export class Player {
     this.rating = welcome.rating;
     this.keeping.identity.keep(welcome.token, welcome.name);
     if (this.room) {
-      if (welcome.room === this.room.code) this.rejoin();
+      // Of several servers this may be one that does not know: the answer to the join says where the room is, or that it is not.
+      if (welcome.room === this.room.code || (!welcome.room && welcome.nodes?.length)) this.rejoin();
       else this.#gone("closed");
       return true;
     }
@@ -245,8 +246,10 @@ export class Player {
       this.later(() => this.room && this.isOnline && (this.#isBehind = false, this.rejoin(0)), HUSH_MS);
       return;
     }
-    if (error.ref === REJOIN && error.code !== "server/busy" && this.room) {
-      this.#gone("closed");
+    if (error.ref === REJOIN && this.room) {
+      // Nobody has the race for a moment: its server is gone, or is catching up.
+      if (error.code === "server/busy") this.later(() => this.room && this.isOnline && (this.#isBehind = false, this.rejoin()), error.retry_after_ms || HUSH_MS);
+      else this.#gone("closed");
       return;
     }
     if (error.code.startsWith("race/")) this.ahead = [];

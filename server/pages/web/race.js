@@ -117,6 +117,10 @@ export class RacePage {
   #refused(error) {
     if (error.code === "watch/too-often") {
       setTimeout(() => this.#askAgain(performance.now()), ASK_AGAIN_MS);
+    } else if (error.code === "server/busy") {
+      // Nobody has the race for a moment: its server is gone.
+      this.#askedAt = -ASK_AGAIN_MS;
+      setTimeout(() => this.#askAgain(performance.now()), error.retry_after_ms || ASK_AGAIN_MS);
     } else if (error.code !== "wire/too-fast") {
       this.#say(error.code === "room/no-such-code" ? "No race has that code any more, or ever had." : clean(error.message));
     }

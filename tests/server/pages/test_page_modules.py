@@ -303,3 +303,40 @@ def test_a_player_says_again_what_a_lost_line_has_swallowed_and_nothing_twice() 
         [{**join, "version": 21, "ref": 1}],
         [{"type": "hello", "name": "", "watch": True, "software": "web page"}],
     ]
+
+
+def test_the_line_goes_where_it_is_sent_and_no_further_than_it_may() -> None:
+    script = """
+        globalThis.location = { protocol: "https:", host: "a.example" };
+        const { Route } = await import(`${web}/line.js`);
+        console.log(JSON.stringify(given.map(([home, ...steps]) => {
+            const route = new Route(home);
+            return steps.map(([what, about]) => [route[what](about), route.current][what === "move" ? 0 : 1]).concat(route.current);
+        })));
+    """
+    home, second, third = "wss://a.example/", "wss://b.example/", "wss://b.example/n3"
+    circle = [["move", second], ["move", home]] * 2
+    courses = [
+        # Whoever is sent on goes there; a line that breaks is tried at all servers in turn, the one of the page among them.
+        [
+            home,
+            ["move", "wss://b.example"],
+            ["failed", None],
+            ["welcomed", [third, "wss://B.example:443/"]],
+            ["failed", None],
+            ["failed", None],
+        ],
+        [home, ["welcomed", [second, third]], ["failed", None], ["failed", None], ["failed", None]],
+        [home, *[["move", url] for url in ("ws://b.example/", "https://b.example/", "b", "", None, "javascript:1")]],
+        ["ws://a.example/", ["move", "ws://b.example/"], ["move", second]],
+        [home, *circle, ["move", second]],
+        [home, *circle, ["arrived", None], ["move", second]],
+    ]
+    assert node(script, courses) == [
+        [True, home, home, third, second, second],
+        [home, second, third, home, home],
+        [*[False] * 6, home],
+        [True, True, second],
+        [*[True] * 4, False, home],
+        [*[True] * 4, home, True, second],
+    ]
