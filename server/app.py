@@ -7,7 +7,7 @@ import secrets
 import ssl
 import sys
 from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import ExitStack, asynccontextmanager, contextmanager
+from contextlib import ExitStack, asynccontextmanager, contextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -46,13 +46,14 @@ from server.store.errors import StoreAway, StoreError
 from server.store.journal import Journal
 from server.store.opening import open_store
 from server.store.store import Prunable, Store
+from server.store.takeover import TakenOver
 from server.tournaments.pairing_worker import Pairer
 from server.tournaments.ports import TournamentPorts
 from server.tournaments.service import TournamentService
 
 if TYPE_CHECKING:
     # Its extra is installed where a cluster is.
-    from server.cluster.directory import Directory
+    from server.cluster.directory import Directory, Topic
 
 SOFTWARE = f"carpet-race {protocol.__version__}"
 
@@ -68,6 +69,9 @@ WORKERS_CODE = (
 
 SWITCH_S = 0.0005
 """Seconds for which a thread that reads the store may keep the interpreter from the event loop; ten times as many by default."""
+
+ROOMS_PER_CONNECTION = 2
+"""Rooms that may be opened from one address for each connection that it may have: some outlive the connections of their players."""
 
 ASK_AGAIN_S = 1.0
 DAY_S = 86_400
@@ -110,6 +114,7 @@ async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> A
                 ghost_lines=RecordedGhosts(store, journal, records),
                 find_deal=DealFinder(workers).find,
                 max_rooms=settings.max_rooms,
+                max_rooms_per_place=ROOMS_PER_CONNECTION * settings.max_connections_per_address,
                 bots_wait=settings.bots_wait,
             )
             nursery.start_soon(rooms.run)
@@ -137,6 +142,7 @@ async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> A
                     store=store,
                     pair_next=Pairer(workers).pair_next,
                     beside=partial(trio.to_thread.run_sync, limiter=trio.CapacityLimiter(1)),
+                    is_shared=node is not None,
                 )
             )
             overload = Overload()
@@ -160,8 +166,7 @@ async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> A
             bans.come_back(await journal.ask(store.bans))
             resumption = Resumption(rooms, store, journal, clock)
             await resumption.go_on()
-            if node is None:
-                await nursery.start(tournaments.run)
+            await nursery.start(tournaments.run)
             nursery.start_soon(_tidy, store, journal, clock, settings.prune_after_days)
 
             def of_place() -> tuple[str, ...]:
@@ -199,9 +204,10 @@ async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> A
                 clock.resume()
                 if node is not None:
                     journal.lease_listeners.append(dispatch.forwarding.let_go)
-                    nursery.start_soon(node.run, resumption.take_up, dispatch.forwarding.let_go)
+                    nursery.start_soon(node.run, partial(_take_up, resumption, tournaments), dispatch.forwarding.let_go)
                 if directory is not None:
-                    nursery.start_soon(directory.run, lobby.state, rooms.seats, lobby.hear, players.moved_on)
+                    topics = _topics(tournaments)
+                    nursery.start_soon(directory.run, lobby.state, rooms.seats, lobby.hear, players.moved_on, topics)
                 if node is not None and directory is not None:
                     dispatch.forwarding.relay = relay = Relay(nursery, node, directory.bus, rooms, spectators)
                     nursery.start_soon(relay.run)
@@ -291,6 +297,10 @@ def _administered(nursery: trio.Nursery, settings: Settings, administration: Adm
     where = settings.administered_at
     with ExitStack() as stack:
         if where is not None:
+            if settings.admin_socket is None:
+                with suppress(OSError):
+                    # Where the database is elsewhere, nobody has made it.
+                    where.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             try:
                 stack.enter_context(administered(nursery, where, administration.answer))
             except SocketUnavailable as error:
@@ -333,7 +343,9 @@ async def _opened(settings: Settings) -> Store:
     last = ""
     while True:
         try:
-            return await trio.to_thread.run_sync(partial(open_store, settings.database, shared=settings.cluster is not None))
+            # Whoever is stopped meanwhile waits for no answer.
+            opening = partial(open_store, settings.database, shared=settings.cluster is not None)
+            return await trio.to_thread.run_sync(opening, abandon_on_cancel=True)
         except StoreAway as error:
             if trio.current_time() >= until:
                 raise
@@ -355,6 +367,18 @@ async def _joined(store: Store, journal: Journal, settings: Settings) -> tuple[C
     node = ClusterNode(store, journal, settings.advertise)
     await node.join()
     return node, Directory(settings.cluster, node, await trio.to_thread.run_sync(store.place))
+
+
+async def _take_up(resumption: Resumption, tournaments: TournamentService, taken: TakenOver) -> None:
+    await resumption.take_up(taken)
+    tournaments.take_up(taken.tournaments)
+
+
+def _topics(tournaments: TournamentService) -> tuple[Topic, ...]:
+    """What the nodes of a place tell each other, beside who is where."""
+    from server.cluster.directory import Topic
+
+    return (Topic("tournaments", tournaments.elsewhere.say, tournaments.elsewhere.hear),)
 
 
 async def _tidy(store: Store, journal: Journal, clock: Clock, days: int) -> None:
