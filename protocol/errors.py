@@ -46,6 +46,7 @@ class ErrorCode(StrEnum):
     BAD_OPTIONS = "room/bad-options"
     NO_SUCH_ROOM = "room/no-such-code"
     ROOM_FULL = "room/full"
+    TOO_MANY_ROOMS = "room/too-many"
     ROOM_CLOSED = "room/closed"
     ENDED_BY_HOST = "room/ended-by-host"
     ELSEWHERE = "room/elsewhere"
@@ -124,6 +125,7 @@ ERRORS: dict[ErrorCode, ErrorKind] = {
     ErrorCode.BAD_OPTIONS: ErrorKind(Fault.CLIENT, "Those options do not fit together."),
     ErrorCode.NO_SUCH_ROOM: ErrorKind(Fault.STATE, "No race has that code; ask for it again, or open one."),
     ErrorCode.ROOM_FULL: ErrorKind(Fault.STATE, "Every seat of that race is taken."),
+    ErrorCode.TOO_MANY_ROOMS: ErrorKind(Fault.STATE, "As many races have been opened from your address as may be; join one, or try later."),
     ErrorCode.ROOM_CLOSED: ErrorKind(Fault.STATE, "That race is closed."),
     ErrorCode.ENDED_BY_HOST: ErrorKind(Fault.STATE, "The host of the server has ended this race; it counts for nothing."),
     ErrorCode.ELSEWHERE: ErrorKind(Fault.STATE, "That race is on another server of this place; go there."),

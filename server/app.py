@@ -7,7 +7,7 @@ import secrets
 import ssl
 import sys
 from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import ExitStack, asynccontextmanager, contextmanager
+from contextlib import ExitStack, asynccontextmanager, contextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -69,6 +69,9 @@ WORKERS_CODE = (
 SWITCH_S = 0.0005
 """Seconds for which a thread that reads the store may keep the interpreter from the event loop; ten times as many by default."""
 
+ROOMS_PER_CONNECTION = 2
+"""Rooms that may be opened from one address for each connection that it may have: some outlive the connections of their players."""
+
 ASK_AGAIN_S = 1.0
 DAY_S = 86_400
 
@@ -110,6 +113,7 @@ async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> A
                 ghost_lines=RecordedGhosts(store, journal, records),
                 find_deal=DealFinder(workers).find,
                 max_rooms=settings.max_rooms,
+                max_rooms_per_place=ROOMS_PER_CONNECTION * settings.max_connections_per_address,
                 bots_wait=settings.bots_wait,
             )
             nursery.start_soon(rooms.run)
@@ -203,6 +207,8 @@ async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> A
                     nursery.start_soon(node.run, resumption.take_up, dispatch.forwarding.let_go)
                 if directory is not None:
                     nursery.start_soon(directory.run, lobby.state, rooms.seats, lobby.hear, players.moved_on)
+                if node is not None and directory is not None:
+                    nursery.start_soon(node.watch_engines, lambda: directory.available, dispatch.forwarding.cut_off)
                 figures = _figures(
                     admission=admission,
                     site=site,
@@ -288,6 +294,10 @@ def _administered(nursery: trio.Nursery, settings: Settings, administration: Adm
     where = settings.administered_at
     with ExitStack() as stack:
         if where is not None:
+            if settings.admin_socket is None:
+                with suppress(OSError):
+                    # Where the database is elsewhere, nobody has made it.
+                    where.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             try:
                 stack.enter_context(administered(nursery, where, administration.answer))
             except SocketUnavailable as error:
@@ -330,7 +340,9 @@ async def _opened(settings: Settings) -> Store:
     last = ""
     while True:
         try:
-            return await trio.to_thread.run_sync(partial(open_store, settings.database, shared=settings.cluster is not None))
+            # Whoever is stopped meanwhile waits for no answer.
+            opening = partial(open_store, settings.database, shared=settings.cluster is not None)
+            return await trio.to_thread.run_sync(opening, abandon_on_cancel=True)
         except StoreAway as error:
             if trio.current_time() >= until:
                 raise

@@ -18,7 +18,7 @@ from client.connection.client import NetLink, open_link
 from client.connection.events import Identity
 from client.connection.questions import EntryRequest
 from client.local.server_process import open_server
-from client.replay.frames import replay_race
+from client.replay.own_server import replay_race
 from client.state.capabilities import check_options, check_rules
 from client.state.evidence import Evidence
 from client.storage.bests import BestsStore

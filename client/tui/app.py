@@ -15,10 +15,8 @@ from typing import Literal, TextIO, TypeAlias, assert_never
 import trio
 
 from client.connection.events import Link, NoLink
-from client.replay.frames import NoReplay, replay_race
-from client.replay.review import review_game
+from client.replay.own_server import NoReplay, replay_race, review_game, verify_race
 from client.replay.timeline import TimeLine
-from client.replay.verify import verify_race
 from client.state.evidence import Evidence
 from client.storage.bests import BestChange, BestsError, counts
 from client.text.runs import best_sentence

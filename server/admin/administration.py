@@ -142,7 +142,7 @@ class Administration:
                 "rules": room.options.rules,
                 "players": ", ".join(seat.name for seat in summary.seats if seat.name),
                 "public": room.options.public,
-                "rated": room.options.rated,
+                "rated": room.options.counts,
                 "watchers": room.watchers,
             }
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
 import trio
@@ -35,6 +36,9 @@ TWIN_S: Final = 3 * LEASE_MS / 1000
 NODES_TOLD: Final = 16
 """Other nodes that a client is told of, at most."""
 
+CUT_OFF_MS: Final = LEASE_MS
+"""Who has not renewed their lease for so long, and does not reach the directory either, is cut off: others have their races by now."""
+
 LETTING_GO_S: Final = 1.0
 """Seconds for players to be told that they have to go, when the lease is lost."""
 
@@ -59,6 +63,7 @@ class ClusterNode:
         self._nodes: tuple[Node, ...] = ()
         self._beating = trio.CancelScope()
         self._is_in_doubt = False
+        self._renewed_at = trio.current_time()
 
     @property
     def id(self) -> int:
@@ -91,7 +96,7 @@ class ClusterNode:
                 raise StoreInUse(f"another carpet-server advertises {self.url}: each node of a cluster has a URL of its own")
             logger.info("waiting for the lease of an earlier server at %s to end", self.url)
             await trio.sleep(1.0)
-        self._nodes = await trio.to_thread.run_sync(self._store.renew)
+        await self._renew(partial(trio.to_thread.run_sync, self._store.renew))
         logger.info("node %d of the cluster, at %s, with %d others", self.id, self.url, len(self.others))
 
     async def run(self, take_up: Callable[[TakenOver], Awaitable[None]], let_go: Callable[[], None]) -> None:
@@ -106,7 +111,7 @@ class ClusterNode:
         watch = Watch(trio.current_time())
         while True:
             try:
-                self._nodes = await self._journal.tidy(self._store.renew)
+                await self._renew(partial(self._journal.tidy, self._store.renew))
                 if self._is_in_doubt:
                     taken = await self._journal.tidy(self._store.taken_after_all)
                     self._is_in_doubt = False
@@ -124,6 +129,26 @@ class ClusterNode:
                 self._is_in_doubt = True
                 # The journal says so too, and for how long.
                 logger.debug("the lease could not be renewed: %s", error)
+            await trio.sleep(BEAT_S)
+
+    async def _renew(self, renew: Callable[[], Awaitable[tuple[Node, ...]]]) -> None:
+        # From before it was asked for: afterwards may be long after the database has done it.
+        now = trio.current_time()
+        self._nodes = await renew()
+        self._renewed_at = now
+
+    async def watch_engines(self, reaches_directory: Callable[[], bool], cut_off: Callable[[bool], None]) -> None:
+        """Tell, until cancelled, when this node is cut off from database and directory, and when it no longer is.
+
+        One that knows of no other node never is: there is nowhere to go.
+        """
+        was = False
+        while True:
+            silent_ms = (trio.current_time() - self._renewed_at) * 1000
+            now = silent_ms > CUT_OFF_MS and not reaches_directory() and bool(self.others)
+            if now is not was:
+                was = now
+                cut_off(now)
             await trio.sleep(BEAT_S)
 
     async def _take_over(self, dead: Node, take_up: Callable[[TakenOver], Awaitable[None]]) -> None:

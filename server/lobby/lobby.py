@@ -122,7 +122,7 @@ class Lobby:
         return LobbyMessage(
             players=tuple(player.name for player in islice(self._players.here(), LISTED)),
             players_here=len(self._players),
-            races=tuple(self._open_race(room) for room in islice(self._listing.open, LISTED)),
+            races=tuple(self._open_race(room) for room in self._listing.longest_open(LISTED)),
             races_open=len(self._listing.open),
             ratings=tuple(self._players.rating(player.id) for player in islice(self._players.here(), LISTED)),
             races_running=self._listing.running,
@@ -162,6 +162,7 @@ class Lobby:
             elapsed_ms=summary.elapsed_ms(now),
             time_limit_s=room.options.time_limit_s,
             delay_s=room.options.delay_s,
+            tournament=room.spec.tournament if room.spec is not None else "",
         )
 
     def _mark(self) -> None:

@@ -241,7 +241,7 @@ class Dispatch:
             case OpenRace(options=options, ref=ref):
                 self._give_up_unbegun(visit, player, options)
                 self._check_free(player)
-                self._enter(visit, player, self._rooms.open(options), version=0, ref=ref)
+                self._enter(visit, player, self._rooms.open(options, place=_counted(visit)), version=0, ref=ref)
             case JoinRace() | WatchRace() if self.forwarding.takes(visit, message):
                 pass
             case JoinRace(code=code, version=version, ref=ref):
@@ -288,10 +288,7 @@ class Dispatch:
                 self._ask_tournament(visit, player, message)
 
     def _ask_tournament(self, visit: Visit, player: PlayerName, message: CreateTournament | TournamentCommand) -> None:
-        place = place_of(visit.connection.remote_host)
-        # On the server's own machine sits its host, or a proxy that is not known to be one.
-        counted = place if place != THIS_MACHINE else None
-        asker = Asker(player.id, player.name, self._players.rating(player.id), counted)
+        asker = Asker(player.id, player.name, self._players.rating(player.id), _counted(visit))
         self._tournaments.ask(visit.connection, asker, message)
 
     # ---- runs, challenges and their boards
@@ -319,7 +316,7 @@ class Dispatch:
             # A room of its own is opened for each: not before it is known that they can go there.
             if isinstance(message, PlayOn):
                 self._check_free(player)
-            room = await self._runs.room(player.id, message)
+            room = await self._runs.room(player.id, message, place=_counted(visit))
             if self._rooms.of(player.id) is not room:
                 self._check_free(player)
             self._enter(visit, player, room, version=0, ref=message.ref)
@@ -367,7 +364,7 @@ class Dispatch:
         """Whether this is the host of the race, who has its first seat, or directs its tournament without playing in it."""
         spec, seat = room.spec, room.summary.seats[0]
         if spec is not None:
-            return spec.deal.kind == "round" and self._tournaments.only_directs(spec.deal.id.partition("/")[0], player.id)
+            return self._tournaments.only_directs(spec.tournament, player.id)
         return seat.player == player.id and not room.options.rated
 
     def _say_watching(self, visit: Visit, message: Say) -> None:
@@ -383,6 +380,12 @@ class Dispatch:
         if room is None:
             raise Refusal(ErrorCode.NOT_IN_ROOM)
         room.ask(Ask(player, visit.connection, message))
+
+
+def _counted(visit: Visit) -> str | None:
+    """The place by which limits count; None for this machine, where its host sits, or a proxy that is not known to be one."""
+    place = place_of(visit.connection.remote_host)
+    return place if place != THIS_MACHINE else None
 
 
 def _as_refusal(error: Refusal | StoreError) -> Refusal:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping
 from functools import partial
 
@@ -15,6 +16,8 @@ from server.net.identification import Visit
 from server.rooms.codes import is_code, read_code
 from server.rooms.outgoing import Outgoing
 from server.rooms.registry import Rooms
+
+logger = logging.getLogger("carpet.net")
 
 
 class Forwarding:
@@ -32,6 +35,7 @@ class Forwarding:
         self._visits = visits
         self._hear = hear
         self._has_let_go = False
+        self._is_cut_off = False
 
     @property
     def is_of_several(self) -> bool:
@@ -94,11 +98,24 @@ class Forwarding:
     def let_go(self) -> None:
         """This node has lost its lease: what it knows of races is not true any more. Who is here goes, and who comes is sent away."""
         self._has_let_go = True
+        self._put_out()
+
+    def cut_off(self, is_cut_off: bool) -> None:
+        """This node reaches neither database nor directory: others have its races, or soon will. False: it does again."""
+        self._is_cut_off = is_cut_off
+        if is_cut_off:
+            logger.error("cut off from the database and from the other servers: everybody is sent away, to come back by any of these")
+            self._put_out()
+        else:
+            logger.warning("no longer cut off: players are let in again")
+
+    def _put_out(self) -> None:
         for visit in list(self._visits.values()):
             self.refuse(visit.connection)
 
     def refuse(self, connection: Connection) -> bool:
         """Whether nobody is let in any more; then this connection is shut."""
-        if self._has_let_go:
+        refused = self._has_let_go or self._is_cut_off
+        if refused:
             connection.shut(CloseCode.LET_GO, "this server has lost its part of the place; come back by any other")
-        return self._has_let_go
+        return refused

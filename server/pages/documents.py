@@ -57,6 +57,7 @@ class Documents:
             "/watch/{code}": self._watch,
             "/race/{id}": self._race,
             "/tournament/{id}": self._tournament,
+            "/tournament/{id}/screen": self._tournament,
             "/player/{name}": self._player,
             "/daily/{date}/{rules}": self._daily,
             "/challenge/{id}": self._challenge,

@@ -23,6 +23,7 @@ import trio
 
 from server.net.http import VARIES, Asked, Page, Route
 from server.pages.pictures import AS_PNG, HEIGHT, WIDTH, Curve
+from server.pages.qr import qr_route
 
 
 def _bytes(name: str) -> bytes:
@@ -97,6 +98,7 @@ USUAL: Final = Description(
 ALWAYS: Final[Mapping[str, Description]] = {
     "/": USUAL,
     "/play": Description("Play · Carpet Race", "Race a friend by a link, anybody, or a house bot, with nothing installed."),
+    "/screen": Description("On a big screen · Carpet Race", "The closest races in turn, for a big screen or a stream."),
     "/watch/closest": Description("The closest race · Carpet Race", "The closest race that is being run, and then the next."),
     "/ladder": Description("Ladder · Carpet Race", "The best players by rating."),
     "/daily": Description("Deals of the day · Carpet Race", "The same shuffle for everybody, once each, until midnight in UTC."),
@@ -115,6 +117,7 @@ ENTRIES: Final[Mapping[str, str]] = {
     "race": "finished.js",
     "embed": "race.js",
     "tournament": "tournament.js",
+    "screen": "screen.js",
     **dict.fromkeys(("ladder", "player", "daily", "challenges", "challenge"), "tables.js"),
 }
 """By the first step of an address: the module of its page, which `app.js` imports."""
@@ -165,12 +168,12 @@ def web_routes(
     template = Template(_text("index.html"))
 
     def document(asked: Asked, about: Description) -> Page:
-        place = asked.path.split("/")[1]
-        needed = sorted(_imported("app.js") | _imported(ENTRIES[place]))
+        steps = asked.path.split("/")
+        needed = sorted(_imported("app.js") | _imported(ENTRIES["screen" if steps[-1] == "screen" else steps[1]]))
         preloads = "\n".join(f'<link rel="modulepreload" href="{WEB}/{name}">' for name in needed)
         told = {"title": escape(about.title), "description": escape(about.sentence), "preview": _preview(asked)}
         text = template.substitute(web=WEB, preloads=preloads, **told)
-        return _page(text.encode(), _HTML, (*_guarded(origins(), embedders if place == "embed" else ()), *VARIES))
+        return _page(text.encode(), _HTML, (*_guarded(origins(), embedders if steps[1] == "embed" else ()), *VARIES))
 
     def at(place: str, describe: Describe) -> Route:
         async def show(asked: Asked) -> Page:
@@ -195,7 +198,7 @@ def web_routes(
     parts = (_route(f"{WEB}/{name}", replace(page, cache=_FOREVER)) for name, page in pages.items())
     unversioned = (_route(f"/web/{name}", page) for name, page in pages.items())
     ever = (always(place, about) for place, about in ALWAYS.items())
-    return (*ever, *(at(place, describe) for place, describe in described.items()), *parts, *unversioned)
+    return (*ever, *(at(place, describe) for place, describe in described.items()), *parts, *unversioned, qr_route())
 
 
 @cache

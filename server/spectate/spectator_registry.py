@@ -95,9 +95,9 @@ class SpectatorRegistry:
 
     def boards_key(self, room: Room) -> str:
         """With this key whole boards of the room are shown, and with that of any other table of its tournament. Until the server ends."""
-        is_table = room.spec is not None and room.spec.deal.kind == "round"
-        scope = room.spec.deal.id.partition("/")[0] if is_table and room.spec is not None else room.code
-        digest = hmac.digest(self._key_secret, f"{'tournament' if is_table else 'room'} {scope}".encode(), "sha256")
+        tournament = room.spec.tournament if room.spec is not None else ""
+        scope = f"tournament {tournament}" if tournament else f"room {room.code}"
+        digest = hmac.digest(self._key_secret, scope.encode(), "sha256")
         return base64.b32encode(digest[:10]).decode()
 
     def renamed(self, connection: SpectatorConnection, player: PlayerName) -> None:
@@ -254,7 +254,7 @@ class SpectatorRegistry:
         """The public races that are being run, the closest first."""
         close: list[tuple[LeadRank, str, Room]] = []
         for number, room in enumerate(list(self._rooms), 1):
-            rank = room.summary.lead_rank if room.options.public else None
+            rank = room.summary.lead_rank if room.is_listed else None
             if rank is not None:
                 close.append((rank, room.code, room))
             if number % LOOKED_AT == 0:

@@ -370,8 +370,7 @@ class TournamentService:
     # ---- news from rooms
 
     def _director_of(self, room: Room) -> Director | None:
-        deal = room.spec.deal if room.spec is not None else None
-        return self._running.get(deal.id.partition("/")[0]) if deal is not None and deal.kind == "round" else None
+        return self._running.get(room.spec.tournament) if room.spec is not None else None
 
     def _race_over(self, room: Room, record: Record) -> None:
         if (director := self._director_of(room)) is not None:

@@ -47,19 +47,22 @@ async def test_races_outlive_a_server_that_is_killed_one_that_sleeps_and_one_tha
                 killed = await busiest(place, database)
                 racing = ground.begin_blow()
                 await killed.end(signal.SIGKILL)
-                await trio.sleep(12)
+                await ground.recovered(racing)
                 assert ground.end_blow(racing), "no race was on the server that was killed"
                 await killed.start()
 
                 sleeper = await busiest(place, database)
+                racing = ground.begin_blow()
                 sleeper.signal(signal.SIGSTOP)
-                await trio.sleep(12)
+                await ground.recovered(racing)
                 sleeper.signal(signal.SIGCONT)
-                await trio.sleep(3)
+                # It finds that its races are others' now.
+                await trio.sleep(2)
 
                 leaver = await busiest(place, database)
+                racing = ground.begin_blow()
                 assert await leaver.end(signal.SIGTERM) == 0
-                await trio.sleep(3)
+                await ground.recovered(racing)
                 ground.finished.set()
             for node in place:
                 if node is not leaver:

@@ -69,7 +69,15 @@ async function pageOf(path) {
       const { FinishedPage } = await import("./finished.js");
       return [new FinishedPage(step), ""];
     }
+    case "screen": {
+      const { ScreenPage } = await import("./screen.js");
+      return [new ScreenPage(line, null), ""];
+    }
     case "tournament": {
+      if (rest === "screen") {
+        const { ScreenPage } = await import("./screen.js");
+        return [new ScreenPage(line, step), ""];
+      }
       const { TournamentPage } = await import("./tournament.js");
       return [new TournamentPage(line, step), ""];
     }

@@ -96,7 +96,14 @@ export class WatchedRace {
         this.phase = "racing";
         this.startsAt = null;
         this.startedAt = now;
-        for (const each of this.seats) if (each.state === "waiting") each.state = "racing";
+        this.seats.forEach((each, number) => {
+          if (each.state === "waiting") each.state = "racing";
+          if (!event.home?.length) return;
+          each.home = event.home[number];
+          // One's own are known, where they are withheld from the others.
+          if (Object.keys(event.foundations[number]).length) each.foundations = event.foundations[number];
+          if (!this.curves.get(each.seat).length) this.curves.set(each.seat, [[0, each.home]]);
+        });
         break;
       case "progress":
         Object.assign(seat, {

@@ -55,7 +55,7 @@ def test_verify_holds_the_secrets_against_what_was_shown(capsys: pytest.CaptureF
     server.says(days("2026-11-19"))
     first = run(capsys, "daily", "verify", server.url)
     assert (first.status, first.err) == (0, "")
-    assert [line.partition("  ")[2].split(":")[0].split(",")[0] for line in first.out.splitlines()] == [
+    assert [line.partition("  ")[2].split(":")[0].split(";")[0] for line in first.out.splitlines()] == [
         "committed to",
         "committed to",
         "committed to",

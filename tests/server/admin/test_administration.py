@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
+from pathlib import Path
 
 import pytest
+import trio
 from trio.testing import MockClock
 
-from protocol.client_messages import Hello, WhoAmI
+from protocol import HOME_VARIABLE
+from protocol.client_messages import Hello, LeaveRace, WhoAmI
 from protocol.errors import CloseCode, ErrorCode, Fault
 from protocol.room_events import PlayerView
 from protocol.run_messages import ListChallenges
@@ -17,6 +20,8 @@ from protocol.tournament_messages import CreateTournament, Decided, FollowTourna
 from protocol.tournaments import TournamentOptions
 from server.admin.administration import Administration
 from server.admin.messages import Answer, Question
+from server.app import _administered
+from server.config import Settings
 from server.net.connection import Connection
 from server.store.memory import MemoryStore
 from tests.server.net.wire import Client, House, open_house
@@ -75,6 +80,13 @@ async def test_a_race_that_is_ended_is_told_with_its_reason_and_is_not_rated(aut
         room = house.only_room
         listed = await host.answer(Question(noun="rooms", verb="list"))
         assert seen(listed, "code", "phase", "players", "rated") == [(room.code, "racing", "Ann, Bob", True)]
+        async with house.guest("Eve") as eve:
+            # As it was opened, not as it was asked for: with a bot nothing counts.
+            await eve.open(bots=("random",), rated=True)
+            listed = await host.answer(Question(noun="rooms", verb="list"))
+            assert seen(listed, "players", "rated")[-1] == ("Eve, random", False)
+            await eve.say(LeaveRace())
+            await eve.hear_of(Left)
         assert await done(host, Question(noun="rooms", verb="end", target=room.code.lower(), reason=REASON)) == "ended"
         await hear_reason((ann, bob), ErrorCode.ENDED_BY_HOST)
         for client in (ann, bob):
@@ -215,3 +227,14 @@ async def test_a_tournament_is_ended_for_all_who_follow_it_and_removed_without_a
         for verb in ("end", "remove"):
             question = Question(noun="tournaments", verb="end" if verb == "end" else "remove", target=second)
             assert await wrong(host, question) == f"there is no tournament {second}"
+
+
+async def test_the_usual_folder_of_commands_is_made_for_its_owner_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a server whose database is elsewhere."""
+    monkeypatch.setenv(HOME_VARIABLE, str(tmp_path / "new"))
+    settings = Settings(database="postgresql://nowhere.invalid/carpet")
+    async with hosted() as (_, host), trio.open_nursery() as nursery:
+        with _administered(nursery, settings, host):
+            assert settings.administered_at is not None
+            assert settings.administered_at.is_socket()
+            assert (tmp_path / "new").stat().st_mode & 0o777 == 0o700

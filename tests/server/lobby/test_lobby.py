@@ -166,6 +166,13 @@ async def test_the_counts_are_exact_where_the_lists_are_cut(autojump_clock: Mock
     assert (len(state.races), state.races_open) == (LISTED, LISTED + 30)
 
 
+async def test_nobody_fills_the_list_of_open_races_from_one_address(autojump_clock: MockClock, venue: Venue) -> None:
+    many = [venue.rooms.open(RaceOptions(), place="192.0.2.1").code for _ in range(LISTED + 30)]
+    few = [venue.rooms.open(RaceOptions(), place=place).code for place in ("192.0.2.2", "192.0.2.3", "192.0.2.2")]
+    listed = [race.code for race in venue.lobby.state().races]
+    assert listed == [*many[: LISTED - 3], *few]
+
+
 async def test_moves_that_bring_nothing_home_and_chat_do_not_wake_the_lobby(autojump_clock: MockClock, venue: Venue) -> None:
     table = venue.table
     ann = table.guest("Ann")

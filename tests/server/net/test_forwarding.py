@@ -91,6 +91,25 @@ async def test_a_node_without_its_lease_lets_everybody_go_and_nobody_in(autojump
         assert closed.value.rcvd.code == CloseCode.LET_GO
 
 
+async def test_a_node_that_is_cut_off_sends_everybody_away_until_it_no_longer_is(
+    autojump_clock: MockClock, house: House, node: FakeNode
+) -> None:
+    async with house.guest("Ann") as ann:
+        room = await ann.open()
+        house.dispatch.forwarding.cut_off(True)
+        with pytest.raises(ConnectionClosed) as closed:
+            await ann.hear()
+        assert closed.value.rcvd is not None
+        assert closed.value.rcvd.code == CloseCode.LET_GO
+    async with house.client() as bob:
+        with pytest.raises(ConnectionClosed):
+            await bob.hello("Bob")
+    house.dispatch.forwarding.cut_off(False)
+    async with house.guest("Bob") as bob:
+        await bob.say(JoinRace(code=room.code))
+        assert isinstance(await bob.hear(), Room)
+
+
 async def test_a_node_that_goes_tells_where_to_go(autojump_clock: MockClock, house: House, node: FakeNode) -> None:
     async with house.guest("Ann") as ann:
         room = await ann.open()

@@ -29,7 +29,7 @@ from server.pages.races import race_routes
 from server.pages.readers import READING, WAITING, Readers
 from server.race.audit import audit
 from server.race.boards import boards_document
-from server.race.frames import frames
+from server.race.replay import frames
 from server.race.shared_deal_spec import SharedDealSpec
 from server.rooms.clock import Clock
 from server.rules.catalogue import RULE_SETS
