@@ -41,6 +41,15 @@ TOLD_AT_ONCE: Final = 500
 """Players of whom a node hears in one look that they are connected elsewhere by now."""
 
 
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """Something else that every node tells all others, twice a second: `say` gives it, empty for nothing; `hear` is told the others'."""
+
+    name: str
+    say: Callable[[], bytes]
+    hear: Callable[[Sequence[bytes]], None]
+
+
 @dataclass(slots=True)
 class _Connected:
     client: Redis[bytes]
@@ -70,6 +79,7 @@ class Directory:
         seats: Callable[[], Mapping[str, str]],
         hear: Callable[[Sequence[Lobby]], None],
         moved_on: Callable[[str], None],
+        topics: Sequence[Topic] = (),
     ) -> None:
         """Say and hear, until cancelled; come back by itself after the engine was gone.
 
@@ -89,6 +99,8 @@ class Directory:
                             with trio.fail_after(4 * ANSWER_S):
                                 await self._tick(self._connected, lobby(), seats())
                                 hear(await self._others(client))
+                                for topic in topics:
+                                    await self._exchange(client, topic)
                                 for player in await self._gone_elsewhere(client):
                                     moved_on(player)
                             await trio.sleep(TICK_S)
@@ -98,6 +110,8 @@ class Directory:
             except* (RedisError, OSError, trio.TooSlowError) as group:
                 self._lose(group)
             hear(())
+            for topic in topics:
+                topic.hear(())
             await trio.sleep(AGAIN_S)
 
     def _lose(self, group: BaseExceptionGroup[Exception]) -> None:
@@ -112,9 +126,18 @@ class Directory:
         await self._tell_seats(connected, seats)
 
     async def _others(self, client: Redis[bytes]) -> list[Lobby]:
-        keys = [f"{self._prefix}:lobby:{other}" for other in self._node.alive if other != self._node.id]
-        texts = await client.mget(keys) if keys else ()
-        return [lobby for text in texts if text is not None and (lobby := self._read(text)) is not None]
+        return [lobby for text in await self._said(client, "lobby") if (lobby := self._read(text)) is not None]
+
+    async def _exchange(self, client: Redis[bytes], topic: Topic) -> None:
+        text = topic.say()
+        if text:
+            await client.set(f"{self._prefix}:{topic.name}:{self._node.id}", text, ex=LAPSES_S)
+        topic.hear(await self._said(client, topic.name))
+
+    async def _said(self, client: Redis[bytes], topic: str) -> list[bytes]:
+        """By the other nodes that are alive."""
+        keys = [f"{self._prefix}:{topic}:{other}" for other in self._node.alive if other != self._node.id]
+        return [text for text in (await client.mget(keys) if keys else ()) if text is not None]
 
     async def _gone_elsewhere(self, client: Redis[bytes]) -> list[str]:
         """Players whose connection here is not their newest."""

@@ -37,11 +37,6 @@ class Forwarding:
         self._has_let_go = False
         self._is_cut_off = False
 
-    @property
-    def is_of_several(self) -> bool:
-        """Whether this server is one of several that are one place."""
-        return self._node is not None
-
     def takes_seeker(self, visit: Visit, ref: int) -> bool:
         """Whether who looks for an opponent is sent to another node: all who do wait at one, the oldest."""
         if self._node is None:
