@@ -59,6 +59,7 @@ SOFTWARE = f"carpet-race {protocol.__version__}"
 
 WORKERS_CODE = (
     "networkx",
+    "server.pages.pictures",
     "server.pages.schemas",
     "server.race.audit",
     "server.race.boards",
@@ -179,6 +180,7 @@ async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> A
                 tournaments=tournaments,
                 is_elsewhere=node.knows if node is not None else None,
                 origins=of_place,
+                embedders=settings.embedders,
                 bans=bans,
                 store=store,
                 journal=journal,
