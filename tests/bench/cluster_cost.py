@@ -47,7 +47,7 @@ class Point:
     watchers: int = 0
 
 
-POINTS: Final = (Point(1, 0), Point(1, 15), Point(1, 60), Point(3, 0), Point(3, 20), Point(3, 10, watchers=40))
+POINTS: Final = Point(1, 0), Point(1, 15), Point(1, 60, 4.0), Point(3, 0), Point(3, 20), Point(3, 20, 2.0), Point(3, 10, watchers=40)
 
 
 @dataclass(frozen=True)

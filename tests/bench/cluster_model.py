@@ -1,4 +1,4 @@
-"""A place of many servers as a simulation: `python -m tests.bench.cluster_model FIGURES`, with the lines that `cluster_cost` printed.
+"""A place of many servers as a simulation: `python -m tests.bench.cluster_model [FIGURES]`, with lines of `cluster_cost`.
 
 What a move, a commit and an entry cost is taken from the points with one server. The journal of each server is then played, event by event:
 requests come at random moments, one batch is committed at a time, what comes meanwhile is the next one, and two batches that are shared
@@ -10,19 +10,24 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import random
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, TypeAlias
 
+from protocol.codec import MSGPACK, encode
+from protocol.server_messages import Lobby
+from protocol.views import RunningRaceInfo, RunningSeatInfo
 from server.cluster.bus import TICK_S
 from server.cluster.directory import TICK_S as LOOK_S
 from server.cluster.leases import BEAT_S
+from server.lobby.lobby import LISTED
 from server.store.journal import FLOOR_S
 
 Figures: TypeAlias = dict[str, float]
 
-SIMULATED_S: Final = 20.0
+SIMULATED_S: Final = 10.0
 FILLED: Final = 0.6
 """Of a processor, how much a server may use: the rest is for what comes at once."""
 
@@ -50,49 +55,71 @@ class Linear:
 
 @dataclass(frozen=True)
 class Model:
-    """costs: by name of the figure, a server's. commit_s, entry_s: how long a commit takes, and longer for each request in it."""
+    """costs: by name of the figure, a server's. a_move: what a move costs of it where there is most to do. delivery_s: processor time of one
+    delivery to a watcher at another server. tick_bytes: of the Redis, for a race that is watched so.
+    """
 
     costs: dict[str, Linear]
-    commit_s: float
-    entry_s: float
+    a_move: dict[str, float]
     requests_a_move: float
     redis_idle: float
-    pair_bytes: float
-    delivery_s: float
-    tick_bytes: float
+    delivery_s: float = 0.0
+    tick_bytes: float = 0.0
 
-    def commits(self, requests: float, *, seed: int = 13) -> tuple[float, float]:
-        """Of one server with so many requests a second: commits a second, and milliseconds from a request to its commit, p99."""
-        if not requests:
-            return 0.0, 0.0
-        generator = random.Random(seed)
-        commits, now, floor, waits = 0, 0.0, 0.0, []
-        arrivals, at = [], 0.0
-        while at < SIMULATED_S:
-            at += generator.expovariate(requests)
-            arrivals.append(at)
-        first = 0
-        while first < len(arrivals):
-            now = max(now, arrivals[first])
-            if first + 1 < len(arrivals) and arrivals[first + 1] <= max(now, floor):
-                now = max(now, floor)
-            last = first
-            while last < len(arrivals) and arrivals[last] <= now:
-                last += 1
-            floor = now + FLOOR_S
-            now += self.commit_s + self.entry_s * (last - first)
-            waits += [now - arrived for arrived in arrivals[first:last]]
-            commits += 1
-            first = last
-        waits.sort()
-        return commits / max(now, SIMULATED_S), waits[int(0.99 * len(waits))] * 1000
-
-    def foretell(self, nodes: int, moves: float) -> Figures:
-        """Of all servers together, for so many moves a second at each."""
+    def foretell(self, nodes: int, moves: float, commit_s: float, *, players: int, races: int) -> Figures:
+        """Of all servers together: moves a second at each, how long a commit takes, and what each has in its part of the lobby."""
         requests = moves * self.requests_a_move
-        commits, _ = self.commits(requests)
+        commits, _ = simulated(requests, commit_s)
         told = {name: nodes * linear.of(commits, requests) for name, linear in self.costs.items()}
-        return {**told, "commits": nodes * commits, "redis_bytes": nodes * self.redis_idle + nodes * (nodes - 1) * self.pair_bytes / LOOK_S}
+        # Each says its part, and hears those of all the others.
+        parts = nodes * nodes * lobby_bytes(players, races) - nodes * lobby_bytes(0, 0)
+        return {**told, "commits": nodes * commits, "redis_bytes": nodes * self.redis_idle + parts / LOOK_S}
+
+
+def simulated(requests: float, commit_s: float, *, seed: int = 13) -> tuple[float, float]:
+    """Of one server with so many requests a second: commits a second, and milliseconds from a request to its commit, p99."""
+    if not requests:
+        return 0.0, 0.0
+    generator = random.Random(seed)
+    arrivals, at = [], 0.0
+    while at < SIMULATED_S:
+        at += generator.expovariate(requests)
+        arrivals.append(at)
+    commits, first, now, floor, waits = 0, 0, 0.0, 0.0, []
+    while first < len(arrivals):
+        now = max(now, arrivals[first])
+        if first + 1 < len(arrivals) and arrivals[first + 1] <= max(now, floor):
+            now = max(now, floor)
+        last = first
+        while last < len(arrivals) and arrivals[last] <= now:
+            last += 1
+        floor = now + FLOOR_S
+        now += commit_s
+        waits += [now - arrived for arrived in arrivals[first:last]]
+        commits += 1
+        first = last
+    waits.sort()
+    return commits / max(now, SIMULATED_S), waits[int(0.99 * len(waits))] * 1000
+
+
+def lobby_bytes(players: int, races: int) -> int:
+    """Of one server's part of the lobby, with so many players and public races that are run."""
+    seat = RunningSeatInfo(name="Somebody Else", bot=None, state="racing", home=20, rating=1500)
+    running = RunningRaceInfo(
+        code="KWPRTM", rules="carpet", seats=(seat, seat), watchers=3, elapsed_ms=100_000, time_limit_s=600, delay_s=10
+    )
+    listed, shown = min(players, LISTED), min(races, LISTED)
+    names = tuple(f"Somebody {number}" for number in range(listed))
+    lobby = Lobby(
+        players=names,
+        players_here=players,
+        races=(),
+        races_open=0,
+        ratings=(1500,) * listed,
+        races_running=races,
+        running=(running,) * shown,
+    )
+    return len(encode(lobby, MSGPACK))
 
 
 def read(path: Path) -> list[Row]:
@@ -108,101 +135,81 @@ def mean(rows: list[Row], name: str) -> float:
     return sum(row.cost[name] for row in rows) / len(rows)
 
 
-def solved(low: tuple[float, float, float], high: tuple[float, float, float]) -> tuple[float, float]:
-    """x and y with x·c + y·q = z at both points; where noise makes one of them negative, all is the other's."""
-    (c1, q1, z1), (c2, q2, z2) = low, high
-    determinant = c1 * q2 - c2 * q1
-    x, y = (z1 * q2 - z2 * q1) / determinant, (c1 * z2 - c2 * z1) / determinant
+def fitted(points: list[tuple[float, float, float]]) -> tuple[float, float]:
+    """x and y, not negative, with x·c + y·q close to z at all points, by the squares of what is missing in proportion."""
+    scaled = [(c / z, q / z) for c, q, z in points]
+    cc, qq, cq = (sum(a[i] * a[k] for a in scaled) for i, k in ((0, 0), (1, 1), (0, 1)))
+    c1, q1 = (sum(each[i] for each in scaled) for i in (0, 1))
+    determinant = cc * qq - cq * cq
+    x, y = (c1 * qq - q1 * cq) / determinant, (q1 * cc - c1 * cq) / determinant
     if x < 0:
-        return 0.0, z2 / q2
-    return (z2 / c2, 0.0) if y < 0 else (x, y)
+        return 0.0, q1 / qq
+    return (c1 / cc, 0.0) if y < 0 else (x, y)
 
 
 def calibrated(rows: list[Row]) -> Model:
-    """From the points with one server, and what two more cost the Redis while nothing is done."""
+    """From the points with one server; and what watchers at others cost, from the point that has some."""
     alone = [row for row in rows if row.nodes == 1]
-    idle, low, high = ([row for row in alone if row.races == races] for races in sorted({row.races for row in alone}))
-    several = [row for row in rows if row.nodes > 1 and not row.races]
-    watched = [row for row in rows if row.watchers]
-    costs = {}
+    idle, busy = [row for row in alone if not row.races], [row for row in alone if row.races]
+    busiest = max(busy, key=lambda row: row.cost["moves"])
+    costs, dearest = {}, {}
     for name in ("node_s", "postgres_s", "wal_bytes"):
         still = mean(idle, name)
-        points = [(mean(each, "commits"), mean(each, "requests"), mean(each, name) - still) for each in (low, high)]
-        costs[name] = Linear(still, *solved(points[0], points[1]))
-    per = [(1.0, mean(each, "requests") / mean(each, "commits"), mean(each, "commit_s") / mean(each, "commits")) for each in (low, high)]
-    commit_s, entry_s = solved(per[0], per[1])
-    nodes = several[0].nodes
-    model = Model(
-        costs=costs,
-        commit_s=commit_s,
-        entry_s=entry_s,
-        requests_a_move=mean(high, "requests") / mean(high, "moves"),
-        redis_idle=mean(idle, "redis_bytes"),
-        pair_bytes=(mean(several, "redis_bytes") - nodes * mean(idle, "redis_bytes")) / (nodes * (nodes - 1)) * LOOK_S,
-        delivery_s=0.0,
-        tick_bytes=0.0,
-    )
-    if not watched:
-        return model
-    row = watched[0]
-    unwatched = model.foretell(row.nodes, mean(watched, "moves") / row.nodes)
-    deliveries = mean(watched, "deliveries")
-    return Model(
-        **{
-            **model.__dict__,
-            "delivery_s": max(mean(watched, "node_s") - unwatched["node_s"], 0.0) / deliveries,
-            "tick_bytes": max(mean(watched, "redis_bytes") - unwatched["redis_bytes"], 0.0) * TICK_S,
-        }
-    )
+        costs[name] = Linear(still, *fitted([(row.cost["commits"], row.cost["requests"], row.cost[name] - still) for row in busy]))
+        dearest[name] = (busiest.cost[name] - still) / busiest.cost["moves"]
+    model = Model(costs, dearest, mean(busy, "requests") / mean(busy, "moves"), mean(idle, "redis_bytes"))
+    for row in rows:
+        if row.watchers:
+            unwatched = foretold(model, row)
+            delivery_s = max(row.cost["node_s"] - unwatched["node_s"], 0.0) / row.cost["deliveries"]
+            return replace(model, delivery_s=delivery_s, tick_bytes=max(row.cost["redis_bytes"] - unwatched["redis_bytes"], 0.0) * TICK_S)
+    return model
+
+
+def foretold(model: Model, row: Row) -> Figures:
+    """How long a commit takes is the row's own: on a machine that others load too it is mostly waiting for a processor."""
+    commit_s = row.cost["commit_s"] / row.cost["commits"] if row.cost["commits"] else 0.0
+    return model.foretell(row.nodes, row.cost["moves"] / row.nodes, commit_s, players=2 * row.races, races=0)
 
 
 def print_checked(model: Model, rows: list[Row]) -> None:
-    print(f"{'point':34} {'figure':12} {'measured':>12} {'foretold':>12} {'ratio':>6}")
+    print(f"\n{'point':36} {'figure':12} {'measured':>12} {'foretold':>12} {'ratio':>6}")
     for row in rows:
-        if row.nodes == 1 or row.watchers:
-            continue
-        told = model.foretell(row.nodes, row.cost["moves"] / row.nodes)
-        for name, foretold in sorted(told.items()):
-            measured = row.cost[name]
-            what = f"{row.nodes} servers, {row.races} races at each"
-            print(f"{what:34} {name:12} {measured:12.3f} {foretold:12.3f} {foretold / measured if measured else 1.0:6.2f}")
+        if row.nodes > 1 and row.races and not row.watchers:
+            for name, foretells in sorted(foretold(model, row).items()):
+                measured = row.cost[name]
+                what = f"{row.nodes} servers, {row.cost['moves']:.0f} moves a second"
+                print(f"{what:36} {name:12} {measured:12.3f} {foretells:12.3f} {foretells / measured:6.2f}")
 
 
-def print_places(model: Model) -> None:
-    print(
-        f"\n{'races':>9} {'servers':>8} {'commits/s':>10} {'p99 ms':>7} {'PG cores':>9} {'WAL MB/s':>9} {'Redis MB/s':>11} {'leases/s':>9}"
-    )
+def print_places(model: Model, commit_s: float) -> None:
+    """A move costs what it did at the busiest point, though larger batches make it cheaper: nobody has measured how much."""
+    heads = "servers", "commits/s", "p99 ms", "PG cores", "WAL MB/s", "Redis MB/s", "leases/s"
+    print("\n    races", *(f"{head:>10}" for head in heads))
     for races in (10_000, 100_000, 1_000_000):
         moves = 2.0 * races
-        at_each = 50.0
-        # As full as they may be.
-        while at_each < moves and model.foretell(1, at_each * 1.05)["node_s"] <= FILLED:
-            at_each *= 1.05
-        nodes = max(round(moves / at_each), 1)
-        told = model.foretell(nodes, moves / nodes)
-        _, p99 = model.commits(moves / nodes * model.requests_a_move)
-        leases = nodes * nodes / BEAT_S
-        print(
-            f"{races:>9,} {nodes:>8,} {told['commits']:>10,.0f} {p99:>7.1f} {told['postgres_s']:>9.1f} {told['wal_bytes'] / 1e6:>9.1f}",
-            end="",
-        )
-        print(f" {told['redis_bytes'] / 1e6:>11.1f} {leases:>11,.0f}")
+        nodes = math.ceil(moves * model.a_move["node_s"] / FILLED)
+        commits, p99 = simulated(moves / nodes * model.requests_a_move, commit_s)
+        lobby = nodes * nodes * lobby_bytes(LISTED, LISTED) / LOOK_S
+        figures = nodes, nodes * commits, p99, moves * model.a_move["postgres_s"], moves * model.a_move["wal_bytes"] / 1e6, lobby / 1e6
+        print(f"{races:>9,}", *(f"{each:>10,.{0 if each > 100 else 1}f}" for each in (*figures, nodes * nodes / BEAT_S)))
 
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("figures", type=Path)
-    rows = read(parser.parse_args().figures)
+    parser.add_argument("figures", type=Path, nargs="?", default=Path(__file__).with_name("cluster_figures.jsonl"))
+    parser.add_argument("--commit-ms", type=float, default=3.0, help="how long a commit takes, of places that nobody has measured")
+    asked = parser.parse_args()
+    rows = read(asked.figures)
     model = calibrated(rows)
     for name, linear in model.costs.items():
         unit = 1 if name == "wal_bytes" else 1e6
-        print(f"{name}: idle {linear.idle:.4g} a second, a commit {linear.commit * unit:.0f}, a request {linear.request * unit:.0f}")
-    print(f"a commit takes {model.commit_s * 1000:.2f} ms, and {model.entry_s * 1000:.3f} ms for each request in it")
-    print(f"a move is {model.requests_a_move:.2f} requests")
-    print(f"Redis: {model.redis_idle:.0f} bytes a second for a server, {model.pair_bytes:.0f} for each look at another")
+        print(f"{name}: a move {model.a_move[name] * unit:.0f} where there is most to do;", end=" ")
+        print(f"idle {linear.idle:.4g} a second, a commit {linear.commit * unit:.0f}, a request {linear.request * unit:.0f}")
+    print(f"a move is {model.requests_a_move:.2f} requests; a full part of the lobby is {lobby_bytes(LISTED, LISTED)} bytes")
     print(f"a race watched elsewhere: {model.tick_bytes:.0f} bytes a tick; a delivery {model.delivery_s * 1e6:.0f} µs of a server")
     print_checked(model, rows)
-    print_places(model)
+    print_places(model, asked.commit_ms / 1000)
 
 
 if __name__ == "__main__":
