@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.commands import carpet, environment, serving
+from tests.e2e.commands import carpet, carpet_here, environment, serving
 from tests.e2e.terminal import Terminal, terminal_environment
 
 pytestmark = pytest.mark.slow
@@ -31,7 +31,8 @@ class Table:
         return self._stack.enter_context(Terminal(command, environment=environment(self._home / name, terminal_environment())))
 
     def ask(self, name: str, *arguments: str) -> str:
-        ran = carpet(self._home / name, *arguments)
+        # The server's own program checks a record.
+        ran = (carpet if arguments[0] == "verify" else carpet_here)(self._home / name, *arguments)
         assert (ran.status, ran.err) == (0, "")
         return ran.out
 
