@@ -52,7 +52,8 @@ def meters(browser: Browser) -> dict[str, str]:
 
 def rows(browser: Browser) -> list[list[str]]:
     return browser.run(  # type: ignore[no-any-return]
-        "return [...document.querySelectorAll('.standings tbody tr')].map((row) => [...row.children].map((cell) => cell.textContent))"
+        "return [...document.querySelectorAll('.columns .standings tbody tr')]"
+        ".map((row) => [...row.children].map((cell) => cell.textContent))"
     )
 
 
@@ -166,3 +167,77 @@ def test_a_round_before_can_be_looked_at_by_keys(browser: Browser, server: str, 
     browser.all("#round")[0].send_keys("1")
     browser.wait(lambda: len(browser.all(".tables .score")) == 5 and "cards)" in browser.text(".tables li:first-child .score"), "round 1")
     assert browser.run("return document.getElementById('round').value") == "1"
+
+
+def press(browser: Browser, words: str) -> None:
+    """The button or link with these words, once it is shown and can be pressed."""
+
+    def found() -> list[object]:
+        return [each for each in browser.all("main button, main a, dialog[open] button") if each.text == words and each.is_enabled()]
+
+    browser.wait(found, f"{words!r} to press in {browser.text('main')}")
+    found()[-1].click()  # type: ignore[attr-defined]
+
+
+def test_somebody_enters_checks_in_races_and_comes_back_with_nothing_but_the_page(browser: Browser, server: str) -> None:
+    with Entrant(server, "Edsger") as director, Entrant(server, "Bob") as bob:
+        tournament = director.create("By the page", format="round-robin", check_in_s=60, pause_s=None, no_show_s=600, delay_s=0)
+        bob.enter(tournament)
+        browser.open(page(server, f"/tournament/{tournament}"))
+        browser.wait(lambda: browser.all("#name"), "the field for a name")
+        browser.run("document.getElementById('name').value = 'Carol'")
+        press(browser, "Enter")
+        browser.wait_for_text(".part", "You have entered.")
+        director.decide("start-tournament", id=tournament)
+        press(browser, "Check in")
+        bob.check_in(tournament)
+        # The round is paired, and the page goes where its player is wanted.
+        press(browser, "Ready")
+        assert f"/play/{bob.go_to_table()['code']}" in browser.driver.current_url
+        bob.start()
+        browser.wait(lambda: browser.all(".racing .place"), "the cards")
+        browser.all("[data-place='s']")[0].click()
+        bob.stop()
+        press(browser, "Stop …")
+        press(browser, "Stop")
+        press(browser, "To the tournament")
+        browser.wait_for_text(".part", "You placed ")
+        browser.wait(lambda: len(browser.all(".crosstable tbody a")) == 2, "the race in the crosstable")
+        browser.all(".crosstable tbody a")[0].click()
+        browser.wait_for_text(".said-move", "Move ")
+        browser.run("localStorage.clear()")
+
+
+def test_a_director_decides_by_the_page(browser: Browser, server: str) -> None:
+    with Entrant(server, "Tony") as director, Entrant(server, "Dora") as dora, Entrant(server, "Emil") as emil:
+        tournament = director.create("Decided", format="elimination", check_in_s=0, pause_s=None, no_show_s=600, replays=0)
+        for player in (dora, emil):
+            player.enter(tournament)
+            player.check_in(tournament)
+        browser.open(page(server, f"/tournament/{tournament}"))
+        browser.wait_for_text(".summary", "2 players so far")
+        assert not browser.all(".part:has(#directing)")[0].is_displayed()
+        browser.run(
+            "localStorage.setItem('carpet.token', arguments[0]); location.reload()".replace(
+                "arguments[0]", f"'{director.welcome['token']}'"
+            )
+        )
+        press(browser, "Add it")
+        browser.wait_for_text(".summary", "3 players so far")
+        press(browser, "Pair the first round")
+        browser.wait_for_text("#of-table", "against")
+        browser.run("document.getElementById('of-player').value = given[0]", emil.welcome["player"])
+        browser.run("document.getElementById('of-player').dispatchEvent(new Event('change'))")
+        browser.run("document.getElementById('reason').value = 'had to go'")
+        press(browser, "Remove")
+        press(browser, "Remove")
+        browser.wait_for_text(".log", "Reason: had to go")
+        for words in ("Pause", "Go on"):
+            press(browser, words)
+        press(browser, "Pause")
+        browser.run("document.getElementById('reason').value = 'the lights went out'")
+        press(browser, "End the tournament")
+        press(browser, "End it")
+        browser.wait_for_text(".summary", "Broken off by its director.")
+        assert browser.breaches() == []
+        browser.run("localStorage.clear()")
