@@ -302,7 +302,10 @@ class RunningSeatInfo(Struct, frozen=True, kw_only=True):
 
 
 class RunningRaceInfo(Struct, frozen=True, kw_only=True):
-    """A public race that is being run. elapsed_ms: since its start, when the message was made. watchers: how many watch it."""
+    """A public race that is being run. elapsed_ms: since its start, when the message was made. watchers: how many watch it.
+
+    tournament: the id of the public tournament at a table of which it is run; else empty.
+    """
 
     code: str
     rules: str
@@ -311,6 +314,7 @@ class RunningRaceInfo(Struct, frozen=True, kw_only=True):
     elapsed_ms: int
     time_limit_s: int
     delay_s: int
+    tournament: str = ""
 
 
 class GhostInfo(Struct, frozen=True, kw_only=True):

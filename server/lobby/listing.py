@@ -55,7 +55,7 @@ class Listing:
             del theirs[room]
             if not theirs:
                 del self._by_place[room.place]
-        if phase == "racing" and room.options.public:
+        if phase == "racing" and room.is_listed:
             self._rank(room)
         else:
             self._forget(room)

@@ -162,6 +162,7 @@ class Lobby:
             elapsed_ms=summary.elapsed_ms(now),
             time_limit_s=room.options.time_limit_s,
             delay_s=room.options.delay_s,
+            tournament=room.spec.tournament if room.spec is not None else "",
         )
 
     def _mark(self) -> None:

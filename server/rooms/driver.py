@@ -284,6 +284,11 @@ class Room:
     # ---- for those who watch
 
     @property
+    def is_listed(self) -> bool:
+        """Whether everybody is told of its race while it is run."""
+        return self.options.public or (self.spec is not None and self.spec.listed)
+
+    @property
     def watchers(self) -> int:
         """How many watch the room."""
         return self._spectators.count if self._spectators is not None else 0

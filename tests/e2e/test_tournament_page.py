@@ -7,8 +7,7 @@ from itertools import pairwise
 
 import pytest
 
-from tests.e2e.browser import Browser, open_browser
-from tests.e2e.commands import serving
+from tests.e2e.browser import Browser, page
 from tests.e2e.page_checks import CONTRAST, OVERFLOW, UNNAMED
 from tests.e2e.peer import Entrant
 
@@ -16,32 +15,6 @@ pytestmark = pytest.mark.slow
 
 HOSTILE = "<img src=x onerror=alert(1)>"
 LONG = "W" * 24
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Browser]:
-    with open_browser() as browser:
-        yield browser
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[str]:
-    with serving(rate=1000, burst=1000, bots_wait=False) as url:
-        yield url
-
-
-@pytest.fixture
-def browser(chromium: Browser) -> Iterator[Browser]:
-    """With an ordinary window; nothing may have gone wrong in it by the end."""
-    chromium.look()
-    yield chromium
-    complaints = chromium.complaints()
-    chromium.open("about:blank")
-    assert complaints == []
-
-
-def page(url: str, path: str) -> str:
-    return url.replace("ws://", "http://", 1) + path
 
 
 def meters(browser: Browser) -> dict[str, str]:
@@ -56,16 +29,16 @@ def rows(browser: Browser) -> list[list[str]]:
     )
 
 
-def test_a_tournament_is_followed_from_registration_to_its_end(browser: Browser, server: str) -> None:
-    with Entrant(server, "Grace") as grace, Entrant(server, "Ada") as ada, Entrant(server, "Zoë") as zoe:
+def test_a_tournament_is_followed_from_registration_to_its_end(browser: Browser, fast_server: str) -> None:
+    with Entrant(fast_server, "Grace") as grace, Entrant(fast_server, "Ada") as ada, Entrant(fast_server, "Zoë") as zoe:
         tournament = grace.create("Carpet Open", format="round-robin", check_in_s=60, pause_s=None, no_show_s=600)
-        browser.open(page(server, "/"))
+        browser.open(page(fast_server, "/"))
         browser.wait_for_text("#tournaments + .races", "Carpet Open")
         assert browser.text("#tournaments + .races .facts") == "Round robin · Carpet · director Grace"
         browser.all("#tournaments + .races a")[0].click()
         browser.wait_for_text(".summary", "Open to enter: 0 players so far.")
-        assert browser.driver.current_url == page(server, f"/tournament/{tournament}")
-        assert browser.text(".command code") == f"carpet tournament join {server} {tournament}"
+        assert browser.driver.current_url == page(fast_server, f"/tournament/{tournament}")
+        assert browser.text(".command code") == f"carpet tournament join {fast_server} {tournament}"
         for player in (ada, zoe):
             player.enter(tournament)
         browser.wait_for_text(".summary", "2 players so far")
@@ -80,7 +53,7 @@ def test_a_tournament_is_followed_from_registration_to_its_end(browser: Browser,
             player.start()
         browser.wait(lambda: browser.all(".tables .watch a"), "the way to the table")
         links = [each.get_attribute("href") for each in browser.all(".tables .watch a")]
-        assert links == [page(server, f"/watch/{code}") for code in codes]
+        assert links == [page(fast_server, f"/watch/{code}") for code in codes]
         ada.play(9)
         browser.wait(lambda: meters(browser).get("Ada") == f"{ada.view['home']} of 52 cards home", "Ada's cards")
         zoe.play(1)
@@ -102,9 +75,9 @@ def test_a_tournament_is_followed_from_registration_to_its_end(browser: Browser,
 
 
 @pytest.fixture(scope="module")
-def running(server: str) -> Iterator[str]:
+def running(fast_server: str) -> Iterator[str]:
     """The path of a tournament of the longest and worst names, in its second round."""
-    with Entrant(server, LONG) as director, Entrant(server, HOSTILE[:24]) as hostile:
+    with Entrant(fast_server, LONG) as director, Entrant(fast_server, HOSTILE[:24]) as hostile:
         tournament = director.create(f"{HOSTILE} {'W' * 30}", rounds=2, fill=9, check_in_s=0, pause_s=0, no_show_s=600)
         for player in (director, hostile):
             player.enter(tournament)
@@ -129,8 +102,8 @@ def wait_for_it(browser: Browser) -> None:
     browser.wait(lambda: len(rows(browser)) == 9 and len(browser.all(".tables li")) == 5, f"it, not {browser.text('main')}")
 
 
-def test_it_fits_every_width_and_is_readable_in_light_and_dark(browser: Browser, server: str, running: str) -> None:
-    browser.open(page(server, running))
+def test_it_fits_every_width_and_is_readable_in_light_and_dark(browser: Browser, fast_server: str, running: str) -> None:
+    browser.open(page(fast_server, running))
     wait_for_it(browser)
     browser.all("details summary")[0].click()
     for width in (320, 390, 768, 1024, 1280, 1600):
@@ -143,8 +116,8 @@ def test_it_fits_every_width_and_is_readable_in_light_and_dark(browser: Browser,
         assert poor == [], scheme
 
 
-def test_whoever_listens_is_told_all_of_it_and_markup_is_text(browser: Browser, server: str, running: str) -> None:
-    browser.open(page(server, running))
+def test_whoever_listens_is_told_all_of_it_and_markup_is_text(browser: Browser, fast_server: str, running: str) -> None:
+    browser.open(page(fast_server, running))
     wait_for_it(browser)
     nodes = browser.nodes()
     roles = [node["role"] for node in nodes]
@@ -160,8 +133,8 @@ def test_whoever_listens_is_told_all_of_it_and_markup_is_text(browser: Browser, 
     assert browser.text("h1").startswith(HOSTILE)
 
 
-def test_a_round_before_can_be_looked_at_by_keys(browser: Browser, server: str, running: str) -> None:
-    browser.open(page(server, running))
+def test_a_round_before_can_be_looked_at_by_keys(browser: Browser, fast_server: str, running: str) -> None:
+    browser.open(page(fast_server, running))
     wait_for_it(browser)
     browser.all("#round")[0].send_keys("1")
     browser.wait(lambda: len(browser.all(".tables .score")) == 5 and "cards)" in browser.text(".tables li:first-child .score"), "round 1")

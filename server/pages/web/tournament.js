@@ -1,9 +1,13 @@
-// The page at `/tournament/ID`: how it stands, the tables of a round as they are raced at, the standings with their tie-breaks, the log.
+// The page at `/tournament/ID`: how it stands, the tables of a round as they are raced at, the standings with their tie-breaks, the bracket or who met
+// whom, a player's way, the log.
 
 import { bar } from "./bars.js";
+import { bracketNodes, bracketOf, roundsOf } from "./bracket.js";
+import { gridNodes, pathNodes } from "./crosstable.js";
 import { announce, arrange, clean, clockText, element, nameOf, setText } from "./dom.js";
 import { serverAddress } from "./line.js";
 import { STATE_WORDS } from "./model.js";
+import { read } from "./tables.js";
 import { formatWord, phaseSentence, quarters } from "./tournaments.js";
 
 const TIE_BREAKS = {
@@ -14,6 +18,8 @@ const TIE_BREAKS = {
 };
 const VERDICTS = { first: "1 : 0", second: "0 : 1", draw: "½ : ½", neither: "0 : 0" };
 const REFUSED = "tournament/no-such-id";
+/** Of more players a crosstable would be read by nobody. */
+const CROSSED = 40;
 
 export class TournamentPage {
   #told = null;
@@ -23,6 +29,9 @@ export class TournamentPage {
   #tables = new Map();
   #rows = new Map();
   #stage = "";
+  #document = null;
+  #documentOf = "";
+  #drawnWhole = "";
 
   constructor(line, id) {
     this.line = line;
@@ -43,16 +52,35 @@ export class TournamentPage {
     this.standings = element("div", { class: "wide", tabindex: "0", role: "region", "aria-label": "Table of the standings" },
       element("table", { class: "standings" }, element("caption", { class: "unseen" }, "Standings, best first"), element("thead", {}, this.head), this.body));
     this.log = element("ol", { class: "log", reversed: true });
+    this.tree = element("div", { class: "wide", tabindex: "0", role: "region", "aria-label": "The bracket as a tree" });
+    this.treePart = element("section", { "aria-labelledby": "bracket", hidden: true }, element("h2", { id: "bracket" }, "Bracket"), this.tree);
+    this.grid = element("table", { class: "standings crosstable" });
+    this.gridPart = element("section", { "aria-labelledby": "crosstable", hidden: true }, element("h2", { id: "crosstable" }, "Who met whom"),
+      element("div", { class: "wide", tabindex: "0", role: "region", "aria-label": "Crosstable" }, this.grid));
+    this.path = element("ol", { class: "path" });
+    this.pathTitle = element("h2", { id: "path" });
+    this.pathPart = element("section", { "aria-labelledby": "path", hidden: true, tabindex: "-1" }, this.pathTitle, this.path);
     this.parts = element("div", { hidden: true },
       element("div", { class: "columns" },
         element("section", { "aria-labelledby": "standings" }, element("h2", { id: "standings" }, "Standings"), this.standings),
         element("section", { "aria-labelledby": "tables" }, element("h2", { id: "tables" }, "Tables"), this.pick, this.noTables, this.tableList)),
+      this.pathPart, this.treePart, this.gridPart,
       element("section", {}, element("details", {}, element("summary", {}, "What was decided"), this.log)),
-      element("p", { class: "facts" }, "All of it ", element("a", { href: this.#path("json") }, "as JSON"), ", the standings ",
+      element("p", { class: "facts" }, "For a big screen: ", element("a", { href: `/tournament/${encodeURIComponent(this.id)}/screen` }, "the tournament’s screen"), ". All of it ", element("a", { href: this.#path("json") }, "as JSON"), ", the standings ",
         element("a", { href: this.#path("csv") }, "as CSV"), "."));
     this.node = element("div", { class: "tournament" },
       element("div", { class: "title" }, this.heading), this.facts, this.stands, this.play, this.parts);
     setInterval(() => this.#tick(), 1000);
+    addEventListener("hashchange", () => {
+      this.#readDocument();
+      this.#showWhole();
+      if (!this.pathPart.hidden) this.pathPart.focus();
+    });
+  }
+
+  /** The player whose way is shown: of an address that ends in `#path=ID`. */
+  get #chosen() {
+    return new URLSearchParams(location.hash.slice(1)).get("path");
   }
 
   #path(kind) {
@@ -94,7 +122,47 @@ export class TournamentPage {
     this.#showTables(message, (rules?.decks ?? 1) * 52);
     this.#showStandings(message);
     this.#showLog(message);
+    this.#readDocument();
+    this.#showWhole();
     this.#tick();
+  }
+
+  /** The rounds whose tables are not told: read where something shows them, and anew when one of them may have changed. */
+  async #readDocument() {
+    const told = this.#told;
+    if (!told?.rounds.length || !(this.#chosen || ["elimination", "round-robin"].includes(told.options.format))) return;
+    const corrected = told.log.findLast((entry) => entry.kind === "correct")?.number;
+    const of = JSON.stringify([told.round, told.rounds.map((round) => round.open === 0), corrected]);
+    if (of === this.#documentOf) return;
+    this.#documentOf = of;
+    try {
+      this.#document = await read(this.#path("json"));
+      this.#showWhole();
+    } catch {
+      this.#documentOf = "";
+    }
+  }
+
+  /** What is made of all rounds together. */
+  #showWhole() {
+    const told = this.#told;
+    if (!told?.rounds.length) return;
+    const chosen = told.entrants.some((entrant) => entrant.id === this.#chosen) ? this.#chosen : null;
+    const rounds = roundsOf(this.#document, told);
+    const key = JSON.stringify([chosen, told.entrants.map((entrant) => entrant.name), rounds.map((round) => [round.isOver, round.tables.map((table) => [table.first, table.second, table.result, table.race_ids])])]);
+    if (key === this.#drawnWhole) return;
+    this.#drawnWhole = key;
+    const names = new Map(told.entrants.map((entrant) => [entrant.id, entrant.name]));
+    const groups = bracketOf(rounds, told.options.double);
+    this.treePart.hidden = groups.length === 0;
+    this.tree.replaceChildren(...bracketNodes(groups, names, { chosen }).filter(Boolean));
+    const order = told.standings.map((row) => row.entrant);
+    this.gridPart.hidden = told.options.format !== "round-robin" || order.length > CROSSED;
+    this.grid.replaceChildren(...(this.gridPart.hidden ? [] : [element("caption", { class: "unseen" }, "Results of everybody against everybody, best first"), ...gridNodes(rounds, order, names)]));
+    this.pathPart.hidden = chosen === null;
+    if (chosen === null) return;
+    this.pathTitle.replaceChildren("The way of ", nameOf(names.get(chosen)));
+    this.path.replaceChildren(...pathNodes(rounds, chosen, names));
   }
 
   #left() {
@@ -232,7 +300,7 @@ class Row {
     if (key === this.#shown) return;
     this.#shown = key;
     const marks = `${entrant?.bot ? " (bot)" : ""}${entrant?.withdrawn ? " (withdrawn)" : ""}${phase === "check-in" && entrant?.checked_in ? " (checked in)" : ""}`;
-    const name = element("th", { scope: "row" }, nameOf(entrant?.name ?? row.entrant), marks);
+    const name = element("th", { scope: "row" }, element("a", { href: `#path=${encodeURIComponent(row.entrant)}` }, nameOf(entrant?.name ?? row.entrant)), marks);
     if (row.place === undefined) {
       this.node.replaceChildren(element("td", {}), name, ...Array.from({ length: columns - 2 }, () => element("td", {})));
       return;

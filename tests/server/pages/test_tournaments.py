@@ -9,8 +9,8 @@ import msgspec
 import pytest
 from trio.testing import MockClock
 
-from protocol.client_messages import Hello
-from protocol.server_messages import Error
+from protocol.client_messages import FollowLobby, Hello
+from protocol.server_messages import Error, Lobby
 from protocol.tournament_messages import (
     AddBot,
     CreateTournament,
@@ -68,6 +68,22 @@ async def test_there_is_no_page_of_a_tournament_that_is_not_there(autojump_clock
 def test_no_cell_is_a_formula(text: str) -> None:
     assert harmless(text) == f"'{text}"
     assert harmless("Ada -1") == "Ada -1"
+
+
+async def test_tables_of_a_public_tournament_are_listed_while_they_race(autojump_clock: MockClock, house: House) -> None:
+    async with house.guest("Ada") as ada, house.client() as guest:
+        bots = msgspec.structs.replace(OPTIONS, fill=2)
+        shown, hidden = await made(ada, bots), await made(ada, msgspec.structs.replace(bots, public=False))
+        await guest.say(Hello(name="", watch=True))
+        for identity in (hidden, shown):
+            await ada.say(StartTournament(id=identity, ref=8))
+            await ada.hear_of(Decided)
+        await guest.say(FollowLobby())
+        told = await guest.hear_of(Lobby)
+        while not told.running:
+            told = await guest.hear_of(Lobby)
+        assert [race.tournament for race in told.running] == [shown]
+        assert told.races == ()
 
 
 async def test_guests_follow_and_do_not_enter(autojump_clock: MockClock, house: House) -> None:

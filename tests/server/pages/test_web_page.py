@@ -13,10 +13,11 @@ from trio.testing import MockClock
 from protocol.client_messages import LeaveRace, Resign
 from protocol.room_events import Result
 from protocol.server_messages import Left
-from server.net.http import FILES_AT_ONCE, PAGES_AT_ONCE, Site
+from server.net.http import FILES_AT_ONCE, PAGES_AT_ONCE, Asked, NoPage, Site
 from server.net.limits import AddressRates
 from server.net.plain_connection import PlainConnection
 from server.pages.documents import Documents
+from server.pages.qr import qr_route
 from server.pages.readers import Readers
 from server.pages.web_page import FILES, web_routes
 from tests.server.net.wire import House
@@ -41,6 +42,7 @@ async def test_every_address_has_a_document_that_says_what_it_is_about(autojump_
             "/player/bob": "Bob · Carpet Race",
             "/ladder": "Ladder · Carpet Race",
             "/daily": "Deals of the day · Carpet Race",
+            "/screen": "On a big screen · Carpet Race",
             "/challenges": "Challenges · Carpet Race",
         }
         for target, title in titles.items():
@@ -184,6 +186,19 @@ async def test_a_document_names_what_it_needs_by_addresses_that_never_change(aut
             source = WEB.joinpath(name).read_text(encoding="utf-8")
             assert set(re.findall(r'^import .* from "\./([^"]+)"', source, re.MULTILINE)) <= preloaded
         assert "app.js" in preloaded
+
+
+async def test_an_address_of_the_page_is_drawn_as_a_qr_code_and_no_other() -> None:
+    # By itself: the clock of a house jumps while a thread draws.
+    show = qr_route().show
+    for address in ("http://192.0.2.1:7777/play/KXQWZP", "https://carpet.example/tournament/KWPRTM", "http://[::1]:7777/"):
+        drawn = await show(Asked({}, {"of": address}))
+        assert drawn.content_type == "image/svg+xml; charset=utf-8"
+        assert drawn.body.startswith(b'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ')
+    for address in ("", "javascript:alert(1)", "https://carpet.example/elsewhere", "https://carpet.example/play/a?b=c", "http://a@b/play"):
+        with pytest.raises(NoPage) as refused:
+            await show(Asked({}, {"of": address}))
+        assert refused.value.status == 400
 
 
 async def test_nothing_beside_the_files_is_served(autojump_clock: MockClock, house: House) -> None:
