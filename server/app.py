@@ -40,23 +40,26 @@ from server.runs.ghost_lines import RecordedGhosts
 from server.runs.service import RunService
 from server.runtime.figures import AnyFigure, DurationFigure, Figure, FigureBy
 from server.runtime.workers import Workers, open_workers
+from server.spectate.relay import Relay
 from server.spectate.spectator_registry import SpectatorRegistry
 from server.store.errors import StoreAway, StoreError
 from server.store.journal import Journal
 from server.store.opening import open_store
 from server.store.store import Prunable, Store
+from server.store.takeover import TakenOver
 from server.tournaments.pairing_worker import Pairer
 from server.tournaments.ports import TournamentPorts
 from server.tournaments.service import TournamentService
 
 if TYPE_CHECKING:
     # Its extra is installed where a cluster is.
-    from server.cluster.directory import Directory
+    from server.cluster.directory import Directory, Topic
 
 SOFTWARE = f"carpet-race {protocol.__version__}"
 
 WORKERS_CODE = (
     "networkx",
+    "server.pages.pictures",
     "server.pages.schemas",
     "server.race.audit",
     "server.race.boards",
@@ -140,6 +143,7 @@ async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> A
                     store=store,
                     pair_next=Pairer(workers).pair_next,
                     beside=partial(trio.to_thread.run_sync, limiter=trio.CapacityLimiter(1)),
+                    is_shared=node is not None,
                 )
             )
             overload = Overload()
@@ -163,8 +167,7 @@ async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> A
             bans.come_back(await journal.ask(store.bans))
             resumption = Resumption(rooms, store, journal, clock)
             await resumption.go_on()
-            if node is None:
-                await nursery.start(tournaments.run)
+            await nursery.start(tournaments.run)
             nursery.start_soon(_tidy, store, journal, clock, settings.prune_after_days)
 
             def of_place() -> tuple[str, ...]:
@@ -177,6 +180,7 @@ async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> A
                 tournaments=tournaments,
                 is_elsewhere=node.knows if node is not None else None,
                 origins=of_place,
+                embedders=settings.embedders,
                 bans=bans,
                 store=store,
                 journal=journal,
@@ -202,10 +206,13 @@ async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> A
                 clock.resume()
                 if node is not None:
                     journal.lease_listeners.append(dispatch.forwarding.let_go)
-                    nursery.start_soon(node.run, resumption.take_up, dispatch.forwarding.let_go)
+                    nursery.start_soon(node.run, partial(_take_up, resumption, tournaments), dispatch.forwarding.let_go)
                 if directory is not None:
-                    nursery.start_soon(directory.run, lobby.state, rooms.seats, lobby.hear, players.moved_on)
+                    topics = _topics(tournaments)
+                    nursery.start_soon(directory.run, lobby.state, rooms.seats, lobby.hear, players.moved_on, topics)
                 if node is not None and directory is not None:
+                    dispatch.forwarding.relay = relay = Relay(nursery, node, directory.bus, rooms, spectators)
+                    nursery.start_soon(relay.run)
                     nursery.start_soon(node.watch_engines, lambda: directory.available, dispatch.forwarding.cut_off)
                 figures = _figures(
                     admission=admission,
@@ -362,6 +369,18 @@ async def _joined(store: Store, journal: Journal, settings: Settings) -> tuple[C
     node = ClusterNode(store, journal, settings.advertise)
     await node.join()
     return node, Directory(settings.cluster, node, await trio.to_thread.run_sync(store.place))
+
+
+async def _take_up(resumption: Resumption, tournaments: TournamentService, taken: TakenOver) -> None:
+    await resumption.take_up(taken)
+    tournaments.take_up(taken.tournaments)
+
+
+def _topics(tournaments: TournamentService) -> tuple[Topic, ...]:
+    """What the nodes of a place tell each other, beside who is where."""
+    from server.cluster.directory import Topic
+
+    return (Topic("tournaments", tournaments.elsewhere.say, tournaments.elsewhere.hear),)
 
 
 async def _tidy(store: Store, journal: Journal, clock: Clock, days: int) -> None:

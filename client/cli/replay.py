@@ -33,8 +33,7 @@ from client.connection.address import Address
 from client.connection.errors import Failure
 from client.connection.http import fetch_record
 from client.local.sitting import play_on as played_on
-from client.replay.frames import replay_race
-from client.replay.own_server import server_command, server_environment
+from client.replay.own_server import replay_race, server_command, server_environment
 from client.replay.timeline import TimeLine
 from client.storage.identity import IdentityStore, home_folder
 from client.storage.saved_records import NAME, kept_record

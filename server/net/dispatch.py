@@ -275,8 +275,6 @@ class Dispatch:
                 visit.connection.post(Outgoing(BoardsKey(code=room.code, key=self._spectators.boards_key(room), ref=ref)))
             case Unwatch(ref=ref):
                 self._spectators.unwatch(visit.connection, ref=ref)
-            case FollowTournaments(follow=True) | FollowTournament() | CreateTournament() if self.forwarding.is_of_several:
-                raise Refusal(ErrorCode.NOT_NOW, "tournaments are held at a server alone, and this is one of several")
             case FollowTournaments(follow=follow):
                 if follow:
                     self._tournaments.subscriptions.follow_list(visit.connection)
@@ -370,7 +368,7 @@ class Dispatch:
     def _say_watching(self, visit: Visit, message: Say) -> None:
         """To those who watch the same race."""
         watched = self._spectators.watched(visit.connection)
-        if watched is None or (message.code is not None and read_code(message.code) != watched.code):
+        if watched is None or (message.code is not None and read_code(message.code) != watched):
             raise Refusal(ErrorCode.NOT_IN_ROOM)
         self._spectators.say(visit.connection, words(message), free=message.phrase is None)
 

@@ -16,6 +16,7 @@ from server.net.identification import Visit
 from server.rooms.codes import is_code, read_code
 from server.rooms.outgoing import Outgoing
 from server.rooms.registry import Rooms
+from server.spectate.relay import Relay
 
 logger = logging.getLogger("carpet.net")
 
@@ -30,17 +31,14 @@ class Forwarding:
         visits: Mapping[Connection, Visit],
         hear: Callable[[Connection, JoinRace | WatchRace], None],
     ) -> None:
+        self.relay: Relay | None = None
+        """By which races of other nodes are watched at this one; without it whoever wants to is sent there."""
         self._rooms = rooms
         self._node = node
         self._visits = visits
         self._hear = hear
         self._has_let_go = False
         self._is_cut_off = False
-
-    @property
-    def is_of_several(self) -> bool:
-        """Whether this server is one of several that are one place."""
-        return self._node is not None
 
     def takes_seeker(self, visit: Visit, ref: int) -> bool:
         """Whether who looks for an opponent is sent to another node: all who do wait at one, the oldest."""
@@ -74,14 +72,17 @@ class Forwarding:
     async def _look(self, visit: Visit, message: JoinRace | WatchRace, node: ClusterNode, code: str) -> None:
         connection = visit.connection
         try:
-            url = await node.find(read_code(code), partial(self._rooms.has, code))
-            if url is None:
+            owner = await node.owner(read_code(code), partial(self._rooms.has, code))
+            player, relay = visit.player or visit.watches_as, self.relay
+            if owner is None:
                 # Taken over by this node in the meantime.
                 self._hear(connection, message)
+            elif isinstance(message, WatchRace) and not message.key and player is not None and relay is not None and relay.is_up:
+                relay.watch(connection, player, read_code(code), owner, ref=message.ref)
             else:
-                connection.post(Outgoing(Moved(url=url, code=read_code(code), ref=message.ref)))
+                connection.post(Outgoing(Moved(url=owner.url, code=read_code(code), ref=message.ref)))
                 # For clients that do not know of such places.
-                raise Refusal(ErrorCode.ELSEWHERE, f"it is at {url}")
+                raise Refusal(ErrorCode.ELSEWHERE, f"it is at {owner.url}")
         except Refusal as refusal:
             connection.refuse(refusal, message.ref)
         connection.listen()

@@ -31,6 +31,8 @@ from server.store.maintenance import nodes as all_nodes
 from tests.e2e.crash import LISTENING, ROOT, Count, Pair, check_pairs
 
 PACE_S = 0.25
+HURRIED_S = 0.02
+"""Of a race that nothing befalls any more."""
 
 
 @dataclass(eq=False)
@@ -141,6 +143,13 @@ class Ground:
             pair.longest_s = 0.0
         return racing
 
+    async def recovered(self, racing: list[ClusterPair]) -> None:
+        """Wait until all of them race on: each has moved a while after what befell them now."""
+        since = trio.current_time() + 1
+        with trio.fail_after(60):
+            while not all(pair.records or pair.moved_at > since for pair in racing):  # noqa: ASYNC110  (players tell nobody that they moved)
+                await trio.sleep(0.1)
+
     def end_blow(self, racing: list[ClusterPair]) -> list[float]:
         """The pause of each that was hit, in seconds."""
         now = trio.current_time()
@@ -176,10 +185,11 @@ class Ground:
             self.count.races += 1
 
     async def _play(self, pair: ClusterPair, race: partial[object]) -> None:
+        pace = HURRIED_S if self.finished.is_set() else PACE_S
         while True:
             try:
                 # By any node, so that half of them come in by another than the one that has the race.
-                record = await race(self.some_url(), pace=PACE_S, generator=self.generator, watch=pair.watch)  # type: ignore[misc]
+                record = await race(self.some_url(), pace=pace, generator=self.generator, watch=pair.watch)  # type: ignore[misc]
             except LinkError:
                 await trio.sleep(0.2)
             except BotFailed as failure:

@@ -6,17 +6,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.e2e.browser import Browser, open_browser
+from tests.e2e.browser import Browser
 from tests.e2e.commands import serving
 from tests.e2e.peer import Entrant, sitting
 
 pytestmark = pytest.mark.slow
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Browser]:
-    with open_browser() as browser:
-        yield browser
 
 
 @pytest.fixture(scope="module")
@@ -25,53 +19,49 @@ def server() -> Iterator[tuple[str, str]]:
         yield url, url.replace("ws://", "http://", 1)
 
 
-def test_it_says_how_to_join_then_shows_the_race_and_who_won(chromium: Browser, server: tuple[str, str]) -> None:
+def test_it_says_how_to_join_then_shows_the_race_and_who_won(browser: Browser, server: tuple[str, str]) -> None:
     url, root = server
-    chromium.look(width=1920, height=1080)
-    chromium.open(f"{root}/screen?at=https://carpet.example")
-    chromium.wait_for_text(".join-address", "https://carpet.example/play")
-    chromium.wait(lambda: chromium.run("return document.querySelector('.qr').naturalWidth > 0"), "the QR code")
+    browser.look(width=1920, height=1080)
+    browser.open(f"{root}/screen?at=https://carpet.example")
+    browser.wait_for_text(".join-address", "https://carpet.example/play")
+    browser.wait(lambda: browser.run("return document.querySelector('.qr').naturalWidth > 0"), "the QR code")
     with sitting(url, "Ada", countdown_s=1, delay_s=0, rated=False) as ada, sitting(url, "Zoë", code=ada.code) as zoe:
         for player in (ada, zoe):
             player.ready()
         for player in (ada, zoe):
             player.start()
-        chromium.wait(lambda: len(chromium.all(".screen-boards .card:not(.gap)")) > 30, "both boards")
-        box = chromium.run(
-            "const { bottom, height } = document.querySelector('.screen .board').getBoundingClientRect(); return [bottom, height]"
-        )
-        assert box[1] >= 540, "half the height at least"
-        assert chromium.run("return document.documentElement.scrollHeight") == 1080
+        browser.wait(lambda: len(browser.all(".screen-boards .card:not(.gap)")) > 30, "both boards")
+        height = browser.run("return document.querySelector('.screen .board').getBoundingClientRect().height")
+        assert height >= 540, "half the window's at least"
+        assert browser.run("return document.documentElement.scrollHeight") == 1080
         ada.play(6)
-        chromium.wait_for_text(".screen-bars", f"{ada.home}/52")
+        browser.wait_for_text(".screen-bars", f"{ada.home}/52")
         zoe.stop()
         ada.stop()
-        chromium.wait_for_text(".banner .winner", "Ada wins")
-        assert chromium.all(".banner")[0].is_displayed()
-    chromium.wait(lambda: chromium.all(".screen-join"), "the way to join, once the result was to be seen")
-    chromium.open(f"{root}/screen?overlay=1")
-    chromium.wait(lambda: chromium.all(".screen-join"), "the overlay")
+        browser.wait_for_text(".banner .winner", "Ada wins")
+        assert browser.all(".banner")[0].is_displayed()
+    browser.wait(lambda: browser.all(".screen-join"), "the way to join, once the result was to be seen")
+    browser.open(f"{root}/screen?overlay=1")
+    browser.wait(lambda: browser.all(".screen-join"), "the overlay")
     assert (
-        chromium.run("return [document.documentElement, document.body].map((each) => getComputedStyle(each).backgroundColor)")
+        browser.run("return [document.documentElement, document.body].map((each) => getComputedStyle(each).backgroundColor)")
         == ["rgba(0, 0, 0, 0)"] * 2
     )
-    assert chromium.complaints() == []
 
 
-def test_between_two_rounds_it_goes_on_by_a_key_to_the_bracket_and_the_closest_table(chromium: Browser, server: tuple[str, str]) -> None:
+def test_between_two_rounds_it_goes_on_by_a_key_to_the_bracket_and_the_closest_table(browser: Browser, server: tuple[str, str]) -> None:
     url, root = server
     with Entrant(url, "Edsger") as director:
         tournament = director.create("Open", format="elimination", fill=4, check_in_s=0, pause_s=None)
         director.decide("start-tournament", id=tournament)
         director.stands(tournament, lambda told: told["phase"] == "between")
-        chromium.open(f"{root}/tournament/{tournament}/screen")
-        chromium.wait(lambda: len(chromium.all(".screen-standings tbody tr")) == 4, "the standings")
-        body = chromium.all("body")[0]
+        browser.open(f"{root}/tournament/{tournament}/screen")
+        browser.wait(lambda: len(browser.all(".screen-standings tbody tr")) == 4, "the standings")
+        body = browser.all("body")[0]
         body.send_keys("n")
-        chromium.wait(lambda: len(chromium.all(".screen-bracket .match")) == 3, "the bracket")
+        browser.wait(lambda: len(browser.all(".screen-bracket .match")) == 3, "the bracket")
         body.send_keys("s")
-        assert chromium.run("return document.querySelector('[aria-pressed]').ariaPressed") == "true"
+        assert browser.run("return document.querySelector('[aria-pressed]').ariaPressed") == "true"
         body.send_keys("n")
-        chromium.wait(lambda: len(chromium.all(".screen-boards .card:not(.gap)")) > 30, "the boards of a table")
-        chromium.wait_for_text(".screen-race", "The closest table of the last round")
-        assert chromium.complaints() == []
+        browser.wait(lambda: len(browser.all(".screen-boards .card:not(.gap)")) > 30, "the boards of a table")
+        browser.wait_for_text(".screen-race", "The closest table of the last round")

@@ -20,9 +20,11 @@ from client.local.policies import POLICIES
 from client.local.scripted_player import BotFailed, run_bot
 from client.state.store import Model
 from protocol.server_messages import ServerMessage
+from protocol.tournaments import TournamentOptions
 from protocol.views import RaceOptions
 from tests.e2e.browser import Browser, open_browser
 from tests.e2e.cluster import Ground, busiest, check, nodes
+from tests.e2e.entrants import Entrant, Referee
 from tests.e2e.test_play_in_browser import HEARD, play_one, press, wait_for_cards
 from tests.server.cluster.redis_server import redis_server
 from tests.server.store.conftest import postgres_schema
@@ -47,19 +49,22 @@ async def test_races_outlive_a_server_that_is_killed_one_that_sleeps_and_one_tha
                 killed = await busiest(place, database)
                 racing = ground.begin_blow()
                 await killed.end(signal.SIGKILL)
-                await trio.sleep(12)
+                await ground.recovered(racing)
                 assert ground.end_blow(racing), "no race was on the server that was killed"
                 await killed.start()
 
                 sleeper = await busiest(place, database)
+                racing = ground.begin_blow()
                 sleeper.signal(signal.SIGSTOP)
-                await trio.sleep(12)
+                await ground.recovered(racing)
                 sleeper.signal(signal.SIGCONT)
-                await trio.sleep(3)
+                # It finds that its races are others' now.
+                await trio.sleep(2)
 
                 leaver = await busiest(place, database)
+                racing = ground.begin_blow()
                 assert await leaver.end(signal.SIGTERM) == 0
-                await trio.sleep(3)
+                await ground.recovered(racing)
                 ground.finished.set()
             for node in place:
                 if node is not leaver:
@@ -100,6 +105,10 @@ async def test_the_page_of_one_server_races_and_watches_at_another_and_goes_on_w
             page = first.url.replace("ws://", "http://")
             await act(partial(take_seat, browser, f"{page}/play/{code}"))
             await act(partial(race_on, browser))
+            playing = browser.driver.current_window_handle
+            await act(partial(watch, browser, f"{page}/watch/{code}"))
+            watching = browser.driver.current_window_handle
+            await act(partial(browser.driver.switch_to.window, playing))
             await second.end(signal.SIGKILL)
             await act(partial(browser.wait_for_text, "#line", "lost"))
             await act(lambda: browser.wait(lambda: not browser.text("#line"), "the line to the other server"))
@@ -110,7 +119,26 @@ async def test_the_page_of_one_server_races_and_watches_at_another_and_goes_on_w
                 True,
                 f"{first.url}/",
             ]
+            # Who only watches has noticed nothing of it.
+            await act(partial(browser.driver.switch_to.window, watching))
+            await act(partial(told, browser, "watched", 2))
+            assert await act(lambda: browser.run("return lines.map((line) => line.url)")) == [f"{first.url}/"]
             nursery.cancel_scope.cancel()
+
+
+def watch(browser: Browser, address: str) -> None:
+    """In a window of its own."""
+    browser.driver.switch_to.new_window("tab")
+    browser.driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": HEARD})
+    browser.open(address)
+    told(browser, "watched", 1)
+    told(browser, "watched-event", 2)
+
+
+def told(browser: Browser, kind: str, number: int) -> None:
+    """So many messages of this type."""
+    script = f"return heard.filter((text) => JSON.parse(text).type === '{kind}').length"
+    browser.wait(lambda: int(browser.run(script)) >= number, f"{number} messages {kind!r}")
 
 
 async def played(race: Callable[[str], Awaitable[object]], url: str) -> None:
@@ -131,3 +159,38 @@ def race_on(browser: Browser) -> None:
     before = int(browser.run(theirs))
     play_one(browser)
     browser.wait(lambda: int(browser.run(theirs)) > before + 1, "moves of both")
+
+
+@pytest.mark.slow
+async def test_a_tournament_over_three_servers_outlives_the_one_that_leads_it(database: str) -> None:
+    options = TournamentOptions(
+        name="Eight", rounds=3, check_in_s=600, no_show_s=60, pause_s=0, countdown_s=1, grace_s=60, rated=False, time_limit_s=120, places=8
+    )
+    entrants = [Entrant(f"bot {number}", strength=4 + number) for number in range(8)]
+    referee, start = Referee(), trio.Event()
+    with redis_server() as redis:
+        async with nodes(database, redis.url) as place:
+            leader, *others = place
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(referee.direct, leader.url, options)
+                await referee.made.wait()
+                for number, entrant in enumerate(entrants):
+                    nursery.start_soon(entrant.play, place[number % 3].url, referee.identity, start)
+                for entrant in entrants:
+                    await entrant.entered.wait()
+                referee.start()
+                await referee.until("check-in")
+                start.set()
+                await referee.until("running", round=2, results=1)
+                await leader.end(signal.SIGKILL)
+                with trio.fail_after(60):
+                    await referee.until("over")
+                for node in others:
+                    assert await node.end(signal.SIGTERM) == 0
+                nursery.cancel_scope.cancel()
+    assert [(entrant.name, error.code, error.message) for entrant in entrants for error in entrant.unexpected] == []
+    assert referee.went_back == []
+    assert referee.seen is not None
+    assert [entry.number for entry in sorted(referee.log.values(), key=lambda entry: entry.number)] == list(range(1, len(referee.log) + 1))
+    assert all(row.won + row.drawn + row.lost == 3 for row in referee.seen.standings)
+    assert [len({number for number, _, _ in entrant.called}) for entrant in entrants] == [3] * 8

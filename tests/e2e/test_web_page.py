@@ -16,7 +16,7 @@ import pytest
 from selenium.webdriver.common.keys import Keys
 
 from protocol.cards import RANKS
-from tests.e2e.browser import Browser, open_browser
+from tests.e2e.browser import Browser, page
 from tests.e2e.commands import serving
 from tests.e2e.page_checks import CONTRAST, OVERFLOW, UNNAMED
 from tests.e2e.peer import Racer, sitting
@@ -31,29 +31,9 @@ NEVER_S = 600
 
 
 @pytest.fixture(scope="module")
-def chromium() -> Iterator[Browser]:
-    with open_browser() as browser:
-        yield browser
-
-
-@pytest.fixture(scope="module")
 def server() -> Iterator[str]:
     with serving(rate=1000, burst=1000) as url:
         yield url
-
-
-@pytest.fixture
-def browser(chromium: Browser) -> Iterator[Browser]:
-    """With an ordinary window; nothing may have gone wrong in it by the end."""
-    chromium.look()
-    yield chromium
-    complaints = chromium.complaints()
-    chromium.open("about:blank")
-    assert complaints == []
-
-
-def page(url: str, path: str = "/") -> str:
-    return url.replace("ws://", "http://", 1) + path
 
 
 @contextmanager

@@ -18,8 +18,8 @@ from protocol.views import RaceOptions, SeriesOptions
 from server.race.audit import audit
 from server.race.commands import GetReady, LoseLine, ResignSeat, StopSeat, TakeSeat
 from server.race.events import SeatFreed
-from server.race.frames import frames
 from server.race.machine import Race
+from server.race.replay import frames
 from server.race.shuffles import SeriesPlace
 from server.race.view import see
 from server.rules.catalogue import rule_set
