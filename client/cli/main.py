@@ -17,6 +17,7 @@ ABOUT: Final = "Race at the patience game Carpet: two people, the same shuffle, 
 EXAMPLES: Final = ("carpet play", "carpet host carpet.example", "carpet join carpet.example ABCDEF", "carpet demo")
 
 COMMANDS: Final[dict[str, tuple[str, str]]] = {
+    "learn": ("screens", "Learn to play, in a minute."),
     "play": ("screens", "Race a house bot or the clock, on a server of your own."),
     "host": ("screens", "Open a race on a server for others to join."),
     "join": ("screens", "Join a race by its code, or come back to your seat."),

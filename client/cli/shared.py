@@ -18,6 +18,7 @@ import typer
 
 from client.cli.commands import FAILED as FAILED
 from client.cli.commands import INTERRUPTED
+from client.cli.commands import run as run_command
 from client.connection.address import Address, BadAddress, parse_address
 from client.connection.errors import Failure
 from client.storage.files import USUAL, make_file, replace_file
@@ -110,7 +111,7 @@ Rules = Annotated[
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")]
 
-_LOOKS: dict[str, Any] = {
+LOOKS: dict[str, Any] = {
     "four_colour": typer.Option("--four-colour", "--four-color", help="A deck with a colour for each suit."),
     "colour_blind": typer.Option("--colour-blind", "--color-blind", help="Colours that do not rely on red and green."),
     "ascii_only": typer.Option("--ascii", help="Letters in place of suit signs and frames."),
@@ -125,14 +126,14 @@ def with_looks(*, bell: bool = True) -> Callable[[Callable[..., None]], Callable
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         @functools.wraps(command)
         def typed(**given: Any) -> None:
-            looks = {name: bool(given.pop(name, not bell and name == "no_bell")) for name in _LOOKS}
+            looks = {name: bool(given.pop(name, not bell and name == "no_bell")) for name in LOOKS}
             command(**given, settings=settings_of(**looks))
 
         signature = inspect.signature(command, eval_str=True)
         parameters = [parameter for parameter in signature.parameters.values() if parameter.name != "settings"]
         parameters += [
             inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=False, annotation=Annotated[bool, option])
-            for name, option in _LOOKS.items()
+            for name, option in LOOKS.items()
             if bell or name != "no_bell"
         ]
         typed.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
@@ -171,6 +172,8 @@ def finish(outcome: AppOutcome, address: Address | None = None) -> None:
         print_text(f"The record of {which} is {kept}; to check it: carpet verify {shlex.quote(kept)}")
     if outcome.not_kept is not None:
         typer.echo(f"carpet: the record of your race could not be kept: {outcome.not_kept}", err=True)
+    if outcome.command:
+        raise typer.Exit(run_command(outcome.command))
     match outcome.reason:
         case "signal":
             raise typer.Exit(INTERRUPTED)
@@ -186,6 +189,18 @@ def settings_of(four_colour: bool, colour_blind: bool, ascii_only: bool, no_moti
 
     palette = "four" if four_colour else "safe" if colour_blind else "classic"
     return UiSettings(palette=palette, ascii=ascii_only or not prints("♠│█"), bell=not no_bell, motion=not no_motion)
+
+
+def looks_of(settings: UiSettings, command: str) -> list[str]:
+    """The options by which a command is given these looks."""
+    asked = {
+        "--four-colour": settings.palette == "four",
+        "--colour-blind": settings.palette == "safe",
+        "--ascii": settings.ascii,
+        "--no-motion": not settings.motion,
+        "--no-bell": not settings.bell and command not in ("watch", "replay"),
+    }
+    return [option for option, is_asked in asked.items() if is_asked]
 
 
 def need_terminal(command: str, *, keys: bool = True) -> None:

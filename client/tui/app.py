@@ -47,7 +47,7 @@ from client.tui.driver import Driver
 from client.tui.picture import Picture, Size
 from client.tui.replay_state import replay_state_of
 from client.tui.scene import Scene, scene_of
-from client.tui.start import AppOutcome, Start, StartAlone, StartBot, StartHome, StartMenu, StartTournaments, UiSettings
+from client.tui.start import AppOutcome, Start, StartAlone, StartBot, StartHome, StartLesson, StartMenu, StartTournaments, UiSettings
 from client.tui.terminal import Display, Terminal
 from client.tui.theme import entries
 from client.tui.tournament_view_state import TournamentView
@@ -87,19 +87,21 @@ async def run_app(
     evidence: Evidence | None = None,
     witness: Witness | None = None,
     remark: str = "",
+    teaches: bool = False,
 ) -> AppOutcome:
     """Run the screens over `link` until the player quits or the process is told to end; returns how it ended.
 
     screen: an urwid display, for tests; by default the terminal. reviewer: says what was possible in the game of a record's seat.
     replayer: plays the race of a record over again. verifier: says whether a record holds. keeper: keeps one's best
     times against the clock, and may raise BestsError; None where races are not against it. recorder: is given each record once, when it
-    comes. evidence, witness: as for the driver. remark: said in the room that one finds oneself in, until a key is pressed. The link is the
-    caller's: it is not closed here.
+    comes. evidence, witness: as for the driver. remark: said in the room that one finds oneself in, until a key is pressed. teaches: with
+    lessons. The link is the caller's: it is not closed here.
     """
     # A race at once is what `carpet play` begins with, on a server that it has started.
-    own_server = isinstance(start, StartBot | StartAlone)
+    own_server = isinstance(start, StartBot | StartAlone | StartLesson)
     view_state = TournamentView(start.id) if isinstance(start, StartTournaments) else None
-    ui = Ui(settings=settings, start=start, own_server=own_server, tournament_view=view_state, remark=remark)
+    learned: frozenset[str] | None = frozenset() if teaches or isinstance(start, StartLesson) else None
+    ui = Ui(settings=settings, start=start, own_server=own_server, tournament_view=view_state, remark=remark, learned=learned)
     return await App(link, ui, screen=screen, jobs=Jobs(reviewer, replayer, verifier, keeper, recorder, evidence, witness)).run()
 
 
@@ -111,7 +113,7 @@ async def run_replay(replay: TimeLine, *, settings: UiSettings, keys: TextIO, sc
 
 async def run_menu(menu: StartMenu, *, settings: UiSettings, screen: Display | None = None) -> AppOutcome:
     """Show what there is to do until the player has chosen; the outcome's `command` is empty where they quit."""
-    return await App(NoLink(), Ui(settings=settings, start=menu), screen=screen).run()
+    return await App(NoLink(), Ui(settings=settings, start=menu, item=menu.item, note=menu.note), screen=screen).run()
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +155,7 @@ class App:
         self._times: tuple[Hashable, Hashable] = (None, None)
         self._looks: UiSettings | None = None
         self._outcome = AppOutcome("quit", ui.settings)
+        self._teaches = ui.learned is not None
         self._records: list[Record] = []
         self._show()
 
@@ -173,7 +176,9 @@ class App:
         room = self._driver.state.room
         held = room.code if room is not None and room.seat is not None and room.phase != "over" else None
         runs = held is not None and room is not None and room.phase in ("countdown", "racing")
-        return replace(self._outcome, settings=self._driver.ui.settings, code=held, is_running=runs, records=tuple(self._records))
+        ui = self._driver.ui
+        outcome = replace(self._outcome, settings=ui.settings, code=held, is_running=runs, records=tuple(self._records), item=ui.item)
+        return replace(outcome, is_taught=self._teaches and ui.learned is None)
 
     # ---- effects
 

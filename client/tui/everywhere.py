@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from client.tui.actions import Quit
 from client.tui.keymap import Command
+from client.tui.lessons import is_lesson
 from client.tui.room import still_racing
 from client.tui.step import Step
 from client.tui.theme import next_palette
@@ -41,7 +42,7 @@ def quit_or_ask(step: Step) -> Step:
     """End the screens, after a question in a race; a replay closes, and ends them where it is all there is."""
     if step.ui.replay is not None:
         return close_replay(step)
-    if not still_racing(step):
+    if not still_racing(step) or is_lesson(step):
         return step.then(Quit())
     then = "The race ends with it." if step.ui.own_server else "Your seat is held for a while, then forfeited."
     return step.ask(f"Quit? {then}", ("Quit", "Go on racing"), (QuitNow(), None))

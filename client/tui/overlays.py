@@ -208,8 +208,8 @@ def _answer(step: Step, question: Question, line: int) -> Step:
     match question.answers[line]:
         case None:
             return step
-        case QuitNow():
-            return step.then(Quit())
+        case QuitNow(command):
+            return step.then(Quit(command=command))
         case GiveReason(about):
             return step.prompt("reason", about)
         case PlayOnWanted() as wanted:

@@ -18,6 +18,7 @@ from client.state.capabilities import rules_of
 from client.state.room import RoomModel, race_clock_ms
 from client.state.store import Model
 from client.text.words import SEAT_ENDS
+from client.tui import lessons
 from client.tui.actions import Do, GoOn, LetGo, Press, ScreenAction, Typed
 from client.tui.cards import Size as CardSize
 from client.tui.chips import CHIPS, Chip, chips_of
@@ -120,7 +121,10 @@ def _view(scene: Scene, size: Size) -> Picture:
     marks = marks_of(room, view, board, scene.ui)
     arrange = _below_each_other if board.is_wide else _side_by_side
     body, talks = arrange(scene, room, marks, width, height - 1 - FEET)
-    shown = remarks(scene, width, 2, talk=not talks, aside=peek(scene, view, marks.cursor))
+    if scene.ui.learned is not None and scene.ui.prompt is None:
+        shown = lessons.told(scene, room, width)
+    else:
+        shown = remarks(scene, width, 2, talk=not talks, aside=peek(scene, view, marks.cursor))
     if marks.plays:
         body = _with_chips(body, scene, view, chips)
     return screen(size, head(scene, width), body, _hint(scene, room, board, width), shown, keys_line)
@@ -242,7 +246,11 @@ def _below_each_other(scene: Scene, room: RoomModel, marks: Marks, width: int, h
 _PLACES = {Command.WASTE: "w", Command.STOCK: "s", Command.REDEAL: "r", Command.UPWARD: UP, Command.DOWNWARD: DOWN}
 
 
-def _update(step: Step, action: ScreenAction) -> Step:  # noqa: C901  (a case for each action, and little in any)
+def _update(step: Step, action: ScreenAction) -> Step:
+    return lessons.learned(step, _played(step, action), action)
+
+
+def _played(step: Step, action: ScreenAction) -> Step:  # noqa: C901  (a case for each action, and little in any)
     room = step.state.room
     view = room.view if room is not None else None
     match action:
@@ -327,16 +335,17 @@ def _type_key(step: Step, key: str) -> Step | None:
     view = room.view if room is not None else None
     if not step.ui.typed and view is not None:
         if key == "g" and not any(place[:1] == "g" for place in view.piles):
-            return send_all(step.but(note="", taken_back=()))
+            step = step.but(note="", taken_back=())
+            return lessons.learned(step, send_all(step), None)
         chip = next((chip for chip in chips_of(step.ui.chips, view, step.ui.held) if chip.key == key), None)
         if chip is not None:
-            return place(step, chip.place)
+            return lessons.learned(step, place(step, chip.place), None)
         if key in CHIPS:
             return step.note(f"No card has the chip {key} now.")
     named = type_slot(step.ui.typed, key)
     step = step.but(typed=named.typed)
     if named.slot is not None:
-        step = place(step, named.slot)
+        step = lessons.learned(step, place(step, named.slot), None)
     return step if named.taken else None
 
 

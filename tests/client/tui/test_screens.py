@@ -22,6 +22,7 @@ from urwid.testing import check_box_sizing, render_runs, render_text, resolve_ru
 from client.connection.events import Back, Connected, Connecting, Lost
 from client.state.store import Model, MoveSent
 from client.state.watching import WatchModel
+from client.tui import lessons
 from client.tui.actions import PromptKind
 from client.tui.overlays import KEYS_WIDTH, help_lines, help_rows
 from client.tui.picture import line_width
@@ -35,7 +36,7 @@ from client.tui.tournament_form import USUAL_NAME
 from client.tui.tournament_view_state import TournamentView
 from client.tui.ui_state import Prompt, Question, RulesPage, Ui
 from client.tui.view import view
-from protocol.fairness import derive_seed
+from protocol.fairness import derive_seed, named_seed
 from protocol.phrases import PHRASES
 from protocol.record import sealed
 from protocol.room_events import (
@@ -61,6 +62,7 @@ from tests.client.state.test_store import EVENTS
 GOLDEN = Path(__file__).parents[2] / "data" / "screens"
 SIZES = ((80, 24), (120, 40), (60, 20))
 UI = Ui(cursor="c2")
+LEARNING = replace(UI, learned=frozenset())
 INVITING = UiSettings(page="http://carpet.example:7777/play/", server="carpet.example")
 
 
@@ -359,6 +361,7 @@ SCREENS = {
     "waiting-invited": Shown(scenes.waiting, replace(UI, settings=INVITING), 2000),
     "waiting-near": Shown(scenes.waiting, replace(UI, settings=replace(INVITING, is_near=True)), 2000),
     "menu": Shown(Model, Ui(start=StartMenu()), 0),
+    "menu-new": Shown(Model, Ui(start=StartMenu(is_new=True)), 0),
     "menu-refused": Shown(
         Model, Ui(start=StartMenu(), note="'ftp://x' is not the address of a server: it begins with ws:// or wss://, or is host:port."), 0
     ),
@@ -369,6 +372,8 @@ SCREENS = {
     "countdown": Shown(scenes.counting, now_ms=2300),
     "race-dealt": Shown(scenes.dealt, now_ms=3990),
     "race": Shown(scenes.racing),
+    "lesson": Shown(lambda: tables.racing_at("carpet", tables.view_after("carpet", 0, seed=named_seed(lessons.DEAL)), seats=1), LEARNING),
+    "lesson-gap": Shown(lambda: scenes.racing(scenes.middle_view(pending=True)), replace(LEARNING, learned=frozenset({"chip", "space"}))),
     "race-gap": Shown(lambda: scenes.racing(scenes.middle_view(pending=True)), replace(UI, cursor="c1")),
     "race-typing": Shown(scenes.racing, replace(UI, prompt=typing("chat", "well played"))),
     "race-slot-begun": Shown(scenes.racing, replace(UI, typed="b", cursor="s")),
