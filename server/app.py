@@ -160,6 +160,7 @@ async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> A
                 node=node,
                 announce=directory.arrive if directory is not None else None,
                 departed=directory.depart if directory is not None else None,
+                seat_elsewhere=directory.seat if directory is not None else None,
             )
             bans.come_back(await journal.ask(store.bans))
             resumption = Resumption(rooms, store, journal, clock)
