@@ -27,6 +27,7 @@ from protocol.tournaments import TournamentDocument, TournamentsDocument
 Document: TypeAlias = dict[str, Any]
 
 TEXT: Final = "text/plain; charset=utf-8"
+SVG: Final = "image/svg+xml; charset=utf-8"
 CSV: Final = "text/csv; charset=utf-8"
 
 
@@ -62,9 +63,18 @@ PAGES: Final[Mapping[str, PageAddress]] = {
     "/tournaments.json": PageAddress("The public tournaments.", TournamentsDocument),
     "/tournaments/{id}.json": PageAddress("All that there is of a tournament.", TournamentDocument, _NOT_THERE),
     "/tournaments/{id}.csv": PageAddress("Its standings, for a spreadsheet.", CSV, _NOT_THERE),
+    "/oembed": PageAddress(
+        "How to show a page of this server in another one: oEmbed.",
+        dict,
+        (HTTPStatus.NOT_FOUND, HTTPStatus.NOT_IMPLEMENTED),
+        {"url": {"type": "string"}, "maxwidth": {"type": "integer"}, "maxheight": {"type": "integer"}, "format": {"enum": ["json"]}},
+    ),
     "/openapi.json": PageAddress("This document.", dict),
     "/asyncapi.json": PageAddress("The messages of the WebSocket at `/`, as AsyncAPI.", dict),
     "/schemas/{document}.json": PageAddress("The JSON Schema of a document.", dict, _NOT_THERE),
+    "/qr.svg": PageAddress(
+        "A QR code of a page of this server.", SVG, (HTTPStatus.BAD_REQUEST,), query={"of": {"type": "string", "format": "uri"}}
+    ),
     "/healthz": PageAddress("`ok`: the server is alive.", TEXT),
     "/readyz": PageAddress("`ready`: it can take players, and its store works.", TEXT, (HTTPStatus.SERVICE_UNAVAILABLE,)),
 }

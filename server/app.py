@@ -39,6 +39,7 @@ from server.runs.ghost_lines import RecordedGhosts
 from server.runs.service import RunService
 from server.runtime.figures import AnyFigure
 from server.runtime.workers import open_workers
+from server.spectate.relay import Relay
 from server.spectate.spectator_registry import SpectatorRegistry
 from server.store.errors import StoreAway, StoreError
 from server.store.journal import Journal
@@ -57,6 +58,7 @@ SOFTWARE = f"carpet-race {protocol.__version__}"
 
 WORKERS_CODE = (
     "networkx",
+    "server.pages.pictures",
     "server.pages.schemas",
     "server.race.audit",
     "server.race.boards",
@@ -178,6 +180,7 @@ async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> A
                 tournaments=tournaments,
                 is_elsewhere=node.knows if node is not None else None,
                 origins=of_place,
+                embedders=settings.embedders,
                 bans=bans,
                 store=store,
                 journal=journal,
@@ -209,6 +212,8 @@ async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> A
                     topics = _topics(tournaments)
                     nursery.start_soon(directory.run, lobby.state, rooms.seats, lobby.hear, players.moved_on, topics)
                 if node is not None and directory is not None:
+                    dispatch.forwarding.relay = relay = Relay(nursery, node, directory.bus, rooms, spectators)
+                    nursery.start_soon(relay.run)
                     nursery.start_soon(node.watch_engines, lambda: directory.available, dispatch.forwarding.cut_off)
                 shown = figures(
                     admission=admission,

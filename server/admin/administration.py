@@ -177,7 +177,12 @@ class Administration:
 
     async def _find(self, target: str) -> Player:
         """By name or id."""
-        found = await self._journal.ask(self._store.player_by_name, target) or await self._journal.ask(self._store.player, target)
+        named = await self._journal.ask(self._store.player_by_name, target)
+        known = await self._journal.ask(self._store.player, target)
+        if named is not None and known is not None and named.id != known.id:
+            # Who took another's id for their name would have that one put out in their place.
+            raise _Refused(f"{target} is the id of {known.name} and the name of {named.id}: say one of these")
+        found = named or known
         if found is None:
             raise _Refused(f"there is no player {target!r}")
         return found

@@ -98,6 +98,13 @@ def serve(
     origin: Annotated[
         list[str] | None, typer.Option(metavar="URL", help="Web origin whose pages may connect, as https://example.org; may be repeated.")
     ] = None,
+    embed_in: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="URL",
+            help="Web origin whose pages may show races in a frame, by /embed/CODE; * for all; may be repeated.",
+        ),
+    ] = None,
     trusted_proxy: Annotated[
         list[str] | None,
         typer.Option(
@@ -163,6 +170,7 @@ def serve(
             wait_for_database_s=wait_for_database,
             prune_after_days=prune_after,
             origins=tuple(origin or ()),
+            embedders=tuple(embed_in or ()),
             trusted_proxies=tuple(trusted_proxy or ()),
             bots_wait=bot_pace is Pace.HUMAN,
             workers=workers,

@@ -376,7 +376,7 @@ class Dispatch:
     def _say_watching(self, visit: Visit, message: Say) -> None:
         """To those who watch the same race."""
         watched = self._spectators.watched(visit.connection)
-        if watched is None or (message.code is not None and read_code(message.code) != watched.code):
+        if watched is None or (message.code is not None and read_code(message.code) != watched):
             raise Refusal(ErrorCode.NOT_IN_ROOM)
         self._spectators.say(visit.connection, words(message), free=message.phrase is None)
 

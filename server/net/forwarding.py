@@ -20,6 +20,7 @@ from server.rooms.codes import is_code, read_code
 from server.rooms.member import PlayerName
 from server.rooms.outgoing import Outgoing
 from server.rooms.registry import Rooms
+from server.spectate.relay import Relay
 
 logger = logging.getLogger("carpet.net")
 
@@ -43,6 +44,8 @@ class Forwarding:
         hear: Callable[[Connection, JoinRace | WatchRace | OpenRace | QuickMatch], None],
         seat_elsewhere: Callable[[str], Awaitable[str | None]] | None = None,
     ) -> None:
+        self.relay: Relay | None = None
+        """By which races of other nodes are watched at this one; without it whoever wants to is sent there."""
         self._rooms = rooms
         self._node = node
         self._visits = visits
@@ -83,14 +86,17 @@ class Forwarding:
     async def _look(self, visit: Visit, message: JoinRace | WatchRace, node: ClusterNode, code: str) -> None:
         connection = visit.connection
         try:
-            url = await node.find(read_code(code), partial(self._rooms.has, code))
-            if url is None:
+            owner = await node.owner(read_code(code), partial(self._rooms.has, code))
+            player, relay = visit.player or visit.watches_as, self.relay
+            if owner is None:
                 # Taken over by this node in the meantime.
                 self._hear(connection, message)
+            elif isinstance(message, WatchRace) and not message.key and player is not None and relay is not None and relay.is_up:
+                relay.watch(connection, player, read_code(code), owner, ref=message.ref)
             else:
-                connection.post(Outgoing(Moved(url=url, code=read_code(code), ref=message.ref)))
+                connection.post(Outgoing(Moved(url=owner.url, code=read_code(code), ref=message.ref)))
                 # For clients that do not know of such places.
-                raise Refusal(ErrorCode.ELSEWHERE, f"it is at {url}")
+                raise Refusal(ErrorCode.ELSEWHERE, f"it is at {owner.url}")
         except Refusal as refusal:
             connection.refuse(refusal, message.ref)
         connection.listen()

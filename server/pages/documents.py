@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from http import HTTPStatus
 
@@ -12,10 +13,11 @@ from protocol.record import Record
 from protocol.run_messages import ListRuns, Runs
 from protocol.tournaments import is_tournament_id
 from server.net.http import Asked, Elsewhere, NoPage
+from server.pages.pictures import curves_of
 from server.pages.races import record_of
 from server.pages.readers import Readers
 from server.pages.runs import NOBODY
-from server.pages.web_page import Describe, Description
+from server.pages.web_page import ALWAYS, Describe, Description
 from server.rooms.clock import Clock
 from server.rooms.codes import is_code, read_code
 from server.rooms.driver import Room
@@ -26,7 +28,8 @@ from server.tournaments.service import TournamentService
 
 
 class Documents:
-    """`addresses` has one function for each kind of them. is_elsewhere: whether another server of this place has the room with a code."""
+    """`addresses` has one function for each kind of them. is_elsewhere: whether another server of this place has the room with a code.
+    embeds: races can be shown in pages of others."""
 
     def __init__(
         self,
@@ -37,6 +40,7 @@ class Documents:
         clock: Clock,
         *,
         is_elsewhere: Callable[[str], Awaitable[bool]] | None = None,
+        embeds: bool = False,
     ) -> None:
         self._rooms = rooms
         self._readers = readers
@@ -44,6 +48,7 @@ class Documents:
         self._tournaments = tournaments
         self._clock = clock
         self._is_elsewhere = is_elsewhere
+        self._embeds = embeds
 
     @property
     def addresses(self) -> Mapping[str, Describe]:
@@ -56,6 +61,7 @@ class Documents:
             "/player/{name}": self._player,
             "/daily/{date}/{rules}": self._daily,
             "/challenge/{id}": self._challenge,
+            **({"/embed/{id}": self._embed} if self._embeds else {}),
         }
 
     async def _play(self, asked: Asked) -> Description:
@@ -90,7 +96,18 @@ class Documents:
             raise NoPage(HTTPStatus.NOT_FOUND, "There is no race of that id.")
         record = await self._readers.ask(partial(record_of, race=race, now_ms=self._clock.wall_ms()))
         names = " against ".join(seat.name for seat in record.seats)
-        return Description(f"{names} · Carpet Race", f"{_result(record)} Replay it, board by board.")
+        return Description(f"{names} · Carpet Race", f"{_result(record)} Replay it, board by board.", curves_of(record))
+
+    async def _embed(self, asked: Asked) -> Description:
+        identity = asked.values["id"]
+        if identity == "closest":
+            return ALWAYS["/watch/closest"]
+        if is_race_id(identity):
+            return await self._race(asked)
+        try:
+            return await self._watch(replace(asked, values={"code": identity}))
+        except Elsewhere as moved:
+            raise Elsewhere(moved.place.replace("/race/", "/embed/", 1)) from moved
 
     async def _tournament(self, asked: Asked) -> Description:
         identity = asked.values["id"].upper()

@@ -12,12 +12,13 @@ from server.pages.documents import Documents
 from server.pages.health import readiness_route
 from server.pages.ladder import ladder_route
 from server.pages.lobby import lobby_route
+from server.pages.previews import preview_routes
 from server.pages.races import race_routes
 from server.pages.readers import Readers
 from server.pages.runs import run_routes
 from server.pages.schemas import schema_routes
 from server.pages.tournaments import tournament_routes
-from server.pages.web_page import problem_page, web_routes
+from server.pages.web_page import known, problem_page, web_routes
 from server.rooms.clock import Clock
 from server.rooms.registry import Rooms
 from server.runs.service import RunService
@@ -40,10 +41,12 @@ def open_site(
     max_rooms: int,
     is_elsewhere: Callable[[str], Awaitable[bool]] | None = None,
     origins: Callable[[], Sequence[str]] = tuple,
+    embedders: Sequence[str] = (),
 ) -> Site:
     """compute: for what takes longer than a request may. is_elsewhere: whether another server of this place has the room with a code.
-    origins: of the pages of all servers of this place."""
+    origins: of the pages of all servers of this place. embedders: of pages that may show races in a frame."""
     readers = Readers(store, journal)
+    documents = Documents(rooms, readers, runs, tournaments, clock, is_elsewhere=is_elsewhere, embeds=bool(embedders)).addresses
     routes = (
         *race_routes(readers, clock, compute),
         ladder_route(readers),
@@ -51,7 +54,9 @@ def open_site(
         *run_routes(readers, runs),
         *tournament_routes(tournaments),
         *schema_routes(readers, compute),
-        *web_routes(Documents(rooms, readers, runs, tournaments, clock, is_elsewhere=is_elsewhere).addresses, origins=origins),
+        # The picture of `/play` before the race with that for a code.
+        *preview_routes({**known(), **documents}, readers, compute, embeds=bool(embedders)),
+        *web_routes(documents, origins=origins, embedders=embedders),
         readiness_route(rooms, store, journal, max_rooms=max_rooms),
     )
     return Site(routes, problem=problem_page(), bans=bans)

@@ -59,6 +59,12 @@ async function pageOf(path) {
       const { RacePage } = await import("./race.js");
       return [new RacePage(line, step === "closest" ? null : step.slice(0, 16)), step === "closest" ? "closest" : ""];
     }
+    case "embed": {
+      // In a frame of somebody else's page: what is pressed opens beside it.
+      document.body.classList.add("embedded");
+      document.head.append(element("base", { target: "_blank" }));
+      return pageOf(step === "closest" || !step.includes("-") ? `/watch/${step}` : `/race/${step}`);
+    }
     case "race": {
       const { FinishedPage } = await import("./finished.js");
       return [new FinishedPage(step), ""];

@@ -118,6 +118,17 @@ async def test_a_banned_player_is_put_out_with_the_reason_and_their_race_has_no_
         await bob.open()
 
 
+async def test_nobody_is_put_out_for_another_who_has_taken_their_id_for_a_name(autojump_clock: MockClock) -> None:
+    async with hosted() as (house, host), house.guest("Ann") as ann:
+        assert ann.welcome is not None
+        async with house.guest(ann.welcome.player) as eve:
+            assert eve.welcome is not None
+            told = await wrong(host, Question(noun="players", verb="ban", target=ann.welcome.player))
+            assert told == f"{ann.welcome.player} is the id of Ann and the name of {eve.welcome.player}: say one of these"
+            assert (await done(host, Question(noun="players", verb="ban", target=eve.welcome.player))).startswith(ann.welcome.player)
+            assert (await eve.hear_end())[0] == CloseCode.BANNED
+
+
 async def test_a_ban_outlives_the_server_and_holds_however_the_player_comes(autojump_clock: MockClock) -> None:
     store = MemoryStore()
     async with hosted(store) as (house, host):

@@ -71,6 +71,43 @@ async def two_nodes(url: str) -> AsyncIterator[tuple[Listener, Listener]]:
         nursery.cancel_scope.cancel()
 
 
+async def test_what_is_said_on_a_channel_is_heard_in_order_by_who_listens_and_again_after_an_outage() -> None:
+    with redis_server() as redis:
+        async with two_nodes(redis.url) as (one, two):
+            heard: list[tuple[list[bytes], bool]] = []
+            here, there = one.directory.bus, two.directory.bus
+            await until(lambda: here.is_up and there.is_up)
+            there.listen("race:KWPRTM", lambda parts, follows: heard.append((parts, follows)))
+
+            async def said(part: bytes) -> None:
+                with trio.fail_after(20):
+                    while not heard or part not in heard[-1][0]:
+                        here.say("race:KWPRTM", part)
+                        here.say("race:OTHERS", b"unheard")
+                        await trio.sleep(0.2)
+
+            await said(b"1")
+            heard.clear()
+            for number in range(5):
+                here.say("race:KWPRTM", b"%d" % number)
+            await until(lambda: heard)
+            assert heard == [([b"0", b"1", b"2", b"3", b"4"], True)]
+            redis.stop()
+            await until(lambda: not here.is_up and not there.is_up)
+            here.say("race:KWPRTM", b"lost")
+            redis.start()
+            await until(lambda: here.is_up and there.is_up)
+            heard.clear()
+            await said(b"2")
+            assert not any(b"lost" in parts for parts, _ in heard)
+            there.stop_listening("race:KWPRTM")
+            await trio.sleep(0.3)
+            heard.clear()
+            here.say("race:KWPRTM", b"3")
+            await trio.sleep(0.5)
+            assert heard == []
+
+
 async def until(holds: object) -> None:
     assert callable(holds)
     with trio.fail_after(20):

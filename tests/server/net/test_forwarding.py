@@ -19,6 +19,7 @@ from protocol.server_messages import Error, Moved
 from protocol.views import RaceOptions
 from protocol.watch_messages import WatchRace
 from server.cluster.node import ClusterNode
+from server.store.nodes import Node
 from tests.server.net.wire import House
 
 OTHERS = ("wss://n2.carpet.example", "wss://n3.carpet.example")
@@ -34,11 +35,11 @@ class FakeNode:
     def __init__(self) -> None:
         self.asked: list[str] = []
 
-    async def find(self, code: str, is_here: Callable[[], bool]) -> str | None:
+    async def owner(self, code: str, is_here: Callable[[], bool]) -> Node | None:
         await trio.lowlevel.checkpoint()
         self.asked.append(code)
         if code == "FARAWY":
-            return OTHERS[0]
+            return Node(2, OTHERS[0], 1, 99_000, 5_000)
         if is_here():
             return None
         raise Refusal(ErrorCode.NO_SUCH_ROOM)

