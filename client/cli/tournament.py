@@ -197,7 +197,7 @@ def pair(url: Url, tournament: Id, name: Name = None) -> None:
 
 
 @tournament_app.command(
-    epilog=examples("carpet tournament correct carpet.example KWPRTM 2 5 1-0 --cards 31:28 --reason 'the line was down'"),
+    epilog=examples("carpet tournament correct carpet.example KWPRTM 2 5 1-0 --cards 31:28 --reason 'the connection was down'"),
     help=f"Enter, correct or strike the result of a table.\n\n{OTHER_SCREEN}",
 )
 def correct(

@@ -397,7 +397,7 @@ def test_a_race_survives_a_server_that_is_killed(chromium: Browser, tmp_path: Pa
         tried = chromium.run("return lines.length")
         process.send_signal(signal.SIGKILL)
         chromium.wait(lambda: chromium.run("return lines.length") > tried, "another try")
-        assert "The line to the server is lost." in chromium.text("#line")
+        assert "Connection lost." in chromium.text("#line")
         # It is not to have stopped well.
         with pytest.raises(AssertionError):
             killed.close()
