@@ -424,4 +424,4 @@ def test_the_deal_of_the_day_is_run_alone(browser: Browser, server: str) -> None
     browser.wait_for_text(".ending", "home at ")
     press(browser, "Leave")
     press(browser, "Run today’s deal")
-    browser.wait_for_text(".notice", "You have had your run of that deal, and one counts.")
+    browser.wait_for_text(".notice", "You have had your run of that deal, and only one counts.")

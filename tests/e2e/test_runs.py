@@ -76,7 +76,7 @@ def test_the_deal_of_the_day_is_run_by_keys_once(tmp_path: Path) -> None:
         anna.wait_for_end()
         assert anna.given_back()
         again = table.sit("anna", "daily", table.url)
-        assert "You have had your run of that deal, and one counts." in again.wait_for_end()
+        assert "You have had your run of that deal, and only one counts." in again.wait_for_end()
         # Bert has not run it, and is told how many have; they go to it from the home screen.
         assert "1 run so far.\nYou see who has run it" in table.ask("bert", "daily", "board", table.url)
         bert = table.sit("bert", "home", table.url)
