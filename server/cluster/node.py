@@ -165,8 +165,8 @@ class ClusterNode:
             self.takeovers += 1
             logger.warning("took over %d rooms of node %d, at %s, which is gone", rooms, dead.id, dead.url)
 
-    async def find(self, code: str, is_here: Callable[[], bool]) -> str | None:
-        """The URL of the node that has the room with this code; None when it is here, by now. Waits while it is being taken over.
+    async def owner(self, code: str, is_here: Callable[[], bool]) -> Node | None:
+        """The node that has the room with this code; None when it is here, by now. Waits while it is being taken over.
 
         Raises Refusal: `room/no-such-code`; `server/busy` when nobody has taken it over in time, or the database does not answer.
         """
@@ -180,7 +180,7 @@ class ClusterNode:
             if node is None:
                 raise Refusal(ErrorCode.NO_SUCH_ROOM)
             if node.left_ms >= DOUBTFUL_MS and node.id != self.id:
-                return node.url
+                return node
             if trio.current_time() >= until:
                 raise Refusal(ErrorCode.SERVER_BUSY, "the race is being taken over from a server that is gone", retry_after_ms=500)
             await trio.sleep(ASK_AGAIN_S)

@@ -24,6 +24,8 @@ from server.config import Settings
 from tests.e2e.terminal import Terminal, terminal_environment
 
 TIMEOUT = 60
+SHAPES = ("carpet-strategy", "colorado", "twenty", "crazy-quilt", "persian-rug")
+"""A rule set of each shape of board, and each way of moving."""
 
 
 @dataclass(frozen=True, slots=True)

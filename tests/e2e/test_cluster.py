@@ -105,6 +105,10 @@ async def test_the_page_of_one_server_races_and_watches_at_another_and_goes_on_w
             page = first.url.replace("ws://", "http://")
             await act(partial(take_seat, browser, f"{page}/play/{code}"))
             await act(partial(race_on, browser))
+            playing = browser.driver.current_window_handle
+            await act(partial(watch, browser, f"{page}/watch/{code}"))
+            watching = browser.driver.current_window_handle
+            await act(partial(browser.driver.switch_to.window, playing))
             await second.end(signal.SIGKILL)
             await act(partial(browser.wait_for_text, "#line", "lost"))
             await act(lambda: browser.wait(lambda: not browser.text("#line"), "the line to the other server"))
@@ -115,7 +119,26 @@ async def test_the_page_of_one_server_races_and_watches_at_another_and_goes_on_w
                 True,
                 f"{first.url}/",
             ]
+            # Who only watches has noticed nothing of it.
+            await act(partial(browser.driver.switch_to.window, watching))
+            await act(partial(told, browser, "watched", 2))
+            assert await act(lambda: browser.run("return lines.map((line) => line.url)")) == [f"{first.url}/"]
             nursery.cancel_scope.cancel()
+
+
+def watch(browser: Browser, address: str) -> None:
+    """In a window of its own."""
+    browser.driver.switch_to.new_window("tab")
+    browser.driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": HEARD})
+    browser.open(address)
+    told(browser, "watched", 1)
+    told(browser, "watched-event", 2)
+
+
+def told(browser: Browser, kind: str, number: int) -> None:
+    """So many messages of this type."""
+    script = f"return heard.filter((text) => JSON.parse(text).type === '{kind}').length"
+    browser.wait(lambda: int(browser.run(script)) >= number, f"{number} messages {kind!r}")
 
 
 async def played(race: Callable[[str], Awaitable[object]], url: str) -> None:
