@@ -49,6 +49,7 @@ export class LobbyPage {
     setInterval(() => this.#tick(), 1000);
   }
 
+  /** @param {import("carpet-wire").Welcome} welcome */
   up(welcome) {
     this.#rules = new Map(welcome.rules.map((rules) => [rules.id, rules]));
     const chosen = this.game.value;
@@ -58,6 +59,7 @@ export class LobbyPage {
     this.line.send({ type: "follow-tournaments" });
   }
 
+  /** @param {import("carpet-wire").ServerMessage} message */
   hear(message) {
     if (message.type === "tournaments") this.tournaments.show(message.tournaments, this.#rules);
     const now = performance.now();
