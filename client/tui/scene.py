@@ -155,17 +155,17 @@ def tournament_head(scene: Scene, view_state: TournamentView) -> Line:
     return [("head strong", f" {title_text(told.options.name)}"), ("head", "".join(f"{dot}{clean_name(fact)}" for fact in facts))]
 
 
-def replay_head(scene: Scene, replay: ReplayState, width: int) -> Picture:
-    """The first row of a replay: which race it is, and where its head is and how fast it moves."""
+def replay_head(scene: Scene, replay: ReplayState, width: int, *, paced: bool = True) -> Picture:
+    """The first row of a replay: which race it is, and where its head is and, if it is `paced`, how fast it moves."""
     record, now = replay.line.record, replay.at(scene.now_ms)
     parts = [replay.line.rules.name, record.room, *([f"race {record.race}"] if record.race > 1 else [])]
     parts += [f"pair {replay.pair + 1} of {len(replay.pairs)} (tab)"] if len(replay.pairs) > 1 else []
     dot = f" {scene.theme.glyphs.middle} "
     left: Line = [("head strong", " Replay"), ("head", "".join(f"{dot}{clip(clean_name(part), 20)}" for part in parts))]
-    speed = SPEEDS[now.speed]
-    pace = f"{scene.theme.glyphs.times}{speed}"
+    is_running = now.running_since is not None
+    pace = f"{'playing' if is_running else 'paused'} {scene.theme.glyphs.times}{SPEEDS[now.speed]}   " if paced else ""
     right: Line = [
-        ("head good" if now.running_since is not None else "head", f"{'playing' if now.running_since is not None else 'paused'} {pace}   "),
+        ("head good" if is_running else "head", pace),
         ("head strong", clock_text(now.t_ms)),
         ("head", f" / {clock_text(replay.line.end_ms)} "),
     ]

@@ -199,7 +199,7 @@ class Administration:
     async def _ban_player(self, target: str, reason: str) -> str:
         player = await self._find(target)
         # At one moment with the ban, which holds before it is kept.
-        ended = self._put_out((visit for visit in self._dispatch.visits() if _is_theirs(visit, player.id)), {player.id}, reason)
+        ended = self.put_out("player", player.id, reason)
         await self._bans.ban("player", player.id, reason)
         return f"{player.name} is banned{ended}"
 
@@ -231,8 +231,7 @@ class Administration:
 
     async def _ban_address(self, target: str, reason: str) -> str:
         place = _place(target)
-        visits = [visit for visit in self._dispatch.visits() if place_of(visit.connection.remote_host) == place]
-        ended = self._put_out(visits, {visit.player.id for visit in visits if visit.player is not None}, reason)
+        ended = self.put_out("address", place, reason)
         await self._bans.ban("address", place, reason)
         return f"{place} is banned{ended}"
 
@@ -254,17 +253,21 @@ class Administration:
             raise _Refused(f"{name} is not banned") from None
         return f"{name} may come again"
 
-    def _put_out(self, visits: Iterable[Visit], players: set[str], reason: str) -> str:
-        """What has come of it, to follow what has been done."""
+    def put_out(self, kind: BanKind, subject: str, reason: str) -> str:
+        """End what a banned player, or whoever has a banned address, does here. What has come of it, to follow what has been done."""
+        if kind == "player":
+            players = {subject}
+            visits = [visit for visit in self._dispatch.visits() if _is_theirs(visit, subject)]
+        else:
+            visits = [visit for visit in self._dispatch.visits() if place_of(visit.connection.remote_host) == subject]
+            players = {visit.player.id for visit in visits if visit.player is not None}
         rooms = {room for player in players if (room := self._rooms.of(player)) is not None}
         for room in rooms:
             self._end(room, reason)
         refusal = Refusal(ErrorCode.BANNED, reason)
-        count = 0
-        for visit in tuple(visits):
+        for visit in visits:
             put_out(visit.connection, refusal)
-            count += 1
-        return f"; connections closed: {count}, races ended: {len(rooms)}"
+        return f"; connections closed: {len(visits)}, races ended: {len(rooms)}"
 
 
 def _is_theirs(visit: Visit, player: str) -> bool:

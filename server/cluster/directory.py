@@ -206,12 +206,26 @@ class Directory:
                 key = f"{self._prefix}:moved-on:{node}"
                 await client.rpush(key, [f"{player} {older.decode()}"])
                 await client.expire(key, LAPSES_S * 12)
+        return await self._seat(client, player)
+
+    async def _seat(self, client: Redis[bytes], player: str) -> str | None:
         for other in self._node.alive:
             if other != self._node.id:
                 code = await client.hget(f"{self._prefix}:seats:{other}", player)
                 if code is not None:
                     return code.decode()
         return None
+
+    async def seat(self, player: str) -> str | None:
+        """The code of the room at another node in which they hold a seat. None where there is none, or nobody answers."""
+        connected, code = self._connected, None
+        if connected is not None:
+            try:
+                with trio.fail_after(ANSWER_S):
+                    code = await self._seat(connected.client, player)
+            except* (RedisError, OSError, trio.TooSlowError):
+                logger.debug("the directory does not answer where somebody has a seat")
+        return code
 
     def depart(self, player: str) -> None:
         """Their connection here has ended."""

@@ -22,6 +22,7 @@ from server.admin.administration import Administration
 from server.admin.messages import Answer, Question
 from server.app import _administered
 from server.config import Settings
+from server.lobby.bans import Bans
 from server.net.connection import Connection
 from server.store.memory import MemoryStore
 from tests.server.net.wire import Client, House, open_house
@@ -153,6 +154,27 @@ async def test_a_ban_outlives_the_server_and_holds_however_the_player_comes(auto
         assert await wrong(host, Question(noun="players", verb="unban", target="Ann")) == "Ann is not banned"
         async with house.client() as again:
             assert (await again.hello("Ann", token)).name == "Ann"
+
+
+async def test_a_ban_given_at_another_server_of_the_place_holds_here_within_a_second(autojump_clock: MockClock) -> None:
+    async with hosted() as (house, host), house.race("Ann", "Bob") as (ann, bob), trio.open_nursery() as nursery:
+        assert ann.welcome is not None
+        elsewhere = Bans(journal=house.journal, clock=house.clock)
+        for bans, put_out in ((house.bans, host.put_out), (elsewhere, pytest.fail)):
+            nursery.start_soon(bans.follow, house.store, put_out)
+        await trio.sleep(1)
+        with trio.fail_after(1):
+            await elsewhere.ban("player", ann.welcome.player, REASON)
+            assert (await ann.hear_end())[0] == CloseCode.BANNED
+        await hear_reason((bob,), ErrorCode.ENDED_BY_HOST)
+        async with house.client() as again:
+            await again.say(Hello(name="Ann", token=ann.welcome.token))
+            assert (await again.error()).code == ErrorCode.BANNED
+        # At the server that gave it, the other one lifts it.
+        assert await done(host, Question(noun="players", verb="unban", target="Ann")) == "Ann may come again"
+        await trio.sleep(1)
+        elsewhere.check_player(ann.welcome.player)
+        nursery.cancel_scope.cancel()
 
 
 @pytest.fixture
