@@ -20,6 +20,7 @@ const TIE_BREAKS = {
 };
 const VERDICTS = { first: "1 : 0", second: "0 : 1", draw: "½ : ½", neither: "0 : 0" };
 const REFUSED = "tournament/no-such-id";
+const LATER_MS = 2000;
 /** Of more players a crosstable would be read by nobody. */
 const CROSSED = 40;
 
@@ -100,6 +101,7 @@ export class TournamentPage {
     this.part.taken();
   }
 
+  /** @param {import("carpet-wire").Welcome} welcome */
   up(welcome) {
     this.part.up(welcome);
     this.#bots = welcome.bots;
@@ -119,6 +121,7 @@ export class TournamentPage {
     this.#ask();
   }
 
+  /** @param {import("carpet-wire").ServerMessage} message */
   hear(message) {
     this.part.hear(message);
     if (message.type === "error" && message.code === REFUSED && message.ref === 0) {
@@ -151,6 +154,8 @@ export class TournamentPage {
     const of = JSON.stringify([told.round, told.rounds.map((round) => round.open === 0), corrected]);
     if (of === this.#documentOf) return;
     this.#documentOf = of;
+    // Not everybody who looks on at the same moment.
+    if (this.#document) await new Promise((go) => { setTimeout(go, LATER_MS * Math.random()); });
     try {
       this.#document = await read(this.#path("json"));
       this.#showWhole();
