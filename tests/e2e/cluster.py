@@ -37,6 +37,9 @@ from tests.e2e.crash import LISTENING, ROOT, Count, Pair, check_pairs
 from tests.e2e.entrants import Entrant, Referee
 
 PACE_S = 0.25
+
+TRIES = 20
+"""Times that a player comes before they give up."""
 HURRIED_S = 0.02
 """Of a race that nothing befalls any more."""
 
@@ -191,7 +194,7 @@ class Ground:
             self.count.races += 1
 
     async def _play(self, pair: ClusterPair, race: partial[object]) -> None:
-        pace = HURRIED_S if self.finished.is_set() else PACE_S
+        pace, tries = HURRIED_S if self.finished.is_set() else PACE_S, 0
         while True:
             try:
                 # By any node, so that half of them come in by another than the one that has the race.
@@ -199,6 +202,11 @@ class Ground:
             except LinkError:
                 await trio.sleep(0.2)
             except BotFailed as failure:
+                tries += 1
+                if not pair.moved_at and tries < TRIES:
+                    # Nothing has begun: the database was away.
+                    await trio.sleep(0.5)
+                    continue
                 self.failures.append(f"{pair.room}: {failure}")
                 self.count.untold += 1
                 # Nobody waits for a room that will never be.
