@@ -317,6 +317,16 @@ class RunningRaceInfo(Struct, frozen=True, kw_only=True):
     tournament: str = ""
 
 
+class RunningChange(Struct, frozen=True, kw_only=True):
+    """How far a race has come that was listed before. homes, states: of its seats, in order. The rest is as in `RunningRaceInfo`."""
+
+    code: str
+    watchers: int
+    elapsed_ms: int
+    homes: tuple[int, ...]
+    states: tuple[SeatState, ...]
+
+
 class GhostInfo(Struct, frozen=True, kw_only=True):
     """Somebody who ran the deal before, beside whoever runs it now: as they were when their own clock showed what the runner's shows now.
 

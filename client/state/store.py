@@ -23,7 +23,19 @@ from client.state.tournament import TournamentsModel, tournaments_after
 from protocol.errors import ErrorCode, Fault
 from protocol.room_events import Ratings, Room, RoomEvent, Scored
 from protocol.run_messages import Challenge, Challenges, Dailies, Runs
-from protocol.server_messages import CurrentView, Error, Left, Lobby, Moved, ServerMessage, WaitingMatch, WaitingOver, Welcome, YouAre
+from protocol.server_messages import (
+    CurrentView,
+    Error,
+    Left,
+    Lobby,
+    LobbyChanges,
+    Moved,
+    ServerMessage,
+    WaitingMatch,
+    WaitingOver,
+    Welcome,
+    YouAre,
+)
 from protocol.text import clean_chat, clean_name
 from protocol.tournament_messages import Called, Decided, Tournament, Tournaments
 from protocol.views import (
@@ -165,6 +177,9 @@ def _reduced(model: Model, event: Event, now_ms: int) -> Model:  # noqa: C901  (
             return _renamed(model, event, now_ms)
         case Lobby():
             return replace(model, lobby=event)
+        case LobbyChanges():
+            # For those who have asked for them; here whole lobbies come.
+            return model
         case WaitingMatch():
             return replace(model, search=Search(event.rules, event.window, event.waiting, now_ms - event.waited_ms))
         case WaitingOver():

@@ -236,9 +236,9 @@ class Dispatch:
         | RoomMessage,
     ) -> None:
         match message:
-            case FollowLobby(follow=follow):
+            case FollowLobby(follow=follow, changes=changes):
                 if follow:
-                    self._lobby.follow(visit.connection)
+                    self._lobby.follow(visit.connection, changes=changes)
                 else:
                     self._lobby.unfollow(visit.connection)
             case OpenRace() | QuickMatch(cancel=False) if self.forwarding.delays(visit, player, message):

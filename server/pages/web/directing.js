@@ -3,7 +3,7 @@
 import { ask } from "./dialog.js";
 import { clean, element, setText } from "./dom.js";
 
-/** What may be said of a table, as the terminal has it. */
+/** What may be said of a table, as the terminal has it. @type {[string, {verdict: "first" | "second" | "draw" | "neither", forfeit?: boolean} | null][]} */
 const VERDICTS = [
   ["{first} wins", { verdict: "first" }],
   ["{second} wins", { verdict: "second" }],
@@ -14,7 +14,7 @@ const VERDICTS = [
   ["Strike the result and reopen the table", null],
 ];
 
-/** The message by which a result is entered, corrected or struck. @param {any} told a `Tournament` @param {any} table of its round @param {number} verdict of `VERDICTS` @param {string} reason */
+/** The message by which a result is entered, corrected or struck. @param {any} told a `Tournament` @param {any} table of its round @param {number} verdict of `VERDICTS` @param {string} reason @returns {import("carpet-wire").CorrectResult} */
 export function correction(told, table, verdict, reason) {
   const said = VERDICTS[verdict][1];
   const { first_home = 0, second_home = 0 } = table.result ?? {};

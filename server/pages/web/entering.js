@@ -66,13 +66,14 @@ export class TakingPart {
       element("p", { class: "actions" }, this.go, this.enter, this.checkIn, this.leave));
   }
 
-  /** The first message of each line: a player's where something is to be done, else that of somebody who looks on. */
+  /** The first message of each line: a player's where something is to be done, else that of somebody who looks on. @returns {import("carpet-wire").Hello} */
   hello() {
     const { token, name } = keeping.identity;
     if (this.#isPlayer) return { type: "hello", name: name ?? keeping.proposedName(), token: token || null, software: SOFTWARE };
     return { type: "hello", name: "", watch: true, token: token || null, software: SOFTWARE };
   }
 
+  /** @param {import("carpet-wire").Welcome} welcome */
   up(welcome) {
     this.me = welcome.player;
     if (!this.#isPlayer) return;
@@ -100,6 +101,7 @@ export class TakingPart {
     this.line.restart();
   }
 
+  /** @param {import("carpet-wire").ServerMessage} message */
   hear(message) {
     if (message.type === "called" && message.id === this.id) this.#goTo(message.code);
     else if (message.type === "you-are") this.name.show(message.name);

@@ -79,6 +79,7 @@ export class PlayPage {
     return this.player.hello();
   }
 
+  /** @param {import("carpet-wire").Welcome} welcome */
   up(welcome) {
     this.#rules = new Map(welcome.rules.map((rules) => [rules.id, rules]));
     this.start.show(welcome);
@@ -101,6 +102,7 @@ export class PlayPage {
     this.#soon();
   }
 
+  /** @param {import("carpet-wire").ServerMessage} message */
   hear(message) {
     const now = performance.now();
     if (message.type === "called") this.#called(message);

@@ -57,12 +57,14 @@ export class RacePage {
     setInterval(() => this.#model && this.#tick(), 250);
   }
 
+  /** @param {import("carpet-wire").Welcome} welcome */
   up(welcome) {
     this.#rules = new Map(welcome.rules.map((rules) => [rules.id, rules]));
     this.#askedAt = performance.now();
     this.line.send({ type: "watch-race", code: this.code, key: boardsKey() });
   }
 
+  /** @param {import("carpet-wire").ServerMessage} message */
   hear(message) {
     const now = performance.now();
     switch (message.type) {

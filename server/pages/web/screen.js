@@ -76,6 +76,7 @@ export class ScreenPage {
     setInterval(() => this.#show(), TICK_MS);
   }
 
+  /** @param {import("carpet-wire").Welcome} welcome */
   up(welcome) {
     this.#rules = new Map(welcome.rules.map((rules) => [rules.id, rules]));
     this.line.send(this.id ? { type: "follow-tournament", id: this.id.slice(0, 16) } : { type: "follow-lobby" });
@@ -83,6 +84,7 @@ export class ScreenPage {
     this.#show();
   }
 
+  /** @param {import("carpet-wire").ServerMessage} message */
   hear(message) {
     const now = performance.now();
     switch (message.type) {

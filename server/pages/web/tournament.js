@@ -100,6 +100,7 @@ export class TournamentPage {
     this.part.taken();
   }
 
+  /** @param {import("carpet-wire").Welcome} welcome */
   up(welcome) {
     this.part.up(welcome);
     this.#bots = welcome.bots;
@@ -119,6 +120,7 @@ export class TournamentPage {
     this.#ask();
   }
 
+  /** @param {import("carpet-wire").ServerMessage} message */
   hear(message) {
     this.part.hear(message);
     if (message.type === "error" && message.code === REFUSED && message.ref === 0) {

@@ -20,16 +20,19 @@ from msgspec import structs
 from urwid.testing import check_box_sizing, render_runs, render_text, resolve_runs
 
 from client.connection.events import Back, Connected, Connecting, Lost
+from client.game.board import board_of
 from client.state.store import Model, MoveSent
 from client.state.watching import WatchModel
-from client.tui import lessons
+from client.tui import cards, lessons
 from client.tui.actions import PromptKind
 from client.tui.overlays import KEYS_WIDTH, help_lines, help_rows
 from client.tui.picture import line_width
 from client.tui.replay_state import jumped_to_tenth, replay_state_of
 from client.tui.rules import LIST_WIDTH
-from client.tui.scene import Scene
+from client.tui.scene import Scene, scene_of
+from client.tui.small_table import LEAST, OWN_ROWS, rows_below
 from client.tui.start import StartMenu, UiSettings
+from client.tui.table import grid_height
 from client.tui.terminal import Painted
 from client.tui.theme import PALETTES, entries, next_palette, theme_for
 from client.tui.tournament_form import USUAL_NAME
@@ -711,3 +714,21 @@ def test_whatever_is_heard_can_be_drawn(events: list[object], size: tuple[int, i
     model = scenes.reduced(scenes.at_home(), scenes.room(), *events)  # type: ignore[arg-type]
     canvas = widget_of(Shown(lambda: model, replace(UI, details=details)), size).render(size, focus=True)
     assert (canvas.cols(), canvas.rows()) == size
+
+
+@pytest.mark.parametrize(
+    ("name", "size", "card"), [("race", (200, 50), cards.HUGE), ("race", (160, 45), cards.LARGE), ("colorado", (200, 50), cards.LARGE)]
+)
+def test_a_large_window_has_large_cards(name: str, size: tuple[int, int], card: cards.Size) -> None:
+    shown = SCREENS[name]
+    drawn = view(scene_of(shown.model(), shown.ui, shown.now_ms), size)
+    assert {slot.rect[2:] for slot in drawn.slots if slot.place in ("a1", "b2", "e2")} == {card[:2]}
+
+
+@pytest.mark.parametrize("rows", range(30, 60))
+def test_under_tables_side_by_side_curves_take_what_large_cards_leave_or_all_they_can_have(rows: int) -> None:
+    board = board_of(None, scenes.middle_view())
+    curves = rows_below(board, 76, rows, 9)
+    large = grid_height(board, cards.LARGE) + OWN_ROWS
+    assert curves == (9 if rows < large else 0 if rows - large < LEAST else min(rows - large, 9))
+    assert rows_below(board, 60, rows, 9) == 9, "there is no room for large cards"
