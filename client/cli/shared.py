@@ -307,5 +307,5 @@ def _write(path: Path, text: str, *, force: bool) -> None:
         if not force:
             raise
         if not path.is_file():
-            fail(f"{path} is no file that could be written over; name another.")
+            fail(f"{path} is not a file that can be overwritten; name another.")
         replace_file(path, text.encode(), copy_mode=True)

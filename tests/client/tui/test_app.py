@@ -457,7 +457,7 @@ async def test_without_a_line_nothing_is_lost_silently() -> None:
         await run.give("c", "1")
         assert run.link.taken() == []
         await run.say(CurrentView(race=1, seat=0, ply=0, state="racing", elapsed_ms=9, view=scenes.middle_view()), Back())
-        assert run.screen.shows("The line is back.")
+        assert run.screen.shows("Connected again.")
         await run.give("c", "1")
         assert run.link.taken() == [Move(race=1, seat=0, ply=0, move="c1")]
 
