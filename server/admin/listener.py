@@ -62,7 +62,7 @@ def _listening(path: Path) -> socket.socket:
             unless_done.pop_all()
     except OSError as error:
         # Of a path that is too long the system says nothing by number.
-        raise SocketUnavailable(f"no commands of the host can be taken at {path}: {error.strerror or error}") from error
+        raise SocketUnavailable(f"cannot take the host's commands at {path}: {error.strerror or error}") from error
     return listening
 
 
@@ -73,7 +73,7 @@ def _clear(path: Path) -> None:
     except FileNotFoundError:
         return
     if not stat.S_ISSOCK(mode):
-        raise SocketUnavailable(f"there is a file at {path} that is no socket; choose another place with --admin-socket")
+        raise SocketUnavailable(f"there is a file at {path} that is not a socket; choose another place with --admin-socket")
     with socket.socket(socket.AF_UNIX) as probe:
         try:
             probe.connect(os.fspath(path))

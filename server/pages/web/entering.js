@@ -36,7 +36,9 @@ function sentenceOf(told, { own, plays, isDone, mine, table }) {
     return row ? `You placed ${row.place} of ${told.standings.length}.` : "";
   }
   if (table) return `Table ${table.table} is yours, and waits for you.`;
-  if (!plays) return own ? "You have withdrawn." : told.phase === "registration" || told.phase === "check-in" ? "Play in it: enter, check in when it is time, and go to your table." : "";
+  if (!plays && own) return "You have withdrawn.";
+  if (!plays && !told.rounds.length) return "Play in it: enter, check in when it is time, and go to your table.";
+  if (!plays) return CLOSED.includes(told.options.format) ? "" : "You can still enter, and play from the next round on.";
   if (!own.checked_in && told.phase !== "registration") return "Check in, or you are left out.";
   if (told.phase === "registration") return "You have entered. The director opens the check-in.";
   if (mine?.result) return "Your table is done. The round goes on.";
@@ -66,13 +68,14 @@ export class TakingPart {
       element("p", { class: "actions" }, this.go, this.enter, this.checkIn, this.leave));
   }
 
-  /** The first message of each line: a player's where something is to be done, else that of somebody who looks on. */
+  /** The first message of each line: a player's where something is to be done, else that of somebody who looks on. @returns {import("carpet-wire").Hello} */
   hello() {
     const { token, name } = keeping.identity;
     if (this.#isPlayer) return { type: "hello", name: name ?? keeping.proposedName(), token: token || null, software: SOFTWARE };
     return { type: "hello", name: "", watch: true, token: token || null, software: SOFTWARE };
   }
 
+  /** @param {import("carpet-wire").Welcome} welcome */
   up(welcome) {
     this.me = welcome.player;
     if (!this.#isPlayer) return;
@@ -100,6 +103,7 @@ export class TakingPart {
     this.line.restart();
   }
 
+  /** @param {import("carpet-wire").ServerMessage} message */
   hear(message) {
     if (message.type === "called" && message.id === this.id) this.#goTo(message.code);
     else if (message.type === "you-are") this.name.show(message.name);

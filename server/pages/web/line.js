@@ -98,9 +98,16 @@ export class Line {
   isRacing = false;
 
   /** hello(): the first message of a line. onUp(welcome): a new line stands. onMessage(message). onLost(). onMoved(): it goes on at another server.
-   * onTaken(): another line of the same player has taken over. */
+   * onTaken(): another line of the same player has taken over.
+   * @param {{hello: () => import("carpet-wire").Hello, onUp: (welcome: import("carpet-wire").Welcome) => void, onMessage: (message: import("carpet-wire").ServerMessage) => void,
+   *   onLost: () => void, onMoved: () => void, onTaken: () => void}} does */
   constructor({ hello, onUp, onMessage, onLost, onMoved, onTaken }) {
-    Object.assign(this, { hello, onUp, onMessage, onLost, onMoved, onTaken });
+    this.hello = hello;
+    this.onUp = onUp;
+    this.onMessage = onMessage;
+    this.onLost = onLost;
+    this.onMoved = onMoved;
+    this.onTaken = onTaken;
     setInterval(() => this.#watchForSilence(), 2000);
     addEventListener("online", () => this.tryNow());
     // The machine itself says that it has no network: nothing to wait for.
@@ -121,6 +128,7 @@ export class Line {
     socket.onclose = ({ code }) => socket === this.#socket && (code === TAKEN_OVER ? this.#taken() : this.#lose(code));
   }
 
+  /** @param {import("carpet-wire").ClientMessage} message */
   send(message) {
     if (message.type === "follow-lobby") this.#wantsLobby = message.follow !== false;
     if (this.#socket?.readyState === WebSocket.OPEN) this.#socket.send(JSON.stringify(message));
