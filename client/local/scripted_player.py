@@ -114,7 +114,7 @@ class _Player:
         try:
             return await anext(self._link.events)
         except StopAsyncIteration:
-            raise BotFailed("The line is closed.") from None
+            raise BotFailed("The connection was closed.") from None
 
     def _reduce(self, event: Event) -> None:
         self._model = reduce(self._model, event, round(trio.current_time() * 1000))
