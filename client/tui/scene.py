@@ -54,7 +54,7 @@ class Scene:
 def scene_of(model: Model, ui: Ui, now_ms: int, *, colours: int = 256) -> Scene:
     """The scene in the looks that the player likes."""
     settings = ui.settings
-    theme = theme_for(settings.palette, ascii_only=settings.ascii, colours=colours)
+    theme = theme_for(settings.palette, ascii_only=settings.ascii, colours=colours, own=settings.own_palette)
     return Scene(model, ui, theme, now_ms)
 
 
