@@ -15,6 +15,7 @@ import trio
 
 import protocol
 from server.admin.administration import Administration
+from server.admin.figures import figures
 from server.admin.listener import SocketUnavailable, administered
 from server.cluster.node import ClusterNode
 from server.config import DEFAULT_CONNECTIONS, Settings
@@ -26,11 +27,9 @@ from server.net.connection import RoundTripRule
 from server.net.connection_limits import Admission, TrustedProxies
 from server.net.descriptors import connections_for
 from server.net.dispatch import Dispatch
-from server.net.http import Site
 from server.net.listener import AddressUnavailable, listening, tls_context
 from server.net.origins import Origins, page_origin
 from server.net.overload import Overload
-from server.net.traffic import Traffic
 from server.pages.site import open_site
 from server.rooms.clock import Clock
 from server.rooms.deal_finder import DealFinder
@@ -38,8 +37,8 @@ from server.rooms.registry import Rooms
 from server.rooms.resumption import Resumption
 from server.runs.ghost_lines import RecordedGhosts
 from server.runs.service import RunService
-from server.runtime.figures import AnyFigure, DurationFigure, Figure, FigureBy
-from server.runtime.workers import Workers, open_workers
+from server.runtime.figures import AnyFigure
+from server.runtime.workers import open_workers
 from server.spectate.relay import Relay
 from server.spectate.spectator_registry import SpectatorRegistry
 from server.store.errors import StoreAway, StoreError
@@ -163,6 +162,7 @@ async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> A
                 node=node,
                 announce=directory.arrive if directory is not None else None,
                 departed=directory.depart if directory is not None else None,
+                seat_elsewhere=directory.seat if directory is not None else None,
             )
             bans.come_back(await journal.ask(store.bans))
             resumption = Resumption(rooms, store, journal, clock)
@@ -206,6 +206,7 @@ async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> A
                 clock.resume()
                 if node is not None:
                     journal.lease_listeners.append(dispatch.forwarding.let_go)
+                    nursery.start_soon(bans.follow, store, administration.put_out)
                     nursery.start_soon(node.run, partial(_take_up, resumption, tournaments), dispatch.forwarding.let_go)
                 if directory is not None:
                     topics = _topics(tournaments)
@@ -214,7 +215,7 @@ async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> A
                     dispatch.forwarding.relay = relay = Relay(nursery, node, directory.bus, rooms, spectators)
                     nursery.start_soon(relay.run)
                     nursery.start_soon(node.watch_engines, lambda: directory.available, dispatch.forwarding.cut_off)
-                figures = _figures(
+                shown = figures(
                     admission=admission,
                     site=site,
                     rooms=rooms,
@@ -224,7 +225,7 @@ async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> A
                     workers=workers,
                     traffic=dispatch.traffic,
                 )
-                with _administered(nursery, settings, administration), _metrics_served(nursery, settings, figures):
+                with _administered(nursery, settings, administration), _metrics_served(nursery, settings, shown):
                     yield _url(settings.host, port, secure=tls is not None)
                 journal.hurry()
                 tournaments.stop()
@@ -245,53 +246,6 @@ def tls_of(settings: Settings) -> ssl.SSLContext | None:
     if settings.tls_cert is None or settings.tls_key is None:
         return None
     return tls_context(settings.tls_cert, settings.tls_key)
-
-
-def _figures(
-    *,
-    admission: Admission,
-    site: Site,
-    rooms: Rooms,
-    players: Players,
-    journal: Journal,
-    matchmaker: Matchmaker,
-    workers: Workers,
-    traffic: Traffic,
-) -> tuple[AnyFigure, ...]:
-    counts = journal.statistics
-    return (
-        Figure("connections", "Connections that are open.", lambda: admission.inside),
-        FigureBy(
-            "refused_connections",
-            "Connections that were not let in: too many in all, from their address, or too much to do.",
-            "reason",
-            lambda: {**admission.refusals, **traffic.refused_connections},
-        ),
-        Figure("refused_pages", "Requests by HTTP that were too many from their address.", lambda: site.refused, "counter"),
-        FigureBy("dropped_messages", "Messages beyond the rate: too many, or of too high a price.", "reason", lambda: traffic.dropped),
-        FigureBy("errors", "Errors that clients were told.", "code", lambda: traffic.errors),
-        Figure("moves", "Moves that were accepted and acknowledged.", lambda: traffic.moves, "counter"),
-        FigureBy("refused_moves", "Moves that were refused.", "code", lambda: traffic.refused_moves),
-        DurationFigure("move_seconds", "From the reading of a move to its acknowledgement.", traffic.move_s),
-        FigureBy(
-            "queue_length",
-            "How many wait: requests for a commit, jobs for a worker, players for an opponent.",
-            "queue",
-            lambda: {"journal": journal.waiting, "workers": workers.waiting, "quick-match": len(matchmaker)},
-            "gauge",
-        ),
-        Figure("rooms", "Races that are held: waiting, running or over.", lambda: len(rooms)),
-        Figure("players_connected", "Players who are connected.", lambda: len(players)),
-        Figure("journal_requests", "Requests that the journal has written.", lambda: counts.requests, "counter"),
-        Figure("journal_entries", "Entries that the journal has written.", lambda: counts.entries, "counter"),
-        Figure("journal_refused", "Requests that the journal has refused.", lambda: counts.refused, "counter"),
-        Figure("journal_failed_commits", "Commits that failed.", lambda: counts.failed_commits, "counter"),
-        Figure("journal_outages", "Times when nothing could be written.", lambda: counts.outages, "counter"),
-        Figure("journal_available", "1 while the store can be written, as far as is known.", lambda: journal.available),
-        Figure("journal_commits", "Commits.", lambda: counts.batches, "counter"),
-        Figure("journal_commit_seconds", "Seconds spent in commits.", lambda: counts.commit_s, "counter"),
-        Figure("journal_slowest_commit_seconds", "The slowest commit since the start.", lambda: counts.max_commit_s),
-    )
 
 
 @contextmanager

@@ -10,6 +10,7 @@ import signal
 import threading
 from collections.abc import Awaitable, Callable, Hashable
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Literal, TextIO, TypeAlias, assert_never
 
 import trio
@@ -19,6 +20,7 @@ from client.replay.own_server import NoReplay, replay_race, review_game, verify_
 from client.replay.timeline import TimeLine
 from client.state.evidence import Evidence
 from client.storage.bests import BestChange, BestsError, counts
+from client.storage.files import USUAL, make_file
 from client.text.runs import best_sentence
 from client.tui.actions import (
     Action,
@@ -38,27 +40,33 @@ from client.tui.actions import (
     Reviewed,
     Ring,
     Send,
+    Share,
+    Shared,
     SlowTerminal,
     Verified,
     Verify,
     Wheel,
 )
 from client.tui.driver import Driver
+from client.tui.export import cast_of, coloured, svg_of, text_of, titled
 from client.tui.picture import Picture, Size
 from client.tui.replay_state import replay_state_of
 from client.tui.scene import Scene, scene_of
 from client.tui.start import AppOutcome, Start, StartAlone, StartBot, StartHome, StartLesson, StartMenu, StartTournaments, UiSettings
-from client.tui.terminal import Display, Terminal
+from client.tui.terminal import Display, Terminal, rows_of
 from client.tui.theme import entries
 from client.tui.tournament_view_state import TournamentView
 from client.tui.transitions import Moving, begun, moved, transitions
 from client.tui.ui_state import Ui
 from client.tui.view import body_times, head_times, is_running, view, with_head
+from protocol.pages import is_race_id
 from protocol.record import Record
 
 TICK_S = 0.1
-"""While a clock runs; a tick redraws only what has changed."""
-IDLE_TICK_S = 0.5
+"""While a clock with tenths runs; a tick redraws only what has changed."""
+IDLE_TICK_S = 0.2
+CAST_SIZE = (100, 32)
+"""Columns and rows of a recording."""
 FRAME_S = 1 / 30
 """Between two pictures while something moves."""
 SLOW_S, SLOW_FRAMES = 0.1, 5
@@ -192,6 +200,8 @@ class App:
                 self._nursery.start_soon(self._replay, record, seat)
             case Verify(record):
                 self._nursery.start_soon(self._verify, record)
+            case Share():
+                self._nursery.start_soon(self._share, effect)
             case Keep(record):
                 return self._keep(record)
             case Quit(play_on, command):
@@ -235,6 +245,21 @@ class App:
     async def _verify(self, record: Record) -> None:
         sound, why = await self._jobs.verifier(record)
         self._do(Verified(record.digest, sound, why))
+
+    async def _share(self, wanted: Share) -> None:
+        size, settings, record = self._driver.ui.size, self._driver.ui.settings, wanted.record
+        if wanted.kind == "cast":
+            try:
+                line = await self._jobs.replayer(record)
+            except NoReplay as error:
+                self._do(Shared(str(error)))
+                return
+            document = await trio.to_thread.run_sync(lambda: "".join(cast_of(line, CAST_SIZE, settings)))
+        else:
+            scene = replace(self._scene(), ui=replace(self._driver.ui, note=""))
+            rows = titled(rows_of(view(scene, size), size), record, size)
+            document = text_of(rows) if wanted.kind == "txt" else svg_of(coloured(rows, settings), size[0])
+        self._do(Shared(await trio.to_thread.run_sync(_written, record, wanted.kind, document)))
 
     # ---- what is heard, and the clock
 
@@ -335,6 +360,21 @@ class App:
             click = self.picture(self._driver.ui.size).click_at(column, row)
             if button == 1 and click is not None:
                 self._do(click)
+
+
+def _written(record: Record, kind: str, document: str) -> str:
+    """Write what is to be shared into the folder where one is, over nothing that is there; how that went."""
+    name = record.id if is_race_id(record.id) else record.digest[:12]
+    for number in range(1, 100):
+        path = Path.cwd() / f"carpet-{name}{f'-{number}' if number > 1 else ''}.{kind}"
+        try:
+            make_file(path, document.encode(), mode=USUAL)
+        except FileExistsError:
+            continue
+        except (OSError, ValueError) as error:
+            return f"{path} cannot be written: {getattr(error, 'strerror', None) or error}."
+        return f"{path} is written."
+    return f"There are a hundred files of this race in {Path.cwd()} already."
 
 
 def _nonce() -> str:

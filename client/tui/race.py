@@ -64,6 +64,8 @@ LOWER = 8
 """Rows below a wide board."""
 TALL = 30
 """With so many rows the foundations are drawn large."""
+LESSON_WIDTH = 100
+"""Columns of a lesson, at most."""
 TALK_ROWS = 6
 """With so many rows free below the bars, the chat has a place of its own there."""
 
@@ -120,14 +122,17 @@ def _view(scene: Scene, size: Size) -> Picture:
     board = board_of(rules_of(scene.model.rules, room.options.rules), view)
     marks = marks_of(room, view, board, scene.ui)
     arrange = _below_each_other if board.is_wide else _side_by_side
-    body, talks = arrange(scene, room, marks, width, height - 1 - FEET)
+    body, talks, margin = arrange(scene, room, marks, width, height - 1 - FEET)
+    # What is to be done stands where the cards stand.
+    margin, beside = (margin, width - margin) if height >= TALL else (0, width)
     if scene.ui.learned is not None and scene.ui.prompt is None:
-        shown = lessons.told(scene, room, width)
+        shown = lessons.told(scene, room, min(beside, LESSON_WIDTH))
     else:
-        shown = remarks(scene, width, 2, talk=not talks, aside=peek(scene, view, marks.cursor))
+        shown = remarks(scene, beside, 2, talk=not talks, aside=peek(scene, view, marks.cursor))
     if marks.plays:
         body = _with_chips(body, scene, view, chips)
-    return screen(size, head(scene, width), body, _hint(scene, room, board, width), shown, keys_line)
+    feet = shifted(stacked(_hint(scene, room, board, beside), shown), margin)
+    return screen(size, head(scene, width), body, feet, keys_line)
 
 
 def _with_chips(body: Picture, scene: Scene, view: View, chips: tuple[Chip, ...]) -> Picture:
@@ -190,16 +195,16 @@ def _layout(scene: Scene, marks: Marks, width: int, height: int) -> _Layout:
     return _Layout(grid(scene, marks, card), grid_width(board, card), grid_height(board, card), card)
 
 
-def _side_by_side(scene: Scene, room: RoomModel, marks: Marks, width: int, height: int) -> tuple[Picture, bool]:
+def _side_by_side(scene: Scene, room: RoomModel, marks: Marks, width: int, height: int) -> tuple[Picture, bool, int]:
     layout = _layout(scene, marks, width - PANEL, height)
     free = max(width - layout.width - PANEL, 0)
     # Wide screens give the panel up to half as much again; the rest goes to both sides.
-    panel_width = PANEL - 1 + min(free, 18 if layout.card.height > 3 else 1)
+    panel_width = PANEL - 1 + min(free, 20 if layout.card.height > 7 else 18 if layout.card.height > 3 else 1)
     margin = max(width - layout.width - panel_width - 1, 0) // 2
     above = 0 if layout.height + 2 >= height else (height - layout.height) // 2
     board = placed(layout.picture, height, MIDDLE if above else 0)
     panel, talks = _panel(scene, room, marks, panel_width, height - above, layout.card)
-    return row((margin, EMPTY), (layout.width + 1, board), (panel_width, shifted(panel, 0, above))), talks
+    return row((margin, EMPTY), (layout.width + 1, board), (panel_width, shifted(panel, 0, above))), talks, margin
 
 
 def _panel(scene: Scene, room: RoomModel, marks: Marks, width: int, height: int, card: CardSize) -> tuple[Picture, bool]:
@@ -226,7 +231,7 @@ def _panel(scene: Scene, room: RoomModel, marks: Marks, width: int, height: int,
     return stacked(*shown, standing, course, block(said)), talks
 
 
-def _below_each_other(scene: Scene, room: RoomModel, marks: Marks, width: int, height: int) -> tuple[Picture, bool]:
+def _below_each_other(scene: Scene, room: RoomModel, marks: Marks, width: int, height: int) -> tuple[Picture, bool, int]:
     layout = _layout(scene, marks, width, height - LOWER)
     left = height - layout.height
     homes = foundations(scene, marks, PANEL - 1, layout.card, tall=left >= 1 + 2 * 4 + 1)
@@ -238,7 +243,7 @@ def _below_each_other(scene: Scene, room: RoomModel, marks: Marks, width: int, h
     standing = bars(scene, room, bars_width, left)
     course = below_bars(scene, room, bars_width, left - standing.height)
     lower = row((margin + 1, EMPTY), (PANEL, homes), (pile_width + 1, piles), (bars_width, stacked(standing, course)))
-    return stacked(shifted(layout.picture, free), lower), False
+    return stacked(shifted(layout.picture, free), lower), False, margin
 
 
 # ---- what keys and clicks do

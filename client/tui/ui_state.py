@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 from client.replay.timeline import TimeLine
 from client.state.watching import WatchModel
-from client.tui.actions import PlayOnWanted, PromptKind, Reviewed, Verified
+from client.tui.actions import PlayOnWanted, PromptKind, Reviewed, Share, Verified
 from client.tui.chips import Chip
 from client.tui.replay_state import ReplayState
 from client.tui.start import Start, UiSettings
@@ -35,7 +35,7 @@ class GiveReason:
     about: CorrectResult | RemoveEntrant | EndTournament
 
 
-Answer: TypeAlias = ClientMessage | QuitNow | GiveReason | PlayOnWanted
+Answer: TypeAlias = ClientMessage | QuitNow | GiveReason | PlayOnWanted | Share
 """What an answer to a question brings about: a request as it is, or one of those."""
 
 

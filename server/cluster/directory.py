@@ -42,6 +42,9 @@ LAPSES_S: Final = 5
 
 ARRIVAL_LAPSES_S: Final = 86_400
 
+AWAY: Final = (RedisError, OSError, trio.TooSlowError, RuntimeError)
+"""What comes of a question while the engine is away. RuntimeError: of a client whose line has just broken, and who is being closed."""
+
 TOLD_AT_ONCE: Final = 500
 """Players of whom a node hears in one look that they are connected elsewhere by now."""
 
@@ -196,7 +199,7 @@ class Directory:
         try:
             with trio.fail_after(ANSWER_S):
                 code = await self._announce(connected.client, player, arrival)
-        except* (RedisError, OSError, trio.TooSlowError):
+        except* AWAY:
             logger.debug("the directory does not answer who hello is said by")
         return code
 
@@ -208,12 +211,26 @@ class Directory:
                 key = f"{self._prefix}:moved-on:{node}"
                 await client.rpush(key, [f"{player} {older.decode()}"])
                 await client.expire(key, LAPSES_S * 12)
+        return await self._seat(client, player)
+
+    async def _seat(self, client: Redis[bytes], player: str) -> str | None:
         for other in self._node.alive:
             if other != self._node.id:
                 code = await client.hget(f"{self._prefix}:seats:{other}", player)
                 if code is not None:
                     return code.decode()
         return None
+
+    async def seat(self, player: str) -> str | None:
+        """The code of the room at another node in which they hold a seat. None where there is none, or nobody answers."""
+        connected, code = self._connected, None
+        if connected is not None:
+            try:
+                with trio.fail_after(ANSWER_S):
+                    code = await self._seat(connected.client, player)
+            except* AWAY:
+                logger.debug("the directory does not answer where somebody has a seat")
+        return code
 
     def depart(self, player: str) -> None:
         """Their connection here has ended."""

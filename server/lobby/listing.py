@@ -67,12 +67,25 @@ class Listing:
         return sorted(chosen, key=self.open.__getitem__)
 
     def closest(self, most: int) -> list[Room]:
-        """The public races that are being run, the closest first."""
+        """The public races that are being run, the closest first.
+
+        Where there are more, one that is listed stays so, or the list would be another one with each move: only the closest of all takes
+        the place of another, the least close.
+        """
         for room in [*self._listed, *islice(self._ranks, RANKED)]:
             if room in self._ranks:
                 self._rank(room)
                 self._ranks.move_to_end(room)
-        self._listed = [room for _, _, room in self._order[:most]]
+        stay = sorted(self._ranks[room] for room in self._listed if room in self._ranks)[:most]
+        listed = {room for _, _, room in stay}
+        if len(stay) == most and self._order[0][2] not in listed:
+            listed.discard(stay.pop()[2])
+        for ranked in self._order:
+            if len(stay) == most:
+                break
+            if ranked[2] not in listed:
+                stay.append(ranked)
+        self._listed = [room for _, _, room in sorted(stay)]
         return self._listed
 
     def _rank(self, room: Room) -> None:

@@ -95,8 +95,11 @@ class Dispatch:
         node: ClusterNode | None = None,
         announce: Callable[[str], Awaitable[str | None]] | None = None,
         departed: Callable[[str], None] | None = None,
+        seat_elsewhere: Callable[[str], Awaitable[str | None]] | None = None,
     ) -> None:
-        """node: of a cluster, which this server is. announce: see `Identification`. departed: told of who is not here any more."""
+        """node: of a cluster, which this server is. announce: see `Identification`. departed: told of who is not here any more.
+        seat_elsewhere: see `Forwarding`.
+        """
         self.traffic = Traffic()
         self._bans = bans
         self._departed = departed
@@ -111,7 +114,7 @@ class Dispatch:
         self._runs = runs
         self._tournaments = tournaments
         self._visits: dict[Connection, Visit] = {}
-        self.forwarding = Forwarding(rooms, node, self._visits, self.heard)
+        self.forwarding = Forwarding(rooms, node, self._visits, self.heard, seat_elsewhere)
         self._identification = Identification(
             self._visits,
             rooms=rooms,
@@ -233,16 +236,20 @@ class Dispatch:
         | RoomMessage,
     ) -> None:
         match message:
-            case FollowLobby(follow=follow):
+            case FollowLobby(follow=follow, changes=changes):
                 if follow:
-                    self._lobby.follow(visit.connection)
+                    self._lobby.follow(visit.connection, changes=changes)
                 else:
                     self._lobby.unfollow(visit.connection)
+            case OpenRace() | QuickMatch(cancel=False) if self.forwarding.delays(visit, player, message):
+                pass
             case OpenRace(options=options, ref=ref):
                 self._give_up_unbegun(visit, player, options)
                 self._check_free(player)
                 self._enter(visit, player, self._rooms.open(options, place=_counted(visit)), version=0, ref=ref)
             case JoinRace() | WatchRace() if self.forwarding.takes(visit, message):
+                pass
+            case JoinRace() if self.forwarding.delays(visit, player, message):
                 pass
             case JoinRace(code=code, version=version, ref=ref):
                 room = self._rooms.find(code)
@@ -311,6 +318,7 @@ class Dispatch:
 
     async def _enter_run(self, visit: Visit, player: PlayerName, message: RunStart) -> None:
         try:
+            await self.forwarding.check_free(visit, player)
             # A room of its own is opened for each: not before it is known that they can go there.
             if isinstance(message, PlayOn):
                 self._check_free(player)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
+from typing import Final
 
-from protocol.client_messages import JoinRace
+import trio
+
+from protocol.client_messages import JoinRace, OpenRace, QuickMatch
 from protocol.errors import CloseCode, ErrorCode, Refusal
 from protocol.server_messages import Moved
 from protocol.watch_messages import WatchRace
@@ -14,22 +17,32 @@ from server.cluster.node import ClusterNode
 from server.net.connection import Connection
 from server.net.identification import Visit
 from server.rooms.codes import is_code, read_code
+from server.rooms.member import PlayerName
 from server.rooms.outgoing import Outgoing
 from server.rooms.registry import Rooms
 from server.spectate.relay import Relay
 
 logger = logging.getLogger("carpet.net")
 
+SEAT_S: Final = 1.2
+"""For so long a seat at another node that was just left may still be told of."""
+
+ASK_AGAIN_S: Final = 0.3
+
 
 class Forwarding:
-    """node: this one; None for a server alone, which sends nobody anywhere. visits: all that are open. hear: the dispatch's."""
+    """node: this one; None for a server alone, which sends nobody anywhere. visits: all that are open. hear: the dispatch's.
+
+    seat_elsewhere: the code of the room at another node in which a player holds a seat, if any.
+    """
 
     def __init__(
         self,
         rooms: Rooms,
         node: ClusterNode | None,
         visits: Mapping[Connection, Visit],
-        hear: Callable[[Connection, JoinRace | WatchRace], None],
+        hear: Callable[[Connection, JoinRace | WatchRace | OpenRace | QuickMatch], None],
+        seat_elsewhere: Callable[[str], Awaitable[str | None]] | None = None,
     ) -> None:
         self.relay: Relay | None = None
         """By which races of other nodes are watched at this one; without it whoever wants to is sent there."""
@@ -37,6 +50,7 @@ class Forwarding:
         self._node = node
         self._visits = visits
         self._hear = hear
+        self._seat_elsewhere = seat_elsewhere
         self._has_let_go = False
         self._is_cut_off = False
 
@@ -86,6 +100,34 @@ class Forwarding:
         except Refusal as refusal:
             connection.refuse(refusal, message.ref)
         connection.listen()
+
+    def delays(self, visit: Visit, player: PlayerName, message: OpenRace | JoinRace | QuickMatch) -> bool:
+        """Whether somebody who asks for a seat here may hold one at another node. Then that is looked up first."""
+        code = read_code(message.code) if isinstance(message, JoinRace) and message.code is not None else None
+        if visit.elsewhere is None or (isinstance(message, JoinRace) and (code == visit.elsewhere or not self._rooms.has(code or ""))):
+            return False
+        visit.connection.hold()
+        visit.connection.start_soon(self._take_seat, visit, player, message)
+        return True
+
+    async def _take_seat(self, visit: Visit, player: PlayerName, message: OpenRace | JoinRace | QuickMatch) -> None:
+        try:
+            await self.check_free(visit, player)
+            self._hear(visit.connection, message)
+        except Refusal as refusal:
+            visit.connection.refuse(refusal, message.ref)
+        visit.connection.listen()
+
+    async def check_free(self, visit: Visit, player: PlayerName) -> None:
+        """Raises Refusal `room/already-in-one` where they hold a seat at another node. They can take or leave one there by another
+        connection only, so whoever had none when they said hello here has none.
+        """
+        until = trio.current_time() + SEAT_S
+        while visit.elsewhere is not None and self._seat_elsewhere is not None:
+            visit.elsewhere = await self._seat_elsewhere(player.id)
+            if visit.elsewhere is not None and trio.current_time() >= until:
+                raise Refusal(ErrorCode.ALREADY_IN_ROOM, f"its code is {visit.elsewhere}")
+            await trio.sleep(ASK_AGAIN_S if visit.elsewhere is not None else 0)
 
     def send_away(self) -> None:
         """This node goes: everybody is told of another, where their races go on."""

@@ -212,6 +212,11 @@ class SqlStore(ABC):
         rows = self._rows("SELECT * FROM bans ORDER BY at_ms DESC, kind, subject")
         return tuple(Banned(kind=row.kind, subject=row.subject, reason=row.reason, at_ms=row.at_ms) for row in rows)
 
+    def bans_mark(self) -> tuple[int, int]:
+        row = self._row("SELECT count(*) AS number, coalesce(max(at_ms), 0) AS last FROM bans")
+        assert row is not None
+        return row.number, row.last
+
     # ---- how
 
     def _rows(self, statement: str, **values: Any) -> list[Row]:

@@ -110,6 +110,10 @@ class Store(Protocol):
         """Who is kept out, the last first."""
         ...
 
+    def bans_mark(self) -> tuple[int, int]:
+        """Another one whenever `bans` are others."""
+        ...
+
     def ladder(self, limit: int) -> tuple[Player, ...]:
         """Rated players, best first: by mu - 3 sigma, what a player is worth almost surely; then by name."""
         ...

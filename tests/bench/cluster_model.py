@@ -55,8 +55,8 @@ class Linear:
 
 @dataclass(frozen=True)
 class Model:
-    """costs: by name of the figure, a server's. a_move: what a move costs of it where there is most to do. delivery_s: processor time of one
-    delivery to a watcher at another server. tick_bytes: of the Redis, for a race that is watched so.
+    """costs: by name of the figure, a server's. a_move: what a move costs of it where there is most to do. delivery_s: processor time of
+    one delivery to a watcher at another server. tick_bytes: of the Redis, for a race that is watched so.
     """
 
     costs: dict[str, Linear]

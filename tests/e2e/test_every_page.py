@@ -10,7 +10,7 @@ import pytest
 from tests.e2e.browser import Browser
 from tests.e2e.commands import serving
 from tests.e2e.page_checks import CONTRAST, OVERFLOW
-from tests.e2e.peer import Racer, sitting
+from tests.e2e.peer import Entrant, Racer, sitting
 
 pytestmark = pytest.mark.slow
 
@@ -26,7 +26,7 @@ LOOKS = (
 @pytest.fixture(scope="module")
 def pages(chromium: Browser) -> Iterator[tuple[Browser, dict[str, str]]]:
     """A browser, and of each page its address with what is there when it is drawn."""
-    with serving(rate=1000, burst=1000) as url, ExitStack() as stack:
+    with serving(rate=1000, burst=1000, bots_wait=False) as url, ExitStack() as stack:
         root = url.replace("ws://", "http://", 1)
         ada = stack.enter_context(sitting(url, "Ada", countdown_s=1))
         zoe = stack.enter_context(sitting(url, "Zoë", code=ada.code))
@@ -47,6 +47,11 @@ def pages(chromium: Browser) -> Iterator[tuple[Browser, dict[str, str]]]:
         for player in (barbara, donald):
             player.start()
         stack.enter_context(sitting(url, "Grace", rules="crazy-quilt"))
+        # Of house bots: its first round runs by itself, and then it waits for its director.
+        edsger = stack.enter_context(Entrant(url, "Edsger"))
+        tournament = edsger.create("Open", format="elimination", fill=4, check_in_s=0, pause_s=None)
+        edsger.decide("start-tournament", id=tournament)
+        edsger.stands(tournament, lambda told: told["phase"] == "between")
         ron = stack.enter_context(Racer(url, "Ron"))
         ron.send("open-challenge", nonce="00" * 16)
         challenge = ron.hear_of("challenge")["challenge"]["id"]
@@ -64,6 +69,10 @@ def pages(chromium: Browser) -> Iterator[tuple[Browser, dict[str, str]]]:
                 f"{root}/challenges": ".standings td",
                 f"{root}/challenge/{challenge}": ".main-link",
                 f"{root}/watch/NOSUCH": "main li a",
+                f"{root}/tournament/{tournament}": ".match-link",
+                f"{root}/tournament/{tournament}/screen": ".screen-standings td",
+                f"{root}/screen": ".screen-race .bar",
+                f"{root}/screen?overlay=1": ".screen-race .bar",
             },
         )
 

@@ -22,7 +22,7 @@ from protocol.fairness import named_seed
 from server.rules.catalogue import RULE_SETS
 from server.solver.solve import solve
 from tests.e2e.browser import Browser, open_browser, page
-from tests.e2e.commands import environment, running_server, serving
+from tests.e2e.commands import SHAPES, environment, running_server, serving
 from tests.e2e.page_checks import CONTRAST, OVERFLOW
 from tests.e2e.peer import Racer, sitting
 from tests.e2e.terminal import Terminal, terminal_environment
@@ -318,8 +318,8 @@ def test_the_keys_are_those_of_the_terminal(browser: Browser, server: str) -> No
         browser.wait_for_text(".verdict", "The deal checks out")
 
 
-def test_every_rule_set_fits_a_phone_and_can_be_played(browser: Browser, server: str) -> None:
-    for rules in RULE_SETS:
+def test_every_shape_of_board_fits_a_phone_and_can_be_played(browser: Browser, server: str) -> None:
+    for rules in SHAPES:
         with sitting(server, "Ada", countdown_s=1, rules=rules, public=False) as ada:
             browser.look(width=390, height=844)
             open_link(browser, server, ada.code)
@@ -397,7 +397,7 @@ def test_a_race_survives_a_server_that_is_killed(chromium: Browser, tmp_path: Pa
         tried = chromium.run("return lines.length")
         process.send_signal(signal.SIGKILL)
         chromium.wait(lambda: chromium.run("return lines.length") > tried, "another try")
-        assert "The line to the server is lost." in chromium.text("#line")
+        assert "Connection lost." in chromium.text("#line")
         # It is not to have stopped well.
         with pytest.raises(AssertionError):
             killed.close()
@@ -424,4 +424,4 @@ def test_the_deal_of_the_day_is_run_alone(browser: Browser, server: str) -> None
     browser.wait_for_text(".ending", "home at ")
     press(browser, "Leave")
     press(browser, "Run today’s deal")
-    browser.wait_for_text(".notice", "You have had your run of that deal, and one counts.")
+    browser.wait_for_text(".notice", "You have had your run of that deal, and only one counts.")

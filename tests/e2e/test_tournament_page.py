@@ -25,7 +25,8 @@ def meters(browser: Browser) -> dict[str, str]:
 
 def rows(browser: Browser) -> list[list[str]]:
     return browser.run(  # type: ignore[no-any-return]
-        "return [...document.querySelectorAll('.standings tbody tr')].map((row) => [...row.children].map((cell) => cell.textContent))"
+        "return [...document.querySelectorAll('.columns .standings tbody tr')]"
+        ".map((row) => [...row.children].map((cell) => cell.textContent))"
     )
 
 
@@ -139,3 +140,87 @@ def test_a_round_before_can_be_looked_at_by_keys(browser: Browser, fast_server: 
     browser.all("#round")[0].send_keys("1")
     browser.wait(lambda: len(browser.all(".tables .score")) == 5 and "cards)" in browser.text(".tables li:first-child .score"), "round 1")
     assert browser.run("return document.getElementById('round').value") == "1"
+
+
+def press(browser: Browser, words: str) -> None:
+    """The button or link with these words, once it is shown and can be pressed."""
+
+    def pressed() -> bool:
+        found = [each for each in browser.all("main button, main a, dialog[open] button") if each.text == words and each.is_enabled()]
+        if found:
+            found[-1].click()
+        return bool(found)
+
+    browser.wait(pressed, f"{words!r} to press in {browser.text('main')}")
+
+
+@pytest.fixture
+def newcomer(browser: Browser, fast_server: str) -> Iterator[Browser]:
+    """A browser that is nobody's yet, and nobody's again afterwards."""
+    yield browser
+    browser.open(page(fast_server, "/ladder"))
+    browser.run("localStorage.clear()")
+
+
+def test_somebody_enters_checks_in_races_and_comes_back_with_nothing_but_the_page(newcomer: Browser, fast_server: str) -> None:
+    with Entrant(fast_server, "Edsger") as director, Entrant(fast_server, "Bob") as bob:
+        tournament = director.create("By the page", format="round-robin", check_in_s=60, pause_s=None, no_show_s=600, delay_s=0)
+        bob.enter(tournament)
+        newcomer.open(page(fast_server, f"/tournament/{tournament}"))
+        newcomer.wait(lambda: newcomer.all("#name"), "the field for a name")
+        newcomer.run("document.getElementById('name').value = 'Carol'")
+        press(newcomer, "Enter")
+        newcomer.wait_for_text(".part", "You have entered.")
+        director.decide("start-tournament", id=tournament)
+        press(newcomer, "Check in")
+        bob.check_in(tournament)
+        # The round is paired, and the page goes where its player is wanted.
+        press(newcomer, "Ready")
+        assert f"/play/{bob.go_to_table()['code']}" in newcomer.driver.current_url
+        bob.start()
+        newcomer.wait(lambda: newcomer.all(".racing .place"), "the cards")
+        newcomer.all("[data-place='s']")[0].click()
+        bob.stop()
+        press(newcomer, "Stop …")
+        press(newcomer, "Stop")
+        press(newcomer, "To the tournament")
+        newcomer.wait_for_text(".part", "You placed ")
+        newcomer.wait(lambda: len(newcomer.all(".crosstable tbody a")) == 2, "the race in the crosstable")
+        newcomer.all(".crosstable tbody a")[0].click()
+        newcomer.wait_for_text(".said-move", "Move ")
+
+
+def test_a_director_decides_by_the_page(newcomer: Browser, fast_server: str) -> None:
+    with Entrant(fast_server, "Tony") as director, Entrant(fast_server, "Dora") as dora, Entrant(fast_server, "Emil") as emil:
+        tournament = director.create("Decided", format="elimination", check_in_s=0, pause_s=None, no_show_s=600, replays=0)
+        for player in (dora, emil):
+            player.enter(tournament)
+            player.check_in(tournament)
+        newcomer.open(page(fast_server, f"/tournament/{tournament}"))
+        newcomer.wait_for_text(".summary", "2 players so far")
+        assert not newcomer.all(".part:has(#directing)")[0].is_displayed()
+        newcomer.run(
+            "localStorage.setItem('carpet.token', arguments[0]); location.reload()".replace(
+                "arguments[0]", f"'{director.welcome['token']}'"
+            )
+        )
+        press(newcomer, "Add it")
+        newcomer.wait_for_text(".summary", "3 players so far")
+        press(newcomer, "Pair the first round")
+        newcomer.wait_for_text("#of-table", "against")
+        press(newcomer, "All boards on a screen …")
+        newcomer.wait(lambda: newcomer.all("a[href*='/screen#key=']"), "the way to all boards")
+        newcomer.run("document.getElementById('of-player').value = given[0]", emil.welcome["player"])
+        newcomer.run("document.getElementById('of-player').dispatchEvent(new Event('change'))")
+        newcomer.run("document.getElementById('reason').value = 'had to go'")
+        press(newcomer, "Remove")
+        press(newcomer, "Remove")
+        newcomer.wait_for_text(".log", "Reason: had to go")
+        for words in ("Pause", "Go on"):
+            press(newcomer, words)
+        press(newcomer, "Pause")
+        newcomer.run("document.getElementById('reason').value = 'the lights went out'")
+        press(newcomer, "End the tournament")
+        press(newcomer, "End it")
+        newcomer.wait_for_text(".summary", "Broken off by its director.")
+        assert newcomer.breaches() == []

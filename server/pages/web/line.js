@@ -68,6 +68,23 @@ export class Route {
   }
 }
 
+/** Where the server is reached, as it is to be told to others: `at` of the address, which is an origin, or the origin of this page. @param {string} query @param {string} origin */
+export function originToTell(query, origin) {
+  const asked = new URLSearchParams(query).get("at");
+  try {
+    const { protocol, origin: told } = new URL(asked ?? "");
+    if (["http:", "https:"].includes(protocol)) return told;
+  } catch {
+    // None is asked for, or nothing that is an address.
+  }
+  return origin;
+}
+
+/** Whether nobody else gets there by it. @param {string} origin */
+export function isOwnMachine(origin) {
+  return /^https?:\/\/(localhost|127\.[0-9.]+|\[::1\])(:|$)/.test(origin);
+}
+
 export class Line {
   #socket = null;
   #stood = false;
@@ -81,9 +98,16 @@ export class Line {
   isRacing = false;
 
   /** hello(): the first message of a line. onUp(welcome): a new line stands. onMessage(message). onLost(). onMoved(): it goes on at another server.
-   * onTaken(): another line of the same player has taken over. */
+   * onTaken(): another line of the same player has taken over.
+   * @param {{hello: () => import("carpet-wire").Hello, onUp: (welcome: import("carpet-wire").Welcome) => void, onMessage: (message: import("carpet-wire").ServerMessage) => void,
+   *   onLost: () => void, onMoved: () => void, onTaken: () => void}} does */
   constructor({ hello, onUp, onMessage, onLost, onMoved, onTaken }) {
-    Object.assign(this, { hello, onUp, onMessage, onLost, onMoved, onTaken });
+    this.hello = hello;
+    this.onUp = onUp;
+    this.onMessage = onMessage;
+    this.onLost = onLost;
+    this.onMoved = onMoved;
+    this.onTaken = onTaken;
     setInterval(() => this.#watchForSilence(), 2000);
     addEventListener("online", () => this.tryNow());
     // The machine itself says that it has no network: nothing to wait for.
@@ -104,6 +128,7 @@ export class Line {
     socket.onclose = ({ code }) => socket === this.#socket && (code === TAKEN_OVER ? this.#taken() : this.#lose(code));
   }
 
+  /** @param {import("carpet-wire").ClientMessage} message */
   send(message) {
     if (message.type === "follow-lobby") this.#wantsLobby = message.follow !== false;
     if (this.#socket?.readyState === WebSocket.OPEN) this.#socket.send(JSON.stringify(message));

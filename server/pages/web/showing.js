@@ -100,20 +100,3 @@ export function clockOf(told, since) {
   if (!racing.length) return null;
   return { ms: Math.min(Math.max(...racing.map((table) => table.elapsed_ms)) + since, told.options.time_limit_s * 1000), isLeft: false };
 }
-
-/** Where the server is reached, as it is to be told to others: `at` of the address, which is an origin, or the origin of this page. @param {string} query @param {string} origin */
-export function originToTell(query, origin) {
-  const asked = new URLSearchParams(query).get("at");
-  try {
-    const { protocol, origin: told } = new URL(asked ?? "");
-    if (["http:", "https:"].includes(protocol)) return told;
-  } catch {
-    // None is asked for, or nothing that is an address.
-  }
-  return origin;
-}
-
-/** Whether nobody else gets there by it. @param {string} origin */
-export function isOwnMachine(origin) {
-  return /^https?:\/\/(localhost|127\.[0-9.]+|\[::1\])(:|$)/.test(origin);
-}

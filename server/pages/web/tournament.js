@@ -4,7 +4,9 @@
 import { bar } from "./bars.js";
 import { bracketNodes, bracketOf, roundsOf } from "./bracket.js";
 import { gridNodes, pathNodes } from "./crosstable.js";
+import { Directing } from "./directing.js";
 import { announce, arrange, clean, clockText, element, nameOf, setText } from "./dom.js";
+import { TakingPart } from "./entering.js";
 import { serverAddress } from "./line.js";
 import { STATE_WORDS } from "./model.js";
 import { read } from "./tables.js";
@@ -18,6 +20,7 @@ const TIE_BREAKS = {
 };
 const VERDICTS = { first: "1 : 0", second: "0 : 1", draw: "½ : ½", neither: "0 : 0" };
 const REFUSED = "tournament/no-such-id";
+const LATER_MS = 2000;
 /** Of more players a crosstable would be read by nobody. */
 const CROSSED = 40;
 
@@ -32,6 +35,7 @@ export class TournamentPage {
   #document = null;
   #documentOf = "";
   #drawnWhole = "";
+  #bots = [];
 
   constructor(line, id) {
     this.line = line;
@@ -41,7 +45,9 @@ export class TournamentPage {
     this.facts = element("p", { class: "facts" });
     this.stands = element("p", { class: "summary" }, "Looking …");
     this.command = element("code", {}, `carpet tournament join ${serverAddress()} ${clean(this.id)}`);
-    this.play = element("p", { class: "command", hidden: true }, "Play in it: ", this.command);
+    this.play = element("p", { class: "command", hidden: true }, "Or in a terminal: ", this.command);
+    this.part = new TakingPart(line, this.id);
+    this.directing = new Directing((message) => this.part.send(message));
     this.picker = element("select", { id: "round" });
     this.picker.addEventListener("change", () => this.#pick());
     this.pick = element("p", { hidden: true }, element("label", { for: "round" }, "Round "), this.picker);
@@ -69,7 +75,7 @@ export class TournamentPage {
       element("p", { class: "facts" }, "For a big screen: ", element("a", { href: `/tournament/${encodeURIComponent(this.id)}/screen` }, "the tournament’s screen"), ". All of it ", element("a", { href: this.#path("json") }, "as JSON"), ", the standings ",
         element("a", { href: this.#path("csv") }, "as CSV"), "."));
     this.node = element("div", { class: "tournament" },
-      element("div", { class: "title" }, this.heading), this.facts, this.stands, this.play, this.parts);
+      element("div", { class: "title" }, this.heading), this.facts, this.stands, this.part.node, this.play, this.directing.node, this.parts);
     setInterval(() => this.#tick(), 1000);
     addEventListener("hashchange", () => {
       this.#readDocument();
@@ -87,7 +93,18 @@ export class TournamentPage {
     return `/tournaments/${encodeURIComponent(this.id)}.${kind}`;
   }
 
+  hello() {
+    return this.part.hello();
+  }
+
+  taken() {
+    this.part.taken();
+  }
+
+  /** @param {import("carpet-wire").Welcome} welcome */
   up(welcome) {
+    this.part.up(welcome);
+    this.#bots = welcome.bots;
     this.#rules = new Map(welcome.rules.map((rules) => [rules.id, rules]));
     this.#ask();
   }
@@ -104,8 +121,11 @@ export class TournamentPage {
     this.#ask();
   }
 
+  /** @param {import("carpet-wire").ServerMessage} message */
   hear(message) {
-    if (message.type === "error" && message.code === REFUSED) {
+    this.part.hear(message);
+    if (message.type === "boards-key") this.directing.takeKey(message.key);
+    if (message.type === "error" && message.code === REFUSED && message.ref === 0) {
       setText(this.stands, "There is no tournament of that id.");
       return;
     }
@@ -135,6 +155,8 @@ export class TournamentPage {
     const of = JSON.stringify([told.round, told.rounds.map((round) => round.open === 0), corrected]);
     if (of === this.#documentOf) return;
     this.#documentOf = of;
+    // Not everybody who looks on at the same moment.
+    if (this.#document) await new Promise((go) => { setTimeout(go, LATER_MS * Math.random()); });
     try {
       this.#document = await read(this.#path("json"));
       this.#showWhole();
@@ -161,7 +183,8 @@ export class TournamentPage {
     this.grid.replaceChildren(...(this.gridPart.hidden ? [] : [element("caption", { class: "unseen" }, "Results of everybody against everybody, best first"), ...gridNodes(rounds, order, names)]));
     this.pathPart.hidden = chosen === null;
     if (chosen === null) return;
-    this.pathTitle.replaceChildren("The way of ", nameOf(names.get(chosen)));
+    const { name, bot } = told.entrants.find((entrant) => entrant.id === chosen);
+    this.pathTitle.replaceChildren("The way of ", bot ? nameOf(name) : element("a", { href: `/player/${encodeURIComponent(name)}` }, nameOf(name)));
     this.path.replaceChildren(...pathNodes(rounds, chosen, names));
   }
 
@@ -179,6 +202,8 @@ export class TournamentPage {
     if (this.#stage && stage !== this.#stage) announce(sentence, { isCount: phase === "running" || phase === "check-in" });
     this.#stage = stage;
     const since = performance.now() - this.#heardAt;
+    this.part.show(this.#told, since);
+    this.directing.show(this.#told, this.part.me, this.#bots);
     for (const table of this.#tables.values()) table.tick(since);
   }
 

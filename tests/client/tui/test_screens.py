@@ -20,16 +20,19 @@ from msgspec import structs
 from urwid.testing import check_box_sizing, render_runs, render_text, resolve_runs
 
 from client.connection.events import Back, Connected, Connecting, Lost
+from client.game.board import board_of
 from client.state.store import Model, MoveSent
 from client.state.watching import WatchModel
-from client.tui import lessons
+from client.tui import cards, lessons
 from client.tui.actions import PromptKind
 from client.tui.overlays import KEYS_WIDTH, help_lines, help_rows
 from client.tui.picture import line_width
 from client.tui.replay_state import jumped_to_tenth, replay_state_of
 from client.tui.rules import LIST_WIDTH
-from client.tui.scene import Scene
+from client.tui.scene import Scene, scene_of
+from client.tui.small_table import LEAST, OWN_ROWS, rows_below
 from client.tui.start import StartMenu, UiSettings
+from client.tui.table import grid_height
 from client.tui.terminal import Painted
 from client.tui.theme import PALETTES, entries, next_palette, theme_for
 from client.tui.tournament_form import USUAL_NAME
@@ -53,6 +56,7 @@ from protocol.room_events import (
     Seated,
     Unseated,
 )
+from protocol.server_messages import Error
 from protocol.tournament_messages import Called, Tournament, Tournaments
 from protocol.tournaments import TournamentOptions
 from protocol.views import ChatLine, RaceOptions, RulesInfo, SeriesOptions, SharedDeal
@@ -674,7 +678,7 @@ def test_what_no_rule_set_has_is_drawn_without_a_word_of_it() -> None:
 def test_a_terminal_too_small_says_so_and_shows_the_clock() -> None:
     text = "\n".join(render_text(widget_of(SCREENS["race"], (60, 20)), (60, 20)))
     assert "Too small" in text
-    assert "0:42.3" in text
+    assert "0:42 / 10:00" in text
     for size in ((1, 1), (5, 2), (79, 24), (80, 23)):
         check_box_sizing(widget_of(SCREENS["race"], size), cols=size[0], rows=size[1])
 
@@ -711,3 +715,29 @@ def test_whatever_is_heard_can_be_drawn(events: list[object], size: tuple[int, i
     model = scenes.reduced(scenes.at_home(), scenes.room(), *events)  # type: ignore[arg-type]
     canvas = widget_of(Shown(lambda: model, replace(UI, details=details)), size).render(size, focus=True)
     assert (canvas.cols(), canvas.rows()) == size
+
+
+@pytest.mark.parametrize(
+    ("name", "size", "card"), [("race", (200, 50), cards.HUGE), ("race", (160, 45), cards.LARGE), ("colorado", (200, 50), cards.LARGE)]
+)
+def test_a_large_window_has_large_cards(name: str, size: tuple[int, int], card: cards.Size) -> None:
+    shown = SCREENS[name]
+    drawn = view(scene_of(shown.model(), shown.ui, shown.now_ms), size)
+    assert {slot.rect[2:] for slot in drawn.slots if slot.place in ("a1", "b2", "e2")} == {card[:2]}
+
+
+@pytest.mark.parametrize("rows", range(30, 60))
+def test_under_tables_side_by_side_curves_take_what_large_cards_leave_or_all_they_can_have(rows: int) -> None:
+    board = board_of(None, scenes.middle_view())
+    curves = rows_below(board, 76, rows, 9)
+    large = grid_height(board, cards.LARGE) + OWN_ROWS
+    assert curves == (9 if rows < large else 0 if rows - large < LEAST else min(rows - large, 9))
+    assert rows_below(board, 60, rows, 9) == 9, "there is no room for large cards"
+
+
+def test_why_there_is_no_connection_is_said_once() -> None:
+    banned = "The host of this server has banned you."
+    error = Error(code="hello/banned", fault="state", message=banned, path="", ref=0)
+    model = scenes.reduced(scenes.at_home(), error, Lost(banned, None), now_ms=2000)
+    lines = view(scene_of(model, UI, 2000), (80, 24)).lines
+    assert sum(banned in "".join(text for _, text in line) for line in lines) == 1

@@ -7,13 +7,16 @@ from typing import cast
 
 import pytest
 import trio
+from msgspec.structs import replace
 from trio.testing import MockClock
 from websockets.exceptions import ConnectionClosed
 
-from protocol.client_messages import JoinRace
+from protocol.client_messages import JoinRace, OpenRace, QuickMatch
 from protocol.errors import CloseCode, ErrorCode, Refusal
 from protocol.room_events import Room
+from protocol.run_messages import RunDaily
 from protocol.server_messages import Error, Moved
+from protocol.views import RaceOptions
 from protocol.watch_messages import WatchRace
 from server.cluster.node import ClusterNode
 from server.store.nodes import Node
@@ -26,6 +29,8 @@ class FakeNode:
     """A cluster in which the room FARAWY is on another node. asked: the codes that were looked for."""
 
     others = OTHERS
+    id = 1
+    alive: tuple[int, ...] = (1,)
 
     def __init__(self) -> None:
         self.asked: list[str] = []
@@ -116,3 +121,35 @@ async def test_a_node_that_goes_tells_where_to_go(autojump_clock: MockClock, hou
         room = await ann.open()
         house.dispatch.forwarding.send_away()
         assert await ann.hear() == Moved(url=OTHERS[0], code=room.code, ref=0)
+
+
+@pytest.mark.parametrize(
+    "request_", [OpenRace(options=RaceOptions(), ref=3), QuickMatch(ref=3), RunDaily(rules="carpet", ref=3), JoinRace(code="here", ref=3)]
+)
+async def test_whoever_has_a_seat_at_another_node_gets_none_here_until_they_have_left_it(
+    autojump_clock: MockClock, house: House, node: FakeNode, request_: OpenRace | QuickMatch | RunDaily | JoinRace
+) -> None:
+    seats: dict[str, str] = {}
+
+    async def seat_elsewhere(player: str) -> str | None:
+        await trio.lowlevel.checkpoint()
+        return seats.get(player)
+
+    house.dispatch._identification._announce = house.dispatch.forwarding._seat_elsewhere = seat_elsewhere
+    async with house.guest("Bob") as bob, house.client() as ann:
+        room = await bob.open()
+        if isinstance(request_, JoinRace):
+            request_ = replace(request_, code=room.code)
+        welcome = await ann.hello("Ann")
+        seats[welcome.player] = "FARAWY"
+        async with house.client() as again:
+            assert (await again.hello("Ann", welcome.token)).room == "FARAWY"
+            await again.say(request_)
+            error = await again.error()
+            assert (error.code, error.ref) == (ErrorCode.ALREADY_IN_ROOM, 3)
+            assert "FARAWY" in error.message
+            # The other nodes' news is half a second old.
+            await again.say(request_)
+            await trio.sleep(0.5)
+            del seats[welcome.player]
+            assert not isinstance(await again.hear(), Error)

@@ -5,8 +5,12 @@ from __future__ import annotations
 from random import Random
 from typing import Any
 
+import msgspec
 import pytest
 
+from client.tui.tournament_keys import VERDICTS, race_of
+from protocol.tournament_messages import CorrectResult
+from protocol.tournaments import TableResult, TournamentTable
 from server.tournaments.pairing.brackets import double_bracket, single_bracket
 from server.tournaments.pairing.crosstable import Crosstable
 from server.tournaments.pairing.elimination import Elimination
@@ -107,6 +111,77 @@ def test_everybody_against_everybody_and_the_way_of_each() -> None:
         assert all(step["races"] == [f"{step['round']}-{step['table']}"] for step in raced)
 
 
+def test_the_page_lets_a_director_say_of_a_table_what_the_terminal_does() -> None:
+    script = """
+        const { correction, decisionsOf } = await import(`${web}/directing.js`);
+        const told = { id: "KWPRTM", round: 2 };
+        const of = (phase, check_in_s = 60) => Object.values(decisionsOf({ phase, rounds: [1], options: { check_in_s } }));
+        console.log(JSON.stringify({
+          said: given.map((table) => [0, 1, 2, 3, 4, 5, 6].map((at) => correction(told, table, at, "so"))),
+          words: [of("registration"), of("registration", 0), of("check-in"), of("running"), of("between"), of("paused"), of("over")],
+        }));
+    """
+    drawn = TableResult(verdict="draw", first_home=9, second_home=9)
+    tables = [
+        TournamentTable(
+            table=3, first="a", second="b", counted=True, match="", result=result, races=races, race=1, race_ids=(), code=None, sides=(),
+            elapsed_ms=0, no_show_ms=None,
+        )
+        for result, races in ((None, ()), (None, (drawn,)), (drawn, (drawn, drawn)))
+    ]  # fmt: skip
+    told = node(script, msgspec.to_builtins(tables))
+    for table, said in zip(tables, told["said"], strict=True):
+        cards = {"first_home": 9, "second_home": 9} if table.result else {"first_home": 0, "second_home": 0}
+        for result, message in zip(VERDICTS.values(), said, strict=True):
+            wanted = None if result is None else msgspec.structs.replace(result, **cards)
+            asked = CorrectResult(id="KWPRTM", round=2, table=3, race=race_of(table), result=wanted, reason="so")
+            assert msgspec.convert(message, type=CorrectResult) == asked
+    assert told["words"] == [
+        ["Open the check-in", "", "", "End the tournament"],
+        ["Pair the first round", "", "", "End the tournament"],
+        ["Pair the first round", "", "", "End the tournament"],
+        ["", "Pause", "", "End the tournament"],
+        ["", "Pause", "Pair round 2 now", "End the tournament"],
+        ["", "Go on", "", "End the tournament"],
+        ["", "", "", ""],
+    ]
+
+
+def test_each_is_told_what_they_can_do_in_a_tournament_and_where_their_table_is() -> None:
+    script = """
+        const { ownPart } = await import(`${web}/entering.js`);
+        const own = { id: "me", withdrawn: false, checked_in: false };
+        const told = (phase, more = {}) => ({
+          phase, entrants: [own], rounds: [], round: 0, tables: [], standings: [{ entrant: "me", place: 2 }],
+          options: { format: "swiss" }, ...more });
+        const table = { table: 4, first: "a", second: "me", code: "KXQWZP", result: null };
+        const round = { rounds: [1, 2], round: 2, tables: [table] };
+        const cases = [
+          [told("registration"), ""], [told("registration"), "me"], [told("check-in"), "me"], [told("running", round), "me"],
+          [told("running", { ...round, round: 1 }), "me"], [told("running", { ...round, tables: [{ ...table, result: {} }] }), "me"],
+          [told("running", round), "other"], [told("running", { ...round, options: { format: "elimination" } }), "other"],
+          [told("between", { entrants: [{ ...own, withdrawn: true }] }), "me"], [told("over"), "me"],
+        ];
+        console.log(JSON.stringify(cases.map(([told, me]) => {
+          const { canEnter, canCheckIn, canLeave, table, sentence } = ownPart(told, me);
+          return [["enter", canEnter], ["check in", canCheckIn], ["leave", canLeave]].filter(([, can]) => can).map(([word]) => word)
+            .concat(table ? [table.code] : [], sentence.split(/[,:.]/)[0]);
+        })));
+    """
+    assert node(script, None) == [
+        ["enter", "Play in it"],
+        ["leave", "You have entered"],
+        ["check in", "leave", "Check in"],
+        ["check in", "leave", "KXQWZP", "Table 4 is yours"],
+        ["check in", "leave", "Check in"],
+        ["check in", "leave", "Check in"],
+        ["enter", "You can still enter"],
+        [""],
+        ["enter", "You have withdrawn"],
+        ["You placed 2 of 1"],
+    ]
+
+
 def test_a_screen_goes_round_the_closest_races_stays_where_it_is_told_to_and_shows_a_result_to_its_end() -> None:
     script = """
         const { Rotation } = await import(`${web}/showing.js`);
@@ -128,7 +203,8 @@ def test_a_screen_goes_round_the_closest_races_stays_where_it_is_told_to_and_sho
 
 def test_the_closest_table_what_is_shown_and_what_the_clock_says() -> None:
     script = """
-        const { closestTables, closestFinished, partsOf, clockOf, originToTell, isOwnMachine } = await import(`${web}/showing.js`);
+        const { closestTables, closestFinished, partsOf, clockOf } = await import(`${web}/showing.js`);
+        const { originToTell, isOwnMachine } = await import(`${web}/line.js`);
         const table = (number, one, other, more = {}) => ({
           table: number, second: "b", counted: true, code: `T${number}`, result: null, race_ids: [], elapsed_ms: 1000 * number,
           sides: [one, other].map((home) => ({ home, state: "racing" })), ...more });
