@@ -246,7 +246,7 @@ def _read(source: str | None) -> Record:
         return from_json(document)
     except BadRecord as error:
         why = clean_chat(str(error)).removeprefix("not a record of a race: ")
-        raise NoRecord(f"What is in {path} is no record of a race: {why}.") from error
+        raise NoRecord(f"{path} does not hold the record of a race: {why}.") from error
 
 
 def _ask_server(arguments: list[str]) -> NoReturn:

@@ -12,7 +12,6 @@ import typer
 
 from client.cli import commands
 from client.cli.shared import (
-    LOOKS,
     MISUSED,
     Deal,
     Name,
@@ -242,7 +241,7 @@ def _visit(command: str, url: str, request: Any, name: str | None, settings: UiS
 
 def menu() -> None:
     """What `carpet` alone does in a terminal: show what there is to do, run the command for it, and show it again."""
-    start, settings = _menu_start(), settings_of(**dict.fromkeys(LOOKS, False))
+    start, settings = _menu_start(), settings_of()
     while True:
         outcome = run(functools.partial(run_menu, start, settings=settings))
         settings = outcome.settings

@@ -222,7 +222,7 @@ def _link(model: Model, event: LinkEvent, now_ms: int) -> Model:
                 return replace(model, link=replace(link, state="returning"))
             return replace(model, link=LinkModel(state="connected"))
         case Back():
-            notice = Notice("info", "The line is back.", now_ms)
+            notice = Notice("info", "Connected again.", now_ms)
             return replace(model, link=LinkModel(state="connected", round_trip_ms=link.round_trip_ms), notice=model.notice or notice)
         case RoundTrip(ms=ms):
             return replace(model, link=replace(link, round_trip_ms=ms))

@@ -63,8 +63,8 @@ from protocol.pages import is_race_id
 from protocol.record import Record
 
 TICK_S = 0.1
-"""While a clock runs; a tick redraws only what has changed."""
-IDLE_TICK_S = 0.5
+"""While a clock with tenths runs; a tick redraws only what has changed."""
+IDLE_TICK_S = 0.2
 CAST_SIZE = (100, 32)
 """Columns and rows of a recording."""
 FRAME_S = 1 / 30

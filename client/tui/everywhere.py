@@ -18,7 +18,7 @@ def done_everywhere(step: Step, command: Command) -> Step | None:
     settings = step.ui.settings
     match command:
         case Command.COLOURS:
-            return step.but(settings=replace(settings, palette=next_palette(settings.palette)))
+            return step.but(settings=replace(settings, palette=next_palette(settings.palette, settings.own_palette)))
         case Command.ASCII:
             return step.but(settings=replace(settings, ascii=not settings.ascii))
         case Command.BELL:

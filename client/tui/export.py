@@ -111,7 +111,7 @@ def _blocks(sign: str) -> Iterator[tuple[float, float, float, float]]:
 
 def coloured(rows: Sequence[Line], settings: UiSettings) -> list[list[Run]]:
     """Rows in the colours of the player's palette."""
-    palette = theme_for(settings.palette, ascii_only=settings.ascii, colours=COLOURS).palette
+    palette = theme_for(settings.palette, ascii_only=settings.ascii, colours=COLOURS, own=settings.own_palette).palette
     looks = {entry[0]: _look(entry) for entry in entries(palette, exact=True)}
     return [[Run(text, *looks[role]) for role, text in row if text] for row in rows]
 

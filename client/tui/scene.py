@@ -54,7 +54,7 @@ class Scene:
 def scene_of(model: Model, ui: Ui, now_ms: int, *, colours: int = 256) -> Scene:
     """The scene in the looks that the player likes."""
     settings = ui.settings
-    theme = theme_for(settings.palette, ascii_only=settings.ascii, colours=colours)
+    theme = theme_for(settings.palette, ascii_only=settings.ascii, colours=colours, own=settings.own_palette)
     return Scene(model, ui, theme, now_ms)
 
 
@@ -112,7 +112,7 @@ def clock_line(scene: Scene) -> Line:
     limit = room.options.time_limit_s * 1000
     short = limit - elapsed < 30_000
     return [
-        ("head bad" if short or is_held else "head strong", f"{clock_text(min(elapsed, limit))}{doubt}"),
+        ("head bad" if short or is_held else "head strong", f"{clock_text(min(elapsed, limit), tenths=False)}{doubt}"),
         ("head", f" / {clock_text(limit, tenths=False)}"),
     ]
 
@@ -193,7 +193,7 @@ def notice_lines(scene: Scene, width: int) -> list[Line]:
         # They are in the middle of something else, and it is for them to say which of the two they give up.
         text = f"Table {call.table} of {title_text(call.name)} is waiting for you. Leave this race (L) to go there."
         lines += [[("title", f" {line}")] for line in wrap_text(text, width - 1)]
-    if link.state != "connected":
+    if link.state != "connected" and not any(link.reason in text for line in lines for _, text in line):
         lines += [[("bad", f" {text}")] for text in wrap_text(link.reason, width - 1)]
     return lines
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from client.tui.actions import PlayOnWanted
+from client.tui.theme import Palette
 from protocol.record import Record
 from protocol.views import SeriesOptions
 
@@ -17,12 +18,13 @@ class UiSettings:
 
     server: how that server is named on a command line. is_near: both lead to a server on this machine, and from other machines nowhere.
 
-    motion: cards glide. autoplay: what fits goes home by itself, in races that allow it.
+    palette: by its name; own_palette: one of a file. motion: cards glide. autoplay: what fits goes home by itself, in races that allow it.
 
     colours: 1, 16, 88, 256 or 2**24, or None to ask the terminal (and `NO_COLOR`).
     """
 
     palette: str = "classic"
+    own_palette: Palette | None = None
     ascii: bool = False
     bell: bool = True
     motion: bool = True

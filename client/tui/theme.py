@@ -289,9 +289,9 @@ PaletteEntry: TypeAlias = tuple[str, str, str, str, str, str]
 """A palette entry as urwid takes it: name, foreground, background, mono, high foreground, high background."""
 
 
-def theme_for(palette_name: str, *, ascii_only: bool, colours: int) -> Theme:
-    """The look for a terminal with so many colours. An unknown palette name means the classic one."""
-    palette = next((each for each in PALETTES if each.name == palette_name), CLASSIC)
+def theme_for(palette_name: str, *, ascii_only: bool, colours: int, own: Palette | None = None) -> Theme:
+    """The look for a terminal with so many colours. An unknown palette name means the classic one. own: one beside the built-in ones."""
+    palette = next((each for each in _all(own) if each.name == palette_name), CLASSIC)
     return Theme(
         palette,
         ASCII if ascii_only else UNICODE,
@@ -300,9 +300,13 @@ def theme_for(palette_name: str, *, ascii_only: bool, colours: int) -> Theme:
     )
 
 
-def next_palette(name: str) -> str:
+def _all(own: Palette | None) -> tuple[Palette, ...]:
+    return PALETTES if own is None else (*PALETTES, own)
+
+
+def next_palette(name: str, own: Palette | None = None) -> str:
     """The palette after this one."""
-    names = [palette.name for palette in PALETTES]
+    names = [palette.name for palette in _all(own)]
     return names[(names.index(name) + 1) % len(names)] if name in names else names[0]
 
 

@@ -159,7 +159,7 @@ def _answer(question: Question, at: Path | None, database: str | None) -> Answer
     except BadSettings as error:
         fail(str(error), 2)
     if path is None:
-        fail("a server that keeps nothing has no socket but where `serve --admin-socket PATH` puts it: say --socket PATH", 2)
+        fail("a server that keeps nothing has a socket only where `serve --admin-socket PATH` puts it: give --socket PATH", 2)
     received = b""
     try:
         with socket.socket(socket.AF_UNIX) as line:
@@ -176,7 +176,7 @@ def _answer(question: Question, at: Path | None, database: str | None) -> Answer
     except PermissionError:
         fail(f"you may not use {path}: ask as the user who runs the server")
     except (OSError, msgspec.MsgspecError) as error:
-        fail(f"{path}: no answer of a Carpet Race server: {error}")
+        fail(f"{path}: not an answer from a Carpet Race server: {error}")
 
 
 def _show(answer: Answer, question: Question) -> None:

@@ -53,7 +53,7 @@ def solve(
     try:
         chosen = seed_of(seed) if seed is not None else named_seed(deal or "")
     except ValueError:
-        fail(f"--deal {deal!r} is no text", 2)
+        fail(f"--deal {deal!r} is not text", 2)
     found = search(row.deal(chosen), budget=budget)
     if as_json:
         typer.echo(json.dumps({"outcome": found.outcome, "nodes": found.nodes, "moves": found.moves}))

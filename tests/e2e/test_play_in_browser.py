@@ -397,7 +397,7 @@ def test_a_race_survives_a_server_that_is_killed(chromium: Browser, tmp_path: Pa
         tried = chromium.run("return lines.length")
         process.send_signal(signal.SIGKILL)
         chromium.wait(lambda: chromium.run("return lines.length") > tried, "another try")
-        assert "The line to the server is lost." in chromium.text("#line")
+        assert "Connection lost." in chromium.text("#line")
         # It is not to have stopped well.
         with pytest.raises(AssertionError):
             killed.close()
@@ -424,4 +424,4 @@ def test_the_deal_of_the_day_is_run_alone(browser: Browser, server: str) -> None
     browser.wait_for_text(".ending", "home at ")
     press(browser, "Leave")
     press(browser, "Run today’s deal")
-    browser.wait_for_text(".notice", "You have had your run of that deal, and one counts.")
+    browser.wait_for_text(".notice", "You have had your run of that deal, and only one counts.")

@@ -530,13 +530,13 @@ def test_a_lost_line_is_told_and_comes_back(browser: Browser, how: str) -> None:
         assert browser.text("#line") == ""
         if how == "by its button":
             browser.run(NO_TRY_BY_ITSELF)
-    browser.wait_for_text("#line", "The line to the server is lost. It is tried again by itself.")
+    browser.wait_for_text("#line", "Connection lost. Reconnecting…")
     with serving(port=int(url.rpartition(":")[2])), sitting(url, "Grace"):
         if how == "by its button":
             browser.all("#line button")[0].send_keys(Keys.ENTER)
         browser.wait_for_text(".here", "Grace")
         assert browser.text("#line") == ""
-        browser.wait_for_text("#news", "The line is back.")
+        browser.wait_for_text("#news", "Connected again.")
         browser.open("about:blank")
         assert all("ERR_CONNECTION" in complaint for complaint in browser.complaints())
 

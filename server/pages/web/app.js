@@ -22,7 +22,7 @@ const line = new Line({
     state.replaceChildren();
     state.classList.remove("lost");
     document.body.classList.remove("stale");
-    if (wasLost) announce("The line is back.");
+    if (wasLost) announce("Connected again.");
     wasLost = false;
     page.up(welcome);
   },
@@ -33,7 +33,7 @@ const line = new Line({
     wasLost = true;
     document.body.classList.add("stale");
     state.classList.add("lost");
-    setText(sentence, "The line to the server is lost. It is tried again by itself.");
+    setText(sentence, "Connection lost. Reconnecting…");
     if (!again.isConnected) state.replaceChildren(sentence, " ", again);
     page?.lost?.();
   },

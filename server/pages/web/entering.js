@@ -36,7 +36,9 @@ function sentenceOf(told, { own, plays, isDone, mine, table }) {
     return row ? `You placed ${row.place} of ${told.standings.length}.` : "";
   }
   if (table) return `Table ${table.table} is yours, and waits for you.`;
-  if (!plays) return own ? "You have withdrawn." : told.phase === "registration" || told.phase === "check-in" ? "Play in it: enter, check in when it is time, and go to your table." : "";
+  if (!plays && own) return "You have withdrawn.";
+  if (!plays && !told.rounds.length) return "Play in it: enter, check in when it is time, and go to your table.";
+  if (!plays) return CLOSED.includes(told.options.format) ? "" : "You can still enter, and play from the next round on.";
   if (!own.checked_in && told.phase !== "registration") return "Check in, or you are left out.";
   if (told.phase === "registration") return "You have entered. The director opens the check-in.";
   if (mine?.result) return "Your table is done. The round goes on.";

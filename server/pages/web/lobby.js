@@ -155,7 +155,9 @@ class RunningRace {
     this.badge = element("span", { class: "badge", hidden: true }, "closest");
     this.facts = element("p", { class: "facts" });
     this.seats = element("div", { class: "bars" });
-    this.node = element("li", {}, element("article", {}, element("h3", {}, this.link, " ", this.badge), this.facts, this.seats));
+    this.round = element("a", {}, "Its tournament");
+    this.roundLine = element("p", { class: "facts", hidden: true }, this.round);
+    this.node = element("li", {}, element("article", {}, element("h3", {}, this.link, " ", this.badge), this.facts, this.roundLine, this.seats));
   }
 
   isClosest(is) {
@@ -175,6 +177,8 @@ class RunningRace {
       this.seats.replaceChildren(...this.#bars.map((each) => each.node));
     }
     this.#info = info;
+    this.roundLine.hidden = !info.tournament;
+    if (info.tournament) this.round.setAttribute("href", `/tournament/${encodeURIComponent(info.tournament)}`);
     this.rulesName = clean(rules?.name ?? info.rules);
     const cards = (rules?.decks ?? 1) * 52;
     info.seats.forEach((seat, number) =>

@@ -173,6 +173,11 @@ export class WatchedRace {
     this.linesHeard += lines.length;
   }
 
+  /** The id of the tournament at a table of which it is run; else empty. */
+  get tournament() {
+    return this.shared?.kind === "round" ? this.shared.id.split("/")[0] : "";
+  }
+
   /** Whether nobody who watches is shown its boards: others have yet to play its deal, or it is the first race of a swap. */
   get isWithheld() {
     if (this.shared) return !this.record;

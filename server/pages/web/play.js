@@ -205,7 +205,7 @@ export class PlayPage {
 
   /** From a table back to its tournament. */
   #showBack(room) {
-    const tournament = room?.shared?.kind === "round" ? room.shared.id.split("/")[0] : "";
+    const tournament = room?.tournament ?? "";
     this.back.hidden = !tournament || room.phase === "racing";
     if (!tournament || this.back.firstElementChild) return;
     this.back.append(element("a", { href: `/tournament/${encodeURIComponent(tournament)}` }, "To the tournament"));
@@ -300,7 +300,7 @@ export class PlayPage {
     if (["waiting", "countdown"].includes(room.phase)) this.waiting.show(room, rules, performance.now());
     if (room.view && ["racing", "over"].includes(room.phase)) this.#drawGame();
     if (isOver) this.ending.show(room, cards, rules?.decks ?? 1, keeping.proofs.find(room.code, room.race, room.commitment));
-    const isQuiet = room.phase === "racing" || room.shared?.kind === "round";
+    const isQuiet = room.phase === "racing" || Boolean(room.tournament);
     this.text.hidden = isQuiet;
     if (this.#said !== room.linesHeard) {
       this.#said = room.linesHeard;

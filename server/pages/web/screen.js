@@ -2,23 +2,22 @@
 
 import { bar } from "./bars.js";
 import { BoardView } from "./boards.js";
-import { bracketNodes, bracketOf, roundsOf } from "./bracket.js";
 import { arrange, clean, clockText, counted, element, nameOf, setText } from "./dom.js";
-import { isOwnMachine, originToTell, serverAddress } from "./line.js";
 import { STATE_WORDS, WatchedRace, standing } from "./model.js";
 import { Plot } from "./plot.js";
+import { joinNodes, namesOf, pairingNodes, standingsNodes, treeNodes } from "./scenes.js";
 import { RESULT_MS, Rotation, clockOf, closestFinished, closestTables, partsOf } from "./showing.js";
 import { read } from "./tables.js";
 import { Timeline } from "./timeline.js";
-import { formatWord, phaseSentence, quarters } from "./tournaments.js";
+import { formatWord, phaseSentence } from "./tournaments.js";
 
 const TICK_MS = 250;
 const QUIET_MS = 4000;
 const AGAIN_MS = 5000;
 /** A replay takes so long, however long the race took. */
 const REPLAY_MS = 45000;
-const ROWS = 10;
-const BRACKET_ROUNDS = 4;
+/** More boards than that would be read by nobody from afar. */
+const BOARDS = 4;
 const OTHERS = 8;
 
 export class ScreenPage {
@@ -36,7 +35,7 @@ export class ScreenPage {
   #documentOf = "";
   #replay = null;
   #quietAt = 0;
-  #key = new URLSearchParams(location.hash.slice(1)).get("key") ?? "";
+  #key = keyOf(location.hash);
 
   /** id: of a tournament; null for whatever is run here. @param {import("./line.js").Line} line @param {string | null} id */
   constructor(line, id) {
@@ -62,12 +61,16 @@ export class ScreenPage {
     this.others = element("ul", { class: "others", "aria-label": "Other races" });
     this.onButton = button("Go on (n)", () => this.#goOn());
     this.stayButton = button("Stay (s)", () => this.#stay());
-    this.wholeButton = button("Full screen (f)", () => this.#fill());
+    this.wholeButton = button("Full screen (f)", () => this.#fullScreen());
     this.controls = element("p", { class: "screen-controls" }, this.onButton, this.stayButton, this.wholeButton, element("a", { href: this.id ? `/tournament/${encodeURIComponent(this.id)}` : "/" }, "Back to the page"));
     this.node = element("div", { class: "screen-page" }, element("div", { class: "title" }, element("div", {}, this.heading, this.facts), this.clock),
       this.stage, this.banner, this.others, this.controls);
     addEventListener("keydown", (event) => this.#pressed(event));
     addEventListener("pointermove", () => this.#wake());
+    addEventListener("hashchange", () => {
+      this.#key = keyOf(location.hash);
+      this.#watched = null;
+    });
     this.#wake();
     // A screen that nobody touches would go dark; where the page may not ask, its owner has to see to it.
     const keepAwake = () => document.visibilityState === "visible" && navigator.wakeLock?.request("screen").catch(() => {});
@@ -111,7 +114,9 @@ export class ScreenPage {
       case "unwatched":
       case "error":
         // Another one is looked at with the next tick.
-        if (message.code === "watch/too-often") this.#watched = null;
+        // A key is good until the server ends.
+        if (message.code === "watch/wrong-key") this.#key = "";
+        if (["watch/too-often", "watch/wrong-key"].includes(message.code)) this.#watched = null;
         else if (!this.#isResultShown() && (message.type === "unwatched" || String(message.code).startsWith("room/"))) this.#races.end(now, 0);
         break;
       default:
@@ -137,7 +142,7 @@ export class ScreenPage {
   #pressed(event) {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     this.#wake();
-    const act = { n: () => this.#goOn(), ArrowRight: () => this.#goOn(), s: () => this.#stay(), f: () => this.#fill() }[event.key];
+    const act = { n: () => this.#goOn(), ArrowRight: () => this.#goOn(), s: () => this.#stay(), f: () => this.#fullScreen() }[event.key];
     if (!act) return;
     event.preventDefault();
     act();
@@ -158,7 +163,7 @@ export class ScreenPage {
     this.#show();
   }
 
-  #fill() {
+  #fullScreen() {
     if (document.fullscreenElement) document.exitFullscreen();
     else document.documentElement.requestFullscreen?.().catch(() => {});
   }
@@ -207,12 +212,28 @@ export class ScreenPage {
     const shown = { race: this.race, standings: this.standings, bracket: this.bracket, tables: this.tables, join: this.join, replay: this.race }[part];
     arrange(this.stage, shown ? [shown] : []);
     this.stage.dataset.part = part ?? "";
-    const draw = { race: () => this.#showRace(now), standings: () => this.#showStandings(), bracket: () => this.#showBracket(), tables: () => this.#showTables(),
-      join: () => this.#showJoin(), replay: () => this.#showReplay(now) }[part];
     if (part !== "replay") this.#replay = null;
-    draw?.();
+    this.#draw(part, now);
     this.#showBanner(part);
     this.#showOthers(part);
+  }
+
+  #draw(part, now) {
+    const told = this.#told;
+    switch (part) {
+      case "race":
+        return this.#showRace(now);
+      case "replay":
+        return this.#showReplay(now);
+      case "standings":
+        return this.#fill(this.standings, told.standings, () => standingsNodes(told));
+      case "bracket":
+        return this.#fill(this.bracket, [told.rounds, told.tables, this.#document?.log.length], () => treeNodes(told, this.#document));
+      case "tables":
+        return this.#fill(this.tables, told.tables.map(({ table, result, sides }) => [table, result, sides.map((side) => side.present)]), () => pairingNodes(told));
+      case "join":
+        return this.#fill(this.join, told && [told.phase, told.entrants.map(({ name, checked_in, withdrawn }) => [name, checked_in, withdrawn])], () => joinNodes(told, this.id));
+    }
   }
 
   #watch(code, now) {
@@ -246,7 +267,7 @@ export class ScreenPage {
     const rules = this.#rules.get(model.options.rules);
     const cards = (rules?.decks ?? 1) * 52;
     this.#begin(`${model.code} ${model.race} ${model.seats.map((seat) => seat.name)}`, rules, model.seats);
-    const hasBoards = model.boards.size > 0;
+    const hasBoards = model.boards.size > 0 && model.seats.length <= BOARDS;
     model.seats.forEach((seat, at) => {
       this.seatBars[at].show({ ...seat, cards, word: standing(seat, model.phase) });
       this.seatBoards[at]?.show(model.boards.get(at), "");
@@ -258,7 +279,7 @@ export class ScreenPage {
       this.plot.show(model.curves, model.elapsed(now), cards, `Cards home over time: ${model.seats.map((seat) => `${clean(seat.name)} ${seat.home}`).join(", ")}.`, live);
     }
     this.why.hidden = model.phase === "over" || model.options.delay_s === 0 && !model.isWithheld;
-    setText(this.why, model.isWithheld ? "Everybody plays the same shuffle, so no board is shown before the round is over."
+    setText(this.why, model.isWithheld && hasBoards ? "All boards are shown, by the director’s key." : model.isWithheld ? "Everybody plays the same shuffle, so no board is shown before the round is over."
       : `Boards are shown ${counted(model.options.delay_s, "second")} late.`);
   }
 
@@ -270,6 +291,7 @@ export class ScreenPage {
     this.seatBoards = rules ? seats.map((seat) => new BoardView(rules, seat.name ?? "open seat")) : [];
     this.bars.replaceChildren(...this.seatBars.map((each) => each.node));
     this.boards.replaceChildren(...this.seatBoards.map((each) => each.node));
+    this.race.classList.toggle("many", seats.length > BOARDS);
     this.race.style.setProperty("--seats", String(Math.min(seats.length, 4)));
     this.race.style.setProperty("--lines", String(Math.ceil(seats.length / 4)));
     this.race.style.setProperty("--columns", String(rules?.columns ?? 5));
@@ -287,7 +309,7 @@ export class ScreenPage {
       const times = seats.map((seat) => `${clean(seat.name)} ${seat.home}`).join(" · ");
       lines = [best.length === 1 ? `${best[0]} wins` : `${best.join(" and ")}: a draw`, `Cards home: ${times}`];
     } else if (told?.phase === "over" && part === "standings") {
-      const names = this.#names();
+      const names = namesOf(told);
       const first = told.standings.filter((row) => row.place === 1).map((row) => clean(names.get(row.entrant)));
       if (first.length) lines = [`${first.join(" and ")} ${first.length === 1 ? "wins" : "win"}`, clean(told.options.name)];
     }
@@ -297,63 +319,12 @@ export class ScreenPage {
     this.banner.replaceChildren(element("p", { class: "winner" }, element("bdi", {}, lines[0])), element("p", {}, element("bdi", {}, lines[1])));
   }
 
-  #names() {
-    return new Map(this.#told.entrants.map((entrant) => [entrant.id, entrant.name]));
-  }
-
-  #showStandings() {
-    const told = this.#told;
-    const names = this.#names();
-    const key = JSON.stringify(told.standings);
-    if (this.standings.dataset.shown === key) return;
-    this.standings.dataset.shown = key;
-    const more = told.standings.length - ROWS;
-    this.standings.replaceChildren(element("table", { class: "standings" }, element("caption", { class: "unseen" }, "Standings, best first"),
-      element("thead", {}, element("tr", {}, ["Place", "Player", "Points", "Won", "Drawn", "Lost", "Cards home"].map((title) => element("th", { scope: "col" }, title)))),
-      element("tbody", {}, told.standings.slice(0, ROWS).map((row) => element("tr", {}, element("td", {}, String(row.place)),
-        element("th", { scope: "row" }, nameOf(names.get(row.entrant) ?? row.entrant)),
-        [quarters(2 * row.half_points), row.won, row.drawn, row.lost, row.home].map((text) => element("td", {}, String(text))))))),
-    ...(more > 0 ? [element("p", { class: "note" }, `and ${counted(more, "more player")}`)] : []));
-  }
-
-  #showBracket() {
-    const groups = bracketOf(roundsOf(this.#document, this.#told), this.#told.options.double);
-    const key = JSON.stringify(groups);
-    if (this.bracket.dataset.shown === key) return;
-    this.bracket.dataset.shown = key;
-    this.bracket.replaceChildren(...bracketNodes(groups, this.#names(), { last: BRACKET_ROUNDS, canLink: false }).filter(Boolean));
-  }
-
-  /** Who meets whom, while nobody is racing yet. */
-  #showTables() {
-    const told = this.#told;
-    const names = this.#names();
-    const key = JSON.stringify(told.tables.map(({ table, result, sides }) => [table, result, sides.map((side) => side.present)]));
-    if (this.tables.dataset.shown === key) return;
-    this.tables.dataset.shown = key;
-    const side = (table, entrant, at) => [nameOf(entrant === null ? "the house" : names.get(entrant) ?? entrant),
-      table.result === null && table.sides[at] && !table.sides[at].present ? element("span", { class: "note" }, " not there yet") : null];
-    this.tables.replaceChildren(element("ol", {}, told.tables.filter((table) => table.counted).slice(0, 2 * ROWS).map((table) => element("li", { value: String(table.table) },
-      side(table, table.first, 0), " – ", side(table, table.second, 1)))));
-  }
-
-  #showJoin() {
-    const told = this.#told;
-    const origin = originToTell(location.search, location.origin);
-    const path = this.id ? `/tournament/${this.id}` : "/play";
-    const entrants = (told?.entrants ?? []).filter((entrant) => !entrant.withdrawn);
-    const key = JSON.stringify([origin, path, entrants.map((entrant) => [entrant.name, entrant.checked_in]), told?.phase]);
-    if (this.join.dataset.shown === key) return;
-    this.join.dataset.shown = key;
-    const address = origin.replace(/^http/, "ws");
-    const command = this.id ? `carpet tournament join ${origin === location.origin ? serverAddress() : address} ${this.id}` : `carpet home ${origin === location.origin ? serverAddress() : address}`;
-    const marks = (entrant) => (told.phase === "check-in" && entrant.checked_in ? element("span", { class: "note" }, " here") : null);
-    this.join.replaceChildren(
-      isOwnMachine(origin) ? element("p", { class: "notice" }, "This address is of this machine alone. Open the screen at the one by which others come, or name that one behind this: ?at=ADDRESS")
-        : element("img", { class: "qr", src: `/qr.svg?of=${encodeURIComponent(origin + path)}`, alt: `QR code of ${origin}${path}` }),
-      element("div", {}, element("p", { class: "join-line" }, this.id ? "Play in it:" : "Race somebody here:"), element("p", { class: "join-address" }, origin, element("wbr", {}), path),
-        element("p", { class: "note" }, "Or in a terminal: ", element("code", {}, command)),
-        entrants.length ? element("ul", { class: "entrants" }, entrants.slice(0, 60).map((entrant) => element("li", {}, nameOf(entrant.name), marks(entrant)))) : null));
+  /** Draw a part anew where something of it has changed. */
+  #fill(section, of, make) {
+    const key = JSON.stringify(of);
+    if (section.dataset.shown === key) return;
+    section.dataset.shown = key;
+    section.replaceChildren(...make());
   }
 
   // ---- the closest table of the last round, as it went
@@ -397,7 +368,7 @@ export class ScreenPage {
 
   /** The other races, so that everybody finds their own. */
   #showOthers(part) {
-    const names = this.id && this.#told ? this.#names() : null;
+    const names = this.id && this.#told ? namesOf(this.#told) : null;
     const lines = part !== "race" ? [] : this.id
       ? this.#told.tables.filter((table) => table.code !== this.#races.shown && table.counted && (table.sides.length > 1 || table.result))
         .map((table) => [table.table, names.get(table.first), ...(table.result ? [table.result.first_home, table.result.second_home] : table.sides.map((side) => side.home)), table.second === null ? "the house" : names.get(table.second)])
@@ -408,6 +379,11 @@ export class ScreenPage {
     this.others.dataset.shown = key;
     this.others.replaceChildren(...lines.slice(0, OTHERS).map(([, one, home, otherHome, other]) => element("li", {}, nameOf(one), element("b", {}, ` ${home} : ${otherHome ?? 0} `), nameOf(other))));
   }
+}
+
+/** The host's or director's key, of an address that ends in `#key=…`. */
+function keyOf(hash) {
+  return new URLSearchParams(hash.slice(1)).get("key") ?? "";
 }
 
 function button(text, act) {

@@ -20,6 +20,7 @@ const TIE_BREAKS = {
 };
 const VERDICTS = { first: "1 : 0", second: "0 : 1", draw: "½ : ½", neither: "0 : 0" };
 const REFUSED = "tournament/no-such-id";
+const LATER_MS = 2000;
 /** Of more players a crosstable would be read by nobody. */
 const CROSSED = 40;
 
@@ -123,6 +124,7 @@ export class TournamentPage {
   /** @param {import("carpet-wire").ServerMessage} message */
   hear(message) {
     this.part.hear(message);
+    if (message.type === "boards-key") this.directing.takeKey(message.key);
     if (message.type === "error" && message.code === REFUSED && message.ref === 0) {
       setText(this.stands, "There is no tournament of that id.");
       return;
@@ -153,6 +155,8 @@ export class TournamentPage {
     const of = JSON.stringify([told.round, told.rounds.map((round) => round.open === 0), corrected]);
     if (of === this.#documentOf) return;
     this.#documentOf = of;
+    // Not everybody who looks on at the same moment.
+    if (this.#document) await new Promise((go) => { setTimeout(go, LATER_MS * Math.random()); });
     try {
       this.#document = await read(this.#path("json"));
       this.#showWhole();
@@ -179,7 +183,8 @@ export class TournamentPage {
     this.grid.replaceChildren(...(this.gridPart.hidden ? [] : [element("caption", { class: "unseen" }, "Results of everybody against everybody, best first"), ...gridNodes(rounds, order, names)]));
     this.pathPart.hidden = chosen === null;
     if (chosen === null) return;
-    this.pathTitle.replaceChildren("The way of ", nameOf(names.get(chosen)));
+    const { name, bot } = told.entrants.find((entrant) => entrant.id === chosen);
+    this.pathTitle.replaceChildren("The way of ", bot ? nameOf(name) : element("a", { href: `/player/${encodeURIComponent(name)}` }, nameOf(name)));
     this.path.replaceChildren(...pathNodes(rounds, chosen, names));
   }
 

@@ -31,7 +31,7 @@ export class WaitingRoom {
     const isReady = room.own?.ready;
     const link = `${location.origin}/play/${encodeURIComponent(room.code)}`;
     // At a table of a tournament nobody else can sit down.
-    this.invite.hidden = free === 0 || room.shared?.kind === "round";
+    this.invite.hidden = free === 0 || Boolean(room.tournament);
     setText(this.invitation, link);
     this.code.hidden = this.invite.hidden || isOwnMachine(location.origin);
     if (!this.code.hidden && this.code.dataset.of !== link) {
@@ -58,7 +58,7 @@ export class WaitingRoom {
 
 function sentence(room, free, isReady, now) {
   if (room.phase === "countdown") return `It starts in ${Math.max(1, Math.ceil((room.startsAt - now) / 1000))} …`;
-  if (room.shared?.kind === "round") {
+  if (room.tournament) {
     if (!isReady) return "This is your table of the round. Press Ready when you are: who is not ready in time forfeits.";
     return room.seats.every((seat) => seat.ready) ? "Waiting for the other tables: all of the round start at one moment." : "Waiting for the other player to be ready.";
   }

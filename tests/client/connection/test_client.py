@@ -801,7 +801,7 @@ async def test_entered_waits_for_the_race_to_watch_and_a_seat_elsewhere_is_no_an
 
     nursery.start_soon(be_asked)
     async with open_link(URL, ANNA, dial=server.dial) as link:
-        with pytest.raises(RequestRefused, match="You have a part in that race"):
+        with pytest.raises(RequestRefused, match="You are part of that race"):
             await link.entered(WatchRace(code="OTHERS"))
 
 

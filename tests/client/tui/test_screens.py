@@ -56,6 +56,7 @@ from protocol.room_events import (
     Seated,
     Unseated,
 )
+from protocol.server_messages import Error
 from protocol.tournament_messages import Called, Tournament, Tournaments
 from protocol.tournaments import TournamentOptions
 from protocol.views import ChatLine, RaceOptions, RulesInfo, SeriesOptions, SharedDeal
@@ -677,7 +678,7 @@ def test_what_no_rule_set_has_is_drawn_without_a_word_of_it() -> None:
 def test_a_terminal_too_small_says_so_and_shows_the_clock() -> None:
     text = "\n".join(render_text(widget_of(SCREENS["race"], (60, 20)), (60, 20)))
     assert "Too small" in text
-    assert "0:42.3" in text
+    assert "0:42 / 10:00" in text
     for size in ((1, 1), (5, 2), (79, 24), (80, 23)):
         check_box_sizing(widget_of(SCREENS["race"], size), cols=size[0], rows=size[1])
 
@@ -732,3 +733,11 @@ def test_under_tables_side_by_side_curves_take_what_large_cards_leave_or_all_the
     large = grid_height(board, cards.LARGE) + OWN_ROWS
     assert curves == (9 if rows < large else 0 if rows - large < LEAST else min(rows - large, 9))
     assert rows_below(board, 60, rows, 9) == 9, "there is no room for large cards"
+
+
+def test_why_there_is_no_connection_is_said_once() -> None:
+    banned = "The host of this server has banned you."
+    error = Error(code="hello/banned", fault="state", message=banned, path="", ref=0)
+    model = scenes.reduced(scenes.at_home(), error, Lost(banned, None), now_ms=2000)
+    lines = view(scene_of(model, UI, 2000), (80, 24)).lines
+    assert sum(banned in "".join(text for _, text in line) for line in lines) == 1

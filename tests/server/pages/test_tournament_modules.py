@@ -175,7 +175,7 @@ def test_each_is_told_what_they_can_do_in_a_tournament_and_where_their_table_is(
         ["check in", "leave", "KXQWZP", "Table 4 is yours"],
         ["check in", "leave", "Check in"],
         ["check in", "leave", "Check in"],
-        ["enter", ""],
+        ["enter", "You can still enter"],
         [""],
         ["enter", "You have withdrawn"],
         ["You placed 2 of 1"],

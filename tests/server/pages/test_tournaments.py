@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import io
 
 import msgspec
@@ -50,13 +51,22 @@ async def test_a_tournament_is_given_out_whole_and_as_a_table(autojump_clock: Mo
         assert [(entrant.name, entrant.bot) for entrant in document.entrants] == [("@Ada", None), ("random 1", "random")]
         assert [entry.text for entry in document.log] == ["@Ada enters.", "random 1 enters, a house bot."]
         assert (document.phase, document.director, document.rounds) == ("registration", "@Ada", ())
+        zipped = await house.ask(f"/tournaments/{identity}.json", headers="Accept-Encoding: gzip\r\n")
+        assert gzip.decompress(zipped.body) == answered.body
+        await ada.say(AddBot(id=identity, ref=8))
+        await ada.hear_of(Decided)
+        assert len(msgspec.json.decode((await house.ask(f"/tournaments/{identity}.json")).body, type=TournamentDocument).entrants) == 3
         answered = await house.ask(f"/tournaments/{identity.lower()}.csv")
         assert answered.headers["content-type"] == "text/csv; charset=utf-8"
         rows = list(csv.DictReader(io.StringIO(answered.body.decode())))
-        assert [(row["place"], row["name"], row["bot"]) for row in rows] == [("1", "'@Ada", ""), ("1", "random 1", "random")]
+        assert [(row["place"], row["name"], row["bot"]) for row in rows] == [
+            ("1", "'@Ada", ""),
+            ("1", "random 1", "random"),
+            ("1", "random 2", "random"),
+        ]
         assert {row["points"] for row in rows} == {"0"}
         listed = msgspec.json.decode((await house.ask("/tournaments.json")).body, type=TournamentsDocument)
-        assert [(found.id, found.name, found.entrants) for found in listed.tournaments] == [(identity, "=SUM(A1)", 2)]
+        assert [(found.id, found.name, found.entrants) for found in listed.tournaments] == [(identity, "=SUM(A1)", 3)]
 
 
 @pytest.mark.parametrize("path", ["/tournaments/NOSUCH.json", "/tournaments/x.json", "/tournaments/NOSUCH.csv"])
