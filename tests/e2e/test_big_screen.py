@@ -25,7 +25,7 @@ def test_it_says_how_to_join_then_shows_the_race_and_who_won(browser: Browser, s
     browser.open(f"{root}/screen?at=https://carpet.example")
     browser.wait_for_text(".join-address", "https://carpet.example/play")
     browser.wait(lambda: browser.run("return document.querySelector('.qr').naturalWidth > 0"), "the QR code")
-    with sitting(url, "Ada", countdown_s=1, delay_s=0, rated=False) as ada, sitting(url, "Zoë", code=ada.code) as zoe:
+    with sitting(url, "Ada", countdown_s=1, delay_s=0, deal="143") as ada, sitting(url, "Zoë", code=ada.code) as zoe:
         for player in (ada, zoe):
             player.ready()
         for player in (ada, zoe):
@@ -36,6 +36,7 @@ def test_it_says_how_to_join_then_shows_the_race_and_who_won(browser: Browser, s
         assert browser.run("return document.documentElement.scrollHeight") == 1080
         ada.play(6)
         browser.wait_for_text(".screen-bars", f"{ada.home}/52")
+        assert ada.home > zoe.home
         zoe.stop()
         ada.stop()
         browser.wait_for_text(".banner .winner", "Ada wins")

@@ -145,11 +145,13 @@ def test_a_round_before_can_be_looked_at_by_keys(browser: Browser, fast_server: 
 def press(browser: Browser, words: str) -> None:
     """The button or link with these words, once it is shown and can be pressed."""
 
-    def found() -> list[object]:
-        return [each for each in browser.all("main button, main a, dialog[open] button") if each.text == words and each.is_enabled()]
+    def pressed() -> bool:
+        found = [each for each in browser.all("main button, main a, dialog[open] button") if each.text == words and each.is_enabled()]
+        if found:
+            found[-1].click()
+        return bool(found)
 
-    browser.wait(found, f"{words!r} to press in {browser.text('main')}")
-    found()[-1].click()  # type: ignore[attr-defined]
+    browser.wait(pressed, f"{words!r} to press in {browser.text('main')}")
 
 
 @pytest.fixture
@@ -206,6 +208,8 @@ def test_a_director_decides_by_the_page(newcomer: Browser, fast_server: str) -> 
         newcomer.wait_for_text(".summary", "3 players so far")
         press(newcomer, "Pair the first round")
         newcomer.wait_for_text("#of-table", "against")
+        press(newcomer, "All boards on a screen …")
+        newcomer.wait(lambda: newcomer.all("a[href*='/screen#key=']"), "the way to all boards")
         newcomer.run("document.getElementById('of-player').value = given[0]", emil.welcome["player"])
         newcomer.run("document.getElementById('of-player').dispatchEvent(new Event('change'))")
         newcomer.run("document.getElementById('reason').value = 'had to go'")

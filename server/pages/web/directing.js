@@ -48,6 +48,9 @@ export class Directing {
     this.pause = button(() => decide({ type: "pause-tournament", pause: this.#told.phase !== "paused" }));
     this.pair = button(() => decide({ type: "pair-round", round: this.#told.rounds.length + 1 }));
     this.end = button(() => ask("End the tournament now? The standings stay.", ["End it", "Go on"], () => decide({ type: "end-tournament", reason: this.reason.value })));
+    this.boards = button(() => send({ type: "ask-boards-key", code: this.#told.tables.find((table) => table.code !== null).code }), "All boards on a screen …");
+    this.boardsLink = element("a", {}, "Open the screen with all boards");
+    this.boardsLine = element("p", { hidden: true }, this.boardsLink, " For a place where its players cannot see it; they are told that somebody watches so.");
     this.bot = element("select", { id: "with-bot" });
     this.addBot = button(() => decide({ type: "add-bot", bot: this.bot.value }), "Add it");
     this.table = element("select", { id: "of-table" });
@@ -68,10 +71,16 @@ export class Directing {
     this.ofTable = field("of-table", "A result", this.table, this.verdict, this.correct);
     this.ofBot = field("with-bot", "A house bot", this.bot, this.addBot);
     this.node = element("section", { class: "part", "aria-labelledby": "directing", hidden: true }, element("h2", { id: "directing" }, "You direct it"),
-      element("p", { class: "actions" }, this.start, this.pair, this.pause, this.end), this.ofBot, this.ofTable,
+      element("p", { class: "actions" }, this.start, this.pair, this.pause, this.end, this.boards), this.boardsLine, this.ofBot, this.ofTable,
       this.ofPlayer = field("of-player", "A player", this.entrant, this.remove), field("reason", "Reason, for the log", this.reason));
     this.table.addEventListener("change", () => this.#showVerdicts());
     this.entrant.addEventListener("change", () => this.#showRemove());
+  }
+
+  /** The key by which a screen is shown whole boards. It stands where a browser sends it to nobody. @param {string} key */
+  takeKey(key) {
+    this.boardsLine.hidden = false;
+    this.boardsLink.setAttribute("href", `/tournament/${encodeURIComponent(this.#told.id)}/screen#key=${encodeURIComponent(key)}`);
   }
 
   /** @param {any} told a `Tournament` @param {string} me @param {any[]} bots of the server's welcome */
@@ -84,6 +93,8 @@ export class Directing {
       setText(this[name], words);
     }
     const isDone = ["over", "ended"].includes(told.phase);
+    // A director who plays too is given no key.
+    this.boards.hidden = !told.tables.some((table) => table.code !== null) || told.entrants.some((entrant) => entrant.id === me);
     this.ofBot.hidden = isDone || !bots.length;
     this.ofTable.hidden = !told.tables.some((table) => table.counted);
     this.ofPlayer.hidden = isDone || !told.entrants.length;

@@ -34,13 +34,17 @@ export function treeNodes(told, document) {
   return bracketNodes(bracketOf(roundsOf(document, told), told.options.double), namesOf(told), { last: BRACKET_ROUNDS, canLink: false }).filter(Boolean);
 }
 
+function scoreOf(result) {
+  return result === null || result.forfeit ? " – " : element("b", {}, ` ${result.first_home} : ${result.second_home} `);
+}
+
 /** Who meets whom. @param {any} told */
 export function pairingNodes(told) {
   const names = namesOf(told);
   const side = (table, entrant, at) => [nameOf(entrant === null ? "the house" : names.get(entrant) ?? entrant),
     table.result === null && table.sides[at] && !table.sides[at].present ? element("span", { class: "note" }, " not there yet") : null];
   return [element("ol", {}, told.tables.filter((table) => table.counted).slice(0, 2 * ROWS).map((table) =>
-    element("li", { value: String(table.table) }, side(table, table.first, 0), " – ", side(table, table.second, 1))))];
+    element("li", { value: String(table.table) }, side(table, table.first, 0), scoreOf(table.result), side(table, table.second, 1))))];
 }
 
 /** Where to go, as an address, a QR code and a command; and who has entered. @param {any} told null where it is no tournament's screen @param {string | null} id */

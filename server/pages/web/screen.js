@@ -35,7 +35,7 @@ export class ScreenPage {
   #documentOf = "";
   #replay = null;
   #quietAt = 0;
-  #key = new URLSearchParams(location.hash.slice(1)).get("key") ?? "";
+  #key = keyOf(location.hash);
 
   /** id: of a tournament; null for whatever is run here. @param {import("./line.js").Line} line @param {string | null} id */
   constructor(line, id) {
@@ -67,6 +67,10 @@ export class ScreenPage {
       this.stage, this.banner, this.others, this.controls);
     addEventListener("keydown", (event) => this.#pressed(event));
     addEventListener("pointermove", () => this.#wake());
+    addEventListener("hashchange", () => {
+      this.#key = keyOf(location.hash);
+      this.#watched = null;
+    });
     this.#wake();
     // A screen that nobody touches would go dark; where the page may not ask, its owner has to see to it.
     const keepAwake = () => document.visibilityState === "visible" && navigator.wakeLock?.request("screen").catch(() => {});
@@ -110,7 +114,9 @@ export class ScreenPage {
       case "unwatched":
       case "error":
         // Another one is looked at with the next tick.
-        if (message.code === "watch/too-often") this.#watched = null;
+        // A key is good until the server ends.
+        if (message.code === "watch/wrong-key") this.#key = "";
+        if (["watch/too-often", "watch/wrong-key"].includes(message.code)) this.#watched = null;
         else if (!this.#isResultShown() && (message.type === "unwatched" || String(message.code).startsWith("room/"))) this.#races.end(now, 0);
         break;
       default:
@@ -273,7 +279,7 @@ export class ScreenPage {
       this.plot.show(model.curves, model.elapsed(now), cards, `Cards home over time: ${model.seats.map((seat) => `${clean(seat.name)} ${seat.home}`).join(", ")}.`, live);
     }
     this.why.hidden = model.phase === "over" || model.options.delay_s === 0 && !model.isWithheld;
-    setText(this.why, model.isWithheld ? "Everybody plays the same shuffle, so no board is shown before the round is over."
+    setText(this.why, model.isWithheld && hasBoards ? "All boards are shown, by the director’s key." : model.isWithheld ? "Everybody plays the same shuffle, so no board is shown before the round is over."
       : `Boards are shown ${counted(model.options.delay_s, "second")} late.`);
   }
 
@@ -373,6 +379,11 @@ export class ScreenPage {
     this.others.dataset.shown = key;
     this.others.replaceChildren(...lines.slice(0, OTHERS).map(([, one, home, otherHome, other]) => element("li", {}, nameOf(one), element("b", {}, ` ${home} : ${otherHome ?? 0} `), nameOf(other))));
   }
+}
+
+/** The host's or director's key, of an address that ends in `#key=…`. */
+function keyOf(hash) {
+  return new URLSearchParams(hash.slice(1)).get("key") ?? "";
 }
 
 function button(text, act) {

@@ -124,6 +124,7 @@ export class TournamentPage {
   /** @param {import("carpet-wire").ServerMessage} message */
   hear(message) {
     this.part.hear(message);
+    if (message.type === "boards-key") this.directing.takeKey(message.key);
     if (message.type === "error" && message.code === REFUSED && message.ref === 0) {
       setText(this.stands, "There is no tournament of that id.");
       return;
@@ -182,7 +183,8 @@ export class TournamentPage {
     this.grid.replaceChildren(...(this.gridPart.hidden ? [] : [element("caption", { class: "unseen" }, "Results of everybody against everybody, best first"), ...gridNodes(rounds, order, names)]));
     this.pathPart.hidden = chosen === null;
     if (chosen === null) return;
-    this.pathTitle.replaceChildren("The way of ", nameOf(names.get(chosen)));
+    const { name, bot } = told.entrants.find((entrant) => entrant.id === chosen);
+    this.pathTitle.replaceChildren("The way of ", bot ? nameOf(name) : element("a", { href: `/player/${encodeURIComponent(name)}` }, nameOf(name)));
     this.path.replaceChildren(...pathNodes(rounds, chosen, names));
   }
 
