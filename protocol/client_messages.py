@@ -57,9 +57,10 @@ class Rename(Struct, frozen=True, kw_only=True, tag_field="type", tag="rename"):
 
 
 class FollowLobby(Struct, frozen=True, kw_only=True, tag_field="type", tag="follow-lobby"):
-    """Ask for `lobby` now and on every change (at most two a second), or stop it."""
+    """Ask for `lobby` now and on every change (at most two a second), or stop it. changes: on a change `lobby-changes` is enough."""
 
     follow: bool = True
+    changes: bool = False
     ref: Reference = 0
 
 

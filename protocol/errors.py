@@ -46,6 +46,7 @@ class ErrorCode(StrEnum):
     BAD_OPTIONS = "room/bad-options"
     NO_SUCH_ROOM = "room/no-such-code"
     ROOM_FULL = "room/full"
+    TOO_MANY_ROOMS = "room/too-many"
     ROOM_CLOSED = "room/closed"
     ENDED_BY_HOST = "room/ended-by-host"
     ELSEWHERE = "room/elsewhere"
@@ -109,14 +110,14 @@ ERRORS: dict[ErrorCode, ErrorKind] = {
     ErrorCode.UNKNOWN_TOKEN: ErrorKind(Fault.CLIENT, "The server does not know that token; say hello without one."),
     ErrorCode.WATCHES_ONLY: ErrorKind(Fault.CLIENT, "This connection only watches; to race, say hello without `watch` on another."),
     ErrorCode.BANNED: ErrorKind(Fault.STATE, "The host of this server has banned you."),
-    ErrorCode.SERVER_FULL: ErrorKind(Fault.SERVER, "The server holds as many races as it may; try again later."),
-    ErrorCode.SERVER_BUSY: ErrorKind(Fault.SERVER, "There is more to do than the server can; try again in a moment."),
+    ErrorCode.SERVER_FULL: ErrorKind(Fault.SERVER, "The server has as many races as it allows; try again later."),
+    ErrorCode.SERVER_BUSY: ErrorKind(Fault.SERVER, "The server is overloaded; try again in a moment."),
     ErrorCode.SERVER_STOPPING: ErrorKind(Fault.SERVER, "The server is stopping; no new race can be opened."),
     ErrorCode.CANNOT_WRITE: ErrorKind(
         Fault.SERVER, "The server cannot save anything just now. Clocks stand still, and races go on as soon as it can."
     ),
     ErrorCode.INTERNAL: ErrorKind(Fault.SERVER, "Something went wrong on the server; its log says what."),
-    ErrorCode.NOT_KEPT: ErrorKind(Fault.SERVER, "The server cannot keep what happens, so this is ended."),
+    ErrorCode.NOT_KEPT: ErrorKind(Fault.SERVER, "The server cannot save what happens, so this has ended."),
     ErrorCode.NO_WINNABLE_DEAL: ErrorKind(Fault.SERVER, "No deal that can be won was found for this race; open it again."),
     ErrorCode.CANNOT_DEAL: ErrorKind(Fault.SERVER, "The server failed to look for a deal that can be won; open the race again later."),
     ErrorCode.UNKNOWN_RULES: ErrorKind(Fault.CLIENT, "The server does not know that rule set."),
@@ -124,16 +125,17 @@ ERRORS: dict[ErrorCode, ErrorKind] = {
     ErrorCode.BAD_OPTIONS: ErrorKind(Fault.CLIENT, "Those options do not fit together."),
     ErrorCode.NO_SUCH_ROOM: ErrorKind(Fault.STATE, "No race has that code; ask for it again, or open one."),
     ErrorCode.ROOM_FULL: ErrorKind(Fault.STATE, "Every seat of that race is taken."),
+    ErrorCode.TOO_MANY_ROOMS: ErrorKind(Fault.STATE, "Too many races have been opened from your address; join one, or try again later."),
     ErrorCode.ROOM_CLOSED: ErrorKind(Fault.STATE, "That race is closed."),
     ErrorCode.ENDED_BY_HOST: ErrorKind(Fault.STATE, "The host of the server has ended this race; it counts for nothing."),
-    ErrorCode.ELSEWHERE: ErrorKind(Fault.STATE, "That race is on another server of this place; go there."),
+    ErrorCode.ELSEWHERE: ErrorKind(Fault.STATE, "That race is on another server of this cluster; connect there."),
     ErrorCode.NOT_INVITED: ErrorKind(Fault.STATE, "The seats of that race are for others."),
     ErrorCode.NOT_IN_ROOM: ErrorKind(Fault.STATE, "Open or join a race first."),
     ErrorCode.ALREADY_IN_ROOM: ErrorKind(Fault.STATE, "You hold a seat in another race; leave it first."),
     ErrorCode.EMPTY_CHAT: ErrorKind(Fault.CLIENT, "Nothing printable is left of that line."),
     ErrorCode.UNKNOWN_PHRASE: ErrorKind(Fault.CLIENT, "The server does not know that phrase."),
-    ErrorCode.PHRASES_ONLY: ErrorKind(Fault.STATE, "Only phrases can be said here until nobody has to play this deal any more."),
-    ErrorCode.ONCE_ONLY: ErrorKind(Fault.STATE, "That is raced once."),
+    ErrorCode.PHRASES_ONLY: ErrorKind(Fault.STATE, "Only phrases can be said here while somebody has yet to play this deal."),
+    ErrorCode.ONCE_ONLY: ErrorKind(Fault.STATE, "That deal is raced only once."),
     ErrorCode.NOT_WAITING: ErrorKind(Fault.STATE, "Seats and readiness can only change before the start."),
     ErrorCode.NOT_STARTED: ErrorKind(Fault.STATE, "The race has not started yet."),
     ErrorCode.RACE_OVER: ErrorKind(Fault.STATE, "That race is over."),
@@ -146,25 +148,25 @@ ERRORS: dict[ErrorCode, ErrorKind] = {
     ErrorCode.BAD_MOVE: ErrorKind(Fault.CLIENT, "That is not a move text."),
     ErrorCode.ILLEGAL_MOVE: ErrorKind(Fault.CLIENT, "That move is not legal in this position."),
     ErrorCode.NO_SUCH_DEAL: ErrorKind(Fault.STATE, "There is no such deal to run."),
-    ErrorCode.ALREADY_RUN: ErrorKind(Fault.STATE, "You have had your run of that deal, and one counts."),
+    ErrorCode.ALREADY_RUN: ErrorKind(Fault.STATE, "You have had your run of that deal, and only one counts."),
     ErrorCode.RUN_CLOSED: ErrorKind(Fault.STATE, "It is too late to begin a run of that deal."),
-    ErrorCode.TOO_MANY_CHALLENGES: ErrorKind(Fault.STATE, "You have as many open challenges as you may have; wait until one closes."),
+    ErrorCode.TOO_MANY_CHALLENGES: ErrorKind(Fault.STATE, "You have too many open challenges; wait until one closes."),
     ErrorCode.NO_SUCH_POSITION: ErrorKind(Fault.STATE, "There is no such position to play on from."),
-    ErrorCode.OWN_RACE: ErrorKind(Fault.STATE, "You have a part in that race, so its boards are not for you to see."),
+    ErrorCode.OWN_RACE: ErrorKind(Fault.STATE, "You are part of that race, so its boards are not shown to you."),
     ErrorCode.NOT_SHOWN: ErrorKind(Fault.STATE, "That race is shown to nobody while others may yet play its deal."),
     ErrorCode.WRONG_KEY: ErrorKind(Fault.CLIENT, "That is not the key of this race's boards."),
     ErrorCode.NO_KEY: ErrorKind(Fault.STATE, "The key is for the host of a race that is not rated, or the director of its tournament."),
-    ErrorCode.WATCHED_TOO_OFTEN: ErrorKind(Fault.STATE, "You ask for another race too often; wait a few seconds."),
+    ErrorCode.WATCHED_TOO_OFTEN: ErrorKind(Fault.STATE, "You are switching races too often; wait a few seconds."),
     ErrorCode.TALKED_TOO_MUCH: ErrorKind(Fault.STATE, "Too much is being said there; say it again in a few seconds."),
     ErrorCode.NO_SUCH_TOURNAMENT: ErrorKind(Fault.STATE, "There is no tournament of that id; ask for the list."),
     ErrorCode.NOT_THE_DIRECTOR: ErrorKind(Fault.CLIENT, "Only the director of a tournament may do that."),
-    ErrorCode.WRONG_ENTRY_CODE: ErrorKind(Fault.CLIENT, "Entering that tournament asks for a code, and this is not it."),
+    ErrorCode.WRONG_ENTRY_CODE: ErrorKind(Fault.CLIENT, "That tournament needs an entry code, and this is not it."),
     ErrorCode.TOURNAMENT_FULL: ErrorKind(Fault.STATE, "Every place of that tournament is taken."),
     ErrorCode.NOT_ENTERED: ErrorKind(Fault.STATE, "That entrant does not play in that tournament."),
     ErrorCode.NOT_NOW: ErrorKind(Fault.STATE, "That cannot be done at this stage of the tournament."),
     ErrorCode.DECISION_REFUSED: ErrorKind(Fault.STATE, "The rules of that tournament do not allow this."),
-    ErrorCode.BAD_TOURNAMENT: ErrorKind(Fault.CLIENT, "Those options make no tournament."),
-    ErrorCode.TOO_MANY_TOURNAMENTS: ErrorKind(Fault.STATE, "There are as many tournaments as there may be; end one first."),
+    ErrorCode.BAD_TOURNAMENT: ErrorKind(Fault.CLIENT, "Those options do not make a tournament."),
+    ErrorCode.TOO_MANY_TOURNAMENTS: ErrorKind(Fault.STATE, "There are too many tournaments; end one first."),
 }
 
 

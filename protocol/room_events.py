@@ -97,9 +97,11 @@ class Dealt(Struct, frozen=True, kw_only=True, tag_field="type", tag="dealt"):
 
 
 class Started(Struct, frozen=True, kw_only=True, tag_field="type", tag="started"):
-    """The clock runs."""
+    """The clock runs. home, foundations: by seat, as dealt; of foundations that are not told, an empty map."""
 
     version: int
+    home: tuple[int, ...] = ()
+    foundations: tuple[dict[str, int], ...] = ()
 
 
 class PlayerView(Struct, frozen=True, kw_only=True, gc=False, tag_field="type", tag="view"):

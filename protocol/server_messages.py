@@ -14,7 +14,7 @@ from protocol.errors import Fault
 from protocol.room_events import RoomEvent
 from protocol.run_messages import RunMessage
 from protocol.tournament_messages import TournamentMessage
-from protocol.views import BotInfo, OpenRaceInfo, RulesInfo, RunningRaceInfo, SeatState, View
+from protocol.views import BotInfo, OpenRaceInfo, RulesInfo, RunningChange, RunningRaceInfo, SeatState, View
 from protocol.watch_messages import WatchMessage
 
 
@@ -92,6 +92,26 @@ class Lobby(Struct, frozen=True, kw_only=True, tag_field="type", tag="lobby"):
     running: tuple[RunningRaceInfo, ...] = ()
 
 
+class LobbyChanges(Struct, frozen=True, kw_only=True, tag_field="type", tag="lobby-changes"):
+    """What has become of the last `lobby`, for those who have asked for changes.
+
+    gone: codes of races that are in their list no more; they are taken out first. races, running: those that are new in a list, or other
+    than before. progress: how far races have come that are in it. closest: the code of the first of `running`, null where there is none;
+    the order of the others is not told. players, ratings: null where they are as before.
+    """
+
+    players_here: int
+    races_open: int
+    races_running: int
+    gone: tuple[str, ...]
+    races: tuple[OpenRaceInfo, ...]
+    running: tuple[RunningRaceInfo, ...]
+    progress: tuple[RunningChange, ...]
+    closest: str | None
+    players: tuple[str, ...] | None = None
+    ratings: tuple[int | None, ...] | None = None
+
+
 class WaitingMatch(Struct, frozen=True, kw_only=True, tag_field="type", tag="waiting-match"):
     """The answer to `quick-match`, and told again when the window or the number of those who wait has changed.
 
@@ -146,6 +166,7 @@ ServerMessage: TypeAlias = (
     | YouAre
     | Error
     | Lobby
+    | LobbyChanges
     | WaitingMatch
     | WaitingOver
     | Left

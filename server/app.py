@@ -7,7 +7,7 @@ import secrets
 import ssl
 import sys
 from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import ExitStack, asynccontextmanager, contextmanager
+from contextlib import ExitStack, asynccontextmanager, contextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -15,6 +15,7 @@ import trio
 
 import protocol
 from server.admin.administration import Administration
+from server.admin.figures import figures
 from server.admin.listener import SocketUnavailable, administered
 from server.cluster.node import ClusterNode
 from server.config import DEFAULT_CONNECTIONS, Settings
@@ -26,47 +27,51 @@ from server.net.connection import RoundTripRule
 from server.net.connection_limits import Admission, TrustedProxies
 from server.net.descriptors import connections_for
 from server.net.dispatch import Dispatch
-from server.net.http import Site
 from server.net.listener import AddressUnavailable, listening, tls_context
+from server.net.origins import Origins, page_origin
 from server.net.overload import Overload
-from server.net.traffic import Traffic
-from server.pages.documents import Documents
-from server.pages.health import readiness_route
-from server.pages.ladder import ladder_route
-from server.pages.lobby import lobby_route
-from server.pages.races import race_routes
-from server.pages.readers import Readers
-from server.pages.runs import run_routes
-from server.pages.tournaments import tournament_routes
-from server.pages.web_page import problem_page, web_routes
+from server.pages.site import open_site
 from server.rooms.clock import Clock
 from server.rooms.deal_finder import DealFinder
 from server.rooms.registry import Rooms
 from server.rooms.resumption import Resumption
 from server.runs.ghost_lines import RecordedGhosts
 from server.runs.service import RunService
-from server.runtime.figures import AnyFigure, DurationFigure, Figure, FigureBy
-from server.runtime.workers import Workers, open_workers
+from server.runtime.figures import AnyFigure
+from server.runtime.workers import open_workers
+from server.spectate.relay import Relay
 from server.spectate.spectator_registry import SpectatorRegistry
 from server.store.errors import StoreAway, StoreError
 from server.store.journal import Journal
 from server.store.opening import open_store
 from server.store.store import Prunable, Store
+from server.store.takeover import TakenOver
 from server.tournaments.pairing_worker import Pairer
 from server.tournaments.ports import TournamentPorts
 from server.tournaments.service import TournamentService
 
 if TYPE_CHECKING:
     # Its extra is installed where a cluster is.
-    from server.cluster.directory import Directory
+    from server.cluster.directory import Directory, Topic
 
 SOFTWARE = f"carpet-race {protocol.__version__}"
 
-WORKERS_CODE = ("networkx", "server.race.audit", "server.race.boards", "server.solver.winnable", "server.tournaments.pairing_worker")
+WORKERS_CODE = (
+    "networkx",
+    "server.pages.pictures",
+    "server.pages.schemas",
+    "server.race.audit",
+    "server.race.boards",
+    "server.solver.winnable",
+    "server.tournaments.pairing_worker",
+)
 """The modules of all that workers do for a server."""
 
 SWITCH_S = 0.0005
 """Seconds for which a thread that reads the store may keep the interpreter from the event loop; ten times as many by default."""
+
+ROOMS_PER_CONNECTION = 2
+"""Rooms that may be opened from one address for each connection that it may have: some outlive the connections of their players."""
 
 ASK_AGAIN_S = 1.0
 DAY_S = 86_400
@@ -109,6 +114,7 @@ async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> A
                 ghost_lines=RecordedGhosts(store, journal, records),
                 find_deal=DealFinder(workers).find,
                 max_rooms=settings.max_rooms,
+                max_rooms_per_place=ROOMS_PER_CONNECTION * settings.max_connections_per_address,
                 bots_wait=settings.bots_wait,
             )
             nursery.start_soon(rooms.run)
@@ -136,6 +142,7 @@ async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> A
                     store=store,
                     pair_next=Pairer(workers).pair_next,
                     beside=partial(trio.to_thread.run_sync, limiter=trio.CapacityLimiter(1)),
+                    is_shared=node is not None,
                 )
             )
             overload = Overload()
@@ -155,26 +162,31 @@ async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> A
                 node=node,
                 announce=directory.arrive if directory is not None else None,
                 departed=directory.depart if directory is not None else None,
+                seat_elsewhere=directory.seat if directory is not None else None,
             )
             bans.come_back(await journal.ask(store.bans))
             resumption = Resumption(rooms, store, journal, clock)
             await resumption.go_on()
-            if node is None:
-                await nursery.start(tournaments.run)
+            await nursery.start(tournaments.run)
             nursery.start_soon(_tidy, store, journal, clock, settings.prune_after_days)
-            readers = Readers(store, journal)
-            site = Site(
-                [
-                    *race_routes(readers, clock, workers.run),
-                    ladder_route(readers),
-                    lobby_route(lobby),
-                    *run_routes(readers, runs),
-                    *tournament_routes(tournaments),
-                    *web_routes(Documents(rooms, readers, runs, tournaments, clock).addresses),
-                    readiness_route(rooms, store, journal, max_rooms=settings.max_rooms),
-                ],
-                problem=problem_page(),
+
+            def of_place() -> tuple[str, ...]:
+                return tuple(map(page_origin, node.urls)) if node is not None else ()
+
+            site = open_site(
+                rooms=rooms,
+                lobby=lobby,
+                runs=runs,
+                tournaments=tournaments,
+                is_elsewhere=node.knows if node is not None else None,
+                origins=of_place,
+                embedders=settings.embedders,
                 bans=bans,
+                store=store,
+                journal=journal,
+                clock=clock,
+                compute=workers.run,
+                max_rooms=settings.max_rooms,
             )
             administration = Administration(
                 rooms=rooms, players=players, tournaments=tournaments, dispatch=dispatch, bans=bans, store=store, journal=journal
@@ -184,7 +196,7 @@ async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> A
                 host=settings.host,
                 port=settings.port,
                 tls=tls,
-                origins=settings.origins,
+                origins=Origins(settings.origins, of_place=of_place),
                 site=site,
                 admission=admission,
                 plain_sockets=settings.plain_sockets,
@@ -194,10 +206,16 @@ async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> A
                 clock.resume()
                 if node is not None:
                     journal.lease_listeners.append(dispatch.forwarding.let_go)
-                    nursery.start_soon(node.run, resumption.take_up, dispatch.forwarding.let_go)
+                    nursery.start_soon(bans.follow, store, administration.put_out)
+                    nursery.start_soon(node.run, partial(_take_up, resumption, tournaments), dispatch.forwarding.let_go)
                 if directory is not None:
-                    nursery.start_soon(directory.run, lobby.state, rooms.seats, lobby.hear, players.moved_on)
-                figures = _figures(
+                    topics = _topics(tournaments)
+                    nursery.start_soon(directory.run, lobby.state, rooms.seats, lobby.hear, players.moved_on, topics)
+                if node is not None and directory is not None:
+                    dispatch.forwarding.relay = relay = Relay(nursery, node, directory.bus, rooms, spectators)
+                    nursery.start_soon(relay.run)
+                    nursery.start_soon(node.watch_engines, lambda: directory.available, dispatch.forwarding.cut_off)
+                shown = figures(
                     admission=admission,
                     site=site,
                     rooms=rooms,
@@ -207,7 +225,7 @@ async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> A
                     workers=workers,
                     traffic=dispatch.traffic,
                 )
-                with _administered(nursery, settings, administration), _metrics_served(nursery, settings, figures):
+                with _administered(nursery, settings, administration), _metrics_served(nursery, settings, shown):
                     yield _url(settings.host, port, secure=tls is not None)
                 journal.hurry()
                 tournaments.stop()
@@ -230,58 +248,15 @@ def tls_of(settings: Settings) -> ssl.SSLContext | None:
     return tls_context(settings.tls_cert, settings.tls_key)
 
 
-def _figures(
-    *,
-    admission: Admission,
-    site: Site,
-    rooms: Rooms,
-    players: Players,
-    journal: Journal,
-    matchmaker: Matchmaker,
-    workers: Workers,
-    traffic: Traffic,
-) -> tuple[AnyFigure, ...]:
-    counts = journal.statistics
-    return (
-        Figure("connections", "Connections that are open.", lambda: admission.inside),
-        FigureBy(
-            "refused_connections",
-            "Connections that were not let in: too many in all, from their address, or too much to do.",
-            "reason",
-            lambda: {**admission.refusals, **traffic.refused_connections},
-        ),
-        Figure("refused_pages", "Requests by HTTP that were too many from their address.", lambda: site.refused, "counter"),
-        FigureBy("dropped_messages", "Messages beyond the rate: too many, or of too high a price.", "reason", lambda: traffic.dropped),
-        FigureBy("errors", "Errors that clients were told.", "code", lambda: traffic.errors),
-        Figure("moves", "Moves that were accepted and acknowledged.", lambda: traffic.moves, "counter"),
-        FigureBy("refused_moves", "Moves that were refused.", "code", lambda: traffic.refused_moves),
-        DurationFigure("move_seconds", "From the reading of a move to its acknowledgement.", traffic.move_s),
-        FigureBy(
-            "queue_length",
-            "How many wait: requests for a commit, jobs for a worker, players for an opponent.",
-            "queue",
-            lambda: {"journal": journal.waiting, "workers": workers.waiting, "quick-match": len(matchmaker)},
-            "gauge",
-        ),
-        Figure("rooms", "Races that are held: waiting, running or over.", lambda: len(rooms)),
-        Figure("players_connected", "Players who are connected.", lambda: len(players)),
-        Figure("journal_requests", "Requests that the journal has written.", lambda: counts.requests, "counter"),
-        Figure("journal_entries", "Entries that the journal has written.", lambda: counts.entries, "counter"),
-        Figure("journal_refused", "Requests that the journal has refused.", lambda: counts.refused, "counter"),
-        Figure("journal_failed_commits", "Commits that failed.", lambda: counts.failed_commits, "counter"),
-        Figure("journal_outages", "Times when nothing could be written.", lambda: counts.outages, "counter"),
-        Figure("journal_available", "1 while the store can be written, as far as is known.", lambda: journal.available),
-        Figure("journal_commits", "Commits.", lambda: counts.batches, "counter"),
-        Figure("journal_commit_seconds", "Seconds spent in commits.", lambda: counts.commit_s, "counter"),
-        Figure("journal_slowest_commit_seconds", "The slowest commit since the start.", lambda: counts.max_commit_s),
-    )
-
-
 @contextmanager
 def _administered(nursery: trio.Nursery, settings: Settings, administration: Administration) -> Iterator[None]:
     where = settings.administered_at
     with ExitStack() as stack:
         if where is not None:
+            if settings.admin_socket is None:
+                with suppress(OSError):
+                    # Where the database is elsewhere, nobody has made it.
+                    where.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             try:
                 stack.enter_context(administered(nursery, where, administration.answer))
             except SocketUnavailable as error:
@@ -324,7 +299,9 @@ async def _opened(settings: Settings) -> Store:
     last = ""
     while True:
         try:
-            return await trio.to_thread.run_sync(partial(open_store, settings.database, shared=settings.cluster is not None))
+            # Whoever is stopped meanwhile waits for no answer.
+            opening = partial(open_store, settings.database, shared=settings.cluster is not None)
+            return await trio.to_thread.run_sync(opening, abandon_on_cancel=True)
         except StoreAway as error:
             if trio.current_time() >= until:
                 raise
@@ -346,6 +323,18 @@ async def _joined(store: Store, journal: Journal, settings: Settings) -> tuple[C
     node = ClusterNode(store, journal, settings.advertise)
     await node.join()
     return node, Directory(settings.cluster, node, await trio.to_thread.run_sync(store.place))
+
+
+async def _take_up(resumption: Resumption, tournaments: TournamentService, taken: TakenOver) -> None:
+    await resumption.take_up(taken)
+    tournaments.take_up(taken.tournaments)
+
+
+def _topics(tournaments: TournamentService) -> tuple[Topic, ...]:
+    """What the nodes of a place tell each other, beside who is where."""
+    from server.cluster.directory import Topic
+
+    return (Topic("tournaments", tournaments.elsewhere.say, tournaments.elsewhere.hear),)
 
 
 async def _tidy(store: Store, journal: Journal, clock: Clock, days: int) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -29,7 +30,8 @@ class Settings:
     """host, port: where to listen; port 0 takes any free one. rate, burst: messages of one client, a second and at once.
 
     database: the path of a SQLite file or a PostgreSQL URL, None for the usual file, `memory` to keep nothing.
-    origins: web origins whose pages may connect. bots_wait: house bots play at the pace of a person, else as fast as they can.
+    origins: web origins whose pages may connect. embedders: those whose pages may show races in a frame; `*` for all.
+    bots_wait: house bots play at the pace of a person, else as fast as they can.
     max_connections: at once; None for DEFAULT_CONNECTIONS or as many as there are file descriptors for.
     max_connections_per_address: at once; 0 for no limit.
     workers: processes that look for winnable deals, at most; they are started when they are needed.
@@ -56,6 +58,7 @@ class Settings:
     max_connections_per_address: int = 100
     database: str | None = "memory"
     origins: tuple[str, ...] = ()
+    embedders: tuple[str, ...] = ()
     trusted_proxies: tuple[str, ...] = ()
     bots_wait: bool = True
     workers: int = DEFAULT_WORKERS
@@ -88,6 +91,9 @@ class Settings:
             TrustedProxies(self.trusted_proxies)
         except ValueError as error:
             raise BadSettings(f"--trusted-proxy is an address or a network, as 10.0.0.0/8: {error}") from error
+        for embedder in self.embedders:
+            if re.fullmatch(r"\*|https?://(\*\.)?[A-Za-z0-9.-]+(:[0-9]{1,5})?", embedder) is None:
+                raise BadSettings(f"--embed-in is a web origin, as https://example.org, or * for all, not {embedder}")
         if self.workers < 1:
             raise BadSettings("--workers is at least 1")
         if self.metrics is not None and not 0 <= self.metrics_address[1] <= 65535:

@@ -112,10 +112,12 @@ def _run_on(
 
 NO_CHROMIUM = "no Chromium was found"
 NO_NODE = "no Node was found"
+NO_TYPESCRIPT = "no TypeScript is to be had"
 
 _UNTESTED = {
     NO_CHROMIUM: ("the web page in a browser", "install chromium and chromium-driver"),
     NO_NODE: ("the modules of the web page", "install nodejs"),
+    NO_TYPESCRIPT: ("the types of the web page", "install npm, and let it reach its registry once"),
 }
 
 

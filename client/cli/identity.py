@@ -194,7 +194,7 @@ def _write_new(file: str, text: bytes) -> None:
     try:
         make_file(Path(file), text)
     except FileExistsError:
-        fail(f"{file} is there already: name a file that is not.")
+        fail(f"{file} exists already: name another file.")
     except (OSError, ValueError) as error:
         fail(f"{file} cannot be written: {getattr(error, 'strerror', None) or error}.")
 

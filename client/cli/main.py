@@ -6,6 +6,7 @@ Typer takes a tenth of a second to load, so the help and the version, which need
 from __future__ import annotations
 
 import importlib
+import os
 import sys
 from collections.abc import Sequence
 from typing import Final, NoReturn
@@ -17,6 +18,7 @@ ABOUT: Final = "Race at the patience game Carpet: two people, the same shuffle, 
 EXAMPLES: Final = ("carpet play", "carpet host carpet.example", "carpet join carpet.example ABCDEF", "carpet demo")
 
 COMMANDS: Final[dict[str, tuple[str, str]]] = {
+    "learn": ("screens", "Learn to play, in a minute."),
     "play": ("screens", "Race a house bot or the clock, on a server of your own."),
     "host": ("screens", "Open a race on a server for others to join."),
     "join": ("screens", "Join a race by its code, or come back to your seat."),
@@ -41,6 +43,7 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "whoami": ("identity", "Show who you are at a server."),
     "rename": ("identity", "Take another name at a server."),
     "identity": ("identity", "Take your identity to another machine."),
+    "theme": ("theme", "List, show and make themes."),
     "load": ("load", "Measure how many races a server holds."),
 }
 """The module of `client.cli` that has it, and the first sentence of its help."""
@@ -69,16 +72,23 @@ def main_help() -> str:
     )
 
 
+def _tell(text: str) -> NoReturn:
+    """Print, and end. Whoever reads it may have seen enough: Python must not find that out again when it flushes at exit."""
+    try:
+        print(text, flush=True)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    sys.exit(0)
+
+
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Entry point of `carpet`."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     match given:
         case ["--version" | "-V"]:
-            print(f"carpet {protocol.__version__}")
-            sys.exit(0)
+            _tell(f"carpet {protocol.__version__}")
         case [] | ["-h" | "--help"] if given or not (sys.stdin.isatty() and sys.stdout.isatty()):
-            print(main_help())
-            sys.exit(0)
+            _tell(main_help())
     # Only now: see above. In a terminal no command at all is a menu.
     sys.exit(importlib.import_module("client.cli.commands").run(given))
 

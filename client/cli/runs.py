@@ -32,13 +32,23 @@ from client.connection.events import Identity
 from client.connection.http import fetch_challenges, fetch_dailies, fetch_runs
 from client.connection.request import ask
 from client.local.sitting import visit
-from client.storage.commitments import Checked, CommitmentStore, check_day
+from client.storage.commitments import CommitmentStore, DayCheck, check_day
 from client.storage.identity import IdentityStore, home_folder
 from client.text.runs import board_lines, board_title, challenge_lines, moment_text
 from client.tui.start import UiSettings
-from protocol.run_messages import Challenge, Challenges, Dailies, ListChallenges, ListRuns, OpenChallenge, RunChallenge, RunDaily, Runs
+from protocol.run_messages import (
+    Challenge,
+    ChallengeInfo,
+    Challenges,
+    Dailies,
+    ListChallenges,
+    ListRuns,
+    OpenChallenge,
+    RunChallenge,
+    RunDaily,
+    Runs,
+)
 from protocol.text import clean_chat, clean_name
-from protocol.views import ChallengeInfo
 
 _RUN = "run"
 
@@ -144,18 +154,18 @@ def _keep_commitments(address: Address) -> Dailies:
     return told
 
 
-def _checked(address: Address) -> tuple[Dailies, list[Checked]]:
+def _checked(address: Address) -> tuple[Dailies, list[DayCheck]]:
     told = _keep_commitments(address)
     seen = CommitmentStore(home_folder()).seen(address.url)
     return told, [check_day(day, seen.get(day.date)) for day in told.days]
 
 
-def _lines(told: Dailies, checked: list[Checked]) -> list[str]:
+def _lines(told: Dailies, checked: list[DayCheck]) -> list[str]:
     sentences = {
         "true": "ok: the secret is the one that was committed to when you were shown it, {seen} UTC",
         "false": "WRONG: the secret is not the one that was committed to",
         "changed": "WRONG: another commitment is told now than you were shown {seen} UTC",
-        "sealed": "committed to, and revealed {reveals} UTC",
+        "sealed": "committed to; the secret will be told {reveals} UTC",
         "unseen": "not checked: the secret fits, but you were not shown its commitment before",
     }
     reveals = {day.date: day.reveals_at_ms for day in told.days}
@@ -168,7 +178,7 @@ def _lines(told: Dailies, checked: list[Checked]) -> list[str]:
     ]
 
 
-def _as_map(checked: Checked) -> dict[str, Any]:
+def _as_map(checked: DayCheck) -> dict[str, Any]:
     seen = checked.seen
     return {"date": checked.date, "outcome": checked.outcome, "commitment": seen.commitment if seen is not None else None}
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import functools
+import io
 from dataclasses import replace
 from typing import Annotated, Any
 
@@ -20,6 +22,7 @@ from client.cli.shared import (
     examples,
     fail,
     finish,
+    looks_of,
     need_terminal,
     race_options,
     run,
@@ -28,6 +31,7 @@ from client.cli.shared import (
     with_looks,
 )
 from client.connection.address import parse_address
+from client.local import sitting
 from client.local.sitting import play_alone, play_bot, visit
 from client.storage.identity import IdentityError, IdentityStore, home_folder
 from client.tui.app import run_menu
@@ -41,6 +45,18 @@ Winnable = Annotated[bool, typer.Option("--winnable", help="Only a deal that can
 BestOf = Annotated[int | None, typer.Option("--best-of", metavar="N", help="A series: whoever wins most of N races wins it. N is odd.")]
 Session = Annotated[int | None, typer.Option("--session", metavar="N", help="N attempts: a game won is a point; cards home break ties.")]
 Swap = Annotated[bool, typer.Option("--swap", help="Two shuffles: each player plays one, then the other's.")]
+
+
+@app.command(epilog=examples("carpet learn"))
+@with_looks()
+def learn(*, settings: UiSettings) -> None:
+    """Learn to play, in a minute.
+
+    A deal of its own, which waits for each key that it tells you.
+    """
+    need_terminal("learn")
+
+    finish(run(lambda: sitting.learn(settings=settings)))
 
 
 @app.command(epilog=examples("carpet play --bot random --rules crazy-quilt --deal tuesday", "carpet play --alone"))
@@ -224,15 +240,27 @@ def _visit(command: str, url: str, request: Any, name: str | None, settings: UiS
 
 
 def menu() -> None:
-    """What `carpet` alone does in a terminal: show what there is to do, and then run the command for it."""
+    """What `carpet` alone does in a terminal: show what there is to do, run the command for it, and show it again."""
+    start, settings = _menu_start(), settings_of()
+    while True:
+        outcome = run(functools.partial(run_menu, start, settings=settings))
+        settings = outcome.settings
+        if not outcome.command:
+            finish(outcome)
+            return
+        errors = io.StringIO()
+        with contextlib.redirect_stderr(errors):
+            # What goes wrong would be hidden by the menu, which says it itself.
+            status = commands.run((*outcome.command, *looks_of(settings, outcome.command[0])))
+        said = errors.getvalue().strip()
+        if status and not said:
+            raise typer.Exit(status)
+        start = replace(_menu_start(), item=outcome.item, note=said.removeprefix("carpet: "))
+
+
+def _menu_start() -> StartMenu:
     known: list[str] = []
     with contextlib.suppress(IdentityError):
         # The last one that was met is the one that is offered.
         known = list(IdentityStore(home_folder()).read().servers)
-    start = StartMenu(parse_address(known[-1]).typed if known else "")
-    looks = dict.fromkeys(("four_colour", "colour_blind", "ascii_only", "no_motion", "no_bell"), False)
-
-    outcome = run(lambda: run_menu(start, settings=settings_of(**looks)))
-    finish(outcome)
-    if outcome.command:
-        raise typer.Exit(commands.run(outcome.command))
+    return StartMenu(parse_address(known[-1]).typed if known else "", is_new=not known and sitting.is_new(home_folder()))

@@ -18,17 +18,20 @@ import typer
 
 from client.cli.commands import FAILED as FAILED
 from client.cli.commands import INTERRUPTED
+from client.cli.commands import run as run_command
 from client.connection.address import Address, BadAddress, parse_address
 from client.connection.errors import Failure
 from client.storage.files import USUAL, make_file, replace_file
 from client.text.past_races import printable_json
 from client.tui.start import AppOutcome, UiSettings
+from client.tui.theme import Palette
 from protocol.text import clean_chat
 from protocol.views import MAX_SERIES_RACES, RATED_DELAY_S, RaceOptions
 
 Outcome = TypeVar("Outcome")
 
 MISUSED = 2
+LONGEST_THEME = 65_536
 
 URL_HELP = "The server: host, host:port (7777 if none is given), ws://… or wss://…."
 Url = Annotated[str, typer.Argument(metavar="URL", help=URL_HELP)]
@@ -110,7 +113,7 @@ Rules = Annotated[
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")]
 
-_LOOKS: dict[str, Any] = {
+LOOKS: dict[str, Any] = {
     "four_colour": typer.Option("--four-colour", "--four-color", help="A deck with a colour for each suit."),
     "colour_blind": typer.Option("--colour-blind", "--color-blind", help="Colours that do not rely on red and green."),
     "ascii_only": typer.Option("--ascii", help="Letters in place of suit signs and frames."),
@@ -119,22 +122,27 @@ _LOOKS: dict[str, Any] = {
 }
 
 
+Theme = Annotated[Path | None, typer.Option(metavar="FILE", help="Colours of your own; `carpet theme new FILE` writes one to change.")]
+
+
 def with_looks(*, bell: bool = True) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Give a command the options for its looks, in place of its parameter `settings`. bell: whether it can ring."""
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         @functools.wraps(command)
         def typed(**given: Any) -> None:
-            looks = {name: bool(given.pop(name, not bell and name == "no_bell")) for name in _LOOKS}
-            command(**given, settings=settings_of(**looks))
+            theme = given.pop("theme", None)
+            looks = {name: bool(given.pop(name, not bell and name == "no_bell")) for name in LOOKS}
+            command(**given, settings=settings_of(**looks, theme=theme))
 
         signature = inspect.signature(command, eval_str=True)
         parameters = [parameter for parameter in signature.parameters.values() if parameter.name != "settings"]
         parameters += [
             inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=False, annotation=Annotated[bool, option])
-            for name, option in _LOOKS.items()
+            for name, option in LOOKS.items()
             if bell or name != "no_bell"
         ]
+        parameters.append(inspect.Parameter("theme", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Theme))
         typed.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
         typed.__annotations__ = {}
         return typed
@@ -171,6 +179,8 @@ def finish(outcome: AppOutcome, address: Address | None = None) -> None:
         print_text(f"The record of {which} is {kept}; to check it: carpet verify {shlex.quote(kept)}")
     if outcome.not_kept is not None:
         typer.echo(f"carpet: the record of your race could not be kept: {outcome.not_kept}", err=True)
+    if outcome.command:
+        raise typer.Exit(run_command(outcome.command))
     match outcome.reason:
         case "signal":
             raise typer.Exit(INTERRUPTED)
@@ -180,12 +190,47 @@ def finish(outcome: AppOutcome, address: Address | None = None) -> None:
             pass
 
 
-def settings_of(four_colour: bool, colour_blind: bool, ascii_only: bool, no_motion: bool, no_bell: bool) -> UiSettings:
+def palette_from(path: Path) -> Palette:
+    """The theme in a file; ends the command where there is none."""
+    # Most commands end without it.
+    from client.tui.theme_file import palette_of
+
+    try:
+        with path.open(encoding="utf-8") as file:
+            return palette_of(file.read(LONGEST_THEME))
+    except OSError as error:
+        fail(f"{path} cannot be read: {error.strerror}.", MISUSED)
+    except ValueError as error:
+        why = "it is not UTF-8" if isinstance(error, UnicodeDecodeError) else clean_chat(str(error)).rstrip(".")
+        fail(f"{path} is no theme: {why}.", MISUSED)
+
+
+def settings_of(
+    four_colour: bool = False,
+    colour_blind: bool = False,
+    ascii_only: bool = False,
+    no_motion: bool = False,
+    no_bell: bool = False,
+    theme: Path | None = None,
+) -> UiSettings:
     if four_colour and colour_blind:
         fail("--four-colour and --colour-blind are two palettes: choose one.", MISUSED)
 
-    palette = "four" if four_colour else "safe" if colour_blind else "classic"
-    return UiSettings(palette=palette, ascii=ascii_only or not prints("♠│█"), bell=not no_bell, motion=not no_motion)
+    own = palette_from(theme) if theme is not None else None
+    palette = "four" if four_colour else "safe" if colour_blind else "classic" if own is None else own.name
+    return UiSettings(palette=palette, own_palette=own, ascii=ascii_only or not prints("♠│█"), bell=not no_bell, motion=not no_motion)
+
+
+def looks_of(settings: UiSettings, command: str) -> list[str]:
+    """The options by which a command is given these looks."""
+    asked = {
+        "--four-colour": settings.palette == "four",
+        "--colour-blind": settings.palette == "safe",
+        "--ascii": settings.ascii,
+        "--no-motion": not settings.motion,
+        "--no-bell": not settings.bell and command not in ("watch", "replay"),
+    }
+    return [option for option, is_asked in asked.items() if is_asked]
 
 
 def need_terminal(command: str, *, keys: bool = True) -> None:
@@ -262,5 +307,5 @@ def _write(path: Path, text: str, *, force: bool) -> None:
         if not force:
             raise
         if not path.is_file():
-            fail(f"{path} is no file that could be written over; name another.")
+            fail(f"{path} is not a file that can be overwritten; name another.")
         replace_file(path, text.encode(), copy_mode=True)

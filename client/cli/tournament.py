@@ -197,7 +197,7 @@ def pair(url: Url, tournament: Id, name: Name = None) -> None:
 
 
 @tournament_app.command(
-    epilog=examples("carpet tournament correct carpet.example KWPRTM 2 5 1-0 --cards 31:28 --reason 'the line was down'"),
+    epilog=examples("carpet tournament correct carpet.example KWPRTM 2 5 1-0 --cards 31:28 --reason 'the connection was down'"),
     help=f"Enter, correct or strike the result of a table.\n\n{OTHER_SCREEN}",
 )
 def correct(
@@ -219,7 +219,7 @@ def correct(
     try:
         verdict = verdict_of(result)
     except ValueError:
-        fail(f"{result!r} is no result: it is 1-0, 0-1, draw, 1-0f, 0-1f, 0-0 or strike.", MISUSED)
+        fail(f"{result!r} is not a result: write 1-0, 0-1, draw, 1-0f, 0-1f, 0-0 or strike.", MISUSED)
     request = CorrectResult(id=id_, round=round_, table=table, race=race, result=verdict, reason=reason[:200])
     run(lambda: correct_at(url, request, cards=home, name=name))
     print_text(f"Table {table} of round {round_} {'is open again' if verdict is None else 'has its result'}.")

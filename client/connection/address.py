@@ -82,10 +82,10 @@ def moved_address(told: str, *, by: Address) -> Address:
     one, nor from outside to an address of this machine or of a private network.
     """
     if len(told) > LONGEST_MOVE or not told.startswith(("ws://", "wss://")):
-        raise BadAddress("The server sends its players to something that is no address of a server.")
+        raise BadAddress("The server sends its players to something that is not a server's address.")
     address = parse_address(told)
     if by.secure and not address.secure:
-        raise BadAddress(f"The server sends its players from a secure connection to {address.url}, which is none.")
+        raise BadAddress(f"The server sends its players from a secure connection to {address.url}, which is not secure.")
     if address.is_private and not by.is_private:
         raise BadAddress(f"The server sends its players to {address.url}, an address of their own network.")
     return address

@@ -62,6 +62,8 @@ class Ending:
 LOST = Ending("The connection to the server was lost.")
 TAKEN_OVER = Ending("You continued your game in another window or on another computer. Press Enter to take it back here.", final=True)
 
+LET_GO = Ending("That server has lost its part of the place; the race goes on at another.")
+
 _CLOSED: dict[int, Ending] = {
     CloseCode.TAKEN_OVER: TAKEN_OVER,
     CloseCode.BANNED: Ending("The host of this server has banned you.", final=True),
@@ -69,7 +71,7 @@ _CLOSED: dict[int, Ending] = {
     CloseCode.FLOOD: Ending("The server closed the connection: too many messages were sent to it.", final=True),
     CloseCode.TOO_MANY_ERRORS: Ending("The server closed the connection: it could not understand what was sent to it.", final=True),
     CloseCode.HELLO_TIMEOUT: Ending("The server closed the connection: no hello came in time.", final=True),
-    CloseCode.LET_GO: Ending("That server has lost its part of the place; the race goes on at another."),
+    CloseCode.LET_GO: LET_GO,
     CloseCode.TOO_SLOW: Ending("The server closed the connection: it was too slow for all that was to be sent."),
     1000: Ending("The server closed the connection."),
     1001: Ending("The server is going away."),

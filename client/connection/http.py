@@ -135,7 +135,7 @@ def fetch_standings_table(address: Address, tournament: str) -> str:
     try:
         return fetch(address, f"/tournaments/{tournament}.csv").decode()
     except UnicodeDecodeError as error:
-        raise NotAPage(f"What {address.place} sent is no text.") from error
+        raise NotAPage(f"What {address.place} sent is not text.") from error
 
 
 def fetch(address: Address, path: str) -> bytes:

@@ -39,7 +39,7 @@ class Route:
     def move(self, url: str) -> None:
         """Go where the server says. Raises BadAddress for what no client should follow."""
         if self._moves >= MOVES:
-            raise BadAddress("The servers of this place send each other's players round in a circle.")
+            raise BadAddress("The servers of this cluster send players round in a circle.")
         self.current = moved_address(url, by=self.current)
         self._moves += 1
         self.moving = True

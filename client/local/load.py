@@ -142,7 +142,7 @@ def _heard(pipe: Connection) -> object:
     try:
         told: object = pipe.recv()
     except EOFError as error:
-        raise LoadFailed("A process of the load generator has died.") from error
+        raise LoadFailed("A process of the load generator died.") from error
     if isinstance(told, str):
         raise LoadFailed(told)
     return told

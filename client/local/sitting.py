@@ -18,15 +18,16 @@ from client.connection.client import NetLink, open_link
 from client.connection.events import Identity
 from client.connection.questions import EntryRequest
 from client.local.server_process import open_server
-from client.replay.frames import replay_race
+from client.replay.own_server import replay_race
 from client.state.capabilities import check_options, check_rules
 from client.state.evidence import Evidence
 from client.storage.bests import BestsStore
 from client.storage.evidence import EvidenceStore, SeenRace
+from client.storage.files import replace_file
 from client.storage.identity import IdentityError, IdentityStore, default_name, home_folder
-from client.storage.saved_records import SavedRecords
+from client.storage.saved_records import NAME, SavedRecords
 from client.tui.app import Keeper, run_app
-from client.tui.start import AppOutcome, Start, StartAlone, StartBot, StartHome, StartMatch, StartTournaments, UiSettings
+from client.tui.start import AppOutcome, Start, StartAlone, StartBot, StartHome, StartLesson, StartMatch, StartTournaments, UiSettings
 from protocol.client_messages import JoinRace, OpenRace
 from protocol.record import Record, to_json
 from protocol.run_messages import PlayOn, RunDaily
@@ -38,6 +39,30 @@ from protocol.watch_messages import WatchRace
 SEAT_HELD = "You have a seat in this race already: leave it (L) before you begin another."
 
 
+TAUGHT = "taught"
+"""A file beside the identity: the lessons are over."""
+
+
+def is_new(folder: Path) -> bool:
+    """Whether nobody has raced or learned to on this machine."""
+    return not any((folder / name).exists() for name in (TAUGHT, NAME))
+
+
+async def learn(*, settings: UiSettings) -> AppOutcome:
+    """Learn the keys by a deal on a server of one's own. It is no race, and no record of it is kept."""
+    async with open_server() as url, open_link(url, Identity(default_name())) as link:
+        await link.entered()
+        return _taught(await run_app(link, settings=settings, start=StartLesson()))
+
+
+def _taught(outcome: AppOutcome) -> AppOutcome:
+    if outcome.is_taught:
+        with contextlib.suppress(OSError):
+            home_folder().mkdir(mode=0o700, parents=True, exist_ok=True)
+            replace_file(home_folder() / TAUGHT, b"")
+    return outcome
+
+
 async def play_bot(options: RaceOptions, *, name: str | None, settings: UiSettings) -> AppOutcome:
     """Race the house bot of these options on a server of one's own."""
     # The server forgets everybody when it ends, so there is nothing to keep.
@@ -46,7 +71,8 @@ async def play_bot(options: RaceOptions, *, name: str | None, settings: UiSettin
         welcome = await link.entered()
         check_options(options, welcome)
         start = StartBot(options.bots[0], options.deal, options.rules, options.winnable, options.series)
-        return await _app(link, settings, start)
+        # In the first race the keys are told, whoever has not learned them yet.
+        return _taught(await _app(link, settings, start, teaches=is_new(home_folder()) and options.rules == "carpet"))
 
 
 async def play_alone(options: RaceOptions, *, name: str | None, settings: UiSettings) -> AppOutcome:
@@ -142,7 +168,9 @@ async def attend(url: str, tournament: str | None, *, name: str | None, code: st
         return await _app(link, settings, StartTournaments(tournament))
 
 
-async def _app(link: NetLink, settings: UiSettings, start: Start, *, keeper: Keeper | None = None, remark: str = "") -> AppOutcome:
+async def _app(
+    link: NetLink, settings: UiSettings, start: Start, *, keeper: Keeper | None = None, remark: str = "", teaches: bool = False
+) -> AppOutcome:
     records, store = SavedRecords(home_folder()), EvidenceStore(home_folder())
     seen = store.last(link.url)
     outcome = await run_app(
@@ -154,6 +182,7 @@ async def _app(link: NetLink, settings: UiSettings, start: Start, *, keeper: Kee
         evidence=None if seen is None else Evidence(seen.code, seen.race, seen.commitment, seen.nonce, seen.winnable, seen.first_view),
         witness=lambda evidence: store.keep(_seen(link.url, evidence)),
         remark=remark,
+        teaches=teaches,
     )
     return replace(outcome, kept=records.last, not_kept=str(records.error) if records.error is not None else None)
 

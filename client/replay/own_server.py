@@ -1,10 +1,12 @@
 """The server program of this installation, asked by its command line: a process that reads a document and answers on its output.
 
-Client and server never import each other, so this is how the client has a record replayed, reviewed or checked.
+Client and server never import each other, so this is how the client has a record replayed, reviewed or checked. No server of others has
+work with it, and no screen waits for it.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 import sysconfig
@@ -16,9 +18,16 @@ import trio
 
 import protocol
 from client.connection.errors import Failure
+from client.replay.timeline import TimeLine, time_line
+from protocol.record import Record, to_json
+from protocol.replay import BadReplay, from_json
+from protocol.text import clean_chat
 
 FALSE: Final = "not a true record: "
 """How a command begins to say what is wrong with a record, and with nothing else."""
+
+LIMIT_S: Final = 60.0
+"""Longer than that nobody looks at a screen. Reviewing two decks takes some seconds, on a slow machine a few times as many."""
 
 
 class ServerFailed(Failure):
@@ -27,6 +36,10 @@ class ServerFailed(Failure):
 
 class ServerNotStarted(ServerFailed):
     """There is no such program, or it cannot be run; the text is the system's."""
+
+
+class NoReplay(Failure):
+    """The race cannot be replayed; the text says why."""
 
 
 async def ask_server(arguments: Sequence[str], document: str, *, command: Sequence[str] | None = None) -> bytes:
@@ -50,6 +63,58 @@ async def ask_server(arguments: Sequence[str], document: str, *, command: Sequen
     if finished.returncode != 0:
         raise ServerFailed(_last_line(finished.stderr) or "it said nothing")
     return finished.stdout
+
+
+async def replay_race(record: Record, *, command: Sequence[str] | None = None, limit_s: float = LIMIT_S) -> TimeLine:
+    """The time line of a record, which is checked on the way. Raises NoReplay. Cancelling ends the process."""
+    try:
+        with trio.fail_after(limit_s):
+            answer = await ask_server(("frames", "--json", "-"), to_json(record), command=command)
+        return time_line(from_json(answer))
+    except trio.TooSlowError:
+        raise NoReplay(f"The replay took longer than {limit_s:.0f} seconds to make and was given up.") from None
+    except ServerNotStarted as error:
+        raise NoReplay(f"The replay could not be started: {error}.") from error
+    except (ServerFailed, BadReplay) as error:
+        # What the process says can quote the record.
+        said = clean_chat(str(error))
+        what = "That record is not true" if said.startswith(FALSE) else "There is no replay of that race"
+        raise NoReplay(f"{what}: {said.removeprefix(FALSE)}.") from error
+
+
+async def review_game(record: Record, seat: int, *, command: Sequence[str] | None = None, limit_s: float = LIMIT_S) -> tuple[str, ...]:
+    """The sentences about the game of `seat` (from 0); where there are none to be had, one that says why. Cancelling ends the process."""
+    arguments = ("review", "--json", "--seat", str(seat + 1), "-")
+    with trio.move_on_after(limit_s):
+        try:
+            answer = await ask_server(arguments, to_json(record), command=command)
+        except ServerNotStarted as error:
+            return (f"The review could not be started: {error}.",)
+        except ServerFailed as error:
+            return (f"There is no review: {error}.",)
+        return _sentences(answer) or ("There is no review: it said nothing.",)
+    return (f"The review took longer than {limit_s:.0f} seconds and was given up; carpet review takes all the time it needs.",)
+
+
+def _sentences(output: bytes) -> tuple[str, ...]:
+    try:
+        (judged,) = json.loads(output)["seats"]
+        return tuple(str(sentence) for sentence in judged["sentences"])
+    except (ValueError, LookupError, TypeError):
+        return ()
+
+
+async def verify_race(record: Record, *, command: Sequence[str] | None = None, limit_s: float = LIMIT_S) -> tuple[bool | None, str]:
+    """Whether it holds, and where it does not, or could not be checked (None), why. Cancelling ends the process."""
+    with trio.move_on_after(limit_s):
+        try:
+            await ask_server(("verify", "-"), to_json(record), command=command)
+        except ServerFailed as error:
+            # What the process says can quote the record.
+            said = clean_chat(str(error))
+            return (False, said.removeprefix(FALSE)) if said.startswith(FALSE) else (None, said)
+        return True, ""
+    return None, f"it took longer than {limit_s:g} seconds"
 
 
 def _last_line(output: bytes) -> str:

@@ -54,4 +54,4 @@ def check_options(options: RaceOptions, welcome: Welcome) -> None:
     info = check_rules(options.rules, welcome.rules)
     if options.winnable and not info.solvable:
         known = ", ".join(clean_name(each.id) for each in welcome.rules if each.solvable) or "none at all"
-        raise NotSolvable(f"Deals that can be won are not to be had under {clean_name(info.id)!r}; the rule sets with them are: {known}.")
+        raise NotSolvable(f"There are no winnable deals under {clean_name(info.id)!r}; the rule sets with them are: {known}.")

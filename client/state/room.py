@@ -242,7 +242,11 @@ def _apply(room: RoomModel, event: RoomEvent, now_ms: int) -> RoomModel:  # noqa
             started_at_ms = now_ms + event.starts_in_ms
             return replace(room, phase="racing", seats=seats, started_at_ms=started_at_ms, view=view)
         case Started():
-            return replace(room, phase="racing", seats=_racing(room.seats, None), started_at_ms=_earliest(room.started_at_ms, now_ms))
+            seats = _racing(room.seats, None)
+            for seat, (home, foundations) in enumerate(zip(event.home, event.foundations, strict=False)):
+                # One's own are known, where they are withheld from the others.
+                seats = _with_seat(seats, seat, home=home, **({"foundations": foundations} if foundations else {}))
+            return replace(room, phase="racing", seats=seats, started_at_ms=_earliest(room.started_at_ms, now_ms))
         case PlayerView():
             return _moved(room, event, now_ms)
         case Progress():

@@ -23,7 +23,19 @@ from client.state.tournament import TournamentsModel, tournaments_after
 from protocol.errors import ErrorCode, Fault
 from protocol.room_events import Ratings, Room, RoomEvent, Scored
 from protocol.run_messages import Challenge, Challenges, Dailies, Runs
-from protocol.server_messages import CurrentView, Error, Left, Lobby, Moved, ServerMessage, WaitingMatch, WaitingOver, Welcome, YouAre
+from protocol.server_messages import (
+    CurrentView,
+    Error,
+    Left,
+    Lobby,
+    LobbyChanges,
+    Moved,
+    ServerMessage,
+    WaitingMatch,
+    WaitingOver,
+    Welcome,
+    YouAre,
+)
 from protocol.text import clean_chat, clean_name
 from protocol.tournament_messages import Called, Decided, Tournament, Tournaments
 from protocol.views import (
@@ -165,6 +177,9 @@ def _reduced(model: Model, event: Event, now_ms: int) -> Model:  # noqa: C901  (
             return _renamed(model, event, now_ms)
         case Lobby():
             return replace(model, lobby=event)
+        case LobbyChanges():
+            # For those who have asked for them; here whole lobbies come.
+            return model
         case WaitingMatch():
             return replace(model, search=Search(event.rules, event.window, event.waiting, now_ms - event.waited_ms))
         case WaitingOver():
@@ -207,7 +222,7 @@ def _link(model: Model, event: LinkEvent, now_ms: int) -> Model:
                 return replace(model, link=replace(link, state="returning"))
             return replace(model, link=LinkModel(state="connected"))
         case Back():
-            notice = Notice("info", "The line is back.", now_ms)
+            notice = Notice("info", "Connected again.", now_ms)
             return replace(model, link=LinkModel(state="connected", round_trip_ms=link.round_trip_ms), notice=model.notice or notice)
         case RoundTrip(ms=ms):
             return replace(model, link=replace(link, round_trip_ms=ms))

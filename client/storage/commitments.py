@@ -15,7 +15,7 @@ from msgspec import Struct, field
 
 from client.connection.errors import Failure
 from client.storage.files import DocumentFile, Versioned
-from protocol.views import DailyDeal
+from protocol.run_messages import DailyDeal
 
 KEPT: Final = 400
 """Days a server, the last ones."""
@@ -39,7 +39,7 @@ class Document(Versioned, frozen=True, kw_only=True):
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
+class DayCheck:
     """One day. outcome: true where the secret is the one that was committed to; changed where another commitment is told now than was.
 
     seen: what was shown here first, None where nothing was before the reveal.
@@ -78,12 +78,12 @@ class CommitmentStore:
         return self._file.read().servers.get(url, {})
 
 
-def check_day(day: DailyDeal, seen: Seen | None) -> Checked:
+def check_day(day: DailyDeal, seen: Seen | None) -> DayCheck:
     """A day as the server tells of it now, against what was shown before."""
     if seen is not None and seen.commitment != day.commitment:
-        return Checked(day.date, "changed", seen)
+        return DayCheck(day.date, "changed", seen)
     if day.secret is None:
-        return Checked(day.date, "sealed", seen)
+        return DayCheck(day.date, "sealed", seen)
     if sha256(bytes.fromhex(day.secret)).hexdigest() != day.commitment:
-        return Checked(day.date, "false", seen)
-    return Checked(day.date, "true" if seen is not None else "unseen", seen)
+        return DayCheck(day.date, "false", seen)
+    return DayCheck(day.date, "true" if seen is not None else "unseen", seen)

@@ -56,9 +56,11 @@ def read_export(data: bytes) -> Document:
     try:
         document = msgspec.json.decode(data, type=Document)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise BadExport(f"That is no export of names and tokens ({clean_chat(str(error))}); carpet identity export makes one.") from error
+        raise BadExport(
+            f"That is not an export of names and tokens ({clean_chat(str(error))}); carpet identity export makes one."
+        ) from error
     if document.format != Document().format:
-        raise BadExport("That export is of another version of carpet-race: bring the older one up to the newer.")
+        raise BadExport("That export is from another version: update the older carpet-race of the two.")
     if not any(server.tokens for server in document.servers.values()):
         raise BadExport("There is no name and no token in that export.")
     for fault in _faults(document):

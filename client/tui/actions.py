@@ -148,6 +148,13 @@ class Verified:
 
 
 @dataclass(frozen=True, slots=True)
+class Shared:
+    """What was to be written to be shared is written, or why it is not."""
+
+    told: str
+
+
+@dataclass(frozen=True, slots=True)
 class Kept:
     """The race of a record was one against the clock, and this is how it stands among one's own."""
 
@@ -155,7 +162,7 @@ class Kept:
     standing: str
 
 
-Action: TypeAlias = ScreenAction | SlowTerminal | Key | Wheel | Resized | Heard | Unsent | Reviewed | Replayed | Verified | Kept
+Action: TypeAlias = ScreenAction | SlowTerminal | Key | Wheel | Resized | Heard | Unsent | Reviewed | Replayed | Verified | Shared | Kept
 
 
 # ---- effects
@@ -190,6 +197,14 @@ class Verify:
     """Have a record checked with all that it takes; `Verified` answers."""
 
     record: Record
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """Write the screen as a picture or as text, or the race as a recording, into a file; `Shared` answers."""
+
+    record: Record
+    kind: Literal["svg", "txt", "cast"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,4 +251,4 @@ class After:
     action: GoOn | Rest
 
 
-Effect: TypeAlias = After | Send | Review | Replay | Verify | Keep | Quit | Ring | Copy
+Effect: TypeAlias = After | Send | Review | Replay | Verify | Share | Keep | Quit | Ring | Copy

@@ -10,17 +10,17 @@ import signal
 import threading
 from collections.abc import Awaitable, Callable, Hashable
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Literal, TextIO, TypeAlias, assert_never
 
 import trio
 
 from client.connection.events import Link, NoLink
-from client.replay.frames import NoReplay, replay_race
-from client.replay.review import review_game
+from client.replay.own_server import NoReplay, replay_race, review_game, verify_race
 from client.replay.timeline import TimeLine
-from client.replay.verify import verify_race
 from client.state.evidence import Evidence
 from client.storage.bests import BestChange, BestsError, counts
+from client.storage.files import USUAL, make_file
 from client.text.runs import best_sentence
 from client.tui.actions import (
     Action,
@@ -40,27 +40,33 @@ from client.tui.actions import (
     Reviewed,
     Ring,
     Send,
+    Share,
+    Shared,
     SlowTerminal,
     Verified,
     Verify,
     Wheel,
 )
 from client.tui.driver import Driver
+from client.tui.export import COLOURS, TEXT_COLOURS, cast_of, coloured, svg_of, text_of, titled
 from client.tui.picture import Picture, Size
 from client.tui.replay_state import replay_state_of
 from client.tui.scene import Scene, scene_of
-from client.tui.start import AppOutcome, Start, StartAlone, StartBot, StartHome, StartMenu, StartTournaments, UiSettings
-from client.tui.terminal import Display, Terminal
+from client.tui.start import AppOutcome, Start, StartAlone, StartBot, StartHome, StartLesson, StartMenu, StartTournaments, UiSettings
+from client.tui.terminal import Display, Terminal, rows_of
 from client.tui.theme import entries
 from client.tui.tournament_view_state import TournamentView
 from client.tui.transitions import Moving, begun, moved, transitions
 from client.tui.ui_state import Ui
 from client.tui.view import body_times, head_times, is_running, view, with_head
+from protocol.pages import is_race_id
 from protocol.record import Record
 
 TICK_S = 0.1
-"""While a clock runs; a tick redraws only what has changed."""
-IDLE_TICK_S = 0.5
+"""While a clock with tenths runs; a tick redraws only what has changed."""
+IDLE_TICK_S = 0.2
+CAST_SIZE = (100, 32)
+"""Columns and rows of a recording."""
 FRAME_S = 1 / 30
 """Between two pictures while something moves."""
 SLOW_S, SLOW_FRAMES = 0.1, 5
@@ -89,19 +95,21 @@ async def run_app(
     evidence: Evidence | None = None,
     witness: Witness | None = None,
     remark: str = "",
+    teaches: bool = False,
 ) -> AppOutcome:
     """Run the screens over `link` until the player quits or the process is told to end; returns how it ended.
 
     screen: an urwid display, for tests; by default the terminal. reviewer: says what was possible in the game of a record's seat.
     replayer: plays the race of a record over again. verifier: says whether a record holds. keeper: keeps one's best
     times against the clock, and may raise BestsError; None where races are not against it. recorder: is given each record once, when it
-    comes. evidence, witness: as for the driver. remark: said in the room that one finds oneself in, until a key is pressed. The link is the
-    caller's: it is not closed here.
+    comes. evidence, witness: as for the driver. remark: said in the room that one finds oneself in, until a key is pressed. teaches: with
+    lessons. The link is the caller's: it is not closed here.
     """
     # A race at once is what `carpet play` begins with, on a server that it has started.
-    own_server = isinstance(start, StartBot | StartAlone)
+    own_server = isinstance(start, StartBot | StartAlone | StartLesson)
     view_state = TournamentView(start.id) if isinstance(start, StartTournaments) else None
-    ui = Ui(settings=settings, start=start, own_server=own_server, tournament_view=view_state, remark=remark)
+    learned: frozenset[str] | None = frozenset() if teaches or isinstance(start, StartLesson) else None
+    ui = Ui(settings=settings, start=start, own_server=own_server, tournament_view=view_state, remark=remark, learned=learned)
     return await App(link, ui, screen=screen, jobs=Jobs(reviewer, replayer, verifier, keeper, recorder, evidence, witness)).run()
 
 
@@ -113,7 +121,7 @@ async def run_replay(replay: TimeLine, *, settings: UiSettings, keys: TextIO, sc
 
 async def run_menu(menu: StartMenu, *, settings: UiSettings, screen: Display | None = None) -> AppOutcome:
     """Show what there is to do until the player has chosen; the outcome's `command` is empty where they quit."""
-    return await App(NoLink(), Ui(settings=settings, start=menu), screen=screen).run()
+    return await App(NoLink(), Ui(settings=settings, start=menu, item=menu.item, note=menu.note), screen=screen).run()
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,6 +163,7 @@ class App:
         self._times: tuple[Hashable, Hashable] = (None, None)
         self._looks: UiSettings | None = None
         self._outcome = AppOutcome("quit", ui.settings)
+        self._teaches = ui.learned is not None
         self._records: list[Record] = []
         self._show()
 
@@ -175,7 +184,9 @@ class App:
         room = self._driver.state.room
         held = room.code if room is not None and room.seat is not None and room.phase != "over" else None
         runs = held is not None and room is not None and room.phase in ("countdown", "racing")
-        return replace(self._outcome, settings=self._driver.ui.settings, code=held, is_running=runs, records=tuple(self._records))
+        ui = self._driver.ui
+        outcome = replace(self._outcome, settings=ui.settings, code=held, is_running=runs, records=tuple(self._records), item=ui.item)
+        return replace(outcome, is_taught=self._teaches and ui.learned is None)
 
     # ---- effects
 
@@ -189,6 +200,8 @@ class App:
                 self._nursery.start_soon(self._replay, record, seat)
             case Verify(record):
                 self._nursery.start_soon(self._verify, record)
+            case Share():
+                self._nursery.start_soon(self._share, effect)
             case Keep(record):
                 return self._keep(record)
             case Quit(play_on, command):
@@ -232,6 +245,22 @@ class App:
     async def _verify(self, record: Record) -> None:
         sound, why = await self._jobs.verifier(record)
         self._do(Verified(record.digest, sound, why))
+
+    async def _share(self, wanted: Share) -> None:
+        size, settings, record = self._driver.ui.size, self._driver.ui.settings, wanted.record
+        if wanted.kind == "cast":
+            try:
+                line = await self._jobs.replayer(record)
+            except NoReplay as error:
+                self._do(Shared(str(error)))
+                return
+            document = await trio.to_thread.run_sync(lambda: "".join(cast_of(line, CAST_SIZE, settings)))
+        else:
+            colours = TEXT_COLOURS if wanted.kind == "txt" else COLOURS
+            scene = scene_of(self._driver.state, replace(self._driver.ui, note=""), _now_ms(), colours=colours)
+            rows = titled(rows_of(view(scene, size), size), record, size)
+            document = text_of(rows) if wanted.kind == "txt" else svg_of(coloured(rows, settings), size[0])
+        self._do(Shared(await trio.to_thread.run_sync(_written, record, wanted.kind, document)))
 
     # ---- what is heard, and the clock
 
@@ -332,6 +361,21 @@ class App:
             click = self.picture(self._driver.ui.size).click_at(column, row)
             if button == 1 and click is not None:
                 self._do(click)
+
+
+def _written(record: Record, kind: str, document: str) -> str:
+    """Write what is to be shared into the folder where one is, over nothing that is there; how that went."""
+    name = record.id if is_race_id(record.id) else record.digest[:12]
+    for number in range(1, 100):
+        path = Path.cwd() / f"carpet-{name}{f'-{number}' if number > 1 else ''}.{kind}"
+        try:
+            make_file(path, document.encode(), mode=USUAL)
+        except FileExistsError:
+            continue
+        except (OSError, ValueError) as error:
+            return f"{path} cannot be written: {getattr(error, 'strerror', None) or error}."
+        return f"{path} is written."
+    return f"There are a hundred files of this race in {Path.cwd()} already."
 
 
 def _nonce() -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, Literal, NamedTuple, TypeAlias
 
+from client.tui.court import WIDTH, portrait
 from client.tui.picture import Line, fit
 from client.tui.theme import Theme
 from protocol.cards import CARD_TEXT, FACE_DOWN, RANKS
@@ -25,14 +26,15 @@ class Size(NamedTuple):
     gap: int
 
 
+HUGE: Final = Size(15, 10, 1)
 LARGE: Final = Size(11, 7, 1)
 MEDIUM: Final = Size(9, 5, 1)
 SMALL: Final = Size(7, 3, 1)
 NARROW: Final = Size(5, 3, 1)
 TINY: Final = Size(5, 1, 1)
 DENSE: Final = Size(4, 1, 0)
-SIZES: Final = (LARGE, MEDIUM, SMALL, TINY, DENSE)
-PILE_SIZES: Final = (MEDIUM, SMALL, NARROW, TINY, DENSE)
+SIZES: Final = (HUGE, LARGE, MEDIUM, SMALL, TINY, DENSE)
+PILE_SIZES: Final = (LARGE, MEDIUM, SMALL, NARROW, TINY, DENSE)
 """For many columns side by side."""
 
 DRAWN: Final = frozenset((*CARD_TEXT, FACE_DOWN))
@@ -85,10 +87,24 @@ def face(card: str, size: Size, theme: Theme, look: Look = "card", *, mark: str 
         text = fit(name, size.width - 1) + mark if theme.bordered else fit(f" {name}" if size.width > 4 else name, size.width - 1) + mark
         return [[(role, text)]]
     lines = [_marked(text, mark, role) for text in _inside(card, size, theme, mark)]
+    if theme.paints and card[0] in "JQK" and size.width >= LARGE.width and size.height >= LARGE.height:
+        lines = _painted(card, size, role, look, lines)
     if beneath and size.height == 2:
         lines[1] = [(role, f"+{len(beneath)}".rjust(size.width))]
     if beneath and size.height >= 3:
         lines[size.height // 2] = _beneath(beneath, size.width, look, role, theme)
+    return lines
+
+
+def _painted(card: str, size: Size, role: str, look: Look, lines: list[Line]) -> list[Line]:
+    """The lines of a court card with its portrait in the middle, in the frame where that leaves room for it."""
+    rows = min(size.height - 2, 6)
+    first, side = (size.height - rows) // 2, (size.width - WIDTH) // 2
+    painted = portrait(card[0], card[1:], look, rows)
+    for at, drawn in enumerate(painted, first):
+        text = "".join(piece for _, piece in lines[at])
+        left, right = (text[:side], text[-side:]) if size.height > LARGE.height else (" " * side, " " * side)
+        lines[at] = [(role, left), *drawn, (role, right)]
     return lines
 
 
@@ -143,7 +159,7 @@ def _centre(card: str, width: int, height: int, theme: Theme) -> list[str]:
     suit = theme.glyphs.suits.get(card[1:], "?")
     rank = card[:1]
     if width >= 11 and height >= 5:
-        grid = _court(rank, suit, theme) if rank in "JQK" else _pips(rank, suit)
+        grid = _court(rank, suit, theme, width - 4, height) if rank in "JQK" else _pips(rank, suit, height, (width - 7) // 4)
         return [text.center(width) for text in grid]
     rows = [" " * width for _ in range(height)]
     if height >= 3:
@@ -151,21 +167,23 @@ def _centre(card: str, width: int, height: int, theme: Theme) -> list[str]:
     return rows
 
 
-def _pips(rank: str, suit: str) -> list[str]:
-    grid = [[" "] * 5 for _ in range(5)]
+def _pips(rank: str, suit: str, height: int, apart: int) -> list[str]:
+    """apart: columns between two pips side by side."""
+    grid = [[" "] * (2 * apart + 3) for _ in range(height)]
     for column, row in _PIPS.get(rank, ()):
-        grid[row][2 * column] = suit
+        grid[(row * (height - 1) + 2) // 4][(apart + 1) * column] = suit
     return ["".join(cells) for cells in grid]
 
 
-def _court(rank: str, suit: str, theme: Theme) -> list[str]:
-    box = theme.glyphs.frame
+def _court(rank: str, suit: str, theme: Theme, width: int, height: int) -> list[str]:
+    box, inner = theme.glyphs.frame, width - 2
+    rows = [" " * inner for _ in range(height - 2)]
+    rows[0], rows[-1] = fit(f"{suit}", inner), suit.rjust(inner)
+    rows[(height - 2) // 2] = rank.center(inner)
     return [
-        box.left_top + box.across * 5 + box.right_top,
-        f"{box.down}{suit}    {box.down}",
-        f"{box.down}  {rank}  {box.down}",
-        f"{box.down}    {suit}{box.down}",
-        box.left_bottom + box.across * 5 + box.right_bottom,
+        box.left_top + box.across * inner + box.right_top,
+        *(box.down + text + box.down for text in rows),
+        box.left_bottom + box.across * inner + box.right_bottom,
     ]
 
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from client.tui.actions import Quit
 from client.tui.keymap import Command
+from client.tui.lessons import is_lesson
 from client.tui.room import still_racing
 from client.tui.step import Step
 from client.tui.theme import next_palette
@@ -17,7 +18,7 @@ def done_everywhere(step: Step, command: Command) -> Step | None:
     settings = step.ui.settings
     match command:
         case Command.COLOURS:
-            return step.but(settings=replace(settings, palette=next_palette(settings.palette)))
+            return step.but(settings=replace(settings, palette=next_palette(settings.palette, settings.own_palette)))
         case Command.ASCII:
             return step.but(settings=replace(settings, ascii=not settings.ascii))
         case Command.BELL:
@@ -41,7 +42,7 @@ def quit_or_ask(step: Step) -> Step:
     """End the screens, after a question in a race; a replay closes, and ends them where it is all there is."""
     if step.ui.replay is not None:
         return close_replay(step)
-    if not still_racing(step):
+    if not still_racing(step) or is_lesson(step):
         return step.then(Quit())
     then = "The race ends with it." if step.ui.own_server else "Your seat is held for a while, then forfeited."
     return step.ask(f"Quit? {then}", ("Quit", "Go on racing"), (QuitNow(), None))

@@ -16,12 +16,15 @@ from client.tui import replaying
 from client.tui.keymap import Command
 from client.tui.picture import Line, Size, fit_line, printable, text_width
 from client.tui.replay_state import replay_after, replay_state_of
-from client.tui.scene import scene_of
+from client.tui.scene import replay_head, scene_of
 from client.tui.start import StartHome, UiSettings
 from client.tui.theme import PaletteEntry, entries, theme_for
 from client.tui.ui_state import Ui
+from protocol.record import Record
 
 COLOURS: Final = 2**24
+TEXT_COLOURS: Final = 256
+"""So few that nothing is painted, of which text would show the blocks."""
 CELL: Final = (9, 19)
 """Columns and rows of a character in an SVG, in pixels."""
 EVERY_MS: Final = 1000
@@ -42,14 +45,19 @@ class Run(NamedTuple):
     bold: bool = False
 
 
-def screen_at(line: TimeLine, at_ms: int, size: Size, settings: UiSettings) -> list[Line]:
+def screen_at(line: TimeLine, at_ms: int, size: Size, settings: UiSettings, *, colours: int = COLOURS) -> list[Line]:
     """The rows of the replay screen at a moment of the race, each as wide as the screen. In the place of its keys is what race it is."""
     replay = replay_after(replay_state_of(line), Command.PAUSE, 0)  # set going at once
     ui = Ui(settings=settings, start=StartHome(), replay=replay, only_replay=True)
-    picture = replaying.SCREEN.view(scene_of(Model(), ui, min(at_ms, line.end_ms), colours=COLOURS), size)
-    rows = [fit_line(printable(row), size[0]) for row in picture.lines[: size[1] - 1]]
-    title = f" carpet replay {line.record.id}" if line.record.id else " carpet replay"
-    return [*rows, fit_line([("foot", title)], size[0], "foot")]
+    scene = scene_of(Model(), ui, min(at_ms, line.end_ms), colours=colours)
+    # A picture neither plays nor pauses.
+    rows = (*replay_head(scene, replay, size[0], paced=False).lines, *replaying.SCREEN.view(scene, size).lines[1:])
+    return titled([fit_line(printable(row), size[0]) for row in rows], line.record, size)
+
+
+def titled(rows: Sequence[Line], record: Record, size: Size) -> list[Line]:
+    """The rows of a screen, the last of which says by what command the race is seen in place of the keys."""
+    return [*rows[: size[1] - 1], fit_line([("foot", f" carpet replay {record.id}".rstrip())], size[0], "foot")]
 
 
 def text_of(rows: Sequence[Line]) -> str:
@@ -105,7 +113,7 @@ def _blocks(sign: str) -> Iterator[tuple[float, float, float, float]]:
 
 def coloured(rows: Sequence[Line], settings: UiSettings) -> list[list[Run]]:
     """Rows in the colours of the player's palette."""
-    palette = theme_for(settings.palette, ascii_only=settings.ascii, colours=COLOURS).palette
+    palette = theme_for(settings.palette, ascii_only=settings.ascii, colours=COLOURS, own=settings.own_palette).palette
     looks = {entry[0]: _look(entry) for entry in entries(palette, exact=True)}
     return [[Run(text, *looks[role]) for role, text in row if text] for row in rows]
 
@@ -128,15 +136,34 @@ def cast_of(line: TimeLine, size: Size, settings: UiSettings) -> Iterator[str]:
     shown: list[list[Run]] = [[] for _ in range(height)]
     for at_ms in moments:
         rows = coloured(screen_at(line, at_ms, size, settings), settings)
-        drawn = "".join(_drawn(number, row) for number, row in enumerate(rows) if row != shown[number])
+        drawn = "".join(_drawn(number, row, shown[number]) for number, row in enumerate(rows) if row != shown[number])
         shown = rows
         yield json.dumps([at_ms / 1000, "o", ("" if at_ms else "\x1b[?25l\x1b[2J") + drawn], ensure_ascii=False) + "\n"
     yield json.dumps([(line.end_ms + LINGER_MS) / 1000, "o", "\x1b[0m"]) + "\n"
 
 
-def _drawn(number: int, row: Sequence[Run]) -> str:
-    styled = (f"\x1b[0{';1' if run.bold else ''};{_sgr(38, run.ink)};{_sgr(48, run.ground)}m{run.text}" for run in row)
-    return f"\x1b[{number + 1};1H" + "".join(styled)
+def _drawn(number: int, row: Sequence[Run], before: Sequence[Run]) -> str:
+    """What of a row is another than before, from the first such cell to the last."""
+    now, then = _cells(row), _cells(before)
+    first, end = 0, len(now)
+    if len(then) == len(now):
+        first = next(at for at in range(end) if now[at] != then[at])
+        end = next(at for at in range(end, 0, -1) if now[at - 1] != then[at - 1])
+    parts, ink, ground, bold = [f"\x1b[{number + 1};{first + 1}H"], "", "", None
+    for cell in now[first:end]:
+        codes = [] if cell.bold is bold else ["1" if cell.bold else "22"]
+        codes += [] if cell.ink == ink else [_sgr(38, cell.ink)]
+        codes += [] if cell.ground == ground else [_sgr(48, cell.ground)]
+        ink, ground, bold = cell.ink, cell.ground, cell.bold
+        parts.append((f"\x1b[{';'.join(codes)}m" if codes else "") + cell.text)
+    return "".join(parts)
+
+
+def _cells(row: Sequence[Run]) -> list[Run]:
+    """A row cell by cell; the second one of a wide sign is empty."""
+    return [
+        cell for run in row for sign in run.text for cell in (run._replace(text=sign), *[run._replace(text="")] * (text_width(sign) - 1))
+    ]
 
 
 def _sgr(kind: int, colour: str) -> str:

@@ -12,13 +12,13 @@ from client.state.room import RoomModel
 from client.state.store import Event, Model
 from client.state.watching import WatchModel, watch_after
 from client.text.formatting import bell_due, is_called, is_found
-from client.tui import ending
+from client.tui import ending, lessons
 from client.tui.actions import After, GoOn, Heard, Keep, Kept, Replayed, Reviewed, Ring, Verify
 from client.tui.chips import dealt
 from client.tui.playing import HOME_MS, autoplays, play_ahead, take_back
 from client.tui.replay_state import opened_at
 from client.tui.room import race_at_once, race_bot, ready
-from client.tui.start import Start, StartAlone, StartBot, StartHome, StartMatch, StartMenu, StartTournaments
+from client.tui.start import Start, StartAlone, StartBot, StartHome, StartLesson, StartMatch, StartMenu, StartTournaments
 from client.tui.step import Step
 from client.tui.subscriptions import FOLLOW_REFERENCE, follow, follow_lobby, follow_tournament_view, followed, leave_lobby
 from client.tui.tournament_form import CREATE_REFERENCE
@@ -89,6 +89,8 @@ def _begin(step: Step) -> Step:
             return step.send(QuickMatch(rules=rules))
         case StartAlone(deal=deal, rules=rules, winnable=winnable):
             return race_at_once(step, RaceOptions(rules=rules, seats=1, public=False, deal=deal, winnable=winnable))
+        case StartLesson():
+            return race_at_once(step, lessons.OPTIONS)
         case StartHome() | StartTournaments() | StartMenu() | None:
             return step
         case _:

@@ -49,6 +49,7 @@ class Command(StrEnum):
     REVIEW = "review"
     REPLAY = "replay"
     TURNED = "turned"
+    SHARE = "share"
     PLAY_ON = "play-on"
     PAUSE = "pause"
     LEFT_BACK = "left-back"

@@ -13,7 +13,7 @@ from client.tui.scene import Scene, head, remarks
 from client.tui.screen import Screen
 from client.tui.start import StartMenu
 from client.tui.step import Step
-from client.tui.ui_state import Prompt
+from client.tui.ui_state import Prompt, Ui
 
 KEYS: Keys = (CHOOSE,)
 
@@ -33,16 +33,24 @@ ITEMS = (
     _Item("daily", "Deal of the day", "At a server: the same shuffle for everybody, and one try each."),
     _Item("watch", "Watch a race", "At a server: the closest race, and then the next."),
     _Item("replay", "Replay your last race", "Both boards side by side, to play, step and jump.", asks=False),
+    _Item("learn", "Learn in a minute", "A deal that waits for you and tells you each key, all six of them.", asks=False),
 )
 LABEL = 26
+
+
+def items_of(ui: Ui) -> tuple[_Item, ...]:
+    """The lines; who is new here is to learn first."""
+    is_new = isinstance(ui.start, StartMenu) and ui.start.is_new
+    return (*ITEMS[-1:], *ITEMS[:-1]) if is_new else ITEMS
 
 
 def _view(scene: Scene, size: Size) -> Picture:
     """The whole screen as a picture."""
     width = size[0]
     inner = min(width, WIDTH) - 4
-    lines = [_line(scene, at, item) for at, item in enumerate(ITEMS)]
-    told = wrap_text(ITEMS[min(scene.ui.item, len(ITEMS) - 1)].help, inner)
+    items = items_of(scene.ui)
+    lines = [_line(scene, at, item) for at, item in enumerate(items)]
+    told = wrap_text(items[min(scene.ui.item, len(items) - 1)].help, inner)
     more = "carpet --help lists all commands."
     body = stacked(*lines, block([[], *[[("strong", text)] for text in told], [], [("faint", more)]]))
     feet = (remarks(scene, width, 2), foot(KEYS, scene.theme, width))
@@ -64,13 +72,13 @@ def _update(step: Step, action: ScreenAction) -> Step:
         case Pick(line):
             return _take(step.but(item=line))
         case Typed("server", text) if text:
-            return _go(step, ITEMS[step.ui.item].command, text.split())
+            return _go(step, items_of(step.ui)[step.ui.item].command, text.split())
         case _:
             return step
 
 
 def _take(step: Step) -> Step:
-    item, start = ITEMS[step.ui.item], step.ui.start
+    item, start = items_of(step.ui)[step.ui.item], step.ui.start
     if not item.asks:
         return step.then(Quit(command=(item.command,)))
     offered = start.server if isinstance(start, StartMenu) else ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from client.state.capabilities import rules_of
-from client.tui.actions import Do, Pick, PlayOnWanted, Quit
+from client.tui.actions import Do, Pick, PlayOnWanted, Quit, Share
 from client.tui.keymap import BACK, CHOOSE, CURSOR, EVERYWHERE, GROUPS, QUIT, Binding, Command, Keys, key_rows
 from client.tui.picture import (
     MIDDLE,
@@ -208,11 +208,13 @@ def _answer(step: Step, question: Question, line: int) -> Step:
     match question.answers[line]:
         case None:
             return step
-        case QuitNow():
-            return step.then(Quit())
+        case QuitNow(command):
+            return step.then(Quit(command=command))
         case GiveReason(about):
             return step.prompt("reason", about)
         case PlayOnWanted() as wanted:
             return step.then(Quit(wanted))
+        case Share() as wanted:
+            return step.note("Writing...").then(wanted)
         case message:
             return step.send(message)

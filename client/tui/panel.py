@@ -28,8 +28,8 @@ def foundations(scene: Scene, marks: Marks, width: int, card: Size, *, tall: boo
     names = list(view.foundations)
     if len(names) > 4:
         return _twin(scene, marks, tall=tall)
-    large = card.height >= 5 and width >= 4 * (cards.MEDIUM.width + 1)
-    size = cards.MEDIUM if large else FOUNDATION
+    fitting = (size for size in (cards.LARGE, cards.MEDIUM) if card.height > size.height and width >= 4 * (size.width + 1))
+    size = next(fitting, cards.MEDIUM if card.height == cards.MEDIUM.height and width >= 4 * (cards.MEDIUM.width + 1) else FOUNDATION)
     cells = [(size.width + 1, _foundation(scene, marks, name, size)) for name in names]
     label = block([[("faint", f"{counted(view.home, 'card')} home")]])
     return stacked(label, row(*cells))
@@ -81,7 +81,7 @@ def stock_and_waste(scene: Scene, marks: Marks, width: int, card: Size) -> Pictu
     board, view, theme = marks.board, marks.view, scene.theme
     if not board.stock and not board.waste:
         return None
-    size = cards.MEDIUM if card.height >= 5 else cards.SMALL
+    size = cards.LARGE if card.height > cards.LARGE.height else cards.MEDIUM if card.height >= 5 else cards.SMALL
     cell = size.width + EDGES
     between = 3 if width >= 2 * cell + 5 else 2
     column = cell + between if board.waste else width

@@ -18,6 +18,7 @@ from client.state.capabilities import rules_of
 from client.state.room import RoomModel, race_clock_ms
 from client.state.store import Model
 from client.text.words import SEAT_ENDS
+from client.tui import lessons
 from client.tui.actions import Do, GoOn, LetGo, Press, ScreenAction, Typed
 from client.tui.cards import Size as CardSize
 from client.tui.chips import CHIPS, Chip, chips_of
@@ -63,6 +64,8 @@ LOWER = 8
 """Rows below a wide board."""
 TALL = 30
 """With so many rows the foundations are drawn large."""
+LESSON_WIDTH = 100
+"""Columns of a lesson, at most."""
 TALK_ROWS = 6
 """With so many rows free below the bars, the chat has a place of its own there."""
 
@@ -119,11 +122,17 @@ def _view(scene: Scene, size: Size) -> Picture:
     board = board_of(rules_of(scene.model.rules, room.options.rules), view)
     marks = marks_of(room, view, board, scene.ui)
     arrange = _below_each_other if board.is_wide else _side_by_side
-    body, talks = arrange(scene, room, marks, width, height - 1 - FEET)
-    shown = remarks(scene, width, 2, talk=not talks, aside=peek(scene, view, marks.cursor))
+    body, talks, margin = arrange(scene, room, marks, width, height - 1 - FEET)
+    # What is to be done stands where the cards stand.
+    margin, beside = (margin, width - margin) if height >= TALL else (0, width)
+    if scene.ui.learned is not None and scene.ui.prompt is None:
+        shown = lessons.told(scene, room, min(beside, LESSON_WIDTH))
+    else:
+        shown = remarks(scene, beside, 2, talk=not talks, aside=peek(scene, view, marks.cursor))
     if marks.plays:
         body = _with_chips(body, scene, view, chips)
-    return screen(size, head(scene, width), body, _hint(scene, room, board, width), shown, keys_line)
+    feet = shifted(stacked(_hint(scene, room, board, beside), shown), margin)
+    return screen(size, head(scene, width), body, feet, keys_line)
 
 
 def _with_chips(body: Picture, scene: Scene, view: View, chips: tuple[Chip, ...]) -> Picture:
@@ -186,16 +195,16 @@ def _layout(scene: Scene, marks: Marks, width: int, height: int) -> _Layout:
     return _Layout(grid(scene, marks, card), grid_width(board, card), grid_height(board, card), card)
 
 
-def _side_by_side(scene: Scene, room: RoomModel, marks: Marks, width: int, height: int) -> tuple[Picture, bool]:
+def _side_by_side(scene: Scene, room: RoomModel, marks: Marks, width: int, height: int) -> tuple[Picture, bool, int]:
     layout = _layout(scene, marks, width - PANEL, height)
     free = max(width - layout.width - PANEL, 0)
     # Wide screens give the panel up to half as much again; the rest goes to both sides.
-    panel_width = PANEL - 1 + min(free, 18 if layout.card.height > 3 else 1)
+    panel_width = PANEL - 1 + min(free, 20 if layout.card.height > 7 else 18 if layout.card.height > 3 else 1)
     margin = max(width - layout.width - panel_width - 1, 0) // 2
     above = 0 if layout.height + 2 >= height else (height - layout.height) // 2
     board = placed(layout.picture, height, MIDDLE if above else 0)
     panel, talks = _panel(scene, room, marks, panel_width, height - above, layout.card)
-    return row((margin, EMPTY), (layout.width + 1, board), (panel_width, shifted(panel, 0, above))), talks
+    return row((margin, EMPTY), (layout.width + 1, board), (panel_width, shifted(panel, 0, above))), talks, margin
 
 
 def _panel(scene: Scene, room: RoomModel, marks: Marks, width: int, height: int, card: CardSize) -> tuple[Picture, bool]:
@@ -222,7 +231,7 @@ def _panel(scene: Scene, room: RoomModel, marks: Marks, width: int, height: int,
     return stacked(*shown, standing, course, block(said)), talks
 
 
-def _below_each_other(scene: Scene, room: RoomModel, marks: Marks, width: int, height: int) -> tuple[Picture, bool]:
+def _below_each_other(scene: Scene, room: RoomModel, marks: Marks, width: int, height: int) -> tuple[Picture, bool, int]:
     layout = _layout(scene, marks, width, height - LOWER)
     left = height - layout.height
     homes = foundations(scene, marks, PANEL - 1, layout.card, tall=left >= 1 + 2 * 4 + 1)
@@ -234,7 +243,7 @@ def _below_each_other(scene: Scene, room: RoomModel, marks: Marks, width: int, h
     standing = bars(scene, room, bars_width, left)
     course = below_bars(scene, room, bars_width, left - standing.height)
     lower = row((margin + 1, EMPTY), (PANEL, homes), (pile_width + 1, piles), (bars_width, stacked(standing, course)))
-    return stacked(shifted(layout.picture, free), lower), False
+    return stacked(shifted(layout.picture, free), lower), False, margin
 
 
 # ---- what keys and clicks do
@@ -242,7 +251,11 @@ def _below_each_other(scene: Scene, room: RoomModel, marks: Marks, width: int, h
 _PLACES = {Command.WASTE: "w", Command.STOCK: "s", Command.REDEAL: "r", Command.UPWARD: UP, Command.DOWNWARD: DOWN}
 
 
-def _update(step: Step, action: ScreenAction) -> Step:  # noqa: C901  (a case for each action, and little in any)
+def _update(step: Step, action: ScreenAction) -> Step:
+    return lessons.learned(step, _played(step, action), action)
+
+
+def _played(step: Step, action: ScreenAction) -> Step:  # noqa: C901  (a case for each action, and little in any)
     room = step.state.room
     view = room.view if room is not None else None
     match action:
@@ -327,16 +340,17 @@ def _type_key(step: Step, key: str) -> Step | None:
     view = room.view if room is not None else None
     if not step.ui.typed and view is not None:
         if key == "g" and not any(place[:1] == "g" for place in view.piles):
-            return send_all(step.but(note="", taken_back=()))
+            step = step.but(note="", taken_back=())
+            return lessons.learned(step, send_all(step), None)
         chip = next((chip for chip in chips_of(step.ui.chips, view, step.ui.held) if chip.key == key), None)
         if chip is not None:
-            return place(step, chip.place)
+            return lessons.learned(step, place(step, chip.place), None)
         if key in CHIPS:
             return step.note(f"No card has the chip {key} now.")
     named = type_slot(step.ui.typed, key)
     step = step.but(typed=named.typed)
     if named.slot is not None:
-        step = place(step, named.slot)
+        step = lessons.learned(step, place(step, named.slot), None)
     return step if named.taken else None
 
 

@@ -23,7 +23,7 @@ from client.tui.replay_state import ReplayState, jumped, jumped_to_tenth, replay
 from client.tui.scene import Scene, head
 from client.tui.screen import Screen
 from client.tui.small_board import place_of_move
-from client.tui.small_table import side_by_side, small_table, width_of_each
+from client.tui.small_table import rows_below, side_by_side, small_table, width_of_each
 from client.tui.step import Step
 from client.tui.theme import Theme
 from client.tui.timeline import PLAIN_ROWS, parting_sentence, time_line
@@ -60,7 +60,9 @@ def _view(scene: Scene, size: Size) -> Picture:
     assert replay is not None
     now = replay.at(scene.now_ms)
     shown = replay.shown
-    line_rows = PLAIN_ROWS + (CURVES if height >= HIGH else 0)
+    each = width_of_each(len(shown), width)
+    board = board_of(replay.line.rules, shown[0].view(0))
+    line_rows = PLAIN_ROWS + (rows_below(board, each, height - 3 - PLAIN_ROWS, CURVES) if height >= HIGH else 0)
     labels = {} if scene.ui.only_replay else {Command.QUIT: "back"}
     feet = (
         block([_told(scene, replay, width)]),
@@ -68,7 +70,6 @@ def _view(scene: Scene, size: Size) -> Picture:
         foot(KEYS, scene.theme, width, without=_meaningless(replay), labels=labels, arrows="step"),
     )
     room = height - 1 - 1 - line_rows - 1
-    each = width_of_each(len(shown), width)
     plies = replay.line.plies(now.made)
     boards = [_board(scene, replay, now, line, plies[line.number], side=side, width=each, height=room) for side, line in enumerate(shown)]
     return screen(size, head(scene, width), side_by_side(boards, width), *feet)

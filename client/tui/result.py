@@ -9,7 +9,7 @@ from client.state.room import RoomModel
 from client.state.store import Model
 from client.text.formatting import curves, deck_size
 from client.text.runs import board_lines, board_title
-from client.tui.actions import Do, Replay, Review, Reviewed, ScreenAction, Typed
+from client.tui.actions import Do, Replay, Review, Reviewed, ScreenAction, Share, Typed
 from client.tui.keymap import LEAVE, TALK, Binding, Command, Keys
 from client.tui.outcome import banner, headline, places_table, rating_lines, score_lines, turning_point
 from client.tui.picture import EMPTY, UPPER, Line, Picture, Size, block, clip, fit, foot, hit, screen, shifted, stacked, wrap_text
@@ -31,6 +31,7 @@ KEYS: Keys = (
     Binding(Command.REVIEW, ("v",), "review", "Show what was possible in your game, or the curves again."),
     Binding(Command.REPLAY, ("y",), "replay", "Watch the race again, both boards side by side."),
     Binding(Command.TURNED, ("f",), "where it turned", "Watch the race again from where you fell back the most."),
+    Binding(Command.SHARE, ("s",), "share", "Write this result or a recording of the race into a file."),
     TALK,
     LEAVE,
 )
@@ -98,7 +99,7 @@ def _view(scene: Scene, size: Size) -> Picture:
 
 def _meaningless(room: RoomModel) -> frozenset[Command]:
     """What cannot be done behind a race that is run once, and while its record is closed."""
-    closed = {Command.DETAILS, Command.REVIEW, Command.REPLAY} if room.record is None else set()
+    closed = {Command.DETAILS, Command.REVIEW, Command.REPLAY, Command.SHARE} if room.record is None else set()
     if turning_point(room) is None:
         closed.add(Command.TURNED)
     return frozenset({Command.REMATCH, *closed} if room.shared is not None else closed)
@@ -258,6 +259,8 @@ def _update(step: Step, action: ScreenAction) -> Step:
             room = step.state.finished
             swing = turning_point(room) if room is not None else None
             return step.note("There is no such moment in this race.") if swing is None else _replay(step, swing.from_ms)
+        case Do(Command.SHARE):
+            return _share(step)
         case Do(Command.CHAT):
             return talk(step)
         case Do(Command.LEAVE):
@@ -299,6 +302,15 @@ def _replay(step: Step, at_ms: int | None) -> Step:
     if known is not None and known.record.digest == room.record.digest:
         return step.but(replay=opened_at(known, room.seat, at_ms, step.now_ms))
     return step.but(replay_at=at_ms).note("Preparing the replay...").then(Replay(room.record, room.seat))
+
+
+def _share(step: Step) -> Step:
+    room = step.state.finished
+    if room is None or room.record is None:
+        return step.note("There is no race to share yet.")
+    lines = ("A picture of this result (SVG)", "The same as text", "A recording of the race (asciinema)")
+    answers = (Share(room.record, "svg"), Share(room.record, "txt"), Share(room.record, "cast"))
+    return step.ask("Write into a file here, to share:", lines, answers, numbered=True)
 
 
 def _is_shown(state: Model, ui: Ui) -> bool:

@@ -54,7 +54,7 @@ class Scene:
 def scene_of(model: Model, ui: Ui, now_ms: int, *, colours: int = 256) -> Scene:
     """The scene in the looks that the player likes."""
     settings = ui.settings
-    theme = theme_for(settings.palette, ascii_only=settings.ascii, colours=colours)
+    theme = theme_for(settings.palette, ascii_only=settings.ascii, colours=colours, own=settings.own_palette)
     return Scene(model, ui, theme, now_ms)
 
 
@@ -112,7 +112,7 @@ def clock_line(scene: Scene) -> Line:
     limit = room.options.time_limit_s * 1000
     short = limit - elapsed < 30_000
     return [
-        ("head bad" if short or is_held else "head strong", f"{clock_text(min(elapsed, limit))}{doubt}"),
+        ("head bad" if short or is_held else "head strong", f"{clock_text(min(elapsed, limit), tenths=False)}{doubt}"),
         ("head", f" / {clock_text(limit, tenths=False)}"),
     ]
 
@@ -155,17 +155,17 @@ def tournament_head(scene: Scene, view_state: TournamentView) -> Line:
     return [("head strong", f" {title_text(told.options.name)}"), ("head", "".join(f"{dot}{clean_name(fact)}" for fact in facts))]
 
 
-def replay_head(scene: Scene, replay: ReplayState, width: int) -> Picture:
-    """The first row of a replay: which race it is, and where its head is and how fast it moves."""
+def replay_head(scene: Scene, replay: ReplayState, width: int, *, paced: bool = True) -> Picture:
+    """The first row of a replay: which race it is, and where its head is and, if it is `paced`, how fast it moves."""
     record, now = replay.line.record, replay.at(scene.now_ms)
     parts = [replay.line.rules.name, record.room, *([f"race {record.race}"] if record.race > 1 else [])]
     parts += [f"pair {replay.pair + 1} of {len(replay.pairs)} (tab)"] if len(replay.pairs) > 1 else []
     dot = f" {scene.theme.glyphs.middle} "
     left: Line = [("head strong", " Replay"), ("head", "".join(f"{dot}{clip(clean_name(part), 20)}" for part in parts))]
-    speed = SPEEDS[now.speed]
-    pace = f"{scene.theme.glyphs.times}{speed}"
+    is_running = now.running_since is not None
+    pace = f"{'playing' if is_running else 'paused'} {scene.theme.glyphs.times}{SPEEDS[now.speed]}   " if paced else ""
     right: Line = [
-        ("head good" if now.running_since is not None else "head", f"{'playing' if now.running_since is not None else 'paused'} {pace}   "),
+        ("head good" if is_running else "head", pace),
         ("head strong", clock_text(now.t_ms)),
         ("head", f" / {clock_text(replay.line.end_ms)} "),
     ]
@@ -193,7 +193,7 @@ def notice_lines(scene: Scene, width: int) -> list[Line]:
         # They are in the middle of something else, and it is for them to say which of the two they give up.
         text = f"Table {call.table} of {title_text(call.name)} is waiting for you. Leave this race (L) to go there."
         lines += [[("title", f" {line}")] for line in wrap_text(text, width - 1)]
-    if link.state != "connected":
+    if link.state != "connected" and not any(link.reason in text for line in lines for _, text in line):
         lines += [[("bad", f" {text}")] for text in wrap_text(link.reason, width - 1)]
     return lines
 

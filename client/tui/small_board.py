@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
-from client.game.board import is_upright
-from client.tui.cards import DRAWN, LARGE, MEDIUM, NARROW, SMALL, TINY, Look, Size, card_name
+from client.game.board import Board, is_upright
+from client.tui.cards import DRAWN, HUGE, LARGE, MEDIUM, NARROW, SMALL, TINY, Look, Size, card_name
 from client.tui.marks import Marks
 from client.tui.picture import Line, Picture, block, fit, shifted, stacked
 from client.tui.quilt import CELLS, quilt, quilt_height, quilt_width
@@ -43,12 +43,17 @@ def _layout(scene: Scene, marks: Marks, width: int, height: int) -> Picture:
             return _centred(quilt(marks, cell, scene.theme), quilt_width(board, cell), width)
         return _centred(block(_small_quilt(marks, scene.theme)), SMALL_LABELS + 4 * board.columns, width)
     low = BOXED if scene.theme.bordered else LOW
-    for size in (MEDIUM, SMALL, NARROW) if board.is_wide else (LARGE, MEDIUM, SMALL, NARROW, low, TINY):
+    for size in (MEDIUM, SMALL, NARROW) if board.is_wide else (HUGE, LARGE, MEDIUM, SMALL, NARROW, low, TINY):
         if grid_width(board, size) <= width and grid_height(board, size) <= height:
             return _centred(grid(scene, marks, size), grid_width(board, size), width)
     cell_width = 4 if SMALL_LABELS + 4 * board.columns <= width else 3
     fans = _fans(marks, scene.theme, cell_width, max((height - 1) // max(board.rows, 1), 1))
     return _centred(block(fans), SMALL_LABELS + cell_width * board.columns, width)
+
+
+def rows_for_large(board: Board, width: int) -> int | None:
+    """How high a grid of large cards is; None where there is none in so many columns."""
+    return None if board.family == "quilt" or board.is_wide or grid_width(board, LARGE) > width else grid_height(board, LARGE)
 
 
 def _centred(picture: Picture, own: int, width: int) -> Picture:

@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from client.game.board import Board
 from client.tui.marks import Marks
 from client.tui.panel import small_cards
 from client.tui.picture import MIDDLE, Line, Picture, block, line_width, placed, row, shifted, spread, stacked
 from client.tui.scene import Scene
-from client.tui.small_board import small_board
+from client.tui.small_board import rows_for_large, small_board
 from client.tui.theme import Theme
 from protocol.cards import RANKS
 from protocol.text import counted
@@ -20,6 +21,10 @@ from protocol.views import View
 
 BETWEEN = 2
 """Columns between two tables."""
+OWN_ROWS = 5
+"""Of a table: two of its bar, foundations, stock, and one below the cards."""
+LEAST = 3
+"""Rows of the curves, at least."""
 WIDEST = 76
 """Columns of a table's own rows: farther apart its ends would not be read together."""
 
@@ -34,6 +39,13 @@ def side_by_side(tables: Sequence[Picture], width: int) -> Picture:
     each = width_of_each(len(tables), width)
     margin = max(width - each * len(tables) - BETWEEN * (len(tables) - 1), 0) // 2
     return shifted(row(*((each + BETWEEN, table) for table in tables[:-1]), (each, tables[-1])), margin)
+
+
+def rows_below(board: Board, width: int, height: int, most: int) -> int:
+    """How many of so many rows the curves have below the tables: large cards come before them, and small ones after."""
+    large = rows_for_large(board, width)
+    spare = height - OWN_ROWS - large if large is not None else -1
+    return most if spare < 0 else 0 if spare < LEAST else min(spare, most)
 
 
 def small_table(scene: Scene, marks: Marks, ply: int, above: list[Line], below: Line, *, width: int, height: int) -> Picture:

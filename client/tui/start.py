@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from client.tui.actions import PlayOnWanted
+from client.tui.theme import Palette
 from protocol.record import Record
 from protocol.views import SeriesOptions
 
@@ -17,12 +18,13 @@ class UiSettings:
 
     server: how that server is named on a command line. is_near: both lead to a server on this machine, and from other machines nowhere.
 
-    motion: cards glide. autoplay: what fits goes home by itself, in races that allow it.
+    palette: by its name; own_palette: one of a file. motion: cards glide. autoplay: what fits goes home by itself, in races that allow it.
 
     colours: 1, 16, 88, 256 or 2**24, or None to ask the terminal (and `NO_COLOR`).
     """
 
     palette: str = "classic"
+    own_palette: Palette | None = None
     ascii: bool = False
     bell: bool = True
     motion: bool = True
@@ -62,6 +64,11 @@ class StartAlone:
 
 
 @dataclass(frozen=True, slots=True)
+class StartLesson:
+    """The deal by which the keys are learned, at once."""
+
+
+@dataclass(frozen=True, slots=True)
 class StartMatch:
     """The home screen, an opponent being looked for at once. rules: the id of a rule set, None for any."""
 
@@ -77,12 +84,18 @@ class StartTournaments:
 
 @dataclass(frozen=True, slots=True)
 class StartMenu:
-    """The menu of what there is to do, before any server. server: the one that is offered, empty where none is known."""
+    """The menu of what there is to do, before any server. server: the one that is offered, empty where none is known.
+
+    is_new: nobody has raced here yet. item: the line that is marked; note: what is to be said first.
+    """
 
     server: str = ""
+    is_new: bool = False
+    item: int = 0
+    note: str = ""
 
 
-Start: TypeAlias = StartHome | StartBot | StartAlone | StartMatch | StartTournaments | StartMenu
+Start: TypeAlias = StartHome | StartBot | StartAlone | StartLesson | StartMatch | StartTournaments | StartMenu
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +104,8 @@ class AppOutcome:
 
     settings: as they are now, to be kept. code: the room in which a seat is still held, or None. is_running: its race goes on. records: of
     the races that were finished, in their order. kept: where the last one was kept, None where none was. not_kept: why one could not be.
-    play_on, command: what the player would do next, the latter as the words of a command line.
+    play_on, command: what the player would do next, the latter as the words of a command line. item: the line that was marked. is_taught:
+    the lessons that were given are over.
     """
 
     reason: Literal["quit", "signal", "terminal"]
@@ -103,3 +117,5 @@ class AppOutcome:
     not_kept: str | None = None
     play_on: PlayOnWanted | None = None
     command: tuple[str, ...] = ()
+    item: int = 0
+    is_taught: bool = False

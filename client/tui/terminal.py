@@ -14,7 +14,7 @@ from typing import Literal, Protocol, TextIO, TypeAlias
 import urwid
 from urwid.display.common import BaseScreen
 
-from client.tui.picture import Large, Picture, Size, fit_line, printable
+from client.tui.picture import Large, Line, Picture, Size, fit_line, printable
 from client.tui.theme import PaletteEntry
 
 Display: TypeAlias = BaseScreen
@@ -61,6 +61,20 @@ def canvas_of(picture: Picture, size: Size) -> urwid.Canvas:
     for large in picture.large:
         canvas = _with_large(canvas, large, size)
     return canvas
+
+
+def rows_of(picture: Picture, size: Size) -> list[Line]:
+    """A picture row by row as it comes out, large letters included."""
+    encoding = urwid.util.get_encoding()
+    return [
+        [(_role(attribute), text.decode(encoding, "replace")) for attribute, _, text in row] for row in canvas_of(picture, size).content()
+    ]
+
+
+def _role(attribute: object) -> str:
+    """Of several that lie on each other the innermost."""
+    layers = attribute.layers if isinstance(attribute, urwid.util.LayeredAttr) else (attribute,)
+    return "felt" if layers[0] is None else str(layers[0])
 
 
 @lru_cache(maxsize=4096)

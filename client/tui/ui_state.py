@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 from client.replay.timeline import TimeLine
 from client.state.watching import WatchModel
-from client.tui.actions import PlayOnWanted, PromptKind, Reviewed, Verified
+from client.tui.actions import PlayOnWanted, PromptKind, Reviewed, Share, Verified
 from client.tui.chips import Chip
 from client.tui.replay_state import ReplayState
 from client.tui.start import Start, UiSettings
@@ -23,7 +23,9 @@ from protocol.views import RaceOptions
 
 @dataclass(frozen=True, slots=True)
 class QuitNow:
-    """The answer that ends the screens."""
+    """The answer that ends the screens. command: what the player would do next, as the words of a command line."""
+
+    command: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +35,7 @@ class GiveReason:
     about: CorrectResult | RemoveEntrant | EndTournament
 
 
-Answer: TypeAlias = ClientMessage | QuitNow | GiveReason | PlayOnWanted
+Answer: TypeAlias = ClientMessage | QuitNow | GiveReason | PlayOnWanted | Share
 """What an answer to a question brings about: a request as it is, or one of those."""
 
 
@@ -97,7 +99,8 @@ class Ui:
     """cursor: a slot, a reserve, `w` or `s`. held: the place that was pressed first, see `client.game.moves`. typed: a name begun. ahead:
     places typed ahead of the server's answer; taken_back: those that were never played. homing: cards are being sent home one by one.
     falls: the last one went home, and the cards fall over the table. replay_at: the moment at which the replay opens that was asked for.
-    chips: the keys of the cards that can be played. item: the marked line of a menu or question. form, tournament_form: the race and the
+    chips: the keys of the cards that can be played. learned: of the lessons of a first race, None where none are given.
+    item: the marked line of a menu or question. form, tournament_form: the race and the
     tournament that are about to be made. rules: the id of the rule set that was chosen last. help_from: first line of the help page, None
     when it is closed. note: a remark about the last key. prompt: what is being typed. details, review: what the result shows in place of
     the curves; of the review no sentences while it is thought of. replay: the replay that is looked at. standing: how a race against the
@@ -119,6 +122,7 @@ class Ui:
     homing: bool = False
     falls: bool = False
     chips: tuple[Chip, ...] = ()
+    learned: frozenset[str] | None = None
     note: str = ""
     item: int = 0
     form: RaceOptions | None = None

@@ -28,6 +28,7 @@ from client.tui.actions import (
     Rest,
     Reviewed,
     ScreenAction,
+    Shared,
     SlowTerminal,
     Typed,
     Unsent,
@@ -78,6 +79,8 @@ def _step(step: Step, action: Action) -> Step:
             return replayed(step, action)
         case Verified():
             return step.but(verified=action)
+        case Shared(told):
+            return step.note(told)
         case Kept():
             return kept(step, action)
         case _:

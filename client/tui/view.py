@@ -39,7 +39,7 @@ def head_times(scene: Scene) -> Hashable:
     if room is None or room.started_at_ms is None or room.phase not in ("countdown", "racing"):
         return retry, None
     elapsed = race_clock_ms(room.started_at_ms, scene.clock_ms)
-    return retry, clock_text(min(elapsed, room.options.time_limit_s * 1000)) if elapsed >= 0 else elapsed // 100
+    return retry, clock_text(min(elapsed, room.options.time_limit_s * 1000), tenths=False) if elapsed >= 0 else elapsed // 100
 
 
 def body_times(scene: Scene) -> Hashable:
@@ -51,6 +51,6 @@ def body_times(scene: Scene) -> Hashable:
 
 
 def is_running(state: Model, ui: Ui) -> bool:
-    """Whether a clock with tenths runs on the screen."""
+    """Whether a clock with tenths runs on the screen; that of a race has none until it is over."""
     room = state.room or (ui.watch.room if ui.watch is not None else None)
-    return (room is not None and room.phase in ("countdown", "racing")) or (ui.replay is not None and ui.replay.is_running)
+    return (room is not None and room.phase == "countdown") or (ui.replay is not None and ui.replay.is_running)

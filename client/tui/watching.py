@@ -24,7 +24,7 @@ from client.tui.plot import plot, scale
 from client.tui.room import say
 from client.tui.scene import Scene, head, remarks
 from client.tui.screen import Screen
-from client.tui.small_table import BETWEEN, side_by_side, small_table, width_of_each
+from client.tui.small_table import BETWEEN, rows_below, side_by_side, small_table, width_of_each
 from client.tui.step import Step
 from protocol.views import LateBoard, SeatInfo
 from protocol.watch_messages import Unwatch
@@ -140,8 +140,12 @@ def _shown(scene: Scene, room: RoomModel, width: int) -> tuple[SeatInfo, ...]:
 def _boards(scene: Scene, watch: WatchModel, room: RoomModel, width: int, height: int, *, curves_rows: int) -> Picture:
     shown = _shown(scene, room, width)
     others = [info for info in room.seats if info not in shown and info.name is not None]
-    height -= curves_rows + bool(others)
     each = width_of_each(len(shown), width)
+    views = [late.view for info in shown if (late := watch.board(info.seat)) is not None]
+    if curves_rows and views:
+        board = board_of(rules_of(scene.model.rules, room.options.rules), views[0])
+        curves_rows = rows_below(board, each, height - bool(others), curves_rows)
+    height -= curves_rows + bool(others)
     tables = side_by_side([_table(scene, watch, room, info, each, height) for info in shown], width)
     below = [block([_others(scene, room, others, width)])] if others else []
     if curves_rows:

@@ -14,7 +14,7 @@ import trio
 
 from protocol.errors import CloseCode, ErrorCode, Refusal
 from protocol.text import clean_chat
-from server.admin.messages import ANSWER_S, Answer, Question
+from server.admin.messages import ANSWER_S, ROWS_AT_ONCE, Answer, Question
 from server.lobby.bans import Bans
 from server.lobby.players import Players
 from server.net.connection_limits import THIS_MACHINE, place_of
@@ -86,7 +86,12 @@ class Administration:
         """Never raises what is the question's fault, or the store's."""
         key = question.noun, question.verb
         if key in self._lists:
-            return Answer(rows=tuple(self._lists[key]()))
+            rows: list[Row] = []
+            for row in self._lists[key]():
+                rows.append(row)
+                if len(rows) % ROWS_AT_ONCE == 0:
+                    await trio.lowlevel.checkpoint()
+            return Answer(rows=tuple(rows))
         if key not in self._orders:
             return Answer(error=f"{question.noun} cannot be asked for {question.verb}")
         try:
@@ -133,7 +138,8 @@ class Administration:
     # ---- rooms
 
     def _list_rooms(self) -> Iterable[Row]:
-        for room in self._rooms:
+        # Races come and go while they are listed.
+        for room in list(self._rooms):
             summary = room.summary
             yield {
                 "code": room.code,
@@ -142,7 +148,7 @@ class Administration:
                 "rules": room.options.rules,
                 "players": ", ".join(seat.name for seat in summary.seats if seat.name),
                 "public": room.options.public,
-                "rated": room.options.rated,
+                "rated": room.options.counts,
                 "watchers": room.watchers,
             }
 
@@ -177,7 +183,12 @@ class Administration:
 
     async def _find(self, target: str) -> Player:
         """By name or id."""
-        found = await self._journal.ask(self._store.player_by_name, target) or await self._journal.ask(self._store.player, target)
+        named = await self._journal.ask(self._store.player_by_name, target)
+        known = await self._journal.ask(self._store.player, target)
+        if named is not None and known is not None and named.id != known.id:
+            # Who took another's id for their name would have that one put out in their place.
+            raise _Refused(f"{target} is the id of {known.name} and the name of {named.id}: say one of these")
+        found = named or known
         if found is None:
             raise _Refused(f"there is no player {target!r}")
         return found
@@ -194,7 +205,7 @@ class Administration:
     async def _ban_player(self, target: str, reason: str) -> str:
         player = await self._find(target)
         # At one moment with the ban, which holds before it is kept.
-        ended = self._put_out((visit for visit in self._dispatch.visits() if _is_theirs(visit, player.id)), {player.id}, reason)
+        ended = self.put_out("player", player.id, reason)
         await self._bans.ban("player", player.id, reason)
         return f"{player.name} is banned{ended}"
 
@@ -226,8 +237,7 @@ class Administration:
 
     async def _ban_address(self, target: str, reason: str) -> str:
         place = _place(target)
-        visits = [visit for visit in self._dispatch.visits() if place_of(visit.connection.remote_host) == place]
-        ended = self._put_out(visits, {visit.player.id for visit in visits if visit.player is not None}, reason)
+        ended = self.put_out("address", place, reason)
         await self._bans.ban("address", place, reason)
         return f"{place} is banned{ended}"
 
@@ -249,17 +259,21 @@ class Administration:
             raise _Refused(f"{name} is not banned") from None
         return f"{name} may come again"
 
-    def _put_out(self, visits: Iterable[Visit], players: set[str], reason: str) -> str:
-        """What has come of it, to follow what has been done."""
+    def put_out(self, kind: BanKind, subject: str, reason: str) -> str:
+        """End what a banned player, or whoever has a banned address, does here. What has come of it, to follow what has been done."""
+        if kind == "player":
+            players = {subject}
+            visits = [visit for visit in self._dispatch.visits() if _is_theirs(visit, subject)]
+        else:
+            visits = [visit for visit in self._dispatch.visits() if place_of(visit.connection.remote_host) == subject]
+            players = {visit.player.id for visit in visits if visit.player is not None}
         rooms = {room for player in players if (room := self._rooms.of(player)) is not None}
         for room in rooms:
             self._end(room, reason)
         refusal = Refusal(ErrorCode.BANNED, reason)
-        count = 0
-        for visit in tuple(visits):
+        for visit in visits:
             put_out(visit.connection, refusal)
-            count += 1
-        return f"; connections closed: {count}, races ended: {len(rooms)}"
+        return f"; connections closed: {len(visits)}, races ended: {len(rooms)}"
 
 
 def _is_theirs(visit: Visit, player: str) -> bool:

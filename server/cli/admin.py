@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import socket
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -16,14 +17,15 @@ if TYPE_CHECKING:
     from server.admin.messages import Answer, Noun, Question, Verb
 
 admin_app = typer.Typer(help="Ask a running server for lists, endings and bans. Only the user who runs it may.", rich_markup_mode=None)
-tournaments_app = typer.Typer(help="Tournaments: list, end, remove.", rich_markup_mode=None)
-rooms_app = typer.Typer(help="Rooms, in which races are: list, end.", rich_markup_mode=None)
-players_app = typer.Typer(help="Players: list, end, ban, unban.", rich_markup_mode=None)
-connections_app = typer.Typer(help="Connections and addresses: list, end, ban, unban.", rich_markup_mode=None)
-admin_app.add_typer(tournaments_app, name="tournaments")
-admin_app.add_typer(rooms_app, name="rooms")
-admin_app.add_typer(players_app, name="players")
-admin_app.add_typer(connections_app, name="connections")
+GROUPS = {
+    noun: typer.Typer(help=f"{what}.", rich_markup_mode=None)
+    for noun, what in {
+        "tournaments": "Tournaments: list, end, remove",
+        "rooms": "Rooms, in which races are: list, end",
+        "players": "Players: list, end, ban, unban",
+        "connections": "Connections and addresses: list, end, ban, unban",
+    }.items()
+}
 
 
 def _show_help(context: typer.Context) -> None:
@@ -31,7 +33,9 @@ def _show_help(context: typer.Context) -> None:
         typer.echo(context.get_help())
 
 
-for group in (admin_app, tournaments_app, rooms_app, players_app, connections_app):
+admin_app.callback(invoke_without_command=True)(_show_help)
+for noun, group in GROUPS.items():
+    admin_app.add_typer(group, name=noun)
     group.callback(invoke_without_command=True)(_show_help)
 
 
@@ -46,160 +50,78 @@ SocketOption = Annotated[
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="One JSON document instead of text.")]
 ReasonOption = Annotated[str, typer.Option("--reason", metavar="TEXT", help="Told to those whom it concerns.")]
-TournamentArgument = Annotated[str, typer.Argument(metavar="ID", help="Six letters, as `list` shows them.")]
-RoomArgument = Annotated[str, typer.Argument(metavar="CODE", help="Six letters, as `list` shows them.")]
-PlayerArgument = Annotated[str, typer.Argument(metavar="NAME", help="The player's name, or id.")]
-ConnectionArgument = Annotated[str, typer.Argument(metavar="NUMBER", help="Of the connection, as `list` and the log show it.")]
-AddressArgument = Annotated[str, typer.Argument(metavar="ADDRESS", help="An IPv4 address, or an IPv6 one, which stands for its /64.")]
 BannedOption = Annotated[bool, typer.Option("--banned", help="Those who are kept out, in place of those who are here.")]
 
 
-@tournaments_app.command("list", epilog=examples("carpet-server admin tournaments list --json"))
-def list_tournaments(
-    database: DatabaseOption = None,
-    at: SocketOption = None,
-    as_json: JsonOption = False,
-) -> None:
-    """List the tournaments that run, and those that were over lately."""
-    _ask("tournaments", "list", database=database, at=at, as_json=as_json)
+def _command(noun: Noun, verb: Verb, example: str, target: tuple[str, str] | None, purpose: str) -> None:
+    """Add what the host can ask of these.
+
+    example: what follows the command in one. target: what it is done to, by metavar and help. purpose: the command's help.
+    """
+    options: dict[str, Any] = {}
+    if target is not None:
+        options["target"] = inspect.Parameter.empty, Annotated[str, typer.Argument(metavar=target[0], help=target[1])]
+    if verb == "list" and noun in ("players", "connections"):
+        options["banned"] = False, BannedOption
+    if verb in ("end", "remove", "ban"):
+        options["reason"] = "", ReasonOption
+    options |= {"database": (None, DatabaseOption), "at": (None, SocketOption), "as_json": (False, JsonOption)}
+
+    def ask(banned: bool = False, **given: Any) -> None:
+        _ask(noun, "bans" if banned else verb, **given)
+
+    parameters = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
+        for name, (default, kind) in options.items()
+    ]
+    ask.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    ask.__annotations__ = {}
+    GROUPS[noun].command(verb, help=purpose, epilog=examples(f"carpet-server admin {noun} {verb} {example}"))(ask)
 
 
-@tournaments_app.command("end", epilog=examples("carpet-server admin tournaments end KWPRTM --reason 'test entries'"))
-def end_tournament(
-    identity: TournamentArgument,
-    reason: ReasonOption = "",
-    database: DatabaseOption = None,
-    at: SocketOption = None,
-    as_json: JsonOption = False,
-) -> None:
-    """Call a tournament off, and end the races of its round; they count for nothing."""
-    _ask("tournaments", "end", identity, reason, database=database, at=at, as_json=as_json)
+TOURNAMENT = ("ID", "Six letters, as `list` shows them.")
+ROOM = ("CODE", "Six letters, as `list` shows them.")
+PLAYER = ("NAME", "The player's name, or id.")
+CONNECTION = ("NUMBER", "Of the connection, as `list` and the log show it.")
+ADDRESS = ("ADDRESS", "An IPv4 address, or an IPv6 one, which stands for its /64.")
 
-
-@tournaments_app.command("remove", epilog=examples("carpet-server admin tournaments remove KWPRTM"))
-def remove_tournament(
-    identity: TournamentArgument,
-    reason: ReasonOption = "",
-    database: DatabaseOption = None,
-    at: SocketOption = None,
-    as_json: JsonOption = False,
-) -> None:
-    """Call a tournament off, and forget it: one of which no round was paired."""
-    _ask("tournaments", "remove", identity, reason, database=database, at=at, as_json=as_json)
-
-
-@rooms_app.command("list", epilog=examples("carpet-server admin rooms list --json"))
-def list_rooms(
-    database: DatabaseOption = None,
-    at: SocketOption = None,
-    as_json: JsonOption = False,
-) -> None:
-    """List the rooms: who races, and what."""
-    _ask("rooms", "list", database=database, at=at, as_json=as_json)
-
-
-@rooms_app.command("end", epilog=examples("carpet-server admin rooms end KWPRTM --reason 'the server moves tonight'"))
-def end_room(
-    code: RoomArgument,
-    reason: ReasonOption = "",
-    database: DatabaseOption = None,
-    at: SocketOption = None,
-    as_json: JsonOption = False,
-) -> None:
-    """End a room. A race that is not over has no result, and is not rated."""
-    _ask("rooms", "end", code, reason, database=database, at=at, as_json=as_json)
-
-
-@players_app.command("list", epilog=examples("carpet-server admin players list --json"))
-def list_players(
-    banned: BannedOption = False,
-    database: DatabaseOption = None,
-    at: SocketOption = None,
-    as_json: JsonOption = False,
-) -> None:
-    """List the players who are connected, or with --banned those who are kept out."""
-    _ask("players", "bans" if banned else "list", database=database, at=at, as_json=as_json)
-
-
-@players_app.command("end", epilog=examples("carpet-server admin players end Anna"))
-def end_player(
-    name: PlayerArgument,
-    reason: ReasonOption = "",
-    database: DatabaseOption = None,
-    at: SocketOption = None,
-    as_json: JsonOption = False,
-) -> None:
-    """Close a player's connections. They may come again."""
-    _ask("players", "end", name, reason, database=database, at=at, as_json=as_json)
-
-
-@players_app.command("ban", epilog=examples("carpet-server admin players ban Anna --reason 'plays by program'"))
-def ban_player(
-    name: PlayerArgument,
-    reason: ReasonOption = "",
-    database: DatabaseOption = None,
-    at: SocketOption = None,
-    as_json: JsonOption = False,
-) -> None:
-    """Keep a player out, here or not. The race that they sit in ends without a result."""
-    _ask("players", "ban", name, reason, database=database, at=at, as_json=as_json)
-
-
-@players_app.command("unban", epilog=examples("carpet-server admin players unban Anna"))
-def unban_player(
-    name: PlayerArgument,
-    database: DatabaseOption = None,
-    at: SocketOption = None,
-    as_json: JsonOption = False,
-) -> None:
-    """Let a player come again."""
-    _ask("players", "unban", name, database=database, at=at, as_json=as_json)
-
-
-@connections_app.command("list", epilog=examples("carpet-server admin connections list --json"))
-def list_connections(
-    banned: BannedOption = False,
-    database: DatabaseOption = None,
-    at: SocketOption = None,
-    as_json: JsonOption = False,
-) -> None:
-    """List the connections, or with --banned the addresses that are kept out."""
-    _ask("connections", "bans" if banned else "list", database=database, at=at, as_json=as_json)
-
-
-@connections_app.command("end", epilog=examples("carpet-server admin connections end 17"))
-def end_connection(
-    number: ConnectionArgument,
-    reason: ReasonOption = "",
-    database: DatabaseOption = None,
-    at: SocketOption = None,
-    as_json: JsonOption = False,
-) -> None:
-    """Close a connection. Who it was may come again."""
-    _ask("connections", "end", number, reason, database=database, at=at, as_json=as_json)
-
-
-@connections_app.command("ban", epilog=examples("carpet-server admin connections ban 192.0.2.7 --reason 'floods'"))
-def ban_address(
-    address: AddressArgument,
-    reason: ReasonOption = "",
-    database: DatabaseOption = None,
-    at: SocketOption = None,
-    as_json: JsonOption = False,
-) -> None:
-    """Keep everybody at an address out. The races that they sit in end without a result."""
-    _ask("connections", "ban", address, reason, database=database, at=at, as_json=as_json)
-
-
-@connections_app.command("unban", epilog=examples("carpet-server admin connections unban 192.0.2.7"))
-def unban_address(
-    address: AddressArgument,
-    database: DatabaseOption = None,
-    at: SocketOption = None,
-    as_json: JsonOption = False,
-) -> None:
-    """Let those at an address come again."""
-    _ask("connections", "unban", address, database=database, at=at, as_json=as_json)
+_command("tournaments", "list", "--json", None, "List the tournaments that run, and those that were over lately.")
+_command(
+    "tournaments",
+    "end",
+    "KWPRTM --reason 'test entries'",
+    TOURNAMENT,
+    "Call a tournament off, and end the races of its round; they count for nothing.",
+)
+_command("tournaments", "remove", "KWPRTM", TOURNAMENT, "Call a tournament off, and forget it: one of which no round was paired.")
+_command("rooms", "list", "--json", None, "List the rooms: who races, and what.")
+_command(
+    "rooms",
+    "end",
+    "KWPRTM --reason 'the server moves tonight'",
+    ROOM,
+    "End a room. A race that is not over has no result, and is not rated.",
+)
+_command("players", "list", "--json", None, "List the players who are connected, or with --banned those who are kept out.")
+_command("players", "end", "Anna", PLAYER, "Close a player's connections. They may come again.")
+_command(
+    "players",
+    "ban",
+    "Anna --reason 'plays by program'",
+    PLAYER,
+    "Keep a player out, here or not. The race that they sit in ends without a result.",
+)
+_command("players", "unban", "Anna", PLAYER, "Let a player come again.")
+_command("connections", "list", "--json", None, "List the connections, or with --banned the addresses that are kept out.")
+_command("connections", "end", "17", CONNECTION, "Close a connection. Who it was may come again.")
+_command(
+    "connections",
+    "ban",
+    "192.0.2.7 --reason 'floods'",
+    ADDRESS,
+    "Keep everybody at an address out. The races that they sit in end without a result.",
+)
+_command("connections", "unban", "192.0.2.7", ADDRESS, "Let those at an address come again.")
 
 
 def _ask(
@@ -237,7 +159,7 @@ def _answer(question: Question, at: Path | None, database: str | None) -> Answer
     except BadSettings as error:
         fail(str(error), 2)
     if path is None:
-        fail("a server that keeps nothing has no socket but where `serve --admin-socket PATH` puts it: say --socket PATH", 2)
+        fail("a server that keeps nothing has a socket only where `serve --admin-socket PATH` puts it: give --socket PATH", 2)
     received = b""
     try:
         with socket.socket(socket.AF_UNIX) as line:
@@ -254,7 +176,7 @@ def _answer(question: Question, at: Path | None, database: str | None) -> Answer
     except PermissionError:
         fail(f"you may not use {path}: ask as the user who runs the server")
     except (OSError, msgspec.MsgspecError) as error:
-        fail(f"{path}: no answer of a Carpet Race server: {error}")
+        fail(f"{path}: not an answer from a Carpet Race server: {error}")
 
 
 def _show(answer: Answer, question: Question) -> None:

@@ -16,7 +16,7 @@ from server.cli.shared import FileArgument, RulesArgument, examples, fail, rules
 
 if TYPE_CHECKING:
     from protocol.record import Record
-    from server.analysis.review import Judgement
+    from server.analysis.review_text import Judgement
     from server.analysis.winrate import Odds, Sample
     from server.rules.position import Family
 
@@ -53,7 +53,7 @@ def solve(
     try:
         chosen = seed_of(seed) if seed is not None else named_seed(deal or "")
     except ValueError:
-        fail(f"--deal {deal!r} is no text", 2)
+        fail(f"--deal {deal!r} is not text", 2)
     found = search(row.deal(chosen), budget=budget)
     if as_json:
         typer.echo(json.dumps({"outcome": found.outcome, "nodes": found.nodes, "moves": found.moves}))
@@ -79,7 +79,7 @@ def review(
 
     For each game: the best there was, where it was lost, and what would have kept it.
     """
-    from server.analysis.review import judge_seat
+    from server.analysis.review_text import judge_seat
 
     record = true_record(file)
     if seat is not None and seat > len(record.seats):

@@ -27,7 +27,7 @@ def frames(
     Each move comes with what its player saw after it.
     """
     from protocol.replay import to_json
-    from server.race.frames import frames as frames_of
+    from server.race.replay import frames as frames_of
 
     replay = frames_of(true_record(file))
     if as_json:

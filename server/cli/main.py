@@ -222,6 +222,21 @@ def rules_walk(rules: RulesArgument, seed: SeedOption) -> None:
     typer.echo(json.dumps(document))
 
 
+@app.command(epilog=examples("carpet-server schema asyncapi > carpet.json", "carpet-server schema record"))
+def schema(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="asyncapi, openapi, or a document: record, tournament …")],
+) -> None:
+    """Print a schema, for who writes a client.
+
+    asyncapi: the messages of the wire. openapi: the pages over HTTP. Else the JSON Schema of a document.
+    """
+    from protocol.schemas import NAMES, make_document
+
+    if name not in NAMES:
+        fail(f"there is no schema {name!r}; there are {', '.join(NAMES)}", 2)
+    typer.echo(json.dumps(make_document(name), indent=2, ensure_ascii=False))
+
+
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Entry point of `carpet-server`."""
     status: int | None

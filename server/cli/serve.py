@@ -19,6 +19,7 @@ from server.runtime.log_lines import log_to
 
 if TYPE_CHECKING:
     import ssl
+    from collections.abc import AsyncIterator, Callable
 
     import trio
 
@@ -97,6 +98,13 @@ def serve(
     origin: Annotated[
         list[str] | None, typer.Option(metavar="URL", help="Web origin whose pages may connect, as https://example.org; may be repeated.")
     ] = None,
+    embed_in: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="URL",
+            help="Web origin whose pages may show races in a frame, by /embed/CODE; * for all; may be repeated.",
+        ),
+    ] = None,
     trusted_proxy: Annotated[
         list[str] | None,
         typer.Option(
@@ -162,6 +170,7 @@ def serve(
             wait_for_database_s=wait_for_database,
             prune_after_days=prune_after,
             origins=tuple(origin or ()),
+            embedders=tuple(embed_in or ()),
             trusted_proxies=tuple(trusted_proxy or ()),
             bots_wait=bot_pace is Pace.HUMAN,
             workers=workers,
@@ -226,20 +235,32 @@ async def _serve_once(settings: Settings, tls: ssl.SSLContext | None, exit_with_
     from server.app import running
 
     with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM, signal.SIGHUP) as signals:
-        async with running(settings, tls=tls) as url:
-            async with trio.open_nursery() as nursery:
-                typer.echo(f"listening on {url}")
-                sys.stdout.flush()
-                if exit_with_parent:
-                    nursery.start_soon(_wait_for_end_of_input, nursery.cancel_scope)
-                with seldom_collected():
-                    async for number in signals:
-                        if number != signal.SIGHUP:
-                            logger.info("%s: stopping", signal.Signals(number).name)
-                            break
-                        _read_certificate_again(settings, tls)
-                nursery.cancel_scope.cancel()
-            stopping.set()
+        async with trio.open_nursery() as nursery:
+            serving: trio.CancelScope | None = None
+
+            def stop() -> None:
+                stopping.set()
+                # Before it listens there is nobody to take leave of: it may be waiting for its database.
+                (serving or nursery.cancel_scope).cancel()
+
+            nursery.start_soon(_heed, signals, settings, tls, stop)
+            if exit_with_parent:
+                nursery.start_soon(_wait_for_end_of_input, stop)
+            async with running(settings, tls=tls) as url:
+                with trio.CancelScope() as serving, seldom_collected():
+                    typer.echo(f"listening on {url}")
+                    sys.stdout.flush()
+                    await trio.sleep_forever()
+            nursery.cancel_scope.cancel()
+
+
+async def _heed(signals: AsyncIterator[int], settings: Settings, tls: ssl.SSLContext | None, stop: Callable[[], None]) -> None:
+    async for number in signals:
+        if number != signal.SIGHUP:
+            logger.info("%s: stopping", signal.Signals(number).name)
+            stop()
+            return
+        _read_certificate_again(settings, tls)
 
 
 def _read_certificate_again(settings: Settings, tls: ssl.SSLContext | None) -> None:
@@ -256,11 +277,11 @@ def _read_certificate_again(settings: Settings, tls: ssl.SSLContext | None) -> N
         logger.info("SIGHUP: new connections get the certificate that is in %s now", settings.tls_cert)
 
 
-async def _wait_for_end_of_input(stop: trio.CancelScope) -> None:
+async def _wait_for_end_of_input(stop: Callable[[], None]) -> None:
     import trio
 
     # A pipe whose writer died reads as ended; a thread, because standard input may be anything.
     # The bare descriptor: a thread that is left in a buffered read holds a lock which the end of the interpreter wants.
     while await trio.to_thread.run_sync(os.read, 0, 4096, abandon_on_cancel=True):
         pass
-    stop.cancel()
+    stop()

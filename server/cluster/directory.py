@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import Final
 
+import anyio
 import trio
 from coredis import Redis
 from coredis.exceptions import RedisError
@@ -19,9 +20,13 @@ from coredis.exceptions import RedisError
 from protocol.codec import MSGPACK, encode, server_message_decoder
 from protocol.errors import Refusal
 from protocol.server_messages import Lobby
+from server.cluster.bus import Bus, node_channel
 from server.cluster.node import ClusterNode
 
 logger = logging.getLogger("carpet.cluster")
+
+_BROKEN: Final = (anyio.BrokenResourceError, anyio.ClosedResourceError)
+"""What coredis raises too, where it cleans up after a connection that is gone."""
 
 TICK_S: Final = 0.5
 """Seconds between two looks at what the other nodes have written."""
@@ -37,8 +42,20 @@ LAPSES_S: Final = 5
 
 ARRIVAL_LAPSES_S: Final = 86_400
 
+AWAY: Final = (RedisError, OSError, trio.TooSlowError, RuntimeError)
+"""What comes of a question while the engine is away. RuntimeError: of a client whose line has just broken, and who is being closed."""
+
 TOLD_AT_ONCE: Final = 500
 """Players of whom a node hears in one look that they are connected elsewhere by now."""
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """Something else that every node tells all others, twice a second: `say` gives it, empty for nothing; `hear` is told the others'."""
+
+    name: str
+    say: Callable[[], bytes]
+    hear: Callable[[Sequence[bytes]], None]
 
 
 @dataclass(slots=True)
@@ -54,6 +71,9 @@ class Directory:
         self._url = url
         self._node = node
         self._prefix = f"carpet:{place}"
+        self.bus = Bus(self._prefix)
+        # It has a line for each try while the engine is gone; ours says so once.
+        logging.getLogger("coredis").setLevel(logging.CRITICAL)
         self._connected: _Connected | None = None
         self._was_told = False
         self._serials = count(1)
@@ -70,6 +90,7 @@ class Directory:
         seats: Callable[[], Mapping[str, str]],
         hear: Callable[[Sequence[Lobby]], None],
         moved_on: Callable[[str], None],
+        topics: Sequence[Topic] = (),
     ) -> None:
         """Say and hear, until cancelled; come back by itself after the engine was gone.
 
@@ -85,26 +106,34 @@ class Directory:
                         logger.warning("the directory of the place answers again")
                     self._was_told = False
                     try:
-                        while True:
-                            with trio.fail_after(4 * ANSWER_S):
-                                await self._tick(self._connected, lobby(), seats())
-                                hear(await self._others(client))
-                                for player in await self._gone_elsewhere(client):
-                                    moved_on(player)
-                            await trio.sleep(TICK_S)
+                        async with trio.open_nursery() as nursery:
+                            nursery.start_soon(self.bus.serve, client, node_channel(self._node.id))
+                            while True:
+                                with trio.fail_after(4 * ANSWER_S):
+                                    await self._tick(self._connected, lobby(), seats())
+                                    hear(await self._others(client))
+                                    for topic in topics:
+                                        await self._exchange(client, topic)
+                                    for player in await self._gone_elsewhere(client):
+                                        moved_on(player)
+                                await trio.sleep(TICK_S)
                     finally:
                         # Before it is closed, which takes a moment.
                         self._connected = None
-            except* (RedisError, OSError, trio.TooSlowError) as group:
+            except* (RedisError, OSError, trio.TooSlowError, *_BROKEN) as group:
                 self._lose(group)
             hear(())
+            for topic in topics:
+                topic.hear(())
             await trio.sleep(AGAIN_S)
 
     def _lose(self, group: BaseExceptionGroup[Exception]) -> None:
         self._connected = None
         if not self._was_told:
             self._was_told = True
-            why = group.exceptions[0]
+            why: BaseException = group
+            while isinstance(why, BaseExceptionGroup):
+                why = why.exceptions[0]
             logger.error("the directory of the place does not answer; races go on, and each server shows its own lobby: %s", why)
 
     async def _tick(self, connected: _Connected, lobby: Lobby, seats: Mapping[str, str]) -> None:
@@ -112,9 +141,18 @@ class Directory:
         await self._tell_seats(connected, seats)
 
     async def _others(self, client: Redis[bytes]) -> list[Lobby]:
-        keys = [f"{self._prefix}:lobby:{other}" for other in self._node.alive if other != self._node.id]
-        texts = await client.mget(keys) if keys else ()
-        return [lobby for text in texts if text is not None and (lobby := self._read(text)) is not None]
+        return [lobby for text in await self._said(client, "lobby") if (lobby := self._read(text)) is not None]
+
+    async def _exchange(self, client: Redis[bytes], topic: Topic) -> None:
+        text = topic.say()
+        if text:
+            await client.set(f"{self._prefix}:{topic.name}:{self._node.id}", text, ex=LAPSES_S)
+        topic.hear(await self._said(client, topic.name))
+
+    async def _said(self, client: Redis[bytes], topic: str) -> list[bytes]:
+        """By the other nodes that are alive."""
+        keys = [f"{self._prefix}:{topic}:{other}" for other in self._node.alive if other != self._node.id]
+        return [text for text in (await client.mget(keys) if keys else ()) if text is not None]
 
     async def _gone_elsewhere(self, client: Redis[bytes]) -> list[str]:
         """Players whose connection here is not their newest."""
@@ -161,7 +199,7 @@ class Directory:
         try:
             with trio.fail_after(ANSWER_S):
                 code = await self._announce(connected.client, player, arrival)
-        except* (RedisError, OSError, trio.TooSlowError):
+        except* AWAY:
             logger.debug("the directory does not answer who hello is said by")
         return code
 
@@ -173,12 +211,26 @@ class Directory:
                 key = f"{self._prefix}:moved-on:{node}"
                 await client.rpush(key, [f"{player} {older.decode()}"])
                 await client.expire(key, LAPSES_S * 12)
+        return await self._seat(client, player)
+
+    async def _seat(self, client: Redis[bytes], player: str) -> str | None:
         for other in self._node.alive:
             if other != self._node.id:
                 code = await client.hget(f"{self._prefix}:seats:{other}", player)
                 if code is not None:
                     return code.decode()
         return None
+
+    async def seat(self, player: str) -> str | None:
+        """The code of the room at another node in which they hold a seat. None where there is none, or nobody answers."""
+        connected, code = self._connected, None
+        if connected is not None:
+            try:
+                with trio.fail_after(ANSWER_S):
+                    code = await self._seat(connected.client, player)
+            except* AWAY:
+                logger.debug("the directory does not answer where somebody has a seat")
+        return code
 
     def depart(self, player: str) -> None:
         """Their connection here has ended."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
 import trio
@@ -35,6 +36,9 @@ TWIN_S: Final = 3 * LEASE_MS / 1000
 NODES_TOLD: Final = 16
 """Other nodes that a client is told of, at most."""
 
+CUT_OFF_MS: Final = LEASE_MS
+"""Who has not renewed their lease for so long, and does not reach the directory either, is cut off: others have their races by now."""
+
 LETTING_GO_S: Final = 1.0
 """Seconds for players to be told that they have to go, when the lease is lost."""
 
@@ -59,6 +63,7 @@ class ClusterNode:
         self._nodes: tuple[Node, ...] = ()
         self._beating = trio.CancelScope()
         self._is_in_doubt = False
+        self._renewed_at = trio.current_time()
 
     @property
     def id(self) -> int:
@@ -68,6 +73,11 @@ class ClusterNode:
     def others(self) -> tuple[str, ...]:
         """The URLs of the other nodes that are alive, as of the last look."""
         return tuple([node.url for node in self._nodes if node.is_alive and node.url != self.url][:NODES_TOLD])
+
+    @property
+    def urls(self) -> tuple[str, ...]:
+        """The URLs of all nodes that are alive, as of the last look."""
+        return tuple(node.url for node in self._nodes if node.is_alive)
 
     @property
     def alive(self) -> tuple[int, ...]:
@@ -86,7 +96,7 @@ class ClusterNode:
                 raise StoreInUse(f"another carpet-server advertises {self.url}: each node of a cluster has a URL of its own")
             logger.info("waiting for the lease of an earlier server at %s to end", self.url)
             await trio.sleep(1.0)
-        self._nodes = await trio.to_thread.run_sync(self._store.renew)
+        await self._renew(partial(trio.to_thread.run_sync, self._store.renew))
         logger.info("node %d of the cluster, at %s, with %d others", self.id, self.url, len(self.others))
 
     async def run(self, take_up: Callable[[TakenOver], Awaitable[None]], let_go: Callable[[], None]) -> None:
@@ -101,7 +111,7 @@ class ClusterNode:
         watch = Watch(trio.current_time())
         while True:
             try:
-                self._nodes = await self._journal.tidy(self._store.renew)
+                await self._renew(partial(self._journal.tidy, self._store.renew))
                 if self._is_in_doubt:
                     taken = await self._journal.tidy(self._store.taken_after_all)
                     self._is_in_doubt = False
@@ -121,6 +131,26 @@ class ClusterNode:
                 logger.debug("the lease could not be renewed: %s", error)
             await trio.sleep(BEAT_S)
 
+    async def _renew(self, renew: Callable[[], Awaitable[tuple[Node, ...]]]) -> None:
+        # From before it was asked for: afterwards may be long after the database has done it.
+        now = trio.current_time()
+        self._nodes = await renew()
+        self._renewed_at = now
+
+    async def watch_engines(self, reaches_directory: Callable[[], bool], cut_off: Callable[[bool], None]) -> None:
+        """Tell, until cancelled, when this node is cut off from database and directory, and when it no longer is.
+
+        One that knows of no other node never is: there is nowhere to go.
+        """
+        was = False
+        while True:
+            silent_ms = (trio.current_time() - self._renewed_at) * 1000
+            now = silent_ms > CUT_OFF_MS and not reaches_directory() and bool(self.others)
+            if now is not was:
+                was = now
+                cut_off(now)
+            await trio.sleep(BEAT_S)
+
     async def _take_over(self, dead: Node, take_up: Callable[[TakenOver], Awaitable[None]]) -> None:
         rooms = 0
         while True:
@@ -135,8 +165,8 @@ class ClusterNode:
             self.takeovers += 1
             logger.warning("took over %d rooms of node %d, at %s, which is gone", rooms, dead.id, dead.url)
 
-    async def find(self, code: str, is_here: Callable[[], bool]) -> str | None:
-        """The URL of the node that has the room with this code; None when it is here, by now. Waits while it is being taken over.
+    async def owner(self, code: str, is_here: Callable[[], bool]) -> Node | None:
+        """The node that has the room with this code; None when it is here, by now. Waits while it is being taken over.
 
         Raises Refusal: `room/no-such-code`; `server/busy` when nobody has taken it over in time, or the database does not answer.
         """
@@ -150,11 +180,15 @@ class ClusterNode:
             if node is None:
                 raise Refusal(ErrorCode.NO_SUCH_ROOM)
             if node.left_ms >= DOUBTFUL_MS and node.id != self.id:
-                return node.url
+                return node
             if trio.current_time() >= until:
                 raise Refusal(ErrorCode.SERVER_BUSY, "the race is being taken over from a server that is gone", retry_after_ms=500)
             await trio.sleep(ASK_AGAIN_S)
         return None
+
+    async def knows(self, code: str) -> bool:
+        """Whether any node has the room with this code, or did when it went. Raises StoreError."""
+        return await self._journal.ask(self._store.find_room, code) is not None
 
     async def leave(self) -> None:
         """Nothing is written any more: let the others have the races of this node at once."""

@@ -1,14 +1,28 @@
-"""Whom the host keeps out: players by their id, and addresses by what of them counts as one. The store has them too."""
+"""Whom the host keeps out: players by their id, and addresses by what of them counts as one. The store has them too.
+
+Of several servers that are one place each looks there twice a second, so that a ban holds at all of them within a second.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Protocol
+import logging
+from collections import Counter
+from collections.abc import Callable, Iterable
+from typing import Final, Protocol, TypeVar
+
+import trio
 
 from protocol.errors import ErrorCode, Refusal
 from server.rooms.clock import Clock
 from server.store.errors import EntryRefused, StoreError
 from server.store.port import BanKind, Banned, Entry, Unbanned
+
+logger = logging.getLogger("carpet.lobby")
+
+Answer = TypeVar("Answer")
+
+LOOK_S: Final = 0.5
+"""Seconds between two looks at what the host has said to other servers."""
 
 
 class BanJournal(Protocol):
@@ -16,16 +30,51 @@ class BanJournal(Protocol):
 
     async def write(self, *entries: Entry) -> None: ...
 
+    async def ask(self, call: Callable[..., Answer], *arguments: object) -> Answer: ...
+
+
+class BanStore(Protocol):
+    """The part of `server.store.store.Store` that bans need."""
+
+    def bans(self) -> tuple[Banned, ...]: ...
+
+    def bans_mark(self) -> tuple[int, int]: ...
+
 
 class Bans:
     def __init__(self, *, journal: BanJournal, clock: Clock) -> None:
         self._journal = journal
         self._clock = clock
         self._banned: dict[tuple[BanKind, str], Banned] = {}
+        # What is being kept or lifted here: the store does not say so yet.
+        self._changing: Counter[tuple[BanKind, str]] = Counter()
 
     def come_back(self, banned: Iterable[Banned]) -> None:
         """These were banned before the server began."""
         self._banned = {(each.kind, each.subject): each for each in banned}
+
+    async def follow(self, store: BanStore, put_out: Callable[[BanKind, str, str], object]) -> None:
+        """Hold what other servers of the place have been told, until cancelled. put_out: called with kind, subject and reason of each ban
+        that is new.
+        """
+        mark = (-1, -1)
+        while True:
+            try:
+                last, mark = mark, await self._journal.ask(store.bans_mark)
+                if mark != last:
+                    self._hear(await self._journal.ask(store.bans), put_out)
+            except StoreError as error:
+                mark = (-1, -1)
+                logger.debug("it cannot be seen whom other servers keep out: %s", error)
+            await trio.sleep(LOOK_S)
+
+    def _hear(self, banned: Iterable[Banned], put_out: Callable[[BanKind, str, str], object]) -> None:
+        before = self._banned
+        kept = {key: each for each in banned if (key := (each.kind, each.subject)) not in self._changing}
+        self._banned = {**{key: before[key] for key in self._changing if key in before}, **kept}
+        for each in kept.values():
+            if (each.kind, each.subject) not in before:
+                put_out(each.kind, each.subject, each.reason)
 
     def listed(self, kind: BanKind) -> list[Banned]:
         """The last first."""
@@ -40,7 +89,7 @@ class Bans:
         before = self._banned.get((kind, subject))
         self._banned[kind, subject] = banned
         try:
-            await self._journal.write(banned)
+            await self._write(kind, subject, banned)
         except StoreError:
             self._restore(kind, subject, before)
             raise
@@ -51,13 +100,21 @@ class Bans:
         if before is None:
             raise LookupError(subject)
         try:
-            await self._journal.write(Unbanned(kind=kind, subject=subject))
+            await self._write(kind, subject, Unbanned(kind=kind, subject=subject))
         except EntryRefused:
             # Another server of the place has lifted it already.
             pass
         except StoreError:
             self._restore(kind, subject, before)
             raise
+
+    async def _write(self, kind: BanKind, subject: str, entry: Banned | Unbanned) -> None:
+        self._changing[kind, subject] += 1
+        try:
+            await self._journal.write(entry)
+        finally:
+            self._changing[kind, subject] -= 1
+            self._changing = +self._changing
 
     def _restore(self, kind: BanKind, subject: str, before: Banned | None) -> None:
         self._banned.pop((kind, subject), None)

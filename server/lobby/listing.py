@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, insort
 from collections import OrderedDict
-from itertools import islice
+from itertools import count, islice, zip_longest
 from typing import Final, TypeAlias
 
 from server.race.lead_ranking import LeadRank
@@ -25,8 +25,10 @@ class Listing:
     """Knows of a room what it was when `changed` was last called with it."""
 
     def __init__(self) -> None:
-        self.open: dict[Room, None] = {}
-        """Public rooms that wait and have a free seat; who has been open longest first."""
+        self.open: dict[Room, int] = {}
+        """Public rooms that wait and have a free seat, with their number in the order in which they came to be so."""
+        self._by_place: dict[str | None, dict[Room, None]] = {}
+        self._numbers = count()
         self._running: set[Room] = set()
         self._ranks: OrderedDict[Room, _Ranked] = OrderedDict()
         self._order: list[_Ranked] = []
@@ -45,21 +47,45 @@ class Listing:
         else:
             self._running.discard(room)
         if phase == "waiting" and room.options.public and room.summary.has_free_seat:
-            self.open.setdefault(room)
-        else:
-            self.open.pop(room, None)
-        if phase == "racing" and room.options.public:
+            if room not in self.open:
+                self.open[room] = next(self._numbers)
+                self._by_place.setdefault(room.place, {})[room] = None
+        elif self.open.pop(room, None) is not None:
+            theirs = self._by_place[room.place]
+            del theirs[room]
+            if not theirs:
+                del self._by_place[room.place]
+        if phase == "racing" and room.is_listed:
             self._rank(room)
         else:
             self._forget(room)
 
+    def longest_open(self, most: int) -> list[Room]:
+        """Open rooms, who has been open longest first. Where there are more, each place's first before any place's second."""
+        rows = zip_longest(*islice(self._by_place.values(), most))
+        chosen = islice((room for row in rows for room in row if room is not None), most)
+        return sorted(chosen, key=self.open.__getitem__)
+
     def closest(self, most: int) -> list[Room]:
-        """The public races that are being run, the closest first."""
+        """The public races that are being run, the closest first.
+
+        Where there are more, one that is listed stays so, or the list would be another one with each move: only the closest of all takes
+        the place of another, the least close.
+        """
         for room in [*self._listed, *islice(self._ranks, RANKED)]:
             if room in self._ranks:
                 self._rank(room)
                 self._ranks.move_to_end(room)
-        self._listed = [room for _, _, room in self._order[:most]]
+        stay = sorted(self._ranks[room] for room in self._listed if room in self._ranks)[:most]
+        listed = {room for _, _, room in stay}
+        if len(stay) == most and self._order[0][2] not in listed:
+            listed.discard(stay.pop()[2])
+        for ranked in self._order:
+            if len(stay) == most:
+                break
+            if ranked[2] not in listed:
+                stay.append(ranked)
+        self._listed = [room for _, _, room in sorted(stay)]
         return self._listed
 
     def _rank(self, room: Room) -> None:

@@ -12,10 +12,10 @@ from itertools import islice, zip_longest
 from typing import TypeVar
 
 import trio
-from msgspec import structs
 
 from protocol.server_messages import Lobby as LobbyMessage
-from protocol.views import OpenRaceInfo, RunningRaceInfo, RunningSeatInfo
+from protocol.server_messages import LobbyChanges
+from protocol.views import OpenRaceInfo, RunningChange, RunningRaceInfo, RunningSeatInfo
 from server.lobby.listing import Listing
 from server.lobby.players import Players
 from server.rooms.clock import Clock
@@ -36,6 +36,9 @@ LISTED = 100
 """Races and players that one message lists, at most."""
 
 
+EMPTY = LobbyMessage(players=(), players_here=0, races=(), races_open=0, races_running=0)
+
+
 class Lobby:
     """`run` is its one task."""
 
@@ -43,13 +46,17 @@ class Lobby:
         self._listing = Listing()
         self._clock = clock
         self._players = players
-        self._followers: set[Member] = set()
+        self._followers: dict[Member, bool] = {}
+        """Each with whether changes are enough for them."""
         self._changed = False
         self._wake = trio.Event()
         self._latest: Outgoing | None = None
         self._looked_at = 0.0
         self._running: tuple[RunningRaceInfo, ...] = ()
-        self._told: list[object] = []
+        self._told = EMPTY
+        """What all followers know, but for those who have come since."""
+        self._known: dict[Member, LobbyMessage] = {}
+        """What these know."""
         self._elsewhere: Sequence[LobbyMessage] = ()
         for room in rooms:
             self._listing.changed(room)
@@ -57,16 +64,17 @@ class Lobby:
         rooms.on_change(self._mark)
         players.on_change(self._mark)
 
-    def follow(self, member: Member) -> None:
-        """Tell `member` now and on every change."""
-        self._followers.add(member)
+    def follow(self, member: Member, *, changes: bool = False) -> None:
+        """Tell `member` now and on every change. changes: on a change it is enough to say what has changed."""
+        if not self._followers:
+            self._told = self._latest_state()
+        self._followers[member] = changes
         self.remind(member)
-        if len(self._followers) == 1:
-            self._told = _progress(self._running)
         self._wake.set()
 
     def unfollow(self, member: Member) -> None:
-        self._followers.discard(member)
+        self._followers.pop(member, None)
+        self._known.pop(member, None)
 
     def remind(self, member: Member) -> None:
         """Tell a follower the latest news again; nothing to anybody else.
@@ -74,7 +82,13 @@ class Lobby:
         Never makes news for one member's sake: what has changed since the last look, all followers hear in a moment.
         """
         if member in self._followers:
+            self._known[member] = self._latest_state()
             member.post(self.latest())
+
+    def _latest_state(self) -> LobbyMessage:
+        state = self.latest().message
+        assert isinstance(state, LobbyMessage)
+        return state
 
     def latest(self) -> Outgoing:
         """The latest news, a second old at most; however many ask, they are put together twice a second."""
@@ -93,20 +107,25 @@ class Lobby:
                 await trio.sleep(INTERVAL_S)
 
     def _tell(self) -> None:
-        changed, self._changed = self._changed, False
+        self._changed = False
         if not self._followers:
             self._latest = None
             return
         latest = self._look()
-        if changed or _progress(self._running) != self._told:
-            self._told = _progress(self._running)
-            for member in self._followers:
+        before, self._told = self._told, self._latest_state()
+        found = changes(before, self._told)
+        told = Outgoing(found) if found is not None else None
+        for member, by_changes in self._followers.items():
+            known = self._known.pop(member, before)
+            if known is before and told is not None:
+                member.post(told if by_changes else latest)
+            elif known is not before and changes(known, self._told) is not None:
                 member.post(latest)
 
     def hear(self, elsewhere: Sequence[LobbyMessage]) -> None:
         """What the other servers of this place have just said of themselves."""
         before, self._elsewhere = self._elsewhere, elsewhere
-        if list(map(_news, before)) != list(map(_news, elsewhere)):
+        if len(before) != len(elsewhere) or any(changes(*pair) is not None for pair in zip(before, elsewhere, strict=True)):
             self._mark()
 
     def _look(self) -> Outgoing:
@@ -122,7 +141,7 @@ class Lobby:
         return LobbyMessage(
             players=tuple(player.name for player in islice(self._players.here(), LISTED)),
             players_here=len(self._players),
-            races=tuple(self._open_race(room) for room in islice(self._listing.open, LISTED)),
+            races=tuple(self._open_race(room) for room in self._listing.longest_open(LISTED)),
             races_open=len(self._listing.open),
             ratings=tuple(self._players.rating(player.id) for player in islice(self._players.here(), LISTED)),
             races_running=self._listing.running,
@@ -162,6 +181,7 @@ class Lobby:
             elapsed_ms=summary.elapsed_ms(now),
             time_limit_s=room.options.time_limit_s,
             delay_s=room.options.delay_s,
+            tournament=room.spec.tournament if room.spec is not None else "",
         )
 
     def _mark(self) -> None:
@@ -188,10 +208,50 @@ def _in_turn(lists: Sequence[Iterable[Item]]) -> Iterator[Item]:
     return (item for row in zip_longest(*lists, fillvalue=None) for item in row if item is not None)
 
 
-def _news(lobby: LobbyMessage) -> object:
-    return structs.replace(lobby, running=()), _progress(lobby.running)
+def changes(before: LobbyMessage, after: LobbyMessage) -> LobbyChanges | None:
+    """What has become of the lobby; None where it is as it was but for the time, which needs nobody to tell it."""
+    races = {info.code: info for info in before.races}
+    running = {info.code: info for info in before.running}
+    listed_races, listed_running = ({info.code for info in listed} for listed in (after.races, after.running))
+    gone = (*(code for code in races if code not in listed_races), *(code for code in running if code not in listed_running))
+    new_races = tuple(info for info in after.races if info != races.get(info.code))
+    fixed = {info.code: _without_progress(info) for info in before.running}
+    new_running = tuple(info for info in after.running if fixed.get(info.code) != _without_progress(info))
+    new_codes = {info.code for info in new_running}
+    progress = tuple(_progress(info) for info in after.running if info.code not in new_codes and _state(info) != _state(running[info.code]))
+    players = (before.players, before.ratings) != (after.players, after.ratings)
+    closest = [info.code for info in after.running[:1]]
+    counts = [(lobby.players_here, lobby.races_open, lobby.races_running) for lobby in (before, after)]
+    if not (gone or new_races or new_running or progress or players or counts[0] != counts[1] or closest != [*running][:1]):
+        return None
+    return LobbyChanges(
+        players_here=after.players_here,
+        races_open=after.races_open,
+        races_running=after.races_running,
+        gone=gone,
+        races=new_races,
+        running=new_running,
+        progress=progress,
+        closest=closest[0] if closest else None,
+        players=after.players if players else None,
+        ratings=after.ratings if players else None,
+    )
 
 
-def _progress(running: tuple[RunningRaceInfo, ...]) -> list[object]:
-    """All of it but the time, which needs nobody to tell it."""
-    return [(info.code, info.watchers, info.seats) for info in running]
+def _progress(info: RunningRaceInfo) -> RunningChange:
+    return RunningChange(
+        code=info.code,
+        watchers=info.watchers,
+        elapsed_ms=info.elapsed_ms,
+        homes=tuple(seat.home for seat in info.seats),
+        states=tuple(seat.state for seat in info.seats),
+    )
+
+
+def _state(info: RunningRaceInfo) -> object:
+    return info.watchers, [(seat.home, seat.state) for seat in info.seats]
+
+
+def _without_progress(info: RunningRaceInfo) -> object:
+    seats = [(seat.name, seat.bot, seat.rating) for seat in info.seats]
+    return info.rules, seats, info.time_limit_s, info.delay_s, info.tournament

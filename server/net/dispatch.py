@@ -95,8 +95,11 @@ class Dispatch:
         node: ClusterNode | None = None,
         announce: Callable[[str], Awaitable[str | None]] | None = None,
         departed: Callable[[str], None] | None = None,
+        seat_elsewhere: Callable[[str], Awaitable[str | None]] | None = None,
     ) -> None:
-        """node: of a cluster, which this server is. announce: see `Identification`. departed: told of who is not here any more."""
+        """node: of a cluster, which this server is. announce: see `Identification`. departed: told of who is not here any more.
+        seat_elsewhere: see `Forwarding`.
+        """
         self.traffic = Traffic()
         self._bans = bans
         self._departed = departed
@@ -111,7 +114,7 @@ class Dispatch:
         self._runs = runs
         self._tournaments = tournaments
         self._visits: dict[Connection, Visit] = {}
-        self.forwarding = Forwarding(rooms, node, self._visits, self.heard)
+        self.forwarding = Forwarding(rooms, node, self._visits, self.heard, seat_elsewhere)
         self._identification = Identification(
             self._visits,
             rooms=rooms,
@@ -233,16 +236,20 @@ class Dispatch:
         | RoomMessage,
     ) -> None:
         match message:
-            case FollowLobby(follow=follow):
+            case FollowLobby(follow=follow, changes=changes):
                 if follow:
-                    self._lobby.follow(visit.connection)
+                    self._lobby.follow(visit.connection, changes=changes)
                 else:
                     self._lobby.unfollow(visit.connection)
+            case OpenRace() | QuickMatch(cancel=False) if self.forwarding.delays(visit, player, message):
+                pass
             case OpenRace(options=options, ref=ref):
                 self._give_up_unbegun(visit, player, options)
                 self._check_free(player)
-                self._enter(visit, player, self._rooms.open(options), version=0, ref=ref)
+                self._enter(visit, player, self._rooms.open(options, place=_counted(visit)), version=0, ref=ref)
             case JoinRace() | WatchRace() if self.forwarding.takes(visit, message):
+                pass
+            case JoinRace() if self.forwarding.delays(visit, player, message):
                 pass
             case JoinRace(code=code, version=version, ref=ref):
                 room = self._rooms.find(code)
@@ -275,8 +282,6 @@ class Dispatch:
                 visit.connection.post(Outgoing(BoardsKey(code=room.code, key=self._spectators.boards_key(room), ref=ref)))
             case Unwatch(ref=ref):
                 self._spectators.unwatch(visit.connection, ref=ref)
-            case FollowTournaments(follow=True) | FollowTournament() | CreateTournament() if self.forwarding.is_of_several:
-                raise Refusal(ErrorCode.NOT_NOW, "tournaments are held at a server alone, and this is one of several")
             case FollowTournaments(follow=follow):
                 if follow:
                     self._tournaments.subscriptions.follow_list(visit.connection)
@@ -288,10 +293,7 @@ class Dispatch:
                 self._ask_tournament(visit, player, message)
 
     def _ask_tournament(self, visit: Visit, player: PlayerName, message: CreateTournament | TournamentCommand) -> None:
-        place = place_of(visit.connection.remote_host)
-        # On the server's own machine sits its host, or a proxy that is not known to be one.
-        counted = place if place != THIS_MACHINE else None
-        asker = Asker(player.id, player.name, self._players.rating(player.id), counted)
+        asker = Asker(player.id, player.name, self._players.rating(player.id), _counted(visit))
         self._tournaments.ask(visit.connection, asker, message)
 
     # ---- runs, challenges and their boards
@@ -316,10 +318,11 @@ class Dispatch:
 
     async def _enter_run(self, visit: Visit, player: PlayerName, message: RunStart) -> None:
         try:
+            await self.forwarding.check_free(visit, player)
             # A room of its own is opened for each: not before it is known that they can go there.
             if isinstance(message, PlayOn):
                 self._check_free(player)
-            room = await self._runs.room(player.id, message)
+            room = await self._runs.room(player.id, message, place=_counted(visit))
             if self._rooms.of(player.id) is not room:
                 self._check_free(player)
             self._enter(visit, player, room, version=0, ref=message.ref)
@@ -367,13 +370,13 @@ class Dispatch:
         """Whether this is the host of the race, who has its first seat, or directs its tournament without playing in it."""
         spec, seat = room.spec, room.summary.seats[0]
         if spec is not None:
-            return spec.deal.kind == "round" and self._tournaments.only_directs(spec.deal.id.partition("/")[0], player.id)
+            return self._tournaments.only_directs(spec.tournament, player.id)
         return seat.player == player.id and not room.options.rated
 
     def _say_watching(self, visit: Visit, message: Say) -> None:
         """To those who watch the same race."""
         watched = self._spectators.watched(visit.connection)
-        if watched is None or (message.code is not None and read_code(message.code) != watched.code):
+        if watched is None or (message.code is not None and read_code(message.code) != watched):
             raise Refusal(ErrorCode.NOT_IN_ROOM)
         self._spectators.say(visit.connection, words(message), free=message.phrase is None)
 
@@ -383,6 +386,12 @@ class Dispatch:
         if room is None:
             raise Refusal(ErrorCode.NOT_IN_ROOM)
         room.ask(Ask(player, visit.connection, message))
+
+
+def _counted(visit: Visit) -> str | None:
+    """The place by which limits count; None for this machine, where its host sits, or a proxy that is not known to be one."""
+    place = place_of(visit.connection.remote_host)
+    return place if place != THIS_MACHINE else None
 
 
 def _as_refusal(error: Refusal | StoreError) -> Refusal:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import logging
+from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
+from typing import Final
 
-from protocol.client_messages import JoinRace
+import trio
+
+from protocol.client_messages import JoinRace, OpenRace, QuickMatch
 from protocol.errors import CloseCode, ErrorCode, Refusal
 from protocol.server_messages import Moved
 from protocol.watch_messages import WatchRace
@@ -13,30 +17,42 @@ from server.cluster.node import ClusterNode
 from server.net.connection import Connection
 from server.net.identification import Visit
 from server.rooms.codes import is_code, read_code
+from server.rooms.member import PlayerName
 from server.rooms.outgoing import Outgoing
 from server.rooms.registry import Rooms
+from server.spectate.relay import Relay
+
+logger = logging.getLogger("carpet.net")
+
+SEAT_S: Final = 1.2
+"""For so long a seat at another node that was just left may still be told of."""
+
+ASK_AGAIN_S: Final = 0.3
 
 
 class Forwarding:
-    """node: this one; None for a server alone, which sends nobody anywhere. visits: all that are open. hear: the dispatch's."""
+    """node: this one; None for a server alone, which sends nobody anywhere. visits: all that are open. hear: the dispatch's.
+
+    seat_elsewhere: the code of the room at another node in which a player holds a seat, if any.
+    """
 
     def __init__(
         self,
         rooms: Rooms,
         node: ClusterNode | None,
         visits: Mapping[Connection, Visit],
-        hear: Callable[[Connection, JoinRace | WatchRace], None],
+        hear: Callable[[Connection, JoinRace | WatchRace | OpenRace | QuickMatch], None],
+        seat_elsewhere: Callable[[str], Awaitable[str | None]] | None = None,
     ) -> None:
+        self.relay: Relay | None = None
+        """By which races of other nodes are watched at this one; without it whoever wants to is sent there."""
         self._rooms = rooms
         self._node = node
         self._visits = visits
         self._hear = hear
+        self._seat_elsewhere = seat_elsewhere
         self._has_let_go = False
-
-    @property
-    def is_of_several(self) -> bool:
-        """Whether this server is one of several that are one place."""
-        return self._node is not None
+        self._is_cut_off = False
 
     def takes_seeker(self, visit: Visit, ref: int) -> bool:
         """Whether who looks for an opponent is sent to another node: all who do wait at one, the oldest."""
@@ -70,17 +86,48 @@ class Forwarding:
     async def _look(self, visit: Visit, message: JoinRace | WatchRace, node: ClusterNode, code: str) -> None:
         connection = visit.connection
         try:
-            url = await node.find(read_code(code), partial(self._rooms.has, code))
-            if url is None:
+            owner = await node.owner(read_code(code), partial(self._rooms.has, code))
+            player, relay = visit.player or visit.watches_as, self.relay
+            if owner is None:
                 # Taken over by this node in the meantime.
                 self._hear(connection, message)
+            elif isinstance(message, WatchRace) and not message.key and player is not None and relay is not None and relay.is_up:
+                relay.watch(connection, player, read_code(code), owner, ref=message.ref)
             else:
-                connection.post(Outgoing(Moved(url=url, code=read_code(code), ref=message.ref)))
+                connection.post(Outgoing(Moved(url=owner.url, code=read_code(code), ref=message.ref)))
                 # For clients that do not know of such places.
-                raise Refusal(ErrorCode.ELSEWHERE, f"it is at {url}")
+                raise Refusal(ErrorCode.ELSEWHERE, f"it is at {owner.url}")
         except Refusal as refusal:
             connection.refuse(refusal, message.ref)
         connection.listen()
+
+    def delays(self, visit: Visit, player: PlayerName, message: OpenRace | JoinRace | QuickMatch) -> bool:
+        """Whether somebody who asks for a seat here may hold one at another node. Then that is looked up first."""
+        code = read_code(message.code) if isinstance(message, JoinRace) and message.code is not None else None
+        if visit.elsewhere is None or (isinstance(message, JoinRace) and (code == visit.elsewhere or not self._rooms.has(code or ""))):
+            return False
+        visit.connection.hold()
+        visit.connection.start_soon(self._take_seat, visit, player, message)
+        return True
+
+    async def _take_seat(self, visit: Visit, player: PlayerName, message: OpenRace | JoinRace | QuickMatch) -> None:
+        try:
+            await self.check_free(visit, player)
+            self._hear(visit.connection, message)
+        except Refusal as refusal:
+            visit.connection.refuse(refusal, message.ref)
+        visit.connection.listen()
+
+    async def check_free(self, visit: Visit, player: PlayerName) -> None:
+        """Raises Refusal `room/already-in-one` where they hold a seat at another node. They can take or leave one there by another
+        connection only, so whoever had none when they said hello here has none.
+        """
+        until = trio.current_time() + SEAT_S
+        while visit.elsewhere is not None and self._seat_elsewhere is not None:
+            visit.elsewhere = await self._seat_elsewhere(player.id)
+            if visit.elsewhere is not None and trio.current_time() >= until:
+                raise Refusal(ErrorCode.ALREADY_IN_ROOM, f"its code is {visit.elsewhere}")
+            await trio.sleep(ASK_AGAIN_S if visit.elsewhere is not None else 0)
 
     def send_away(self) -> None:
         """This node goes: everybody is told of another, where their races go on."""
@@ -94,11 +141,24 @@ class Forwarding:
     def let_go(self) -> None:
         """This node has lost its lease: what it knows of races is not true any more. Who is here goes, and who comes is sent away."""
         self._has_let_go = True
+        self._put_out()
+
+    def cut_off(self, is_cut_off: bool) -> None:
+        """This node reaches neither database nor directory: others have its races, or soon will. False: it does again."""
+        self._is_cut_off = is_cut_off
+        if is_cut_off:
+            logger.error("cut off from the database and from the other servers: everybody is sent away, to come back by any of these")
+            self._put_out()
+        else:
+            logger.warning("no longer cut off: players are let in again")
+
+    def _put_out(self) -> None:
         for visit in list(self._visits.values()):
             self.refuse(visit.connection)
 
     def refuse(self, connection: Connection) -> bool:
         """Whether nobody is let in any more; then this connection is shut."""
-        if self._has_let_go:
+        refused = self._has_let_go or self._is_cut_off
+        if refused:
             connection.shut(CloseCode.LET_GO, "this server has lost its part of the place; come back by any other")
-        return self._has_let_go
+        return refused

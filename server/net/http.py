@@ -66,16 +66,23 @@ _REFUSALS = {
     ),
 }
 
+_HOST = re.compile(r"(?:[A-Za-z0-9._-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\])(?::[0-9]{1,5})?")
 _BAD_PERCENT = re.compile(r"%(?![0-9A-Fa-f]{2})")
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
     """A request for a page. values: what stands in the place of the names in its route; query: each name once. All of it decoded, and
-    printable."""
+    printable.
+
+    path: as it was asked for, with percent signs. base: this server's address as the asker wrote it, `https://HOST`; nothing where that is
+    not to be told. It is the asker's word, good for what they alone are sent.
+    """
 
     values: Mapping[str, str]
     query: Mapping[str, str]
+    path: str = ""
+    base: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,10 +134,12 @@ class Route:
         self.show = show
         self.is_file = is_file
 
-    def match(self, path: str) -> dict[str, str] | None:
-        """The values as they stand in the path, or None where it is another's."""
+    def ask(self, path: str, query: str = "", base: str = "") -> Asked | None:
+        """The request for this path, or None where it is another route's. Raises NoPage for one that cannot be read."""
         found = self._pattern.fullmatch(path)
-        return found.groupdict() if found is not None else None
+        if found is None:
+            return None
+        return Asked({name: _decoded(value) for name, value in found.groupdict().items()}, _query(query), path, base)
 
 
 Problems: TypeAlias = Callable[[HTTPStatus, str], Page]
@@ -170,16 +179,16 @@ class Site:
             welcome = _WELCOME.format(scheme="wss" if secure else "ws")
             response = _response(HTTPStatus.OK, Page(welcome.encode(), TEXT_TYPE, headers=VARIES))
         else:
-            response = await self._page(connection, request)
+            response = await self._page(connection, request, secure=secure)
         if request.method == "HEAD":
             response.body = b""
         return response
 
-    async def _page(self, connection: PlainConnection, request: Request) -> Response:
+    async def _page(self, connection: PlainConnection, request: Request, *, secure: bool) -> Response:
         try:
             if self._bans is not None:
                 self._bans.check_place(place_of(connection.remote_host))
-            route, asked = self._find(request.path)
+            route, asked = self._find(request.path, _base(request, secure=secure))
             rates = self._file_rates if route.is_file else self._rates
             if not rates.allow(connection.remote_host, trio.current_time()):
                 self.refused += 1
@@ -211,7 +220,7 @@ class Site:
             return _problem(refused)
         return _told(refused, self._problem(refused.status, refused.sentence))
 
-    def _find(self, target: str) -> tuple[Route, Asked]:
+    def _find(self, target: str, base: str) -> tuple[Route, Asked]:
         """Raises NoPage."""
         if len(target) > TARGET_CHARACTERS:
             raise NoPage(HTTPStatus.REQUEST_URI_TOO_LONG, "That address is longer than any page's.")
@@ -219,10 +228,17 @@ class Site:
             raise _unreadable()
         path, _, query = target.partition("?")
         for route in self._routes:
-            values = route.match(path)
-            if values is not None:
-                return route, Asked({name: _decoded(value) for name, value in values.items()}, _query(query))
+            asked = route.ask(path, query, base)
+            if asked is not None:
+                return route, asked
         raise NoPage(HTTPStatus.NOT_FOUND, "There is nothing here.")
+
+
+def _base(request: Request, *, secure: bool) -> str:
+    hosts, schemes = request.headers.get_all("Host"), request.headers.get_all("X-Forwarded-Proto")
+    if len(hosts) != 1 or _HOST.fullmatch(hosts[0]) is None:
+        return ""
+    return f"{'https' if secure or schemes == ['https'] else 'http'}://{hosts[0].lower()}"
 
 
 def _as_taken(page: Page, request: Request) -> Page:

@@ -36,7 +36,8 @@ NOBODY = PlayerName("", "")
 class Visit:
     """What the server knows of one connection. player: who races by it; None for one that only watches.
 
-    watches_as: of one that only watches, the player who does by another connection what else there is to do, or NOBODY.
+    watches_as: of one that only watches, the player who does by another connection what else there is to do, or NOBODY. elsewhere: the code
+    of the room at another server of the place in which the player held a seat when they came.
     """
 
     connection: Connection
@@ -44,6 +45,7 @@ class Visit:
     player: PlayerName | None = None
     watches_as: PlayerName | None = None
     room: Room | None = None
+    elsewhere: str | None = None
     has_sought: bool = False  # an opponent, at some time
 
 
@@ -105,8 +107,8 @@ class Identification:
                 connection.serve_watcher(alone=False)
                 # Whatever their older connection asked for: by this one they are told of no room now, so there must be none in a moment.
                 self._matchmaker.leave(visit.player.id)
-                elsewhere = await self._announce(visit.player.id) if self._announce is not None else None
-                connection.post(Outgoing(self._welcome(visit.player, token, elsewhere=elsewhere)))
+                visit.elsewhere = await self._announce(visit.player.id) if self._announce is not None else None
+                connection.post(Outgoing(self._welcome(visit.player, token, elsewhere=visit.elsewhere)))
                 self._tournaments.greet(visit.player.id, connection)
         except Refusal as refusal:
             if refusal.code is ErrorCode.BANNED:

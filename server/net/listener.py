@@ -54,7 +54,7 @@ async def listening(
     host: str,
     port: int,
     tls: ssl.SSLContext | None,
-    origins: Sequence[str],
+    origins: Origins,
     admission: Admission,
     site: Site | None = None,
     plain_sockets: bool = False,
@@ -96,14 +96,14 @@ async def serving(
     listeners: Sequence[trio.abc.Listener[trio.abc.HalfCloseableStream]],
     *,
     tls: ssl.SSLContext | None = None,
-    origins: Sequence[str] = (),
+    origins: Origins | None = None,
     site: Site | None = None,
     plain_sockets: bool = False,
     round_trip_rule: RoundTripRule | None = None,
     overload: Overload | None = None,
 ) -> AsyncIterator[None]:
     """The same on listeners that are there already."""
-    allowed = Origins(origins)
+    allowed = origins or Origins()
     rule = round_trip_rule or RoundTripRule()
     overload = overload or Overload()
     answer = partial(_answer, site=site or Site(), origins=allowed, secure=tls is not None, overload=overload, traffic=dispatch.traffic)

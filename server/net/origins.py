@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from urllib.parse import urlsplit
 
 from websockets.datastructures import Headers
 
 
 class Origins:
-    def __init__(self, allowed: Sequence[str] = ()) -> None:
-        """allowed: origins of pages that may connect beside the server's own."""
+    def __init__(self, allowed: Sequence[str] = (), *, of_place: Callable[[], Sequence[str]] = tuple) -> None:
+        """allowed: origins of pages that may connect beside the server's own. of_place: those of other servers that are the same place."""
         self._allowed = frozenset(allowed)
+        self._of_place = of_place
 
     def admit(self, headers: Headers) -> bool:
         """Whether who sends these may have a socket.
@@ -24,4 +26,12 @@ class Origins:
         if len(origins) > 1 or len(hosts) > 1:
             return False
         own = {f"{scheme}://{host.lower()}" for scheme in ("http", "https") for host in hosts}
-        return origins[0] in self._allowed | own
+        return origins[0] in self._allowed | own or origins[0] in self._of_place()
+
+
+def page_origin(url: str) -> str:
+    """The origin of the pages of a server that players reach at this `ws://…` or `wss://…`, as browsers write it."""
+    parts = urlsplit(url)
+    host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
+    port = parts.port if parts.port != {"ws": 80, "wss": 443}[parts.scheme] else None
+    return f"http{parts.scheme.removeprefix('ws')}://{host}{f':{port}' if port else ''}"

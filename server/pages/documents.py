@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from http import HTTPStatus
 
@@ -12,10 +13,11 @@ from protocol.record import Record
 from protocol.run_messages import ListRuns, Runs
 from protocol.tournaments import is_tournament_id
 from server.net.http import Asked, Elsewhere, NoPage
+from server.pages.pictures import curves_of
 from server.pages.races import record_of
 from server.pages.readers import Readers
 from server.pages.runs import NOBODY
-from server.pages.web_page import Describe, Description
+from server.pages.web_page import ALWAYS, Describe, Description
 from server.rooms.clock import Clock
 from server.rooms.codes import is_code, read_code
 from server.rooms.driver import Room
@@ -26,14 +28,27 @@ from server.tournaments.service import TournamentService
 
 
 class Documents:
-    """`addresses` has one function for each kind of them."""
+    """`addresses` has one function for each kind of them. is_elsewhere: whether another server of this place has the room with a code.
+    embeds: races can be shown in pages of others."""
 
-    def __init__(self, rooms: Rooms, readers: Readers, runs: RunService, tournaments: TournamentService, clock: Clock) -> None:
+    def __init__(
+        self,
+        rooms: Rooms,
+        readers: Readers,
+        runs: RunService,
+        tournaments: TournamentService,
+        clock: Clock,
+        *,
+        is_elsewhere: Callable[[str], Awaitable[bool]] | None = None,
+        embeds: bool = False,
+    ) -> None:
         self._rooms = rooms
         self._readers = readers
         self._run_service = runs
         self._tournaments = tournaments
         self._clock = clock
+        self._is_elsewhere = is_elsewhere
+        self._embeds = embeds
 
     @property
     def addresses(self) -> Mapping[str, Describe]:
@@ -42,26 +57,33 @@ class Documents:
             "/watch/{code}": self._watch,
             "/race/{id}": self._race,
             "/tournament/{id}": self._tournament,
+            "/tournament/{id}/screen": self._tournament,
             "/player/{name}": self._player,
             "/daily/{date}/{rules}": self._daily,
             "/challenge/{id}": self._challenge,
+            **({"/embed/{id}": self._embed} if self._embeds else {}),
         }
 
     async def _play(self, asked: Asked) -> Description:
         room = await self._room(asked)
-        names = _names(room)
+        names = _names(room) if room is not None else ""
         against = f"Race {names}" if names else "A race"
         return Description(f"{against} · Carpet Race", f"{against} at {_rules(room)}, with nothing installed: open the link and be ready.")
 
     async def _watch(self, asked: Asked) -> Description:
         room = await self._room(asked)
-        return Description(f"{_names(room) or 'A race'} · Carpet Race", f"A race at {_rules(room)}, as it is run.")
+        names = _names(room) if room is not None else ""
+        return Description(f"{names or 'A race'} · Carpet Race", f"A race at {_rules(room)}, as it is run.")
 
-    async def _room(self, asked: Asked) -> Room:
+    async def _room(self, asked: Asked) -> Room | None:
+        """None for one that another server of this place has: the page's line is sent there."""
         code = read_code(asked.values["code"])
         try:
             return self._rooms.find(code)
         except Refusal as refusal:
+            elsewhere = self._is_elsewhere if is_code(code) else None
+            if elsewhere is not None and await self._readers.wait(lambda: elsewhere(code)):
+                return None
             race = await self._readers.ask(lambda store: store.last_race(code)) if is_code(code) else None
             if race is not None:
                 raise Elsewhere(f"/race/{race}") from refusal
@@ -74,7 +96,18 @@ class Documents:
             raise NoPage(HTTPStatus.NOT_FOUND, "There is no race of that id.")
         record = await self._readers.ask(partial(record_of, race=race, now_ms=self._clock.wall_ms()))
         names = " against ".join(seat.name for seat in record.seats)
-        return Description(f"{names} · Carpet Race", f"{_result(record)} Replay it, board by board.")
+        return Description(f"{names} · Carpet Race", f"{_result(record)} Replay it, board by board.", curves_of(record))
+
+    async def _embed(self, asked: Asked) -> Description:
+        identity = asked.values["id"]
+        if identity == "closest":
+            return ALWAYS["/watch/closest"]
+        if is_race_id(identity):
+            return await self._race(asked)
+        try:
+            return await self._watch(replace(asked, values={"code": identity}))
+        except Elsewhere as moved:
+            raise Elsewhere(moved.place.replace("/race/", "/embed/", 1)) from moved
 
     async def _tournament(self, asked: Asked) -> Description:
         identity = asked.values["id"].upper()
@@ -117,8 +150,8 @@ def _names(room: Room) -> str:
     return " against ".join(seat.name for seat in room.summary.seats if seat.name)
 
 
-def _rules(room: Room) -> str:
-    return RULE_SETS[room.summary.options.rules].name
+def _rules(room: Room | None) -> str:
+    return RULE_SETS[room.summary.options.rules].name if room is not None else "Carpet"
 
 
 def _result(record: Record) -> str:

@@ -37,7 +37,7 @@ KEPT_BYTES: Final = 4 * 2**20
 """Of records that were asked for last: the largest takes milliseconds to read and to write. When it is full the oldest goes."""
 
 
-class _Kept:
+class Kept:
     """Documents that were asked for last, of `KEPT_BYTES` in all."""
 
     def __init__(self) -> None:
@@ -56,7 +56,7 @@ class _Kept:
 
 def race_routes(readers: Readers, clock: Clock, compute: Compute) -> tuple[Route, ...]:
     """compute: for what takes longer than a request may."""
-    records, boards = _Kept(), _Kept()
+    records, boards = Kept(), Kept()
 
     async def find_record(asked: Asked) -> bytes:
         race = asked.values["id"]

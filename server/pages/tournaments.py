@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import io
 from functools import partial
 from http import HTTPStatus
@@ -21,14 +22,26 @@ _FORMULA: Final = tuple("=+-@\t\r")
 """With these a spreadsheet takes a text for a formula (OWASP, CSV Injection)."""
 
 
+KEPT: Final = 16
+"""Documents that are kept as they are sent, while their tournament stands as it does: at a round's end all who look on ask for it."""
+
+
 def tournament_routes(tournaments: TournamentService) -> list[Route]:
+    kept: dict[str, tuple[TournamentDocument, Page]] = {}
+
     async def show_list(asked: Asked) -> Page:
         del asked
         return Page(msgspec.json.encode(TournamentsDocument(tournaments=tournaments.listings())) + b"\n", cache="max-age=1")
 
     async def show(asked: Asked) -> Page:
         found = await _find(tournaments, asked)
-        return Page(await tournaments.beside(partial(msgspec.json.encode, found)) + b"\n", cache="max-age=1")
+        known, page = kept.get(found.id, (None, None))
+        if page is None or known is not found:
+            page = await tournaments.beside(partial(_page, found))
+            if len(kept) >= KEPT:
+                kept.clear()
+            kept[found.id] = found, page
+        return page
 
     async def show_csv(asked: Asked) -> Page:
         found = await _find(tournaments, asked)
@@ -40,6 +53,11 @@ def tournament_routes(tournaments: TournamentService) -> list[Route]:
         Route("/tournaments/{id}.json", show),
         Route("/tournaments/{id}.csv", show_csv),
     ]
+
+
+def _page(found: TournamentDocument) -> Page:
+    body = msgspec.json.encode(found) + b"\n"
+    return Page(body, cache="max-age=1", zipped=gzip.compress(body, mtime=0))
 
 
 async def _find(tournaments: TournamentService, asked: Asked) -> TournamentDocument:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import re
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from html import escape
@@ -17,10 +17,13 @@ from http import HTTPStatus
 from importlib.resources import files
 from string import Template
 from typing import Final, TypeAlias
+from urllib.parse import quote
 
 import trio
 
 from server.net.http import VARIES, Asked, Page, Route
+from server.pages.pictures import AS_PNG, HEIGHT, WIDTH, Curve
+from server.pages.qr import qr_route
 
 
 def _bytes(name: str) -> bytes:
@@ -51,30 +54,41 @@ fetched once. What is at `/web/NAME` without it is asked for again each time."""
 
 _FOREVER: Final = "public, max-age=31536000, immutable"
 
-_POLICY: Final = (
+_POLICY: Final = Template(
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; manifest-src 'self'; "
     # Covers WebSockets to the same host and port too.
-    "connect-src 'self'; "
-    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
+    "connect-src 'self'$sockets; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors $embedders; require-trusted-types-for 'script'; trusted-types 'none'"
 )
 
-_GUARDED: Final = (
-    ("Content-Security-Policy", _POLICY),
+GUARDED: Final = (
+    ("Content-Security-Policy", _POLICY.substitute(sockets="", embedders="'none'")),
     ("Referrer-Policy", "no-referrer"),
     ("Cross-Origin-Opener-Policy", "same-origin"),
 )
 
 
 _HTML: Final = "text/html; charset=utf-8"
-_HEADERS: Final = (*_GUARDED, *VARIES)
+_HEADERS: Final = (*GUARDED, *VARIES)
+
+_NAMED_HOST: Final = re.compile(r"https?://[A-Za-z0-9.-]+(:[0-9]+)?")
+"""The origins that can stand in a policy: it has no form for an IPv6 address."""
+
+
+def _guarded(origins: Sequence[str], embedders: Sequence[str]) -> tuple[tuple[str, str], ...]:
+    sockets = sorted(f" ws{origin.removeprefix('http')}" for origin in set(origins) if _NAMED_HOST.fullmatch(origin))
+    policy = _POLICY.substitute(sockets="".join(sockets), embedders=" ".join(embedders) or "'none'")
+    return (("Content-Security-Policy", policy), *GUARDED[1:])
 
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """What a document is about, for a tab, a search and a preview: a few words, and a sentence. Names of players' making may be in it."""
+    """What a document is about, for a tab, a search and a preview: a few words, a sentence, and
+    how the race went. Names of players' making may be in it."""
 
     title: str
     sentence: str
+    curves: tuple[Curve, ...] = ()
 
 
 USUAL: Final = Description(
@@ -84,6 +98,7 @@ USUAL: Final = Description(
 ALWAYS: Final[Mapping[str, Description]] = {
     "/": USUAL,
     "/play": Description("Play · Carpet Race", "Race a friend by a link, anybody, or a house bot, with nothing installed."),
+    "/screen": Description("On a big screen · Carpet Race", "The closest races in turn, for a big screen or a stream."),
     "/watch/closest": Description("The closest race · Carpet Race", "The closest race that is being run, and then the next."),
     "/ladder": Description("Ladder · Carpet Race", "The best players by rating."),
     "/daily": Description("Deals of the day · Carpet Race", "The same shuffle for everybody, once each, until midnight in UTC."),
@@ -100,33 +115,90 @@ ENTRIES: Final[Mapping[str, str]] = {
     "play": "play.js",
     "watch": "race.js",
     "race": "finished.js",
+    "embed": "race.js",
     "tournament": "tournament.js",
+    "screen": "screen.js",
     **dict.fromkeys(("ladder", "player", "daily", "challenges", "challenge"), "tables.js"),
 }
 """By the first step of an address: the module of its page, which `app.js` imports."""
 
 
-def web_routes(described: Mapping[str, Describe]) -> tuple[Route, ...]:
-    """described: for each address but those that are always there, what its document is about."""
+def known() -> Mapping[str, Describe]:
+    """What is at the addresses of `ALWAYS`."""
+
+    def at(about: Description) -> Describe:
+        async def describe(asked: Asked) -> Description:
+            del asked
+            await trio.lowlevel.checkpoint()
+            return about
+
+        return describe
+
+    return {place: at(about) for place, about in ALWAYS.items()}
+
+
+EMBEDDABLE: Final = ("watch", "race")
+"""By their first step: the addresses with something that a page of somebody else's can show in a frame, where the host allows it."""
+
+
+def picture_of(base: str, path: str) -> str:
+    """The address of the picture for the preview of another."""
+    return f"{base}{path.rstrip('/')}/picture.{'png' if AS_PNG else 'svg'}"
+
+
+def _preview(asked: Asked) -> str:
+    """What stands in the head of a document for those who show previews: they ask for whole addresses."""
+    if not asked.base:
+        return ""
+    url = f"{asked.base}{asked.path}"
+    properties = {"url": url, "image": picture_of(asked.base, asked.path), "image:width": WIDTH, "image:height": HEIGHT}
+    lines = [f'<meta property="og:{name}" content="{escape(str(value))}">' for name, value in properties.items()]
+    lines.append('<meta name="twitter:card" content="summary_large_image">')
+    if asked.path.split("/")[1] in EMBEDDABLE:
+        asking = escape(f"{asked.base}/oembed?url={quote(url, safe='')}")
+        lines.append(f'<link rel="alternate" type="application/json+oembed" href="{asking}">')
+    return "\n".join(lines)
+
+
+def web_routes(
+    described: Mapping[str, Describe], *, origins: Callable[[], Sequence[str]] = tuple, embedders: Sequence[str] = ()
+) -> tuple[Route, ...]:
+    """described: for each address but those that are always there, what its document is about. origins: of the pages of all servers that
+    are this place: the line of a document may go to any of them. embedders: whose pages may have `/embed/…` in a frame."""
     template = Template(_text("index.html"))
 
-    def document(place: str, about: Description) -> Page:
-        needed = sorted(_imported("app.js") | _imported(ENTRIES[place.split("/")[1]]))
+    def document(asked: Asked, about: Description) -> Page:
+        steps = asked.path.split("/")
+        needed = sorted(_imported("app.js") | _imported(ENTRIES["screen" if steps[-1] == "screen" else steps[1]]))
         preloads = "\n".join(f'<link rel="modulepreload" href="{WEB}/{name}">' for name in needed)
-        text = template.substitute(web=WEB, preloads=preloads, title=escape(about.title), description=escape(about.sentence))
-        return _page(text.encode(), _HTML, _HEADERS)
+        told = {"title": escape(about.title), "description": escape(about.sentence), "preview": _preview(asked)}
+        text = template.substitute(web=WEB, preloads=preloads, **told)
+        return _page(text.encode(), _HTML, (*_guarded(origins(), embedders if steps[1] == "embed" else ()), *VARIES))
 
     def at(place: str, describe: Describe) -> Route:
         async def show(asked: Asked) -> Page:
-            return document(place, await describe(asked))
+            return document(asked, await describe(asked))
 
         return Route(place, show)
 
-    always = (_route(place, document(place, about)) for place, about in ALWAYS.items())
-    pages = {name: _page(_bytes(name), kind, _GUARDED) for name, kind in FILES.items()}
+    def always(place: str, about: Description) -> Route:
+        kept: dict[str, Page] = {}
+
+        async def show(asked: Asked) -> Page:
+            await trio.lowlevel.checkpoint()
+            key = " ".join((asked.base, *origins()))
+            if key not in kept:
+                kept.clear()
+                kept[key] = document(asked, about)
+            return kept[key]
+
+        return Route(place, show, is_file=True)
+
+    pages = {name: _page(_bytes(name), kind, GUARDED) for name, kind in FILES.items()}
     parts = (_route(f"{WEB}/{name}", replace(page, cache=_FOREVER)) for name, page in pages.items())
     unversioned = (_route(f"/web/{name}", page) for name, page in pages.items())
-    return (*always, *(at(place, describe) for place, describe in described.items()), *parts, *unversioned)
+    ever = (always(place, about) for place, about in ALWAYS.items())
+    return (*ever, *(at(place, describe) for place, describe in described.items()), *parts, *unversioned, qr_route())
 
 
 @cache
@@ -153,7 +225,9 @@ def problem_page() -> Callable[[HTTPStatus, str], Page]:
 def _page(body: bytes, kind: str, headers: tuple[tuple[str, str], ...]) -> Page:
     # Asked for again each time, and answered with 304 while it is the same.
     zipped = gzip.compress(body, mtime=0) if kind != _HTML else b""
-    return Page(body, kind, "no-cache", f'"{hashlib.sha256(body).hexdigest()[:32]}"', headers, zipped)
+    # What a document is let do is part of it.
+    tag = hashlib.sha256(body + repr(headers).encode()).hexdigest()[:32]
+    return Page(body, kind, "no-cache", f'"{tag}"', headers, zipped)
 
 
 def _route(path: str, page: Page) -> Route:

@@ -69,12 +69,12 @@ def _check_rated(record: Record) -> None:
         return
     bots = any(seat.bot is not None for seat in record.seats)
     if record.deal.past is not None:
-        raise BadRecord("rated is no race that is played on from a position of an earlier one")
+        raise BadRecord("a race that is played on from a position of an earlier one is never rated")
     unfit = unfit_for_rating(seats=len(record.seats), bots=bots, named=record.deal.name is not None, swaps=record.swaps)
     if unfit == "two-shuffles":
-        raise BadRecord("rated is only a race in which all play the same shuffle")
+        raise BadRecord("only a race in which all play the same shuffle is rated")
     if unfit is not None:
-        raise BadRecord("rated is only a race between people, on a shuffle that nobody could know")
+        raise BadRecord("only a race between people, on a shuffle that nobody could know, is rated")
 
 
 def _check_series(record: Record) -> None:
@@ -82,7 +82,7 @@ def _check_series(record: Record) -> None:
     if series is None:
         return
     if series.format == "single":
-        raise BadRecord("a single race is of no series")
+        raise BadRecord("a single race belongs to no series")
     if series.race > series.races:
         raise BadRecord(f"race {series.race} of a series of {series.races}")
     if record.swaps and (len(record.seats) != 2 or series.races != 2):
@@ -144,7 +144,7 @@ def _check_time(move: MoveRecord, previous_ms: int, where: str) -> None:
 def _check_end(number: int, seat: SeatRecord, position: Position, last_ms: int) -> None:
     limit = position.rules.move_limit
     if seat.state not in _ENDS:
-        raise BadRecord(f"seat {number}: {seat.state!r} is no way for a seat to end")
+        raise BadRecord(f"seat {number}: {seat.state!r} is not a way for a seat to end")
     if position.is_over and seat.plies:
         state = "won" if position.is_won else "stalled"
         if seat.state != state or seat.ended_at_ms != last_ms:

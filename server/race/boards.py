@@ -11,7 +11,7 @@ from protocol.pages import BoardStep, RaceBoards
 from protocol.record import from_json
 from protocol.replay import Frame
 from protocol.views import View
-from server.race.frames import frames
+from server.race.replay import frames
 
 
 def boards_document(record: bytes) -> tuple[bytes, bytes]:

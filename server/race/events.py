@@ -50,7 +50,9 @@ class SeatDealt(Struct, frozen=True):
 
 
 class RaceStarted(Struct, frozen=True):
-    pass
+    """positions: by seat."""
+
+    positions: tuple[Position, ...]
 
 
 class MovePlayed(Struct, frozen=True, gc=False):

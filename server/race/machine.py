@@ -349,7 +349,7 @@ class Race:
                 yield seat.see_first(self.starts_at)
         if self.phase == "countdown" and self.starts_at == due:
             self.phase = "racing"
-            yield RaceStarted()
+            yield RaceStarted(self.deal.firsts)
             yield from self._end_where_no_move_is(due)
             # Everybody may have left before the start.
             yield from self._settle_if_done(due)

@@ -65,8 +65,11 @@ def seat_records(seats: tuple[SeatReport, ...], firsts: tuple[Position, ...]) ->
 
 
 def have_raced(seats: tuple[SeatReport, ...]) -> bool:
-    """Whether it was a race: every seat has made a move, or come to an end of its own. A race that was given up before is none."""
-    return all(seat.played or seat.state in ("won", "stalled") for seat in seats)
+    """Whether it was a race: every seat has made a move, or one has played to its end. A race that was given up before is none.
+
+    Else whoever looks on without a move until another has won would have lost nothing.
+    """
+    return all(seat.played for seat in seats) or any(seat.state in ("won", "stalled") for seat in seats)
 
 
 def build_record(

@@ -13,6 +13,7 @@ class SharedDealSpec:
 
     table: of the round, from 1; 0 elsewhere. ghosts: race ids of earlier runs of the deal that are shown as they went.
     held: when everybody is ready, the race waits until it is released (`server.rooms.requests.Release`).
+    listed: the lobby lists the race while it is run, as it does a public one.
     """
 
     deal: SharedDeal
@@ -20,6 +21,12 @@ class SharedDealSpec:
     table: int = 0
     ghosts: tuple[str, ...] = ()
     held: bool = False
+    listed: bool = False
+
+    @property
+    def tournament(self) -> str:
+        """The id of the tournament for a round of which it was opened; empty for other deals."""
+        return self.deal.id.partition("/")[0] if self.deal.kind == "round" else ""
 
     @property
     def watchable(self) -> bool:

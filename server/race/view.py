@@ -98,8 +98,12 @@ def tell(event: RaceEvent, *, version: int, viewer: Viewer, now: int, sealed: bo
             if viewer != seat:
                 return Hidden(version=version)
             return Dealt(version=version, seat=seat, starts_in_ms=max(starts_at - now, 0), view=see(position))
-        case RaceStarted():
-            return Started(version=version)
+        case RaceStarted(positions=positions):
+            return Started(
+                version=version,
+                home=tuple(position.home for position in positions),
+                foundations=tuple({} if sealed else position.foundations for position in positions),
+            )
         case RaceEnded(record=record) if sealed:
             # In a swap the score tells it.
             return Hidden(version=version) if record.swaps else Ended(version=version, seats=record.seats)

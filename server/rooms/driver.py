@@ -39,7 +39,7 @@ from server.rooms.requests import Ask, Close, DealFound, RatingsRead, RoomReques
 from server.rooms.side_jobs import SideJobs
 from server.rooms.spectator_port import Happened, Shown, SpectatorPort
 from server.runtime import log_lines
-from server.store.errors import RunAlready, StoreError
+from server.store.errors import LeaseLost, RunAlready, StoreError
 
 logger = logging.getLogger("carpet.rooms")
 
@@ -98,6 +98,8 @@ class Room:
         self.options = setup.options
         self.spec = setup.spec
         """For what the room was opened, other than its opener's wish; its one race is on a deal that other races share."""
+        self.place = setup.place
+        """What of its opener's address counts as one; None where that is not known, or is this machine."""
         self.is_closed = False
         """Nothing will happen here any more. Known before it is told."""
         self._bots = bot_players(
@@ -253,7 +255,7 @@ class Room:
     def _gave_up(self, error: StoreError | None) -> None:
         if error is not None:
             # The store has nothing to bring back, or the next server does: nobody will come.
-            logger.warning("room %s: that it is closed could not be kept: %s", self.code, error)
+            self._complain(logging.WARNING, "room %s: that it is closed could not be kept: %s", error)
         self._ports.owner.gone(self)
 
     def _crashed(self) -> None:
@@ -264,8 +266,12 @@ class Room:
         if isinstance(error, RunAlready):
             self._fail(Refusal(ErrorCode.ONCE_ONLY), is_kept=False)
             return
-        logger.error("room %s is ended: what happens in it cannot be kept: %s", self.code, error)
+        self._complain(logging.ERROR, "room %s is ended: what happens in it cannot be kept: %s", error)
         self._fail(Refusal(ErrorCode.NOT_KEPT))
+
+    def _complain(self, level: int, what: str, error: StoreError) -> None:
+        # Of a lost lease it is said once, for all rooms together.
+        logger.log(logging.DEBUG if isinstance(error, LeaseLost) else level, what, self.code, error)
 
     def _fail(self, refusal: Refusal, *, is_kept: bool = True) -> None:
         self._shut()
@@ -276,6 +282,11 @@ class Room:
         self._give_up(effects.closing)
 
     # ---- for those who watch
+
+    @property
+    def is_listed(self) -> bool:
+        """Whether everybody is told of its race while it is run."""
+        return self.options.public or (self.spec is not None and self.spec.listed)
 
     @property
     def watchers(self) -> int:

@@ -38,7 +38,7 @@ class RoomSetup:
     where not at a deal. earlier: what goes on here, of an earlier server. entropy(n): n random bytes fit for secrets.
 
     wall_ms: what the wall clock shows. round_trip: of the connection to a member, as measured by now. keeps: what is kept outlives the
-    server.
+    server. place: what of its opener's address counts as one.
     """
 
     code: str
@@ -52,6 +52,7 @@ class RoomSetup:
     round_trip: Callable[[Member], int | None]
     software: str
     keeps: bool
+    place: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ Opens rooms and forgets them. Knows nothing of what happens in one; whoever want
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from operator import attrgetter
 from typing import Protocol
@@ -71,15 +72,19 @@ class Rooms:
         ghost_lines: GhostLines = no_ghosts,
         keeps: bool = False,
         max_rooms: int = 20_000,
+        max_rooms_per_place: int = 0,
         bots_wait: bool = True,
     ) -> None:
         """entropy(n): n random bytes fit for secrets. find_deal: for races that want a winnable one. rating_changes: asked of races that
         count, once they are kept. keeps: races go on with the next server.
 
-        max_rooms: past it, opening is refused with `server/full`.
+        max_rooms: past it, opening is refused with `server/full`. max_rooms_per_place: of those opened from one place, past which it is
+        `room/too-many`; 0 for no limit.
         """
         self._entropy = entropy
         self._max_rooms = max_rooms
+        self._max_rooms_per_place = max_rooms_per_place
+        self._by_place: Counter[str] = Counter()
         self._rooms: dict[str, Room] = {}
         self._seated: dict[str, Room] = {}
         self._players: dict[Room, set[str]] = {}
@@ -132,9 +137,10 @@ class Rooms:
         spec: SharedDealSpec | None = None,
         secret: bytes | None = None,
         start_position: StartPosition | None = None,
+        place: str | None = None,
     ) -> Room:
         """A new room. spec, secret: of the shared deal for which it is opened, whose secret is kept already.
-        start_position: from where it begins, where not at a deal.
+        start_position: from where it begins, where not at a deal. place: what of its opener's address counts as one.
 
         Raises Refusal when the server is full, stopping, or has more to write than it can, and when the options do not fit.
         """
@@ -146,11 +152,13 @@ class Rooms:
             raise Refusal(ErrorCode.SERVER_BUSY)
         if len(self._rooms) >= self._max_rooms:
             raise Refusal(ErrorCode.SERVER_FULL)
+        if place is not None and 0 < self._max_rooms_per_place <= self._by_place[place]:
+            raise Refusal(ErrorCode.TOO_MANY_ROOMS)
         check_options(options)
         code = new_code(self._entropy)
         while code in self._rooms:
             code = new_code(self._entropy)
-        return self._begin(self._room(code, options, spec=spec, secret=secret, start_position=start_position))
+        return self._begin(self._room(code, options, spec=spec, secret=secret, start_position=start_position, place=place))
 
     def go_on(self, left: LeftRoom) -> None:
         """A room of an earlier server goes on. Those in which a race runs first: a player's seat there keeps them from any other.
@@ -177,6 +185,7 @@ class Rooms:
         secret: bytes | None = None,
         start_position: StartPosition | None = None,
         earlier: EarlierRoom | None = None,
+        place: str | None = None,
     ) -> Room:
         setup = RoomSetup(
             code=code,
@@ -184,6 +193,7 @@ class Rooms:
             spec=earlier.opened.spec if earlier is not None else spec,
             secret=secret,
             start_position=earlier.opened.start_position if earlier is not None else start_position,
+            place=place,
             earlier=earlier,
             entropy=self._entropy,
             round_trip=attrgetter("round_trip_ms"),
@@ -196,6 +206,8 @@ class Rooms:
     def _begin(self, room: Room) -> Room:
         self._rooms[room.code] = room
         self._players[room] = set()
+        if room.place is not None:
+            self._by_place[room.place] += 1
         room.begin()
         return room
 
@@ -290,6 +302,10 @@ class Rooms:
         if self._rooms.get(room.code) is not room:
             return
         del self._rooms[room.code]
+        if room.place is not None:
+            self._by_place[room.place] -= 1
+            if not self._by_place[room.place]:
+                del self._by_place[room.place]
         # However it ended, nobody may stay bound to a room that is gone: they could never open or join another one.
         for player in self._players.pop(room):
             if self._seated.get(player) is room:

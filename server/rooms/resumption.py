@@ -76,7 +76,8 @@ class Resumption:
                 # Where the log is damaged, who sat there may be too: better no line in a history than no server.
                 await self._journal.write(replace(aborted, seats=()))
         if left.races or lost:
-            logger.info("%s of an earlier server resumed, %d cannot be", counted(len(rooms) - before, "race"), len(lost))
+            cannot = f"; {len(lost)} cannot be" if lost else ""
+            logger.info("%s of an earlier server resumed%s", counted(len(rooms) - before, "race"), cannot)
 
     async def _stand_on(self, over: Sequence[StandingRace]) -> None:
         """The rooms in which somebody was when their last race was over; the newest first, since a player has one seat."""

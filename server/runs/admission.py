@@ -34,12 +34,20 @@ class RunAdmission:
         self._deciding: dict[tuple[str, str, str], trio.Event] = {}
 
     async def run(
-        self, player: str, made: SharedDealMade, deal: SharedDeal, options: RaceOptions, *, ready_by_ms: int, ghosts: bool = False
+        self,
+        player: str,
+        made: SharedDealMade,
+        deal: SharedDeal,
+        options: RaceOptions,
+        *,
+        ready_by_ms: int,
+        ghosts: bool = False,
+        place: str | None = None,
     ) -> Room:
         """The room of this player's run of a deal: the one they are in already, or a new one.
 
-        ready_by_ms: by when they have to be ready (`closing` sees to it). ghosts: show earlier runs beside it. Raises StoreError, Refusal:
-        `run/already`, `run/closed` and those of opening a room.
+        ready_by_ms: by when they have to be ready (`closing` sees to it). ghosts: show earlier runs beside it. place: as for `Rooms.open`.
+        Raises StoreError, Refusal: `run/already`, `run/closed` and those of opening a room.
         """
         key = player, made.key, options.rules
         while (decided := self._deciding.get(key)) is not None:
@@ -56,7 +64,7 @@ class RunAdmission:
                 raise Refusal(ErrorCode.RUN_CLOSED)
             earlier = await self._ghosts(player, [run for run in runs if run.phase == "over"]) if ghosts else ()
             spec = SharedDealSpec(deal=deal, invited=(player,), ghosts=earlier)
-            return self._rooms.open(options, spec=spec, secret=made.secret)
+            return self._rooms.open(options, spec=spec, secret=made.secret, place=place)
         finally:
             del self._deciding[key]
             decided.set()

@@ -9,10 +9,11 @@ import trio
 
 from protocol.fairness import SECRET_BYTES, commitment, daily_nonce
 from protocol.run_messages import Dailies as DailiesMessage
-from protocol.views import DailyDeal, RaceOptions, SharedDeal
+from protocol.run_messages import DailyDeal
+from protocol.views import RaceOptions, SharedDeal
 from server.rooms.clock import Clock
 from server.runs import days
-from server.store.errors import EntryRefused, StoreError
+from server.store.errors import EntryRefused, JournalClosed, StoreError
 from server.store.journal import Journal
 from server.store.port import SharedDealMade
 from server.store.store import Store
@@ -47,11 +48,14 @@ class DailyDeals:
         self._told: tuple[int, tuple[DailyDeal, ...]] = 0, ()
 
     async def run(self) -> None:
-        """Have the deals of today and of the days ahead committed to, until cancelled: at once, and then with each day."""
+        """Have the deals of today and of the days ahead committed to, until the server stops: at once, and then with each day."""
         while True:
             now = self._clock.wall_ms()
             try:
                 await self.prepare()
+            except JournalClosed:
+                # The next server makes them.
+                return
             except StoreError as error:
                 logger.error("the deals of the next days cannot be kept: %s", error)
                 await trio.sleep(AGAIN_S)

@@ -134,17 +134,18 @@ class RunService:
             case _:
                 assert_never(asked)
 
-    async def room(self, player: str, asked: RunStart) -> Room:
-        """The room of the run that this player asks for. Raises Refusal, StoreError."""
+    async def room(self, player: str, asked: RunStart, *, place: str | None = None) -> Room:
+        """The room of the run that this player asks for. place: as for `answer`. Raises Refusal, StoreError."""
         match asked:
             case RunDaily(rules=rules):
-                return await self._daily(player, rules)
+                return await self._daily(player, rules, place)
             case RunChallenge(id=code):
                 made = await self._challenge(code)
                 deal, options = challenges.shared_deal(made), challenges.options_of(made)
-                return await self._admission.run(player, made, deal, options, ready_by_ms=challenges.closes_at_ms(made), ghosts=True)
+                ready_by_ms = challenges.closes_at_ms(made)
+                return await self._admission.run(player, made, deal, options, ready_by_ms=ready_by_ms, ghosts=True, place=place)
             case PlayOn():
-                return await self._play_on(asked)
+                return await self._play_on(asked, place)
             case _:
                 assert_never(asked)
 
@@ -153,15 +154,15 @@ class RunService:
         shown = await self._challenges.listed(player)
         return Challenges(now_ms=self._clock.wall_ms(), challenges=shown, ref=ref)
 
-    async def _daily(self, player: str, rules: str) -> Room:
+    async def _daily(self, player: str, rules: str, place: str | None) -> Room:
         options = dailies.daily_options(rules)
         check_options(options)
         day = days.date_of(self._clock.wall_ms())
         made = await self._day(day)
         ready_by_ms = days.ends_at_ms(day) - dailies.READY_MARGIN_MS
-        return await self._admission.run(player, made, dailies.shared_deal(made, rules), options, ready_by_ms=ready_by_ms)
+        return await self._admission.run(player, made, dailies.shared_deal(made, rules), options, ready_by_ms=ready_by_ms, place=place)
 
-    async def _play_on(self, asked: PlayOn) -> Room:
+    async def _play_on(self, asked: PlayOn, place: str | None) -> Room:
         record = self._records.get(asked.race)
         if record is None:
             record = await self._journal.ask(partial(_public_record, self._store, now_ms=self._clock.wall_ms()), asked.race)
@@ -180,7 +181,7 @@ class RunService:
             logger.error("a record could not be checked: %s", error)
             raise Refusal(ErrorCode.SERVER_BUSY) from error
         options = RaceOptions(rules=record.rules, seats=1, public=False, rated=False, time_limit_s=PRACTICE_S)
-        return self._rooms.open(options, start_position=start_position)
+        return self._rooms.open(options, start_position=start_position, place=place)
 
     async def _deal(self, asked: ListRuns) -> tuple[SharedDealMade, str]:
         if asked.kind == "challenge":

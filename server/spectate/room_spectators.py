@@ -36,6 +36,7 @@ from server.rooms.driver import Room
 from server.rooms.outgoing import Bundle, Outgoing
 from server.rooms.spectator_port import Happened, Shown
 from server.runtime.token_bucket import Bucket
+from server.spectate.audience import Audience
 from server.spectate.delay import DelayedBoards
 from server.spectate.fanout_scheduler import FanoutScheduler
 from server.spectate.spectator import Spectator
@@ -81,29 +82,26 @@ OnClose: TypeAlias = "Callable[[RoomSpectators, list[Spectator]], None]"
 _Item: TypeAlias = Happened | Shown | _StartsOver | WatcherLine
 
 
-class RoomSpectators:
+class RoomSpectators(Audience):
     """Satisfies `SpectatorPort`. Once anybody has watched, it stays until the room is closed; `run` is its task."""
 
     def __init__(self, room: Room, *, clock: Clock, scheduler: FanoutScheduler, on_close: OnClose) -> None:
-        """scheduler: shared by all rooms. on_close: called with this and those who watched to the end."""
+        """on_close: called with this and those who watched to the end."""
+        super().__init__(room.code, scheduler)
         self.room = room
+        self.beyond = 0
+        """How many watch at other servers, without the one whose connection here stands for them."""
         self.running = False
-        self.quiet_since: float | None = None
-        """Since when no race has been run or counted down, in Trio's seconds, as far as the watchers know; None while one is."""
         self._clock = clock
-        self._scheduler = scheduler
         self._on_close = on_close
-        self._spectators: dict[Spectator, None] = {}
         self._items: deque[_Item] = deque()
-        self._wake = trio.Event()
         self._boards: DelayedBoards | None = None
         # What the two kinds of spectators were last shown of each seat: those with the host's key, and all others.
         self._told: dict[bool, dict[int, LateBoard]] = {True: {}, False: {}}
         self._sealed = False
         self._race = 0
-        # From the first snapshot on what happens is of interest; with each new era all that went before is not.
+        # From the first snapshot on what happens is of interest.
         self._live = False
-        self._era = 0
         self._asked = False
         self._told_count = _NOBODY
         self._count_at = -COUNT_S
@@ -114,24 +112,14 @@ class RoomSpectators:
 
     # ---- for the registry
 
-    def admit(self, spectator: Spectator) -> None:
-        """They watch this room from now on: they get a snapshot soon, and then all that happens."""
-        spectator.joined = False
-        self._spectators[spectator] = None
-        self._wake.set()
+    def count_beyond(self, number: int) -> None:
+        if number != self.beyond:
+            self.beyond = number
+            self._wake.set()
 
-    def dismiss(self, spectator: Spectator) -> None:
-        """They no longer do. Tells them nothing."""
-        spectator.joined = False
-        self._spectators.pop(spectator, None)
-        self._wake.set()
-
-    def watched_by(self) -> list[Spectator]:
-        """Everybody who watches."""
-        return list(self._spectators)
-
-    def say(self, spectator: Spectator, text: str) -> None:
-        """A line of chat, cleaned. Raises Refusal when there is too much of it."""
+    def say(self, spectator: Spectator, text: str, *, free: bool) -> None:
+        if free and self.room.summary.phrases_only:
+            raise Refusal(ErrorCode.PHRASES_ONLY, path="$.text")
         now = trio.current_time()
         if not (spectator.lines.take(now) and self._talk.take(now)):
             raise Refusal(ErrorCode.TALKED_TOO_MUCH)
@@ -148,7 +136,7 @@ class RoomSpectators:
 
     @property
     def count(self) -> int:
-        return len(self._spectators)
+        return len(self._spectators) + self.beyond
 
     def happened(self, what: Happened) -> None:
         match what.event:
@@ -216,7 +204,7 @@ class RoomSpectators:
                 await self._wake.wait()
 
     def _ask_for_snapshot(self) -> None:
-        if not self._asked and any(not spectator.joined for spectator in self._spectators):
+        if not self._asked and any(not spectator.joined or spectator.again for spectator in self._spectators):
             # All are of the same moment.
             self._asked = self.room.show(partial(self._show, self._era), with_boards=self._boards is None)
 
@@ -236,12 +224,10 @@ class RoomSpectators:
         self._wake.set()
 
     def _start_anew(self) -> None:
-        self._era += 1
         self._items.clear()
         self._boards = None
         self._live = self._asked = False
-        for spectator in self._spectators:
-            spectator.joined = False
+        self._all_anew()
 
     async def _waiting(self) -> list[_Told]:
         """What those are to be told who have had their snapshot, up to the next one; in its order."""
@@ -293,7 +279,7 @@ class RoomSpectators:
         # The snapshot is encoded once for all whose answer is the same.
         answers: dict[tuple[bool, bool, int], list[Spectator]] = {}
         for spectator in self._spectators:
-            if not spectator.joined:
+            if not spectator.joined or spectator.again:
                 answers.setdefault((spectator.whole, spectator.closest, spectator.ref), []).append(spectator)
         for (whole, closest, ref), chosen in answers.items():
             if era == self._era:
@@ -347,21 +333,6 @@ class RoomSpectators:
             bundle = Bundle([message for kind, message in outgoing if kind is None or kind is whole])
             if bundle.messages and era == self._era:
                 await self._post(bundle, chosen)
-
-    async def _post(self, bundle: Bundle, chosen: list[Spectator], *, joining: bool = False) -> None:
-        era, spectators = self._era, self._spectators
-
-        def tell(spectator: Spectator) -> bool:
-            if era != self._era:
-                return False
-            # They may have gone since, or have to be told everything anew.
-            if spectator.joined is not joining and spectator in spectators:
-                if joining:
-                    spectator.joined, spectator.ref = True, 0
-                spectator.connection.post_all(bundle)
-            return True
-
-        await self._scheduler.tell(chosen, tell)
 
     async def _tell_count(self) -> None:
         now, count = trio.current_time(), self._current_count()

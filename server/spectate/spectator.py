@@ -31,6 +31,7 @@ class Spectator:
 
     closest: they are moved on when a race is over. told_none: they know that there is none. whole: they see boards with every card open.
     ref: of the request that the next snapshot answers. joined: they have had their snapshot, and hear all that follows it.
+    again: they want another one, and stand for others who have had none.
     missed_at: when their outbox last ran over, in Trio's seconds.
     """
 
@@ -41,6 +42,7 @@ class Spectator:
     whole: bool = False
     ref: int = 0
     joined: bool = False
+    again: bool = False
     missed_at: float | None = None
     asks: Bucket = field(default_factory=lambda: Bucket(rate=ASKS_A_SECOND, burst=ASKS_AT_ONCE))
     lines: Bucket = field(default_factory=lambda: Bucket(rate=LINES_A_SECOND, burst=LINES_AT_ONCE))

@@ -13,6 +13,8 @@ import hmac
 import logging
 import math
 import secrets
+from collections.abc import Iterable
+from contextlib import suppress
 from typing import Final
 
 import trio
@@ -25,7 +27,9 @@ from server.rooms.driver import Room
 from server.rooms.member import PlayerName
 from server.rooms.outgoing import Outgoing
 from server.rooms.registry import Rooms
+from server.spectate.audience import Audience
 from server.spectate.fanout_scheduler import FanoutScheduler
+from server.spectate.relayed_race import RelayedRace
 from server.spectate.room_spectators import RoomSpectators
 from server.spectate.spectator import Spectator, SpectatorConnection
 
@@ -54,10 +58,10 @@ class SpectatorRegistry:
         self._nursery = nursery
         self._rooms = rooms
         self._clock = clock
-        self._scheduler = scheduler or FanoutScheduler()
+        self.scheduler = scheduler or FanoutScheduler()
         self._rooms_watched: dict[Room, RoomSpectators] = {}
         self._by_connection: dict[SpectatorConnection, Spectator] = {}
-        self._watching: dict[Spectator, RoomSpectators] = {}
+        self._watching: dict[Spectator, Audience] = {}
         self._key_secret = secrets.token_bytes(32)
         self._led: dict[Spectator, None] = {}
         self._wanted = trio.Event()
@@ -71,11 +75,7 @@ class SpectatorRegistry:
         Raises Refusal: `room/no-such-code`, `room/closed`, `watch/not-shown`, `watch/own-race`, `watch/wrong-key`, `watch/too-often`. Then
         what was watched before still is.
         """
-        spectator = self._by_connection.get(connection)
-        if spectator is None:
-            spectator = self._by_connection[connection] = Spectator(connection, player)
-        if not spectator.asks.take(trio.current_time()):
-            raise Refusal(ErrorCode.WATCHED_TOO_OFTEN)
+        spectator = self._asking(connection, player)
         if code is None:
             spectator.ref = ref
             self._lead(spectator)
@@ -93,11 +93,30 @@ class SpectatorRegistry:
         spectator.ref, spectator.whole = ref, bool(key)
         self._admit(spectator, room)
 
+    def watch_elsewhere(self, connection: SpectatorConnection, player: PlayerName, race: RelayedRace, *, ref: int) -> None:
+        """Show this connection a race of another server. Raises Refusal: `watch/own-race`, `watch/too-often`."""
+        spectator = self._asking(connection, player)
+        if player.id in race.holders:
+            raise Refusal(ErrorCode.OWN_RACE)
+        self._let_go(spectator)
+        spectator.ref = ref
+        self._watching[spectator] = race
+        race.admit(spectator)
+
+    def _asking(self, connection: SpectatorConnection, player: PlayerName) -> Spectator:
+        """Raises Refusal for who asks too often."""
+        spectator = self._by_connection.get(connection)
+        if spectator is None:
+            spectator = self._by_connection[connection] = Spectator(connection, player)
+        if not spectator.asks.take(trio.current_time()):
+            raise Refusal(ErrorCode.WATCHED_TOO_OFTEN)
+        return spectator
+
     def boards_key(self, room: Room) -> str:
         """With this key whole boards of the room are shown, and with that of any other table of its tournament. Until the server ends."""
-        is_table = room.spec is not None and room.spec.deal.kind == "round"
-        scope = room.spec.deal.id.partition("/")[0] if is_table and room.spec is not None else room.code
-        digest = hmac.digest(self._key_secret, f"{'tournament' if is_table else 'room'} {scope}".encode(), "sha256")
+        tournament = room.spec.tournament if room.spec is not None else ""
+        scope = f"tournament {tournament}" if tournament else f"room {room.code}"
+        digest = hmac.digest(self._key_secret, scope.encode(), "sha256")
         return base64.b32encode(digest[:10]).decode()
 
     def renamed(self, connection: SpectatorConnection, player: PlayerName) -> None:
@@ -109,8 +128,8 @@ class SpectatorRegistry:
     def unwatch(self, connection: SpectatorConnection, *, ref: int = 0) -> None:
         """Show this connection nothing any more, and tell it so."""
         spectator = self._by_connection.get(connection)
-        room = self._let_go(spectator) if spectator is not None else None
-        connection.post(_unwatched(room, "asked", ref=ref))
+        code = self._let_go(spectator) if spectator is not None else None
+        connection.post(_unwatched(code, "asked", ref=ref))
 
     def gone(self, connection: SpectatorConnection) -> None:
         """The connection has ended."""
@@ -118,10 +137,10 @@ class SpectatorRegistry:
         if spectator is not None:
             self._let_go(spectator)
 
-    def watched(self, connection: SpectatorConnection) -> Room | None:
-        """The room that this connection watches, if any."""
+    def watched(self, connection: SpectatorConnection) -> str | None:
+        """The code of the room that this connection watches, if any."""
         found = self._found(connection)
-        return found[1].room if found is not None else None
+        return found[1].code if found is not None else None
 
     def say(self, connection: SpectatorConnection, text: str, *, free: bool) -> None:
         """A cleaned line of chat to those who watch the same. free: in the spectator's own words, not a phrase.
@@ -132,9 +151,7 @@ class SpectatorRegistry:
         if found is None:
             raise Refusal(ErrorCode.NOT_IN_ROOM)
         spectator, watching = found
-        if free and watching.room.summary.phrases_only:
-            raise Refusal(ErrorCode.PHRASES_ONLY, path="$.text")
-        watching.say(spectator, text)
+        watching.say(spectator, text, free=free)
 
     def catch_up(self, connection: SpectatorConnection) -> None:
         """This connection has missed something."""
@@ -145,16 +162,57 @@ class SpectatorRegistry:
         now, before = trio.current_time(), spectator.missed_at
         spectator.missed_at = now
         if before is None or now - before >= FORGIVEN_S:
-            self._admit(spectator, watching.room)
+            watching.admit(spectator)
             return
         logger.info("%s falls behind again: watches no more", spectator.player.name)
         self._let_go(spectator)
         if self._rooms.of(spectator.player.id) is not None:
-            connection.post(_unwatched(watching.room, "too-slow"))
+            connection.post(_unwatched(watching.code, "too-slow"))
         else:
             connection.shut(CloseCode.TOO_SLOW, "messages were not read")
 
-    def _found(self, connection: SpectatorConnection) -> tuple[Spectator, RoomSpectators] | None:
+    # ---- for the relay
+
+    def show_again(self, connection: SpectatorConnection) -> None:
+        """Who stands for others by this connection needs a snapshot."""
+        found = self._found(connection)
+        if found is not None:
+            found[1].show_again(found[0])
+
+    def waits(self, connection: SpectatorConnection) -> bool:
+        """Whether a snapshot is what this connection has to be sent next."""
+        found = self._found(connection)
+        return found is not None and not found[0].joined
+
+    def count_beyond(self, connection: SpectatorConnection, number: int) -> None:
+        """So many are stood for by this connection."""
+        found = self._found(connection)
+        if found is not None and isinstance(found[1], RoomSpectators):
+            found[1].count_beyond(number - 1)
+            self._rooms.changed(found[1].room)
+
+    def say_for(self, connection: SpectatorConnection, player: PlayerName, text: str, *, free: bool) -> None:
+        """A line of one of those who are stood for by this connection; left out where it is too much."""
+        found = self._found(connection)
+        if found is not None:
+            with suppress(Refusal):
+                found[1].say(Spectator(connection, player), text, free=free)
+
+    def take_home(self, race: RelayedRace) -> None:
+        """This server has that race by now: who watches it goes on here."""
+        room = self._rooms.find(race.code)
+        for spectator in race.watched_by():
+            race.dismiss(spectator)
+            self._watching.pop(spectator, None)
+            self._admit(spectator, room)
+
+    def forget(self, watched: Audience, spectators: Iterable[Spectator]) -> None:
+        """They watch it no more, and know it."""
+        for spectator in spectators:
+            if self._watching.get(spectator) is watched:
+                del self._watching[spectator]
+
+    def _found(self, connection: SpectatorConnection) -> tuple[Spectator, Audience] | None:
         spectator = self._by_connection.get(connection)
         watching = self._watching.get(spectator) if spectator is not None else None
         return (spectator, watching) if spectator is not None and watching is not None else None
@@ -172,23 +230,24 @@ class SpectatorRegistry:
         for spectator in watched.watched_by():
             if spectator.player.id == player:
                 self._let_go(spectator)
-                spectator.connection.post(_unwatched(room, "seated"))
+                spectator.connection.post(_unwatched(room.code, "seated"))
 
-    def _let_go(self, spectator: Spectator) -> Room | None:
-        """They watch nothing now; the room that they have watched."""
+    def _let_go(self, spectator: Spectator) -> str | None:
+        """They watch nothing now; the code of the room that they have watched."""
         self._led.pop(spectator, None)
         spectator.closest = spectator.whole = False
         watching = self._watching.pop(spectator, None)
         if watching is None:
             return None
         watching.dismiss(spectator)
-        self._rooms.changed(watching.room)
-        return watching.room
+        if isinstance(watching, RoomSpectators):
+            self._rooms.changed(watching.room)
+        return watching.code
 
     def _admit(self, spectator: Spectator, room: Room) -> None:
         watched = self._rooms_watched.get(room)
         if watched is None:
-            watched = RoomSpectators(room, clock=self._clock, scheduler=self._scheduler, on_close=self._forget)
+            watched = RoomSpectators(room, clock=self._clock, scheduler=self.scheduler, on_close=self._forget)
             self._rooms_watched[room] = watched
             room.attend(watched)
         self._watching[spectator] = watched
@@ -199,9 +258,7 @@ class SpectatorRegistry:
             self._nursery.start_soon(watched.run, name=f"spectators of {room.code}")
 
     def _forget(self, watched: RoomSpectators, spectators: list[Spectator]) -> None:
-        for spectator in spectators:
-            if self._watching.get(spectator) is watched:
-                del self._watching[spectator]
+        self.forget(watched, spectators)
         if self._rooms_watched.get(watched.room) is watched:
             del self._rooms_watched[watched.room]
             # The lobby lists how many watch.
@@ -241,7 +298,7 @@ class SpectatorRegistry:
                 continue
             room = next((room for room in races if not room.is_closed and not self._has_part(room, spectator.player)), None)
             watching = self._watching.get(spectator)
-            if room is not None and (watching is None or watching.room is not room):
+            if room is not None and (watching is None or watching is not self._rooms_watched.get(room)):
                 spectator.told_none = False
                 if watching is not None:
                     watching.dismiss(spectator)
@@ -254,7 +311,7 @@ class SpectatorRegistry:
         """The public races that are being run, the closest first."""
         close: list[tuple[LeadRank, str, Room]] = []
         for number, room in enumerate(list(self._rooms), 1):
-            rank = room.summary.lead_rank if room.options.public else None
+            rank = room.summary.lead_rank if room.is_listed else None
             if rank is not None:
                 close.append((rank, room.code, room))
             if number % LOOKED_AT == 0:
@@ -262,5 +319,5 @@ class SpectatorRegistry:
         return [room for _, _, room in sorted(close, key=lambda each: each[:2])]
 
 
-def _unwatched(room: Room | None, reason: str, *, ref: int = 0) -> Outgoing:
-    return Outgoing(Unwatched(code=room.code if room is not None else None, reason=reason, ref=ref))
+def _unwatched(code: str | None, reason: str, *, ref: int = 0) -> Outgoing:
+    return Outgoing(Unwatched(code=code, reason=reason, ref=ref))

@@ -108,6 +108,15 @@ class PlayedRace:
         return Mark(self.finished_at_ms, self.race)
 
 
+@dataclass(frozen=True, slots=True)
+class TournamentHead:
+    """How far a tournament is. decisions: in its log. is_led_here: by this node of a cluster, or by this server alone."""
+
+    tournament: str
+    decisions: int
+    is_led_here: bool
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
     """A race on a shared deal. finished_at_ms: None while it runs. seats: of one that has ended, in seat order; as of `PlayedRace`."""

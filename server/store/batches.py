@@ -19,7 +19,7 @@ from server.store.documents import Taken, encode_command, encode_commands
 from server.store.entries import KINDS
 from server.store.errors import EntryRefused, LeaseLost
 from server.store.nodes import Holding
-from server.store.port import CommandTaken, Entry, RaceAborted, RaceOpened, RaceOver, Request
+from server.store.port import CommandTaken, Entry, RaceAborted, RaceOpened, RaceOver, Request, TournamentMade
 from server.store.sql import Contradiction, Row, Sql, Values
 from server.store.steps import WriteStep
 
@@ -121,7 +121,7 @@ class BatchWriter:
         if isinstance(entry, RaceOver):
             # Records are numbered, and ratings follow from those before, over all nodes.
             sql.rows(_ONE_AFTER_ANOTHER)
-        return replace(entry, node=holding.node) if isinstance(entry, RaceOpened) else entry
+        return replace(entry, node=holding.node) if isinstance(entry, (RaceOpened, TournamentMade)) else entry
 
     def _take(self, entry: CommandTaken, taken: list[Taken]) -> None:
         race, sequence = entry.race, entry.sequence

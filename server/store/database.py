@@ -18,7 +18,7 @@ from server.store.sql import Sql
 from server.store.sql_store import SqlStore
 from server.store.takeover import adopt
 
-NODES_SINCE: Final = "0009"
+NODES_SINCE: Final = "0010"
 
 
 class DatabaseStore(SqlStore):

@@ -318,6 +318,7 @@ def _make_tournament(entry: TournamentMade) -> Steps:
         "secret": entry.secret,
         "document": entry.document,
         "made_at_ms": entry.at_ms,
+        "node": entry.node,
     }
     yield insert("tournaments", tournament)
 

@@ -54,7 +54,7 @@ LAST_TRIES_S: Final = 10.0
 
 
 @dataclass(slots=True)
-class Statistics:
+class CommitStatistics:
     """Since the start. failed_commits: tries of them. largest: requests in one batch. commit_s: in commits, max_commit_s in the slowest."""
 
     batches: int = 0
@@ -87,7 +87,7 @@ class Journal:
     """Run `run` in a task. After it has ended nothing is written any more."""
 
     def __init__(self, store: Store, *, queue: int = QUEUE) -> None:
-        self.statistics = Statistics()
+        self.statistics = CommitStatistics()
         self.outage: Outage | None = None
         self.outage_listeners: list[Callable[[Outage | None], None]] = []
         self.lease_listeners: list[Callable[[], None]] = []

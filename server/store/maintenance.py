@@ -35,7 +35,7 @@ Faults: TypeAlias = Iterator[str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Checked:
+class StoreCheck:
     """faults: what is wrong, one sentence each. notes: what is not wrong with the store but may become so."""
 
     where: str
@@ -61,7 +61,7 @@ def upgrade(where: str | None = None) -> Upgraded:
     return store.upgraded
 
 
-def check(where: str | None = None) -> Checked:
+def check(where: str | None = None) -> StoreCheck:
     """Read all of it, also while a server runs on it. Raises StoreError where there is nothing that could be checked."""
     location = existing(where)
     with brief_reading(location) as sql:
@@ -69,7 +69,7 @@ def check(where: str | None = None) -> Checked:
         faults = tuple(_faults(sql, location))
         # Counting may be what a damaged file cannot do any more.
         counts = [0, 0, 0] if faults else [_count(sql, what) for what in _COUNTED]
-        return Checked(
+        return StoreCheck(
             where=str(location),
             schema=found,
             players=counts[0],

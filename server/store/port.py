@@ -206,7 +206,7 @@ class SharedDealRevealed:
 class TournamentMade:
     """Refused where the id is known, or the player who directs it is not. secret: from which all of its shuffles follow, told to nobody.
 
-    document: what it is made with, in the words of the tournaments, which alone can read it.
+    document: what it is made with, in the words of the tournaments, which alone can read it. node: as of `RaceOpened`.
     """
 
     tournament: str
@@ -214,6 +214,7 @@ class TournamentMade:
     secret: bytes = field(repr=False)
     document: str
     at_ms: int
+    node: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -85,8 +85,9 @@ class SharedStore(DatabaseStore):
         races = [*(each.opened.race for each in running.races), *(each.race for each in running.damaged), *taken.standing]
         with self._writing() as sql:
             # Behind whoever still commits it. It has gone from node to node as a whole, or not at all.
-            ours = "SELECT 1 AS found FROM races WHERE id = :id AND node = :node FOR SHARE"
-            return bool(races) and sql.row(ours, {"id": races[0], "node": self.holding.node}) is not None
+            table, taken_ids = ("races", races) if races else ("tournaments", list(taken.tournaments))
+            ours = f"SELECT 1 AS found FROM {table} WHERE id = :id AND node = :node FOR SHARE"  # noqa: S608
+            return bool(taken_ids) and sql.row(ours, {"id": taken_ids[0], "node": self.holding.node}) is not None
 
     def find_room(self, code: str) -> Node | None:
         """Which node has the room with this code."""

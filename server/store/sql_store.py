@@ -11,7 +11,7 @@ from typing import Any, Final, TypeVar
 from protocol.record import Record
 from protocol.views import SharedKind
 from server.race.rating import RatingChange
-from server.store.answers import Mark, PlayedRace, Player, RaceStatus, Run, Running, StandingRace
+from server.store.answers import Mark, PlayedRace, Player, RaceStatus, Run, Running, StandingRace, TournamentHead
 from server.store.batches import BatchWriter
 from server.store.documents import BadDocument, decode_opening, decode_options, decode_record
 from server.store.entries import change_of, deal_of, decision_of, opened_of, player_of, seat_of, tournament_of
@@ -193,15 +193,29 @@ class SqlStore(ABC):
         row = self._row("SELECT * FROM tournaments WHERE id = :id", id=tournament)
         return tournament_of(row) if row is not None else None
 
-    def tournament_log(self, tournament: str) -> tuple[TournamentDecided, ...]:
-        log = "SELECT * FROM decisions WHERE tournament = :id ORDER BY sequence"
-        return tuple(map(decision_of, self._rows(log, id=tournament)))
+    def tournament_log(self, tournament: str, after: int = 0) -> tuple[TournamentDecided, ...]:
+        log = "SELECT * FROM decisions WHERE tournament = :id AND sequence > :after ORDER BY sequence"
+        return tuple(map(decision_of, self._rows(log, id=tournament, after=after)))
+
+    def tournament_heads(self, also: Sequence[str]) -> tuple[TournamentHead, ...]:
+        head = (
+            "SELECT id, node, (SELECT coalesce(max(sequence), 0) FROM decisions WHERE tournament = tournaments.id) AS decisions"
+            " FROM tournaments WHERE"
+        )
+        with self._reading() as sql:
+            rows = [*sql.rows(f"{head} closed_at_ms IS NULL"), *sql.rows_in(f"{head} closed_at_ms IS NOT NULL AND id IN :wanted", also)]
+        return tuple(TournamentHead(row.id, row.decisions, row.node == self._node) for row in rows)
 
     # ---- bans
 
     def bans(self) -> tuple[Banned, ...]:
         rows = self._rows("SELECT * FROM bans ORDER BY at_ms DESC, kind, subject")
         return tuple(Banned(kind=row.kind, subject=row.subject, reason=row.reason, at_ms=row.at_ms) for row in rows)
+
+    def bans_mark(self) -> tuple[int, int]:
+        row = self._row("SELECT count(*) AS number, coalesce(max(at_ms), 0) AS last FROM bans")
+        assert row is not None
+        return row.number, row.last
 
     # ---- how
 

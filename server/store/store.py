@@ -12,7 +12,7 @@ from typing import Protocol, runtime_checkable
 from protocol.record import Record
 from protocol.views import SharedKind
 from server.race.rating import RatingChange
-from server.store.answers import Mark, PlayedRace, Player, RaceStatus, Run, Running, StandingRace
+from server.store.answers import Mark, PlayedRace, Player, RaceStatus, Run, Running, StandingRace, TournamentHead
 from server.store.errors import EntryRefused
 from server.store.port import Banned, Request, SharedDealMade, TournamentDecided, TournamentMade
 
@@ -98,12 +98,20 @@ class Store(Protocol):
 
     def tournament(self, tournament: str) -> TournamentMade | None: ...
 
-    def tournament_log(self, tournament: str) -> tuple[TournamentDecided, ...]:
-        """All of it, in order."""
+    def tournament_log(self, tournament: str, after: int = 0) -> tuple[TournamentDecided, ...]:
+        """All of it behind that number, in order."""
+        ...
+
+    def tournament_heads(self, also: Sequence[str]) -> tuple[TournamentHead, ...]:
+        """Of all that are not closed, and of these others, as far as there are any."""
         ...
 
     def bans(self) -> tuple[Banned, ...]:
         """Who is kept out, the last first."""
+        ...
+
+    def bans_mark(self) -> tuple[int, int]:
+        """Another one whenever `bans` are others."""
         ...
 
     def ladder(self, limit: int) -> tuple[Player, ...]:

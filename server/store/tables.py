@@ -74,16 +74,18 @@ CREATE TABLE runs (
 );
 CREATE INDEX runs_race ON runs (race);
 
--- closed_at_ms: NULL while something may go on by itself.
+-- closed_at_ms: NULL while something may go on by itself. node: which leads it, as of `races`.
 CREATE TABLE tournaments (
     id TEXT NOT NULL PRIMARY KEY,
     director TEXT NOT NULL REFERENCES players (id),
     secret BLOB NOT NULL,
     document TEXT NOT NULL,
     made_at_ms BIGINT NOT NULL,
-    closed_at_ms BIGINT
+    closed_at_ms BIGINT,
+    node INTEGER DEFAULT 0 NOT NULL
 );
 CREATE INDEX tournaments_made ON tournaments (made_at_ms, id);
+CREATE INDEX tournaments_open ON tournaments (id) WHERE closed_at_ms IS NULL;
 
 -- The logs of tournaments. author: NULL for the server.
 CREATE TABLE decisions (

@@ -10,6 +10,7 @@ from typing import Final
 from server.store.answers import Running
 from server.store.documents import encode_commands
 from server.store.nodes import SETTLED, numbers_of, settle
+from server.store.port import deal_key
 from server.store.running import LoggedRaces
 from server.store.sql import Row, Sql
 
@@ -22,6 +23,8 @@ NOBODY: Final = b""
 SHARE: Final = 20
 """Rooms that one node takes at once, at least: to divide fewer is not worth the time."""
 
+_TABLES: Final = deal_key("round", "")
+
 _HELD: Final = (
     "SELECT * FROM races WHERE node = :node AND (phase = 'running' OR phase = 'over' AND id IN (SELECT race FROM seats WHERE here))"
     " ORDER BY opened_at_ms, id"
@@ -30,11 +33,15 @@ _HELD: Final = (
 
 @dataclass(frozen=True, slots=True)
 class TakenOver:
-    """running: races to go on with. standing: the ids of those that are over and whose rooms are still there. left: rooms not taken."""
+    """running: races to go on with. standing: the ids of those that are over and whose rooms are still there. left: rooms not taken.
+
+    tournaments: the ids of those that are to be led.
+    """
 
     running: Running
     standing: frozenset[str]
     left: int = 0
+    tournaments: frozenset[str] = frozenset()
 
 
 def take_rooms(sql: Sql, *, dead: int, node: int, takers: int) -> TakenOver:
@@ -42,22 +49,27 @@ def take_rooms(sql: Sql, *, dead: int, node: int, takers: int) -> TakenOver:
     held = sql.rows(_HELD, {"node": dead})
     rooms = dict.fromkeys(row.room for row in held)
     taken = set(list(rooms)[: max(SHARE, -(-len(rooms) // takers))])
+    # Whoever is the first takes all tournaments, with all their tables.
+    taken |= {row.room for row in held if (row.deal or "").startswith(_TABLES)}
     rows = [row for row in held if row.room in taken]
     logged = LoggedRaces(sql, [row for row in rows if row.phase == "running"], node=dead)
     _copy(sql, logged, node=node)
     if rows:
         sql.run("UPDATE races SET node = :node WHERE id = :id", [{"id": row.id, "node": node} for row in rows])
+    led = sql.rows("SELECT id FROM tournaments WHERE node = :dead AND closed_at_ms IS NULL", {"dead": dead})
+    if led:
+        sql.run("UPDATE tournaments SET node = :node WHERE id = :id", [{"id": row.id, "node": node} for row in led])
     if len(rooms) == len(taken):
         settle(sql, dead)
         if not logged.lost:
             after, until = numbers_of(dead)
             sql.run("DELETE FROM batches WHERE number > :after AND number <= :until", [{"after": after, "until": until}])
-    return TakenOver(logged.read(), _over(rows), len(rooms) - len(taken))
+    return TakenOver(logged.read(), _over(rows), len(rooms) - len(taken), frozenset(row.id for row in led))
 
 
 def adopt(sql: Sql) -> int:
     """Make all races of all nodes those of a server alone: nobody else writes, now or later. Gives how many nodes had something."""
-    nodes = sql.rows("SELECT id FROM nodes WHERE lease_until_ms <> :settled", {"settled": SETTLED})
+    nodes = sql.rows("SELECT id FROM nodes WHERE id > 0 AND lease_until_ms <> :settled", {"settled": SETTLED})
     if not nodes:
         return 0
     with sql.transaction():

@@ -27,7 +27,7 @@ class BadTournament(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
+class TournamentAudit:
     """rounds: whose secret is told. records: races whose record was checked, of `races` that have one. ruled: results that differ from the
     record by a correction of the director."""
 
@@ -51,7 +51,7 @@ def read_tournament(text: bytes) -> TournamentDocument | None:
         raise BadTournament(f"not the document of a tournament: {error}") from error
 
 
-def audit_tournament(document: TournamentDocument, records: Iterable[Record] = ()) -> Checked:
+def audit_tournament(document: TournamentDocument, records: Iterable[Record] = ()) -> TournamentAudit:
     """records: of its races, as far as they are there. Raises BadTournament."""
     told = _check_shuffles(document)
     _check_standings(document)
@@ -63,7 +63,7 @@ def audit_tournament(document: TournamentDocument, records: Iterable[Record] = (
             raise BadTournament(f"race {record.id} is {'given twice' if record.id in seen else 'of no table of this tournament'}")
         seen.add(record.id)
         ruled += _check_record(document, *places[record.id], record)
-    return Checked(rounds=told, races=len(places), records=len(seen), ruled=ruled)
+    return TournamentAudit(rounds=told, races=len(places), records=len(seen), ruled=ruled)
 
 
 def _check_shuffles(document: TournamentDocument) -> int:

@@ -1,5 +1,9 @@
 """One tournament while the server runs: its task. The rules of the file:
 
+Leading    Of several servers that are one place, one leads it: there are its rooms, and there time and results cause events. The others
+           know what the log in the store says, and decide on commands. The log takes each number once: whoever was overtaken reads what
+           has been decided, and decides anew. So who asks need not know which server leads, nor whether any does just now.
+
 Deciding   Commands, results and the clock cause events, in the order in which they come. An event is in the journal before anything is told
            or done about it. What cannot be kept has not happened.
 Acting     What is done follows from the state alone (`_act`): rooms are opened and called off (`table_rooms`), and rooms of a round that is
@@ -26,7 +30,7 @@ from protocol.tournament_messages import Called, Decided
 from server.rooms.driver import Room
 from server.rooms.member import Member
 from server.rooms.outgoing import Outgoing, refused
-from server.store.errors import StoreError
+from server.store.errors import EntryRefused, StoreError
 from server.store.port import Entry, SharedDealMade, SharedDealRevealed, TournamentDecided
 from server.tournaments.commands import (
     Asker,
@@ -40,10 +44,11 @@ from server.tournaments.commands import (
 )
 from server.tournaments.documents import replayed
 from server.tournaments.events import CalledOff, Event, Finished, RoundPaired, TableRaceAborted, encode_event
-from server.tournaments.pairing.crosstable import Refused
+from server.tournaments.pairing.crosstable import Refused, TableRace
 from server.tournaments.ports import TournamentPorts
 from server.tournaments.state import TournamentState
-from server.tournaments.table_rooms import RETRY_S, TableRooms
+from server.tournaments.table_rooms import RETRY_S, TableRooms, call_to
+from server.tournaments.views import LiveTable, TableNews
 
 logger = logging.getLogger("carpet.tournaments")
 
@@ -64,12 +69,22 @@ class AskedCommand:
     command: TournamentCommand
 
 
-class Director:
-    """Run `run` in a task. changed: called with it after every event, and when a room of it has changed."""
+class _Overtaken(Exception):
+    """Another server has decided something at the same moment; it is known here by now."""
 
-    def __init__(self, state: TournamentState, ports: TournamentPorts, changed: Callable[[Director], None]) -> None:
+
+class Director:
+    """Run `run` in a task. changed: called with it after every event, and when a room of it has changed. leads: see above."""
+
+    def __init__(self, state: TournamentState, ports: TournamentPorts, changed: Callable[[Director], None], *, leads: bool = True) -> None:
         self.state = state
+        self.leads = leads
         self.tables = TableRooms(ports)
+        self.tables_elsewhere: tuple[TableNews, ...] = ()
+        """As the server that leads has told last."""
+        self._acted = state
+        self._comes_back = False
+        self._is_behind = False
         self._since_ms = ports.clock.now_ms()
         self._ports = ports
         self._changed = changed
@@ -90,6 +105,27 @@ class Director:
             self._wake.set()
             await self._ended_by_host.wait()
 
+    def lead(self) -> None:
+        """From now on it is this server that acts on it: its rooms are here."""
+        if not self.leads:
+            self.leads = self._comes_back = True
+            self._since_ms = self._ports.clock.now_ms()
+            self._wake.set()
+
+    def fall_behind(self) -> None:
+        """Another server has decided something."""
+        self._is_behind = True
+        self._wake.set()
+
+    async def catch_up(self) -> None:
+        """Know what the store has. Raises StoreError."""
+        state = self.state
+        kept = await self._ports.journal.ask(self._ports.store.tournament_log, state.id, len(state.log))
+        if kept:
+            state = await self._ports.beside(partial(replayed, state, kept))
+        if len(state.log) > len(self.state.log):
+            self.state = state
+
     def stop(self) -> None:
         """Decide nothing more about it."""
         self._scope.cancel()
@@ -103,8 +139,9 @@ class Director:
 
     def race_over(self, room: Room, record: Record) -> None:
         """The race in one of its rooms has a record, which is kept."""
-        self._over.append((room, record))
-        self._wake.set()
+        if self.leads:
+            self._over.append((room, record))
+            self._wake.set()
 
     def rooms_changed(self) -> None:
         """One of its rooms is not what it was."""
@@ -113,9 +150,36 @@ class Director:
 
     def calls_of(self, entrant: str) -> tuple[Called, ...]:
         """What an entrant who has just connected is to be told."""
+        if not self.leads:
+            return tuple(self.call_to(race, live, entrant) for race, live in self.races_elsewhere() if entrant in race.pairing.entrants)
         now = self._ports.clock.now_ms()
         waiting = (table for table in self.tables if entrant in table.seating.invited and table.room.summary.phase != "over")
         return tuple(table.call(self.state, entrant, now) for table in waiting)
+
+    def call_to(self, race: TableRace, live: LiveTable, entrant: str) -> Called:
+        """What an entrant is told who is wanted at a table elsewhere."""
+        return call_to(race, live, self.state, entrant)
+
+    @property
+    def is_live(self) -> bool:
+        """Whether there are rooms for its round."""
+        return bool(self.tables.by_table if self.leads else self.tables_elsewhere)
+
+    def live(self, now_ms: int) -> dict[int, LiveTable]:
+        """How the rooms of its round stand, by table."""
+        if self.leads:
+            return {place: table.live(self.state, now_ms) for place, table in self.tables.by_table.items()}
+        return {race.pairing.table: live for race, live in self.races_elsewhere()}
+
+    def news(self, now_ms: int) -> tuple[TableNews, ...]:
+        """The same for other servers."""
+        return tuple(TableNews(table.race.key, table.race.number, table.live(self.state, now_ms)) for table in self.tables)
+
+    def races_elsewhere(self) -> list[tuple[TableRace, LiveTable]]:
+        """Those that are wanted now, and whose rooms another server has told of."""
+        wanted = {(race.key, race.number): race for race in self.state.wanted()}
+        told = ((wanted.get((news.table, news.race)), news.live) for news in self.tables_elsewhere)
+        return [(race, live) for race, live in told if race is not None]
 
     # ---- the task
 
@@ -126,6 +190,9 @@ class Director:
                 try:
                     await self._come_back()
                     await self._serve()
+                    continue
+                except _Overtaken:
+                    continue
                 except StoreError as error:
                     logger.error("tournament %s: nothing can be decided: %s", self.state.id, error)
                 except Exception:
@@ -134,9 +201,12 @@ class Director:
 
     async def _come_back(self) -> None:
         """Read from the store how far the tournament is, find the rooms of its round, and enter results that were kept but not entered."""
+        self._comes_back = False
         # An event may be kept although its writer was told otherwise.
-        kept = await self._ports.journal.ask(self._ports.store.tournament_log, self.state.id)
-        self.state = replayed(self.state, kept[len(self.state.log) :])
+        await self.catch_up()
+        if not self.leads:
+            await self._act()
+            return
         found = await self._found_results()
         self.tables.take_back(self.state)
         for place in found:
@@ -165,15 +235,30 @@ class Director:
 
     async def _serve(self) -> None:
         while True:
-            moments = [moment for moment in (self.state.next_due_ms, self._expires_at_ms) if moment is not None]
-            due = self._ports.clock.deadline(min(moments)) if moments else float("inf")
-            with trio.move_on_at(min(due, self.tables.deadline(self.state))):
+            with trio.move_on_at(self._deadline()):
                 await self._wake.wait()
             self._wake = trio.Event()
-            await self._enter_results()
+            if self._comes_back:
+                return
+            if self._is_behind:
+                self._is_behind = False
+                await self.catch_up()
+            if self.leads:
+                await self._enter_results()
             await self._obey_host()
             await self._answer_all()
-            await self._heed_time()
+            if self.leads:
+                await self._heed_time()
+            if self._acted is not self.state:
+                await self._act()
+
+    def _deadline(self) -> float:
+        """When, on the clock of Trio, there is something to do without anybody asking."""
+        if not self.leads:
+            return float("inf")
+        moments = [moment for moment in (self.state.next_due_ms, self._expires_at_ms) if moment is not None]
+        due = self._ports.clock.deadline(min(moments)) if moments else float("inf")
+        return min(due, self.tables.deadline(self.state))
 
     async def _enter_results(self) -> None:
         """What has come from rooms since the last look, in one step. If it cannot be kept, `_come_back` finds it in the store."""
@@ -207,15 +292,23 @@ class Director:
 
     async def _obey(self, asked: AskedCommand) -> int:
         """The number of the event that was asked for."""
-        number = len(self.state.log) + 1
-        if number > LONGEST_LOG and asked.asker.id != self.state.director:
-            raise Refusal(ErrorCode.NOT_NOW, "too much has been decided about it already; its director can still do so")
-        try:
-            decision = await self._ports.beside(partial(decide, self.state, asked.asker, asked.command))
-            await self._happen(decision.events, author=asked.asker.id, pairs=decision.pairs)
-        except Refused as error:
-            raise as_refusal(error) from error
-        return number
+        while True:
+            known = self.state
+            number = len(known.log) + 1
+            if number > LONGEST_LOG and asked.asker.id != known.director:
+                raise Refusal(ErrorCode.NOT_NOW, "too much has been decided about it already; its director can still do so")
+            try:
+                decision = await self._ports.beside(partial(decide, known, asked.asker, asked.command))
+                await self._happen(decision.events, author=asked.asker.id, pairs=decision.pairs)
+            except _Overtaken:
+                continue
+            except (Refused, Refusal) as error:
+                if self._ports.is_shared:
+                    await self.catch_up()
+                if self.state is known:
+                    raise as_refusal(error) if isinstance(error, Refused) else error from error
+            else:
+                return number
 
     async def _heed_time(self) -> None:
         now = self._ports.clock.now_ms()
@@ -253,17 +346,26 @@ class Director:
             state = state.after(Finished(), at_ms=now)
         was = self.state
         if state is not was:
-            await self._ports.journal.write(*await self._ports.beside(partial(_entries, was, state)))
+            try:
+                await self._ports.journal.write(*await self._ports.beside(partial(_entries, was, state)))
+            except EntryRefused:
+                await self.catch_up()
+                if self.state is not was:
+                    raise _Overtaken from None
+                raise
             self.state = state
         await self._act(by_host=by_host)
-        for number in range(max(was.round, 1), state.round + 1) if state is not was else ():
-            if number > was.round or was.shuffles[number - 1].over_at_ms is None:
-                self.tables.reveal(state, number)
 
     async def _act(self, *, by_host: str | None = None) -> None:
-        await self.tables.update(self.state, by_host=by_host)
-        await self.tables.release(self.state)
+        state = self.state
+        if self.leads:
+            await self.tables.update(state, by_host=by_host)
+            await self.tables.release(state)
         self._changed(self)
+        was, self._acted = self._acted, state
+        for number in range(max(was.round, 1), state.round + 1) if self.leads and state is not was else ():
+            if number > was.round or was.shuffles[number - 1].over_at_ms is None:
+                self.tables.reveal(state, number)
 
 
 def _entries(was: TournamentState, state: TournamentState) -> list[Entry]:

@@ -46,7 +46,7 @@ class TournamentJournal(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TournamentPorts:
-    """store: asked through the journal."""
+    """store: asked through the journal. is_shared: other servers of the same place decide about the same tournaments."""
 
     clock: Clock
     entropy: Callable[[int], bytes]
@@ -56,3 +56,4 @@ class TournamentPorts:
     store: Store
     pair_next: PairNext
     beside: Beside = at_once
+    is_shared: bool = False

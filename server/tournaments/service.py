@@ -1,67 +1,51 @@
 """All tournaments of the server by id: makes them, brings them back after a restart, finds old ones in the store, passes commands on.
 
-Owns the nursery of their tasks. Knows nothing of what happens inside one.
+Owns the nursery of their tasks. Knows nothing of what happens inside one. Of several servers that are one place each knows all of them, by
+looking into the store twice a second, and leads those that were made there and those that it has taken over.
 """
 
 from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Final
 
 import trio
-from msgspec.structs import replace
 
 from protocol.errors import ErrorCode, Refusal
-from protocol.fairness import SECRET_BYTES
 from protocol.record import Record
-from protocol.text import clean_chat
 from protocol.tournament_messages import CreateTournament, Decided, FollowTournament
 from protocol.tournament_messages import Tournaments as TournamentsMessage
-from protocol.tournaments import LISTED_TOURNAMENTS, TITLE_LENGTH, TournamentDocument, TournamentListing, is_tournament_id
-from server.rooms.bots import house_bots
-from server.rooms.codes import new_code, read_code
+from protocol.tournaments import LISTED_TOURNAMENTS, TournamentDocument, TournamentListing, is_tournament_id
+from server.rooms.codes import read_code
 from server.rooms.driver import Room
 from server.rooms.member import Member
-from server.rooms.options import check_options
 from server.rooms.outgoing import Outgoing, refused
-from server.runtime.token_bucket import Bucket
 from server.store.errors import StoreError
 from server.store.port import TournamentMade, TournamentRemoved
-from server.tournaments.commands import Asker, TournamentCommand, check_tournament_options
+from server.tournaments.commands import Asker, TournamentCommand
 from server.tournaments.director import AskedCommand, Director
-from server.tournaments.documents import Making, encode_making, state_of
+from server.tournaments.documents import state_of
+from server.tournaments.elsewhere import Elsewhere
 from server.tournaments.events import BadTournamentLog
+from server.tournaments.making import Maker
 from server.tournaments.ports import TournamentPorts
 from server.tournaments.state import TournamentState
 from server.tournaments.subscriptions import Subscriptions
-from server.tournaments.tables import race_options
 from server.tournaments.views import document, listing
 
 logger = logging.getLogger("carpet.tournaments")
-
-MOST_RUNNING: Final = 100
-"""Unfinished tournaments at a time."""
-
-MADE_A_SECOND: Final = 1 / 60
-"""Tournaments made a second, by all players together: each stays in memory until the server ends."""
-
-MADE_AT_ONCE: Final = 200
-"""Tournaments made in one burst."""
-
-MOST_OF_ONE: Final = 5
-"""Unfinished tournaments that one player directs."""
-
-MOST_OF_PLACE: Final = 10
-"""Unfinished tournaments made from one IPv4 address or IPv6 /64, as far as this server knows."""
 
 OLD_LISTED: Final = 20
 """Finished tournaments of earlier servers that are listed."""
 
 OLD_KEPT: Final = 50
 """Finished tournaments kept in memory after somebody looked them up."""
+
+LOOK_S: Final = 0.5
+"""Seconds between two looks at what other servers have decided."""
 
 LOOKED_UP_AT_ONCE: Final = 2
 LOOKED_UP_WAITING: Final = 32
@@ -79,14 +63,22 @@ class TournamentService:
         self._listed_old: tuple[TournamentListing, ...] = ()
         self._listings: dict[str, tuple[TournamentState, TournamentListing]] = {}  # as last told
         self._documents: dict[str, tuple[TournamentState, TournamentDocument]] = {}  # as last asked for
-        self._making: dict[str, int] = {}  # how many each player is making now
-        self._places: dict[str, str] = {}  # from where unfinished tournaments of this server were made
-        self._made_lately = Bucket(rate=MADE_A_SECOND, burst=MADE_AT_ONCE)
+        self._maker = Maker(ports, self._running)
         self._looking_up = trio.CapacityLimiter(LOOKED_UP_AT_ONCE)
         self._stopping = False
         self._scope = trio.CancelScope()
         self._nursery: trio.Nursery
-        self.subscriptions = Subscriptions(listed=self._listed, players=ports.players, clock=ports.clock, beside=ports.beside)
+        self._to_lead: set[str] = set()  # as soon as they are known
+        self._unreadable: set[str] = set()
+        self.subscriptions = Subscriptions(
+            listed=self._listed,
+            players=ports.players,
+            clock=ports.clock,
+            beside=ports.beside,
+            here_elsewhere=lambda: self.elsewhere.here,
+        )
+        presence_changed = self.subscriptions.presence_changed
+        self.elsewhere = Elsewhere(self._running, ports.players, ports.clock, presence_changed=presence_changed)
         ports.rooms.on_over(self._race_over)
         ports.rooms.on_room_change(self._room_changed)
 
@@ -96,6 +88,8 @@ class TournamentService:
             async with trio.open_nursery() as self._nursery:
                 await self._come_back()
                 self._nursery.start_soon(self.subscriptions.run)
+                if self._ports.is_shared:
+                    self._nursery.start_soon(self._follow_others)
                 task_status.started()
                 await trio.sleep_forever()
 
@@ -104,14 +98,51 @@ class TournamentService:
         self._stopping = True
         self._scope.cancel()
 
+    def take_up(self, tournaments: Iterable[str]) -> None:
+        """Lead these, whose rooms are here by now."""
+        self._to_lead.update(tournaments)
+
     async def _come_back(self) -> None:
         store, ask = self._ports.store, self._ports.journal.ask
-        for made in await ask(partial(store.tournaments, closed=False, limit=10 * MOST_RUNNING)):
-            state = await self._read(made)
-            if state is not None:
-                self._start(state)
+        await self._look(leads_its_own=True)
         old = [await self._read(made) for made in await ask(partial(store.tournaments, closed=True, limit=OLD_LISTED))]
         self._listed_old = tuple(listing(state) for state in old if state is not None and state.options.public)
+
+    async def _follow_others(self) -> None:
+        while True:
+            await trio.sleep(LOOK_S)
+            try:
+                await self._look()
+            except StoreError as error:
+                logger.debug("it cannot be seen what other servers have decided: %s", error)
+
+    async def _look(self, *, leads_its_own: bool = False) -> None:
+        """Know all tournaments that the store has, as far as they are."""
+        known, followed = {**self._old, **self._running}, self.subscriptions.followed()
+        also = [identity for identity, director in known.items() if not director.state.is_closed or director in followed]
+        heads = {head.tournament: head for head in await self._ports.journal.ask(self._ports.store.tournament_heads, also)}
+        for head in heads.values():
+            director = known.get(head.tournament)
+            if leads_its_own and head.is_led_here:
+                self._to_lead.add(head.tournament)
+            if director is None and head.tournament not in self._unreadable:
+                if await self._find(head.tournament) is None:
+                    self._unreadable.add(head.tournament)
+            elif director is not None and head.decisions > len(director.state.log):
+                await self._let_catch_up(director)
+            if head.tournament in self._to_lead and head.tournament in self._running:
+                self._running[head.tournament].lead()
+                self._to_lead.discard(head.tournament)
+        for identity in also:
+            if identity not in heads:
+                self._forget(known[identity])
+
+    async def _let_catch_up(self, director: Director) -> None:
+        if director.state.id in self._running:
+            director.fall_behind()
+        else:
+            await director.catch_up()
+            self.subscriptions.changed(director)
 
     async def _read(self, made: TournamentMade) -> TournamentState | None:
         log = await self._ports.journal.ask(self._ports.store.tournament_log, made.tournament)
@@ -151,8 +182,11 @@ class TournamentService:
         if director.state.round:
             raise ValueError("a round of it was paired, so its results stand; it is ended")
         await self._ports.journal.write(TournamentRemoved(tournament=director.state.id))
+        self._forget(director)
+
+    def _forget(self, director: Director) -> None:
         director.stop()
-        for known in (self._running, self._old, self._listings, self._documents, self._places):
+        for known in (self._running, self._old, self._listings, self._documents):
             known.pop(director.state.id, None)
         self._listed_old = tuple(old for old in self._listed_old if old.id != director.state.id)
         self.subscriptions.removed(director)
@@ -163,9 +197,14 @@ class TournamentService:
             raise LookupError(identity)
         return director
 
-    def _start(self, state: TournamentState) -> Director:
-        director = self._running[state.id] = Director(state, self._ports, self.subscriptions.changed)
-        self._nursery.start_soon(director.run, name=f"tournament {state.id}")
+    def _start(self, state: TournamentState, *, leads: bool) -> Director:
+        director = self._running.get(state.id)
+        if director is None:
+            director = self._running[state.id] = Director(state, self._ports, self.subscriptions.changed, leads=leads)
+            self._nursery.start_soon(director.run, name=f"tournament {state.id}")
+        elif leads:
+            # Seen in the store before whoever made it had heard that it is there.
+            director.lead()
         return director
 
     # ---- commands and followers
@@ -209,6 +248,9 @@ class TournamentService:
         director = await self._find(identity)
         if director is None:
             return None
+        if self._ports.is_shared and director.state.is_closed:
+            # Nobody looks after it by themselves.
+            await director.catch_up()
         state, made = self._documents.get(identity, (None, None))
         if made is None or state is not director.state:
             state = director.state
@@ -241,66 +283,23 @@ class TournamentService:
         return known[1]
 
     def _listed(self) -> TournamentsMessage:
-        return TournamentsMessage(tournaments=self.listings(), running=self._unfinished())
-
-    def _unfinished(self) -> int:
-        return sum(not director.state.is_closed for director in self._running.values())
+        return TournamentsMessage(tournaments=self.listings(), running=self._maker.unfinished)
 
     # ---- making one
 
     def _create(self, member: Member, asker: Asker, message: CreateTournament) -> None:
-        name = clean_chat(message.options.name)[:TITLE_LENGTH].rstrip()
-        if not name:
-            raise Refusal(ErrorCode.BAD_TOURNAMENT, "nothing printable is left of its name", path="$.options.name")
-        options = replace(message.options, name=name)
-        check_tournament_options(options)
-        races = race_options(options, bots=(options.bot,))
-        check_options(races)
-        house_bots(races)
-        own = sum(director.state.director == asker.id and not director.state.is_closed for director in self._running.values())
-        making = self._making.get(asker.id, 0)
-        if own + making >= MOST_OF_ONE or self._unfinished() + sum(self._making.values()) >= MOST_RUNNING:
-            raise Refusal(ErrorCode.TOO_MANY_TOURNAMENTS)
-        self._places = {
-            id_: place for id_, place in self._places.items() if id_ in self._running and not self._running[id_].state.is_closed
-        }
-        if asker.place is not None and list(self._places.values()).count(asker.place) >= MOST_OF_PLACE:
-            raise Refusal(ErrorCode.TOO_MANY_TOURNAMENTS)
-        if not self._made_lately.take(trio.current_time()):
-            raise Refusal(ErrorCode.SERVER_BUSY, "many tournaments have been made just now")
-        self._making[asker.id] = making + 1
-        self._nursery.start_soon(self._make, member, asker, replace(message, options=options))
+        self._nursery.start_soon(self._make, member, asker, self._maker.admit(asker, message))
 
     async def _make(self, member: Member, asker: Asker, message: CreateTournament) -> None:
         try:
-            made = TournamentMade(
-                tournament=await self._free_id(),
-                director=asker.id,
-                secret=self._ports.entropy(SECRET_BYTES),
-                document=encode_making(Making(message.options, message.code, asker.name)),
-                at_ms=self._ports.clock.now_ms(),
-            )
-            await self._ports.journal.write(made)
+            made = await self._maker.make(asker, message)
         except StoreError as error:
             logger.error("a tournament cannot be kept: %s", error)
             member.post(refused(Refusal(ErrorCode.NOT_KEPT), message.ref))
-        else:
-            director = self._start(state_of(made, ()))
-            if asker.place is not None:
-                self._places[made.tournament] = asker.place
-            self.subscriptions.changed(director)
-            member.post(Outgoing(Decided(id=made.tournament, number=0, ref=message.ref)))
-        finally:
-            self._making[asker.id] -= 1
-            if not self._making[asker.id]:
-                del self._making[asker.id]
-
-    async def _free_id(self) -> str:
-        # Twenty letters to the power of six are 64 million; the store refuses the one that was drawn at the same moment.
-        while True:
-            identity = new_code(self._ports.entropy)
-            if await self._ports.journal.ask(self._ports.store.tournament, identity) is None:
-                return identity
+            return
+        director = self._start(state_of(made, ()), leads=True)
+        self.subscriptions.changed(director)
+        member.post(Outgoing(Decided(id=made.tournament, number=0, ref=message.ref)))
 
     # ---- tournaments that were over before this server began
 
@@ -324,15 +323,18 @@ class TournamentService:
             director = self._running.get(identity) or self._old.get(identity)
             if director is not None:
                 return director
+            if not state.is_closed:
+                return self._start(state, leads=False)
             self._forget_old()
-            director = self._old[identity] = Director(state, self._ports, self.subscriptions.changed)
+            director = self._old[identity] = Director(state, self._ports, self.subscriptions.changed, leads=not self._ports.is_shared)
             return director
 
     def _forget_old(self) -> None:
+        followed = self.subscriptions.followed()
         for identity, director in list(self._old.items()):
             if len(self._old) < OLD_KEPT:
                 return
-            if not self.subscriptions.is_followed(director):
+            if director not in followed:
                 del self._old[identity]
 
     async def _look_up(self, identity: str, member: Member, ref: int) -> Director | None:
@@ -370,8 +372,7 @@ class TournamentService:
     # ---- news from rooms
 
     def _director_of(self, room: Room) -> Director | None:
-        deal = room.spec.deal if room.spec is not None else None
-        return self._running.get(deal.id.partition("/")[0]) if deal is not None and deal.kind == "round" else None
+        return self._running.get(room.spec.tournament) if room.spec is not None else None
 
     def _race_over(self, room: Room, record: Record) -> None:
         if (director := self._director_of(room)) is not None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from collections.abc import Set as AbstractSet
 from functools import partial
 from typing import Final, TypeAlias
 
@@ -37,7 +38,17 @@ Shown: TypeAlias = tuple[Director, int | None]
 class Subscriptions:
     """`run` is its one task. What a large tournament looks like takes long to say: it is made beside the event loop."""
 
-    def __init__(self, *, listed: Callable[[], TournamentsMessage], players: Players, clock: Clock, beside: Beside) -> None:
+    def __init__(
+        self,
+        *,
+        listed: Callable[[], TournamentsMessage],
+        players: Players,
+        clock: Clock,
+        beside: Beside,
+        here_elsewhere: Callable[[], AbstractSet[str]] = frozenset,
+    ) -> None:
+        """here_elsewhere: who is connected to another server of the place."""
+        self._here_elsewhere = here_elsewhere
         self._listed = listed
         self._players = players
         self._clock = clock
@@ -51,7 +62,7 @@ class Subscriptions:
         self._is_news = False
         self._told: dict[Shown, Tournament] = {}
         self._wake = trio.Event()
-        players.on_change(self._presence_changed)
+        players.on_change(self.presence_changed)
 
     def follow_list(self, member: Member) -> None:
         """Tell `member` now and on every change."""
@@ -85,8 +96,9 @@ class Subscriptions:
             self._asked.setdefault(member, 0)
             self._wake.set()
 
-    def is_followed(self, director: Director) -> bool:
-        return any(followed is director for followed, _ in self._of_one.values())
+    def followed(self) -> set[Director]:
+        """All that anybody follows."""
+        return {director for director, _ in self._of_one.values()}
 
     def changed(self, director: Director) -> None:
         """Something happened in it, or a room of it has changed."""
@@ -99,7 +111,8 @@ class Subscriptions:
         self._removed.add(director)
         self.changed(director)
 
-    def _presence_changed(self) -> None:
+    def presence_changed(self) -> None:
+        """Somebody has come or gone."""
         # Only followers of a tournament see which of its entrants are here.
         self._changed.update(director for director, _ in self._of_one.values())
         self._tell_soon()
@@ -123,7 +136,7 @@ class Subscriptions:
                 told_at = trio.current_time()
 
     def _is_any_live(self) -> bool:
-        return any(director.tables.by_table for director, _ in self._of_one.values())
+        return any(director.is_live for director, _ in self._of_one.values())
 
     async def _answer(self) -> None:
         asked, self._asked = self._asked, {}
@@ -144,7 +157,7 @@ class Subscriptions:
         for shown in dict.fromkeys(self._of_one.values()):
             director, _ = shown
             known = before.get(shown)
-            if known is not None and director not in changed and not director.tables.by_table:
+            if known is not None and director not in changed and not director.is_live:
                 self._told[shown] = known
                 continue
             message, outgoing = await self._beside(partial(_news, known, self._look(*shown)))
@@ -164,12 +177,12 @@ class Subscriptions:
     def _look(self, director: Director, shown: int | None) -> Callable[[], Tournament]:
         """What makes the message, of how things are now."""
         now, state = self._clock.now_ms(), director.state
-        here = {player for player in state.people if self._players.connection(player) is not None}
+        here = {player for player in state.people if self._players.connection(player) is not None} | self._here_elsewhere()
         return partial(
             snapshot,
             state,
             shown=shown,
-            live={place: table.live(state, now) for place, table in director.tables.by_table.items()},
+            live=director.live(now),
             is_here=here.__contains__,
             now_ms=now,
         )

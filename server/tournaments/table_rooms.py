@@ -93,20 +93,24 @@ class TableRoom:
 
     def call(self, state: TournamentState, entrant: str, now_ms: int) -> Called:
         """What an entrant who is wanted here is told."""
-        pairing = self.race.pairing
-        opponent = next((other for other in pairing.entrants if other != entrant), None)
-        due = self.no_show_at(state)
-        return Called(
-            id=state.id,
-            name=state.options.name,
-            round=self.race.round,
-            table=pairing.table,
-            race=self.race.number,
-            code=self.room.code,
-            opponent=name_of(state, opponent) if opponent is not None else "",
-            bot=state.people[opponent].bot if opponent is not None else next(iter(self.seating.bots), None),
-            until_ms=max(due - now_ms, 0) if due is not None else None,
-        )
+        return call_to(self.race, self.live(state, now_ms), state, entrant)
+
+
+def call_to(race: TableRace, live: LiveTable, state: TournamentState, entrant: str) -> Called:
+    """What an entrant who is wanted at a table is told, wherever its room is."""
+    pairing = race.pairing
+    opponent = next((other for other in pairing.entrants if other != entrant), None)
+    return Called(
+        id=state.id,
+        name=state.options.name,
+        round=race.round,
+        table=pairing.table,
+        race=race.number,
+        code=live.code,
+        opponent=name_of(state, opponent) if opponent is not None else "",
+        bot=state.people[opponent].bot if opponent is not None else next(iter(seating(state, pairing).bots), None),
+        until_ms=live.no_show_ms,
+    )
 
 
 class TableRooms:

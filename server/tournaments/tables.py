@@ -41,7 +41,7 @@ def seating(state: TournamentState, pairing: Pairing) -> Seating:
 
 
 def race_options(options: TournamentOptions, *, seats: int = 2, bots: tuple[str, ...] = ()) -> RaceOptions:
-    """Of any race of a tournament. Not listed in the lobby: nobody else can sit there."""
+    """Of any race of a tournament. Not open to join in the lobby: nobody else can sit there."""
     return RaceOptions(
         rules=options.rules,
         seats=seats,
@@ -57,7 +57,13 @@ def race_options(options: TournamentOptions, *, seats: int = 2, bots: tuple[str,
 
 def shared_deal_spec(state: TournamentState, number: int, pairing: Pairing) -> SharedDealSpec:
     """What the room of a table in round `number` is opened for."""
-    return SharedDealSpec(deal=state.deal(number, pairing.table), invited=seating(state, pairing).invited, table=pairing.table, held=True)
+    return SharedDealSpec(
+        deal=state.deal(number, pairing.table),
+        invited=seating(state, pairing).invited,
+        table=pairing.table,
+        held=True,
+        listed=state.options.public,
+    )
 
 
 def result_of(state: TournamentState, pairing: Pairing, record: Record) -> RaceResult:

@@ -27,7 +27,7 @@ from protocol.tournaments import (
     TournamentTable,
 )
 from server.tournaments.log_text import logged
-from server.tournaments.pairing.crosstable import Crosstable
+from server.tournaments.pairing.crosstable import Crosstable, TableKey
 from server.tournaments.pairing.rounds import Pairing, RaceResult, RankedEntrant
 from server.tournaments.state import TournamentState
 
@@ -47,6 +47,15 @@ class LiveTable:
     sides: tuple[TournamentSide, ...]
     elapsed_ms: int
     no_show_ms: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class TableNews:
+    """The same for servers that have not got the room. table: with its round. race: of the table, from 1."""
+
+    table: TableKey
+    race: int
+    live: LiveTable
 
 
 def listing(state: TournamentState) -> TournamentListing:

@@ -80,7 +80,8 @@ class Pair:
         """Milliseconds of each move."""
         times: Times = []
         until = time.perf_counter() + seconds
-        while time.perf_counter() < until:
+        # One move at least, however long it takes to sit down.
+        while time.perf_counter() < until or not times:
             number = next(self._names)
             with Racer(self._url, f"Ada {number}") as ada, Racer(self._url, f"Bob {number}") as bob:
                 ada.sit_down("open-race", options={"public": False, "countdown_s": 1, "rated": False})
@@ -91,7 +92,7 @@ class Pair:
                     player.start()
                 for player in itertools.cycle((ada, bob)):
                     # Who brings everything home ends the race for both.
-                    if not (ada.view["moves"] and bob.view["moves"]) or time.perf_counter() >= until:
+                    if not (ada.view["moves"] and bob.view["moves"]) or (times and time.perf_counter() >= until):
                         break
                     began = time.perf_counter()
                     player.play()

@@ -18,6 +18,7 @@ import time
 from collections.abc import Awaitable, Callable
 from functools import partial
 from hashlib import sha256
+from urllib.parse import quote
 
 import trio
 import trio.testing
@@ -39,8 +40,8 @@ from protocol.client_messages import (
     WhoAmI,
 )
 from protocol.record import sealed
+from protocol.room_events import Result, Started
 from protocol.room_events import Room as RoomMessage
-from protocol.room_events import Started
 from protocol.run_messages import ListChallenges, ListDailies, ListRuns, OpenChallenge, PlayOn, RunChallenge, RunDaily
 from protocol.tournament_messages import (
     CreateTournament,
@@ -58,7 +59,8 @@ from protocol.tournaments import TournamentOptions
 from protocol.views import RaceOptions
 from protocol.watch_messages import WatchRace
 from server.app import WORKERS_CODE
-from server.race.commands import PlayMove
+from server.race.commands import Command, PlayMove, TakeSeat
+from server.rooms.codes import ALPHABET
 from server.rules.position import Position
 from server.runtime.workers import open_workers
 from server.store.opening import open_store
@@ -131,7 +133,7 @@ async def measure(tries: int) -> int:
                 House._compute = workers.run  # type: ignore[assignment,method-assign]
                 wire.paired_here = Pairer(workers).pair_next
                 wire.BESIDE = partial(trio.to_thread.run_sync, limiter=trio.CapacityLimiter(1))
-                await measure_on(bench, store, tries, with_long_races(store))
+                await measure_on(bench, store, tries, with_long_races(store, tries))
         finally:
             store.close()
     return bench.report()
@@ -147,7 +149,7 @@ async def measure_on(bench: Bench, store: Store, tries: int, done: str) -> None:
             await alone(bench, house, ann, number)
             await in_a_race(bench, house, ann, bob)
             await in_runs(bench, house, number)
-            await at_the_long_races(bench, house, ann, done)
+            await at_the_long_races(bench, house, ann, done, number)
         for number in range(min(tries, TOURNAMENTS)):
             await in_a_tournament(bench, house, number)
 
@@ -197,9 +199,11 @@ async def in_a_race(bench: Bench, house: House, ann: Client, bob: Client) -> Non
 
 LONG_RULES = "indian-carpet"
 LONG_SEATS = 8
-LONG_ROOM = "QXZWVT"
-LONG_DONE = "QXZWVS"
-"""The rooms of the race with the most moves that we know how to make: one that still runs, and one that is over."""
+LONG_ROOM = "KXZWVT"
+LONG_DONE = "KXZWVS"
+LONG_ENDING = "KXZWW"
+"""The rooms of the race with the most moves that we know how to make: one that still runs, one that is over, and for each try one that
+ends there, with another letter behind it."""
 LONG_PLY = 200
 """From where it is played on: near the end of a seat's moves."""
 TOKEN = "long"
@@ -207,7 +211,7 @@ TOURNAMENTS = 2
 """Of 256 each: the tries take minutes."""
 
 
-def with_long_races(store: Store) -> str:
+def with_long_races(store: Store, tries: int) -> str:
     """Puts them there; the id of the one that is over."""
     driven = started(RaceOptions(seats=LONG_SEATS, rules=LONG_RULES, deal="long", time_limit_s=3600))
     for seat in range(LONG_SEATS):
@@ -221,25 +225,41 @@ def with_long_races(store: Store) -> str:
     record = driven.finish()
     print(f"the long race has {len(record.moves)} moves")
     at_ms = taken[-1][1]
-    players = [f"player-{seat}" for seat in range(LONG_SEATS)]
-    runs, done = (race_id(room=room, number=1, unique=bytes(6)) for room in (LONG_ROOM, LONG_DONE))
+    rooms = [LONG_ROOM, *(ending_room(number) for number in range(tries)), LONG_DONE]
+    *running, done = (race_id(room=room, number=1, unique=bytes(6)) for room in rooms)
     common = {"number": 1, "options": driven.race.options, "secret": SECRET, "software": "bench", "at_ms": START}
+    players = [[player_of(room, seat) for seat in range(LONG_SEATS)] for room in rooms]
     written = store.write(
         [
             [
                 PlayerMade(player=player, name=player, token_hash=sha256(f"{TOKEN}{player}".encode()).digest(), at_ms=START)
-                for player in players
+                for there in players
+                for player in there
             ],
-            [RaceOpened(race=runs, room=LONG_ROOM, **common), RaceOpened(race=done, room=LONG_DONE, **common)],
+            [RaceOpened(race=race, room=room, **common) for race, room in zip((*running, done), rooms, strict=True)],
             [
-                CommandTaken(race=runs, sequence=sequence, at_ms=at_ms, command=command)
+                CommandTaken(race=race, sequence=sequence, at_ms=at_ms, command=_seated(command, room))
+                for race, room in zip(running, rooms, strict=False)
                 for sequence, (command, at_ms) in enumerate(taken, 1)
             ],
-            [RaceOver(race=done, record=sealed(replace(record, id=done)), players=tuple(players), at_ms=at_ms)],
+            [RaceOver(race=done, record=sealed(replace(record, id=done)), players=tuple(players[-1]), at_ms=at_ms)],
         ]
     )
     assert not any(written), written
     return done
+
+
+def ending_room(number: int) -> str:
+    return LONG_ENDING + ALPHABET[number]
+
+
+def player_of(room: str, seat: int) -> str:
+    return f"{room} {seat}"
+
+
+def _seated(command: Command, room: str) -> Command:
+    """The same in the room's own race."""
+    return replace(command, player=player_of(room, int(command.player.rpartition("-")[2]))) if isinstance(command, TakeSeat) else command
 
 
 def _late(position: Position, moves: list[str], draw: random.Random) -> str:
@@ -248,14 +268,33 @@ def _late(position: Position, moves: list[str], draw: random.Random) -> str:
     return next((move for move in moves if move != "s" and position.play(move).home <= position.home), "s" if "s" in moves else moves[0])
 
 
-async def at_the_long_races(bench: Bench, house: House, ann: Client, done: str) -> None:
+async def at_the_long_races(bench: Bench, house: House, ann: Client, done: str, number: int) -> None:
     async with house.client() as racer:
-        await racer.hello("player-0", f"{TOKEN}player-0")
+        await racer.hello("Ray", TOKEN + player_of(LONG_ROOM, 0))
         await bench.ask("join-race, a long one", partial(racer.say, JoinRace(code=LONG_ROOM)))
     async with house.guest("Eve") as eve:
         await bench.ask("watch-race, a long one", partial(eve.say, WatchRace(code=LONG_ROOM)))
-    for page in (f"/races/{done}.json", "/players/player-0/races.json?limit=100"):
-        await bench.ask("GET /races/ID.json, long" if done in page else "GET /players/NAME/races.json", partial(house.ask, page))
+    async with house.client() as first, house.client() as last:
+        join = JoinRace(code=ending_room(number))
+        for seat, client in ((0, first), (LONG_SEATS - 1, last)):
+            await client.hello("Ray", TOKEN + player_of(ending_room(number), seat))
+            await client.say(join)
+            await client.hear_of(RoomMessage)
+
+        async def stop() -> None:
+            await last.say(Stop(race=1, seat=LONG_SEATS - 1))
+            await first.hear_of(Result)
+
+        await bench.ask("stop, ends a long one", stop)
+        await bench.ask("join-race, a long one over", partial(first.say, join))
+    pages = {
+        "GET /races/ID.json, long": f"/races/{done}.json",
+        "GET /races/ID/boards.json": f"/races/{done}/boards.json",
+        "GET /race/ID, long": f"/race/{done}",
+        "GET /players/NAME/races.json": f"/players/{quote(player_of(LONG_DONE, 0))}/races.json?limit=100",
+    }
+    for name, page in pages.items():
+        await bench.ask(name, partial(house.ask, page))
     await bench.ask("play-on, a long one", partial(ann.say, PlayOn(race=done, seat=0, ply=LONG_PLY)))
     await ann.hear_of(RoomMessage)
     await bench.ask("leave-race, played on", partial(ann.say, LeaveRace()))

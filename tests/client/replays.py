@@ -10,7 +10,7 @@ from client.replay.timeline import TimeLine, time_line
 from protocol.record import Record
 from protocol.views import RaceOptions
 from server.race.commands import PlayMove, StopSeat
-from server.race.frames import frames
+from server.race.replay import frames
 from tests.server.race.racing import Driven, started
 
 ALIKE = 9

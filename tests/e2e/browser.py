@@ -104,6 +104,11 @@ class Browser:
         ]
 
 
+def page(url: str, path: str = "/") -> str:
+    """The address of a page of the server at this URL."""
+    return url.replace("ws://", "http://", 1) + path
+
+
 @contextmanager
 def open_browser() -> Iterator[Browser]:
     """Skips the test, or fails it, when there is no Chromium."""

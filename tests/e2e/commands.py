@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import logging
 import os
 import queue
@@ -16,14 +17,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pytest
 import trio
 
+from client.cli.main import main
 from client.replay.own_server import server_command, server_environment
 from server.app import running
 from server.config import Settings
 from tests.e2e.terminal import Terminal, terminal_environment
 
 TIMEOUT = 60
+SHAPES = ("carpet-strategy", "colorado", "twenty", "crazy-quilt", "persian-rug")
+"""A rule set of each shape of board, and each way of moving."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +65,18 @@ def carpet(home: Path, *arguments: str, text: str = "") -> Ran:
         check=False,
     )
     return Ran(ran.returncode, ran.stdout, ran.stderr)
+
+
+def carpet_here(home: Path, *arguments: str) -> Ran:
+    """The same in this process, for commands of which a process shows nothing more: to start one takes half a second."""
+    out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True) for _ in range(2))
+    with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        patch.setenv("CARPET_HOME", str(home))
+        with pytest.raises(SystemExit) as ended:
+            main(arguments)
+    status = ended.value.code
+    assert isinstance(status, int)
+    return Ran(status, *(stream.buffer.getvalue().decode() for stream in (out, err)))  # type: ignore[attr-defined]
 
 
 def carpet_on_terminal(home: Path, *arguments: str, interrupt_at: str | None = None) -> Ran:

@@ -1,4 +1,4 @@
-"""The servers that several modules of tests talk to."""
+"""The servers that several modules of tests talk to, and the browser that they look at their pages with."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.e2e.browser import Browser, open_browser
 from tests.e2e.commands import serving
 
 
@@ -28,3 +29,20 @@ def strict_server() -> Iterator[str]:
     """Takes so few messages that whoever does not pace themselves has too many in any race, on a slow machine too."""
     with serving(rate=15, burst=15) as url:
         yield url
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Browser]:
+    with open_browser() as browser:
+        yield browser
+
+
+@pytest.fixture
+def browser(chromium: Browser) -> Iterator[Browser]:
+    """With an ordinary window; nothing may have gone wrong in it by the end."""
+    chromium.look()
+    chromium.complaints()
+    yield chromium
+    complaints = chromium.complaints()
+    chromium.open("about:blank")
+    assert complaints == []

@@ -169,9 +169,11 @@ async def _race_on(url: str, number: int, ground: _Ground) -> None:
 
 
 async def _play(url: str, pair: Pair, ground: _Ground, race: partial[object]) -> None:
+    # The race after the last kill has only to end.
+    pace = 0.02 if ground.finished.is_set() else ground.course.pace_s
     while True:
         try:
-            record = await race(pace=ground.course.pace_s, generator=ground.generator, watch=pair.watch)  # type: ignore[misc]
+            record = await race(pace=pace, generator=ground.generator, watch=pair.watch)  # type: ignore[misc]
         except LinkError:
             # No server just now, and there was none yet: the very first try is not made again by the link.
             await trio.sleep(0.2)

@@ -7,7 +7,7 @@ OVERFLOW = """
     await new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)));
     const wide = [...document.querySelectorAll("body *")].filter((each) => {
         const box = each.getBoundingClientRect();
-        return !each.closest(".unseen, .skip, .wide table") && box.width > 0 && (box.right > innerWidth + 0.5 || box.left < -0.5);
+        return !each.closest(".unseen, .skip, .wide > *") && box.width > 0 && (box.right > innerWidth + 0.5 || box.left < -0.5);
     });
     return [document.documentElement.scrollWidth - innerWidth, wide.map((each) => `${each.tagName} ${each.className}`)];
 """

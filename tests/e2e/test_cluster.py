@@ -1,4 +1,5 @@
-"""Three servers that are one place: whoever comes in by any of them races; one is killed, one sleeps, one is stopped politely.
+"""Three servers that are one place: whoever comes in by any of them races; one is killed, one sleeps, one is stopped politely. And two
+of them in a browser.
 
 Many of each: `tests/bench/cluster_kills.py`.
 """
@@ -7,12 +8,24 @@ from __future__ import annotations
 
 import random
 import signal
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import suppress
+from functools import partial
 
 import pytest
 import trio
 
-from tests.e2e.cluster import Ground, busiest, check, nodes
+from client.connection.errors import LinkError
+from client.local.policies import POLICIES
+from client.local.scripted_player import BotFailed, run_bot
+from client.state.store import Model
+from protocol.server_messages import ServerMessage
+from protocol.tournaments import TournamentOptions
+from protocol.views import RaceOptions
+from tests.e2e.browser import Browser, open_browser
+from tests.e2e.cluster import Ground, begin_tournament, busiest, check, check_tournament, leader, nodes
+from tests.e2e.entrants import Entrant
+from tests.e2e.test_play_in_browser import HEARD, play_one, press, wait_for_cards
 from tests.server.cluster.redis_server import redis_server
 from tests.server.store.conftest import postgres_schema
 
@@ -36,19 +49,22 @@ async def test_races_outlive_a_server_that_is_killed_one_that_sleeps_and_one_tha
                 killed = await busiest(place, database)
                 racing = ground.begin_blow()
                 await killed.end(signal.SIGKILL)
-                await trio.sleep(12)
+                await ground.recovered(racing)
                 assert ground.end_blow(racing), "no race was on the server that was killed"
                 await killed.start()
 
                 sleeper = await busiest(place, database)
+                racing = ground.begin_blow()
                 sleeper.signal(signal.SIGSTOP)
-                await trio.sleep(12)
+                await ground.recovered(racing)
                 sleeper.signal(signal.SIGCONT)
-                await trio.sleep(3)
+                # It finds that its races are others' now.
+                await trio.sleep(2)
 
                 leaver = await busiest(place, database)
+                racing = ground.begin_blow()
                 assert await leaver.end(signal.SIGTERM) == 0
-                await trio.sleep(3)
+                await ground.recovered(racing)
                 ground.finished.set()
             for node in place:
                 if node is not leaver:
@@ -64,3 +80,107 @@ async def raced(ground: Ground, number: int) -> None:
     with trio.fail_after(60):
         while len(ground.racing()) < number:  # noqa: ASYNC110  (players tell nobody when they have begun)
             await trio.sleep(0.1)
+
+
+@pytest.mark.slow
+async def test_the_page_of_one_server_races_and_watches_at_another_and_goes_on_when_that_is_killed(database: str) -> None:
+    code = ""
+    opened = trio.Event()
+
+    def note(model: Model, event: ServerMessage | object) -> None:
+        nonlocal code
+        if model.room is not None and not code:
+            code = model.room.code
+            opened.set()
+
+    async def act(what: Callable[[], object]) -> object:
+        return await trio.to_thread.run_sync(what)
+
+    with redis_server() as redis, open_browser() as browser:
+        async with nodes(database, redis.url, 2) as (first, second), trio.open_nursery() as nursery:
+            options = RaceOptions(public=False, countdown_s=1, grace_s=600)
+            opens = partial(run_bot, name="anna", policy=POLICIES["steady"], open_options=options, pace=0.5, watch=note)
+            nursery.start_soon(partial(played, opens, second.url))
+            await opened.wait()
+            page = first.url.replace("ws://", "http://")
+            await act(partial(take_seat, browser, f"{page}/play/{code}"))
+            await act(partial(race_on, browser))
+            playing = browser.driver.current_window_handle
+            await act(partial(watch, browser, f"{page}/watch/{code}"))
+            watching = browser.driver.current_window_handle
+            await act(partial(browser.driver.switch_to.window, playing))
+            await second.end(signal.SIGKILL)
+            await act(partial(browser.wait_for_text, "#line", "lost"))
+            await act(lambda: browser.wait(lambda: not browser.text("#line"), "the line to the other server"))
+            # Its own server has the race by now, and what is pressed is played.
+            await act(partial(race_on, browser))
+            assert await act(lambda: browser.run("return [localStorage.length, lines.length > 2, lines.at(-1).url]")) == [
+                3,
+                True,
+                f"{first.url}/",
+            ]
+            # Who only watches has noticed nothing of it.
+            await act(partial(browser.driver.switch_to.window, watching))
+            await act(partial(told, browser, "watched", 2))
+            assert await act(lambda: browser.run("return lines.map((line) => line.url)")) == [f"{first.url}/"]
+            nursery.cancel_scope.cancel()
+
+
+def watch(browser: Browser, address: str) -> None:
+    """In a window of its own."""
+    browser.driver.switch_to.new_window("tab")
+    browser.driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": HEARD})
+    browser.open(address)
+    told(browser, "watched", 1)
+    told(browser, "watched-event", 2)
+
+
+def told(browser: Browser, kind: str, number: int) -> None:
+    """So many messages of this type."""
+    script = f"return heard.filter((text) => JSON.parse(text).type === '{kind}').length"
+    browser.wait(lambda: int(browser.run(script)) >= number, f"{number} messages {kind!r}")
+
+
+async def played(race: Callable[[str], Awaitable[object]], url: str) -> None:
+    with suppress(LinkError, BotFailed):
+        await race(url)
+
+
+def take_seat(browser: Browser, address: str) -> None:
+    browser.driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": HEARD})
+    browser.open(address)
+    press(browser, "Ready")
+    wait_for_cards(browser)
+
+
+def race_on(browser: Browser) -> None:
+    """A move of one's own is answered, and one of the opponent's is told."""
+    theirs = "return heard.filter((text) => JSON.parse(text).type === 'progress').length"
+    before = int(browser.run(theirs))
+    play_one(browser)
+    browser.wait(lambda: int(browser.run(theirs)) > before + 1, "moves of both")
+
+
+@pytest.mark.slow
+async def test_a_tournament_over_three_servers_outlives_one_that_is_killed_and_one_that_goes_while_they_lead_it(database: str) -> None:
+    options = TournamentOptions(
+        name="Eight", rounds=3, check_in_s=600, no_show_s=60, pause_s=0, countdown_s=1, grace_s=60, rated=False, time_limit_s=120, places=8
+    )
+    entrants = [Entrant(f"bot {number}", strength=4 + number) for number in range(8)]
+    with redis_server() as redis:
+        async with nodes(database, redis.url) as place, trio.open_nursery() as nursery:
+            referee = await begin_tournament(nursery, place, options, entrants)
+            assert await leader(place, database, referee.identity) is place[0]
+            await referee.until("running", round=2, results=1)
+            await place[0].end(signal.SIGKILL)
+            await referee.until("running", round=3)
+            leaver = await leader(place, database, referee.identity)
+            assert leaver in place[1:]
+            assert await leaver.end(signal.SIGTERM) == 0
+            with trio.fail_after(60):
+                await referee.until("over")
+            nursery.cancel_scope.cancel()
+    assert await trio.to_thread.run_sync(check_tournament, referee, entrants, database) == []
+    assert referee.seen is not None
+    assert all(row.won + row.drawn + row.lost == 3 for row in referee.seen.standings)
+    assert [len({number for number, _, _ in entrant.called}) for entrant in entrants] == [3] * 8

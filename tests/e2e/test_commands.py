@@ -72,7 +72,7 @@ def test_a_winnable_deal_where_none_are_looked_for(url: str, tmp_path: Path) -> 
     for command in (["play"], ["host", url]):
         ran = carpet_on_terminal(tmp_path, *command, "--rules", "teppich", "--winnable")
         assert ran.status == 1
-        assert "carpet: Deals that can be won are not to be had under 'teppich'; the rule sets with them are: carpet, " in ran.sentence
+        assert "carpet: There are no winnable deals under 'teppich'; the rule sets with them are: carpet, " in ran.sentence
         assert ran.screen == ""
 
 

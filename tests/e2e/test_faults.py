@@ -318,7 +318,7 @@ async def test_the_screens_tell_of_a_server_that_is_started_again(tmp_path: Path
             await shown(screen, "reconnecting in")
             await shown(screen, "the connection was refused")
             async with serving(database, port):
-                await shown(screen, "The line is back.")
+                await shown(screen, "Connected again.")
                 await screen.give("s")
                 await shown(screen, "2 moves")
                 while not other.notes.back:

@@ -21,8 +21,8 @@ from selenium.webdriver.common.action_chains import ActionChains
 from protocol.fairness import named_seed
 from server.rules.catalogue import RULE_SETS
 from server.solver.solve import solve
-from tests.e2e.browser import Browser, open_browser
-from tests.e2e.commands import environment, running_server, serving
+from tests.e2e.browser import Browser, open_browser, page
+from tests.e2e.commands import SHAPES, environment, running_server, serving
 from tests.e2e.page_checks import CONTRAST, OVERFLOW
 from tests.e2e.peer import Racer, sitting
 from tests.e2e.terminal import Terminal, terminal_environment
@@ -42,11 +42,11 @@ HEARD = """
 """Run before any script of a page: keeps what its lines hear."""
 
 
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Browser]:
-    with open_browser() as browser:
-        browser.driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": HEARD})
-        yield browser
+@pytest.fixture(scope="module", autouse=True)
+def hearing(chromium: Browser) -> Iterator[None]:
+    added = chromium.driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": HEARD})
+    yield
+    chromium.driver.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", added)
 
 
 @pytest.fixture(scope="module")
@@ -56,20 +56,12 @@ def server() -> Iterator[str]:
 
 
 @pytest.fixture
-def browser(chromium: Browser, server: str) -> Iterator[Browser]:
-    """With an ordinary window, as somebody new."""
-    chromium.look()
-    chromium.open(page(server, "/web/icon.svg"))
-    chromium.run("localStorage.clear()")
-    chromium.complaints()
-    yield chromium
-    complaints = chromium.complaints()
-    chromium.open("about:blank")
-    assert complaints == []
-
-
-def page(url: str, path: str) -> str:
-    return url.replace("ws://", "http://", 1) + path
+def browser(browser: Browser, server: str) -> Browser:
+    """As somebody new."""
+    browser.open(page(server, "/web/icon.svg"))
+    browser.run("localStorage.clear()")
+    browser.complaints()
+    return browser
 
 
 def press(browser: Browser, text: str, inside: str = "main, dialog") -> None:
@@ -326,8 +318,8 @@ def test_the_keys_are_those_of_the_terminal(browser: Browser, server: str) -> No
         browser.wait_for_text(".verdict", "The deal checks out")
 
 
-def test_every_rule_set_fits_a_phone_and_can_be_played(browser: Browser, server: str) -> None:
-    for rules in RULE_SETS:
+def test_every_shape_of_board_fits_a_phone_and_can_be_played(browser: Browser, server: str) -> None:
+    for rules in SHAPES:
         with sitting(server, "Ada", countdown_s=1, rules=rules, public=False) as ada:
             browser.look(width=390, height=844)
             open_link(browser, server, ada.code)
@@ -405,7 +397,7 @@ def test_a_race_survives_a_server_that_is_killed(chromium: Browser, tmp_path: Pa
         tried = chromium.run("return lines.length")
         process.send_signal(signal.SIGKILL)
         chromium.wait(lambda: chromium.run("return lines.length") > tried, "another try")
-        assert "The line to the server is lost." in chromium.text("#line")
+        assert "Connection lost." in chromium.text("#line")
         # It is not to have stopped well.
         with pytest.raises(AssertionError):
             killed.close()
@@ -432,4 +424,4 @@ def test_the_deal_of_the_day_is_run_alone(browser: Browser, server: str) -> None
     browser.wait_for_text(".ending", "home at ")
     press(browser, "Leave")
     press(browser, "Run today’s deal")
-    browser.wait_for_text(".notice", "You have had your run of that deal, and one counts.")
+    browser.wait_for_text(".notice", "You have had your run of that deal, and only one counts.")

@@ -1,11 +1,14 @@
 """What the README says is so: its commands run as they are written, in a copy of the tree with nothing but Python and pip around it.
 
-Where pip reaches no index these tests fail, as the commands would for a reader. They are not skipped: nobody would look.
+Where pip reaches no index these tests fail, as the commands would for a reader. They are not skipped: nobody would look. The command that
+runs the tests is not run here: `.ci/run` takes it from the README and runs it in full.
 """
 
 from __future__ import annotations
 
+import contextlib
 import functools
+import io
 import re
 import shutil
 import subprocess
@@ -15,10 +18,10 @@ from pathlib import Path
 
 import pytest
 
+from client.cli.main import main as client_main
 from client.tui.keymap import EVERYWHERE, Command
+from server.cli.main import main as server_main
 from tests.e2e.terminal import ROOT, Terminal, terminal_environment
-
-pytestmark = pytest.mark.slow
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 INSTALL_S = 300.0
@@ -85,6 +88,7 @@ def raced(copy: Path) -> Iterator[tuple[Path, list[str], Terminal]]:
         yield copy, screen, terminal
 
 
+@pytest.mark.slow
 def test_the_race_command_races(raced: tuple[Path, list[str], Terminal]) -> None:
     _, screen, terminal = raced
     assert screen[0].startswith(" Carpet Race · Carpet · ")
@@ -93,6 +97,7 @@ def test_the_race_command_races(raced: tuple[Path, list[str], Terminal]) -> None
     assert terminal.given_back()
 
 
+@pytest.mark.slow
 def test_the_demo_needs_no_terminal(raced: tuple[Path, list[str], Terminal]) -> None:
     copy, _, _ = raced
     assert "`.venv/bin/carpet demo`" in README
@@ -103,6 +108,7 @@ def test_the_demo_needs_no_terminal(raced: tuple[Path, list[str], Terminal]) -> 
     assert "Result:" in ran.stdout
 
 
+@pytest.mark.slow
 def test_a_race_is_checked_as_the_readme_says(raced: tuple[Path, list[str], Terminal]) -> None:
     copy, _, _ = raced
     environment = fresh(copy.parent)
@@ -114,20 +120,6 @@ def test_a_race_is_checked_as_the_readme_says(raced: tuple[Path, list[str], Term
     assert (ran.returncode, ran.stderr) == (0, "")
     assert ran.stdout.startswith("verified: race 1 of ")
     assert "\nanna (seat 1):\n  This deal can" in ran.stdout
-
-
-def test_the_tests_command_finds_every_test(raced: tuple[Path, list[str], Terminal], request: pytest.FixtureRequest) -> None:
-    copy, _, _ = raced
-    # The command runs all of the tests, this one among them: run inside itself it would never end. So it only collects here; `.ci/run`
-    # runs it in full. What is not run needs no rewritten assertions, which take twice as long as all the rest of it.
-    environment = fresh(copy.parent, PYTEST_ADDOPTS="--collect-only --assert=plain -m ''")
-    ran = subprocess.run(["sh", "-c", command("tests")], cwd=copy, env=environment, capture_output=True, text=True, check=False)
-    assert ran.returncode == 0, ran.stdout + ran.stderr
-    collected = ran.stdout.splitlines()
-    assert request.node.nodeid in collected
-    for file in (*copy.glob("tests/**/test_*.py"),):
-        name = str(file.relative_to(copy))
-        assert name.startswith("tests/bench/") or any(line.startswith(f"{name}::") for line in collected), name
 
 
 def snippets() -> list[str]:
@@ -144,44 +136,46 @@ def commands_named() -> dict[str, list[str]]:
 
 
 @functools.cache
-def help_of(copy: Path, program: str, *subcommand: str) -> str:
+def help_of(program: str, *subcommand: str) -> str:
     """What `--help` says, on one line, since it breaks sentences where it likes."""
-    asked = [str(copy / ".venv" / "bin" / program), *subcommand, "--help"]
-    ran = subprocess.run(asked, env=fresh(copy.parent), capture_output=True, text=True, check=False)
-    assert (ran.returncode, ran.stderr) == (0, ""), asked
-    return " ".join(ran.stdout.split())
+    main = server_main if program == "carpet-server" else client_main
+    printed = io.StringIO()
+    with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(printed):
+        patch.setattr("sys.argv", [program, *subcommand, "--help"])
+        with pytest.raises(SystemExit) as ended:
+            main()
+    assert ended.value.code in (0, None), subcommand
+    return " ".join(printed.getvalue().split())
 
 
 def has_option(page: str, option: str) -> bool:
     return re.search(rf"(?<![\w-]){re.escape(option)}(?![\w-])", page) is not None
 
 
-def test_every_command_and_option_that_is_named_exists(raced: tuple[Path, list[str], Terminal]) -> None:
-    copy, _, _ = raced
+def test_every_command_and_option_that_is_named_exists() -> None:
     named = commands_named()
     assert len(named) >= 10
     for line, (program, *words) in named.items():
         program = program.rpartition("/")[2]
         depth = {"tournament": 2, "db": 2, "cluster": 2, "admin": 3}.get(words[0], 1) if words and not words[0].startswith("-") else 0
         subcommand = words[:depth]
-        page = help_of(copy, program, *subcommand)
+        page = help_of(program, *subcommand)
         for option in (word for word in words if word.startswith("-")):
             assert has_option(page, option), f"{line}: no {option}"
     # Options that stand alone are some command's of the player, or the server's own.
     subcommands = [words[1] for line, words in named.items() if words[0] == "carpet" and len(words) > 1]
-    pages = "\n".join(help_of(copy, "carpet", subcommand) for subcommand in dict.fromkeys(subcommands))
-    pages += help_of(copy, "carpet", "tournament", "create") + help_of(copy, "carpet", "tournament", "export")
-    pages += help_of(copy, "carpet-server", "serve") + help_of(copy, "carpet-server", "winrate")
+    pages = "\n".join(help_of("carpet", subcommand) for subcommand in dict.fromkeys(subcommands))
+    pages += help_of("carpet", "tournament", "create") + help_of("carpet", "tournament", "export")
+    pages += help_of("carpet-server", "serve") + help_of("carpet-server", "winrate")
     alone = {snippet.split()[0] for snippet in snippets() if snippet.startswith("--")}
     assert {"--deal", "--four-colour", "--colour-blind", "--ascii"} <= alone
     for option in alone:
         assert has_option(pages, option), option
 
 
-def test_the_house_bots_that_are_named_are_those_of_the_help(raced: tuple[Path, list[str], Terminal]) -> None:
-    copy, _, _ = raced
+def test_the_house_bots_that_are_named_are_those_of_the_help() -> None:
     assert "`carpet play --bot deep` is the hardest of the house bots; `random` and `greedy` are easier." in README
-    assert "random, greedy or deep" in help_of(copy, "carpet", "play")
+    assert "random, greedy or deep" in help_of("carpet", "play")
 
 
 def test_the_keys_that_are_named_do_what_is_said() -> None:

@@ -4,31 +4,61 @@ from __future__ import annotations
 
 import re
 import sys
+from collections import Counter
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
+import trio
 
-from protocol.record import from_json
+from client.local.policies import POLICIES
+from client.local.scripted_player import run_bot
+from client.state.store import Model
+from protocol.record import Record
+from protocol.views import RaceOptions
 from server.race.audit import audit
 from server.rules.catalogue import RULE_SETS
-from tests.e2e.commands import carpet, environment
+from tests.e2e.commands import SHAPES, environment
 from tests.e2e.terminal import Terminal, terminal_environment
 from tests.e2e.test_two_terminals import HELD, HINT, own_moves
 
 pytestmark = pytest.mark.slow
 
 
-@pytest.mark.parametrize("rules", RULE_SETS)
-def test_two_players_race_it_over_real_sockets_and_the_record_holds(rules: str, tmp_path: Path) -> None:
-    ran = carpet(tmp_path, "demo", "--rules", rules, "--fast", "--json")
-    assert (ran.status, ran.err) == (0, "")
-    record = from_json(ran.out)
-    assert record.rules == rules
-    assert {move.seat for move in record.moves} == {0, 1}
-    audit(record)
+async def race(url: str, rules: str, records: list[Record]) -> None:
+    """Two scripted players, as fast as they are answered."""
+    async with trio.open_nursery() as nursery:
+        opened = trio.Event()
+        code = ""
+
+        def watch(model: Model, event: object) -> None:
+            nonlocal code
+            if model.room is not None:
+                code = model.room.code
+                opened.set()
+
+        async def play(name: str, **way_in: Any) -> None:
+            records.append(await run_bot(url, f"{name} {rules}", POLICIES["greedy"], pace=0, watch=watch, **way_in))
+
+        nursery.start_soon(partial(play, "anna", open_options=RaceOptions(rules=rules, countdown_s=1)))
+        await opened.wait()
+        await play("bert", join_code=code)
 
 
-@pytest.mark.parametrize("rules", ["carpet-strategy", "colorado", "twenty", "crazy-quilt", "persian-rug"])
+async def test_two_players_race_each_over_real_sockets_and_the_record_holds(fast_server: str) -> None:
+    records: list[Record] = []
+    with trio.fail_after(120):
+        async with trio.open_nursery() as nursery:
+            for rules in RULE_SETS:
+                nursery.start_soon(race, fast_server, rules, records)
+    assert Counter(record.rules for record in records) == dict.fromkeys(RULE_SETS, 2)
+    for record in records:
+        assert {move.seat for move in record.moves} == {0, 1}
+        audit(record)
+
+
+@pytest.mark.parametrize("rules", SHAPES)
 def test_it_is_raced_by_keys_in_a_terminal(rules: str, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "client.cli.main", "play", "--rules", rules, "--bot", "random", "--deal", "tuesday"]
     with Terminal(command, environment=environment(tmp_path, terminal_environment())) as player:

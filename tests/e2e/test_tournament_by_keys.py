@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from protocol.tournaments import TournamentDocument
-from tests.e2e.commands import carpet, environment, serving
+from tests.e2e.commands import carpet_here, environment, serving
 from tests.e2e.terminal import ROOT, Terminal, terminal_environment
 
 pytestmark = pytest.mark.slow
@@ -96,48 +96,48 @@ def test_a_tournament_is_made_entered_played_and_looked_at_by_keys(tmp_path: Pat
         anna.type("q")
         anna.wait_for_end()
         assert anna.given_back()
-        listed = carpet(tmp_path / "grace", "tournament", "list", url)
+        listed = carpet_here(tmp_path / "grace", "tournament", "list", url)
         (line,) = (line for line in listed.out.splitlines() if "Club" in line)
         tournament = line.split()[0]
-        printed = carpet(tmp_path / "grace", "tournament", "standings", url, tournament).out.splitlines()
+        printed = carpet_here(tmp_path / "grace", "tournament", "standings", url, tournament).out.splitlines()
         assert printed[0] == "Club: Swiss, over, round 2."
         assert {name: next(line for line in printed if line.endswith((name, f"{name} (bot)"))).split()[0] for name in NAMES} == shown
 
 
 def test_whoever_looks_on_sees_tables_and_watches_one_and_a_director_directs_by_commands(tmp_path: Path) -> None:
     with serving() as url:
-        made = carpet(tmp_path / "grace", "tournament", "create", url, "Rugs", "--rounds", "2", "--check-in", "0", "--by-hand")
+        made = carpet_here(tmp_path / "grace", "tournament", "create", url, "Rugs", "--rounds", "2", "--check-in", "0", "--by-hand")
         assert made.status == 0, made.err
         tournament = made.out.split()[1]
         for bot in ("greedy", "deep"):
-            assert carpet(tmp_path / "grace", "tournament", "add-bot", url, tournament, bot).status == 0
+            assert carpet_here(tmp_path / "grace", "tournament", "add-bot", url, tournament, bot).status == 0
         with client(tmp_path / "zoe", "tournament", "watch", url, tournament) as zoe:
             zoe.wait_for("Open to enter: 2 entered.")
-            assert carpet(tmp_path / "grace", "tournament", "start", url, tournament).status == 0
+            assert carpet_here(tmp_path / "grace", "tournament", "start", url, tournament).status == 0
             zoe.wait_for("is being raced: 0 of 1 table is done")
             zoe.wait_until(lambda lines: any("█" in line for line in lines), what="bars")
             zoe.type("\r")
             zoe.wait_for("Watching")
             zoe.type("L")
             zoe.wait_for("is being raced")
-            assert carpet(tmp_path / "grace", "tournament", "pause", url, tournament).status == 0
+            assert carpet_here(tmp_path / "grace", "tournament", "pause", url, tournament).status == 0
             zoe.wait_for("Paused:")
-            assert carpet(tmp_path / "grace", "tournament", "resume", url, tournament).status == 0
-            corrected = carpet(
+            assert carpet_here(tmp_path / "grace", "tournament", "resume", url, tournament).status == 0
+            corrected = carpet_here(
                 tmp_path / "grace", "tournament", "correct", url, tournament, "1", "1", "1-0", "--cards", "31:28", "--reason", "by eye"
             )
             assert (corrected.status, corrected.out) == (0, "Table 1 of round 1 has its result.\n")
             zoe.wait_for("1 : 0 (31 : 28 cards)")
-            ended = carpet(tmp_path / "grace", "tournament", "end", url, tournament, "--reason", "no light")
+            ended = carpet_here(tmp_path / "grace", "tournament", "end", url, tournament, "--reason", "no light")
             assert ended.status == 0
             zoe.wait_for("Broken off by its director")
             zoe.type(ESCAPE)
             zoe.wait_for("newest first")
             zoe.type("q")
             zoe.wait_for_end()
-        refused = carpet(tmp_path / "dan", "tournament", "pause", url, tournament, "--name", "dan")
+        refused = carpet_here(tmp_path / "dan", "tournament", "pause", url, tournament, "--name", "dan")
         assert (refused.status, refused.sentence) == (1, "carpet: Only the director of a tournament may do that.")
-        exported = carpet(tmp_path / "dan", "tournament", "export", url, tournament, "-", "--csv")
+        exported = carpet_here(tmp_path / "dan", "tournament", "export", url, tournament, "-", "--csv")
         assert "greedy" in exported.out
 
 
@@ -151,13 +151,13 @@ def test_the_commands_of_the_readme_run_as_they_are_written(tmp_path: Path) -> N
         def words(command: str, tournament: str = "ID") -> list[str]:
             return [url if word == "SERVER" else tournament if word == "ID" else word for word in shlex.split(command, comments=True)[1:]]
 
-        made = carpet(grace, *words(create))
+        made = carpet_here(grace, *words(create))
         assert made.status == 0, made.err
         tournament = made.out.split()[1]
         with client(anna, *words(join, tournament)) as player, client(anna, *words(watch, tournament)) as looker:
             player.wait_for("You have entered")
             looker.wait_for("Open to enter: 1 entered.")
-            assert carpet(grace, *words(start, tournament)).status == 0
+            assert carpet_here(grace, *words(start, tournament)).status == 0
             player.wait_for("Press c to check in")
             player.type("c")
             play(player)
@@ -165,9 +165,9 @@ def test_the_commands_of_the_readme_run_as_they_are_written(tmp_path: Path) -> N
             play(player)
             player.wait_for("enter: back to the tournament")
             looker.wait_for("It is over: ")
-        printed = carpet(grace, *words(standings, tournament))
+        printed = carpet_here(grace, *words(standings, tournament))
         assert "Twenty Open: Swiss, over, round 2." in printed.out
-        exported = carpet(grace, *words(export, tournament), str(tmp_path / "open.json"))
+        exported = carpet_here(grace, *words(export, tournament), str(tmp_path / "open.json"))
         assert exported.status == 0
         document = msgspec.json.decode((tmp_path / "open.json").read_bytes(), type=TournamentDocument)
         assert [round_.secret is not None for round_ in document.rounds] == [True, True]

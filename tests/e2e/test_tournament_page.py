@@ -7,8 +7,7 @@ from itertools import pairwise
 
 import pytest
 
-from tests.e2e.browser import Browser, open_browser
-from tests.e2e.commands import serving
+from tests.e2e.browser import Browser, page
 from tests.e2e.page_checks import CONTRAST, OVERFLOW, UNNAMED
 from tests.e2e.peer import Entrant
 
@@ -16,32 +15,6 @@ pytestmark = pytest.mark.slow
 
 HOSTILE = "<img src=x onerror=alert(1)>"
 LONG = "W" * 24
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Browser]:
-    with open_browser() as browser:
-        yield browser
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[str]:
-    with serving(rate=1000, burst=1000, bots_wait=False) as url:
-        yield url
-
-
-@pytest.fixture
-def browser(chromium: Browser) -> Iterator[Browser]:
-    """With an ordinary window; nothing may have gone wrong in it by the end."""
-    chromium.look()
-    yield chromium
-    complaints = chromium.complaints()
-    chromium.open("about:blank")
-    assert complaints == []
-
-
-def page(url: str, path: str) -> str:
-    return url.replace("ws://", "http://", 1) + path
 
 
 def meters(browser: Browser) -> dict[str, str]:
@@ -52,20 +25,21 @@ def meters(browser: Browser) -> dict[str, str]:
 
 def rows(browser: Browser) -> list[list[str]]:
     return browser.run(  # type: ignore[no-any-return]
-        "return [...document.querySelectorAll('.standings tbody tr')].map((row) => [...row.children].map((cell) => cell.textContent))"
+        "return [...document.querySelectorAll('.columns .standings tbody tr')]"
+        ".map((row) => [...row.children].map((cell) => cell.textContent))"
     )
 
 
-def test_a_tournament_is_followed_from_registration_to_its_end(browser: Browser, server: str) -> None:
-    with Entrant(server, "Grace") as grace, Entrant(server, "Ada") as ada, Entrant(server, "Zoë") as zoe:
+def test_a_tournament_is_followed_from_registration_to_its_end(browser: Browser, fast_server: str) -> None:
+    with Entrant(fast_server, "Grace") as grace, Entrant(fast_server, "Ada") as ada, Entrant(fast_server, "Zoë") as zoe:
         tournament = grace.create("Carpet Open", format="round-robin", check_in_s=60, pause_s=None, no_show_s=600)
-        browser.open(page(server, "/"))
+        browser.open(page(fast_server, "/"))
         browser.wait_for_text("#tournaments + .races", "Carpet Open")
         assert browser.text("#tournaments + .races .facts") == "Round robin · Carpet · director Grace"
         browser.all("#tournaments + .races a")[0].click()
         browser.wait_for_text(".summary", "Open to enter: 0 players so far.")
-        assert browser.driver.current_url == page(server, f"/tournament/{tournament}")
-        assert browser.text(".command code") == f"carpet tournament join {server} {tournament}"
+        assert browser.driver.current_url == page(fast_server, f"/tournament/{tournament}")
+        assert browser.text(".command code") == f"carpet tournament join {fast_server} {tournament}"
         for player in (ada, zoe):
             player.enter(tournament)
         browser.wait_for_text(".summary", "2 players so far")
@@ -80,7 +54,7 @@ def test_a_tournament_is_followed_from_registration_to_its_end(browser: Browser,
             player.start()
         browser.wait(lambda: browser.all(".tables .watch a"), "the way to the table")
         links = [each.get_attribute("href") for each in browser.all(".tables .watch a")]
-        assert links == [page(server, f"/watch/{code}") for code in codes]
+        assert links == [page(fast_server, f"/watch/{code}") for code in codes]
         ada.play(9)
         browser.wait(lambda: meters(browser).get("Ada") == f"{ada.view['home']} of 52 cards home", "Ada's cards")
         zoe.play(1)
@@ -102,9 +76,9 @@ def test_a_tournament_is_followed_from_registration_to_its_end(browser: Browser,
 
 
 @pytest.fixture(scope="module")
-def running(server: str) -> Iterator[str]:
+def running(fast_server: str) -> Iterator[str]:
     """The path of a tournament of the longest and worst names, in its second round."""
-    with Entrant(server, LONG) as director, Entrant(server, HOSTILE[:24]) as hostile:
+    with Entrant(fast_server, LONG) as director, Entrant(fast_server, HOSTILE[:24]) as hostile:
         tournament = director.create(f"{HOSTILE} {'W' * 30}", rounds=2, fill=9, check_in_s=0, pause_s=0, no_show_s=600)
         for player in (director, hostile):
             player.enter(tournament)
@@ -129,8 +103,8 @@ def wait_for_it(browser: Browser) -> None:
     browser.wait(lambda: len(rows(browser)) == 9 and len(browser.all(".tables li")) == 5, f"it, not {browser.text('main')}")
 
 
-def test_it_fits_every_width_and_is_readable_in_light_and_dark(browser: Browser, server: str, running: str) -> None:
-    browser.open(page(server, running))
+def test_it_fits_every_width_and_is_readable_in_light_and_dark(browser: Browser, fast_server: str, running: str) -> None:
+    browser.open(page(fast_server, running))
     wait_for_it(browser)
     browser.all("details summary")[0].click()
     for width in (320, 390, 768, 1024, 1280, 1600):
@@ -143,8 +117,8 @@ def test_it_fits_every_width_and_is_readable_in_light_and_dark(browser: Browser,
         assert poor == [], scheme
 
 
-def test_whoever_listens_is_told_all_of_it_and_markup_is_text(browser: Browser, server: str, running: str) -> None:
-    browser.open(page(server, running))
+def test_whoever_listens_is_told_all_of_it_and_markup_is_text(browser: Browser, fast_server: str, running: str) -> None:
+    browser.open(page(fast_server, running))
     wait_for_it(browser)
     nodes = browser.nodes()
     roles = [node["role"] for node in nodes]
@@ -160,9 +134,93 @@ def test_whoever_listens_is_told_all_of_it_and_markup_is_text(browser: Browser, 
     assert browser.text("h1").startswith(HOSTILE)
 
 
-def test_a_round_before_can_be_looked_at_by_keys(browser: Browser, server: str, running: str) -> None:
-    browser.open(page(server, running))
+def test_a_round_before_can_be_looked_at_by_keys(browser: Browser, fast_server: str, running: str) -> None:
+    browser.open(page(fast_server, running))
     wait_for_it(browser)
     browser.all("#round")[0].send_keys("1")
     browser.wait(lambda: len(browser.all(".tables .score")) == 5 and "cards)" in browser.text(".tables li:first-child .score"), "round 1")
     assert browser.run("return document.getElementById('round').value") == "1"
+
+
+def press(browser: Browser, words: str) -> None:
+    """The button or link with these words, once it is shown and can be pressed."""
+
+    def pressed() -> bool:
+        found = [each for each in browser.all("main button, main a, dialog[open] button") if each.text == words and each.is_enabled()]
+        if found:
+            found[-1].click()
+        return bool(found)
+
+    browser.wait(pressed, f"{words!r} to press in {browser.text('main')}")
+
+
+@pytest.fixture
+def newcomer(browser: Browser, fast_server: str) -> Iterator[Browser]:
+    """A browser that is nobody's yet, and nobody's again afterwards."""
+    yield browser
+    browser.open(page(fast_server, "/ladder"))
+    browser.run("localStorage.clear()")
+
+
+def test_somebody_enters_checks_in_races_and_comes_back_with_nothing_but_the_page(newcomer: Browser, fast_server: str) -> None:
+    with Entrant(fast_server, "Edsger") as director, Entrant(fast_server, "Bob") as bob:
+        tournament = director.create("By the page", format="round-robin", check_in_s=60, pause_s=None, no_show_s=600, delay_s=0)
+        bob.enter(tournament)
+        newcomer.open(page(fast_server, f"/tournament/{tournament}"))
+        newcomer.wait(lambda: newcomer.all("#name"), "the field for a name")
+        newcomer.run("document.getElementById('name').value = 'Carol'")
+        press(newcomer, "Enter")
+        newcomer.wait_for_text(".part", "You have entered.")
+        director.decide("start-tournament", id=tournament)
+        press(newcomer, "Check in")
+        bob.check_in(tournament)
+        # The round is paired, and the page goes where its player is wanted.
+        press(newcomer, "Ready")
+        assert f"/play/{bob.go_to_table()['code']}" in newcomer.driver.current_url
+        bob.start()
+        newcomer.wait(lambda: newcomer.all(".racing .place"), "the cards")
+        newcomer.all("[data-place='s']")[0].click()
+        bob.stop()
+        press(newcomer, "Stop …")
+        press(newcomer, "Stop")
+        press(newcomer, "To the tournament")
+        newcomer.wait_for_text(".part", "You placed ")
+        newcomer.wait(lambda: len(newcomer.all(".crosstable tbody a")) == 2, "the race in the crosstable")
+        newcomer.all(".crosstable tbody a")[0].click()
+        newcomer.wait_for_text(".said-move", "Move ")
+
+
+def test_a_director_decides_by_the_page(newcomer: Browser, fast_server: str) -> None:
+    with Entrant(fast_server, "Tony") as director, Entrant(fast_server, "Dora") as dora, Entrant(fast_server, "Emil") as emil:
+        tournament = director.create("Decided", format="elimination", check_in_s=0, pause_s=None, no_show_s=600, replays=0)
+        for player in (dora, emil):
+            player.enter(tournament)
+            player.check_in(tournament)
+        newcomer.open(page(fast_server, f"/tournament/{tournament}"))
+        newcomer.wait_for_text(".summary", "2 players so far")
+        assert not newcomer.all(".part:has(#directing)")[0].is_displayed()
+        newcomer.run(
+            "localStorage.setItem('carpet.token', arguments[0]); location.reload()".replace(
+                "arguments[0]", f"'{director.welcome['token']}'"
+            )
+        )
+        press(newcomer, "Add it")
+        newcomer.wait_for_text(".summary", "3 players so far")
+        press(newcomer, "Pair the first round")
+        newcomer.wait_for_text("#of-table", "against")
+        press(newcomer, "All boards on a screen …")
+        newcomer.wait(lambda: newcomer.all("a[href*='/screen#key=']"), "the way to all boards")
+        newcomer.run("document.getElementById('of-player').value = given[0]", emil.welcome["player"])
+        newcomer.run("document.getElementById('of-player').dispatchEvent(new Event('change'))")
+        newcomer.run("document.getElementById('reason').value = 'had to go'")
+        press(newcomer, "Remove")
+        press(newcomer, "Remove")
+        newcomer.wait_for_text(".log", "Reason: had to go")
+        for words in ("Pause", "Go on"):
+            press(newcomer, words)
+        press(newcomer, "Pause")
+        newcomer.run("document.getElementById('reason').value = 'the lights went out'")
+        press(newcomer, "End the tournament")
+        press(newcomer, "End it")
+        newcomer.wait_for_text(".summary", "Broken off by its director.")
+        assert newcomer.breaches() == []

@@ -1,6 +1,7 @@
-"""Tournaments of 64 over real sockets, every entrant a connection of its own, and the server killed in the middle of a round.
+"""Tournaments over real sockets, every entrant a connection of its own, and the server killed in the middle of a round.
 
 What they show: nothing that anybody was told is lost, every round is run to its end on one shuffle, and its records are closed till then.
+With 64 entrants, and nine rounds: `tests/bench/tournament_kill.py`.
 """
 
 from __future__ import annotations
@@ -30,11 +31,7 @@ from protocol.tournaments import TournamentDocument, TournamentOptions
 from tests.e2e.crash import LISTENING, ROOT
 from tests.e2e.entrants import Entrant, Referee
 
-ENTRANTS = 64
-
-FAST = TournamentOptions(
-    name="Sixty-four", check_in_s=600, no_show_s=60, pause_s=0, countdown_s=1, grace_s=60, rated=False, time_limit_s=120, places=ENTRANTS
-)
+FAST = TournamentOptions(name="Killed", check_in_s=600, no_show_s=60, pause_s=0, countdown_s=1, grace_s=60, rated=False, time_limit_s=120)
 
 
 class Ground:
@@ -103,10 +100,10 @@ async def ground_in(folder: Path) -> AsyncIterator[Ground]:
 
 
 async def play_with_a_kill(
-    ground: Ground, options: TournamentOptions, *, kill_in: int
+    ground: Ground, options: TournamentOptions, number: int, *, kill_in: int
 ) -> tuple[TournamentDocument, list[Entrant], Referee]:
-    """The whole tournament, with a kill -9 while round `kill_in` is being run."""
-    entrants = [Entrant(f"bot {number}", strength=4 + number % 13) for number in range(ENTRANTS)]
+    """The whole tournament of so many, with a kill -9 while round `kill_in` is being run."""
+    entrants = [Entrant(f"bot {each}", strength=4 + each % 13) for each in range(number)]
     referee = Referee()
     start = trio.Event()
     async with trio.open_nursery() as nursery:
@@ -121,7 +118,7 @@ async def play_with_a_kill(
         start.set()
         told = await referee.until("running", round=kill_in, results=1)
         sealed = next((race for table in told.tables for race in table.race_ids), None)
-        if sealed is not None and told.rounds[kill_in - 1].open > ENTRANTS // 8:
+        if sealed is not None and told.rounds[kill_in - 1].open > number // 8:
             assert await ground.status(f"/races/{sealed}.json") == 403, "a record of a round that is not over is nobody's to see"
         await ground.kill()
         await ground.start()
@@ -167,19 +164,19 @@ async def check(ground: Ground, document: TournamentDocument, entrants: list[Ent
     return rounds
 
 
-@pytest.mark.slow
-async def test_64_play_a_nine_round_swiss_through_a_kill_of_the_server(tmp_path: Path) -> None:
-    async with ground_in(tmp_path) as ground:
-        options = msgspec.structs.replace(FAST, format="swiss", rounds=9)
-        document, entrants, referee = await play_with_a_kill(ground, options, kill_in=4)
-        rounds = await check(ground, document, entrants, referee)
-        assert [len(records) for records in rounds] == [32] * 9
-        assert len({record.deal.seed for records in rounds for record in records}) == 9
+async def swiss(folder: Path, number: int, rounds: int) -> None:
+    async with ground_in(folder) as ground:
+        options = msgspec.structs.replace(FAST, format="swiss", rounds=rounds, places=number)
+        document, entrants, referee = await play_with_a_kill(ground, options, number, kill_in=rounds // 2)
+        records = await check(ground, document, entrants, referee)
+        tables = number // 2
+        assert [len(found) for found in records] == [tables] * rounds
+        assert len({record.deal.seed for found in records for record in found}) == rounds
         met = Counter(frozenset((table.first, table.second)) for found in document.rounds for table in found.tables)
-        assert len(met) == 9 * 32, "nobody meets twice"
-        assert sum(row.half_points for row in document.standings) == 2 * 9 * 32
-        assert all(row.won + row.drawn + row.lost == 9 for row in document.standings)
-        assert [len(entrant.called) for entrant in entrants] == [9] * ENTRANTS
+        assert len(met) == rounds * tables, "nobody meets twice"
+        assert sum(row.half_points for row in document.standings) == 2 * rounds * tables
+        assert all(row.won + row.drawn + row.lost == rounds for row in document.standings)
+        assert [len(entrant.called) for entrant in entrants] == [rounds] * number
         rows = list(csv.DictReader(io.StringIO((await ground.page(f"/tournaments/{document.id}.csv")).decode())))
         assert [row["name"] for row in rows] == [
             next(entrant.name for entrant in document.entrants if entrant.id == row.entrant) for row in document.standings
@@ -188,14 +185,15 @@ async def test_64_play_a_nine_round_swiss_through_a_kill_of_the_server(tmp_path:
         assert [(found["id"], found["phase"]) for found in listed] == [(document.id, "over")]
 
 
-@pytest.mark.slow
-async def test_64_play_a_knock_out_through_a_kill_of_the_server(tmp_path: Path) -> None:
-    async with ground_in(tmp_path) as ground:
-        options = msgspec.structs.replace(FAST, format="elimination", replays=1)
-        document, entrants, referee = await play_with_a_kill(ground, options, kill_in=2)
+async def knock_out(folder: Path, number: int) -> None:
+    """number: a power of two."""
+    async with ground_in(folder) as ground:
+        options = msgspec.structs.replace(FAST, format="elimination", replays=1, places=number)
+        document, entrants, referee = await play_with_a_kill(ground, options, number, kill_in=2)
         await check(ground, document, entrants, referee)
-        assert [len(found.tables) for found in document.rounds] == [32, 16, 8, 4, 2, 1]
-        assert Counter(row.place for row in document.standings) == {1: 1, 2: 1, 3: 2, 5: 4, 9: 8, 17: 16, 33: 32}
+        halves = [number >> power for power in range(1, number.bit_length())]
+        assert [len(found.tables) for found in document.rounds] == halves
+        assert Counter(row.place for row in document.standings) == {1: 1, **{half + 1: half for half in halves}}
         final = document.rounds[-1].tables[0]
         assert final.result is not None
         winner = final.first if final.result.verdict == "first" else final.second
@@ -203,3 +201,13 @@ async def test_64_play_a_knock_out_through_a_kill_of_the_server(tmp_path: Path) 
         for before, after in zip(document.rounds, document.rounds[1:], strict=False):
             went_on = {table.first if table.result and table.result.verdict == "first" else table.second for table in before.tables}
             assert {name for table in after.tables for name in (table.first, table.second)} == went_on
+
+
+@pytest.mark.slow
+async def test_a_swiss_is_played_through_a_kill_of_the_server(tmp_path: Path) -> None:
+    await swiss(tmp_path, number=16, rounds=4)
+
+
+@pytest.mark.slow
+async def test_a_knock_out_is_played_through_a_kill_of_the_server(tmp_path: Path) -> None:
+    await knock_out(tmp_path, number=16)

@@ -16,7 +16,7 @@ import pytest
 from selenium.webdriver.common.keys import Keys
 
 from protocol.cards import RANKS
-from tests.e2e.browser import Browser, open_browser
+from tests.e2e.browser import Browser, page
 from tests.e2e.commands import serving
 from tests.e2e.page_checks import CONTRAST, OVERFLOW, UNNAMED
 from tests.e2e.peer import Racer, sitting
@@ -31,29 +31,9 @@ NEVER_S = 600
 
 
 @pytest.fixture(scope="module")
-def chromium() -> Iterator[Browser]:
-    with open_browser() as browser:
-        yield browser
-
-
-@pytest.fixture(scope="module")
 def server() -> Iterator[str]:
     with serving(rate=1000, burst=1000) as url:
         yield url
-
-
-@pytest.fixture
-def browser(chromium: Browser) -> Iterator[Browser]:
-    """With an ordinary window; nothing may have gone wrong in it by the end."""
-    chromium.look()
-    yield chromium
-    complaints = chromium.complaints()
-    chromium.open("about:blank")
-    assert complaints == []
-
-
-def page(url: str, path: str = "/") -> str:
-    return url.replace("ws://", "http://", 1) + path
 
 
 @contextmanager
@@ -550,13 +530,13 @@ def test_a_lost_line_is_told_and_comes_back(browser: Browser, how: str) -> None:
         assert browser.text("#line") == ""
         if how == "by its button":
             browser.run(NO_TRY_BY_ITSELF)
-    browser.wait_for_text("#line", "The line to the server is lost. It is tried again by itself.")
+    browser.wait_for_text("#line", "Connection lost. Reconnecting…")
     with serving(port=int(url.rpartition(":")[2])), sitting(url, "Grace"):
         if how == "by its button":
             browser.all("#line button")[0].send_keys(Keys.ENTER)
         browser.wait_for_text(".here", "Grace")
         assert browser.text("#line") == ""
-        browser.wait_for_text("#news", "The line is back.")
+        browser.wait_for_text("#news", "Connected again.")
         browser.open("about:blank")
         assert all("ERR_CONNECTION" in complaint for complaint in browser.complaints())
 

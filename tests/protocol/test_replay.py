@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from protocol.replay import BadReplay, from_json, to_json
-from server.race.frames import frames
+from server.race.replay import frames
 from tests.client.replays import record
 
 REPLAY = frames(record("carpet", 2))

@@ -36,7 +36,19 @@ from protocol.phrases import PHRASES
 from protocol.record import check_deal, digest
 from protocol.room_events import Dealt, PlayerView, Result, Room, RoomEvent
 from protocol.run_messages import Challenge, Challenges, Dailies, Runs
-from protocol.server_messages import CurrentView, Error, Left, Lobby, Moved, ServerMessage, WaitingMatch, WaitingOver, Welcome, YouAre
+from protocol.server_messages import (
+    CurrentView,
+    Error,
+    Left,
+    Lobby,
+    LobbyChanges,
+    Moved,
+    ServerMessage,
+    WaitingMatch,
+    WaitingOver,
+    Welcome,
+    YouAre,
+)
 from protocol.shuffle import DEAL_LABEL, shuffle
 from protocol.tournament_messages import TournamentMessage
 from protocol.tournaments import (
@@ -73,7 +85,22 @@ from server.spectate.spectator_registry import FORGIVEN_S, RESULT_S
 README = (Path(__file__).parents[2] / "protocol" / "README.md").read_text(encoding="utf-8")
 
 CLIENT = get_args(ClientMessage)
-TO_ONE = (Welcome, Moved, YouAre, Error, Lobby, WaitingMatch, WaitingOver, Left, CurrentView, Dailies, Challenge, Challenges, Runs)
+TO_ONE = (
+    Welcome,
+    Moved,
+    YouAre,
+    Error,
+    Lobby,
+    LobbyChanges,
+    WaitingMatch,
+    WaitingOver,
+    Left,
+    CurrentView,
+    Dailies,
+    Challenge,
+    Challenges,
+    Runs,
+)
 EVENTS = get_args(RoomEvent)
 TO_WATCHERS = get_args(WatchMessage)
 OF_TOURNAMENTS = get_args(TournamentMessage)

@@ -7,17 +7,22 @@ const state = document.getElementById("line");
 const again = element("button", { type: "button" }, "Try now");
 const sentence = element("span", {});
 let wasLost = false;
+/** @type {any} */
+let page = null;
 
 const line = new Line({
   hello() {
     // A guest who only watches, but where somebody plays.
     return page.hello?.() ?? { type: "hello", name: "", watch: true, software: "web page" };
   },
+  asks() {
+    return page.asks?.() ?? [];
+  },
   onUp(welcome) {
     state.replaceChildren();
     state.classList.remove("lost");
     document.body.classList.remove("stale");
-    if (wasLost) announce("The line is back.");
+    if (wasLost) announce("Connected again.");
     wasLost = false;
     page.up(welcome);
   },
@@ -28,21 +33,29 @@ const line = new Line({
     wasLost = true;
     document.body.classList.add("stale");
     state.classList.add("lost");
-    setText(sentence, "The line to the server is lost. It is tried again by itself.");
+    setText(sentence, "Connection lost. Reconnecting…");
     if (!again.isConnected) state.replaceChildren(sentence, " ", again);
-    page.lost?.();
+    page?.lost?.();
+  },
+  onMoved() {
+    page?.lost?.();
   },
   onTaken() {
-    page.taken?.();
+    page?.taken?.();
   },
 });
 again.addEventListener("click", () => line.tryNow());
 
-const [page, here] = await pageOf(location.pathname);
-document.querySelector(`[data-page="${here}"]`)?.setAttribute("aria-current", "page");
-document.getElementById("address").textContent = serverAddress();
-document.getElementById("main").replaceChildren(page.node);
+line.page = show();
 line.open();
+
+async function show() {
+  const [made, here] = await pageOf(location.pathname);
+  page = made;
+  document.querySelector(`[data-page="${here}"]`)?.setAttribute("aria-current", "page");
+  document.getElementById("address").textContent = serverAddress();
+  document.getElementById("main").replaceChildren(page.node);
+}
 
 /** The page at a path, and the link of the navigation that leads there. Each page's modules are fetched where it is shown, and nowhere else. */
 async function pageOf(path) {
@@ -56,11 +69,25 @@ async function pageOf(path) {
       const { RacePage } = await import("./race.js");
       return [new RacePage(line, step === "closest" ? null : step.slice(0, 16)), step === "closest" ? "closest" : ""];
     }
+    case "embed": {
+      // In a frame of somebody else's page: what is pressed opens beside it.
+      document.body.classList.add("embedded");
+      document.head.append(element("base", { target: "_blank" }));
+      return pageOf(step === "closest" || !step.includes("-") ? `/watch/${step}` : `/race/${step}`);
+    }
     case "race": {
       const { FinishedPage } = await import("./finished.js");
       return [new FinishedPage(step), ""];
     }
+    case "screen": {
+      const { ScreenPage } = await import("./screen.js");
+      return [new ScreenPage(line, null), ""];
+    }
     case "tournament": {
+      if (rest === "screen") {
+        const { ScreenPage } = await import("./screen.js");
+        return [new ScreenPage(line, step), ""];
+      }
       const { TournamentPage } = await import("./tournament.js");
       return [new TournamentPage(line, step), ""];
     }

@@ -55,7 +55,7 @@ export function setText(node, text) {
 
 /** Have `parent` hold exactly `nodes`, in their order. What stays is not touched, and the focus stays where it is. */
 export function arrange(parent, nodes) {
-  const focused = document.activeElement;
+  const focused = /** @type {HTMLElement | null} */ (document.activeElement);
   for (const child of [...parent.children]) if (!nodes.includes(child)) child.remove();
   nodes.forEach((node, at) => {
     if (parent.children[at] !== node) parent.insertBefore(node, parent.children[at] ?? null);

@@ -26,6 +26,7 @@ export function shuffled(decks, seed) {
   return cards;
 }
 
+/** @param {Uint8Array} seed @returns {Generator<number, never>} */
 function* stream(seed) {
   for (let block = 0; ; block += 1) {
     const message = new DataView(new ArrayBuffer(8));

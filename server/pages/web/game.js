@@ -161,7 +161,7 @@ export class Game {
   showBars(cards, ownHome) {
     const { room } = this.player;
     // One's own first, as it is the one that is looked for.
-    const everybody = [...[...room.seats].sort((one, other) => (other.seat === room.seat) - (one.seat === room.seat)).map((seat) => ({ ...seat, key: seat.seat, isGhost: false })),
+    const everybody = [...[...room.seats].sort((one, other) => Number(other.seat === room.seat) - Number(one.seat === room.seat)).map((seat) => ({ ...seat, key: seat.seat, isGhost: false })),
       ...room.ghosts.map((ghost) => ({ ...ghost, seat: room.seats.length + ghost.ghost, key: `g${ghost.ghost}`, isGhost: true }))];
     for (const each of everybody) {
       if (!this.#bars.has(each.key)) {

@@ -35,7 +35,8 @@ export class Keys {
 
   /** does: what stop, resign, leave, talk, motion and help do; note(text). @param {import("./player.js").Player} player @param {Record<string, (about?: any) => void>} does */
   constructor(player, does) {
-    Object.assign(this, { player, does });
+    this.player = player;
+    this.does = does;
   }
 
   /** A key in a race. True where it was meant for the table. @param {string} key @param {import("./table.js").Table} table */
@@ -61,7 +62,8 @@ export class Keys {
       return true;
     }
     if (key in ARROWS) {
-      table.step(...ARROWS[key]);
+      const [right, down] = ARROWS[key];
+      table.step(right, down);
       return true;
     }
     switch (key) {

@@ -8,8 +8,16 @@ const ANSWER_MS = 10000;
 // The same for somebody whose clock runs.
 const RACING_SILENCE_MS = 6000;
 const RACING_ANSWER_MS = 6000;
+// Between two tries of a line that somebody's race comes by.
+const RACING_PAUSE_MS = 1500;
 /** The close code of a line whose player has another one now. */
 const TAKEN_OVER = 4009;
+/** Of a server that is none of its place any more. */
+const LET_GO = 4010;
+/** So often in a row the line lets itself be sent on: more is a circle. */
+const MOVES = 4;
+const RELOADED = "carpet.reloaded";
+const RELOADED_MS = 60000;
 
 /** The address of this server for programs. */
 export function serverAddress() {
@@ -18,37 +26,115 @@ export function serverAddress() {
   return `${isSecure ? "wss" : "ws"}://${location.hostname}:${port}`;
 }
 
+/** Which of the servers that are one place the line goes to next: the document's own, or another that it was told of. The document's policy
+ * names those that it may go to, so that a token stays within the place whoever says where to go. */
+export class Route {
+  #known;
+  #moves = 0;
+
+  /** @param {string} home */
+  constructor(home) {
+    this.home = this.current = home;
+    this.#known = [home];
+  }
+
+  /** A server has said which others there are. @param {string[]} nodes */
+  welcomed(nodes) {
+    this.#known = [...new Set([this.current, ...nodes.map(addressOf).filter((url) => this.#mayGo(url)), this.home])];
+  }
+
+  /** Go where the server says; false for what leads nowhere. @param {string} told @returns {boolean} */
+  move(told) {
+    const url = addressOf(told);
+    if (this.#moves >= MOVES || !this.#mayGo(url)) return false;
+    this.current = url;
+    this.#moves += 1;
+    return true;
+  }
+
+  /** What was wanted is where the line is. */
+  arrived() {
+    this.#moves = 0;
+  }
+
+  /** Nobody answers there: another one is next. */
+  failed() {
+    this.#moves = 0;
+    this.current = this.#known[(this.#known.indexOf(this.current) + 1) % this.#known.length];
+  }
+
+  #mayGo(url) {
+    return url.startsWith("wss:") || (url.startsWith("ws:") && this.home.startsWith("ws:"));
+  }
+}
+
+/** Where the server is reached, as it is to be told to others: `at` of the address, which is an origin, or the origin of this page. @param {string} query @param {string} origin */
+export function originToTell(query, origin) {
+  const asked = new URLSearchParams(query).get("at");
+  try {
+    const { protocol, origin: told } = new URL(asked ?? "");
+    if (["http:", "https:"].includes(protocol)) return told;
+  } catch {
+    // None is asked for, or nothing that is an address.
+  }
+  return origin;
+}
+
+/** Whether nobody else gets there by it. @param {string} origin */
+export function isOwnMachine(origin) {
+  return /^https?:\/\/(localhost|127\.[0-9.]+|\[::1\])(:|$)/.test(origin);
+}
+
 export class Line {
   #socket = null;
+  #stood = false;
+  #route = new Route(`${location.protocol === "https:" ? "wss" : "ws"}://${location.host}/`);
   #pause = FIRST_PAUSE_MS;
   #retry = null;
   #heardAt = 0;
   #probedAt = null;
   #wantsLobby = false;
+  /** The page that the line is for: while its modules are on their way, the line is made. @type {Promise<unknown> | null} */
+  page = null;
   /** Whether the one who looks on is racing. */
   isRacing = false;
 
-  /** hello(): the first message of a line. onUp(welcome): a new line stands. onMessage(message). onLost(). onTaken(): another line of the same player has taken over. */
-  constructor({ hello, onUp, onMessage, onLost, onTaken }) {
-    Object.assign(this, { hello, onUp, onMessage, onLost, onTaken });
+  /** hello(): the first message of a line. asks(): what goes with it. onUp(welcome): a new line stands. onMessage(message). onLost(). onMoved(): it goes on at another server.
+   * onTaken(): another line of the same player has taken over.
+   * @param {{hello: () => import("carpet-wire").Hello, asks: () => import("carpet-wire").ClientMessage[], onUp: (welcome: import("carpet-wire").Welcome) => void, onMessage: (message: import("carpet-wire").ServerMessage) => void,
+   *   onLost: () => void, onMoved: () => void, onTaken: () => void}} does */
+  constructor({ hello, asks, onUp, onMessage, onLost, onMoved, onTaken }) {
+    this.hello = hello;
+    this.asks = asks;
+    this.onUp = onUp;
+    this.onMessage = onMessage;
+    this.onLost = onLost;
+    this.onMoved = onMoved;
+    this.onTaken = onTaken;
     setInterval(() => this.#watchForSilence(), 2000);
     addEventListener("online", () => this.tryNow());
     // The machine itself says that it has no network: nothing to wait for.
     addEventListener("offline", () => this.#giveUp());
+    // A server that has joined the place since this document was made: a newer one may go there.
+    document.addEventListener("securitypolicyviolation", ({ effectiveDirective }) => effectiveDirective === "connect-src" && reload());
   }
 
   open() {
     this.#retry = null;
     this.#probedAt = null;
     this.#heardAt = performance.now();
-    const scheme = location.protocol === "https:" ? "wss" : "ws";
-    const socket = new WebSocket(`${scheme}://${location.host}/`, "carpet.v1.json");
+    this.#stood = false;
+    const socket = new WebSocket(this.#route.current, "carpet.v1.json");
     this.#socket = socket;
-    socket.onopen = () => this.send(this.hello());
+    socket.onopen = async () => {
+      await this.page;
+      if (socket === this.#socket) for (const message of [this.hello(), ...this.asks()]) this.send(message);
+    };
     socket.onmessage = (frame) => socket === this.#socket && this.#hear(frame.data);
-    socket.onclose = ({ code }) => socket === this.#socket && (code === TAKEN_OVER ? this.#taken() : this.#lose());
+    socket.onclose = ({ code }) => socket === this.#socket && (code === TAKEN_OVER ? this.#taken() : this.#lose(code));
   }
 
+  /** @param {import("carpet-wire").ClientMessage} message */
   send(message) {
     if (message.type === "follow-lobby") this.#wantsLobby = message.follow !== false;
     if (this.#socket?.readyState === WebSocket.OPEN) this.#socket.send(JSON.stringify(message));
@@ -78,10 +164,16 @@ export class Line {
     }
     if (message.type === "welcome") {
       this.#pause = FIRST_PAUSE_MS;
+      this.#stood = true;
+      this.#route.welcomed(message.nodes ?? []);
       this.onUp(message);
+    } else if (message.type === "moved" && this.#route.move(message.url)) {
+      this.onMoved();
+      this.restart();
     } else if (message.type === "lobby" && !this.#wantsLobby) {
       this.#socket.send(JSON.stringify({ type: "follow-lobby", follow: false }));
     } else {
+      if (message.type === "room" || message.type === "watched") this.#route.arrived();
       this.onMessage(message);
     }
     this.#probedAt = null;
@@ -99,10 +191,11 @@ export class Line {
     socket.close();
   }
 
-  #lose() {
+  #lose(code = 0) {
     this.#socket = null;
+    if (!this.#stood || code === LET_GO) this.#route.failed();
     // Not all at the same moment, when a server comes back.
-    const pause = this.#pause * (1 + Math.random() / 2);
+    const pause = (this.isRacing ? Math.min(this.#pause, RACING_PAUSE_MS) : this.#pause) * (1 + Math.random() / 2);
     this.#pause = Math.min(this.#pause * 2, LONGEST_PAUSE_MS);
     this.#retry = setTimeout(() => this.open(), pause);
     this.onLost();
@@ -119,4 +212,21 @@ export class Line {
       this.#giveUp();
     }
   }
+}
+
+/** In the form that browsers give it; empty for what is none. */
+function addressOf(told) {
+  return URL.canParse(told) ? new URL(told).href : "";
+}
+
+/** Once, and not again and again. */
+function reload() {
+  try {
+    const before = Number(sessionStorage.getItem(RELOADED));
+    if (Date.now() - before < RELOADED_MS) return;
+    sessionStorage.setItem(RELOADED, String(Date.now()));
+  } catch {
+    return;
+  }
+  location.reload();
 }

@@ -3,7 +3,7 @@
 import { bar } from "./bars.js";
 import { against, announce, arrange, clean, clockText, copyText, counted, element, ratedName, setText } from "./dom.js";
 import { serverAddress } from "./line.js";
-import { STATE_WORDS } from "./model.js";
+import { LobbyModel, STATE_WORDS } from "./model.js";
 import { seriesName } from "./series.js";
 import { TournamentList } from "./tournaments.js";
 
@@ -16,18 +16,21 @@ export class LobbyPage {
   #rules = new Map();
   #running = new Map();
   #open = new Map();
-  #heardAt = 0;
+  #model = null;
   #counts = "";
-  /** Codes as they are shown: what is listed stays where it is, and only the closest is moved to the front. */
-  #order = [];
 
   constructor(line) {
     this.line = line;
     document.title = "Carpet Race";
     this.summary = element("p", { class: "summary" }, "Looking …");
     this.search = element("input", { type: "search", id: "search", placeholder: "a name or a game", autocomplete: "off" });
-    this.search.addEventListener("input", () => this.#filter());
-    this.filter = element("p", { class: "field", hidden: true }, element("label", { for: "search" }, "Only with"), this.search);
+    this.search.addEventListener("input", () => this.#sift());
+    this.game = element("select", { id: "game" });
+    this.rating = element("input", { type: "number", id: "rating", min: "0", max: "3000", step: "50", placeholder: "any" });
+    for (const field of [this.game, this.rating]) field.addEventListener("input", () => this.#sift());
+    const field = (label, input) => element("span", { class: "field inline" }, element("label", { for: input.id }, label), input);
+    this.filter = element("p", { class: "filter", hidden: true }, field("Only with", this.search), field("Game", this.game), field("Rating from", this.rating));
+    this.filtered = element("p", { class: "none" });
     this.runningNote = element("p", { class: "none", hidden: true });
     this.openNote = element("p", { class: "none", hidden: true });
     this.runningList = element("ul", { class: "races", "aria-labelledby": "running" });
@@ -38,43 +41,61 @@ export class LobbyPage {
     this.tournaments = new TournamentList();
     this.node = element("div", { class: "lobby" },
       element("h1", {}, "Races"), this.summary,
-      element("p", { class: "actions" }, element("a", { class: "main-link", href: "/play" }, "Play")), this.filter,
+      element("p", { class: "actions" }, element("a", { class: "main-link", href: "/play" }, "Play")),
+      this.tournaments.node, this.filter, this.filtered,
       element("section", { "aria-labelledby": "running" }, element("h2", { id: "running" }, "Being run"), this.noneRunning, this.runningNote, this.runningList),
       element("section", { "aria-labelledby": "open" }, element("h2", { id: "open" }, "Open to join"), this.noneOpen, this.openNote, this.openList),
-      this.tournaments.node,
       element("section", { "aria-labelledby": "here" }, element("h2", { id: "here" }, "Here now"), this.here));
     setInterval(() => this.#tick(), 1000);
   }
 
+  /** @param {import("carpet-wire").Welcome} welcome */
   up(welcome) {
     this.#rules = new Map(welcome.rules.map((rules) => [rules.id, rules]));
-    this.line.send({ type: "follow-lobby" });
-    this.line.send({ type: "follow-tournaments" });
+    const chosen = this.game.value;
+    this.game.replaceChildren(element("option", { value: "" }, "any"), ...welcome.rules.map((rules) => element("option", { value: rules.id }, clean(rules.name))));
+    this.game.value = this.#rules.has(chosen) ? chosen : "";
   }
 
+  /** What is asked for together with hello: the answer comes a round trip earlier. @returns {import("carpet-wire").ClientMessage[]} */
+  asks() {
+    return [{ type: "follow-lobby", changes: true }, { type: "follow-tournaments" }];
+  }
+
+  /** @param {import("carpet-wire").ServerMessage} message */
   hear(message) {
     if (message.type === "tournaments") this.tournaments.show(message.tournaments, this.#rules);
-    if (message.type !== "lobby") return;
-    this.#heardAt = performance.now();
-    const counts = `${counted(message.races_running, "race")} being run, ${message.races_open} open, ${counted(message.players_here, "player")} here.`;
+    const now = performance.now();
+    if (message.type === "lobby") this.#model = this.#model?.replace(message, now) ?? new LobbyModel(message, now);
+    else if (message.type === "lobby-changes" && this.#model) this.#model.apply(message, now);
+    else return;
+    this.#show(this.#model);
+  }
+
+  #show(model) {
+    const counts = `${counted(model.racesRunning, "race")} being run, ${model.racesOpen} open, ${counted(model.playersHere, "player")} here.`;
     setText(this.summary, counts);
     if (this.#counts && counts !== this.#counts) announce(counts, { isCount: true });
     this.#counts = counts;
-    this.noneRunning.hidden = message.running.length > 0;
-    this.noneOpen.hidden = message.races.length > 0;
-    const closest = message.running[0]?.code;
-    const listed = new Map(message.running.map((info) => [info.code, info]));
-    this.#order = [...new Set([closest, ...this.#order, ...listed.keys()])].filter((code) => listed.has(code));
-    this.#keep(this.#running, this.runningList, this.#order.map((code) => listed.get(code)), () => new RunningRace());
-    for (const [code, race] of this.#running) race.isClosest(code === closest && message.running.length > 1);
-    this.#keep(this.#open, this.openList, message.races, () => new OpenRace());
-    shownOf(this.openNote, message.races.length, message.races_open);
+    const [running, open] = [[...model.running.values()], [...model.races.values()]];
+    this.noneRunning.hidden = running.length > 0;
+    this.noneOpen.hidden = open.length > 0;
+    // What is listed stays where it is: only the closest is moved to the front.
+    const first = model.running.get(model.closest);
+    this.#keep(this.#running, this.runningList, first ? [first, ...running.filter((info) => info !== first)] : running, () => new RunningRace());
+    for (const [code, race] of this.#running) race.isClosest(code === model.closest && running.length > 1);
+    this.#keep(this.#open, this.openList, open, () => new OpenRace());
+    shownOf(this.openNote, open.length, model.racesOpen);
     // Those that are not public are counted as well.
-    shownOf(this.runningNote, message.running.length, message.running.length < LISTED ? message.running.length : message.races_running);
-    this.filter.hidden = message.running.length + message.races.length < FILTERED && !this.search.value;
+    shownOf(this.runningNote, running.length, running.length < LISTED ? running.length : model.racesRunning);
+    this.filter.hidden = running.length + open.length < FILTERED && !this.#isFiltered;
     this.#filter();
-    this.#showPlayers(message.players, message.ratings, message.players_here);
+    this.#showPlayers(model.players, model.ratings, model.playersHere);
     this.#tick();
+  }
+
+  get #isFiltered() {
+    return Boolean(this.search.value.trim() || this.game.value || this.rating.value);
   }
 
   #keep(known, list, infos, make) {
@@ -87,9 +108,21 @@ export class LobbyPage {
     arrange(list, infos.map((info) => known.get(info.code).node));
   }
 
+  #sift() {
+    this.#filter();
+    announce(this.filtered.textContent, { isCount: true });
+  }
+
   #filter() {
-    const wanted = this.search.value.trim().toLocaleLowerCase();
-    for (const race of [...this.#running.values(), ...this.#open.values()]) race.node.hidden = !race.words.includes(wanted);
+    const words = this.search.value.trim().toLocaleLowerCase();
+    const races = [...this.#running.values(), ...this.#open.values()];
+    for (const race of races) {
+      const { rules, ratings } = race.about;
+      race.node.hidden = !race.words.includes(words) || (this.game.value !== "" && rules !== this.game.value)
+        || (this.rating.value !== "" && !ratings.some((rating) => rating !== null && rating >= Number(this.rating.value)));
+    }
+    const shown = races.filter((race) => !race.node.hidden).length;
+    setText(this.filtered, this.#isFiltered ? `${shown} of the ${races.length} races listed here fit.` : "");
   }
 
   #showPlayers(players, ratings, count) {
@@ -102,7 +135,7 @@ export class LobbyPage {
   }
 
   #tick() {
-    for (const race of this.#running.values()) race.tick(performance.now() - this.#heardAt);
+    for (const race of this.#running.values()) race.tick();
   }
 }
 
@@ -122,7 +155,9 @@ class RunningRace {
     this.badge = element("span", { class: "badge", hidden: true }, "closest");
     this.facts = element("p", { class: "facts" });
     this.seats = element("div", { class: "bars" });
-    this.node = element("li", {}, element("article", {}, element("h3", {}, this.link, " ", this.badge), this.facts, this.seats));
+    this.round = element("a", {}, "Its tournament");
+    this.roundLine = element("p", { class: "facts", hidden: true }, this.round);
+    this.node = element("li", {}, element("article", {}, element("h3", {}, this.link, " ", this.badge), this.facts, this.roundLine, this.seats));
   }
 
   isClosest(is) {
@@ -134,6 +169,7 @@ class RunningRace {
     const names = info.seats.map((seat) => seat.name);
     const ratings = info.seats.map((seat) => seat.rating ?? null);
     this.words = [...names, rules?.name ?? "", info.rules].join(" ").toLocaleLowerCase();
+    this.about = { rules: info.rules, ratings };
     if (!this.#info || names.join("\n") !== this.#info.seats.map((seat) => seat.name).join("\n")) {
       this.link.replaceChildren(...against(names, ratings));
       this.link.setAttribute("href", `/watch/${encodeURIComponent(info.code)}`);
@@ -141,15 +177,17 @@ class RunningRace {
       this.seats.replaceChildren(...this.#bars.map((each) => each.node));
     }
     this.#info = info;
+    this.roundLine.hidden = !info.tournament;
+    if (info.tournament) this.round.setAttribute("href", `/tournament/${encodeURIComponent(info.tournament)}`);
     this.rulesName = clean(rules?.name ?? info.rules);
     const cards = (rules?.decks ?? 1) * 52;
     info.seats.forEach((seat, number) =>
       this.#bars[number].show({ name: seat.name, bot: seat.bot, home: seat.home, cards, word: STATE_WORDS[seat.state] ?? "" }));
   }
 
-  tick(since) {
-    const { elapsed_ms: elapsed, time_limit_s: limit, watchers } = this.#info;
-    const clock = clockText(Math.min(elapsed + since, limit * 1000));
+  tick() {
+    const { elapsed_ms: elapsed, time_limit_s: limit, watchers, heardAt } = this.#info;
+    const clock = clockText(Math.min(elapsed + performance.now() - heardAt, limit * 1000));
     const watched = watchers ? ` · ${watchers} watching` : "";
     setText(this.facts, `${this.rulesName} · ${clock} of ${clockText(limit * 1000)}${watched}`);
   }
@@ -176,6 +214,7 @@ class OpenRace {
     if (key === this.#shown) return;
     this.#shown = key;
     this.words = [...info.names, rules?.name ?? "", info.rules].join(" ").toLocaleLowerCase();
+    this.about = { rules: info.rules, ratings: info.ratings };
     const free = info.seats - info.names.length;
     this.heading.replaceChildren(...(info.names.length ? against(info.names, info.ratings) : ["Nobody yet"]), ` (${counted(free, "open seat")})`);
     const facts = [clean(rules?.name ?? info.rules), seriesName(info.series), counted(info.seats, "seat"), `at most ${clockText(info.time_limit_s * 1000)}`];

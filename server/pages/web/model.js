@@ -96,7 +96,14 @@ export class WatchedRace {
         this.phase = "racing";
         this.startsAt = null;
         this.startedAt = now;
-        for (const each of this.seats) if (each.state === "waiting") each.state = "racing";
+        this.seats.forEach((each, number) => {
+          if (each.state === "waiting") each.state = "racing";
+          if (!event.home?.length) return;
+          each.home = event.home[number];
+          // One's own are known, where they are withheld from the others.
+          if (Object.keys(event.foundations[number]).length) each.foundations = event.foundations[number];
+          if (!this.curves.get(each.seat).length) this.curves.set(each.seat, [[0, each.home]]);
+        });
         break;
       case "progress":
         Object.assign(seat, {
@@ -166,6 +173,11 @@ export class WatchedRace {
     this.linesHeard += lines.length;
   }
 
+  /** The id of the tournament at a table of which it is run; else empty. */
+  get tournament() {
+    return this.shared?.kind === "round" ? this.shared.id.split("/")[0] : "";
+  }
+
   /** Whether nobody who watches is shown its boards: others have yet to play its deal, or it is the first race of a swap. */
   get isWithheld() {
     if (this.shared) return !this.record;
@@ -197,4 +209,49 @@ export function standing(seat, phase) {
   if (seat.away) return "away";
   if (phase === "waiting") return seat.ready ? "ready" : "not ready yet";
   return "";
+}
+
+/** What the lobby lists: races by code, in an order that changes only where one comes or goes. Each race that is run knows when it was heard of. */
+export class LobbyModel {
+  /** @param {import("carpet-wire").Lobby} message @param {number} now */
+  constructor(message, now) {
+    this.players = message.players;
+    this.ratings = message.ratings;
+    this.races = new Map(message.races.map((info) => [info.code, info]));
+    this.running = new Map(message.running.map((info) => [info.code, { ...info, heardAt: now }]));
+    this.#take(message, message.running[0]?.code ?? null);
+  }
+
+  /** A `lobby` that replaces this one: what is in both lists stays where it is. @param {import("carpet-wire").Lobby} message @param {number} now */
+  replace(message, now) {
+    const next = new LobbyModel(message, now);
+    const kept = [...this.running.keys()].filter((code) => next.running.has(code));
+    next.running = new Map([...kept, ...next.running.keys()].map((code) => [code, next.running.get(code)]));
+    return next;
+  }
+
+  /** @param {import("carpet-wire").LobbyChanges} changes @param {number} now */
+  apply(changes, now) {
+    for (const code of changes.gone) {
+      this.races.delete(code);
+      this.running.delete(code);
+    }
+    for (const info of changes.races) this.races.set(info.code, info);
+    for (const info of changes.running) this.running.set(info.code, { ...info, heardAt: now });
+    for (const { code, watchers, elapsed_ms, homes, states } of changes.progress) {
+      const known = this.running.get(code);
+      const seats = known?.seats.map((seat, number) => ({ ...seat, home: homes[number], state: states[number] }));
+      if (known) this.running.set(code, { ...known, watchers, elapsed_ms, seats, heardAt: now });
+    }
+    this.players = changes.players ?? this.players;
+    this.ratings = changes.ratings ?? this.ratings;
+    this.#take(changes, changes.closest);
+  }
+
+  #take({ players_here, races_open, races_running }, closest) {
+    this.playersHere = players_here;
+    this.racesOpen = races_open;
+    this.racesRunning = races_running;
+    this.closest = closest;
+  }
 }

@@ -40,6 +40,8 @@ export class PlayPage {
       later: (act, ms) => setTimeout(act, ms),
     });
     const { player } = this;
+    // From the page of a tournament: the seat is theirs.
+    if (code && location.hash === "#sit" && keeping.identity.token) player.wish = { type: "join-race", code };
     this.heading = element("h1", {}, "Play");
     this.facts = element("p", { class: "facts" });
     this.clock = element("p", { class: "clock", role: "timer", "aria-label": "Time", hidden: true });
@@ -49,6 +51,8 @@ export class PlayPage {
     this.take = button("Ready", () => this.#wish({ type: "join-race", code: this.code }, { isEager: true }), "main-button");
     this.lookedRules = element("p", { class: "explained" });
     this.elsewhere = element("p", { class: "actions", hidden: true });
+    this.call = element("p", { class: "notice actions", role: "status", hidden: true });
+    this.back = element("p", { class: "actions", hidden: true });
     this.look = element("div", { class: "waiting-room" }, this.lookedRules, element("p", { class: "actions" }, this.take));
     this.stopLooking = button("Stop looking", () => this.line.send({ type: "quick-match", cancel: true }));
     this.looking = element("div", {}, this.lookingText = element("p", { class: "summary", role: "status" }), element("p", { class: "actions" }, this.stopLooking));
@@ -64,7 +68,7 @@ export class PlayPage {
     this.here.hidden = true;
     this.parts = element("div", { class: "parts" });
     this.node = element("div", { class: "play" }, element("div", { class: "title" }, element("div", {}, this.heading, this.facts), this.clock),
-      this.notice, this.here, this.elsewhere, this.parts);
+      this.notice, this.here, this.elsewhere, this.call, this.back, this.parts);
     this.text.addEventListener("keydown", (event) => event.key === "Enter" && this.#say({ text: this.text.value }));
     this.text.addEventListener("keydown", (event) => event.key === "Escape" && this.text.blur());
     this.phrase.addEventListener("change", () => this.#say({ phrase: this.phrase.value }));
@@ -75,6 +79,7 @@ export class PlayPage {
     return this.player.hello();
   }
 
+  /** @param {import("carpet-wire").Welcome} welcome */
   up(welcome) {
     this.#rules = new Map(welcome.rules.map((rules) => [rules.id, rules]));
     this.start.show(welcome);
@@ -97,9 +102,12 @@ export class PlayPage {
     this.#soon();
   }
 
+  /** @param {import("carpet-wire").ServerMessage} message */
   hear(message) {
     const now = performance.now();
-    if (!this.player.hear(message, now)) this.#look(message, now);
+    if (message.type === "called") this.#called(message);
+    else if (message.type === "decided") location.assign(`/tournament/${encodeURIComponent(message.id)}`);
+    else if (!this.player.hear(message, now)) this.#look(message, now);
     this.#soon();
   }
 
@@ -187,6 +195,22 @@ export class PlayPage {
     else if (message.type === "unwatched" && message.reason !== "seated") this.#looked = null;
   }
 
+  /** The table of the next round waits for them. */
+  #called({ code, round, opponent }) {
+    this.call.hidden = code === this.code;
+    if (this.call.hidden) return;
+    const go = element("a", { class: "main-link", href: `/play/${encodeURIComponent(code)}#sit` }, "Go to your table");
+    this.call.replaceChildren(`Round ${round}: your table${opponent ? ` against ${clean(opponent)}` : ""} waits for you. `, go);
+  }
+
+  /** From a table back to its tournament. */
+  #showBack(room) {
+    const tournament = room?.tournament ?? "";
+    this.back.hidden = !tournament || room.phase === "racing";
+    if (!tournament || this.back.firstElementChild) return;
+    this.back.append(element("a", { href: `/tournament/${encodeURIComponent(tournament)}` }, "To the tournament"));
+  }
+
   #announce(event) {
     const { room } = this.player;
     if (event.type === "countdown") announce("Everybody is ready. It starts in a moment.");
@@ -236,6 +260,7 @@ export class PlayPage {
     arrange(this.parts, parts);
     document.body.classList.toggle("racing", room?.phase === "racing");
     this.clock.hidden = room?.phase !== "racing";
+    this.#showBack(room);
     if (!room) this.#showStart(looked);
     else this.#showRoom(room, isOver);
     this.#tick();
@@ -275,7 +300,7 @@ export class PlayPage {
     if (["waiting", "countdown"].includes(room.phase)) this.waiting.show(room, rules, performance.now());
     if (room.view && ["racing", "over"].includes(room.phase)) this.#drawGame();
     if (isOver) this.ending.show(room, cards, rules?.decks ?? 1, keeping.proofs.find(room.code, room.race, room.commitment));
-    const isQuiet = room.phase === "racing" || room.shared?.kind === "round";
+    const isQuiet = room.phase === "racing" || Boolean(room.tournament);
     this.text.hidden = isQuiet;
     if (this.#said !== room.linesHeard) {
       this.#said = room.linesHeard;

@@ -34,12 +34,16 @@ export class Player {
   #isBehind = false;
 
   /** tell(kind, about): "room", "left", "refused", "waiting", "note", "moved", "result", "proof" … to whoever draws. random(): 16 bytes.
-   * @param {{send: (message: object) => void, restart: () => void}} line @param {typeof import("./identity.js")} keeping @param {{tell: (kind: string, about?: any) => void, random: () => Uint8Array, later: (act: () => void, ms: number) => void}} ports */
+   * @param {{send: (message: import("carpet-wire").ClientMessage) => void, restart: () => void}} line @param {typeof import("./identity.js")} keeping @param {{tell: (kind: string, about?: any) => void, random: () => Uint8Array, later: (act: () => void, ms: number) => void}} ports */
   constructor(line, keeping, { tell, random, later }) {
-    Object.assign(this, { line, keeping, tell, random, later });
+    this.line = line;
+    this.keeping = keeping;
+    this.tell = tell;
+    this.random = random;
+    this.later = later;
   }
 
-  /** The first message of each line. @returns {object} */
+  /** The first message of each line. @returns {import("carpet-wire").Hello} */
   hello() {
     const { token, name } = this.keeping.identity;
     // Who has no seat yet, and asks for none, only looks.
@@ -56,7 +60,8 @@ export class Player {
     this.rating = welcome.rating;
     this.keeping.identity.keep(welcome.token, welcome.name);
     if (this.room) {
-      if (welcome.room === this.room.code) this.rejoin();
+      // Of several servers this may be one that does not know: the answer to the join says where the room is, or that it is not.
+      if (welcome.room === this.room.code || (!welcome.room && welcome.nodes?.length)) this.rejoin();
       else this.#gone("closed");
       return true;
     }
@@ -123,9 +128,9 @@ export class Player {
 
   // ---- what is heard
 
-  /** @param {any} message @param {number} now @returns {boolean} whether it was about the room or a wish */
+  /** @param {import("carpet-wire").ServerMessage} message @param {number} now @returns {boolean} whether it was about the room or a wish */
   hear(message, now) {
-    if (this.#peeks && ["room", "left"].includes(message.type) && message.code === this.#peeks) return this.#peeked(message);
+    if (this.#peeks && (message.type === "room" || message.type === "left") && message.code === this.#peeks) return this.#peeked(message);
     switch (message.type) {
       case "room":
         this.#takeRoom(message, now);
@@ -154,7 +159,7 @@ export class Player {
         this.#refused(message);
         return true;
       default:
-        return this.room !== null && typeof message.version === "number" && this.#event(message, now);
+        return this.room !== null && "version" in message && this.#event(message, now);
     }
   }
 
@@ -245,8 +250,10 @@ export class Player {
       this.later(() => this.room && this.isOnline && (this.#isBehind = false, this.rejoin(0)), HUSH_MS);
       return;
     }
-    if (error.ref === REJOIN && error.code !== "server/busy" && this.room) {
-      this.#gone("closed");
+    if (error.ref === REJOIN && this.room) {
+      // Nobody has the race for a moment: its server is gone, or is catching up.
+      if (error.code === "server/busy") this.later(() => this.room && this.isOnline && (this.#isBehind = false, this.rejoin()), error.retry_after_ms || HUSH_MS);
+      else this.#gone("closed");
       return;
     }
     if (error.code.startsWith("race/")) this.ahead = [];

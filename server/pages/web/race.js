@@ -32,6 +32,8 @@ export class RacePage {
     document.title = "Carpet Race";
     this.heading = element("h1", {}, "Looking for the race …");
     this.facts = element("p", { class: "facts" });
+    this.round = element("a", {}, "To its tournament");
+    this.roundLine = element("p", { class: "facts", hidden: true }, this.round);
     this.clock = element("p", { class: "clock", role: "timer", "aria-label": "Time", hidden: true });
     this.notice = element("p", { class: "notice", hidden: true });
     this.results = element("ol", { class: "places" });
@@ -53,16 +55,22 @@ export class RacePage {
         element("div", {}, section("far", "How far they are", this.barList), this.curves),
         section("boards", "Boards", this.notice, this.boardList)),
       this.said);
-    this.node = element("div", {}, element("div", { class: "title" }, element("div", {}, this.heading, this.facts), this.clock), this.body);
+    this.node = element("div", {}, element("div", { class: "title" }, element("div", {}, this.heading, this.facts, this.roundLine), this.clock), this.body);
     setInterval(() => this.#model && this.#tick(), 250);
   }
 
+  /** @param {import("carpet-wire").Welcome} welcome */
   up(welcome) {
     this.#rules = new Map(welcome.rules.map((rules) => [rules.id, rules]));
     this.#askedAt = performance.now();
-    this.line.send({ type: "watch-race", code: this.code, key: boardsKey() });
   }
 
+  /** What is asked for together with hello: the answer comes a round trip earlier. @returns {import("carpet-wire").ClientMessage[]} */
+  asks() {
+    return [{ type: "watch-race", code: this.code, key: boardsKey() }];
+  }
+
+  /** @param {import("carpet-wire").ServerMessage} message */
   hear(message) {
     const now = performance.now();
     switch (message.type) {
@@ -117,6 +125,10 @@ export class RacePage {
   #refused(error) {
     if (error.code === "watch/too-often") {
       setTimeout(() => this.#askAgain(performance.now()), ASK_AGAIN_MS);
+    } else if (error.code === "server/busy") {
+      // Nobody has the race for a moment: its server is gone.
+      this.#askedAt = -ASK_AGAIN_MS;
+      setTimeout(() => this.#askAgain(performance.now()), error.retry_after_ms || ASK_AGAIN_MS);
     } else if (error.code !== "wire/too-fast") {
       this.#say(error.code === "room/no-such-code" ? "No race has that code any more, or ever had." : clean(error.message));
     }
@@ -177,6 +189,8 @@ export class RacePage {
     const seated = model.seats.map(title);
     this.heading.replaceChildren(...against(seated));
     document.title = `${names(model)} · Carpet Race`;
+    this.roundLine.hidden = !model.tournament;
+    this.round.setAttribute("href", `/tournament/${encodeURIComponent(model.tournament)}`);
     this.#bars = model.seats.map((seat) => bar(seat.seat));
     this.barList.replaceChildren(...this.#bars.map((each) => each.node));
     this.#boards = rules ? model.seats.map((seat) => new BoardView(rules, seat.name ?? "open seat")) : [];

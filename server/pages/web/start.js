@@ -1,6 +1,7 @@
 // Where a player begins: their name, and what they would like to run.
 
 import { element, setText } from "./dom.js";
+import { FORMATS } from "./tournaments.js";
 
 const RULES_SENTENCES = 3;
 
@@ -52,6 +53,8 @@ export class StartForm {
     const options = (more) => ({
       rules: this.rules.value, time_limit_s: Number(this.limit.value), winnable: !this.winnableRow.hidden && this.winnable.checked, ...more,
     });
+    this.title = element("input", { id: "title", maxlength: "60", autocomplete: "off", placeholder: "its name", "aria-label": "Name of the tournament" });
+    this.format = element("select", { "aria-label": "Format" }, Object.entries(FORMATS).map(([id, words]) => element("option", { value: id }, words)));
     const challenge = new URLSearchParams(location.search).get("challenge");
     this.node = element("div", { class: "start" },
       challenge ? element("ul", { class: "ways" }, way(`Challenge ${challenge.slice(0, 16)}`, "A deal that others run too, each in their own time, once each.",
@@ -67,7 +70,11 @@ export class StartForm {
         way("A house bot", "It plays by what a player sees, and no more.", this.bots,
           button("Race the bot", () => ({ type: "open-race", options: options({ public: false, bots: [this.bots.value] }) }))),
         way("Today’s deal", "The same shuffle for everybody today, once each, ten minutes.",
-          button("Run today’s deal", () => ({ type: "run-daily", rules: this.rules.value })))));
+          button("Run today’s deal", () => ({ type: "run-daily", rules: this.rules.value }))),
+        way("A tournament", "You direct it: players enter by its page, which you show or send.", this.title, this.format,
+          button("Make it", () => ({ type: "create-tournament", options: {
+            name: this.title.value.trim() || "Carpet Open", format: this.format.value, rules: this.rules.value, time_limit_s: Number(this.limit.value),
+          } })))));
     this.rules.addEventListener("change", () => this.#explain());
   }
 

@@ -79,7 +79,7 @@ export class Table {
 
   /** The place that has the focus, else empty. */
   get cursor() {
-    return document.activeElement?.closest?.("[data-place]")?.dataset.place ?? "";
+    return /** @type {HTMLElement | null | undefined} */ (document.activeElement?.closest?.("[data-place]"))?.dataset.place ?? "";
   }
 
   /** Go to the nearest place that way. @param {number} x @param {number} y */

@@ -18,9 +18,17 @@ class TablePage {
     Promise.resolve().then(() => this.load()).catch((error) => setText(this.facts, error instanceof Refused ? clean(error.message) : "It could not be read. Try again in a moment."));
   }
 
+  /** @param {string | null} [before] */
+  async load(before) {
+    throw new Error(`nothing is read here ${before ?? ""}`);
+  }
+
+  /** The rule sets have names now. */
+  named() {}
+
   up(welcome) {
     this.rules = new Map(welcome.rules.map((rules) => [rules.id, rules]));
-    this.named?.();
+    this.named();
   }
 
   hear() {}

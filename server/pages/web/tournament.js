@@ -1,9 +1,15 @@
-// The page at `/tournament/ID`: how it stands, the tables of a round as they are raced at, the standings with their tie-breaks, the log.
+// The page at `/tournament/ID`: how it stands, the tables of a round as they are raced at, the standings with their tie-breaks, the bracket or who met
+// whom, a player's way, the log.
 
 import { bar } from "./bars.js";
+import { bracketNodes, bracketOf, roundsOf } from "./bracket.js";
+import { gridNodes, pathNodes } from "./crosstable.js";
+import { Directing } from "./directing.js";
 import { announce, arrange, clean, clockText, element, nameOf, setText } from "./dom.js";
+import { TakingPart } from "./entering.js";
 import { serverAddress } from "./line.js";
 import { STATE_WORDS } from "./model.js";
+import { read } from "./tables.js";
 import { formatWord, phaseSentence, quarters } from "./tournaments.js";
 
 const TIE_BREAKS = {
@@ -14,6 +20,9 @@ const TIE_BREAKS = {
 };
 const VERDICTS = { first: "1 : 0", second: "0 : 1", draw: "½ : ½", neither: "0 : 0" };
 const REFUSED = "tournament/no-such-id";
+const LATER_MS = 2000;
+/** Of more players a crosstable would be read by nobody. */
+const CROSSED = 40;
 
 export class TournamentPage {
   #told = null;
@@ -23,6 +32,10 @@ export class TournamentPage {
   #tables = new Map();
   #rows = new Map();
   #stage = "";
+  #document = null;
+  #documentOf = "";
+  #drawnWhole = "";
+  #bots = [];
 
   constructor(line, id) {
     this.line = line;
@@ -32,7 +45,9 @@ export class TournamentPage {
     this.facts = element("p", { class: "facts" });
     this.stands = element("p", { class: "summary" }, "Looking …");
     this.command = element("code", {}, `carpet tournament join ${serverAddress()} ${clean(this.id)}`);
-    this.play = element("p", { class: "command", hidden: true }, "Play in it: ", this.command);
+    this.play = element("p", { class: "command", hidden: true }, "Or in a terminal: ", this.command);
+    this.part = new TakingPart(line, this.id);
+    this.directing = new Directing((message) => this.part.send(message));
     this.picker = element("select", { id: "round" });
     this.picker.addEventListener("change", () => this.#pick());
     this.pick = element("p", { hidden: true }, element("label", { for: "round" }, "Round "), this.picker);
@@ -43,23 +58,53 @@ export class TournamentPage {
     this.standings = element("div", { class: "wide", tabindex: "0", role: "region", "aria-label": "Table of the standings" },
       element("table", { class: "standings" }, element("caption", { class: "unseen" }, "Standings, best first"), element("thead", {}, this.head), this.body));
     this.log = element("ol", { class: "log", reversed: true });
+    this.tree = element("div", { class: "wide", tabindex: "0", role: "region", "aria-label": "The bracket as a tree" });
+    this.treePart = element("section", { "aria-labelledby": "bracket", hidden: true }, element("h2", { id: "bracket" }, "Bracket"), this.tree);
+    this.grid = element("table", { class: "standings crosstable" });
+    this.gridPart = element("section", { "aria-labelledby": "crosstable", hidden: true }, element("h2", { id: "crosstable" }, "Who met whom"),
+      element("div", { class: "wide", tabindex: "0", role: "region", "aria-label": "Crosstable" }, this.grid));
+    this.path = element("ol", { class: "path" });
+    this.pathTitle = element("h2", { id: "path" });
+    this.pathPart = element("section", { "aria-labelledby": "path", hidden: true, tabindex: "-1" }, this.pathTitle, this.path);
     this.parts = element("div", { hidden: true },
       element("div", { class: "columns" },
         element("section", { "aria-labelledby": "standings" }, element("h2", { id: "standings" }, "Standings"), this.standings),
         element("section", { "aria-labelledby": "tables" }, element("h2", { id: "tables" }, "Tables"), this.pick, this.noTables, this.tableList)),
+      this.pathPart, this.treePart, this.gridPart,
       element("section", {}, element("details", {}, element("summary", {}, "What was decided"), this.log)),
-      element("p", { class: "facts" }, "All of it ", element("a", { href: this.#path("json") }, "as JSON"), ", the standings ",
+      element("p", { class: "facts" }, "For a big screen: ", element("a", { href: `/tournament/${encodeURIComponent(this.id)}/screen` }, "the tournament’s screen"), ". All of it ", element("a", { href: this.#path("json") }, "as JSON"), ", the standings ",
         element("a", { href: this.#path("csv") }, "as CSV"), "."));
     this.node = element("div", { class: "tournament" },
-      element("div", { class: "title" }, this.heading), this.facts, this.stands, this.play, this.parts);
+      element("div", { class: "title" }, this.heading), this.facts, this.stands, this.part.node, this.play, this.directing.node, this.parts);
     setInterval(() => this.#tick(), 1000);
+    addEventListener("hashchange", () => {
+      this.#readDocument();
+      this.#showWhole();
+      if (!this.pathPart.hidden) this.pathPart.focus();
+    });
+  }
+
+  /** The player whose way is shown: of an address that ends in `#path=ID`. */
+  get #chosen() {
+    return new URLSearchParams(location.hash.slice(1)).get("path");
   }
 
   #path(kind) {
     return `/tournaments/${encodeURIComponent(this.id)}.${kind}`;
   }
 
+  hello() {
+    return this.part.hello();
+  }
+
+  taken() {
+    this.part.taken();
+  }
+
+  /** @param {import("carpet-wire").Welcome} welcome */
   up(welcome) {
+    this.part.up(welcome);
+    this.#bots = welcome.bots;
     this.#rules = new Map(welcome.rules.map((rules) => [rules.id, rules]));
     this.#ask();
   }
@@ -76,8 +121,11 @@ export class TournamentPage {
     this.#ask();
   }
 
+  /** @param {import("carpet-wire").ServerMessage} message */
   hear(message) {
-    if (message.type === "error" && message.code === REFUSED) {
+    this.part.hear(message);
+    if (message.type === "boards-key") this.directing.takeKey(message.key);
+    if (message.type === "error" && message.code === REFUSED && message.ref === 0) {
       setText(this.stands, "There is no tournament of that id.");
       return;
     }
@@ -94,7 +142,50 @@ export class TournamentPage {
     this.#showTables(message, (rules?.decks ?? 1) * 52);
     this.#showStandings(message);
     this.#showLog(message);
+    this.#readDocument();
+    this.#showWhole();
     this.#tick();
+  }
+
+  /** The rounds whose tables are not told: read where something shows them, and anew when one of them may have changed. */
+  async #readDocument() {
+    const told = this.#told;
+    if (!told?.rounds.length || !(this.#chosen || ["elimination", "round-robin"].includes(told.options.format))) return;
+    const corrected = told.log.findLast((entry) => entry.kind === "correct")?.number;
+    const of = JSON.stringify([told.round, told.rounds.map((round) => round.open === 0), corrected]);
+    if (of === this.#documentOf) return;
+    this.#documentOf = of;
+    // Not everybody who looks on at the same moment.
+    if (this.#document) await new Promise((go) => { setTimeout(go, LATER_MS * Math.random()); });
+    try {
+      this.#document = await read(this.#path("json"));
+      this.#showWhole();
+    } catch {
+      this.#documentOf = "";
+    }
+  }
+
+  /** What is made of all rounds together. */
+  #showWhole() {
+    const told = this.#told;
+    if (!told?.rounds.length) return;
+    const chosen = told.entrants.some((entrant) => entrant.id === this.#chosen) ? this.#chosen : null;
+    const rounds = roundsOf(this.#document, told);
+    const key = JSON.stringify([chosen, told.entrants.map((entrant) => entrant.name), rounds.map((round) => [round.isOver, round.tables.map((table) => [table.first, table.second, table.result, table.race_ids])])]);
+    if (key === this.#drawnWhole) return;
+    this.#drawnWhole = key;
+    const names = new Map(told.entrants.map((entrant) => [entrant.id, entrant.name]));
+    const groups = bracketOf(rounds, told.options.double);
+    this.treePart.hidden = groups.length === 0;
+    this.tree.replaceChildren(...bracketNodes(groups, names, { chosen }).filter(Boolean));
+    const order = told.standings.map((row) => row.entrant);
+    this.gridPart.hidden = told.options.format !== "round-robin" || order.length > CROSSED;
+    this.grid.replaceChildren(...(this.gridPart.hidden ? [] : [element("caption", { class: "unseen" }, "Results of everybody against everybody, best first"), ...gridNodes(rounds, order, names)]));
+    this.pathPart.hidden = chosen === null;
+    if (chosen === null) return;
+    const { name, bot } = told.entrants.find((entrant) => entrant.id === chosen);
+    this.pathTitle.replaceChildren("The way of ", bot ? nameOf(name) : element("a", { href: `/player/${encodeURIComponent(name)}` }, nameOf(name)));
+    this.path.replaceChildren(...pathNodes(rounds, chosen, names));
   }
 
   #left() {
@@ -111,6 +202,8 @@ export class TournamentPage {
     if (this.#stage && stage !== this.#stage) announce(sentence, { isCount: phase === "running" || phase === "check-in" });
     this.#stage = stage;
     const since = performance.now() - this.#heardAt;
+    this.part.show(this.#told, since);
+    this.directing.show(this.#told, this.part.me, this.#bots);
     for (const table of this.#tables.values()) table.tick(since);
   }
 
@@ -232,7 +325,7 @@ class Row {
     if (key === this.#shown) return;
     this.#shown = key;
     const marks = `${entrant?.bot ? " (bot)" : ""}${entrant?.withdrawn ? " (withdrawn)" : ""}${phase === "check-in" && entrant?.checked_in ? " (checked in)" : ""}`;
-    const name = element("th", { scope: "row" }, nameOf(entrant?.name ?? row.entrant), marks);
+    const name = element("th", { scope: "row" }, element("a", { href: `#path=${encodeURIComponent(row.entrant)}` }, nameOf(entrant?.name ?? row.entrant)), marks);
     if (row.place === undefined) {
       this.node.replaceChildren(element("td", {}), name, ...Array.from({ length: columns - 2 }, () => element("td", {})));
       return;

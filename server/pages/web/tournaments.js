@@ -25,7 +25,7 @@ export function quarters(number) {
   return whole || !rest ? `${whole}${rest}` : rest;
 }
 
-/** "Swiss, 9 rounds". */
+/** "Swiss, 9 rounds". @param {import("carpet-wire").TournamentOptions} options */
 export function formatWord({ format, rounds, double }) {
   const name = FORMATS[format] ?? clean(format);
   if (format === "swiss" && rounds) return `${name}, ${counted(rounds, "round")}`;

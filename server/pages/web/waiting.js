@@ -1,6 +1,7 @@
 // Before a race: the link to give away, who is there and who is ready, the rules in short.
 
 import { clean, clockText, copyText, counted, element, nameOf, setText } from "./dom.js";
+import { isOwnMachine } from "./line.js";
 import { seriesName, seriesSentence } from "./series.js";
 import { rulesInShort } from "./start.js";
 
@@ -11,6 +12,7 @@ export class WaitingRoom {
     this.copy = element("button", { type: "button" }, "Copy the link");
     this.copy.addEventListener("click", () => copyText(this.copy, this.invitation));
     this.invite = element("p", { class: "command" }, this.invitation, this.copy);
+    this.code = element("img", { class: "qr", width: "160", height: "160", alt: "QR code of the link" });
     this.sentence = element("p", { class: "summary" });
     this.seats = element("ul", { class: "seats" });
     this.series = element("p", { hidden: true });
@@ -19,7 +21,7 @@ export class WaitingRoom {
     this.ready.addEventListener("click", ready);
     this.leave = element("button", { type: "button" }, "Leave");
     this.leave.addEventListener("click", leave);
-    this.node = element("div", { class: "waiting-room" }, this.sentence, this.invite, this.series, this.seats, this.rules,
+    this.node = element("div", { class: "waiting-room" }, this.sentence, this.invite, this.code, this.series, this.seats, this.rules,
       element("p", { class: "actions" }, this.ready, this.leave));
   }
 
@@ -27,8 +29,15 @@ export class WaitingRoom {
   show(room, rules, now) {
     const free = room.seats.filter((seat) => seat.name === null).length;
     const isReady = room.own?.ready;
-    this.invite.hidden = free === 0;
-    setText(this.invitation, `${location.origin}/play/${room.code}`);
+    const link = `${location.origin}/play/${encodeURIComponent(room.code)}`;
+    // At a table of a tournament nobody else can sit down.
+    this.invite.hidden = free === 0 || Boolean(room.tournament);
+    setText(this.invitation, link);
+    this.code.hidden = this.invite.hidden || isOwnMachine(location.origin);
+    if (!this.code.hidden && this.code.dataset.of !== link) {
+      this.code.dataset.of = link;
+      this.code.setAttribute("src", `/qr.svg?of=${encodeURIComponent(link)}`);
+    }
     setText(this.sentence, sentence(room, free, isReady, now));
     const key = JSON.stringify(room.seats.map(({ name, bot, ready, away }) => [name, bot, ready, away]));
     if (this.seats.dataset.key !== key) {
@@ -49,6 +58,10 @@ export class WaitingRoom {
 
 function sentence(room, free, isReady, now) {
   if (room.phase === "countdown") return `It starts in ${Math.max(1, Math.ceil((room.startsAt - now) / 1000))} …`;
+  if (room.tournament) {
+    if (!isReady) return "This is your table of the round. Press Ready when you are: who is not ready in time forfeits.";
+    return room.seats.every((seat) => seat.ready) ? "Waiting for the other tables: all of the round start at one moment." : "Waiting for the other player to be ready.";
+  }
   if (free) return `Send this link to ${free === 1 ? "the other player" : counted(free, "player")}. Whoever opens it can race you.`;
   if (room.seats.length === 1 && !isReady) return "The clock waits for you. This run counts.";
   if (!isReady) return "Everybody is here. The race starts when all are ready.";

@@ -94,7 +94,7 @@ def test_an_export_is_for_its_owner_alone_and_says_what_it_holds(
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert file.read_bytes() == filled.path.read_bytes()
     again = run(capsys, "identity", "export", str(file), "--server", THERE)
-    assert (again.status, again.sentence) == (1, f"carpet: {file} is there already: name a file that is not.")
+    assert (again.status, again.sentence) == (1, f"carpet: {file} exists already: name another file.")
     assert run(capsys, "identity", "export", str(tmp_path / "none" / "file")).sentence.endswith(
         "cannot be written: No such file or directory."
     )

@@ -13,8 +13,7 @@ import pytest
 from client.connection.events import Identity
 from client.storage.commitments import CommitmentStore
 from client.storage.identity import IdentityStore
-from protocol.run_messages import Challenges, Dailies
-from protocol.views import DailyDeal
+from protocol.run_messages import Challenges, Dailies, DailyDeal
 from tests.client import runs
 from tests.client.cli.test_main import run
 from tests.client.page_server import PageServer, page, problem, serving_pages
@@ -55,7 +54,7 @@ def test_verify_holds_the_secrets_against_what_was_shown(capsys: pytest.CaptureF
     server.says(days("2026-11-19"))
     first = run(capsys, "daily", "verify", server.url)
     assert (first.status, first.err) == (0, "")
-    assert [line.partition("  ")[2].split(":")[0].split(",")[0] for line in first.out.splitlines()] == [
+    assert [line.partition("  ")[2].split(":")[0].split(";")[0] for line in first.out.splitlines()] == [
         "committed to",
         "committed to",
         "committed to",

@@ -163,7 +163,7 @@ def test_what_the_server_says_is_one_sentence(capsys: pytest.CaptureFixture[str]
         ],
         *[([command, "here", "KWPRT1"], "six letters") for command in ("standings", "export", "add-bot")],
         (["remove", "here", "KWPRTM"], "ENTRANT"),
-        (["correct", "here", "KWPRTM", "1", "1", "2-0"], "is no result"),
+        (["correct", "here", "KWPRTM", "1", "1", "2-0"], "is not a result"),
         (["correct", "here", "KWPRTM", "0", "1", "1-0"], "ROUND"),
         (["correct", "here", "KWPRTM", "1", "1", "1-0", "--cards", "105:3"], "two numbers up to 104"),
         (["correct", "here", "KWPRTM", "1", "1", "1-0", "--cards", "3"], "two numbers up to 104"),

@@ -801,7 +801,7 @@ async def test_entered_waits_for_the_race_to_watch_and_a_seat_elsewhere_is_no_an
 
     nursery.start_soon(be_asked)
     async with open_link(URL, ANNA, dial=server.dial) as link:
-        with pytest.raises(RequestRefused, match="You have a part in that race"):
+        with pytest.raises(RequestRefused, match="You are part of that race"):
             await link.entered(WatchRace(code="OTHERS"))
 
 
@@ -1168,3 +1168,18 @@ async def test_a_room_is_asked_for_again_where_one_server_of_several_has_none(au
         join = await line.heard()
         assert isinstance(join, JoinRace)
         assert join.code == room().code
+
+
+async def test_a_server_that_lets_its_players_go_is_left_for_the_next_of_the_place(autojump_clock: MockClock, server: FakeServer) -> None:
+    async with open_link(URL, ANNA, dial=server.dial) as link:
+        line = await server.line()
+        await line.heard()
+        await line.say(replace(welcome(), nodes=("ws://n2.carpet.example",)))
+        await next_of(link, Welcome)
+        hosts = []
+        for _ in range(3):
+            await line.close(CloseCode.LET_GO)
+            line = await server.line()
+            assert line.ws.request is not None
+            hosts.append(line.ws.request.headers["Host"])
+        assert hosts == ["n2.carpet.example", URL.removeprefix("ws://"), "n2.carpet.example"]

@@ -72,7 +72,7 @@ async def test_the_new_name_is_the_one_that_the_server_says(autojump_clock: Mock
         (refusal(ErrorCode.UNKNOWN_TOKEN), NotKnown, f"The server at {URL} does not know you as anna: it has begun anew"),
         (refusal(ErrorCode.NAME_TAKEN), NotAnswered, f"Another player at {URL} is called Berta: you are still anna."),
         (refusal(ErrorCode.UNKNOWN_TYPE), LinkError, "is older than this program"),
-        (refusal(ErrorCode.NOT_KEPT), NotAnswered, "The server cannot keep what happens"),
+        (refusal(ErrorCode.NOT_KEPT), NotAnswered, "The server cannot save what happens"),
         (None, Unreachable, "The server is going away."),
     ],
     ids=["token", "name", "older", "not kept", "closed"],
@@ -97,5 +97,5 @@ async def test_a_server_that_says_nothing_is_not_waited_for_for_ever(autojump_cl
 async def test_a_refusal_to_say_who_one_is_is_not_told_as_one_of_a_name(autojump_clock: MockClock, server: FakeServer) -> None:
     async with trio.open_nursery() as nursery:
         nursery.start_soon(answering, server, refusal(ErrorCode.NOT_KEPT))
-        with pytest.raises(NotAnswered, match="The server cannot keep what happens"):
+        with pytest.raises(NotAnswered, match="The server cannot save what happens"):
             await who_is(URL, ANNA, dial=server.dial)

@@ -33,7 +33,7 @@ def test_deals_that_can_be_won_are_had_under_solvable_rules_alone() -> None:
     known = "carpet, carpet-aces-in, carpet-redeal, carpet-strategy, carpet-free, carpet-whist, twenty, indian-carpet, persian-rug"
     with pytest.raises(NotSolvable) as refused:
         check_options(RaceOptions(rules="teppich", winnable=True), scenes.welcome())
-    assert str(refused.value) == f"Deals that can be won are not to be had under 'teppich'; the rule sets with them are: {known}."
+    assert str(refused.value) == f"There are no winnable deals under 'teppich'; the rule sets with them are: {known}."
     check_options(RaceOptions(rules="teppich", bots=("Steady",)), scenes.welcome())
     check_options(RaceOptions(rules="twenty", bots=("Steady", "Magpie"), winnable=True), scenes.welcome())
 

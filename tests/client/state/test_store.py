@@ -247,7 +247,7 @@ def test_in_a_room_the_line_counts_as_back_when_the_link_says_so_and_that_is_tol
     model = reduced(model, scenes.welcome(room=scenes.CODE), back_at(27), Back(), now_ms=60_000)
     assert (model.link.state, model.link.reason, model.link.round_trip_ms) == ("connected", "", 9)
     assert model.notice is not None
-    assert (model.notice.text, model.notice.at_ms) == ("The line is back.", 60_000)
+    assert (model.notice.text, model.notice.at_ms) == ("Connected again.", 60_000)
 
 
 def test_at_home_there_is_nothing_to_come_back_to_and_a_seat_that_was_lost_is_the_greater_news() -> None:

@@ -56,6 +56,15 @@ def test_what_is_out_of_order_or_of_something_else_is_no_news(other: object) -> 
     assert after(watched.watched(), other) == after(watched.watched())
 
 
+def test_who_watches_from_before_the_start_knows_what_was_dealt_home() -> None:
+    before = watched.watched(boards=0, moves=0, phase="countdown")
+    before = changed(before, room=changed(before.room, seats=(scenes.seat(0, "Anna"), scenes.seat(1, "Ben"))))
+    dealt = {"S": 1, "H": 1, "D": 1, "C": 1}
+    watch = after(before, event(Started(version=8, home=(4, 4), foundations=(dealt, {}))))
+    assert watch.room is not None
+    assert [(info.home, info.foundations) for info in watch.room.seats] == [(4, dealt), (4, {})]
+
+
 def test_what_is_said_is_kept_in_its_order_and_a_repetition_is_none() -> None:
     said = event(Said(version=8, line=ChatLine(seat=0, name="Anna", text="Nice!", phrase="nice")))
     talk = Talk(code=scenes.CODE, lines=(WatcherLine(number=1, name="Grace", text="Anna is quick today."), LINE))

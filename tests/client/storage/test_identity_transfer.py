@@ -109,8 +109,8 @@ def altered(**changes: Any) -> dict[str, Any]:
         ({**GOOD, "format": 0}, "another version"),
         ({"servers": {}}, "no name and no token"),
         (altered(tokens={}), "no name and no token"),
-        (altered(tokens={"anna": 1}), "is no export"),
-        ([], "is no export"),
+        (altered(tokens={"anna": 1}), "is not an export"),
+        ([], "is not an export"),
     ],
     ids=str,
 )

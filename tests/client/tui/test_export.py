@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pyte
 import pytest
+import trio.testing
 
-from client.tui.export import LINGER_MS, cast_of, coloured, screen_at, svg_of, text_of
+from client.tui.export import LINGER_MS, TEXT_COLOURS, cast_of, coloured, screen_at, svg_of, text_of
 from client.tui.start import UiSettings
 from tests.client import replays
+from tests.client.tui.hands import running, settled
+from tests.client.tui.test_replay_screen import over, replayer
 
 LINE = replays.line("carpet", 2)
 SIZE = (80, 24)
@@ -18,7 +22,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 
 def test_a_moment_as_text_is_the_replay_screen_without_its_keys() -> None:
-    text = text_of(screen_at(LINE, LINE.frames[9].at_ms, SIZE, UiSettings()))
+    text = text_of(screen_at(LINE, LINE.frames[9].at_ms, SIZE, UiSettings(), colours=TEXT_COLOURS))
 
     assert len(text.splitlines()) == SIZE[1]
     assert "Replay · Carpet · ABCDEF" in text
@@ -58,3 +62,36 @@ def test_a_recording_played_in_a_terminal_shows_each_moment_as_it_was_and_ends_a
         if at_s == middle / 1000:
             assert [row.rstrip() for row in screen.display] == text_of(screen_at(LINE, middle, SIZE, UiSettings())).splitlines()
     assert [row.rstrip() for row in screen.display] == text_of(screen_at(LINE, LINE.end_ms, SIZE, UiSettings())).splitlines()
+
+
+@pytest.mark.parametrize(("key", "kind"), [("1", "svg"), ("2", "txt"), ("3", "cast")])
+async def test_the_result_is_written_into_a_file_by_a_key_which_says_where_and_over_nothing(
+    key: str, kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mock_clock: trio.testing.MockClock
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("client.tui.app.CAST_SIZE", (60, 20))
+    path = tmp_path / f"carpet-{LINE.record.id}.{kind}"
+    path.write_text("mine")
+    answer, _, let = replayer(LINE)
+    let.set()
+    async with running(replayer=answer, size=(120, 40)) as run:
+        await over(run)
+        await run.give("s")
+        assert run.screen.shows("Write into a file here, to share:")
+        await run.give(key)
+        for _ in range(1000):
+            if run.screen.shows(f"{LINE.record.id}-2.{kind} is written."):
+                break
+            await settled()
+        assert run.screen.shows(f"{LINE.record.id}-2.{kind} is written.")
+    document = path.with_stem(f"{path.stem}-2").read_text()
+    assert path.read_text() == "mine"
+    match kind:
+        case "svg":
+            assert "Youwon" in "".join(each.text or "" for each in ET.fromstring(document).iter(f"{SVG}text"))
+        case "txt":
+            assert len(document.splitlines()) == 40
+            assert "You won" in document
+            assert "rematch" not in document
+        case _:
+            assert json.loads(document.splitlines()[0])["width"] == 60

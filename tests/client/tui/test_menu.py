@@ -45,6 +45,12 @@ def test_a_line_is_a_command_and_no_word_of_it_an_option(line: int, text: str | 
     assert command[0] == ITEMS[line].command or command[0] == "join"
 
 
+def test_who_is_new_is_to_learn_first_and_all_others_last() -> None:
+    assert typed(StartMenu(is_new=True), 0, "enter")[1] == (Quit(command=("learn",)),)
+    assert typed(StartMenu(is_new=True), 1, "enter")[1] == (Quit(command=("play",)),)
+    assert typed(StartMenu(), 5, "enter")[1] == (Quit(command=("learn",)),)
+
+
 @pytest.mark.parametrize(("text", "says"), [("carpet.example 12", "six letters"), ("ftp://x", "is not the address of a server")])
 def test_what_leads_nowhere_is_said_and_can_be_typed_again(text: str, says: str) -> None:
     ui, effects = typed(StartMenu(), 1, "enter", *text, "enter")
@@ -61,7 +67,7 @@ def test_the_server_one_knows_is_offered_and_another_can_be_typed_over_it() -> N
 
 
 @pytest.mark.slow
-def test_in_a_terminal_the_program_alone_opens_it_and_runs_what_is_chosen(tmp_path: Path) -> None:
+def test_in_a_terminal_the_program_alone_opens_it_runs_what_is_chosen_and_comes_back(tmp_path: Path) -> None:
     keep_record(tmp_path, replays.record())
     with terminal(tmp_path, sys.executable, "-m", "client.cli.main") as screen:
         screen.wait_for("Race a friend")
@@ -69,6 +75,10 @@ def test_in_a_terminal_the_program_alone_opens_it_and_runs_what_is_chosen(tmp_pa
         screen.wait_for("Both boards side by side")
         screen.type("\r")
         screen.wait_for("paused")
+        screen.type("q")
+        screen.wait_for("Both boards side by side")
+        screen.type("kk\rNOWHERE:1x\r")
+        screen.wait_for("is not the address of a server")
         screen.type("q")
         screen.wait_for_end()
         assert screen.given_back()

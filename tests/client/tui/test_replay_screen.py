@@ -13,7 +13,7 @@ import trio.testing
 from msgspec import structs
 from urwid.testing import render_text
 
-from client.replay.frames import NoReplay
+from client.replay.own_server import NoReplay
 from client.replay.timeline import TimeLine
 from client.text.formatting import clock_text
 from client.tui import replaying

@@ -20,22 +20,27 @@ from msgspec import structs
 from urwid.testing import check_box_sizing, render_runs, render_text, resolve_runs
 
 from client.connection.events import Back, Connected, Connecting, Lost
+from client.game.board import board_of
 from client.state.store import Model, MoveSent
 from client.state.watching import WatchModel
+from client.tui import cards, lessons
 from client.tui.actions import PromptKind
 from client.tui.overlays import KEYS_WIDTH, help_lines, help_rows
 from client.tui.picture import line_width
 from client.tui.replay_state import jumped_to_tenth, replay_state_of
 from client.tui.rules import LIST_WIDTH
-from client.tui.scene import Scene
+from client.tui.scene import Scene, scene_of
+from client.tui.small_table import LEAST, OWN_ROWS, rows_below
 from client.tui.start import StartMenu, UiSettings
+from client.tui.table import grid_height
 from client.tui.terminal import Painted
 from client.tui.theme import PALETTES, entries, next_palette, theme_for
 from client.tui.tournament_form import USUAL_NAME
 from client.tui.tournament_view_state import TournamentView
 from client.tui.ui_state import Prompt, Question, RulesPage, Ui
 from client.tui.view import view
-from protocol.fairness import derive_seed
+from protocol.cards import CARD_TEXT
+from protocol.fairness import derive_seed, named_seed
 from protocol.phrases import PHRASES
 from protocol.record import sealed
 from protocol.room_events import (
@@ -52,6 +57,7 @@ from protocol.room_events import (
     Seated,
     Unseated,
 )
+from protocol.server_messages import Error
 from protocol.tournament_messages import Called, Tournament, Tournaments
 from protocol.tournaments import TournamentOptions
 from protocol.views import ChatLine, RaceOptions, RulesInfo, SeriesOptions, SharedDeal
@@ -61,6 +67,7 @@ from tests.client.state.test_store import EVENTS
 GOLDEN = Path(__file__).parents[2] / "data" / "screens"
 SIZES = ((80, 24), (120, 40), (60, 20))
 UI = Ui(cursor="c2")
+LEARNING = replace(UI, learned=frozenset())
 INVITING = UiSettings(page="http://carpet.example:7777/play/", server="carpet.example")
 
 
@@ -359,6 +366,7 @@ SCREENS = {
     "waiting-invited": Shown(scenes.waiting, replace(UI, settings=INVITING), 2000),
     "waiting-near": Shown(scenes.waiting, replace(UI, settings=replace(INVITING, is_near=True)), 2000),
     "menu": Shown(Model, Ui(start=StartMenu()), 0),
+    "menu-new": Shown(Model, Ui(start=StartMenu(is_new=True)), 0),
     "menu-refused": Shown(
         Model, Ui(start=StartMenu(), note="'ftp://x' is not the address of a server: it begins with ws:// or wss://, or is host:port."), 0
     ),
@@ -369,6 +377,8 @@ SCREENS = {
     "countdown": Shown(scenes.counting, now_ms=2300),
     "race-dealt": Shown(scenes.dealt, now_ms=3990),
     "race": Shown(scenes.racing),
+    "lesson": Shown(lambda: tables.racing_at("carpet", tables.view_after("carpet", 0, seed=named_seed(lessons.DEAL)), seats=1), LEARNING),
+    "lesson-gap": Shown(lambda: scenes.racing(scenes.middle_view(pending=True)), replace(LEARNING, learned=frozenset({"chip", "space"}))),
     "race-gap": Shown(lambda: scenes.racing(scenes.middle_view(pending=True)), replace(UI, cursor="c1")),
     "race-typing": Shown(scenes.racing, replace(UI, prompt=typing("chat", "well played"))),
     "race-slot-begun": Shown(scenes.racing, replace(UI, typed="b", cursor="s")),
@@ -669,7 +679,7 @@ def test_what_no_rule_set_has_is_drawn_without_a_word_of_it() -> None:
 def test_a_terminal_too_small_says_so_and_shows_the_clock() -> None:
     text = "\n".join(render_text(widget_of(SCREENS["race"], (60, 20)), (60, 20)))
     assert "Too small" in text
-    assert "0:42.3" in text
+    assert "0:42 / 10:00" in text
     for size in ((1, 1), (5, 2), (79, 24), (80, 23)):
         check_box_sizing(widget_of(SCREENS["race"], size), cols=size[0], rows=size[1])
 
@@ -706,3 +716,55 @@ def test_whatever_is_heard_can_be_drawn(events: list[object], size: tuple[int, i
     model = scenes.reduced(scenes.at_home(), scenes.room(), *events)  # type: ignore[arg-type]
     canvas = widget_of(Shown(lambda: model, replace(UI, details=details)), size).render(size, focus=True)
     assert (canvas.cols(), canvas.rows()) == size
+
+
+@pytest.mark.parametrize(
+    ("name", "size", "card"), [("race", (200, 50), cards.HUGE), ("race", (160, 45), cards.LARGE), ("colorado", (200, 50), cards.LARGE)]
+)
+def test_a_large_window_has_large_cards(name: str, size: tuple[int, int], card: cards.Size) -> None:
+    shown = SCREENS[name]
+    drawn = view(scene_of(shown.model(), shown.ui, shown.now_ms), size)
+    assert {slot.rect[2:] for slot in drawn.slots if slot.place in ("a1", "b2", "e2")} == {card[:2]}
+
+
+@pytest.mark.parametrize("rows", range(30, 60))
+def test_under_tables_side_by_side_curves_take_what_large_cards_leave_or_all_they_can_have(rows: int) -> None:
+    board = board_of(None, scenes.middle_view())
+    curves = rows_below(board, 76, rows, 9)
+    large = grid_height(board, cards.LARGE) + OWN_ROWS
+    assert curves == (9 if rows < large else 0 if rows - large < LEAST else min(rows - large, 9))
+    assert rows_below(board, 60, rows, 9) == 9, "there is no room for large cards"
+
+
+def test_why_there_is_no_connection_is_said_once() -> None:
+    banned = "The host of this server has banned you."
+    error = Error(code="hello/banned", fault="state", message=banned, path="", ref=0)
+    model = scenes.reduced(scenes.at_home(), error, Lost(banned, None), now_ms=2000)
+    lines = view(scene_of(model, UI, 2000), (80, 24)).lines
+    assert sum(banned in "".join(text for _, text in line) for line in lines) == 1
+
+
+def test_court_cards_are_painted_where_colours_are_exact_and_nowhere_else() -> None:
+    shown = SCREENS["race"]
+    for colours, settings_ in (
+        (2**24, UiSettings()),
+        (256, UiSettings()),
+        (2**24, UiSettings(ascii=True)),
+        (2**24, UiSettings(palette="none")),
+    ):
+        scene = scene_of(shown.model(), replace(shown.ui, settings=settings_), shown.now_ms, colours=colours)
+        roles = {role for line in view(scene, (120, 40)).lines for role, _ in line}
+        assert roles <= {entry[0] for entry in entries(scene.theme.palette, exact=colours > 256)}
+        assert any(role.startswith("court ") for role in roles) is (scene.theme.paints and colours > 256)
+        assert scene.theme.paints is (settings_ == UiSettings() and colours > 256)
+
+
+@pytest.mark.parametrize("size", [cards.HUGE, cards.LARGE, cards.MEDIUM])
+@pytest.mark.parametrize("look", ["card", "side", "dim", "dimside", "lit", "held"])
+def test_every_painted_card_has_its_size_and_the_colours_of_its_look(size: cards.Size, look: cards.Look) -> None:
+    theme = theme_for("classic", ascii_only=False, colours=2**24)
+    roles = {entry[0] for entry in entries(theme.palette, exact=True)}
+    for card in CARD_TEXT:
+        lines = cards.face(card, size, theme, look, mark="1")
+        assert [line_width(line) for line in lines] == [size.width] * size.height
+        assert {role for line in lines for role, _ in line} <= roles

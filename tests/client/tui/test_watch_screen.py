@@ -162,7 +162,7 @@ async def test_a_lost_line_is_told_and_the_race_is_there_again_with_the_snapshot
         assert run.screen.shows("Watching · Carpet")
         run.link.taken()
         await run.say(Connected("ws://fake", "carpet.v1.msgpack"), scenes.welcome(), watched.watched(version=20), Back())
-        assert run.screen.shows("The line is back.")
+        assert run.screen.shows("Connected again.")
         assert run.link.taken() == []
         await run.say(watched.progress(21, 0, 40))
         assert run.screen.shows("40/52")

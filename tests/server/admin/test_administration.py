@@ -4,20 +4,30 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
+from pathlib import Path
 
+import msgspec
 import pytest
+import trio
 from trio.testing import MockClock
 
-from protocol.client_messages import Hello, WhoAmI
+from protocol import HOME_VARIABLE
+from protocol.client_messages import Hello, LeaveRace, WhoAmI
 from protocol.errors import CloseCode, ErrorCode, Fault
 from protocol.room_events import PlayerView
 from protocol.run_messages import ListChallenges
 from protocol.server_messages import Error, Left, Welcome
 from protocol.tournament_messages import CreateTournament, Decided, FollowTournament, Tournament
 from protocol.tournaments import TournamentOptions
+from protocol.views import RaceOptions
 from server.admin.administration import Administration
-from server.admin.messages import Answer, Question
+from server.admin.listener import administered
+from server.admin.messages import ROWS_AT_ONCE, Answer, Question
+from server.app import _administered
+from server.config import Settings
+from server.lobby.bans import Bans
 from server.net.connection import Connection
+from server.rooms.requests import CallOff
 from server.store.memory import MemoryStore
 from tests.server.net.wire import Client, House, open_house
 
@@ -75,6 +85,13 @@ async def test_a_race_that_is_ended_is_told_with_its_reason_and_is_not_rated(aut
         room = house.only_room
         listed = await host.answer(Question(noun="rooms", verb="list"))
         assert seen(listed, "code", "phase", "players", "rated") == [(room.code, "racing", "Ann, Bob", True)]
+        async with house.guest("Eve") as eve:
+            # As it was opened, not as it was asked for: with a bot nothing counts.
+            await eve.open(bots=("random",), rated=True)
+            listed = await host.answer(Question(noun="rooms", verb="list"))
+            assert seen(listed, "players", "rated")[-1] == ("Eve, random", False)
+            await eve.say(LeaveRace())
+            await eve.hear_of(Left)
         assert await done(host, Question(noun="rooms", verb="end", target=room.code.lower(), reason=REASON)) == "ended"
         await hear_reason((ann, bob), ErrorCode.ENDED_BY_HOST)
         for client in (ann, bob):
@@ -105,6 +122,46 @@ async def test_a_banned_player_is_put_out_with_the_reason_and_their_race_has_no_
         await bob.open()
 
 
+async def test_a_long_list_leaves_others_their_turns_and_takes_it_well_that_a_race_ends_meanwhile(
+    autojump_clock: MockClock, tmp_path: Path
+) -> None:
+    turns = 0
+
+    async def turn() -> None:
+        nonlocal turns
+        while True:
+            await trio.lowlevel.checkpoint()
+            turns += 1
+            rooms.pop().tell(CallOff(also_running=True, by_host=REASON))
+
+    async with open_house(max_rooms=5 * ROWS_AT_ONCE) as house, trio.open_nursery() as nursery:
+        host = host_of(house)
+        rooms = [house.rooms.open(RaceOptions()) for _ in range(5 * ROWS_AT_ONCE)]
+        codes = {room.code for room in rooms}
+        with administered(nursery, tmp_path / "admin", host.answer):
+            nursery.start_soon(turn)
+            async with await trio.open_unix_socket(tmp_path / "admin") as stream:
+                await stream.send_all(msgspec.json.encode(Question(noun="rooms", verb="list")) + b"\n")
+                received = b"".join([part async for part in stream])
+            answer = msgspec.json.decode(received, type=Answer)
+            assert answer.error is None
+            assert {row["code"] for row in answer.rows} <= codes
+            assert len(answer.rows) > 4 * ROWS_AT_ONCE
+            assert turns >= 10
+            nursery.cancel_scope.cancel()
+
+
+async def test_nobody_is_put_out_for_another_who_has_taken_their_id_for_a_name(autojump_clock: MockClock) -> None:
+    async with hosted() as (house, host), house.guest("Ann") as ann:
+        assert ann.welcome is not None
+        async with house.guest(ann.welcome.player) as eve:
+            assert eve.welcome is not None
+            told = await wrong(host, Question(noun="players", verb="ban", target=ann.welcome.player))
+            assert told == f"{ann.welcome.player} is the id of Ann and the name of {eve.welcome.player}: say one of these"
+            assert (await done(host, Question(noun="players", verb="ban", target=eve.welcome.player))).startswith(ann.welcome.player)
+            assert (await eve.hear_end())[0] == CloseCode.BANNED
+
+
 async def test_a_ban_outlives_the_server_and_holds_however_the_player_comes(autojump_clock: MockClock) -> None:
     store = MemoryStore()
     async with hosted(store) as (house, host):
@@ -130,6 +187,27 @@ async def test_a_ban_outlives_the_server_and_holds_however_the_player_comes(auto
         assert await wrong(host, Question(noun="players", verb="unban", target="Ann")) == "Ann is not banned"
         async with house.client() as again:
             assert (await again.hello("Ann", token)).name == "Ann"
+
+
+async def test_a_ban_given_at_another_server_of_the_place_holds_here_within_a_second(autojump_clock: MockClock) -> None:
+    async with hosted() as (house, host), house.race("Ann", "Bob") as (ann, bob), trio.open_nursery() as nursery:
+        assert ann.welcome is not None
+        elsewhere = Bans(journal=house.journal, clock=house.clock)
+        for bans, put_out in ((house.bans, host.put_out), (elsewhere, pytest.fail)):
+            nursery.start_soon(bans.follow, house.store, put_out)
+        await trio.sleep(1)
+        with trio.fail_after(1):
+            await elsewhere.ban("player", ann.welcome.player, REASON)
+            assert (await ann.hear_end())[0] == CloseCode.BANNED
+        await hear_reason((bob,), ErrorCode.ENDED_BY_HOST)
+        async with house.client() as again:
+            await again.say(Hello(name="Ann", token=ann.welcome.token))
+            assert (await again.error()).code == ErrorCode.BANNED
+        # At the server that gave it, the other one lifts it.
+        assert await done(host, Question(noun="players", verb="unban", target="Ann")) == "Ann may come again"
+        await trio.sleep(1)
+        elsewhere.check_player(ann.welcome.player)
+        nursery.cancel_scope.cancel()
 
 
 @pytest.fixture
@@ -215,3 +293,14 @@ async def test_a_tournament_is_ended_for_all_who_follow_it_and_removed_without_a
         for verb in ("end", "remove"):
             question = Question(noun="tournaments", verb="end" if verb == "end" else "remove", target=second)
             assert await wrong(host, question) == f"there is no tournament {second}"
+
+
+async def test_the_usual_folder_of_commands_is_made_for_its_owner_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a server whose database is elsewhere."""
+    monkeypatch.setenv(HOME_VARIABLE, str(tmp_path / "new"))
+    settings = Settings(database="postgresql://nowhere.invalid/carpet")
+    async with hosted() as (_, host), trio.open_nursery() as nursery:
+        with _administered(nursery, settings, host):
+            assert settings.administered_at is not None
+            assert settings.administered_at.is_socket()
+            assert (tmp_path / "new").stat().st_mode & 0o777 == 0o700

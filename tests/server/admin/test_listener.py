@@ -100,7 +100,7 @@ async def test_another_server_is_left_alone(path: Path) -> None:
 
 async def test_another_file_is_left_alone() -> None:
     here = Path(__file__)
-    with pytest.RaisesGroup(pytest.RaisesExc(SocketUnavailable, match="no socket; choose another place")):
+    with pytest.RaisesGroup(pytest.RaisesExc(SocketUnavailable, match="not a socket; choose another place")):
         async with listening(here):
             pass
     assert mode(here) is not None
@@ -108,7 +108,7 @@ async def test_another_file_is_left_alone() -> None:
 
 async def test_a_place_that_cannot_be_is_said(tmp_path: Path) -> None:
     for where in (tmp_path / "nowhere" / "admin", tmp_path / ("x" * 120)):
-        with pytest.RaisesGroup(pytest.RaisesExc(SocketUnavailable, match="no commands of the host can be taken at")):
+        with pytest.RaisesGroup(pytest.RaisesExc(SocketUnavailable, match="cannot take the host's commands at")):
             async with listening(where):
                 pass
 

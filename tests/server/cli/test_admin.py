@@ -40,7 +40,7 @@ def test_where_no_server_runs_it_is_said(tmp_path: Path) -> None:
     with socket.socket(socket.AF_UNIX) as killed:
         killed.bind(f"{database}-admin")
     assert "was left by one that was killed" in run("rooms", "list", "--database", database).stderr
-    assert "say --socket PATH" in run("rooms", "list", "--database", "memory").stderr
+    assert "give --socket PATH" in run("rooms", "list", "--database", "memory").stderr
     (tmp_path / "file").touch()
     assert "was left by one that was killed" in run("rooms", "list", "--socket", str(tmp_path / "file")).stderr
     assert "is neither" in run("rooms", "list", "--database", "mysql://x/y").stderr

@@ -82,7 +82,7 @@ def test_outcomes_are_told_in_words_and_what_is_no_proof_is_said_to_be_none() ->
         (("solve", "carpet"), "by --seed or by --deal"),
         (("solve", "carpet", "--deal", "x", "--seed", "00" * 32), "by --seed or by --deal"),
         (("solve", "carpet", "--seed", "00"), "--seed is 32 bytes"),
-        (("solve", "carpet", "--deal", "\ud800"), "is no text"),
+        (("solve", "carpet", "--deal", "\ud800"), "is not text"),
         (("winrate", "chess", "--deals", "1"), "no rule set 'chess'"),
         (("winrate", "carpet", "--deals", "1", "--bots", "greedy,fish"), "no house bot 'fish'"),
         (("winrate", "carpet", "--deals", "1", "--first-seed", "xyz"), "--first-seed is 32 bytes"),

@@ -436,3 +436,9 @@ def test_serve_reads_its_certificate_again_on_sighup_and_ends_nothing(tmp_path: 
         process.terminate()
         process.communicate(timeout=30)
         assert process.returncode == 0
+
+
+def test_what_writers_of_clients_need_is_printed() -> None:
+    assert json.loads(run("schema", "asyncapi").stdout)["asyncapi"] == "3.0.0"
+    assert json.loads(run("schema", "record").stdout)["$ref"] == "#/$defs/Record"
+    assert "there is no schema 'races'; there are asyncapi, openapi, record" in complaint(run("schema", "races"))

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import pytest
+import trio
 
 from server.cli.serve import _serve
 from server.config import Settings
-from server.store.errors import LeaseLost
+from server.store.errors import LeaseLost, StoreAway
 
 
 @pytest.mark.parametrize("starts", [1, 2])
@@ -34,3 +36,19 @@ async def test_who_is_stopped_does_not_begin_anew_though_the_lease_is_lost_on_th
     await _serve(Settings(), exit_with_parent=False)
     assert begun == starts
     assert capsys.readouterr().out == "listening on ws://127.0.0.1:7777\n"
+
+
+@pytest.mark.parametrize("answers", [True, False])
+async def test_who_is_stopped_while_the_database_is_waited_for_ends_at_once(monkeypatch: pytest.MonkeyPatch, answers: bool) -> None:
+    given_up = threading.Event()
+
+    def opening(where: str | None, *, shared: bool) -> None:
+        os.kill(os.getpid(), signal.SIGTERM)
+        # A server that is asleep: it refuses nothing.
+        given_up.wait(0 if answers else 60)
+        raise StoreAway("it does not answer")
+
+    monkeypatch.setattr("server.app.open_store", opening)
+    with trio.fail_after(30):
+        await _serve(Settings(port=0), exit_with_parent=False)
+    given_up.set()

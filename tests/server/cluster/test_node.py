@@ -11,7 +11,7 @@ from trio.testing import MockClock
 from server.cluster.node import ClusterNode
 from server.store.answers import Running
 from server.store.errors import StoreUnavailable
-from server.store.nodes import Holding
+from server.store.nodes import Holding, Node
 from server.store.shared import SharedStore
 from server.store.takeover import TakenOver
 
@@ -26,14 +26,15 @@ class FakeStore:
     def __init__(self, fails: int = 0) -> None:
         self.calls: list[str] = []
         self.fails = fails
+        self.nodes: tuple[Node, ...] = ()
         self.in_doubt: TakenOver | None = TAKEN
 
-    def renew(self) -> tuple[()]:
+    def renew(self) -> tuple[Node, ...]:
         self.calls.append("renew")
         if self.fails:
             self.fails -= 1
             raise StoreUnavailable("the line broke")
-        return ()
+        return self.nodes
 
     def taken_after_all(self) -> TakenOver | None:
         taken, self.in_doubt = self.in_doubt, None
@@ -69,6 +70,33 @@ async def test_a_node_that_has_left_renews_its_lease_no_more(autojump_clock: Moc
     await trio.sleep(3)
     assert store.calls.count("renew") > 2
     assert store.calls.index("leave") == len(store.calls) - 1
+
+
+async def test_who_reaches_neither_database_nor_directory_is_cut_off_until_either_answers(
+    autojump_clock: MockClock, nursery: trio.Nursery
+) -> None:
+    store = FakeStore()
+    node = ClusterNode(cast(SharedStore, store), FakeJournal(), "ws://one")
+    store.in_doubt = None
+    told: list[bool] = []
+    reaches_directory = True
+    nursery.start_soon(node.run, nothing, let_go)
+    nursery.start_soon(node.watch_engines, lambda: reaches_directory, told.append)
+    await trio.sleep(3)
+    store.fails, reaches_directory = 40, False
+    await trio.sleep(20)
+    assert told == [], "there is no other server to go to"
+    store.fails, reaches_directory, store.nodes = 0, True, (Node(2, "ws://two", 1, 99_000, 5_000),)
+    await trio.sleep(2)
+    # The database alone is no reason: others have no races to go on with either, or it is theirs too.
+    store.fails = 40
+    await trio.sleep(10)
+    assert told == []
+    reaches_directory = False
+    await trio.sleep(1)
+    assert told == [True]
+    await trio.sleep(30)
+    assert told == [True, False]
 
 
 async def test_what_was_taken_over_while_the_database_went_away_is_taken_up(autojump_clock: MockClock, nursery: trio.Nursery) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from typing import TypeVar
 
 import pytest
 import trio
@@ -12,7 +13,9 @@ from protocol.errors import Refusal
 from server.lobby.bans import Bans
 from server.rooms.clock import Clock
 from server.store.errors import EntryRefused, StoreError, StoreUnavailable
-from server.store.port import Entry
+from server.store.port import Banned, Entry
+
+Answer = TypeVar("Answer")
 
 
 class FakeJournal:
@@ -21,6 +24,10 @@ class FakeJournal:
 
     async def write(self, *entries: Entry) -> None:
         await self.then()
+
+    async def ask(self, call: Callable[..., Answer], *arguments: object) -> Answer:
+        await trio.lowlevel.checkpoint()
+        return call(*arguments)
 
     def fails(self, error: StoreError) -> None:
         async def fail() -> None:
@@ -41,6 +48,30 @@ async def test_a_ban_holds_while_it_cannot_be_kept_yet_and_so_does_its_end(autoj
     with trio.move_on_after(20):
         await bans.lift("player", "anna")
     bans.check_player("anna")
+
+
+async def test_what_is_not_kept_yet_holds_whatever_the_store_says_meanwhile(autojump_clock: MockClock, nursery: trio.Nursery) -> None:
+    class Store:
+        kept: tuple[Banned, ...] = ()
+
+        def bans(self) -> tuple[Banned, ...]:
+            return self.kept
+
+        def bans_mark(self) -> tuple[int, int]:
+            return len(self.kept), 0
+
+    journal, store, told = FakeJournal(), Store(), list[str]()
+    bans = Bans(journal=journal, clock=Clock())
+    nursery.start_soon(bans.follow, store, lambda kind, subject, reason: told.append(subject))
+    journal.then = trio.sleep_forever
+    nursery.start_soon(bans.ban, "player", "anna", "")
+    await trio.sleep(0.1)
+    store.kept = (Banned(kind="player", subject="ben", reason="", at_ms=1),)
+    await trio.sleep(1)
+    for player in ("anna", "ben"):
+        with pytest.raises(Refusal):
+            bans.check_player(player)
+    assert told == ["ben"]
 
 
 async def test_what_can_never_be_kept_does_not_hold() -> None:

@@ -96,3 +96,36 @@ async def test_a_look_ranks_so_many_races_however_many_there_are_and_all_of_them
         assert len(ranked) <= 3 + 2
     assert found == closest(table)[:2]
     assert listing.closest(100) == closest(table)
+
+
+async def test_what_is_listed_stays_so_and_only_the_closest_of_all_takes_a_place(nursery: trio.Nursery, autojump_clock: MockClock) -> None:
+    table = Table(nursery, max_rooms=100)
+    listing = Listing()
+    table.rooms.on_room_change(listing.changed)
+    chance = random.Random(2)
+    rooms = [await table.racing(table.guest(f"Ann {number}"), table.guest(f"Bob {number}"), deal="143") for number in range(9)]
+    listed = listing.closest(4)
+    changes = 0
+    for _ in range(150):
+        number = chance.randrange(9)
+        player = table.guests[2 * number + chance.randrange(2)]
+        assert player.view is not None
+        if rooms[number].core.race.phase == "racing" and player.view.moves:
+            player.move(rooms[number], chance.choice(player.view.moves))
+        await table.settle()
+        before, listed = listed, listing.closest(4)
+        order = closest(table)
+        assert listed[0] is order[0]
+        assert listed == [room for room in order if room in listed]
+        come = set(listed) - set(before)
+        assert come <= {order[0]}
+        changes += len(come)
+    assert 0 < changes < 60
+    # One that is over leaves its place to the closest that are not listed.
+    last = listed[-1]
+    number = rooms.index(last)
+    for player in table.guests[2 * number : 2 * number + 2]:
+        player.stop(last)
+    await table.settle()
+    (come,) = set(listing.closest(4)) - set(listed)
+    assert come is next(room for room in closest(table) if room not in listed)

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+import random
 from itertools import pairwise
 
 import pytest
 import trio
+from msgspec import structs
 from trio.testing import MockClock, wait_all_tasks_blocked
 
 from protocol.errors import CloseCode
 from protocol.room_events import Said
 from protocol.server_messages import Lobby as LobbyMessage
+from protocol.server_messages import LobbyChanges
 from protocol.views import RaceOptions, SeriesOptions
 from server.lobby.lobby import INTERVAL_S, LISTED, Lobby
 from server.lobby.players import Players
+from server.rooms.driver import Room
 from server.rooms.outgoing import Outgoing
 from server.rooms.registry import Rooms
 from server.store.journal import Journal
 from server.store.memory import MemoryStore
-from tests.server.rooms.playing import Table
+from tests.server.rooms.playing import Guest, Table
 from tests.server.store.keeping import worth
 
 
@@ -166,6 +170,13 @@ async def test_the_counts_are_exact_where_the_lists_are_cut(autojump_clock: Mock
     assert (len(state.races), state.races_open) == (LISTED, LISTED + 30)
 
 
+async def test_nobody_fills_the_list_of_open_races_from_one_address(autojump_clock: MockClock, venue: Venue) -> None:
+    many = [venue.rooms.open(RaceOptions(), place="192.0.2.1").code for _ in range(LISTED + 30)]
+    few = [venue.rooms.open(RaceOptions(), place=place).code for place in ("192.0.2.2", "192.0.2.3", "192.0.2.2")]
+    listed = [race.code for race in venue.lobby.state().races]
+    assert listed == [*many[: LISTED - 3], *few]
+
+
 async def test_moves_that_bring_nothing_home_and_chat_do_not_wake_the_lobby(autojump_clock: MockClock, venue: Venue) -> None:
     table = venue.table
     ann = table.guest("Ann")
@@ -283,3 +294,85 @@ async def test_an_open_race_says_which_series_it_begins(autojump_clock: MockCloc
     await venue.table.seated(venue.table.guest("Ann"), seats=2, series=best_of)
     await venue.table.seated(venue.table.guest("Bob"), seats=2)
     assert [race.series for race in venue.lobby.state().races] == [best_of, SeriesOptions()]
+
+
+# ---- changes
+
+
+def known_by(follower: Follower) -> LobbyMessage:
+    """What a follower who applies what it hears, as the specification says, knows in the end; the running ones by code."""
+    known: LobbyMessage | None = None
+    for _, outgoing in follower.heard:
+        message = outgoing.message
+        if isinstance(message, LobbyMessage):
+            known = message
+            continue
+        assert isinstance(message, LobbyChanges)
+        assert known is not None
+        races = {info.code: info for info in known.races if info.code not in message.gone}
+        running = {info.code: info for info in known.running if info.code not in message.gone}
+        races |= {info.code: info for info in message.races}
+        running |= {info.code: info for info in message.running}
+        for progress in message.progress:
+            told = zip(running[progress.code].seats, progress.homes, progress.states, strict=True)
+            seats = tuple(structs.replace(seat, home=home, state=state) for seat, home, state in told)
+            running[progress.code] = structs.replace(running[progress.code], seats=seats, watchers=progress.watchers)
+        closest = [running.pop(message.closest)] if message.closest is not None else []
+        counts = {name: getattr(message, name) for name in ("players_here", "races_open", "races_running")}
+        players = {"players": message.players, "ratings": message.ratings} if message.players is not None else {}
+        known = structs.replace(known, races=(*races.values(),), running=(*closest, *running.values()), **counts, **players)
+    assert known is not None
+    return known
+
+
+def compared(lobby: LobbyMessage) -> object:
+    running = [structs.replace(info, elapsed_ms=0) for info in lobby.running]
+    first, *others = running or [None]
+    others.sort(key=lambda info: info.code if info is not None else "")
+    return structs.replace(lobby, running=(), races=tuple(sorted(lobby.races, key=lambda info: info.code))), first, others
+
+
+async def test_whoever_hears_changes_knows_in_the_end_what_whoever_hears_all_knows(autojump_clock: MockClock, venue: Venue) -> None:
+    chance = random.Random(4)
+    table = venue.table
+    followers = [Follower() for _ in range(6)]
+    for number, follower in enumerate(followers[:2]):
+        venue.lobby.follow(follower, changes=number > 0)
+    seated: list[tuple[Room, Guest, Guest]] = []
+    for number in range(120):
+        await trio.sleep(chance.random() * 0.4)
+        if number % 15 == 0:
+            ann, bob = table.guest(f"Ann {number}"), table.guest(f"Bob {number}")
+            await venue.players.arrive(name=f"Ann {number}", token=None, connection=Follower())
+            seated.append((await table.seated(ann, seats=2, deal="143"), ann, bob))
+        if number % 30 == 20:
+            # They come between two tellings, and get what is known then.
+            venue.lobby.follow(followers[2 + number // 30], changes=True)
+        room, ann, bob = chance.choice(seated)
+        if room.core.race.phase == "waiting" and not room.summary.holds(bob.player.id):
+            bob.enter(room)
+            await table.begin(room, ann, bob)
+        elif room.core.race.phase == "racing":
+            one = chance.choice((ann, bob))
+            assert one.view is not None
+            one.move(room, chance.choice(one.view.moves))
+            if chance.random() < 0.03:
+                one.stop(room)
+        if chance.random() < 0.05:
+            venue.lobby.remind(chance.choice(followers))
+    await trio.sleep(3)
+    truth = compared(followers[0].last)
+    assert all(compared(known_by(follower)) == truth for follower in followers)
+    shares = [sum(isinstance(outgoing.message, LobbyChanges) for _, outgoing in each.heard) / len(each.heard) for each in followers]
+    assert shares[0] == 0
+    assert min(shares[1:]) > 0.5
+
+
+async def test_changes_are_encoded_once_for_all_who_hear_them(autojump_clock: MockClock, venue: Venue) -> None:
+    followers = [Follower() for _ in range(5)]
+    for follower in followers:
+        venue.lobby.follow(follower, changes=True)
+    venue.rooms.open(RaceOptions())
+    await trio.sleep(1)
+    assert len({id(follower.heard[-1][1]) for follower in followers}) == 1
+    assert isinstance(followers[0].heard[-1][1].message, LobbyChanges)

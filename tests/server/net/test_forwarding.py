@@ -7,15 +7,19 @@ from typing import cast
 
 import pytest
 import trio
+from msgspec.structs import replace
 from trio.testing import MockClock
 from websockets.exceptions import ConnectionClosed
 
-from protocol.client_messages import JoinRace
+from protocol.client_messages import JoinRace, OpenRace, QuickMatch
 from protocol.errors import CloseCode, ErrorCode, Refusal
 from protocol.room_events import Room
+from protocol.run_messages import RunDaily
 from protocol.server_messages import Error, Moved
+from protocol.views import RaceOptions
 from protocol.watch_messages import WatchRace
 from server.cluster.node import ClusterNode
+from server.store.nodes import Node
 from tests.server.net.wire import House
 
 OTHERS = ("wss://n2.carpet.example", "wss://n3.carpet.example")
@@ -25,15 +29,17 @@ class FakeNode:
     """A cluster in which the room FARAWY is on another node. asked: the codes that were looked for."""
 
     others = OTHERS
+    id = 1
+    alive: tuple[int, ...] = (1,)
 
     def __init__(self) -> None:
         self.asked: list[str] = []
 
-    async def find(self, code: str, is_here: Callable[[], bool]) -> str | None:
+    async def owner(self, code: str, is_here: Callable[[], bool]) -> Node | None:
         await trio.lowlevel.checkpoint()
         self.asked.append(code)
         if code == "FARAWY":
-            return OTHERS[0]
+            return Node(2, OTHERS[0], 1, 99_000, 5_000)
         if is_here():
             return None
         raise Refusal(ErrorCode.NO_SUCH_ROOM)
@@ -91,8 +97,59 @@ async def test_a_node_without_its_lease_lets_everybody_go_and_nobody_in(autojump
         assert closed.value.rcvd.code == CloseCode.LET_GO
 
 
+async def test_a_node_that_is_cut_off_sends_everybody_away_until_it_no_longer_is(
+    autojump_clock: MockClock, house: House, node: FakeNode
+) -> None:
+    async with house.guest("Ann") as ann:
+        room = await ann.open()
+        house.dispatch.forwarding.cut_off(True)
+        with pytest.raises(ConnectionClosed) as closed:
+            await ann.hear()
+        assert closed.value.rcvd is not None
+        assert closed.value.rcvd.code == CloseCode.LET_GO
+    async with house.client() as bob:
+        with pytest.raises(ConnectionClosed):
+            await bob.hello("Bob")
+    house.dispatch.forwarding.cut_off(False)
+    async with house.guest("Bob") as bob:
+        await bob.say(JoinRace(code=room.code))
+        assert isinstance(await bob.hear(), Room)
+
+
 async def test_a_node_that_goes_tells_where_to_go(autojump_clock: MockClock, house: House, node: FakeNode) -> None:
     async with house.guest("Ann") as ann:
         room = await ann.open()
         house.dispatch.forwarding.send_away()
         assert await ann.hear() == Moved(url=OTHERS[0], code=room.code, ref=0)
+
+
+@pytest.mark.parametrize(
+    "request_", [OpenRace(options=RaceOptions(), ref=3), QuickMatch(ref=3), RunDaily(rules="carpet", ref=3), JoinRace(code="here", ref=3)]
+)
+async def test_whoever_has_a_seat_at_another_node_gets_none_here_until_they_have_left_it(
+    autojump_clock: MockClock, house: House, node: FakeNode, request_: OpenRace | QuickMatch | RunDaily | JoinRace
+) -> None:
+    seats: dict[str, str] = {}
+
+    async def seat_elsewhere(player: str) -> str | None:
+        await trio.lowlevel.checkpoint()
+        return seats.get(player)
+
+    house.dispatch._identification._announce = house.dispatch.forwarding._seat_elsewhere = seat_elsewhere
+    async with house.guest("Bob") as bob, house.client() as ann:
+        room = await bob.open()
+        if isinstance(request_, JoinRace):
+            request_ = replace(request_, code=room.code)
+        welcome = await ann.hello("Ann")
+        seats[welcome.player] = "FARAWY"
+        async with house.client() as again:
+            assert (await again.hello("Ann", welcome.token)).room == "FARAWY"
+            await again.say(request_)
+            error = await again.error()
+            assert (error.code, error.ref) == (ErrorCode.ALREADY_IN_ROOM, 3)
+            assert "FARAWY" in error.message
+            # The other nodes' news is half a second old.
+            await again.say(request_)
+            await trio.sleep(0.5)
+            del seats[welcome.player]
+            assert not isinstance(await again.hear(), Error)

@@ -9,7 +9,7 @@ from websockets.trio.client import connect
 from websockets.typing import Origin, Subprotocol
 
 from protocol.codec import JSON
-from server.net.origins import Origins
+from server.net.origins import Origins, page_origin
 from tests.server.net.test_listener import served
 
 NAMED = Origins(["https://example.org"])
@@ -43,6 +43,19 @@ NAMED = Origins(["https://example.org"])
 def test_a_page_is_admitted_by_its_host_and_port_or_by_its_name(host: str | None, origin: str | None, admitted: bool) -> None:
     headers = Headers([(name, value) for name, value in (("Host", host), ("Origin", origin)) if value is not None])
     assert NAMED.admit(headers) is admitted
+
+
+def test_pages_of_the_other_servers_of_a_place_are_admitted_while_they_are_there() -> None:
+    urls = ["wss://n2.carpet.example/n2", "wss://n3.carpet.example:443", "ws://[::1]:7778", "ws://10.0.0.4:80/x", "wss://n5.example:7777"]
+    origins = ["https://n2.carpet.example", "https://n3.carpet.example", "http://[::1]:7778", "http://10.0.0.4", "https://n5.example:7777"]
+    assert list(map(page_origin, urls)) == origins
+    of_place = Origins(of_place=lambda: list(map(page_origin, urls)))
+    for origin in origins:
+        headers = Headers([("Host", "n1.carpet.example"), ("Origin", origin)])
+        assert of_place.admit(headers)
+        urls, kept = [], urls
+        assert not of_place.admit(headers)
+        urls = kept
 
 
 def test_whoever_says_it_twice_is_not_admitted() -> None:

@@ -31,19 +31,10 @@ from server.lobby.matchmaker import Matchmaker
 from server.lobby.players import Players
 from server.net.connection import Connection, RoundTripRule
 from server.net.dispatch import Dispatch
-from server.net.http import Site
 from server.net.listener import serving
 from server.net.overload import Overload
 from server.net.stream import SocketStream
-from server.pages.documents import Documents
-from server.pages.health import readiness_route
-from server.pages.ladder import ladder_route
-from server.pages.lobby import lobby_route
-from server.pages.races import race_routes
-from server.pages.readers import Readers
-from server.pages.runs import run_routes
-from server.pages.tournaments import tournament_routes
-from server.pages.web_page import problem_page, web_routes
+from server.pages.site import open_site
 from server.rooms.clock import Clock
 from server.rooms.driver import Room as ServedRoom
 from server.rooms.registry import Rooms
@@ -317,19 +308,17 @@ class House:
             burst=burst,
             bans=self.bans,
         )
-        readers = Readers(self.store, self.journal)
-        self.site = Site(
-            [
-                *race_routes(readers, self.clock, self._compute),
-                ladder_route(readers),
-                lobby_route(self.lobby),
-                *run_routes(readers, self.runs),
-                readiness_route(self.rooms, self.store, self.journal, max_rooms=max_rooms),
-                *tournament_routes(self.tournaments),
-                *web_routes(Documents(self.rooms, readers, self.runs, self.tournaments, self.clock).addresses),
-            ],
-            problem=problem_page(),
+        self.site = open_site(
+            rooms=self.rooms,
+            lobby=self.lobby,
+            runs=self.runs,
+            tournaments=self.tournaments,
             bans=self.bans,
+            store=self.store,
+            journal=self.journal,
+            clock=self.clock,
+            compute=self._compute,
+            max_rooms=max_rooms,
         )
         self.listener = PairListener()
         self._nursery = nursery

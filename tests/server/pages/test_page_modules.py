@@ -10,6 +10,7 @@ import json
 import shutil
 import subprocess
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,9 @@ from client.tui.chips import Chip, chips_of, dealt
 from client.tui.playing import all_fit, best_home
 from protocol.cards import FACE_DOWN
 from protocol.record import from_json
-from protocol.views import View
+from protocol.server_messages import Lobby
+from protocol.views import OpenRaceInfo, RunningRaceInfo, RunningSeatInfo, View
+from server.lobby.lobby import changes
 from server.race.view import see
 from server.rules.catalogue import RULE_SETS
 from tests.conftest import NO_NODE
@@ -303,3 +306,100 @@ def test_a_player_says_again_what_a_lost_line_has_swallowed_and_nothing_twice() 
         [{**join, "version": 21, "ref": 1}],
         [{"type": "hello", "name": "", "watch": True, "software": "web page"}],
     ]
+
+
+def test_the_line_goes_where_it_is_sent_and_no_further_than_it_may() -> None:
+    script = """
+        globalThis.location = { protocol: "https:", host: "a.example" };
+        const { Route } = await import(`${web}/line.js`);
+        console.log(JSON.stringify(given.map(([home, ...steps]) => {
+            const route = new Route(home);
+            return steps.map(([what, about]) => [route[what](about), route.current][what === "move" ? 0 : 1]).concat(route.current);
+        })));
+    """
+    home, second, third = "wss://a.example/", "wss://b.example/", "wss://b.example/n3"
+    circle = [["move", second], ["move", home]] * 2
+    courses = [
+        # Whoever is sent on goes there; a line that breaks is tried at all servers in turn, the one of the page among them.
+        [
+            home,
+            ["move", "wss://b.example"],
+            ["failed", None],
+            ["welcomed", [third, "wss://B.example:443/"]],
+            ["failed", None],
+            ["failed", None],
+        ],
+        [home, ["welcomed", [second, third]], ["failed", None], ["failed", None], ["failed", None]],
+        [home, *[["move", url] for url in ("ws://b.example/", "https://b.example/", "b", "", None, "javascript:1")]],
+        ["ws://a.example/", ["move", "ws://b.example/"], ["move", second]],
+        [home, *circle, ["move", second]],
+        [home, *circle, ["arrived", None], ["move", second]],
+    ]
+    assert node(script, courses) == [
+        [True, home, home, third, second, second],
+        [home, second, third, home, home],
+        [*[False] * 6, home],
+        [True, True, second],
+        [*[True] * 4, False, home],
+        [*[True] * 4, home, True, second],
+    ]
+
+
+def test_the_lobby_is_kept_up_by_what_has_changed() -> None:
+    def seats(*homes: int) -> tuple[RunningSeatInfo, ...]:
+        return tuple(RunningSeatInfo(name=f"P{seat}", bot=None, state="racing", home=home) for seat, home in enumerate(homes))
+
+    def running(code: str, *homes: int, watchers: int = 0, elapsed_ms: int = 0) -> RunningRaceInfo:
+        fixed = {"rules": "carpet", "time_limit_s": 600, "delay_s": 10}
+        return RunningRaceInfo(code=code, seats=seats(*homes), watchers=watchers, elapsed_ms=elapsed_ms, **fixed)
+
+    def lobby(here: int, *listed: RunningRaceInfo, waiting: tuple[str, ...] = ()) -> Lobby:
+        players = tuple(f"P{number}" for number in range(here))
+        races = tuple(OpenRaceInfo(code=code, rules="carpet", names=(), seats=2, time_limit_s=600) for code in waiting)
+        return Lobby(
+            players=players,
+            players_here=here,
+            races=races,
+            races_open=len(races),
+            races_running=len(listed),
+            ratings=(None,) * here,
+            running=listed,
+        )
+
+    told = [
+        lobby(2, running("AAAAAA", 4, 4), running("BBBBBB", 5, 4), waiting=("CCCCCC",)),
+        lobby(2, running("BBBBBB", 5, 6, elapsed_ms=900), running("AAAAAA", 4, 7, watchers=2), waiting=("CCCCCC",)),
+        lobby(3, running("CCCCCC", 4, 4), running("BBBBBB", 5, 6), waiting=("DDDDDD",)),
+        lobby(0),
+    ]
+    script = """
+        const { LobbyModel } = await import(`${web}/model.js`);
+        const model = new LobbyModel(given.first, 0);
+        const seen = given.changes.map((changes, at) => {
+            model.apply(changes, at + 1);
+            const { players, playersHere, racesOpen, racesRunning, closest } = model;
+            return { players, playersHere, racesOpen, racesRunning, closest, races: [...model.races.keys()],
+                running: [...model.running.values()]
+                    .map(({ code, watchers, seats, heardAt }) => [code, watchers, seats.map(({ home }) => home), heardAt]) };
+        });
+        const next = new LobbyModel(given.first, 0).replace(given.second, 7);
+        console.log(JSON.stringify([seen, [...next.running.keys()], next.closest]));
+    """
+    found = [msgspec.to_builtins(changes(before, after)) for before, after in pairwise(told)]
+    given = {"first": msgspec.to_builtins(told[0]), "changes": found, "second": msgspec.to_builtins(told[1])}
+    seen, order, closest = node(script, given)
+    for lobby_then, shown in zip(told[1:], seen, strict=True):
+        assert shown["players"] == list(lobby_then.players)
+        assert [shown["playersHere"], shown["racesOpen"], shown["racesRunning"]] == [
+            lobby_then.players_here,
+            lobby_then.races_open,
+            lobby_then.races_running,
+        ]
+        assert shown["races"] == [info.code for info in lobby_then.races]
+        assert shown["closest"] == (lobby_then.running[0].code if lobby_then.running else None)
+        wanted = {info.code: [info.watchers, [seat.home for seat in info.seats]] for info in lobby_then.running}
+        assert {code: [watchers, homes] for code, watchers, homes, _ in shown["running"]} == wanted
+    # What stays is where it was, and knows when it was last heard of.
+    assert [[code, heard] for code, _, _, heard in seen[0]["running"]] == [["AAAAAA", 1], ["BBBBBB", 1]]
+    assert [[code, heard] for code, _, _, heard in seen[1]["running"]] == [["BBBBBB", 1], ["CCCCCC", 2]]
+    assert (order, closest) == (["AAAAAA", "BBBBBB"], "BBBBBB")

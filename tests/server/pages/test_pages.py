@@ -29,7 +29,7 @@ from server.pages.races import race_routes
 from server.pages.readers import READING, WAITING, Readers
 from server.race.audit import audit
 from server.race.boards import boards_document
-from server.race.frames import frames
+from server.race.replay import frames
 from server.race.shared_deal_spec import SharedDealSpec
 from server.rooms.clock import Clock
 from server.rules.catalogue import RULE_SETS
@@ -410,9 +410,9 @@ async def test_a_database_shows_the_same_pages_as_the_memory(tmp_path: Path) -> 
         record, _, history = race_routes(Readers(store, Journal(store)), Clock(), no_worker)
         pages = []
         for route, path in ((record, f"/races/{race(1)}.json"), (history, "/players/ann/races.json")):
-            values = route.match(path)
-            assert values is not None
-            pages.append((await route.show(Asked(values, {}))).body)
+            asked = route.ask(path)
+            assert asked is not None
+            pages.append((await route.show(asked)).body)
         shown.append(pages)
     database.close()
     assert shown[0] == shown[1]

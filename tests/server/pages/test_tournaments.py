@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import io
 
 import msgspec
 import pytest
 from trio.testing import MockClock
 
-from protocol.client_messages import Hello
-from protocol.server_messages import Error
+from protocol.client_messages import FollowLobby, Hello
+from protocol.server_messages import Error, Lobby
 from protocol.tournament_messages import (
     AddBot,
     CreateTournament,
@@ -50,13 +51,22 @@ async def test_a_tournament_is_given_out_whole_and_as_a_table(autojump_clock: Mo
         assert [(entrant.name, entrant.bot) for entrant in document.entrants] == [("@Ada", None), ("random 1", "random")]
         assert [entry.text for entry in document.log] == ["@Ada enters.", "random 1 enters, a house bot."]
         assert (document.phase, document.director, document.rounds) == ("registration", "@Ada", ())
+        zipped = await house.ask(f"/tournaments/{identity}.json", headers="Accept-Encoding: gzip\r\n")
+        assert gzip.decompress(zipped.body) == answered.body
+        await ada.say(AddBot(id=identity, ref=8))
+        await ada.hear_of(Decided)
+        assert len(msgspec.json.decode((await house.ask(f"/tournaments/{identity}.json")).body, type=TournamentDocument).entrants) == 3
         answered = await house.ask(f"/tournaments/{identity.lower()}.csv")
         assert answered.headers["content-type"] == "text/csv; charset=utf-8"
         rows = list(csv.DictReader(io.StringIO(answered.body.decode())))
-        assert [(row["place"], row["name"], row["bot"]) for row in rows] == [("1", "'@Ada", ""), ("1", "random 1", "random")]
+        assert [(row["place"], row["name"], row["bot"]) for row in rows] == [
+            ("1", "'@Ada", ""),
+            ("1", "random 1", "random"),
+            ("1", "random 2", "random"),
+        ]
         assert {row["points"] for row in rows} == {"0"}
         listed = msgspec.json.decode((await house.ask("/tournaments.json")).body, type=TournamentsDocument)
-        assert [(found.id, found.name, found.entrants) for found in listed.tournaments] == [(identity, "=SUM(A1)", 2)]
+        assert [(found.id, found.name, found.entrants) for found in listed.tournaments] == [(identity, "=SUM(A1)", 3)]
 
 
 @pytest.mark.parametrize("path", ["/tournaments/NOSUCH.json", "/tournaments/x.json", "/tournaments/NOSUCH.csv"])
@@ -68,6 +78,22 @@ async def test_there_is_no_page_of_a_tournament_that_is_not_there(autojump_clock
 def test_no_cell_is_a_formula(text: str) -> None:
     assert harmless(text) == f"'{text}"
     assert harmless("Ada -1") == "Ada -1"
+
+
+async def test_tables_of_a_public_tournament_are_listed_while_they_race(autojump_clock: MockClock, house: House) -> None:
+    async with house.guest("Ada") as ada, house.client() as guest:
+        bots = msgspec.structs.replace(OPTIONS, fill=2)
+        shown, hidden = await made(ada, bots), await made(ada, msgspec.structs.replace(bots, public=False))
+        await guest.say(Hello(name="", watch=True))
+        for identity in (hidden, shown):
+            await ada.say(StartTournament(id=identity, ref=8))
+            await ada.hear_of(Decided)
+        await guest.say(FollowLobby())
+        told = await guest.hear_of(Lobby)
+        while not told.running:
+            told = await guest.hear_of(Lobby)
+        assert [race.tournament for race in told.running] == [shown]
+        assert told.races == ()
 
 
 async def test_guests_follow_and_do_not_enter(autojump_clock: MockClock, house: House) -> None:

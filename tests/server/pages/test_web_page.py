@@ -13,10 +13,13 @@ from trio.testing import MockClock
 from protocol.client_messages import LeaveRace, Resign
 from protocol.room_events import Result
 from protocol.server_messages import Left
-from server.net.http import FILES_AT_ONCE, PAGES_AT_ONCE
+from server.net.http import FILES_AT_ONCE, PAGES_AT_ONCE, Asked, NoPage, Site
 from server.net.limits import AddressRates
 from server.net.plain_connection import PlainConnection
-from server.pages.web_page import FILES
+from server.pages.documents import Documents
+from server.pages.qr import qr_route
+from server.pages.readers import Readers
+from server.pages.web_page import FILES, web_routes
 from tests.server.net.wire import House
 
 WEB = files("server.pages").joinpath("web")
@@ -39,6 +42,7 @@ async def test_every_address_has_a_document_that_says_what_it_is_about(autojump_
             "/player/bob": "Bob · Carpet Race",
             "/ladder": "Ladder · Carpet Race",
             "/daily": "Deals of the day · Carpet Race",
+            "/screen": "On a big screen · Carpet Race",
             "/challenges": "Challenges · Carpet Race",
         }
         for target, title in titles.items():
@@ -122,6 +126,35 @@ async def test_everything_is_guarded(autojump_clock: MockClock, house: House, ta
     assert headers["cross-origin-opener-policy"] == "same-origin"
 
 
+async def test_a_document_lets_its_line_go_to_the_other_servers_of_the_place(autojump_clock: MockClock, house: House) -> None:
+    origins = ["https://n2.carpet.example", "http://[::1]:7", "http://10.0.0.4:7777"]
+    site = Site(web_routes({}, origins=lambda: origins))
+    house.site._routes = site._routes
+    answered = await house.ask("/play", headers=BROWSER)
+    assert "; connect-src 'self' ws://10.0.0.4:7777 wss://n2.carpet.example; " in answered.headers["content-security-policy"]
+    known = f"If-None-Match: {answered.headers['etag']}\r\n{BROWSER}"
+    assert (await house.ask("/play", headers=known)).status == 304
+    # A browser that knows the document has to hear of a server that is new.
+    origins.append("https://n4.carpet.example")
+    again = await house.ask("/play", headers=known)
+    assert again.status == 200
+    assert "wss://n4.carpet.example" in again.headers["content-security-policy"]
+
+
+async def test_the_link_of_a_race_at_another_server_of_the_place_opens(autojump_clock: MockClock, house: House) -> None:
+    async def is_elsewhere(code: str) -> bool:
+        await trio.lowlevel.checkpoint()
+        return code == "FARAWY"
+
+    readers = Readers(house.store, house.journal)
+    documents = Documents(house.rooms, readers, house.runs, house.tournaments, house.clock, is_elsewhere=is_elsewhere)
+    house.site._routes = Site(web_routes(documents.addresses))._routes
+    assert (await house.ask("/play/far-awy", headers=BROWSER)).status == 200
+    watched = await house.ask("/watch/farawy", headers=BROWSER)
+    assert "<title>A race · Carpet Race</title>" in watched.body.decode()
+    assert (await house.ask("/watch/NBDYSC", headers=BROWSER)).status == 404
+
+
 @pytest.mark.parametrize(("name", "kind"), FILES.items())
 async def test_a_file_is_sent_once_and_then_only_when_it_has_changed(autojump_clock: MockClock, house: House, name: str, kind: str) -> None:
     first = await house.ask(f"/web/{name}")
@@ -153,6 +186,19 @@ async def test_a_document_names_what_it_needs_by_addresses_that_never_change(aut
             source = WEB.joinpath(name).read_text(encoding="utf-8")
             assert set(re.findall(r'^import .* from "\./([^"]+)"', source, re.MULTILINE)) <= preloaded
         assert "app.js" in preloaded
+
+
+async def test_an_address_of_the_page_is_drawn_as_a_qr_code_and_no_other() -> None:
+    # By itself: the clock of a house jumps while a thread draws.
+    show = qr_route().show
+    for address in ("http://192.0.2.1:7777/play/KXQWZP", "https://carpet.example/tournament/KWPRTM", "http://[::1]:7777/"):
+        drawn = await show(Asked({}, {"of": address}))
+        assert drawn.content_type == "image/svg+xml; charset=utf-8"
+        assert drawn.body.startswith(b'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ')
+    for address in ("", "javascript:alert(1)", "https://carpet.example/elsewhere", "https://carpet.example/play/a?b=c", "http://a@b/play"):
+        with pytest.raises(NoPage) as refused:
+            await show(Asked({}, {"of": address}))
+        assert refused.value.status == 400
 
 
 async def test_nothing_beside_the_files_is_served(autojump_clock: MockClock, house: House) -> None:

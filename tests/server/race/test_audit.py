@@ -196,7 +196,7 @@ def a_second_too_long(document: Document) -> Document:
     ("make", "forge", "sentence"),
     [
         (won, without_seats, "the record has no seats"),
-        (won, set_value("rated", to=True), "rated is only a race between people, on a shuffle that nobody could know"),
+        (won, set_value("rated", to=True), "only a race between people, on a shuffle that nobody could know, is rated"),
         (forfeited, set_value("deal", "nonces", to=["00" * 16]), "1 nonces for 3 seats"),
         (won, set_value("deal", "secret", to="00" * 32), "the secret is not the one the server committed to"),
         (won, set_value("deal", "seed", to="00" * 32), "the seed is not the one of that name"),
@@ -211,7 +211,7 @@ def a_second_too_long(document: Document) -> Document:
         (won, set_value("moves", 0, 5, to=50), "home is 50 but 5 cards are home after it"),
         (won, set_value("seats", 0, "state", to="stopped"), "its last move at 4800 ms left it won, not stopped"),
         (won, set_value("seats", 1, "state", to="won"), "won, but there were legal moves left"),
-        (won, set_value("seats", 1, "state", to="racing"), "'racing' is no way for a seat to end"),
+        (won, set_value("seats", 1, "state", to="racing"), "'racing' is not a way for a seat to end"),
         (won, set_value("seats", 1, "ended_at_ms", to=3), "seat 2: it ended at 3 ms, before its last move"),
         (won, set_value("seats", 1, "ended_at_ms", to=4801), "seat 2: it ended at 4801 ms, after the race had closed at 4800 ms"),
         (won, set_value("seats", 1, "state", to="out-of-time"), "out of time at 4800 ms, with a limit of 600000 ms"),

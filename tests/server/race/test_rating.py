@@ -7,7 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from protocol.views import SeatState
 from server.race.rating import NEW, Rating, Unratable, rate, rate_record
+from server.race.report import Played, SeatReport, have_raced
 from tests.server.store.keeping import rated, won
 
 ratings = st.builds(Rating, st.floats(0, 50), st.floats(1, 25 / 3), st.integers(0, 99))
@@ -87,3 +89,23 @@ def test_a_record_that_cannot_count_is_refused(players: list[str]) -> None:
     seats = tuple(replace(record.seats[0], player=player) for player in players)
     with pytest.raises(Unratable, match="two different players or more, and nobody else"):
         rate_record(replace(record, seats=seats), {})
+
+
+@pytest.mark.parametrize(
+    ("seats", "is_race"),
+    [
+        ([("racing", 0), ("forfeited", 0)], False),
+        ([("stopped", 9), ("forfeited", 0)], False),
+        ([("stopped", 0), ("stopped", 0)], False),
+        ([("stopped", 1), ("forfeited", 1)], True),
+        # Who looks on without a move until another is done has lost.
+        ([("won", 48), ("stopped", 0)], True),
+        ([("stalled", 30), ("forfeited", 0)], True),
+    ],
+)
+def test_it_was_a_race_when_all_have_moved_or_one_has_played_to_the_end(seats: list[tuple[SeatState, int]], is_race: bool) -> None:
+    move = Played("s", 100, 100, 0, 4)
+    reports = tuple(
+        SeatReport(name="Ann", bot=None, round_trip_ms=0, state=state, ended_at_ms=100, played=(move,) * plies) for state, plies in seats
+    )
+    assert have_raced(reports) is is_race

@@ -15,7 +15,7 @@ from protocol.views import SharedDeal
 from server.race.audit import audit
 from server.race.commands import StopSeat
 from server.race.events import MovePlayed, RaceEnded
-from server.race.frames import frames
+from server.race.replay import frames
 from server.race.view import see, snapshot, tell
 from server.rules.catalogue import rule_set
 from tests.server.race.racing import SECRET, Driven, options, started

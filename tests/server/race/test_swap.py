@@ -18,8 +18,8 @@ from protocol.views import RaceOptions, SeriesOptions
 from server.race.audit import audit
 from server.race.commands import GetReady, LoseLine, ResignSeat, StopSeat, TakeSeat
 from server.race.events import SeatFreed
-from server.race.frames import frames
 from server.race.machine import Race
+from server.race.replay import frames
 from server.race.shuffles import SeriesPlace
 from server.race.view import see
 from server.rules.catalogue import rule_set
@@ -112,9 +112,9 @@ def with_series(**changes: Any) -> Callable[[Record], Record]:
         (with_series(format="best-of"), "not legal"),
         (with_series(races=1), "a swap is two races of two seats"),
         (with_series(race=3), "race 3 of a series of 2"),
-        (with_series(format="single"), "a single race is of no series"),
+        (with_series(format="single"), "a single race belongs to no series"),
         (lambda record: replace(record, series=None), "not legal"),
-        (lambda record: replace(record, rated=True), "rated is only a race in which all play the same shuffle"),
+        (lambda record: replace(record, rated=True), "only a race in which all play the same shuffle is rated"),
         (lambda record: replace(record, deal=replace(record.deal, winnable=True)), "a swap is played on seeds number 0 and 1"),
     ],
 )

@@ -93,7 +93,7 @@ def test_what_is_told_to_all_alike() -> None:
         (SeatReady(1), PlayerReady(version=7, seat=1)),
         (StartSet(START, (10, 20)), Countdown(version=7, starts_in_ms=2000, round_trips_ms=(10, 20))),
         (StartSet(now - 1, (10, 20)), Countdown(version=7, starts_in_ms=0, round_trips_ms=(10, 20))),
-        (RaceStarted(), Started(version=7)),
+        (RaceStarted((first, first)), Started(version=7, home=(4, 4), foundations=(dict(first.foundations),) * 2)),
         (
             SeatEnded(1, "stopped", 3, 500, first),
             Progress(version=7, seat=1, ply=3, home=4, foundations=dict(first.foundations), state="stopped", elapsed_ms=500),

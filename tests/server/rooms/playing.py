@@ -255,6 +255,7 @@ class Table:
         *,
         seed: int = 1,
         max_rooms: int = 20,
+        max_rooms_per_place: int = 0,
         bots_wait: bool = False,
         clock: Clock | None = None,
         keeps: bool = False,
@@ -273,6 +274,7 @@ class Table:
             find_deal=find_deal,
             rating_changes=lambda race: self.journal.rating_changes(race),
             max_rooms=max_rooms,
+            max_rooms_per_place=max_rooms_per_place,
             bots_wait=bots_wait,
         )
         nursery.start_soon(self.rooms.run)

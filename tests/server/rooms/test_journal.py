@@ -19,7 +19,7 @@ from server.race.commands import PlayMove
 from server.rooms.abort_summary import seats_left, seats_readable
 from server.rooms.clock import Clock
 from server.rooms.driver import Room as ServedRoom
-from server.store.errors import StoreFull
+from server.store.errors import LeaseLost, StoreFull
 from server.store.port import CommandTaken, RaceAborted, RaceOpened, RaceOver
 from server.store.replay import RunningRoom
 from tests.server.rooms.playing import Notebook, Table
@@ -102,6 +102,18 @@ async def test_when_nothing_can_be_kept_the_race_ends_without_a_result_and_the_o
     eve.move(other)
     await table.settle()
     assert eve.ply == 1
+
+
+async def test_that_a_lease_is_lost_is_no_error_of_each_room(
+    autojump_clock: MockClock, table: Table, caplog: pytest.LogCaptureFixture
+) -> None:
+    ann, bob = table.guest("Ann"), table.guest("Bob")
+    room = await table.racing(ann, bob)
+    table.journal.error = LeaseLost("others answer for the races of this node")
+    ann.move(room)
+    await table.settle()
+    assert ann.heard[-1] == Left(code=room.code, reason="failed")
+    assert [record for record in caplog.records if record.levelname in ("ERROR", "WARNING")] == []
 
 
 async def test_who_catches_up_while_a_failed_room_ends_is_not_told_what_could_not_be_kept(

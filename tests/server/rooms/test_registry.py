@@ -66,6 +66,23 @@ async def test_a_full_server_says_so_and_takes_the_next_race_when_one_has_ended(
     table.rooms.open(RaceOptions())
 
 
+async def test_so_many_rooms_are_opened_from_one_address_whoever_asks(autojump_clock: MockClock, nursery: trio.Nursery) -> None:
+    table = Table(nursery, max_rooms_per_place=2)
+    ann = table.guest("Ann")
+    room = table.rooms.open(RaceOptions(), place="192.0.2.1")
+    ann.enter(room)
+    table.rooms.open(RaceOptions(), place="192.0.2.1")
+    with pytest.raises(Refusal) as refused:
+        table.rooms.open(RaceOptions(), place="192.0.2.1")
+    assert refused.value.code is ErrorCode.TOO_MANY_ROOMS
+    # Of the host, or behind a proxy that nobody has named, nothing is known.
+    for place in ("192.0.2.2", None, None, None):
+        table.rooms.open(RaceOptions(), place=place)
+    ann.leave(room)
+    await table.settle()
+    table.rooms.open(RaceOptions(), place="192.0.2.1")
+
+
 async def test_leaving_one_room_late_does_not_unbind_from_the_next(autojump_clock: MockClock, table: Table) -> None:
     one, two = table.rooms.open(RaceOptions()), table.rooms.open(RaceOptions())
     table.rooms.seat_taken(one, "player")

@@ -17,8 +17,10 @@ from protocol.run_messages import Dailies, ListDailies, ListRuns, RunDaily, Runs
 from protocol.server_messages import Error, Left
 from protocol.watch_messages import WatchRace
 from server.race.audit import audit
-from server.rooms.clock import LOOK_S
+from server.rooms.clock import LOOK_S, Clock
 from server.runs import days
+from server.runs.dailies import DailyDeals
+from server.store.journal import Journal
 from server.store.memory import MemoryStore
 from tests.server.net.wire import House, open_house
 from tests.server.runs.running import DAY, DAY_MS, NOON, asked, begin, board, enter, play, run, until
@@ -297,3 +299,13 @@ async def test_a_run_is_its_players_alone(autojump_clock: MockClock, house: Hous
         assert (await bert.error()).code == ErrorCode.NOT_INVITED
         await bert.say(WatchRace(code=code))
         assert (await bert.error()).code == ErrorCode.NOT_SHOWN
+
+
+async def test_a_server_that_stops_meanwhile_leaves_them_to_the_next_one(nursery: trio.Nursery, caplog: pytest.LogCaptureFixture) -> None:
+    store = MemoryStore()
+    journal = Journal(store)
+    nursery.start_soon(journal.run)
+    journal.close()
+    await journal.ended()
+    await DailyDeals(store=store, journal=journal, clock=Clock(), entropy=bytes).run()
+    assert caplog.records == []

@@ -13,7 +13,7 @@ from protocol.room_events import Ghost, Result, Room
 from protocol.run_messages import PlayOn, RunDaily
 from protocol.server_messages import Left
 from server.race.audit import audit, audited_start_position
-from server.race.frames import frames
+from server.race.replay import frames
 from server.race.start_position import first_positions
 from server.race.view import see
 from server.rules.catalogue import RULE_SETS

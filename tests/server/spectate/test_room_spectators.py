@@ -399,7 +399,7 @@ async def test_what_happens_while_a_crowd_is_posted_to_goes_out_together_with_th
     for onlooker in crowd:
         box.spectators.watch(onlooker, onlooker.player, room.code)
     await trio.sleep(2)
-    async with box.spectators._scheduler._one_at_a_time:
+    async with box.spectators.scheduler._one_at_a_time:
         ann.move(room)
         await table.settle()
         for _ in range(6):
@@ -425,7 +425,7 @@ async def test_a_hub_that_is_behind_drops_what_waits_and_shows_everything_anew(
     ann, bob, eve = table.guest("Ann"), table.guest("Bob"), box.onlooker()
     room = await table.racing(ann, bob, delay_s=0)
     await eve.watch(room)
-    async with box.spectators._scheduler._one_at_a_time:
+    async with box.spectators.scheduler._one_at_a_time:
         # Nobody is posted to meanwhile.
         for _ in range(BACKLOG + 10):
             ann.phrase(room, "hello")

@@ -18,15 +18,19 @@ ADDRESS = Banned(kind="address", subject="2001:db8::/64", reason="", at_ms=NOW +
 def test_bans_are_listed_the_last_first_and_a_second_one_of_the_same_takes_the_place_of_the_first(store: Store) -> None:
     write(store, made("anna"), PLAYER, ADDRESS)
     assert store.bans() == (ADDRESS, PLAYER)
+    before = store.bans_mark()
     again = Banned(kind="player", subject="anna", reason="again", at_ms=NOW + 2)
     write(store, again)
     assert store.bans() == (again, ADDRESS)
+    assert store.bans_mark() != before
 
 
 def test_a_ban_is_lifted_once(store: Store) -> None:
     write(store, made("anna"), PLAYER, ADDRESS)
+    before = store.bans_mark()
     write(store, Unbanned(kind="player", subject="anna"))
     assert store.bans() == (ADDRESS,)
+    assert store.bans_mark() != before
     with pytest.raises(EntryRefused, match="anna is not banned"):
         write(store, Unbanned(kind="player", subject="anna"))
 

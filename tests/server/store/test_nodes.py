@@ -7,12 +7,16 @@ from dataclasses import replace
 
 import pytest
 
+from protocol.views import SharedDeal
+from server.race.shared_deal_spec import SharedDealSpec
 from server.store import connections, nodes, takeover
 from server.store.database import open_database
 from server.store.errors import EntryRefused, LeaseLost, StoreInUse, StoreUnavailable
+from server.store.port import SharedDealMade
 from server.store.shared import SharedStore, open_shared
 from tests.server.store.keeping import logged, made, opened, over, rated_over, taken, write
 from tests.server.store.test_outages import Faulty
+from tests.server.store.test_tournaments import decided, tournament
 
 Open = Callable[[str], SharedStore]
 
@@ -133,6 +137,45 @@ def test_a_room_that_stands_after_its_race_goes_with_the_others(node: Open) -> N
     assert dead.standing() == ()
 
 
+def test_all_tournaments_go_to_the_first_taker_with_the_rooms_of_their_tables(node: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(takeover, "SHARE", 1)
+    dead, first, second = node("dead"), node("first"), node("second")
+    write(dead, made("anna"), *(tournament(each) for each in "ABC"), decided("A", 1), decided("C", 1, closes=True))
+    write(first, tournament("D"))
+    heads = {head.tournament: (head.decisions, head.is_led_here) for head in dead.tournament_heads(["C", "E"])}
+    assert heads == {"A": (1, True), "B": (0, True), "C": (1, True), "D": (0, False)}
+    deal = SharedDealMade(kind="round", id="A/1", secret=b"s" * 32, at_ms=0)
+    spec = SharedDealSpec(deal=SharedDeal(kind="round", id="A/1", nonces=("00" * 16,), number=1), invited=(), table=1, held=True)
+    tables = [replace(opened(f"t{each}"), room=f"TABLE{each}", spec=spec) for each in range(3)]
+    write(dead, opened("r"), replace(opened("s"), room="OTHERS"), deal, *tables)
+    lapse(dead)
+
+    # While nobody leads it, anybody decides.
+    write(second, decided("A", 2))
+    with pytest.raises(EntryRefused, match="cannot follow decision 2"):
+        write(first, decided("A", 2))
+    found = first.take_over(dead.holding.node, 2)
+    assert found is not None
+    assert found.tournaments == {"A", "B"}
+    assert {"t0", "t1", "t2"} < {race.opened.race for race in found.running.races}
+    assert {head.tournament for head in first.tournament_heads([]) if head.is_led_here} == {"A", "B", "D"}
+    rest = second.take_over(dead.holding.node, 2)
+    assert rest is not None
+    assert (rest.tournaments, rest.left) == (frozenset(), 0)
+
+
+@pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
+def test_a_takeover_of_tournaments_alone_whose_answer_was_lost_is_known_to_the_taker(node: Open, after: bool) -> None:
+    dead, taker = node("dead"), node("taker")
+    write(dead, made("anna"), tournament("A"))
+    lapse(dead)
+    break_line(taker, "COMMIT", after=after)
+    with pytest.raises(StoreUnavailable):
+        taker.take_over(dead.holding.node, 1)
+    found = taker.taken_after_all()
+    assert (found.tournaments if found is not None else None) == ({"A"} if after else None)
+
+
 def test_whoever_renews_in_time_keeps_everything(node: Open) -> None:
     alive, other = node("alive"), node("other")
     write(alive, opened("r"))
@@ -191,7 +234,23 @@ def test_a_server_alone_and_a_cluster_keep_off_each_other_and_follow_each_other(
     write(alone, taken("r", 2))
     with pytest.raises(StoreInUse, match="no node of a cluster"):
         open_shared(postgres)
+    write(alone, made("anna"), tournament("A"))
     alone.close()
+
+    # And the other way round: what a server alone has left is taken over like a node's.
+    third = node("three")
+    (left,) = [each for each in third.renew() if each.id == 0]
+    assert (left.has_left, left.is_settled) == (True, False)
+    found = third.take_over(0, 1)
+    assert found is not None
+    assert found.tournaments == {"A"}
+    assert commands(third) == {"r": 2, "s": 0}
+    assert all(each.is_settled for each in third.renew() if each.id == 0)
+    assert 0 not in [each.id for each in third.all_nodes()]
+    third.close()
+    again = open_database(postgres)
+    assert {race.opened.race: len(race.commands) for race in again.running().races} == {"r": 2, "s": 0}
+    again.close()
 
 
 def test_nodes_share_a_postgresql(tmp_path: object) -> None:

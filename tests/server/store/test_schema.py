@@ -56,7 +56,8 @@ def first(tmp_path: Path) -> Path:
 def until(last: int, folder: Path) -> Path:
     """The migrations of a program that had so many."""
     migrations = folder / str(last)
-    shutil.copytree(schema.MIGRATIONS, migrations, ignore=shutil.ignore_patterns("__pycache__", f"v000[{last + 1}-9]*"))
+    later = (f"v{step}_*" for step in schema.versions() if int(step) > last)
+    shutil.copytree(schema.MIGRATIONS, migrations, ignore=shutil.ignore_patterns("__pycache__", *later))
     return migrations
 
 
@@ -110,6 +111,7 @@ def test_a_new_database_gets_all_tables_and_an_up_to_date_one_is_left_alone(wher
         "Keep the commands of each commit as one row of bytes, and number the commits.",
         "Keep whom the host keeps out.",
         "Say which node of a cluster runs a race, and know the nodes.",
+        "Say which node of a cluster leads a tournament.",
     )
     for expected in (f"schema none → {NEWEST}: {' '.join(steps)}", f"schema {NEWEST}: nothing to do"):
         store = open_database(where)
@@ -239,5 +241,6 @@ def test_the_migrations_are_shipped_with_the_package() -> None:
         "v0007_batches_of_commands.py",
         "v0008_bans.py",
         "v0009_nodes.py",
+        "v0010_tournaments_of_nodes.py",
     }
     assert (schema.MIGRATIONS / "env.py").is_file()

@@ -39,7 +39,7 @@ from server.spectate.spectator_registry import SpectatorRegistry
 from server.store.errors import StoreBusy, StoreError
 from server.store.port import NEVER_MS
 from server.tournaments.commands import IDLE_S, UNUSED_S
-from server.tournaments.service import MOST_OF_ONE, MOST_OF_PLACE
+from server.tournaments.making import MOST_OF_ONE, MOST_OF_PLACE
 from tests.server.tournaments.venue import FAST, Person, Venue
 
 FORMATS = {

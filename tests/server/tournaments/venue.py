@@ -67,10 +67,18 @@ class Person:
         self._venue = venue
         self._todo, self._told = trio.open_memory_channel[ServerMessage](10_000)
         self._refs = 0
+        self._token: str | None = None
 
     async def arrive(self) -> None:
-        self.player, _ = await self._venue.players.arrive(name=self.player.name, token=None, connection=self)
+        self.player, self._token = await self._venue.players.arrive(name=self.player.name, token=self._token, connection=self)
         self._venue.nursery.start_soon(self.run)
+
+    async def move(self, venue: Venue) -> None:
+        """Go to another server of the place."""
+        await self.lose_line()
+        self._venue = venue
+        self.player, _ = await venue.players.arrive(name=self.player.name, token=self._token, connection=self)
+        venue.tournaments.greet(self.player.id, self)
 
     # ---- the line
 
@@ -179,6 +187,10 @@ class Person:
     def _join(self, code: str) -> None:
         # What is over is left, as a client does.
         room = self._venue.rooms.of(self.player.id)
+        there = next((venue for venue in self._venue.others if venue.rooms.has(code)), None)
+        if there is not None:
+            self._venue.nursery.start_soon(self.move, there)
+            return
         if room is not None and room.code != code:
             self._to_room(LeaveRace())
             self._venue.nursery.start_soon(self._join_when_free, code)
@@ -223,7 +235,18 @@ class SlowJournal(Journal):
 class Venue:
     """Rooms, players and tournaments on one store. `restarted` is the next server."""
 
-    def __init__(self, nursery: trio.Nursery, *, store: MemoryStore | None = None, seed: int = 3, bots_wait: bool = False) -> None:
+    def __init__(
+        self,
+        nursery: trio.Nursery,
+        *,
+        store: MemoryStore | None = None,
+        seed: int = 3,
+        bots_wait: bool = False,
+        is_shared: bool = False,
+    ) -> None:
+        """is_shared: other venues are open on the same store at the same time."""
+        self._is_shared = is_shared
+        self.others: list[Venue] = []
         self.nursery = nursery
         self.store = store or MemoryStore()
         self.clock = Clock()
@@ -258,6 +281,7 @@ class Venue:
                 journal=self.journal,
                 store=self.store,
                 pair_next=paired_here,
+                is_shared=self._is_shared,
             )
         )
         await self.nursery.start(self.tournaments.run)

@@ -10,7 +10,7 @@ from msgspec import structs
 from protocol.record import sealed, to_json
 from protocol.replay import Replay, from_json
 from server.race.events import MovePlayed, SeatDealt
-from server.race.frames import frames
+from server.race.replay import frames
 from server.race.view import see
 from server.rules.catalogue import RULE_SETS, describe
 from tests.client.replays import driven

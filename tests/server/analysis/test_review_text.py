@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from protocol.cards import parse_card
-from server.analysis.review import card_name, judge, judge_seat
+from server.analysis.review_text import card_name, judge, judge_seat
 from server.rules.catalogue import RULE_SETS, rule_set
 from server.solver.review import review
 from tests.server.race.racing import STALLING, greedy_line, options, started

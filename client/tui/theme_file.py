@@ -1,0 +1,86 @@
+"""A theme as a file: TOML that names colours, written by a person. What it does not name is as in its base. Pure."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from dataclasses import replace
+from typing import Any, Final
+
+from client.tui.theme import PALETTES, Colour, Palette
+from protocol.text import clean_name
+
+COLOURS: Final = {
+    "felt": "the table",
+    "felt_dark": "the rows at top and bottom, panels and boxes",
+    "text": "words",
+    "faint": "words that matter less",
+    "ivory": "a card",
+    "linen": "a card of a quilt that lies sideways",
+    "ivory_shade": "the same where it is not free",
+    "linen_shade": "the same where it is not free",
+    "lit": "a card that can be played",
+    "back": "the back of a card",
+    "back_ink": "the pattern on it",
+    "suits": "spades, hearts, diamonds, clubs",
+    "cursor": "the cursor's frame",
+    "wait": "headings, keys, and a gap that has to be filled",
+    "own": "your bar",
+    "other": "the bars of the others",
+    "good": "what went well",
+    "bad": "what did not",
+    "lines": "the curves of eight seats",
+}
+"""What each colour of a palette is, in the order in which a file has them."""
+SEVERAL: Final = {"suits": 4, "lines": 8}
+_EXACT: Final = re.compile("#[0-9a-fA-F]{6}")
+
+
+class BadTheme(ValueError):
+    """The text is no theme; str() says why, in one sentence."""
+
+
+def palette_of(text: str) -> Palette:
+    """The palette that a file describes."""
+    try:
+        given = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise BadTheme(f"it is not TOML: {error}") from error
+    names = [palette.name for palette in PALETTES if palette.name != "none"]
+    base = next((palette for palette in PALETTES if palette.name == given.get("base", "classic") and palette.name in names), None)
+    if base is None:
+        raise BadTheme(f"base is one of {', '.join(names)}")
+    name = given.get("name")
+    if not isinstance(name, str) or not name or clean_name(name) != name or name in [*names, "none"]:
+        raise BadTheme("it needs a name of its own, of at most 24 characters")
+    changes = {key: _read(key, value, base) for key, value in given.items() if key not in ("name", "base")}
+    return replace(base, name=name, title=name, **changes)
+
+
+def _read(key: str, value: Any, base: Palette) -> Any:
+    if key not in COLOURS:
+        raise BadTheme(f"there is no colour {clean_name(key) or 'of that name'}")
+    if key not in SEVERAL:
+        return _colour(key, value, getattr(base, key))
+    if not isinstance(value, list) or len(value) != SEVERAL[key]:
+        raise BadTheme(f"{key} is a list of {SEVERAL[key]} colours")
+    return tuple(_colour(key, each, was) for each, was in zip(value, getattr(base, key), strict=True))
+
+
+def _colour(key: str, value: Any, was: Colour) -> Colour:
+    """The colour in full; for terminals with fewer the nearest of 256, and of the 16 the one that the base has."""
+    if not isinstance(value, str) or not _EXACT.fullmatch(value):
+        raise BadTheme(f"{key} is a colour like {was.exact}")
+    exact = value.lower()
+    cube = "".join(f"{round(int(exact[at : at + 2], 16) / 17):x}" for at in (1, 3, 5))
+    return Colour(was.basic, f"#{cube}", exact)
+
+
+def text_of(palette: Palette, name: str) -> str:
+    """A palette as a file of that name, to be changed."""
+    lines = [f'name = "{name}"', 'base = "classic"  # what is not named here is as there: classic, four or safe', ""]
+    for key, what in COLOURS.items():
+        value = getattr(palette, key)
+        said = f'"{value.exact}"' if key not in SEVERAL else "[" + ", ".join(f'"{each.exact}"' for each in value) + "]"
+        lines.append(f"{key} = {said}  # {what}")
+    return "\n".join([*lines, ""])

@@ -1,0 +1,182 @@
+"""What nodes tell each other at once, over a Valkey or Redis: each hears a channel of its own, and one for each race that it lets watch.
+
+What is said within a tick goes out together, one message for each channel, all of them in one pipeline. Nothing is kept: who does not
+listen at that moment, or is cut off, has missed it, and is told so with the next that they hear. So nothing here is the truth of anything.
+"""
+
+from __future__ import annotations
+
+import logging
+import secrets
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+import msgspec
+import trio
+
+if TYPE_CHECKING:
+    from coredis import Redis
+    from coredis.patterns.pubsub import PubSub
+
+logger = logging.getLogger("carpet.cluster")
+
+TICK_S: Final = 0.1
+"""Seconds between two messages on a channel. A publication costs a tenth in a pipeline of what it does alone."""
+
+QUEUE_BYTES: Final = 8 * 2**20
+"""What may wait for a tick. When it is full, more is dropped: who listens misses it, and finds that out."""
+
+NODE: Final = "node:"
+
+Hear: TypeAlias = Callable[[list[bytes], bool], None]
+"""Called with what was said together, and whether it follows on what was heard before. It must not block or raise."""
+
+
+def node_channel(node: int) -> str:
+    """What is said to this node."""
+    return f"{NODE}{node}"
+
+
+class _Message(msgspec.Struct, array_like=True, frozen=True):
+    """speaker: one connection of a process. serial: the number of its messages on the channel, from 1 up without gaps."""
+
+    speaker: bytes
+    serial: int
+    parts: list[bytes]
+
+
+@dataclass(slots=True)
+class _Ear:
+    hear: Hear
+    speaker: bytes = b""
+    serial: int = 0
+
+
+class Bus:
+    """`serve` is run by the directory, with each of its connections. place: a prefix that no other place has."""
+
+    def __init__(self, place: str) -> None:
+        self._place = place
+        self._speaker = secrets.token_bytes(6)
+        self._ears: dict[str, _Ear] = {}
+        self._queue: dict[str, list[bytes]] = {}
+        self._queued = 0
+        self._serials: dict[str, int] = {}
+        self._said = trio.Event()
+        self._ears_changed = trio.Event()
+        self._decoder = msgspec.msgpack.Decoder(_Message)
+        self.is_up = False
+        """Whether what is said is heard, as far as is known."""
+        self.said = 0
+        """Messages that were published since the start."""
+        self.said_bytes = 0
+
+    def say(self, channel: str, part: bytes) -> None:
+        """Tell all who listen to this channel, with the next tick; nobody while the engine is gone."""
+        if not self.is_up:
+            return
+        if self._queued + len(part) > QUEUE_BYTES:
+            # The number is taken, so that whoever listens knows.
+            self._serials[channel] = self._serials.get(channel, 0) + 1
+            return
+        self._queued += len(part)
+        self._queue.setdefault(channel, []).append(part)
+        self._said.set()
+
+    def serial(self, channel: str) -> int:
+        """Of the last message that this process said there, what still waits included; 0 for none."""
+        return self._serials.get(channel, 0) + (channel in self._queue)
+
+    def hush(self, channel: str) -> None:
+        """Nothing more will be said there for now."""
+        self._serials.pop(channel, None)
+        for part in self._queue.pop(channel, ()):
+            self._queued -= len(part)
+
+    def listen(self, channel: str, hear: Hear) -> None:
+        """Hear what is said there, from some moment soon on."""
+        self._ears[channel] = _Ear(hear)
+        self._ears_changed.set()
+
+    def heard(self, channel: str) -> int:
+        """The serial of the last message that was heard there; 0 for none."""
+        return self._ears[channel].serial if channel in self._ears else 0
+
+    def stop_listening(self, channel: str) -> None:
+        self._ears.pop(channel, None)
+        self._ears_changed.set()
+
+    async def serve(self, client: Redis[bytes], own: str) -> None:
+        """Carry it until cancelled. own: the channel that is always listened to. Raises what the engine's client does when it is gone."""
+        names = {self._name(channel): channel for channel in (own, *self._ears)}
+        try:
+            async with client.pubsub(channels=list(names), ignore_subscribe_messages=True, retry_policy=None) as channels:
+                self.is_up = True
+                async with trio.open_nursery() as nursery:
+                    nursery.start_soon(self._publish, client)
+                    nursery.start_soon(self._subscribe, channels, names, own)
+                    async for message in channels:
+                        channel = names.get(message["channel"].decode() if isinstance(message["channel"], bytes) else message["channel"])
+                        if channel is not None and isinstance(message["data"], bytes):
+                            self._hear(channel, message["data"])
+                    # It has no other end than that the engine is gone.
+                    raise ConnectionResetError("nothing is heard any more")
+        finally:
+            self.is_up = False
+            self._queue.clear()
+            self._queued = 0
+            # What is said from now on follows on nothing, and neither does what is heard.
+            self._speaker = secrets.token_bytes(6)
+            self._serials.clear()
+            for ear in self._ears.values():
+                ear.speaker, ear.serial = b"", 0
+
+    def _name(self, channel: str) -> str:
+        return f"{self._place}:{channel}"
+
+    def _hear(self, channel: str, data: bytes) -> None:
+        ear = self._ears.get(channel)
+        if ear is None:
+            return
+        try:
+            message = self._decoder.decode(data)
+        except msgspec.MsgspecError:
+            logger.warning("what was heard on %s cannot be read", channel)
+            return
+        follows = ear.speaker == message.speaker and message.serial == ear.serial + 1
+        ear.speaker, ear.serial = message.speaker, message.serial
+        ear.hear(message.parts, follows)
+
+    async def _subscribe(self, channels: PubSub[bytes], names: dict[str, str], own: str) -> None:
+        while True:
+            await self._ears_changed.wait()
+            self._ears_changed = trio.Event()
+            wanted = {self._name(channel): channel for channel in (own, *self._ears)}
+            new, gone = [name for name in wanted if name not in names], [name for name in names if name not in wanted]
+            names.update(wanted)
+            if new:
+                await channels.subscribe(*new)
+            if gone:
+                for name in gone:
+                    del names[name]
+                await channels.unsubscribe(*gone)
+
+    async def _publish(self, client: Redis[bytes]) -> None:
+        while True:
+            await self._said.wait()
+            self._said = trio.Event()
+            queue, self._queue, self._queued = self._queue, {}, 0
+            if queue:
+                await self._send(client, queue)
+            await trio.sleep(TICK_S)
+
+    async def _send(self, client: Redis[bytes], queue: Mapping[str, list[bytes]]) -> None:
+        async with client.pipeline(transaction=False) as pipeline:
+            # What is said to a node may be about what was said to all.
+            for channel, parts in sorted(queue.items(), key=lambda each: each[0].startswith(NODE)):
+                serial = self._serials[channel] = self._serials.get(channel, 0) + 1
+                data = msgspec.msgpack.encode(_Message(self._speaker, serial, parts))
+                self.said += 1
+                self.said_bytes += len(data)
+                pipeline.publish(self._name(channel), data)

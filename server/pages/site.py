@@ -1,0 +1,62 @@
+"""All that a server has over HTTP, put together."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
+
+from server.lobby.bans import Bans
+from server.lobby.lobby import Lobby
+from server.net.http import Site
+from server.pages.documents import Documents
+from server.pages.health import readiness_route
+from server.pages.ladder import ladder_route
+from server.pages.lobby import lobby_route
+from server.pages.previews import preview_routes
+from server.pages.races import race_routes
+from server.pages.readers import Readers
+from server.pages.runs import run_routes
+from server.pages.schemas import schema_routes
+from server.pages.tournaments import tournament_routes
+from server.pages.web_page import known, problem_page, web_routes
+from server.rooms.clock import Clock
+from server.rooms.registry import Rooms
+from server.runs.service import RunService
+from server.store.journal import Journal
+from server.store.store import Store
+from server.tournaments.service import TournamentService
+
+
+def open_site(
+    *,
+    rooms: Rooms,
+    lobby: Lobby,
+    runs: RunService,
+    tournaments: TournamentService,
+    bans: Bans,
+    store: Store,
+    journal: Journal,
+    clock: Clock,
+    compute: Callable[..., Awaitable[Any]],
+    max_rooms: int,
+    is_elsewhere: Callable[[str], Awaitable[bool]] | None = None,
+    origins: Callable[[], Sequence[str]] = tuple,
+    embedders: Sequence[str] = (),
+) -> Site:
+    """compute: for what takes longer than a request may. is_elsewhere: whether another server of this place has the room with a code.
+    origins: of the pages of all servers of this place. embedders: of pages that may show races in a frame."""
+    readers = Readers(store, journal)
+    documents = Documents(rooms, readers, runs, tournaments, clock, is_elsewhere=is_elsewhere, embeds=bool(embedders)).addresses
+    routes = (
+        *race_routes(readers, clock, compute),
+        ladder_route(readers),
+        lobby_route(lobby),
+        *run_routes(readers, runs),
+        *tournament_routes(tournaments),
+        *schema_routes(readers, compute),
+        # The picture of `/play` before the race with that for a code.
+        *preview_routes({**known(), **documents}, readers, compute, embeds=bool(embedders)),
+        *web_routes(documents, origins=origins, embedders=embedders),
+        readiness_route(rooms, store, journal, max_rooms=max_rooms),
+    )
+    return Site(routes, problem=problem_page(), bans=bans)

@@ -1,0 +1,145 @@
+// What the director of a tournament decides, by the page. Whether it may be decided now is the server's to say.
+
+import { ask } from "./dialog.js";
+import { clean, element, setText } from "./dom.js";
+
+/** What may be said of a table, as the terminal has it. @type {[string, {verdict: "first" | "second" | "draw" | "neither", forfeit?: boolean} | null][]} */
+const VERDICTS = [
+  ["{first} wins", { verdict: "first" }],
+  ["{second} wins", { verdict: "second" }],
+  ["Draw", { verdict: "draw" }],
+  ["{first} wins by forfeit", { verdict: "first", forfeit: true }],
+  ["{second} wins by forfeit", { verdict: "second", forfeit: true }],
+  ["Both forfeit", { verdict: "neither", forfeit: true }],
+  ["Strike the result and reopen the table", null],
+];
+
+/** The message by which a result is entered, corrected or struck. @param {any} told a `Tournament` @param {any} table of its round @param {number} verdict of `VERDICTS` @param {string} reason @returns {import("carpet-wire").CorrectResult} */
+export function correction(told, table, verdict, reason) {
+  const said = VERDICTS[verdict][1];
+  const { first_home = 0, second_home = 0 } = table.result ?? {};
+  return {
+    type: "correct-result", id: told.id, round: told.round, table: table.table, reason,
+    // The last race that has a result, or the one that has none yet.
+    race: table.result ? Math.max(table.races.length, 1) : table.races.length + 1,
+    result: said && { first_home, second_home, forfeit: false, ...said },
+  };
+}
+
+/** Which of the director's buttons mean something now. @param {any} told */
+export function decisionsOf(told) {
+  const isOpen = ["registration", "check-in"].includes(told.phase);
+  const isDone = ["over", "ended"].includes(told.phase);
+  return {
+    start: isOpen ? (told.phase === "registration" && told.options.check_in_s > 0 ? "Open the check-in" : "Pair the first round") : "",
+    pause: isOpen || isDone ? "" : told.phase === "paused" ? "Go on" : "Pause",
+    pair: told.phase === "between" ? `Pair round ${told.rounds.length + 1} now` : "",
+    end: isDone ? "" : "End the tournament",
+  };
+}
+
+export class Directing {
+  #told = null;
+
+  /** @param {(message: object) => void} send */
+  constructor(send) {
+    const decide = (message) => send({ id: this.#told.id, ...message });
+    this.start = button(() => decide({ type: "start-tournament" }));
+    this.pause = button(() => decide({ type: "pause-tournament", pause: this.#told.phase !== "paused" }));
+    this.pair = button(() => decide({ type: "pair-round", round: this.#told.rounds.length + 1 }));
+    this.end = button(() => ask("End the tournament now? The standings stay.", ["End it", "Go on"], () => decide({ type: "end-tournament", reason: this.reason.value })));
+    this.boards = button(() => send({ type: "ask-boards-key", code: this.#told.tables.find((table) => table.code !== null).code }), "All boards on a screen …");
+    this.boardsLink = element("a", {}, "Open the screen with all boards");
+    this.boardsLine = element("p", { hidden: true }, this.boardsLink, " For a place where its players cannot see it; they are told that somebody watches so.");
+    this.bot = element("select", { id: "with-bot" });
+    this.addBot = button(() => decide({ type: "add-bot", bot: this.bot.value }), "Add it");
+    this.table = element("select", { id: "of-table" });
+    this.verdict = element("select", { "aria-label": "Result" });
+    this.correct = button(() => this.#withTable((table) => {
+      const words = `Table ${table.table}: ${this.verdict.selectedOptions[0].textContent}?`;
+      ask(words, ["Decide so", "Leave it"], () => decide(correction(this.#told, table, Number(this.verdict.value), this.reason.value)));
+    }), "Decide");
+    this.entrant = element("select", { id: "of-player" });
+    this.remove = button(() => {
+      const entrant = this.#told.entrants.find((each) => each.id === this.entrant.value);
+      if (!entrant) return;
+      const message = { type: "remove-entrant", entrant: entrant.id, remove: !entrant.withdrawn, reason: this.reason.value };
+      ask(`${entrant.withdrawn ? "Let back in" : "Remove"}: ${clean(entrant.name)}?`, [entrant.withdrawn ? "Let back in" : "Remove", "Leave it"], () => decide(message));
+    });
+    this.reason = element("input", { id: "reason", maxlength: "200", autocomplete: "off" });
+    const field = (id, words, ...rest) => element("p", { class: "field" }, element("label", { for: id }, words), rest);
+    this.ofTable = field("of-table", "A result", this.table, this.verdict, this.correct);
+    this.ofBot = field("with-bot", "A house bot", this.bot, this.addBot);
+    this.node = element("section", { class: "part", "aria-labelledby": "directing", hidden: true }, element("h2", { id: "directing" }, "You direct it"),
+      element("p", { class: "actions" }, this.start, this.pair, this.pause, this.end, this.boards), this.boardsLine, this.ofBot, this.ofTable,
+      this.ofPlayer = field("of-player", "A player", this.entrant, this.remove), field("reason", "Reason, for the log", this.reason));
+    this.table.addEventListener("change", () => this.#showVerdicts());
+    this.entrant.addEventListener("change", () => this.#showRemove());
+  }
+
+  /** The key by which a screen is shown whole boards. It stands where a browser sends it to nobody. @param {string} key */
+  takeKey(key) {
+    this.boardsLine.hidden = false;
+    this.boardsLink.setAttribute("href", `/tournament/${encodeURIComponent(this.#told.id)}/screen#key=${encodeURIComponent(key)}`);
+  }
+
+  /** @param {any} told a `Tournament` @param {string} me @param {any[]} bots of the server's welcome */
+  show(told, me, bots) {
+    this.#told = told;
+    this.node.hidden = told.director !== me || me === "";
+    if (this.node.hidden) return;
+    for (const [name, words] of Object.entries(decisionsOf(told))) {
+      this[name].hidden = !words;
+      setText(this[name], words);
+    }
+    const isDone = ["over", "ended"].includes(told.phase);
+    // A director who plays too is given no key.
+    this.boards.hidden = !told.tables.some((table) => table.code !== null) || told.entrants.some((entrant) => entrant.id === me);
+    this.ofBot.hidden = isDone || !bots.length;
+    this.ofTable.hidden = !told.tables.some((table) => table.counted);
+    this.ofPlayer.hidden = isDone || !told.entrants.length;
+    fill(this.bot, bots.map((bot) => [bot.name, clean(bot.name)]));
+    fill(this.table, told.tables.filter((table) => table.counted).map((table) => [String(table.table), `Round ${told.round}, table ${table.table}: ${this.#names(table).join(" against ")}`]));
+    fill(this.entrant, told.entrants.map((entrant) => [entrant.id, `${clean(entrant.name)}${entrant.withdrawn ? " (withdrawn)" : ""}`]));
+    this.#showVerdicts();
+    this.#showRemove();
+  }
+
+  #names(table) {
+    const names = new Map(this.#told.entrants.map((entrant) => [entrant.id, clean(entrant.name)]));
+    return [table.first, table.second].map((side) => (side === null ? "the house" : names.get(side) ?? clean(side)));
+  }
+
+  #withTable(act) {
+    const table = this.#told.tables.find((each) => String(each.table) === this.table.value);
+    if (table) act(table);
+  }
+
+  #showVerdicts() {
+    this.#withTable((table) => {
+      const [first, second] = this.#names(table);
+      fill(this.verdict, VERDICTS.map(([words], at) => [String(at), words.replace("{first}", () => first).replace("{second}", () => second)]));
+    });
+  }
+
+  #showRemove() {
+    const entrant = this.#told.entrants.find((each) => each.id === this.entrant.value);
+    setText(this.remove, entrant?.withdrawn ? "Let back in" : "Remove");
+  }
+}
+
+/** The options of a select, changed only where they differ, so that a choice that is being made stays. @param {HTMLSelectElement} select @param {string[][]} options */
+function fill(select, options) {
+  const key = JSON.stringify(options);
+  if (select.dataset.shown === key) return;
+  select.dataset.shown = key;
+  const chosen = select.value;
+  select.replaceChildren(...options.map(([value, words]) => element("option", { value }, words)));
+  if (options.some(([value]) => value === chosen)) select.value = chosen;
+}
+
+function button(act, words = "") {
+  const node = element("button", { type: "button" }, words);
+  node.addEventListener("click", act);
+  return node;
+}

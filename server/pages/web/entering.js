@@ -1,0 +1,160 @@
+// One's own part in a tournament: entering, checking in, and the way to one's table. Who only looks on takes over no window in which they race.
+
+import { hex } from "./sha256.js";
+import { announce, clean, clockText, element, nameOf, setText } from "./dom.js";
+import { ask } from "./dialog.js";
+import * as keeping from "./identity.js";
+import { NameField } from "./start.js";
+
+const SOFTWARE = "web page";
+const DONE = ["over", "ended"];
+/** Those that nobody can enter once they have begun. */
+const CLOSED = ["round-robin", "elimination"];
+/** `ref` of what is asked for here. */
+const ASKED = 7;
+
+/** What somebody can do, and what they are to do. me: their id, empty for a guest. @param {any} told a `Tournament` @param {string} me */
+export function ownPart(told, me) {
+  const own = told.entrants.find((entrant) => entrant.id === me) ?? null;
+  const plays = own !== null && !own.withdrawn;
+  const isDone = DONE.includes(told.phase);
+  const isLast = told.round === told.rounds.length;
+  const mine = isLast && plays ? told.tables.find((table) => [table.first, table.second].includes(me)) ?? null : null;
+  const table = mine !== null && mine.code !== null && mine.result === null ? mine : null;
+  return {
+    own, plays, table,
+    canEnter: !plays && !isDone && !(told.rounds.length > 0 && CLOSED.includes(told.options.format)),
+    canCheckIn: plays && !isDone && !own.checked_in && told.phase !== "registration",
+    canLeave: plays && !isDone,
+    sentence: sentenceOf(told, { own, plays, isDone, mine, table }),
+  };
+}
+
+function sentenceOf(told, { own, plays, isDone, mine, table }) {
+  if (isDone) {
+    const row = own && told.standings.find((each) => each.entrant === own.id);
+    return row ? `You placed ${row.place} of ${told.standings.length}.` : "";
+  }
+  if (table) return `Table ${table.table} is yours, and waits for you.`;
+  if (!plays && own) return "You have withdrawn.";
+  if (!plays && !told.rounds.length) return "Play in it: enter, check in when it is time, and go to your table.";
+  if (!plays) return CLOSED.includes(told.options.format) ? "" : "You can still enter, and play from the next round on.";
+  if (!own.checked_in && told.phase !== "registration") return "Check in, or you are left out.";
+  if (told.phase === "registration") return "You have entered. The director opens the check-in.";
+  if (mine?.result) return "Your table is done. The round goes on.";
+  return "You are in. When the next round is paired, this page takes you to your table.";
+}
+
+export class TakingPart {
+  me = "";
+  #wish = null;
+  #isPlayer = false;
+  #codes = null;
+
+  /** @param {import("./line.js").Line} line @param {string} id */
+  constructor(line, id) {
+    this.line = line;
+    this.id = id;
+    this.sentence = element("p", {});
+    this.notice = element("p", { class: "notice", role: "status", hidden: true });
+    this.name = new NameField(keeping.identity.name ?? keeping.proposedName(), (name) => this.send({ type: "rename", name, token: keeping.identity.token }));
+    this.code = element("input", { id: "entry", maxlength: "32", autocomplete: "off" });
+    this.codeField = element("p", { class: "field", hidden: true }, element("label", { for: "entry" }, "Its code"), this.code);
+    this.enter = button("Enter", () => this.send({ type: "enter-tournament", id, code: this.codeField.hidden ? null : this.code.value }), "main-button");
+    this.checkIn = button("Check in", () => this.send({ type: "check-in", id, nonce: hex(crypto.getRandomValues(new Uint8Array(16))) }), "main-button");
+    this.leave = button("Withdraw", () => ask("Withdraw from the tournament?", ["Withdraw", "Stay"], () => this.send({ type: "leave-tournament", id })));
+    this.go = element("a", { class: "main-link" }, "Go to your table");
+    this.node = element("section", { class: "part", "aria-label": "Your part", hidden: true }, this.sentence, this.notice, this.name.node, this.codeField,
+      element("p", { class: "actions" }, this.go, this.enter, this.checkIn, this.leave));
+  }
+
+  /** The first message of each line: a player's where something is to be done, else that of somebody who looks on. @returns {import("carpet-wire").Hello} */
+  hello() {
+    const { token, name } = keeping.identity;
+    if (this.#isPlayer) return { type: "hello", name: name ?? keeping.proposedName(), token: token || null, software: SOFTWARE };
+    return { type: "hello", name: "", watch: true, token: token || null, software: SOFTWARE };
+  }
+
+  /** @param {import("carpet-wire").Welcome} welcome */
+  up(welcome) {
+    this.me = welcome.player;
+    if (!this.#isPlayer) return;
+    keeping.identity.keep(welcome.token, welcome.name);
+    this.name.show(welcome.name);
+    if (this.#wish) this.line.send(this.#wish);
+    this.#wish = null;
+  }
+
+  /** Another window of the same player has taken over: here one looks on. */
+  taken() {
+    this.#isPlayer = false;
+    this.#note("You go on in another window. Here you look on.");
+    this.line.open();
+  }
+
+  /** Ask for something that only a player may. */
+  send(message) {
+    this.#note("");
+    const asked = { ...message, ref: ASKED };
+    if (this.#isPlayer) return this.line.send(asked);
+    if (!keeping.identity.token) keeping.identity.propose(this.name.value || keeping.proposedName());
+    this.#wish = asked;
+    this.#isPlayer = true;
+    this.line.restart();
+  }
+
+  /** @param {import("carpet-wire").ServerMessage} message */
+  hear(message) {
+    if (message.type === "called" && message.id === this.id) this.#goTo(message.code);
+    else if (message.type === "you-are") this.name.show(message.name);
+    else if (message.type === "decided" && message.ref === ASKED) announce("It is done.");
+    else if (message.type === "error" && message.code === "hello/unknown-token") {
+      keeping.identity.forget();
+      this.line.send(this.hello());
+    } else if (message.type === "error" && message.ref === ASKED) this.#note(clean(message.message));
+  }
+
+  #note(text) {
+    this.notice.hidden = !text;
+    setText(this.notice, text);
+  }
+
+  #goTo(code) {
+    // A table that was there when the page was opened is gone to by its link.
+    if (this.#codes?.has(code) !== false) return;
+    this.#codes.add(code);
+    location.assign(this.#tableAt(code));
+  }
+
+  #tableAt(code) {
+    return `/play/${encodeURIComponent(code)}#sit`;
+  }
+
+  /** @param {any} told a `Tournament` @param {number} since milliseconds since it was told */
+  show(told, since) {
+    const part = ownPart(told, this.me);
+    const { table } = part;
+    const isFirst = this.#codes === null;
+    this.#codes ??= new Set();
+    if (table && isFirst) this.#codes.add(table.code);
+    this.node.hidden = !part.sentence && !part.canEnter;
+    const left = table?.no_show_ms === null || !table ? "" : ` ${clockText(Math.max(table.no_show_ms - since, 0))} left until who is missing forfeits.`;
+    setText(this.sentence, part.sentence + left);
+    this.name.node.hidden = this.me !== "" || !part.canEnter;
+    this.codeField.hidden = !part.canEnter || !told.by_code || part.own !== null;
+    this.enter.hidden = !part.canEnter;
+    setText(this.enter, part.own ? "Enter again" : "Enter");
+    this.checkIn.hidden = !part.canCheckIn;
+    this.leave.hidden = !part.canLeave;
+    this.go.hidden = !table;
+    if (!table) return;
+    this.go.setAttribute("href", this.#tableAt(table.code));
+    this.#goTo(table.code);
+  }
+}
+
+function button(text, act, kind = null) {
+  const node = element("button", { type: "button", class: kind }, text);
+  node.addEventListener("click", act);
+  return node;
+}

@@ -1,0 +1,393 @@
+// The pages at `/screen` and `/tournament/ID/screen`, for a projector or a stream: nothing to press, everything large. What is shown when, `showing.js` says.
+
+import { bar } from "./bars.js";
+import { BoardView } from "./boards.js";
+import { arrange, clean, clockText, counted, element, nameOf, setText } from "./dom.js";
+import { STATE_WORDS, WatchedRace, standing } from "./model.js";
+import { Plot } from "./plot.js";
+import { joinNodes, namesOf, pairingNodes, standingsNodes, treeNodes } from "./scenes.js";
+import { RESULT_MS, Rotation, clockOf, closestFinished, closestTables, partsOf } from "./showing.js";
+import { read } from "./tables.js";
+import { Timeline } from "./timeline.js";
+import { formatWord, phaseSentence } from "./tournaments.js";
+
+const TICK_MS = 250;
+const QUIET_MS = 4000;
+const AGAIN_MS = 5000;
+/** A replay takes so long, however long the race took. */
+const REPLAY_MS = 45000;
+/** More boards than that would be read by nobody from afar. */
+const BOARDS = 4;
+const OTHERS = 8;
+
+export class ScreenPage {
+  #rules = new Map();
+  #told = null;
+  #heardAt = 0;
+  #listed = [];
+  #races = new Rotation();
+  #parts = new Rotation(9);
+  #model = null;
+  #watched = null;
+  #askedAt = 0;
+  #shownRace = "";
+  #document = null;
+  #documentOf = "";
+  #replay = null;
+  #quietAt = 0;
+  #key = keyOf(location.hash);
+
+  /** id: of a tournament; null for whatever is run here. @param {import("./line.js").Line} line @param {string | null} id */
+  constructor(line, id) {
+    this.line = line;
+    this.id = id?.toUpperCase() ?? null;
+    document.title = "On a big screen · Carpet Race";
+    document.body.classList.add("screen");
+    document.body.classList.toggle("overlay", new URLSearchParams(location.search).get("overlay") === "1");
+    this.heading = element("h1", {}, "Carpet Race");
+    this.facts = element("p", { class: "facts" });
+    this.clock = element("p", { class: "clock", role: "timer", "aria-label": "Time", hidden: true });
+    this.bars = element("div", { class: "screen-bars" });
+    this.boards = element("div", { class: "screen-boards" });
+    this.plot = new Plot();
+    this.why = element("p", { class: "note" });
+    this.banner = element("div", { class: "banner", hidden: true });
+    this.race = element("section", { class: "screen-race", "aria-label": "The race" }, this.bars, this.boards, this.plot.node, this.why);
+    this.standings = element("section", { class: "screen-standings", "aria-label": "Standings" });
+    this.bracket = element("section", { class: "screen-bracket", "aria-label": "Bracket" });
+    this.tables = element("section", { class: "screen-tables", "aria-label": "Tables" });
+    this.join = element("section", { class: "screen-join", "aria-label": "How to join" });
+    this.stage = element("div", { class: "stage" });
+    this.others = element("ul", { class: "others", "aria-label": "Other races" });
+    this.onButton = button("Go on (n)", () => this.#goOn());
+    this.stayButton = button("Stay (s)", () => this.#stay());
+    this.wholeButton = button("Full screen (f)", () => this.#fullScreen());
+    this.controls = element("p", { class: "screen-controls" }, this.onButton, this.stayButton, this.wholeButton, element("a", { href: this.id ? `/tournament/${encodeURIComponent(this.id)}` : "/" }, "Back to the page"));
+    this.node = element("div", { class: "screen-page" }, element("div", { class: "title" }, element("div", {}, this.heading, this.facts), this.clock),
+      this.stage, this.banner, this.others, this.controls);
+    addEventListener("keydown", (event) => this.#pressed(event));
+    addEventListener("pointermove", () => this.#wake());
+    addEventListener("hashchange", () => {
+      this.#key = keyOf(location.hash);
+      this.#watched = null;
+    });
+    this.#wake();
+    // A screen that nobody touches would go dark; where the page may not ask, its owner has to see to it.
+    const keepAwake = () => document.visibilityState === "visible" && navigator.wakeLock?.request("screen").catch(() => {});
+    document.addEventListener("visibilitychange", keepAwake);
+    keepAwake();
+    setInterval(() => this.#show(), TICK_MS);
+  }
+
+  /** @param {import("carpet-wire").Welcome} welcome */
+  up(welcome) {
+    this.#rules = new Map(welcome.rules.map((rules) => [rules.id, rules]));
+    this.line.send(this.id ? { type: "follow-tournament", id: this.id.slice(0, 16) } : { type: "follow-lobby" });
+    this.#watched = null;
+    this.#show();
+  }
+
+  /** @param {import("carpet-wire").ServerMessage} message */
+  hear(message) {
+    const now = performance.now();
+    switch (message.type) {
+      case "tournament":
+        this.#told = message;
+        this.#heardAt = now;
+        this.#readDocument();
+        break;
+      case "lobby":
+        this.#listed = message.running;
+        this.#heardAt = now;
+        break;
+      case "watched":
+        if (message.room.code !== this.#watched) return;
+        this.#model = new WatchedRace(message, now, this.#model);
+        break;
+      case "watched-event":
+        if (message.code !== this.#model?.code || message.code !== this.#watched) return;
+        if (!this.#model.apply(message.event, now)) this.#watched = null;
+        break;
+      case "board":
+        if (message.code === this.#model?.code) this.#model.takeBoard(message);
+        break;
+      case "unwatched":
+      case "error":
+        // Another one is looked at with the next tick.
+        // A key is good until the server ends.
+        if (message.code === "watch/wrong-key") this.#key = "";
+        if (["watch/too-often", "watch/wrong-key"].includes(message.code)) this.#watched = null;
+        else if (!this.#isResultShown() && (message.type === "unwatched" || String(message.code).startsWith("room/"))) this.#races.end(now, 0);
+        break;
+      default:
+        return;
+    }
+    this.#show();
+  }
+
+  /** All rounds, for bracket and replay: read when a round begins or ends. */
+  async #readDocument() {
+    const of = JSON.stringify([this.#told.rounds.map((round) => round.open === 0), this.#told.phase]);
+    if (!this.#told.rounds.length || of === this.#documentOf) return;
+    this.#documentOf = of;
+    try {
+      this.#document = await read(`/tournaments/${encodeURIComponent(this.id)}.json`);
+    } catch {
+      this.#documentOf = "";
+    }
+  }
+
+  // ---- what the keys do
+
+  #pressed(event) {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    this.#wake();
+    const act = { n: () => this.#goOn(), ArrowRight: () => this.#goOn(), s: () => this.#stay(), f: () => this.#fullScreen() }[event.key];
+    if (!act) return;
+    event.preventDefault();
+    act();
+  }
+
+  #goOn() {
+    const now = performance.now();
+    const parts = this.#partNames();
+    // Both, the part that is shown and the race in it, have one that comes next.
+    if (this.#parts.shown !== "race" || parts.length > 1) this.#parts.next(parts, now);
+    else this.#races.next(this.#codes(), now);
+    this.#show();
+  }
+
+  #stay() {
+    const rotation = this.#parts.shown === "race" ? this.#races : this.#parts;
+    rotation.isHeld = !rotation.isHeld;
+    this.#show();
+  }
+
+  #fullScreen() {
+    if (document.fullscreenElement) document.exitFullscreen();
+    else document.documentElement.requestFullscreen?.().catch(() => {});
+  }
+
+  /** What is for whoever stands beside it shows for a moment. */
+  #wake() {
+    this.#quietAt = performance.now() + QUIET_MS;
+    this.controls.classList.remove("is-quiet");
+  }
+
+  // ---- what is shown
+
+  #codes() {
+    return this.id ? closestTables(this.#told?.tables ?? []).map((table) => table.code) : this.#listed.map((race) => race.code);
+  }
+
+  #partNames() {
+    const isResultShown = this.#isResultShown();
+    if (!this.id) return isResultShown || this.#listed.length ? ["race"] : ["join"];
+    if (!this.#told) return [];
+    return isResultShown ? ["race"] : partsOf(this.#told, this.#closest() !== null);
+  }
+
+  #isResultShown() {
+    return this.#races.shown !== null && this.#model?.code === this.#races.shown && this.#model.finished !== null;
+  }
+
+  /** The closest table of the last round that is over. */
+  #closest() {
+    const over = (this.#document?.rounds ?? []).filter((round) => round.secret !== null);
+    return over.length ? closestFinished([...over.at(-1).tables]) : null;
+  }
+
+  #show() {
+    const now = performance.now();
+    this.controls.classList.toggle("is-quiet", now > this.#quietAt);
+    const race = this.#races.pick(this.#codes(), now);
+    if (race !== null && race !== this.#watched && (now - this.#askedAt > AGAIN_MS || this.#watched !== null || !this.#askedAt)) this.#watch(race, now);
+    if (this.#isResultShown()) this.#races.end(now);
+    const names = this.#partNames();
+    const part = this.#parts.pick(names, now, this.#parts.shown === "replay" ? REPLAY_MS + RESULT_MS : undefined);
+    this.onButton.hidden = this.stayButton.hidden = names.length < 2 && this.#codes().length < 2;
+    const held = (part === "race" ? this.#races : this.#parts).isHeld;
+    this.stayButton.setAttribute("aria-pressed", String(held));
+    this.#showHead(now);
+    const shown = { race: this.race, standings: this.standings, bracket: this.bracket, tables: this.tables, join: this.join, replay: this.race }[part];
+    arrange(this.stage, shown ? [shown] : []);
+    this.stage.dataset.part = part ?? "";
+    if (part !== "replay") this.#replay = null;
+    this.#draw(part, now);
+    this.#showBanner(part);
+    this.#showOthers(part);
+  }
+
+  #draw(part, now) {
+    const told = this.#told;
+    switch (part) {
+      case "race":
+        return this.#showRace(now);
+      case "replay":
+        return this.#showReplay(now);
+      case "standings":
+        return this.#fill(this.standings, told.standings, () => standingsNodes(told));
+      case "bracket":
+        return this.#fill(this.bracket, [told.rounds, told.tables, this.#document?.log.length], () => treeNodes(told, this.#document));
+      case "tables":
+        return this.#fill(this.tables, told.tables.map(({ table, result, sides }) => [table, result, sides.map((side) => side.present)]), () => pairingNodes(told));
+      case "join":
+        return this.#fill(this.join, told && [told.phase, told.entrants.map(({ name, checked_in, withdrawn }) => [name, checked_in, withdrawn])], () => joinNodes(told, this.id));
+    }
+  }
+
+  #watch(code, now) {
+    this.#watched = code;
+    this.#askedAt = now;
+    this.line.send({ type: "watch-race", code, key: this.#key });
+  }
+
+  #showHead(now) {
+    const told = this.#told;
+    const since = now - this.#heardAt;
+    if (told) {
+      if (this.heading.textContent !== clean(told.options.name)) this.heading.replaceChildren(nameOf(told.options.name));
+      document.title = clean(told.options.name);
+      const left = told.phase_ms === null ? null : told.phase_ms - since;
+      setText(this.facts, `${phaseSentence(told, left)} ${formatWord(told.options)}, ${clean(this.#rules.get(told.options.rules)?.name ?? told.options.rules)}.`);
+    }
+    const clock = told ? clockOf(told, since) : null;
+    const model = this.#parts.shown === "race" ? this.#model : null;
+    const limit = model ? model.options.time_limit_s * 1000 : 0;
+    const ms = model && model.startedAt !== null ? Math.min(model.elapsed(now), limit) : clock?.ms ?? null;
+    this.clock.hidden = ms === null;
+    if (ms !== null) setText(this.clock, clock?.isLeft ? clockText(ms) : `${clockText(ms)} / ${clockText(limit || (told?.options.time_limit_s ?? 0) * 1000)}`);
+    if (!told && model) setText(this.facts, clean(this.#rules.get(model.options.rules)?.name ?? ""));
+    else if (!told) setText(this.facts, "");
+  }
+
+  #showRace(now) {
+    const model = this.#model;
+    if (!model || model.code !== this.#races.shown) return;
+    const rules = this.#rules.get(model.options.rules);
+    const cards = (rules?.decks ?? 1) * 52;
+    this.#begin(`${model.code} ${model.race} ${model.seats.map((seat) => seat.name)}`, rules, model.seats);
+    const hasBoards = model.boards.size > 0 && model.seats.length <= BOARDS;
+    model.seats.forEach((seat, at) => {
+      this.seatBars[at].show({ ...seat, cards, word: standing(seat, model.phase) });
+      this.seatBoards[at]?.show(model.boards.get(at), "");
+    });
+    this.boards.hidden = !hasBoards;
+    this.plot.node.hidden = hasBoards;
+    if (!hasBoards) {
+      const live = new Set(model.seats.filter((seat) => seat.state === "racing").map((seat) => seat.seat));
+      this.plot.show(model.curves, model.elapsed(now), cards, `Cards home over time: ${model.seats.map((seat) => `${clean(seat.name)} ${seat.home}`).join(", ")}.`, live);
+    }
+    this.why.hidden = model.phase === "over" || model.options.delay_s === 0 && !model.isWithheld;
+    setText(this.why, model.isWithheld && hasBoards ? "All boards are shown, by the director’s key." : model.isWithheld ? "Everybody plays the same shuffle, so no board is shown before the round is over."
+      : `Boards are shown ${counted(model.options.delay_s, "second")} late.`);
+  }
+
+  /** Bars and boards for the seats of a race, where it is another one than before. */
+  #begin(race, rules, seats) {
+    if (race === this.#shownRace) return;
+    this.#shownRace = race;
+    this.seatBars = seats.map((seat, at) => bar(at));
+    this.seatBoards = rules ? seats.map((seat) => new BoardView(rules, seat.name ?? "open seat")) : [];
+    this.bars.replaceChildren(...this.seatBars.map((each) => each.node));
+    this.boards.replaceChildren(...this.seatBoards.map((each) => each.node));
+    this.race.classList.toggle("many", seats.length > BOARDS);
+    this.race.style.setProperty("--seats", String(Math.min(seats.length, 4)));
+    this.race.style.setProperty("--lines", String(Math.ceil(seats.length / 4)));
+    this.race.style.setProperty("--columns", String(rules?.columns ?? 5));
+    // In the height of a line of cards: the layout, its letters, and what stands around it.
+    this.race.style.setProperty("--rows", String((rules?.rows ?? 4) + (rules?.reserves ? 1 : 0)));
+  }
+
+  #showBanner(part) {
+    const model = this.#model;
+    const told = this.#told;
+    let lines = null;
+    if (part === "race" && this.#isResultShown()) {
+      const { seats } = model.finished;
+      const best = seats.filter((seat) => seat.place === 1).map((seat) => clean(seat.name));
+      const times = seats.map((seat) => `${clean(seat.name)} ${seat.home}`).join(" · ");
+      lines = [best.length === 1 ? `${best[0]} wins` : `${best.join(" and ")}: a draw`, `Cards home: ${times}`];
+    } else if (told?.phase === "over" && part === "standings") {
+      const names = namesOf(told);
+      const first = told.standings.filter((row) => row.place === 1).map((row) => clean(names.get(row.entrant)));
+      if (first.length) lines = [`${first.join(" and ")} ${first.length === 1 ? "wins" : "win"}`, clean(told.options.name)];
+    }
+    this.banner.hidden = lines === null;
+    if (lines === null || this.banner.dataset.shown === lines.join("\n")) return;
+    this.banner.dataset.shown = lines.join("\n");
+    this.banner.replaceChildren(element("p", { class: "winner" }, element("bdi", {}, lines[0])), element("p", {}, element("bdi", {}, lines[1])));
+  }
+
+  /** Draw a part anew where something of it has changed. */
+  #fill(section, of, make) {
+    const key = JSON.stringify(of);
+    if (section.dataset.shown === key) return;
+    section.dataset.shown = key;
+    section.replaceChildren(...make());
+  }
+
+  // ---- the closest table of the last round, as it went
+
+  #showReplay(now) {
+    const table = this.#closest();
+    const id = table?.race_ids.at(-1);
+    if (!id) return;
+    if (this.#replay?.id !== id) {
+      this.#replay = { id, timeline: null };
+      this.#readReplay(this.#replay, table.table);
+    }
+    const { timeline, record, startedAt, rules } = this.#replay;
+    if (!timeline) return;
+    const pace = Math.max(1, timeline.end / REPLAY_MS);
+    const ms = Math.min((now - startedAt) * pace, timeline.end);
+    this.#begin(`replay ${id}`, rules, record.seats);
+    const made = timeline.stepsBy(ms);
+    record.seats.forEach((seat, at) => {
+      const { view, step } = timeline.at(at, made);
+      const state = step?.state ?? "racing";
+      const word = ms >= seat.ended_at_ms || state !== "racing" ? STATE_WORDS[seat.state] : "";
+      this.seatBars[at].show({ name: seat.name, bot: seat.bot, home: view.home, cards: rules.decks * 52, word });
+      this.seatBoards[at].show({ view, elapsed_ms: step?.at_ms ?? 0, ply: step?.ply ?? 0, state }, "");
+    });
+    this.boards.hidden = false;
+    this.plot.node.hidden = true;
+    this.why.hidden = false;
+    setText(this.why, `The closest table of the last round, table ${this.#replay.table}, as it went: ${clockText(ms)} of ${clockText(timeline.end)}${pace > 1 ? `, ${Math.round(10 * pace) / 10} times as fast` : ""}.`);
+  }
+
+  async #readReplay(replay, table) {
+    try {
+      const address = `/races/${encodeURIComponent(replay.id)}`;
+      const [record, boards] = await Promise.all([read(`${address}.json`), read(`${address}/boards.json`)]);
+      Object.assign(replay, { record, table, rules: this.#rules.get(record.rules), timeline: new Timeline(boards, record.ended_at_ms), startedAt: performance.now() });
+    } catch {
+      this.#parts.end(performance.now(), 0);
+    }
+  }
+
+  /** The other races, so that everybody finds their own. */
+  #showOthers(part) {
+    const names = this.id && this.#told ? namesOf(this.#told) : null;
+    const lines = part !== "race" ? [] : this.id
+      ? this.#told.tables.filter((table) => table.code !== this.#races.shown && table.counted && (table.sides.length > 1 || table.result))
+        .map((table) => [table.table, names.get(table.first), ...(table.result ? [table.result.first_home, table.result.second_home] : table.sides.map((side) => side.home)), table.second === null ? "the house" : names.get(table.second)])
+      : this.#listed.filter((race) => race.code !== this.#races.shown && race.seats.length === 2).map((race) => ["", race.seats[0].name, race.seats[0].home, race.seats[1].home, race.seats[1].name]);
+    const key = JSON.stringify(lines.slice(0, OTHERS));
+    this.others.hidden = !lines.length;
+    if (this.others.dataset.shown === key) return;
+    this.others.dataset.shown = key;
+    this.others.replaceChildren(...lines.slice(0, OTHERS).map(([, one, home, otherHome, other]) => element("li", {}, nameOf(one), element("b", {}, ` ${home} : ${otherHome ?? 0} `), nameOf(other))));
+  }
+}
+
+/** The host's or director's key, of an address that ends in `#key=…`. */
+function keyOf(hash) {
+  return new URLSearchParams(hash.slice(1)).get("key") ?? "";
+}
+
+function button(text, act) {
+  const node = element("button", { type: "button" }, text);
+  node.addEventListener("click", act);
+  return node;
+}

@@ -1,0 +1,292 @@
+"""Watching at any server of a place: races of others that are watched here, and races of this one that are watched elsewhere.
+
+A server whose watchers watch another's race says so to its owner, again and again, with how many they are. For all of them together the
+owner takes up one spectator, whose connection is a channel of the bus: what goes there is what any spectator may see, with delay and cards
+face down, once however many servers listen. A race that nobody watches elsewhere has no such spectator, and costs nothing.
+
+When the owner is gone, its watchers wait until another server has the race, and go on with that one. When the bus is gone they are sent to
+the owner, as whoever asks is who has the host's key.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Final, Protocol
+
+import msgspec
+import trio
+
+from protocol.codec import MSGPACK
+from protocol.errors import CloseCode, ErrorCode, Refusal
+from protocol.server_messages import Moved
+from server.cluster.bus import TICK_S, Bus, node_channel
+from server.rooms.driver import Room
+from server.rooms.member import PlayerName
+from server.rooms.outgoing import Bundle, Outgoing
+from server.rooms.registry import Rooms
+from server.spectate.relayed_race import Line, Packet, RelayedRace
+from server.spectate.spectator import Spectator, SpectatorConnection
+from server.spectate.spectator_registry import SpectatorRegistry
+from server.store.nodes import Node
+
+logger = logging.getLogger("carpet.spectate")
+
+ASK_S: Final = 1.0
+"""Seconds between two times that a server says which races of others are watched at it."""
+
+SILENT_S: Final = 3.0
+"""Seconds without a word after which an owner is taken for gone, a server for one at which nobody watches any more."""
+
+NOBODY: Final = PlayerName("", "")
+
+
+class Asks(msgspec.Struct, frozen=True, tag="asks"):
+    """To the owner of races. watchers: by code, how many watch at the node that says so. snapshots: codes of those where somebody waits."""
+
+    node: int
+    watchers: dict[str, int]
+    snapshots: list[str] = []
+    lines: list[Line] = []
+
+
+class Answers(msgspec.Struct, frozen=True, tag="answers"):
+    """What the owner says to that. serials: by code, of the last message on its channel. refused: by code, why it cannot be shown."""
+
+    node: int
+    serials: dict[str, int]
+    refused: dict[str, str] = {}
+
+
+class Place(Protocol):
+    """The part of `server.cluster.node.ClusterNode` that is needed."""
+
+    @property
+    def id(self) -> int: ...
+
+    @property
+    def alive(self) -> tuple[int, ...]: ...
+
+    async def owner(self, code: str, is_here: Callable[[], bool]) -> Node | None: ...
+
+
+def race_channel(code: str) -> str:
+    return f"race:{code}"
+
+
+class _Channel:
+    """The connection of the one spectator who stands for all at other servers. Satisfies `SpectatorConnection`."""
+
+    round_trip_ms = None
+
+    def __init__(self, bus: Bus, room: Room, spectators: SpectatorRegistry) -> None:
+        self._bus = bus
+        self._room = room
+        self._spectators = spectators
+
+    def post(self, outgoing: Outgoing) -> None:
+        self.post_all(Bundle([outgoing]))
+
+    def post_all(self, bundle: Bundle) -> None:
+        holders = tuple(seat.player for seat in self._room.summary.seats if seat.player is not None)
+        # What they would have heard before was left out, where it was too much.
+        anew = self._spectators.waits(self)
+        messages = tuple(outgoing.payload(MSGPACK) for outgoing in bundle.messages)
+        self._bus.say(race_channel(self._room.code), msgspec.msgpack.encode(Packet(holders, messages, anew)))
+
+    def shut(self, code: CloseCode, reason: str) -> None:
+        """There is nothing to close."""
+
+
+@dataclass(slots=True, eq=False)
+class _Shown:
+    """A race of this server that is watched elsewhere. counts: by node, how many watch there, and until when that holds."""
+
+    channel: _Channel
+    counts: dict[int, tuple[int, float]] = field(default_factory=dict)
+
+
+class Relay:
+    """`run` is its one task; each race of another server that is watched here has one more in the nursery."""
+
+    def __init__(self, nursery: trio.Nursery, place: Place, bus: Bus, rooms: Rooms, spectators: SpectatorRegistry) -> None:
+        self._nursery = nursery
+        self._place = place
+        self._bus = bus
+        self._rooms = rooms
+        self._spectators = spectators
+        self._races: dict[str, RelayedRace] = {}
+        self._shown: dict[str, _Shown] = {}
+        self._wanted = trio.Event()
+        self._up_at = trio.current_time()
+        self._decoder = msgspec.msgpack.Decoder(Asks | Answers)
+        bus.listen(node_channel(place.id), self._hear)
+
+    @property
+    def is_up(self) -> bool:
+        return self._bus.is_up
+
+    def watch(self, connection: SpectatorConnection, player: PlayerName, code: str, owner: Node, *, ref: int) -> None:
+        """Show this connection a race of another server. Raises Refusal `watch/own-race`, `watch/too-often`."""
+        race = self._races.get(code)
+        is_new = race is None
+        if race is None:
+            race = RelayedRace(code, owner=owner.id, url=owner.url, scheduler=self._spectators.scheduler, on_close=self._closed)
+        self._spectators.watch_elsewhere(connection, player, race, ref=ref)
+        if is_new:
+            self._races[code] = race
+            self._bus.listen(race_channel(code), race.hear)
+            self._nursery.start_soon(self._serve, race, name=f"watchers of {code}, elsewhere")
+        self._wanted.set()
+
+    async def run(self) -> None:
+        """Say what is watched here, and forget who watches elsewhere no more, until cancelled."""
+        while True:
+            self._wanted = trio.Event()
+            now = trio.current_time()
+            if self._bus.is_up:
+                self._up_at = now
+            self._ask(now)
+            self._forget_lapsed(now)
+            await trio.sleep(TICK_S)
+            with trio.move_on_after(ASK_S - TICK_S):
+                await self._wanted.wait()
+
+    def _hear(self, parts: list[bytes], follows: bool) -> None:
+        del follows
+        for part in parts:
+            try:
+                message = self._decoder.decode(part)
+            except msgspec.MsgspecError:
+                logger.debug("what another node says cannot be read")
+                continue
+            if isinstance(message, Asks):
+                self._take_asks(message)
+            else:
+                self._take_answers(message)
+
+    # ---- races of others
+
+    async def _serve(self, race: RelayedRace) -> None:
+        try:
+            await race.run()
+        finally:
+            del self._races[race.code]
+            self._bus.stop_listening(race_channel(race.code))
+
+    def _closed(self, race: RelayedRace, spectators: list[Spectator]) -> None:
+        self._spectators.forget(race, spectators)
+
+    def _ask(self, now: float) -> None:
+        asks: dict[int, Asks] = {}
+        for race in self._races.values():
+            if now - self._up_at > SILENT_S:
+                race.close(partial(self._sent_to, race))
+            elif race.is_sought:
+                pass
+            elif race.owner not in self._place.alive or now - race.answered_at > SILENT_S:
+                race.is_sought = True
+                self._nursery.start_soon(self._seek, race)
+            elif race.count:
+                asked = asks.setdefault(race.owner, Asks(self._place.id, {}, [], []))
+                asked.watchers[race.code] = race.count
+                asked.lines.extend(race.lines)
+                race.lines.clear()
+                if race.wants_snapshot and now - race.asked_at >= ASK_S - TICK_S:
+                    race.asked_at = now
+                    asked.snapshots.append(race.code)
+        for owner, asked in asks.items():
+            self._bus.say(node_channel(owner), msgspec.msgpack.encode(asked))
+
+    @staticmethod
+    def _sent_to(race: RelayedRace, spectator: Spectator) -> Outgoing:
+        del spectator
+        return Outgoing(Moved(url=race.url, code=race.code))
+
+    def _take_answers(self, answers: Answers) -> None:
+        now = trio.current_time()
+        for code, serial in answers.serials.items():
+            race = self._races.get(code)
+            if race is None or race.owner != answers.node:
+                continue
+            race.answered_at, race.refused = now, False
+            # It is said behind all that was said there: so something was missed.
+            if serial != self._bus.heard(race_channel(code)) and not race.wants_snapshot:
+                race.start_anew()
+                self._wanted.set()
+        for code, why in answers.refused.items():
+            race = self._races.get(code)
+            if race is None or race.owner != answers.node or race.is_sought:
+                continue
+            if race.refused or why != ErrorCode.NO_SUCH_ROOM:
+                race.ended("closed", why)
+            else:
+                race.refused = race.is_sought = True
+                self._nursery.start_soon(self._seek, race)
+
+    async def _seek(self, race: RelayedRace) -> None:
+        """Find out which server has the race by now."""
+        try:
+            owner = await self._place.owner(race.code, partial(self._rooms.has, race.code))
+        except Refusal as refusal:
+            if refusal.code is ErrorCode.NO_SUCH_ROOM:
+                race.ended("closed")
+        else:
+            if owner is None:
+                self._spectators.take_home(race)
+            else:
+                race.owner, race.url, race.asked_at = owner.id, owner.url, -1.0
+                race.start_anew()
+        # Else it is looked for again, when as much time has passed.
+        race.answered_at = trio.current_time()
+        race.is_sought = False
+        self._wanted.set()
+
+    # ---- races of this server
+
+    def _take_asks(self, asks: Asks) -> None:
+        until = trio.current_time() + SILENT_S
+        answers = Answers(self._place.id, {}, {})
+        for code, count in asks.watchers.items():
+            try:
+                shown = self._show(code)
+            except Refusal as refusal:
+                answers.refused[code] = refusal.code
+                continue
+            shown.counts[asks.node] = count, until
+            self._count(shown)
+            if code in asks.snapshots:
+                self._spectators.show_again(shown.channel)
+            answers.serials[code] = self._bus.serial(race_channel(code))
+        for line in asks.lines:
+            if line.code in self._shown:
+                self._spectators.say_for(self._shown[line.code].channel, PlayerName("", line.name), line.text, free=line.free)
+        self._bus.say(node_channel(asks.node), msgspec.msgpack.encode(answers))
+
+    def _show(self, code: str) -> _Shown:
+        """Raises Refusal."""
+        shown = self._shown.get(code)
+        if shown is not None and self._spectators.watched(shown.channel) is not None:
+            return shown
+        channel = _Channel(self._bus, self._rooms.find(code), self._spectators)
+        self._spectators.watch(channel, NOBODY, code)
+        shown = self._shown[code] = _Shown(channel)
+        return shown
+
+    def _count(self, shown: _Shown) -> None:
+        self._spectators.count_beyond(shown.channel, sum(count for count, _ in shown.counts.values()))
+
+    def _forget_lapsed(self, now: float) -> None:
+        for code, shown in list(self._shown.items()):
+            lapsed = [node for node, (_, until) in shown.counts.items() if until < now]
+            for node in lapsed:
+                del shown.counts[node]
+            if not shown.counts or self._spectators.watched(shown.channel) is None:
+                del self._shown[code]
+                self._spectators.count_beyond(shown.channel, 1)
+                self._spectators.gone(shown.channel)
+                self._bus.hush(race_channel(code))
+            elif lapsed:
+                self._count(shown)

@@ -1,0 +1,189 @@
+"""A race of another server that is watched at this one: what its owner says of it once, for all who watch it here. The rules of the file:
+
+In       The owner's connection that stands for them is a spectator like any other, so what comes is what any spectator may see, in order:
+         a snapshot, and all that follows it. Nothing here knows more of the race.
+Joining  Newcomers wait for the next snapshot, which the relay asks for. One serves all who wait.
+Gaps     Where something was missed, or more than BACKLOG waits, everybody waits for a snapshot.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import Final, TypeAlias
+
+import msgspec
+import trio
+
+from protocol.codec import MSGPACK, server_message_decoder
+from protocol.errors import ErrorCode, Refusal
+from protocol.server_messages import ServerMessage
+from protocol.watch_messages import Unwatched, Watched
+from server.rooms.outgoing import Bundle, Outgoing, refused
+from server.spectate.audience import Audience
+from server.spectate.fanout_scheduler import FanoutScheduler
+from server.spectate.spectator import Spectator
+
+logger = logging.getLogger("carpet.spectate")
+
+BACKLOG: Final = 256
+"""Bundles that may wait for the task. When it is full the spectators are behind by seconds: all get a snapshot."""
+
+LINES_WAITING: Final = 20
+"""Lines of chat that wait to be told to the owner, who lets no more through at once. Whoever says more is refused."""
+
+
+class Packet(msgspec.Struct, array_like=True, frozen=True):
+    """What an owner says in one go. holders: the players who have a seat in the race. messages: as spectators are sent them.
+
+    anew: what was before has not been said in full.
+    """
+
+    holders: tuple[str, ...]
+    messages: tuple[bytes, ...]
+    anew: bool = False
+
+
+class Line(msgspec.Struct, array_like=True, frozen=True):
+    """Of chat. free: in somebody's own words."""
+
+    code: str
+    name: str
+    text: str
+    free: bool
+
+
+OnClose: TypeAlias = "Callable[[RelayedRace, list[Spectator]], None]"
+
+
+class RelayedRace(Audience):
+    """`run` is its task, for as long as anybody watches. owner, url: the node that has the race, and where players reach it."""
+
+    def __init__(self, code: str, *, owner: int, url: str, scheduler: FanoutScheduler, on_close: OnClose) -> None:
+        super().__init__(code, scheduler)
+        self.owner = owner
+        self.url = url
+        self.answered_at = trio.current_time()
+        """When the owner last said that it has the race."""
+        self.asked_at = -1.0
+        """When it was last asked for a snapshot."""
+        self.refused = False
+        """Whether an owner has said that it has no such race, and nothing has come of it since."""
+        self.is_sought = False
+        """Whether it is being looked for."""
+        self.lines: list[Line] = []
+        self.holders: tuple[str, ...] = ()
+        self._on_close = on_close
+        self._items: deque[bytes] = deque()
+        self._packets = msgspec.msgpack.Decoder(Packet)
+        self._messages = server_message_decoder(MSGPACK)
+
+    @property
+    def count(self) -> int:
+        return len(self._spectators)
+
+    @property
+    def wants_snapshot(self) -> bool:
+        """Whether anybody waits for one."""
+        return any(not spectator.joined for spectator in self._spectators)
+
+    def say(self, spectator: Spectator, text: str, *, free: bool) -> None:
+        if not spectator.lines.take(trio.current_time()) or len(self.lines) >= LINES_WAITING:
+            raise Refusal(ErrorCode.TALKED_TOO_MUCH)
+        self.lines.append(Line(self.code, spectator.player.name, text, free))
+
+    def hear(self, parts: list[bytes], follows: bool) -> None:
+        """What the owner has said. follows: nothing was missed since the last time."""
+        if not follows or len(self._items) + len(parts) > BACKLOG:
+            self.start_anew()
+        self._items.extend(parts)
+        self._wake.set()
+
+    def start_anew(self) -> None:
+        self._items.clear()
+        self._all_anew()
+
+    def close(self, told: Callable[[Spectator], Outgoing] | None) -> None:
+        """It is watched here no more. told: what each of them is told."""
+        spectators = self.watched_by()
+        self._items.clear()
+        for spectator in spectators:
+            self._put_out(spectator, told)
+        self._on_close(self, spectators)
+
+    def ended(self, reason: str, code: str = ErrorCode.NO_SUCH_ROOM) -> None:
+        """The same, with what they are told of a race that is not to be had any more. code: of the error, for those who have just asked."""
+        gone = Refusal(ErrorCode(code) if code in set(ErrorCode) else ErrorCode.NO_SUCH_ROOM)
+        self.close(lambda each: refused(gone, each.ref) if each.ref else Outgoing(Unwatched(code=self.code, reason=reason)))
+
+    async def run(self) -> None:
+        """Tell the watchers until there are none. A crash ends their watching and nothing else."""
+        try:
+            while self._spectators:
+                self._wake = trio.Event()
+                while self._items:
+                    await self._tell(self._items.popleft())
+                if self._spectators and not self._wake.is_set():
+                    await self._wake.wait()
+        except Exception:
+            logger.exception("watching race %s of node %d failed", self.code, self.owner)
+            self.ended("failed")
+
+    async def _tell(self, item: bytes) -> None:
+        packet = self._packets.decode(item)
+        self.holders = packet.holders
+        if packet.anew:
+            self._all_anew()
+        self._keep_players_out()
+        told: list[Outgoing] = []
+        for message in self._read(packet.messages):
+            match message:
+                case Watched():
+                    await self._tell_joined(told)
+                    await self._join(message)
+                    told = []
+                case Unwatched(reason=reason):
+                    self.ended(reason)
+                case _:
+                    told.append(Outgoing(message))
+        await self._tell_joined(told)
+
+    def _read(self, messages: Sequence[bytes]) -> list[ServerMessage]:
+        read: list[ServerMessage] = []
+        for message in messages:
+            try:
+                read.append(self._messages.decode(message))
+            except Refusal:
+                # Of a node with a newer version.
+                logger.debug("a message of node %d is left out", self.owner)
+        return read
+
+    async def _tell_joined(self, told: list[Outgoing]) -> None:
+        if told:
+            await self._post(Bundle(told), self.watched_by())
+
+    async def _join(self, watched: Watched) -> None:
+        answers: dict[int, list[Spectator]] = {}
+        for spectator in self._spectators:
+            if not spectator.joined:
+                answers.setdefault(spectator.ref, []).append(spectator)
+        for ref, chosen in answers.items():
+            await self._post(Bundle([Outgoing(msgspec.structs.replace(watched, ref=ref))]), chosen, joining=True)
+
+    def _keep_players_out(self) -> None:
+        """Whoever holds a seat in a race is shown nothing of it."""
+        own = [spectator for spectator in self._spectators if spectator.player.id in self.holders]
+        for spectator in own:
+            self._put_out(spectator, self._told_seated)
+        if own:
+            self._on_close(self, own)
+
+    def _told_seated(self, spectator: Spectator) -> Outgoing:
+        own = Refusal(ErrorCode.OWN_RACE)
+        return refused(own, spectator.ref) if spectator.ref else Outgoing(Unwatched(code=self.code, reason="seated"))
+
+    def _put_out(self, spectator: Spectator, told: Callable[[Spectator], Outgoing] | None) -> None:
+        if told is not None:
+            spectator.connection.post(told(spectator))
+        self.dismiss(spectator)

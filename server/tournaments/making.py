@@ -1,0 +1,104 @@
+"""Making tournaments: who may make one more, and what the store is given of it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Final
+
+import trio
+from msgspec.structs import replace
+
+from protocol.errors import ErrorCode, Refusal
+from protocol.fairness import SECRET_BYTES
+from protocol.text import clean_chat
+from protocol.tournament_messages import CreateTournament
+from protocol.tournaments import TITLE_LENGTH
+from server.rooms.bots import house_bots
+from server.rooms.codes import new_code
+from server.rooms.options import check_options
+from server.runtime.token_bucket import Bucket
+from server.store.port import TournamentMade
+from server.tournaments.commands import Asker, check_tournament_options
+from server.tournaments.director import Director
+from server.tournaments.documents import Making, encode_making
+from server.tournaments.ports import TournamentPorts
+from server.tournaments.tables import race_options
+
+MOST_RUNNING: Final = 100
+"""Unfinished tournaments at a time."""
+
+MADE_A_SECOND: Final = 1 / 60
+"""Tournaments made a second, by all players together: each stays in memory until the server ends."""
+
+MADE_AT_ONCE: Final = 200
+"""Tournaments made in one burst."""
+
+MOST_OF_ONE: Final = 5
+"""Unfinished tournaments that one player directs."""
+
+MOST_OF_PLACE: Final = 10
+"""Unfinished tournaments made from one IPv4 address or IPv6 /64, as far as this server knows."""
+
+
+class Maker:
+    """known: the directors of all tournaments, by id."""
+
+    def __init__(self, ports: TournamentPorts, known: Mapping[str, Director]) -> None:
+        self._ports = ports
+        self._known = known
+        self._making: Counter[str] = Counter()  # how many each player is making now
+        self._places: dict[str, str] = {}  # from where unfinished tournaments of this server were made
+        self._made_lately = Bucket(rate=MADE_A_SECOND, burst=MADE_AT_ONCE)
+
+    @property
+    def unfinished(self) -> int:
+        return sum(not director.state.is_closed for director in self._known.values())
+
+    def admit(self, asker: Asker, message: CreateTournament) -> CreateTournament:
+        """The request as it is carried out: `make` has to follow. Raises Refusal."""
+        name = clean_chat(message.options.name)[:TITLE_LENGTH].rstrip()
+        if not name:
+            raise Refusal(ErrorCode.BAD_TOURNAMENT, "nothing printable is left of its name", path="$.options.name")
+        options = replace(message.options, name=name)
+        check_tournament_options(options)
+        races = race_options(options, bots=(options.bot,))
+        check_options(races)
+        house_bots(races)
+        open_ones = {identity for identity, director in self._known.items() if not director.state.is_closed}
+        own = sum(self._known[identity].state.director == asker.id for identity in open_ones)
+        if own + self._making[asker.id] >= MOST_OF_ONE or len(open_ones) + self._making.total() >= MOST_RUNNING:
+            raise Refusal(ErrorCode.TOO_MANY_TOURNAMENTS)
+        self._places = {identity: place for identity, place in self._places.items() if identity in open_ones}
+        if asker.place is not None and list(self._places.values()).count(asker.place) >= MOST_OF_PLACE:
+            raise Refusal(ErrorCode.TOO_MANY_TOURNAMENTS)
+        if not self._made_lately.take(trio.current_time()):
+            raise Refusal(ErrorCode.SERVER_BUSY, "many tournaments have been made just now")
+        self._making[asker.id] += 1
+        return replace(message, options=options)
+
+    async def make(self, asker: Asker, message: CreateTournament) -> TournamentMade:
+        """Returns when it is kept. Raises StoreError."""
+        try:
+            made = TournamentMade(
+                tournament=await self._free_id(),
+                director=asker.id,
+                secret=self._ports.entropy(SECRET_BYTES),
+                document=encode_making(Making(message.options, message.code, asker.name)),
+                at_ms=self._ports.clock.now_ms(),
+            )
+            await self._ports.journal.write(made)
+        finally:
+            self._making[asker.id] -= 1
+            if not self._making[asker.id]:
+                del self._making[asker.id]
+        if asker.place is not None:
+            self._places[made.tournament] = asker.place
+        return made
+
+    async def _free_id(self) -> str:
+        # Twenty letters to the power of six are 64 million; the store refuses the one that was drawn at the same moment.
+        while True:
+            identity = new_code(self._ports.entropy)
+            if await self._ports.journal.ask(self._ports.store.tournament, identity) is None:
+                return identity

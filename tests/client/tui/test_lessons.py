@@ -1,0 +1,125 @@
+"""The lessons of a first race: each comes when the table has a use for it, waits, and is not given again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from msgspec import structs
+
+from client.local.sitting import TAUGHT, is_new
+from client.state.store import Model
+from client.storage.saved_records import keep_record
+from client.tui import lessons
+from client.tui.actions import GoOn, Key, Quit, Send
+from client.tui.chips import dealt
+from client.tui.scene import scene_of
+from client.tui.ui_state import Ui
+from client.tui.update import update
+from protocol.client_messages import Move
+from protocol.fairness import named_seed
+from protocol.views import RaceOptions
+from server.race.view import see
+from server.rules.catalogue import rule_set
+from server.rules.position import Position
+from tests.client import replays, tables
+
+NEW = Ui(learned=frozenset())
+
+
+def at(position: Position, options: RaceOptions = lessons.OPTIONS) -> Model:
+    model = tables.racing_at("carpet", see(position), seats=options.seats)
+    assert model.room is not None
+    return replace(model, room=replace(model.room, options=options))
+
+
+class Table:
+    """Somebody new at a deal: what they type is answered by the rules."""
+
+    def __init__(self, deal: str = lessons.DEAL, options: RaceOptions = lessons.OPTIONS) -> None:
+        self.position, self.options, self.ui = rule_set("carpet").deal(named_seed(deal)), options, NEW
+
+    def type(self, key: str) -> list[str]:
+        """What is sent for it, with all that goes on by itself."""
+        sent: list[str] = []
+        action: Key | GoOn = Key(key)
+        while True:
+            self.ui, effects = update(at(self.position, self.options), self.ui, action, 46_300)
+            moves = [effect.message.move for effect in effects if isinstance(effect, Send) and isinstance(effect.message, Move)]
+            for move in moves:
+                self.position = self.position.play(move)
+            sent += moves
+            view = see(self.position)
+            self.ui = replace(self.ui, chips=dealt(self.ui.chips, view))
+            if not moves or not self.ui.homing:
+                return sent
+            action = GoOn()
+
+    @property
+    def told(self) -> str:
+        scene = scene_of(at(self.position, self.options), self.ui, 46_300)
+        assert scene.model.room is not None
+        return "".join(text for _, text in lessons.told(scene, scene.model.room, 80).lines[0])
+
+
+def taught(table: Table) -> Iterator[str]:
+    """Do as one is told, to the end of the lessons or of the game: the keys."""
+    while table.ui.learned is not None and not table.position.is_over:
+        key = table.told.partition("ress ")[2].partition(":")[0].split()[0] if "ress " in table.told else "space"
+        yield key
+        assert table.type(" " if key == "space" else key), table.told
+
+
+def test_whoever_does_as_told_learns_all_of_it_in_a_dozen_keys_and_is_offered_a_race() -> None:
+    table = Table()
+    keys = list(taught(table))
+    assert keys == ["1", "space", "g", "s", "s", "w", "space", "w"]
+    assert table.ui.question is not None
+    table.ui, effects = update(at(table.position), table.ui, Key("1"), 46_300)
+    assert effects == (Quit(command=("play", "--bot", "random")),)
+
+
+@pytest.mark.parametrize("deal", ["first", "second", "third", "fourth", "fifth"])
+def test_in_a_race_on_any_deal_what_is_told_can_be_done_and_nothing_is_asked_at_the_end(deal: str) -> None:
+    table = Table(deal, RaceOptions())
+    assert all(taught(table))
+    assert table.ui.question is None
+    assert table.position.is_over or table.ui.note == lessons.FAREWELL
+
+
+def test_what_one_does_instead_counts_and_the_lesson_waits() -> None:
+    table = Table()
+    first = table.told
+    table.type("?")
+    table.type("esc")
+    assert table.told == first
+    table.type(" ")
+    assert table.ui.learned == {"space"}
+    assert "the card with that key" in table.told
+
+
+def test_where_all_at_once_is_not_allowed_it_is_not_taught() -> None:
+    table = Table(options=structs.replace(lessons.OPTIONS, autoplay=False))
+    table.type("1")
+    table.type(" ")
+    assert "Press g" not in table.told
+
+
+def test_esc_ends_the_lessons_and_quitting_the_deal_of_theirs_asks_nothing() -> None:
+    table = Table()
+    _, effects = update(at(table.position), table.ui, Key("q"), 46_300)
+    assert effects == (Quit(),)
+    table.type("esc")
+    assert table.ui.learned is None
+    assert table.ui.note == lessons.FAREWELL
+
+
+def test_new_is_who_has_neither_raced_nor_learned(tmp_path: Path) -> None:
+    assert is_new(tmp_path)
+    (tmp_path / TAUGHT).touch()
+    assert not is_new(tmp_path)
+    (tmp_path / TAUGHT).unlink()
+    keep_record(tmp_path, replays.record())
+    assert not is_new(tmp_path)

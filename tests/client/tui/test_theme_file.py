@@ -1,0 +1,69 @@
+"""Themes as files: what is written is read back, what is not said is as in the base, and what is wrong is said in a sentence."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from client.tui.theme import FOUR, PALETTES, SAFE, Colour, entries, next_palette, theme_for
+from client.tui.theme_file import BadTheme, palette_of, text_of
+from tests.client.cli.test_main import run
+
+
+@pytest.mark.parametrize("palette", [palette for palette in PALETTES if palette.name != "none"], ids=lambda palette: palette.name)
+def test_a_palette_that_is_written_is_read_back_in_its_exact_colours(palette: object) -> None:
+    assert palette in PALETTES
+    own = palette_of(text_of(palette, "mine"))  # type: ignore[arg-type]
+    assert (own.name, own.title) == ("mine", "mine")
+    again = {entry[0]: entry[4:] for entry in entries(own, exact=True)}
+    written = {entry[0]: entry[4:] for entry in entries(palette, exact=True)}  # type: ignore[arg-type]
+    # One sign alone is drawn otherwise in the colour-blind palette itself.
+    assert {name for name in again if again[name] != written[name]} <= {"mark"}
+
+
+def test_what_is_not_named_is_as_in_the_base_and_fewer_colours_are_made_of_the_exact_one() -> None:
+    own = palette_of('name = "sea"\nbase = "safe"\nfelt = "#003355"\n')
+    assert own.suits == SAFE.suits
+    assert own.felt == Colour(SAFE.felt.basic, "#035", "#003355")
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("felt = ", "not TOML"),
+        ('felt = "#003355"', "needs a name"),
+        ('name = "classic"', "needs a name"),
+        ('name = "\\u001b[31m"', "needs a name"),
+        ('name = "x"\nbase = "none"', "base is one of"),
+        ('name = "x"\nfelt = "green"', "felt is a colour like #14532d"),
+        ('name = "x"\nfelt = ["#003355"]', "felt is a colour"),
+        ('name = "x"\nsuits = ["#000000"]', "suits is a list of 4 colours"),
+        ('name = "x"\nsuits = ["#000000", "#000000", "red", "#000000"]', "suits is a colour"),
+        ('name = "x"\nfelled = "#003355"', "there is no colour felled"),
+        ('name = "x"\n"\\u001b[31m" = "#003355"', "there is no colour"),
+    ],
+)
+def test_what_is_wrong_is_said(text: str, why: str) -> None:
+    with pytest.raises(BadTheme, match=why.replace("[", r"\[")) as caught:
+        palette_of(text)
+    assert str(caught.value).isprintable()
+
+
+def test_a_theme_of_ones_own_is_one_more_to_walk_through() -> None:
+    own = palette_of('name = "sea"')
+    assert theme_for("sea", ascii_only=False, colours=256, own=own).palette is own
+    assert next_palette(PALETTES[-1].name, own) == "sea"
+    assert next_palette("sea", own) == PALETTES[0].name
+
+
+def test_commands_write_show_and_list_themes_and_refuse_what_is_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "sea.toml"
+    assert run(capsys, "theme", "new", str(file), "--like", "four").status == 0
+    assert palette_of(file.read_text()).suits[2].exact == FOUR.suits[2].exact
+    assert run(capsys, "theme", "show", str(file)).out == file.read_text()
+    assert "exists already" in run(capsys, "theme", "new", str(file)).sentence
+    assert "colour-blind" in run(capsys, "theme", "list").out
+    file.write_text("felt = 1")
+    assert "is no theme: it needs a name" in run(capsys, "play", "--theme", str(file)).sentence
+    assert "cannot be read" in run(capsys, "replay", "--text", "--theme", str(tmp_path / "no")).sentence

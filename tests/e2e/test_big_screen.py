@@ -1,0 +1,68 @@
+"""The pages for a projector and a stream in a real Chromium: how to join, the closest race, its winner, and what comes between rounds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.e2e.browser import Browser
+from tests.e2e.commands import serving
+from tests.e2e.peer import Entrant, sitting
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[tuple[str, str]]:
+    with serving(rate=1000, burst=1000, bots_wait=False) as url:
+        yield url, url.replace("ws://", "http://", 1)
+
+
+def test_it_says_how_to_join_then_shows_the_race_and_who_won(browser: Browser, server: tuple[str, str]) -> None:
+    url, root = server
+    browser.look(width=1920, height=1080)
+    browser.open(f"{root}/screen?at=https://carpet.example")
+    browser.wait_for_text(".join-address", "https://carpet.example/play")
+    browser.wait(lambda: browser.run("return document.querySelector('.qr').naturalWidth > 0"), "the QR code")
+    with sitting(url, "Ada", countdown_s=1, delay_s=0, deal="143") as ada, sitting(url, "Zoë", code=ada.code) as zoe:
+        for player in (ada, zoe):
+            player.ready()
+        for player in (ada, zoe):
+            player.start()
+        browser.wait(lambda: len(browser.all(".screen-boards .card:not(.gap)")) > 30, "both boards")
+        height = browser.run("return document.querySelector('.screen .board').getBoundingClientRect().height")
+        assert height >= 540, "half the window's at least"
+        assert browser.run("return document.documentElement.scrollHeight") == 1080
+        ada.play(6)
+        browser.wait_for_text(".screen-bars", f"{ada.home}/52")
+        assert ada.home > zoe.home
+        zoe.stop()
+        ada.stop()
+        browser.wait_for_text(".banner .winner", "Ada wins")
+        assert browser.all(".banner")[0].is_displayed()
+    browser.wait(lambda: browser.all(".screen-join"), "the way to join, once the result was to be seen")
+    browser.open(f"{root}/screen?overlay=1")
+    browser.wait(lambda: browser.all(".screen-join"), "the overlay")
+    assert (
+        browser.run("return [document.documentElement, document.body].map((each) => getComputedStyle(each).backgroundColor)")
+        == ["rgba(0, 0, 0, 0)"] * 2
+    )
+
+
+def test_between_two_rounds_it_goes_on_by_a_key_to_the_bracket_and_the_closest_table(browser: Browser, server: tuple[str, str]) -> None:
+    url, root = server
+    with Entrant(url, "Edsger") as director:
+        tournament = director.create("Open", format="elimination", fill=4, check_in_s=0, pause_s=None)
+        director.decide("start-tournament", id=tournament)
+        director.stands(tournament, lambda told: told["phase"] == "between")
+        browser.open(f"{root}/tournament/{tournament}/screen")
+        browser.wait(lambda: len(browser.all(".screen-standings tbody tr")) == 4, "the standings")
+        body = browser.all("body")[0]
+        body.send_keys("n")
+        browser.wait(lambda: len(browser.all(".screen-bracket .match")) == 3, "the bracket")
+        body.send_keys("s")
+        assert browser.run("return document.querySelector('[aria-pressed]').ariaPressed") == "true"
+        body.send_keys("n")
+        browser.wait(lambda: len(browser.all(".screen-boards .card:not(.gap)")) > 30, "the boards of a table")
+        browser.wait_for_text(".screen-race", "The closest table of the last round")

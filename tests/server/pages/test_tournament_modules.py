@@ -1,0 +1,237 @@
+"""What the page makes of a tournament's rounds, run by Node, beside what the pairings themselves know; and what a big screen shows when."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any
+
+import msgspec
+import pytest
+
+from client.tui.tournament_keys import VERDICTS, race_of
+from protocol.tournament_messages import CorrectResult
+from protocol.tournaments import TableResult, TournamentTable
+from server.tournaments.pairing.brackets import double_bracket, single_bracket
+from server.tournaments.pairing.crosstable import Crosstable
+from server.tournaments.pairing.elimination import Elimination
+from server.tournaments.pairing.round_robin import RoundRobin
+from tests.server.pages.test_page_modules import node
+from tests.server.tournaments.fields import by_chance, field_of, play
+
+pytestmark = pytest.mark.slow
+
+
+def told_rounds(tournament: Crosstable) -> list[dict[str, Any]]:
+    """As `roundsOf` gives them."""
+    return [
+        {
+            "number": paired.number,
+            "isOver": True,
+            "tables": [
+                {
+                    "table": pairing.table,
+                    "first": pairing.first,
+                    "second": pairing.second,
+                    "counted": pairing.counted,
+                    "match": pairing.match,
+                    "race_ids": [f"{paired.number}-{pairing.table}"] if pairing.counted else [],
+                    "result": None
+                    if (result := tournament.result(paired.number, pairing.table)) is None or not pairing.counted
+                    else {
+                        "verdict": result.verdict,
+                        "first_home": result.home[0],
+                        "second_home": result.home[1],
+                        "forfeit": result.forfeit,
+                    },
+                }
+                for pairing in paired.pairings
+            ],
+        }
+        for paired in tournament.rounds
+    ]
+
+
+def test_the_tree_has_every_match_of_the_bracket_between_those_that_feed_it() -> None:
+    fields = [(count, double, rounds) for count in (2, 3, 5, 8, 11, 16) for double in (False, True) for rounds in (1, 2, 99)]
+    played = [
+        play(field_of(Elimination(double=double), count), by_chance(Random(count), draws=0), rounds) for count, double, rounds in fields
+    ]
+    script = """
+        const { bracketOf } = await import(`${web}/bracket.js`);
+        const matchesOf = (groups) => groups.flatMap(({ columns }) => columns.flatMap(({ matches }) => matches));
+        console.log(JSON.stringify(given.map(([rounds, isDouble]) => matchesOf(bracketOf(rounds, isDouble)))));
+    """
+    for (count, double, _), tournament, matches in zip(
+        fields,
+        played,
+        node(script, [[told_rounds(each), double] for (_, double, _), each in zip(fields, played, strict=True)]),
+        strict=True,
+    ):
+        bracket = (double_bracket if double else single_bracket)(count)
+        paired = {pairing.match: pairing for each in tournament.rounds for pairing in each.pairings}
+        named = {match["name"]: match for match in matches}
+        assert list(named) == sorted(
+            (match.name for match in bracket if not match.reset or match.name in paired), key=lambda name: "WLFR".index(name[0])
+        )
+        for match in matches:
+            sides = [side["entrant"] for side in match["sides"]]
+            if match["name"] in paired:
+                assert {*sides} == {*paired[match["name"]].entrants}
+                assert match["race"] is not None or match["isBye"]
+        # Each winner comes to the next match on their own side of it, whether that is paired yet or not.
+        for number in range(2, 6):
+            for at in range(1, 9):
+                if (match := named.get(f"W{number}-{at}")) is None:
+                    continue
+                feeding = [named[f"W{number - 1}-{2 * at - 1 + side}"] for side in (0, 1)]
+                winners = [next((side["entrant"] for side in each["sides"] if side["hasWon"]), None) for each in feeding]
+                assert [side["entrant"] for side in match["sides"]] == winners
+
+
+def test_everybody_against_everybody_and_the_way_of_each() -> None:
+    tournament = play(field_of(RoundRobin(double=True), 5), by_chance(Random(7)))
+    script = """
+        const { gridOf, pathOf } = await import(`${web}/crosstable.js`);
+        const { rounds, order } = given;
+        console.log(JSON.stringify({ grid: gridOf(rounds, order), paths: order.map((entrant) => pathOf(rounds, entrant)) }));
+    """
+    order = list(tournament.seeds)
+    told = node(script, {"rounds": told_rounds(tournament), "order": order})
+    worth = {"1": 1.0, "½": 0.5, "0": 0.0}
+    points = {row.entrant: row.points for row in tournament.standings()}
+    for at, (entrant, cells, path) in enumerate(zip(order, told["grid"], told["paths"], strict=True)):
+        assert cells[at] is None
+        others = [cell for column, cell in enumerate(cells) if column != at]
+        assert [len(cell) for cell in others] == [2] * 4
+        raced = [step for step in path if not step["isBye"]]
+        worths = [({"won": 1.0, "drawn": 0.5, "lost": 0.0}[step["how"]], step["other"]) for step in raced]
+        assert sum(each for each, _ in worths) == points[entrant]
+        assert sum(worth[race["score"]] for cell in others for race in cell) == sum(each for each, other in worths if other is not None)
+        assert [step["round"] for step in path] == sorted(step["round"] for step in path)
+        assert all(step["races"] == [f"{step['round']}-{step['table']}"] for step in raced)
+
+
+def test_the_page_lets_a_director_say_of_a_table_what_the_terminal_does() -> None:
+    script = """
+        const { correction, decisionsOf } = await import(`${web}/directing.js`);
+        const told = { id: "KWPRTM", round: 2 };
+        const of = (phase, check_in_s = 60) => Object.values(decisionsOf({ phase, rounds: [1], options: { check_in_s } }));
+        console.log(JSON.stringify({
+          said: given.map((table) => [0, 1, 2, 3, 4, 5, 6].map((at) => correction(told, table, at, "so"))),
+          words: [of("registration"), of("registration", 0), of("check-in"), of("running"), of("between"), of("paused"), of("over")],
+        }));
+    """
+    drawn = TableResult(verdict="draw", first_home=9, second_home=9)
+    tables = [
+        TournamentTable(
+            table=3, first="a", second="b", counted=True, match="", result=result, races=races, race=1, race_ids=(), code=None, sides=(),
+            elapsed_ms=0, no_show_ms=None,
+        )
+        for result, races in ((None, ()), (None, (drawn,)), (drawn, (drawn, drawn)))
+    ]  # fmt: skip
+    told = node(script, msgspec.to_builtins(tables))
+    for table, said in zip(tables, told["said"], strict=True):
+        cards = {"first_home": 9, "second_home": 9} if table.result else {"first_home": 0, "second_home": 0}
+        for result, message in zip(VERDICTS.values(), said, strict=True):
+            wanted = None if result is None else msgspec.structs.replace(result, **cards)
+            asked = CorrectResult(id="KWPRTM", round=2, table=3, race=race_of(table), result=wanted, reason="so")
+            assert msgspec.convert(message, type=CorrectResult) == asked
+    assert told["words"] == [
+        ["Open the check-in", "", "", "End the tournament"],
+        ["Pair the first round", "", "", "End the tournament"],
+        ["Pair the first round", "", "", "End the tournament"],
+        ["", "Pause", "", "End the tournament"],
+        ["", "Pause", "Pair round 2 now", "End the tournament"],
+        ["", "Go on", "", "End the tournament"],
+        ["", "", "", ""],
+    ]
+
+
+def test_each_is_told_what_they_can_do_in_a_tournament_and_where_their_table_is() -> None:
+    script = """
+        const { ownPart } = await import(`${web}/entering.js`);
+        const own = { id: "me", withdrawn: false, checked_in: false };
+        const told = (phase, more = {}) => ({
+          phase, entrants: [own], rounds: [], round: 0, tables: [], standings: [{ entrant: "me", place: 2 }],
+          options: { format: "swiss" }, ...more });
+        const table = { table: 4, first: "a", second: "me", code: "KXQWZP", result: null };
+        const round = { rounds: [1, 2], round: 2, tables: [table] };
+        const cases = [
+          [told("registration"), ""], [told("registration"), "me"], [told("check-in"), "me"], [told("running", round), "me"],
+          [told("running", { ...round, round: 1 }), "me"], [told("running", { ...round, tables: [{ ...table, result: {} }] }), "me"],
+          [told("running", round), "other"], [told("running", { ...round, options: { format: "elimination" } }), "other"],
+          [told("between", { entrants: [{ ...own, withdrawn: true }] }), "me"], [told("over"), "me"],
+        ];
+        console.log(JSON.stringify(cases.map(([told, me]) => {
+          const { canEnter, canCheckIn, canLeave, table, sentence } = ownPart(told, me);
+          return [["enter", canEnter], ["check in", canCheckIn], ["leave", canLeave]].filter(([, can]) => can).map(([word]) => word)
+            .concat(table ? [table.code] : [], sentence.split(/[,:.]/)[0]);
+        })));
+    """
+    assert node(script, None) == [
+        ["enter", "Play in it"],
+        ["leave", "You have entered"],
+        ["check in", "leave", "Check in"],
+        ["check in", "leave", "KXQWZP", "Table 4 is yours"],
+        ["check in", "leave", "Check in"],
+        ["check in", "leave", "Check in"],
+        ["enter", "You can still enter"],
+        [""],
+        ["enter", "You have withdrawn"],
+        ["You placed 2 of 1"],
+    ]
+
+
+def test_a_screen_goes_round_the_closest_races_stays_where_it_is_told_to_and_shows_a_result_to_its_end() -> None:
+    script = """
+        const { Rotation } = await import(`${web}/showing.js`);
+        const races = new Rotation();
+        const told = [];
+        const at = (now, names, act = null) => { act?.(now); told.push(races.pick(names, now)); };
+        const all = ["A", "B", "C", "D"];
+        at(0, all); at(19999, all); at(20000, all); at(40000, all); at(60000, all);
+        at(61000, all, (now) => races.next(all, now));
+        at(62000, all, () => { races.isHeld = true; }); at(500000, all);
+        at(501000, ["C", "D"]);
+        at(502000, ["D"], (now) => races.end(now)); at(509000, ["D"]); at(510000, ["D"]);
+        at(511000, []);
+        console.log(JSON.stringify(told));
+    """
+    # The three closest by turns; a race that is gone is left, one that has ended stays for eight seconds.
+    assert node(script, None) == ["A", "A", "B", "C", "A", "B", "B", "B", "C", "C", "C", "D", None]
+
+
+def test_the_closest_table_what_is_shown_and_what_the_clock_says() -> None:
+    script = """
+        const { closestTables, closestFinished, partsOf, clockOf } = await import(`${web}/showing.js`);
+        const { originToTell, isOwnMachine } = await import(`${web}/line.js`);
+        const table = (number, one, other, more = {}) => ({
+          table: number, second: "b", counted: true, code: `T${number}`, result: null, race_ids: [], elapsed_ms: 1000 * number,
+          sides: [one, other].map((home) => ({ home, state: "racing" })), ...more });
+        const tables = [table(1, 9, 3), table(2, 5, 5), table(3, 20, 20), table(4, 1, 1, { result: { verdict: "draw" } }),
+          table(5, 2, 2, { code: null }), table(6, 7, 7, { counted: false })];
+        const over = (number, one, other, more = {}) => ({
+          table: number, second: "b", race_ids: [`R${number}`], result: { first_home: one, second_home: other, forfeit: false }, ...more });
+        const told = (phase, more = {}) => ({
+          phase, tables, rounds: [1], phase_ms: null, options: { format: "elimination", time_limit_s: 600 }, ...more });
+        const none = { tables: [] };
+        console.log(JSON.stringify([
+          closestTables(tables).map((each) => each.code),
+          closestFinished([over(1, 9, 3), over(2, 30, 29), over(3, 8, 8, { race_ids: [] }), over(4, 5, 4)]).table,
+          closestFinished([over(1, 0, 0, { second: null })]),
+          partsOf(told("running"), true), partsOf(told("running", none), true), partsOf(told("between"), true),
+          partsOf(told("paused", none), false), partsOf(told("check-in"), false), partsOf(told("ended", { rounds: [] }), false),
+          clockOf(told("running"), 500), clockOf(told("check-in", { phase_ms: 400 }), 500), clockOf(told("between", none), 0),
+          originToTell("?at=https://carpet.example/x", "http://a"), originToTell("?at=javascript:alert(1)", "http://a"), originToTell("", "http://a"),
+          ["http://localhost:1", "http://127.0.0.1", "http://[::1]:2", "http://localhost.example"].map(isOwnMachine),
+        ]));
+    """
+    assert node(script, None) == [
+        ["T3", "T2", "T1", "T6"],
+        2,
+        None,
+        *[["race"], ["tables"], ["standings", "bracket", "replay"], ["standings", "bracket"], ["join"], ["join"]],
+        *[{"ms": 6500, "isLeft": False}, {"ms": 0, "isLeft": True}, None],
+        *["https://carpet.example", "http://a", "http://a"],
+        [True, True, True, False],
+    ]

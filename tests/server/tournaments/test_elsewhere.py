@@ -1,0 +1,220 @@
+"""Tournaments over several servers that are one place: one leads, all decide, and entrants are called wherever they are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+import trio
+from msgspec.structs import replace
+from trio.testing import MockClock
+
+from protocol.tournament_messages import (
+    Called,
+    CorrectResult,
+    Decided,
+    EnterTournament,
+    PauseTournament,
+    StartTournament,
+    Tournament,
+)
+from protocol.tournaments import TableResult
+from server.store.memory import MemoryStore
+from server.store.replay import by_room
+from tests.server.tournaments.venue import FAST, Venue
+
+
+class Place:
+    """Servers on one store. Each hears of the others twice a second, as long as it lives."""
+
+    def __init__(self, nursery: trio.Nursery) -> None:
+        self.store = MemoryStore()
+        self.venues: list[Venue] = []
+        self._nursery = nursery
+        self._scopes: dict[Venue, trio.CancelScope] = {}
+
+    async def open(self, number: int = 2) -> None:
+        for _ in range(number):
+            await self._nursery.start(self._run)
+        for venue in self.venues:
+            venue.others = [other for other in self.venues if other is not venue]
+        self._nursery.start_soon(self._exchange)
+
+    async def _run(self, *, task_status: trio.TaskStatus[None]) -> None:
+        async with trio.open_nursery() as nursery:
+            venue = Venue(nursery, store=self.store, seed=len(self.venues), is_shared=True)
+            await venue.open()
+            self.venues.append(venue)
+            self._scopes[venue] = nursery.cancel_scope
+            task_status.started()
+
+    async def _exchange(self) -> None:
+        while True:
+            await trio.sleep(0.5)
+            for venue in self.venues:
+                venue.tournaments.elsewhere.hear([other.tournaments.elsewhere.say() for other in venue.others])
+
+    def kill(self, venue: Venue) -> None:
+        """What it does from now on reaches the store no more."""
+        venue.journal.gate = trio.Event()
+        self._scopes[venue].cancel()
+        self.venues.remove(venue)
+        for other in self.venues:
+            other.others.remove(venue)
+
+    def take_over(self, venue: Venue, tournaments: Sequence[str]) -> None:
+        for left in by_room(self.store.running().races):
+            venue.rooms.go_on(left)
+        venue.tournaments.take_up(tournaments)
+
+
+@pytest.fixture
+async def place(nursery: trio.Nursery) -> Place:
+    place = Place(nursery)
+    await place.open()
+    return place
+
+
+async def test_entrants_at_another_server_are_called_to_their_tables_and_all_servers_tell_the_same(
+    autojump_clock: MockClock, place: Place
+) -> None:
+    one, two = place.venues
+    here, there = await one.people("Ann", "Ben"), await two.people("Cleo", "Dan")
+    identity = await here[0].make(replace(FAST, rounds=2, check_in_s=60))
+    await trio.sleep(1)
+    assert [told.id for told in two.tournaments.listings()] == [identity]
+    for person in (*here, *there):
+        await person.enter(identity)
+    # By a server that does not lead it, and has not heard of what was decided elsewhere in this moment.
+    await there[0].move(two)
+    assert isinstance(await here[0].ask(StartTournament(id=identity)), Decided)
+    for person in (*there, *here):
+        await person.check_in(identity)
+    states = [await venue.over(identity) for venue in place.venues]
+    assert states[0].log == states[1].log
+    # Whoever is called elsewhere is told so there once more.
+    assert all({called.round for called in person.all(Called)} == {1, 2} for person in (*here, *there))
+    assert all(not result.forfeit for races in states[0].crosstable.races.values() for result in races)
+    assert len(states[0].crosstable.races) == 4
+    assert await one.tournaments.document(identity) == await two.tournaments.document(identity)
+
+
+async def test_entries_at_one_moment_at_both_servers_are_all_kept_in_one_order(autojump_clock: MockClock, place: Place) -> None:
+    one, two = place.venues
+    people = [*await one.people(*map(str, range(10))), *await two.people(*map(str, range(10, 20)))]
+    identity = await people[0].make(FAST)
+    await trio.sleep(1)
+    answers: list[object] = []
+
+    async def enter(number: int) -> None:
+        answers.append(await people[number].ask(EnterTournament(id=identity)))
+
+    async with trio.open_nursery() as nursery:
+        for number in range(20):
+            nursery.start_soon(enter, number)
+    numbers = sorted(answer.number for answer in answers if isinstance(answer, Decided))
+    assert numbers == list(range(1, 21))
+    await trio.sleep(1)
+    assert one.state(identity).log == two.state(identity).log
+    assert set(one.state(identity).people) == {person.player.id for person in people}
+
+
+async def test_what_the_director_decides_at_another_server_is_done_where_the_rooms_are(autojump_clock: MockClock, place: Place) -> None:
+    one, two = place.venues
+    ann, ben = await one.people("Ann", "Ben", habit="absent")
+    director = await two.person("Dora", "absent")
+    identity = await ann.make(FAST)
+    await ann.enter(identity)
+    refused = await director.ask(StartTournament(id=identity))
+    assert not isinstance(refused, Decided)
+
+    own = await director.make(replace(FAST, rounds=1))
+    for person in (ann, ben):
+        await person.enter(own)
+    await director.move(one)
+    assert isinstance(await director.ask(StartTournament(id=own)), Decided)
+    await trio.sleep(1)
+    assert (len(one.rooms), len(two.rooms)) == (0, 1), "whoever made it leads it"
+    assert ann.last(Called).code == ben.last(Called).code == next(iter(two.rooms)).code
+    assert isinstance(await director.ask(PauseTournament(id=own)), Decided)
+    await trio.sleep(1)
+    assert len(two.rooms) == 0
+    await director.ask(PauseTournament(id=own, pause=False))
+    result = TableResult(verdict="first", first_home=3, second_home=2)
+    await trio.sleep(1)
+    assert isinstance(await director.ask(CorrectResult(id=own, round=1, table=1, result=result)), Decided)
+    assert (await two.over(own)).phase == "over"
+    assert len(two.rooms) == 0
+
+    # Nobody looks after it any more, and it may still be corrected, at any server.
+    other = TableResult(verdict="second", first_home=3, second_home=5)
+    assert isinstance(await director.ask(CorrectResult(id=own, round=1, table=1, result=other)), Decided)
+    document = await two.tournaments.document(own)
+    assert document is not None
+    assert document.rounds[0].tables[0].result == other
+
+
+async def test_followers_at_another_server_see_who_is_here_and_how_the_tables_stand(autojump_clock: MockClock, place: Place) -> None:
+    one, two = place.venues
+    ann, ben = await one.people("Ann", "Ben", habit="absent")
+    follower = await two.person("Flo", "absent")
+    identity = await ann.make(replace(FAST, no_show_s=100))
+    for person in (ann, ben):
+        await person.enter(identity)
+    await trio.sleep(1)
+    follower.follow(identity)
+    await ann.ask(StartTournament(id=identity))
+    await trio.sleep(2)
+    told = follower.last(Tournament)
+    assert [entrant.here for entrant in told.entrants] == [True, True]
+    assert told.tables[0].code == next(iter(one.rooms)).code
+    assert 90_000 < (told.tables[0].no_show_ms or 0) < 100_000
+    await ben.lose_line()
+    await trio.sleep(2)
+    assert [entrant.here for entrant in follower.last(Tournament).entrants] == [True, False]
+    # What was told last is not true for ever.
+    two.tournaments.elsewhere.hear(())
+    assert two.tournaments.elsewhere.here == frozenset()
+
+
+@pytest.mark.parametrize("kind", ["swiss", "elimination"])
+async def test_another_server_takes_a_tournament_over_in_the_middle_of_a_round(autojump_clock: MockClock, place: Place, kind: str) -> None:
+    one, two = place.venues
+    quick, late = await one.people("Ann", "Ben"), await two.people("Cleo", "Dan", habit="absent")
+    identity = await quick[0].make(replace(FAST, format=kind, rounds=2, no_show_s=60))  # type: ignore[arg-type]
+    for person in (quick[0], late[0], quick[1], late[1]):
+        await person.enter(identity)
+    await quick[0].ask(StartTournament(id=identity))
+    await one.until(lambda: bool(one.state(identity).crosstable.races))
+    before = place.store.tournament_log(identity)
+
+    place.kill(one)
+    # Decided while nobody leads it.
+    answer = await late[0].ask(EnterTournament(id=identity))
+    assert not isinstance(answer, Decided)
+    assert two.state(identity).log[-1].number == len(before)
+    await trio.sleep(5)
+    assert len(two.rooms) == 0
+
+    place.take_over(two, [identity])
+    for person in late:
+        person.habit = "quick"
+    for person in quick:
+        await person.move(two)
+    state = await two.over(identity)
+    assert place.store.tournament_log(identity)[: len(before)] == before
+    assert all(state.crosstable.result(1, pairing.table) is not None for pairing in state.crosstable.rounds[0].pairings)
+    assert state.phase == "over"
+
+
+async def test_a_tournament_that_the_host_removes_at_one_server_is_gone_at_all(autojump_clock: MockClock, place: Place) -> None:
+    one, two = place.venues
+    ann = await one.person("Ann")
+    identity = await ann.make(FAST)
+    await ann.enter(identity)
+    await trio.sleep(1)
+    assert two.tournaments.listings()
+    await two.tournaments.remove(identity, "a joke")
+    await trio.sleep(1)
+    assert one.tournaments.listings() == two.tournaments.listings() == ()
+    assert await one.tournaments.document(identity) is None
