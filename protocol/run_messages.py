@@ -1,4 +1,4 @@
-"""Messages about deals that are run alone, each at their own time: what a client asks, then what the server answers."""
+"""Messages about deals that are run alone, each at their own time: what they tell of, what a client asks, then what the server answers."""
 
 from __future__ import annotations
 
@@ -6,7 +6,63 @@ from typing import Annotated, TypeAlias
 
 from msgspec import Meta, Struct
 
-from protocol.views import ChallengeInfo, DailyDeal, DealId, Hex16, Reference, RoomCode, RunKind, RunRow, SeatNumber
+from protocol.views import DealId, Hex16, Hex32, Reference, RoomCode, RunKind, SeatNumber, SeatState
+
+
+class RunRow(Struct, frozen=True, kw_only=True):
+    """One run that has ended, on the board of its deal.
+
+    place: from 1, by the rules for places in a race; equal runs share it. race: the record's id. player: the public id. name: as of then.
+    home: cards home, reached at home_at_ms. plies: moves made. home_at_ms, ended_at_ms: from the start of the run.
+    beats: how many in a hundred of the other runs it is better than, rounded down; null where there is no other.
+    days, days_won: the player's days in a row under these rules up to this one, with a run, and with every card home; 0 in a challenge.
+    """
+
+    place: int
+    race: str
+    player: str
+    name: str
+    state: SeatState
+    home: int
+    plies: int
+    home_at_ms: int
+    ended_at_ms: int
+    beats: int | None
+    days: int = 0
+    days_won: int = 0
+
+
+class DailyDeal(Struct, frozen=True, kw_only=True):
+    """What is known of the deals of one day in UTC, all rule sets' alike. made_at_ms: when the server committed to them, Unix time.
+
+    secret: once it is revealed, at reveals_at_ms; null before.
+    """
+
+    date: str
+    commitment: Hex32
+    made_at_ms: int
+    reveals_at_ms: int
+    secret: Hex32 | None
+
+
+class ChallengeInfo(Struct, frozen=True, kw_only=True):
+    """A deal that somebody has opened for others to run, each once and at their own time.
+
+    id: six letters. owner: the name of who has opened it. closes_at_ms: until when a run may begin; reveals_at_ms: when the secret and all
+    records are anybody's to see; both Unix time. runs: how many have ended. ran: whether the one who asks has had theirs.
+    """
+
+    id: str
+    owner: str
+    rules: str
+    time_limit_s: int
+    public: bool
+    commitment: Hex32
+    made_at_ms: int
+    closes_at_ms: int
+    reveals_at_ms: int
+    runs: int
+    ran: bool
 
 
 class ListDailies(Struct, frozen=True, kw_only=True, tag_field="type", tag="list-dailies"):

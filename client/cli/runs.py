@@ -36,9 +36,19 @@ from client.storage.commitments import CommitmentStore, DayCheck, check_day
 from client.storage.identity import IdentityStore, home_folder
 from client.text.runs import board_lines, board_title, challenge_lines, moment_text
 from client.tui.start import UiSettings
-from protocol.run_messages import Challenge, Challenges, Dailies, ListChallenges, ListRuns, OpenChallenge, RunChallenge, RunDaily, Runs
+from protocol.run_messages import (
+    Challenge,
+    ChallengeInfo,
+    Challenges,
+    Dailies,
+    ListChallenges,
+    ListRuns,
+    OpenChallenge,
+    RunChallenge,
+    RunDaily,
+    Runs,
+)
 from protocol.text import clean_chat, clean_name
-from protocol.views import ChallengeInfo
 
 _RUN = "run"
 

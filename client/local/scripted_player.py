@@ -172,6 +172,8 @@ class _Player:
             return  # it had been heard the first time
         if error.ref == 0 and error.code == ErrorCode.TOO_FAST:
             return  # what was dropped the link says again
+        if error.ref == 0 and error.code == ErrorCode.CANNOT_WRITE:
+            return  # told to everybody in the room: the race goes on as soon as it can
         if error.ref != _MOVE_REFERENCE:
             raise BotFailed(clean_chat(error.message) or error.code)
         if error.code in (ErrorCode.RACE_OVER, ErrorCode.SEAT_ENDED):

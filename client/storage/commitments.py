@@ -15,7 +15,7 @@ from msgspec import Struct, field
 
 from client.connection.errors import Failure
 from client.storage.files import DocumentFile, Versioned
-from protocol.views import DailyDeal
+from protocol.run_messages import DailyDeal
 
 KEPT: Final = 400
 """Days a server, the last ones."""

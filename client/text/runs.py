@@ -9,9 +9,8 @@ from client.storage.bests import BestChange
 from client.text.formatting import clock_text
 from client.text.tables import table_lines
 from client.text.words import end_word
-from protocol.run_messages import Runs
+from protocol.run_messages import ChallengeInfo, RunRow, Runs
 from protocol.text import clean_chat, clean_name, counted
-from protocol.views import ChallengeInfo, RunRow
 
 
 def board_title(runs: Runs) -> str:

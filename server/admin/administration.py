@@ -14,7 +14,7 @@ import trio
 
 from protocol.errors import CloseCode, ErrorCode, Refusal
 from protocol.text import clean_chat
-from server.admin.messages import ANSWER_S, Answer, Question
+from server.admin.messages import ANSWER_S, ROWS_AT_ONCE, Answer, Question
 from server.lobby.bans import Bans
 from server.lobby.players import Players
 from server.net.connection_limits import THIS_MACHINE, place_of
@@ -86,7 +86,12 @@ class Administration:
         """Never raises what is the question's fault, or the store's."""
         key = question.noun, question.verb
         if key in self._lists:
-            return Answer(rows=tuple(self._lists[key]()))
+            rows: list[Row] = []
+            for row in self._lists[key]():
+                rows.append(row)
+                if len(rows) % ROWS_AT_ONCE == 0:
+                    await trio.lowlevel.checkpoint()
+            return Answer(rows=tuple(rows))
         if key not in self._orders:
             return Answer(error=f"{question.noun} cannot be asked for {question.verb}")
         try:
@@ -133,7 +138,8 @@ class Administration:
     # ---- rooms
 
     def _list_rooms(self) -> Iterable[Row]:
-        for room in self._rooms:
+        # Races come and go while they are listed.
+        for room in list(self._rooms):
             summary = room.summary
             yield {
                 "code": room.code,

@@ -14,7 +14,7 @@ from typing import Final
 import msgspec
 import trio
 
-from server.admin.messages import ANSWER_S, LONGEST_QUESTION, Answer, Question
+from server.admin.messages import ANSWER_S, LONGEST_QUESTION, ROWS_AT_ONCE, Answer, Question
 
 logger = logging.getLogger("carpet.admin")
 
@@ -104,7 +104,7 @@ async def _serve(stream: trio.SocketStream, answer: Callable[[Question], Awaitab
     try:
         async with stream:
             with trio.move_on_after(QUESTION_S + 2 * ANSWER_S):
-                await stream.send_all(msgspec.json.encode(await _answered(stream, answer)) + b"\n")
+                await stream.send_all(await _encoded(await _answered(stream, answer)) + b"\n")
     except (trio.BrokenResourceError, trio.ClosedResourceError):
         # Whoever asked does not want to know any more.
         pass
@@ -123,6 +123,15 @@ async def _answered(stream: trio.SocketStream, answer: Callable[[Question], Awai
     except Exception:
         logger.exception("a command of the host failed: %r", question)
         return Answer(error="something went wrong on the server; its log says what")
+
+
+async def _encoded(answer: Answer) -> bytes:
+    rows: list[msgspec.Raw] = []
+    for row in answer.rows:
+        rows.append(msgspec.Raw(msgspec.json.encode(row)))
+        if len(rows) % ROWS_AT_ONCE == 0:
+            await trio.lowlevel.checkpoint()
+    return msgspec.json.encode({**msgspec.structs.asdict(answer), "rows": rows})
 
 
 async def _line(stream: trio.SocketStream) -> bytes:

@@ -14,6 +14,9 @@ LONGEST_QUESTION: Final = 4096
 ANSWER_S: Final = 20.0
 """Seconds that an answer may take: what is ended has to be on the disk."""
 
+ROWS_AT_ONCE: Final = 200
+"""Rows of a list that are made in one go, half a millisecond: races come first."""
+
 Noun: TypeAlias = Literal["tournaments", "rooms", "players", "connections"]
 Verb: TypeAlias = Literal["list", "bans", "end", "remove", "ban", "unban"]
 

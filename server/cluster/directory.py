@@ -42,6 +42,9 @@ LAPSES_S: Final = 5
 
 ARRIVAL_LAPSES_S: Final = 86_400
 
+AWAY: Final = (RedisError, OSError, trio.TooSlowError, RuntimeError)
+"""What comes of a question while the engine is away. RuntimeError: of a client whose line has just broken, and who is being closed."""
+
 TOLD_AT_ONCE: Final = 500
 """Players of whom a node hears in one look that they are connected elsewhere by now."""
 
@@ -69,6 +72,8 @@ class Directory:
         self._node = node
         self._prefix = f"carpet:{place}"
         self.bus = Bus(self._prefix)
+        # It has a line for each try while the engine is gone; ours says so once.
+        logging.getLogger("coredis").setLevel(logging.CRITICAL)
         self._connected: _Connected | None = None
         self._was_told = False
         self._serials = count(1)
@@ -194,7 +199,7 @@ class Directory:
         try:
             with trio.fail_after(ANSWER_S):
                 code = await self._announce(connected.client, player, arrival)
-        except* (RedisError, OSError, trio.TooSlowError):
+        except* AWAY:
             logger.debug("the directory does not answer who hello is said by")
         return code
 
@@ -223,7 +228,7 @@ class Directory:
             try:
                 with trio.fail_after(ANSWER_S):
                     code = await self._seat(connected.client, player)
-            except* (RedisError, OSError, trio.TooSlowError):
+            except* AWAY:
                 logger.debug("the directory does not answer where somebody has a seat")
         return code
 

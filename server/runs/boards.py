@@ -15,8 +15,8 @@ import trio
 
 from protocol.fairness import commitment
 from protocol.record import Record
-from protocol.run_messages import Runs
-from protocol.views import RunKind, RunRow, SharedKind
+from protocol.run_messages import RunRow, Runs
+from protocol.views import RunKind, SharedKind
 from server.rooms.clock import Clock
 from server.rooms.driver import Room
 from server.runs import days

@@ -11,8 +11,8 @@ from msgspec.structs import replace
 
 from protocol.errors import ErrorCode, Refusal
 from protocol.fairness import SECRET_BYTES, commitment
-from protocol.run_messages import OpenChallenge
-from protocol.views import ChallengeInfo, RaceOptions, SharedDeal
+from protocol.run_messages import ChallengeInfo, OpenChallenge
+from protocol.views import RaceOptions, SharedDeal
 from server.rooms.clock import Clock
 from server.rooms.codes import new_code
 from server.rooms.options import check_options

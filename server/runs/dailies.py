@@ -9,7 +9,8 @@ import trio
 
 from protocol.fairness import SECRET_BYTES, commitment, daily_nonce
 from protocol.run_messages import Dailies as DailiesMessage
-from protocol.views import DailyDeal, RaceOptions, SharedDeal
+from protocol.run_messages import DailyDeal
+from protocol.views import RaceOptions, SharedDeal
 from server.rooms.clock import Clock
 from server.runs import days
 from server.store.errors import EntryRefused, JournalClosed, StoreError

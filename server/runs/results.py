@@ -7,7 +7,8 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 from protocol.record import Record
-from protocol.views import RunRow, SeatState
+from protocol.run_messages import RunRow
+from protocol.views import SeatState
 from server.race.placing import PlacedSeat, places
 
 

@@ -82,6 +82,12 @@ _JOIN: Final = (
     f" ON CONFLICT (url) DO UPDATE SET epoch = nodes.epoch + 1, lease_until_ms = {_NOW} + :lease_ms WHERE nodes.lease_until_ms <= {_NOW}"
     " RETURNING id, epoch"
 )
+_ALONE: Final = (
+    f"INSERT INTO nodes (id, url, epoch, lease_until_ms) SELECT 0, 'a server alone', 1, {LEFT} WHERE"  # noqa: S608
+    " EXISTS (SELECT 1 FROM races WHERE node = 0 AND phase = 'running')"
+    " OR EXISTS (SELECT 1 FROM tournaments WHERE node = 0 AND closed_at_ms IS NULL)"
+    " ON CONFLICT (id) DO UPDATE SET lease_until_ms = excluded.lease_until_ms"
+)
 _RENEW: Final = f"UPDATE nodes SET lease_until_ms = {_NOW} + :lease_ms WHERE id = :node AND epoch = :epoch"  # noqa: S608
 _LEAVE: Final = f"UPDATE nodes SET lease_until_ms = {LEFT} WHERE id = :node AND epoch = :epoch"  # noqa: S608
 _SETTLE: Final = f"UPDATE nodes SET lease_until_ms = {SETTLED} WHERE id = :id"  # noqa: S608
@@ -89,7 +95,8 @@ _COLUMNS: Final = f"nodes.id, url, epoch, lease_until_ms, lease_until_ms - {_NOW
 _NODES: Final = f"SELECT {_COLUMNS} FROM nodes ORDER BY id"  # noqa: S608
 _COUNTED: Final = (
     f"SELECT {_COLUMNS}, count(races.id) AS races FROM nodes"  # noqa: S608
-    " LEFT JOIN races ON races.node = nodes.id AND races.phase = 'running' GROUP BY nodes.id ORDER BY nodes.id"
+    " LEFT JOIN races ON races.node = nodes.id AND races.phase = 'running' GROUP BY nodes.id"
+    " HAVING nodes.id > 0 OR count(races.id) > 0 ORDER BY nodes.id"
 )
 _OWN: Final = "SELECT id FROM nodes WHERE id = :node AND epoch = :epoch FOR SHARE"
 _SEIZE: Final = f"UPDATE nodes SET epoch = epoch + 1 WHERE id = :id AND lease_until_ms <= {_NOW}"  # noqa: S608
@@ -109,6 +116,8 @@ def join(sql: Sql, url: str, *, lease_ms: int) -> Holding | None:
     with sql.transaction():
         sql.rows(_ONE_AFTER_ANOTHER)
         row = sql.row(_JOIN, {"url": url, "lease_ms": lease_ms})
+        # What a server alone has left on this database is to be taken over like a node's.
+        sql.run(_ALONE)
     return Holding(row.id, row.epoch) if row is not None else None
 
 

@@ -69,7 +69,7 @@ def take_rooms(sql: Sql, *, dead: int, node: int, takers: int) -> TakenOver:
 
 def adopt(sql: Sql) -> int:
     """Make all races of all nodes those of a server alone: nobody else writes, now or later. Gives how many nodes had something."""
-    nodes = sql.rows("SELECT id FROM nodes WHERE lease_until_ms <> :settled", {"settled": SETTLED})
+    nodes = sql.rows("SELECT id FROM nodes WHERE id > 0 AND lease_until_ms <> :settled", {"settled": SETTLED})
     if not nodes:
         return 0
     with sql.transaction():

@@ -287,8 +287,14 @@ async def at_the_long_races(bench: Bench, house: House, ann: Client, done: str, 
 
         await bench.ask("stop, ends a long one", stop)
         await bench.ask("join-race, a long one over", partial(first.say, join))
-    for page in (f"/races/{done}.json", f"/players/{quote(player_of(LONG_DONE, 0))}/races.json?limit=100"):
-        await bench.ask("GET /races/ID.json, long" if done in page else "GET /players/NAME/races.json", partial(house.ask, page))
+    pages = {
+        "GET /races/ID.json, long": f"/races/{done}.json",
+        "GET /races/ID/boards.json": f"/races/{done}/boards.json",
+        "GET /race/ID, long": f"/race/{done}",
+        "GET /players/NAME/races.json": f"/players/{quote(player_of(LONG_DONE, 0))}/races.json?limit=100",
+    }
+    for name, page in pages.items():
+        await bench.ask(name, partial(house.ask, page))
     await bench.ask("play-on, a long one", partial(ann.say, PlayOn(race=done, seat=0, ply=LONG_PLY)))
     await ann.hear_of(RoomMessage)
     await bench.ask("leave-race, played on", partial(ann.say, LeaveRace()))

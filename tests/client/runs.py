@@ -8,8 +8,8 @@ from client.state.store import Model, ReadySent
 from protocol.fairness import commitment
 from protocol.record import SeatRecord
 from protocol.room_events import Countdown, Dealt, Ended, Ghost, PlayerReady, PlayerView, Room, Started
-from protocol.run_messages import Runs
-from protocol.views import GhostInfo, RaceOptions, RunKind, RunRow, SharedDeal
+from protocol.run_messages import RunRow, Runs
+from protocol.views import GhostInfo, RaceOptions, RunKind, SharedDeal
 from tests.client import scenes
 
 DAY = "2026-11-21"

@@ -10,6 +10,7 @@ import signal
 import socket
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
@@ -25,23 +26,32 @@ from client.state.store import Model
 from protocol.record import Record, from_json
 from protocol.room_events import PlayerView
 from protocol.server_messages import ServerMessage
+from protocol.tournaments import TournamentOptions
 from protocol.views import RaceOptions
+from server.store.connections import brief_reading
 from server.store.database import open_database
+from server.store.locations import existing
 from server.store.maintenance import nodes as all_nodes
+from server.tournaments.events import ResultEntered, decode_event
 from tests.e2e.crash import LISTENING, ROOT, Count, Pair, check_pairs
+from tests.e2e.entrants import Entrant, Referee
 
 PACE_S = 0.25
+
+TRIES = 20
+"""Times that a player comes before they give up."""
 HURRIED_S = 0.02
 """Of a race that nothing befalls any more."""
 
 
 @dataclass(eq=False)
 class NodeProcess:
-    """One server. process: None while it does not run."""
+    """One server. options: further ones of `serve`. process: None while it does not run."""
 
     database: str
     redis: str
     port: int
+    options: tuple[str, ...] = ()
     process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -52,6 +62,7 @@ class NodeProcess:
         """Until it listens."""
         command = [sys.executable, "-m", "server.cli.main", "serve", "--port", str(self.port), "--database", self.database]
         command += ["--cluster", self.redis, "--advertise", self.url, "--rate", "1000", "--burst", "1000", "--log-level", "error"]
+        command += self.options
         process = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)  # noqa: ASYNC220
         self.process = process
         assert process.stdout is not None
@@ -82,7 +93,7 @@ class NodeProcess:
 @asynccontextmanager
 async def nodes(database: str, redis: str, number: int = 3) -> AsyncIterator[list[NodeProcess]]:
     """So many servers that run, on free ports of this machine."""
-    with _free_ports(number) as ports:
+    with free_ports(number) as ports:
         started = [NodeProcess(database, redis, port) for port in ports]
     try:
         async with trio.open_nursery() as nursery:
@@ -95,7 +106,8 @@ async def nodes(database: str, redis: str, number: int = 3) -> AsyncIterator[lis
 
 
 @contextmanager
-def _free_ports(number: int) -> Iterator[list[int]]:
+def free_ports(number: int) -> Iterator[list[int]]:
+    """Nobody else has them, unless they are very quick."""
     sockets = [socket.socket() for _ in range(number)]
     for each in sockets:
         each.bind(("127.0.0.1", 0))
@@ -185,7 +197,7 @@ class Ground:
             self.count.races += 1
 
     async def _play(self, pair: ClusterPair, race: partial[object]) -> None:
-        pace = HURRIED_S if self.finished.is_set() else PACE_S
+        pace, tries = HURRIED_S if self.finished.is_set() else PACE_S, 0
         while True:
             try:
                 # By any node, so that half of them come in by another than the one that has the race.
@@ -193,6 +205,11 @@ class Ground:
             except LinkError:
                 await trio.sleep(0.2)
             except BotFailed as failure:
+                tries += 1
+                if not pair.moved_at and tries < TRIES:
+                    # Nothing has begun: the database was away.
+                    await trio.sleep(0.5)
+                    continue
                 self.failures.append(f"{pair.room}: {failure}")
                 self.count.untold += 1
                 # Nobody waits for a room that will never be.
@@ -201,6 +218,54 @@ class Ground:
             else:
                 pair.records.append(record)
                 return
+
+
+async def begin_tournament(nursery: trio.Nursery, place: list[NodeProcess], options: TournamentOptions, entrants: list[Entrant]) -> Referee:
+    """Each entrant comes in by another server than the one before. Returns once all have entered and the check-in is open."""
+    referee, start = Referee(), trio.Event()
+    nursery.start_soon(referee.direct, place[0].url, options)
+    await referee.made.wait()
+    for number, entrant in enumerate(entrants):
+        nursery.start_soon(entrant.play, place[number % len(place)].url, referee.identity, start)
+    for entrant in entrants:
+        await entrant.entered.wait()
+    referee.start()
+    await referee.until("check-in")
+    start.set()
+    return referee
+
+
+async def leader(place: list[NodeProcess], database: str, tournament: str) -> NodeProcess:
+    """The server that leads it."""
+
+    def url() -> str:
+        with brief_reading(existing(database)) as sql:
+            row = sql.row("SELECT url FROM tournaments JOIN nodes ON nodes.id = node WHERE tournaments.id = :id", {"id": tournament})
+        assert row is not None
+        return str(row.url)
+
+    found = await trio.to_thread.run_sync(url)
+    return next(node for node in place if node.url == found)
+
+
+def check_tournament(referee: Referee, entrants: list[Entrant], database: str) -> list[str]:
+    """What is wrong with a tournament that is over: all that anybody was told of it has to be in its log, and every result to be of a race
+    that was run, once.
+    """
+    with brief_reading(existing(database)) as sql:
+        rows = sql.rows("SELECT * FROM decisions WHERE tournament = :id ORDER BY sequence", {"id": referee.identity})
+        kept = {row.race for row in sql.rows("SELECT race FROM records")}
+    wrong = [f"{entrant.name} was told {error.code}: {error.message}" for entrant in entrants for error in entrant.unexpected]
+    wrong += referee.went_back
+    if [row.sequence for row in rows] != list(range(1, len(rows) + 1)) or not set(referee.log) <= {row.sequence for row in rows}:
+        wrong.append(f"{len(rows)} decisions are kept, and {len(referee.log)} were told: {sorted(referee.log)}")
+    results = [event for row in rows if isinstance(event := decode_event(row.decision), ResultEntered)]
+    tables = Counter((event.round, event.table, event.race) for event in results)
+    wrong += [f"round {key[0]}, table {key[1]} has {number} results" for key, number in tables.items() if number > 1]
+    wrong += [f"round {event.round}, table {event.table} was forfeited" for event in results if event.result.forfeit]
+    races = [event.race_id for event in results if event.race_id]
+    wrong += [f"the record of race {race} is lost" for race in set(races) - kept]
+    return wrong
 
 
 async def busiest(place: list[NodeProcess], database: str) -> NodeProcess:

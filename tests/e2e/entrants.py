@@ -42,7 +42,12 @@ STATE_ERRORS = {
 }
 """What a late message may meet in a server that was killed and came back, and in a race that somebody else has just ended."""
 
-PATIENCE_S = 300
+PASSING_ERRORS = {"server/busy", "server/stopping", "server/cannot-write", "server/not-kept"}
+"""What they may meet while a race is taken over, or the database is away. They ask again after `AGAIN_S`."""
+
+AGAIN_S = 1.0
+
+PATIENCE_S = 900
 """For what a tournament comes to."""
 
 
@@ -68,7 +73,15 @@ class Entrant:
             link.send(EnterTournament(id=identity, ref=1))
             nursery.start_soon(self._check_in, link, identity, start)
             async for event in link.events:
-                self._hear(link, event)
+                if isinstance(event, Error) and event.code in PASSING_ERRORS and event.ref != 2:
+                    nursery.start_soon(self._go_again, link)
+                else:
+                    self._hear(link, event)
+
+    async def _go_again(self, link: Link) -> None:
+        await trio.sleep(AGAIN_S)
+        if self._wanted is not None and self._room is None:
+            link.send(JoinRace(code=self._wanted))
 
     async def _check_in(self, link: Link, identity: str, start: trio.Event) -> None:
         await start.wait()

@@ -7,11 +7,16 @@ const state = document.getElementById("line");
 const again = element("button", { type: "button" }, "Try now");
 const sentence = element("span", {});
 let wasLost = false;
+/** @type {any} */
+let page = null;
 
 const line = new Line({
   hello() {
     // A guest who only watches, but where somebody plays.
     return page.hello?.() ?? { type: "hello", name: "", watch: true, software: "web page" };
+  },
+  asks() {
+    return page.asks?.() ?? [];
   },
   onUp(welcome) {
     state.replaceChildren();
@@ -30,22 +35,27 @@ const line = new Line({
     state.classList.add("lost");
     setText(sentence, "Connection lost. Reconnecting…");
     if (!again.isConnected) state.replaceChildren(sentence, " ", again);
-    page.lost?.();
+    page?.lost?.();
   },
   onMoved() {
-    page.lost?.();
+    page?.lost?.();
   },
   onTaken() {
-    page.taken?.();
+    page?.taken?.();
   },
 });
 again.addEventListener("click", () => line.tryNow());
 
-const [page, here] = await pageOf(location.pathname);
-document.querySelector(`[data-page="${here}"]`)?.setAttribute("aria-current", "page");
-document.getElementById("address").textContent = serverAddress();
-document.getElementById("main").replaceChildren(page.node);
+line.page = show();
 line.open();
+
+async function show() {
+  const [made, here] = await pageOf(location.pathname);
+  page = made;
+  document.querySelector(`[data-page="${here}"]`)?.setAttribute("aria-current", "page");
+  document.getElementById("address").textContent = serverAddress();
+  document.getElementById("main").replaceChildren(page.node);
+}
 
 /** The page at a path, and the link of the navigation that leads there. Each page's modules are fetched where it is shown, and nowhere else. */
 async function pageOf(path) {

@@ -94,15 +94,18 @@ export class Line {
   #heardAt = 0;
   #probedAt = null;
   #wantsLobby = false;
+  /** The page that the line is for: while its modules are on their way, the line is made. @type {Promise<unknown> | null} */
+  page = null;
   /** Whether the one who looks on is racing. */
   isRacing = false;
 
-  /** hello(): the first message of a line. onUp(welcome): a new line stands. onMessage(message). onLost(). onMoved(): it goes on at another server.
+  /** hello(): the first message of a line. asks(): what goes with it. onUp(welcome): a new line stands. onMessage(message). onLost(). onMoved(): it goes on at another server.
    * onTaken(): another line of the same player has taken over.
-   * @param {{hello: () => import("carpet-wire").Hello, onUp: (welcome: import("carpet-wire").Welcome) => void, onMessage: (message: import("carpet-wire").ServerMessage) => void,
+   * @param {{hello: () => import("carpet-wire").Hello, asks: () => import("carpet-wire").ClientMessage[], onUp: (welcome: import("carpet-wire").Welcome) => void, onMessage: (message: import("carpet-wire").ServerMessage) => void,
    *   onLost: () => void, onMoved: () => void, onTaken: () => void}} does */
-  constructor({ hello, onUp, onMessage, onLost, onMoved, onTaken }) {
+  constructor({ hello, asks, onUp, onMessage, onLost, onMoved, onTaken }) {
     this.hello = hello;
+    this.asks = asks;
     this.onUp = onUp;
     this.onMessage = onMessage;
     this.onLost = onLost;
@@ -123,7 +126,10 @@ export class Line {
     this.#stood = false;
     const socket = new WebSocket(this.#route.current, "carpet.v1.json");
     this.#socket = socket;
-    socket.onopen = () => this.send(this.hello());
+    socket.onopen = async () => {
+      await this.page;
+      if (socket === this.#socket) for (const message of [this.hello(), ...this.asks()]) this.send(message);
+    };
     socket.onmessage = (frame) => socket === this.#socket && this.#hear(frame.data);
     socket.onclose = ({ code }) => socket === this.#socket && (code === TAKEN_OVER ? this.#taken() : this.#lose(code));
   }

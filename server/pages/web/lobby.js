@@ -24,13 +24,13 @@ export class LobbyPage {
     document.title = "Carpet Race";
     this.summary = element("p", { class: "summary" }, "Looking …");
     this.search = element("input", { type: "search", id: "search", placeholder: "a name or a game", autocomplete: "off" });
-    this.search.addEventListener("input", () => this.#filter());
+    this.search.addEventListener("input", () => this.#sift());
     this.game = element("select", { id: "game" });
     this.rating = element("input", { type: "number", id: "rating", min: "0", max: "3000", step: "50", placeholder: "any" });
-    for (const field of [this.game, this.rating]) field.addEventListener("input", () => this.#filter());
+    for (const field of [this.game, this.rating]) field.addEventListener("input", () => this.#sift());
     const field = (label, input) => element("span", { class: "field inline" }, element("label", { for: input.id }, label), input);
     this.filter = element("p", { class: "filter", hidden: true }, field("Only with", this.search), field("Game", this.game), field("Rating from", this.rating));
-    this.filtered = element("p", { class: "none", role: "status" });
+    this.filtered = element("p", { class: "none" });
     this.runningNote = element("p", { class: "none", hidden: true });
     this.openNote = element("p", { class: "none", hidden: true });
     this.runningList = element("ul", { class: "races", "aria-labelledby": "running" });
@@ -55,8 +55,11 @@ export class LobbyPage {
     const chosen = this.game.value;
     this.game.replaceChildren(element("option", { value: "" }, "any"), ...welcome.rules.map((rules) => element("option", { value: rules.id }, clean(rules.name))));
     this.game.value = this.#rules.has(chosen) ? chosen : "";
-    this.line.send({ type: "follow-lobby", changes: true });
-    this.line.send({ type: "follow-tournaments" });
+  }
+
+  /** What is asked for together with hello: the answer comes a round trip earlier. @returns {import("carpet-wire").ClientMessage[]} */
+  asks() {
+    return [{ type: "follow-lobby", changes: true }, { type: "follow-tournaments" }];
   }
 
   /** @param {import("carpet-wire").ServerMessage} message */
@@ -103,6 +106,11 @@ export class LobbyPage {
     const codes = new Set(infos.map((info) => info.code));
     for (const code of [...known.keys()]) if (!codes.has(code)) known.delete(code);
     arrange(list, infos.map((info) => known.get(info.code).node));
+  }
+
+  #sift() {
+    this.#filter();
+    announce(this.filtered.textContent, { isCount: true });
   }
 
   #filter() {

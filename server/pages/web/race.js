@@ -63,7 +63,11 @@ export class RacePage {
   up(welcome) {
     this.#rules = new Map(welcome.rules.map((rules) => [rules.id, rules]));
     this.#askedAt = performance.now();
-    this.line.send({ type: "watch-race", code: this.code, key: boardsKey() });
+  }
+
+  /** What is asked for together with hello: the answer comes a round trip earlier. @returns {import("carpet-wire").ClientMessage[]} */
+  asks() {
+    return [{ type: "watch-race", code: this.code, key: boardsKey() }];
   }
 
   /** @param {import("carpet-wire").ServerMessage} message */

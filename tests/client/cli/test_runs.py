@@ -13,8 +13,7 @@ import pytest
 from client.connection.events import Identity
 from client.storage.commitments import CommitmentStore
 from client.storage.identity import IdentityStore
-from protocol.run_messages import Challenges, Dailies
-from protocol.views import DailyDeal
+from protocol.run_messages import Challenges, Dailies, DailyDeal
 from tests.client import runs
 from tests.client.cli.test_main import run
 from tests.client.page_server import PageServer, page, problem, serving_pages

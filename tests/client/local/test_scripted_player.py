@@ -185,6 +185,17 @@ async def test_a_move_that_was_dropped_as_too_many_is_made_all_the_same(autojump
     await run_against(serve)
 
 
+async def test_told_that_the_server_cannot_write_it_waits_until_its_move_is_taken(autojump_clock: MockClock) -> None:
+    async def serve(server: FakeServer) -> None:
+        line = await dealt(server)
+        await line.heard()
+        await line.say(refusal(ErrorCode.CANNOT_WRITE, 0))
+        await trio.sleep(10)
+        await line.say(Result(version=4, record=RECORD))
+
+    await run_against(serve)
+
+
 async def test_told_that_the_race_is_over_it_waits_for_the_result(autojump_clock: MockClock) -> None:
     async def serve(server: FakeServer) -> None:
         line = await dealt(server)

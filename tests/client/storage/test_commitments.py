@@ -8,7 +8,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from client.storage.commitments import KEPT, CommitmentStore, check_day
-from protocol.views import DailyDeal
+from protocol.run_messages import DailyDeal
 
 URL, OTHER = "ws://one.example:7777", "ws://two.example:7777"
 SECRET = "5e" * 32

@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from client.text.runs import board_lines, board_title, challenge_lines, moment_text
-from protocol.views import ChallengeInfo
+from protocol.run_messages import ChallengeInfo
 from tests.client import runs
 
 HOUR_MS = 3600_000

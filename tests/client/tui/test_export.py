@@ -10,7 +10,7 @@ import pyte
 import pytest
 import trio.testing
 
-from client.tui.export import LINGER_MS, cast_of, coloured, screen_at, svg_of, text_of
+from client.tui.export import LINGER_MS, TEXT_COLOURS, cast_of, coloured, screen_at, svg_of, text_of
 from client.tui.start import UiSettings
 from tests.client import replays
 from tests.client.tui.hands import running, settled
@@ -22,7 +22,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 
 def test_a_moment_as_text_is_the_replay_screen_without_its_keys() -> None:
-    text = text_of(screen_at(LINE, LINE.frames[9].at_ms, SIZE, UiSettings()))
+    text = text_of(screen_at(LINE, LINE.frames[9].at_ms, SIZE, UiSettings(), colours=TEXT_COLOURS))
 
     assert len(text.splitlines()) == SIZE[1]
     assert "Replay · Carpet · ABCDEF" in text

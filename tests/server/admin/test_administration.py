@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+import msgspec
 import pytest
 import trio
 from trio.testing import MockClock
@@ -18,12 +19,15 @@ from protocol.run_messages import ListChallenges
 from protocol.server_messages import Error, Left, Welcome
 from protocol.tournament_messages import CreateTournament, Decided, FollowTournament, Tournament
 from protocol.tournaments import TournamentOptions
+from protocol.views import RaceOptions
 from server.admin.administration import Administration
-from server.admin.messages import Answer, Question
+from server.admin.listener import administered
+from server.admin.messages import ROWS_AT_ONCE, Answer, Question
 from server.app import _administered
 from server.config import Settings
 from server.lobby.bans import Bans
 from server.net.connection import Connection
+from server.rooms.requests import CallOff
 from server.store.memory import MemoryStore
 from tests.server.net.wire import Client, House, open_house
 
@@ -116,6 +120,35 @@ async def test_a_banned_player_is_put_out_with_the_reason_and_their_race_has_no_
         assert line.aborted is not None
         # The one who was not banned can go on.
         await bob.open()
+
+
+async def test_a_long_list_leaves_others_their_turns_and_takes_it_well_that_a_race_ends_meanwhile(
+    autojump_clock: MockClock, tmp_path: Path
+) -> None:
+    turns = 0
+
+    async def turn() -> None:
+        nonlocal turns
+        while True:
+            await trio.lowlevel.checkpoint()
+            turns += 1
+            rooms.pop().tell(CallOff(also_running=True, by_host=REASON))
+
+    async with open_house(max_rooms=5 * ROWS_AT_ONCE) as house, trio.open_nursery() as nursery:
+        host = host_of(house)
+        rooms = [house.rooms.open(RaceOptions()) for _ in range(5 * ROWS_AT_ONCE)]
+        codes = {room.code for room in rooms}
+        with administered(nursery, tmp_path / "admin", host.answer):
+            nursery.start_soon(turn)
+            async with await trio.open_unix_socket(tmp_path / "admin") as stream:
+                await stream.send_all(msgspec.json.encode(Question(noun="rooms", verb="list")) + b"\n")
+                received = b"".join([part async for part in stream])
+            answer = msgspec.json.decode(received, type=Answer)
+            assert answer.error is None
+            assert {row["code"] for row in answer.rows} <= codes
+            assert len(answer.rows) > 4 * ROWS_AT_ONCE
+            assert turns >= 10
+            nursery.cancel_scope.cancel()
 
 
 async def test_nobody_is_put_out_for_another_who_has_taken_their_id_for_a_name(autojump_clock: MockClock) -> None:

@@ -12,9 +12,9 @@ from protocol.client_messages import JoinRace, LeaveRace
 from protocol.errors import ErrorCode, Refusal
 from protocol.fairness import derive_seed
 from protocol.room_events import Dealt, Ghost, Result, Room
-from protocol.run_messages import Challenge, Challenges, ListChallenges, OpenChallenge, RunChallenge
+from protocol.run_messages import Challenge, ChallengeInfo, Challenges, ListChallenges, OpenChallenge, RunChallenge
 from protocol.server_messages import Left
-from protocol.views import ChallengeInfo, GhostInfo
+from protocol.views import GhostInfo
 from server.race.audit import audit
 from server.runs.challenges import LISTED, OPEN_AT_ONCE, OPEN_FROM_PLACE, UNUSED_MS
 from server.store.memory import MemoryStore

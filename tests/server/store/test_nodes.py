@@ -234,7 +234,23 @@ def test_a_server_alone_and_a_cluster_keep_off_each_other_and_follow_each_other(
     write(alone, taken("r", 2))
     with pytest.raises(StoreInUse, match="no node of a cluster"):
         open_shared(postgres)
+    write(alone, made("anna"), tournament("A"))
     alone.close()
+
+    # And the other way round: what a server alone has left is taken over like a node's.
+    third = node("three")
+    (left,) = [each for each in third.renew() if each.id == 0]
+    assert (left.has_left, left.is_settled) == (True, False)
+    found = third.take_over(0, 1)
+    assert found is not None
+    assert found.tournaments == {"A"}
+    assert commands(third) == {"r": 2, "s": 0}
+    assert all(each.is_settled for each in third.renew() if each.id == 0)
+    assert 0 not in [each.id for each in third.all_nodes()]
+    third.close()
+    again = open_database(postgres)
+    assert {race.opened.race: len(race.commands) for race in again.running().races} == {"r": 2, "s": 0}
+    again.close()
 
 
 def test_nodes_share_a_postgresql(tmp_path: object) -> None:
