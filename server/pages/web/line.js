@@ -6,8 +6,8 @@ const LONGEST_PAUSE_MS = 15000;
 const SILENCE_MS = 8000;
 const ANSWER_MS = 5000;
 // The same for somebody whose clock runs.
-const RACING_SILENCE_MS = 4000;
-const RACING_ANSWER_MS = 4000;
+const RACING_SILENCE_MS = 6000;
+const RACING_ANSWER_MS = 6000;
 const LOOK_MS = 1000;
 /** `ref` of the question whether the server is there. */
 const PROBE = 2 ** 31 - 1;
