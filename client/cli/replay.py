@@ -39,7 +39,7 @@ from client.storage.identity import IdentityStore, home_folder
 from client.storage.saved_records import NAME, kept_record
 from client.text.past_races import past_race
 from client.tui.app import run_replay
-from client.tui.export import cast_of, coloured, screen_at, svg_of, text_of
+from client.tui.export import TEXT_COLOURS, cast_of, coloured, screen_at, svg_of, text_of
 from client.tui.start import AppOutcome, UiSettings
 from protocol.pages import is_race_id
 from protocol.record import LONGEST_RECORD, BadRecord, Record, from_json
@@ -114,7 +114,7 @@ def replay(
         at_ms = line.end_ms if at is None else round(at * 1000)
         shown = screen_at(line, at_ms, size, settings)
         if text:
-            print_text(text_of(shown).rstrip("\n"))
+            print_text(text_of(screen_at(line, at_ms, size, settings, colours=TEXT_COLOURS)).rstrip("\n"))
         if svg is not None:
             _write(svg, svg_of(coloured(shown, settings), size[0]), force=force)
         if cast is not None:

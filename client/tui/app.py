@@ -48,7 +48,7 @@ from client.tui.actions import (
     Wheel,
 )
 from client.tui.driver import Driver
-from client.tui.export import cast_of, coloured, svg_of, text_of, titled
+from client.tui.export import COLOURS, TEXT_COLOURS, cast_of, coloured, svg_of, text_of, titled
 from client.tui.picture import Picture, Size
 from client.tui.replay_state import replay_state_of
 from client.tui.scene import Scene, scene_of
@@ -256,7 +256,8 @@ class App:
                 return
             document = await trio.to_thread.run_sync(lambda: "".join(cast_of(line, CAST_SIZE, settings)))
         else:
-            scene = replace(self._scene(), ui=replace(self._driver.ui, note=""))
+            colours = TEXT_COLOURS if wanted.kind == "txt" else COLOURS
+            scene = scene_of(self._driver.state, replace(self._driver.ui, note=""), _now_ms(), colours=colours)
             rows = titled(rows_of(view(scene, size), size), record, size)
             document = text_of(rows) if wanted.kind == "txt" else svg_of(coloured(rows, settings), size[0])
         self._do(Shared(await trio.to_thread.run_sync(_written, record, wanted.kind, document)))

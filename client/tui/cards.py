@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, Literal, NamedTuple, TypeAlias
 
+from client.tui.court import WIDTH, portrait
 from client.tui.picture import Line, fit
 from client.tui.theme import Theme
 from protocol.cards import CARD_TEXT, FACE_DOWN, RANKS
@@ -86,10 +87,24 @@ def face(card: str, size: Size, theme: Theme, look: Look = "card", *, mark: str 
         text = fit(name, size.width - 1) + mark if theme.bordered else fit(f" {name}" if size.width > 4 else name, size.width - 1) + mark
         return [[(role, text)]]
     lines = [_marked(text, mark, role) for text in _inside(card, size, theme, mark)]
+    if theme.paints and card[0] in "JQK" and size.width >= LARGE.width and size.height >= LARGE.height:
+        lines = _painted(card, size, role, look, lines)
     if beneath and size.height == 2:
         lines[1] = [(role, f"+{len(beneath)}".rjust(size.width))]
     if beneath and size.height >= 3:
         lines[size.height // 2] = _beneath(beneath, size.width, look, role, theme)
+    return lines
+
+
+def _painted(card: str, size: Size, role: str, look: Look, lines: list[Line]) -> list[Line]:
+    """The lines of a court card with its portrait in the middle, in the frame where that leaves room for it."""
+    rows = min(size.height - 2, 6)
+    first, side = (size.height - rows) // 2, (size.width - WIDTH) // 2
+    painted = portrait(card[0], card[1:], look, rows)
+    for at, drawn in enumerate(painted, first):
+        text = "".join(piece for _, piece in lines[at])
+        left, right = (text[:side], text[-side:]) if size.height > LARGE.height else (" " * side, " " * side)
+        lines[at] = [(role, left), *drawn, (role, right)]
     return lines
 
 

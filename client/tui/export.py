@@ -23,6 +23,8 @@ from client.tui.ui_state import Ui
 from protocol.record import Record
 
 COLOURS: Final = 2**24
+TEXT_COLOURS: Final = 256
+"""So few that nothing is painted, of which text would show the blocks."""
 CELL: Final = (9, 19)
 """Columns and rows of a character in an SVG, in pixels."""
 EVERY_MS: Final = 1000
@@ -43,11 +45,11 @@ class Run(NamedTuple):
     bold: bool = False
 
 
-def screen_at(line: TimeLine, at_ms: int, size: Size, settings: UiSettings) -> list[Line]:
+def screen_at(line: TimeLine, at_ms: int, size: Size, settings: UiSettings, *, colours: int = COLOURS) -> list[Line]:
     """The rows of the replay screen at a moment of the race, each as wide as the screen. In the place of its keys is what race it is."""
     replay = replay_after(replay_state_of(line), Command.PAUSE, 0)  # set going at once
     ui = Ui(settings=settings, start=StartHome(), replay=replay, only_replay=True)
-    scene = scene_of(Model(), ui, min(at_ms, line.end_ms), colours=COLOURS)
+    scene = scene_of(Model(), ui, min(at_ms, line.end_ms), colours=colours)
     # A picture neither plays nor pauses.
     rows = (*replay_head(scene, replay, size[0], paced=False).lines, *replaying.SCREEN.view(scene, size).lines[1:])
     return titled([fit_line(printable(row), size[0]) for row in rows], line.record, size)

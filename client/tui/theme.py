@@ -10,6 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple, TypeAlias
 
+from client.tui.court import INKS, pairs, role_of
+
 Markup: TypeAlias = tuple[str, str]
 """A role and the text drawn in it."""
 
@@ -245,12 +247,15 @@ ASCII: Final = Glyphs(
 
 @dataclass(frozen=True, slots=True)
 class Theme:
-    """One look. bordered: cards need borders, since no colours tell them from the felt. shades: there are colours enough for shades."""
+    """One look. bordered: cards need borders, since no colours tell them from the felt. shades, paints: there are colours enough for
+    shades, and for pictures.
+    """
 
     palette: Palette
     glyphs: Glyphs
     bordered: bool
     shades: bool = True
+    paints: bool = False
 
     @property
     def is_ascii(self) -> bool:
@@ -297,6 +302,7 @@ def theme_for(palette_name: str, *, ascii_only: bool, colours: int, own: Palette
         ASCII if ascii_only else UNICODE,
         bordered=colours <= 1 or palette.name == "none",
         shades=colours > 88 and palette.name != "none",
+        paints=colours > 256 and palette.name != "none" and not ascii_only,
     )
 
 
@@ -367,6 +373,21 @@ def entries(palette: Palette, *, exact: bool) -> list[PaletteEntry]:
     halves = {"p": dark} | {f"l{number}": ink for number, ink in enumerate(palette.lines[:SHADED])}
     halves |= {f"a{number}": _mixed(dark, ink) for number, ink in enumerate(palette.lines[:SHADED])}
     rows += [role(f"half {top} {bottom}", ink, ground) for top, ink in halves.items() for bottom, ground in halves.items()]
+    if exact and not plain:
+        rows += _court_roles(palette)
     for number, ink in enumerate(palette.lines):
         rows += [role(f"line {number}", ink, dark, "bold"), role(f"curve {number}", ink, felt, "bold")]
     return rows
+
+
+def _court_roles(palette: Palette) -> list[PaletteEntry]:
+    """The half blocks of which court cards are painted."""
+    inks, suits = INKS, dict(zip("SHDC", palette.suits, strict=True))
+    looks = {look: ground.exact for look, ground in grounds(palette).items()}
+    roles: dict[str, tuple[str, str]] = {}
+    for top, bottom in pairs():
+        for suit in suits if "R" in top + bottom else "S":
+            for look in looks if "." in top + bottom else ("card",):
+                colours = {**inks, "R": suits[suit].exact, ".": looks[look]}
+                roles[role_of(top, bottom, suit, look)] = colours[top], colours[bottom]
+    return [(name, "white", "black", "default", ink, ground) for name, (ink, ground) in roles.items()]

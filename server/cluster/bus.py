@@ -39,7 +39,7 @@ def node_channel(node: int) -> str:
 
 
 class _Message(msgspec.Struct, array_like=True, frozen=True):
-    """speaker: one process. serial: the number of its messages on the channel, from 1 up without gaps."""
+    """speaker: one connection of a process. serial: the number of its messages on the channel, from 1 up without gaps."""
 
     speaker: bytes
     serial: int
@@ -126,6 +126,11 @@ class Bus:
             self.is_up = False
             self._queue.clear()
             self._queued = 0
+            # What is said from now on follows on nothing, and neither does what is heard.
+            self._speaker = secrets.token_bytes(6)
+            self._serials.clear()
+            for ear in self._ears.values():
+                ear.speaker, ear.serial = b"", 0
 
     def _name(self, channel: str) -> str:
         return f"{self._place}:{channel}"

@@ -72,6 +72,8 @@ class Directory:
         self._node = node
         self._prefix = f"carpet:{place}"
         self.bus = Bus(self._prefix)
+        # It has a line for each try while the engine is gone; ours says so once.
+        logging.getLogger("coredis").setLevel(logging.CRITICAL)
         self._connected: _Connected | None = None
         self._was_told = False
         self._serials = count(1)

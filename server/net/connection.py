@@ -56,7 +56,8 @@ BAD_MESSAGES: Final = 20
 """Messages that could not be understood, in one connection, before it is closed: a program that sends them has a bug or a purpose."""
 
 PING_INTERVAL_S: Final = 4.0
-"""Every ping is a measured round trip too, so they are more frequent than keeping a connection alive would need."""
+"""Every ping is a measured round trip too, so they are more frequent than keeping a connection alive would need. A connection of the hub
+that says something meanwhile is pinged when it has been silent for so long, and at the latest after twice as long."""
 
 PING_TIMEOUT_S: Final = 6.0
 """Seconds that a peer has to answer a ping. With the interval before it and the time to close, the opponent of somebody who has vanished
@@ -114,10 +115,12 @@ class Connection(ABC):
         "_data",
         "_dispatch",
         "_early",
+        "_encoding",
         "_limit",
         "_missed",
         "_move_read_at",
         "_number",
+        "_read_at",
         "_round_trip_rule",
         "_round_trips",
         "_shut",
@@ -142,6 +145,9 @@ class Connection(ABC):
         self._client_host = ""
         self._round_trips = RoundTrips()
         self._missed = False
+        self._encoding = ""
+        # When that was read which is being heard.
+        self._read_at = 0.0
         # The first of the moves that wait for their answer; None while none does.
         self._move_read_at: float | None = None
         self._shut = False
@@ -239,6 +245,13 @@ class Connection(ABC):
         """Until `listen` the dispatch hears nothing more: what the peer says waits, as much of it as the rate lets through."""
         self._early = []
 
+    def _arrive(self) -> None:
+        """The handshake is done."""
+        encoding = self.protocol.subprotocol
+        assert encoding is not None
+        self._encoding = encoding
+        self._dispatch.arrived(self)
+
     def _frame_heard(self, frame: Frame) -> None:
         # Every frame counts, an empty fragment and a ping too: they cost the server as much as a message does.
         allowed = self._allowed()
@@ -246,7 +259,7 @@ class Connection(ABC):
             self._collect(frame, allowed=allowed)
 
     def _allowed(self, price: int = 1, ref: int = 0) -> bool:
-        decision = self._limit.judge(trio.current_time(), price)
+        decision = self._limit.judge(self._read_at, price)
         if decision is RateDecision.PASS:
             return True
         self._dispatch.traffic.dropped["rate" if price == 1 else "price"] += 1
@@ -298,7 +311,7 @@ class Connection(ABC):
         if price and not self._allowed(price, message.ref):
             return
         if type(message) is Move and self._move_read_at is None:
-            self._move_read_at = trio.current_time()
+            self._move_read_at = self._read_at
         about = log_lines.connection.set(self._number)
         try:
             self._dispatch.heard(self, message)
@@ -315,12 +328,6 @@ class Connection(ABC):
         self.post(refused(refusal, ref))
 
     # ---- out
-
-    @property
-    def _encoding(self) -> str:
-        encoding = self.protocol.subprotocol
-        assert encoding is not None
-        return encoding
 
     def post(self, outgoing: Outgoing) -> None:
         """Send, some time; never blocks, never raises."""

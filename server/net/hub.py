@@ -22,7 +22,14 @@ from server.net.overload import LATE_S, Overload
 logger = logging.getLogger("carpet.net")
 
 EVENTS: Final = 64
-"""Sockets that are served before the other tasks of the server have their turn: together they take a few milliseconds."""
+"""Sockets that are looked at before the other tasks of the server have their turn."""
+
+TURN_S: Final = 0.005
+"""Seconds after which they have it however many sockets wait: to let somebody in takes as long as ten moves."""
+
+TICK_S: Final = 0.004
+"""While one socket after another has something to say, seconds from one look at them to the next. To wait for each costs several times what
+it takes to serve it, and what they say waits for one commit of the journal anyhow. A lone one is served at once."""
 
 AVAILABLE: Final = hasattr(select, "epoll")
 
@@ -44,6 +51,10 @@ class Hub:
     def __init__(self, nursery: trio.Nursery, overload: Overload) -> None:
         self.nursery = nursery
         self._overload = overload
+        self.now = -math.inf
+        """When it was seen which sockets are to be served: all that they are read for is taken to have come then."""
+        # Whether the next look is at the end of a tick. Not where sockets wait already that this turn had no time for.
+        self._is_busy = False
         self._behind = False
         self._caught_up = 0.0
         self._epoll = select.epoll()
@@ -76,8 +87,11 @@ class Hub:
         """Serve all sockets, until it is cancelled."""
         try:
             while True:
-                with trio.CancelScope(deadline=self._timers[0][0] if self._timers else math.inf) as self._sleep:
-                    await trio.lowlevel.wait_readable(self._epoll.fileno())
+                if self._is_busy:
+                    await trio.sleep_until(self.now + TICK_S)
+                else:
+                    with trio.CancelScope(deadline=self._timers[0][0] if self._timers else math.inf) as self._sleep:
+                        await trio.lowlevel.wait_readable(self._epoll.fileno())
                 self._serve()
                 self._call_timers()
         finally:
@@ -85,8 +99,13 @@ class Hub:
 
     def _serve(self) -> None:
         ready = self._epoll.poll(0, EVENTS)
-        self._note_lateness(len(ready) == EVENTS)
-        for descriptor, events in ready:
+        before, self.now = self.now, trio.current_time()
+        behind = len(ready) == EVENTS
+        for number, (descriptor, events) in enumerate(ready, 1):
+            if not number % 8 and trio.current_time() - self.now > TURN_S:
+                # The rest will be reported again.
+                behind = True
+                break
             peer = self._peers.get(descriptor)
             if peer is None:
                 # One of those before it in this turn has ended it.
@@ -99,10 +118,12 @@ class Hub:
             except Exception:
                 logger.exception("serving a connection failed; it is cut")
                 peer.cut()
+        self._is_busy = bool(ready) and not behind and self.now - before < 2 * TICK_S
+        self._note_lateness(behind)
 
     def _note_lateness(self, behind: bool) -> None:
-        # Where a turn has as many as it can take, there are more. They have been waiting since the last turn that took all.
-        now = trio.current_time()
+        # Where a turn has all that it can take, there are more. They have been waiting since the last turn that took all.
+        now = self.now
         if self._behind and now - self._caught_up >= LATE_S:
             self._overload.note(now - self._caught_up, now)
             self._caught_up = now

@@ -40,6 +40,9 @@ HANDSHAKE_S: Final = 10.0
 REQUEST_BYTES: Final = 8192
 """Of a request, at most. A longer one is answered the plain way, which knows what to say."""
 
+EARLY_S: Final = 0.05
+"""Seconds by which a ping, or the end of the wait for its answer, may be early, rather than be waited for once more."""
+
 CLOSING_S: Final = 2.0
 """Seconds that a peer which is being shut has to take the close frame and to end its side."""
 
@@ -175,6 +178,7 @@ class HubConnection(Connection):
         elif self._arrived:
             if not self._partial and is_short_message(data) and self.protocol.current_size is None:
                 # As `_frames` would do it.
+                self._read_at = self._hub.now
                 if self._allowed():
                     self._message(unmasked(data), is_text=False)
             else:
@@ -200,6 +204,7 @@ class HubConnection(Connection):
     def _frame(self, frame: bytes) -> None:
         kind = frame[0]
         if kind == BINARY_FRAME and frame[1] < SHORT_FRAME and self.protocol.current_size is None:
+            self._read_at = self._hub.now
             if self._allowed():
                 self._message(unmasked(frame), is_text=False)
         elif kind == PONG_FRAME and self._ping is not None and unmasked(frame) == self._ping:
@@ -210,6 +215,7 @@ class HubConnection(Connection):
 
     def _unusual(self, data: bytes) -> None:
         protocol = self.protocol
+        self._read_at = self._hub.now
         protocol.receive_data(data)
         events = protocol.events_received()
         self._flush_protocol()
@@ -247,7 +253,7 @@ class HubConnection(Connection):
         self._partial = b""
         self._arrived = True
         self._send_ping()
-        self._dispatch.arrived(self)
+        self._arrive()
         if rest:
             self._frames(rest)
 
@@ -289,12 +295,17 @@ class HubConnection(Connection):
         if self._ended or self._shut or self.protocol.state is not OPEN or now < self._ping_due:
             return
         if self._ping is None:
-            self._send_ping()
+            # Who has just said something is there: they are asked half as often, only for the round trip.
+            early_s = min(self._read_at, self._pinged_at + PING_INTERVAL_S) + PING_INTERVAL_S - now
+            if early_s > EARLY_S:
+                self._ping_after(early_s)
+            else:
+                self._send_ping()
         elif self._outbox is not None:
             # The ping may be among what waits. Who does not read has STALL_S for that.
             self._ping_after(self._ping_s)
-        elif now - self._pinged_at < PING_TIMEOUT_S:
-            self._ping_after(min(self._ping_s, self._pinged_at + PING_TIMEOUT_S - now))
+        elif (left_s := self._pinged_at + PING_TIMEOUT_S - now) > EARLY_S:
+            self._ping_after(min(self._ping_s, left_s))
         else:
             # Who does not answer pings would not answer a close frame either.
             self.cut()

@@ -34,10 +34,11 @@ class RateLimit:
 
     def judge(self, now: float, price: int = 1) -> RateDecision:
         """Something has come that counts for `price` messages, or a whole burst. now: seconds of any clock that does not go back."""
-        price = min(price, self._burst)
+        if price > 1:
+            price = min(price, self._burst)
         if self._bucket.take(now, price):
             # Who has been quiet for a while is forgiven.
-            if self._bucket.tokens + price >= self._burst / 2:
+            if self._excess and self._bucket.tokens + price >= self._burst / 2:
                 self._excess = 0
             return RateDecision.PASS
         self._excess += 1

@@ -64,7 +64,7 @@ class PlainConnection(Connection, ServerConnection):
         """Stay from the handshake to the end."""
         try:
             async with trio.open_nursery() as self._tasks:
-                self._dispatch.arrived(self)
+                self._arrive()
                 with suppress(ConnectionClosed):
                     # Its answer is the first measured round trip.
                     await self.ping()
@@ -94,6 +94,7 @@ class PlainConnection(Connection, ServerConnection):
         if not isinstance(event, Frame):
             super().process_event(event)
         elif not (self._shut or event.opcode is CLOSE or (event.opcode is PONG and self._answers_ping(event))):
+            self._read_at = trio.current_time()
             self._frame_heard(event)
 
     def _answers_ping(self, pong: Frame) -> bool:

@@ -65,7 +65,7 @@ from server.race.report import build_record
 from server.race.seat import Close, Seat, end_of, seats_concluded, state_after
 from server.race.shuffles import SeriesPlace
 from server.race.start_position import StartPosition
-from server.race.timing import counted_at
+from server.race.timing import counted_at, credit
 from server.rules.catalogue import rule_set
 
 
@@ -173,8 +173,7 @@ class Race:
 
         Raises Refusal, with nothing changed by the command. Call `advance(now)` first where a refusal must not lose what is due.
         """
-        deadline = self.next_deadline()
-        due = self.advance(now) if deadline is not None and deadline <= now else ()
+        due = self.advance(now) if not self._is_due_known or (self._due is not None and self._due <= now) else ()
         if isinstance(command, PlayMove):
             # As below, but nearly all commands are moves.
             seat = self._held(command.seat)
@@ -295,10 +294,14 @@ class Race:
             raise Refusal(ErrorCode.NOT_STARTED)
         if seat.has_played(ply, text):
             return ()
-        received_ms = self.elapsed(now)
-        at_ms = counted_at(received_ms=received_ms, round_trip_ms=seat.round_trip_ms or 0, previous_ms=seat.last_at)
-        self._close.check(at_ms)
-        position = seat.play(text, at_ms=at_ms, received_ms=received_ms)
+        assert self.starts_at is not None
+        received_ms = now - self.starts_at
+        # What is really given, so that a record adds up.
+        credit_ms = credit(seat.round_trip_ms or 0)
+        at_ms = counted_at(received_ms=received_ms, credit_ms=credit_ms, previous_ms=seat.last_at)
+        if at_ms > self._close.at_ms:
+            raise self._close.refusal
+        position = seat.play(text, at_ms=at_ms, received_ms=received_ms, credit_ms=credit_ms)
         seat.state = state = state_after(position, ply + 1)
         event = MovePlayed(seat.number, text, ply + 1, at_ms, state, position)
         return (event,) if state == "racing" else tuple(self._ended_by(event, seat, now))

@@ -115,17 +115,18 @@ class Seat:
 
     def has_played(self, ply: int, text: str) -> bool:
         """Whether this very move was made before. Raises Refusal where it is neither that nor the next one."""
-        if ply < self.ply:
+        following = len(self.played)
+        if ply < following:
             if self.played[ply].move == text:
                 return True
-            raise Refusal(ErrorCode.STALE_PLY, f"the next ply is {self.ply}, not {ply}", path="$.ply")
+            raise Refusal(ErrorCode.STALE_PLY, f"the next ply is {following}, not {ply}", path="$.ply")
         if self.state != "racing":
             raise Refusal(ErrorCode.SEAT_ENDED, f"it is {self.state}")
-        if ply > self.ply:
-            raise Refusal(ErrorCode.FUTURE_PLY, f"the next ply is {self.ply}, not {ply}", path="$.ply")
+        if ply > following:
+            raise Refusal(ErrorCode.FUTURE_PLY, f"the next ply is {following}, not {ply}", path="$.ply")
         return False
 
-    def play(self, text: str, *, at_ms: int, received_ms: int) -> Position:
+    def play(self, text: str, *, at_ms: int, received_ms: int, credit_ms: int) -> Position:
         """Make a move that counts at `at_ms` from the start; the position after it. Raises Refusal, with nothing changed."""
         before = self.position
         assert before is not None
@@ -136,8 +137,6 @@ class Seat:
             raise Refusal(_why_refused(text), path="$.move") from error
         before.forget_derived()
         self.position = position
-        # The credit that was really given, so that a record adds up.
-        credit_ms = credit(self.round_trip_ms or 0)
         self.played.append(Played(text, at_ms, received_ms, credit_ms, position.home))
         return position
 
@@ -176,10 +175,10 @@ class Close:
         if at_ms < self.at_ms:
             self.at_ms, self.by_limit = at_ms, False
 
-    def check(self, at_ms: int) -> None:
-        """Raises Refusal for a move that counts after it."""
-        if at_ms > self.at_ms:
-            raise Refusal(ErrorCode.RACE_OVER, "the time is up" if self.by_limit else "it was decided before this move")
+    @property
+    def refusal(self) -> Refusal:
+        """Of a move that counts after it."""
+        return Refusal(ErrorCode.RACE_OVER, "the time is up" if self.by_limit else "it was decided before this move")
 
     def strike_out(self, seat: Seat, first: Position) -> SeatEnded:
         """End a seat with what it had by then. first: the position from which it began."""

@@ -19,12 +19,12 @@ def credit(round_trip_ms: int) -> int:
     return min(max(round_trip_ms, 0) // 2, MAX_CREDIT_MS)
 
 
-def counted_at(*, received_ms: int, round_trip_ms: int, previous_ms: int) -> int:
+def counted_at(*, received_ms: int, credit_ms: int, previous_ms: int) -> int:
     """The moment of a move that counts, from the start: arrival less credit, never before the seat's previous move.
 
     Without the bound a shrinking round trip could put a later move before an earlier one, or before the start.
     """
-    return max(received_ms - credit(round_trip_ms), previous_ms, 0)
+    return max(received_ms - credit_ms, previous_ms, 0)
 
 
 class RoundTrips:

@@ -56,9 +56,9 @@ def see(position: Position) -> View:
     shown = position.rules.visible_stock
     return View(
         piles=position.pile_texts,
-        waste=tuple([text[card] for card in position.waste]),
+        waste=tuple(map(text.__getitem__, position.waste)),
         stock=len(stock),
-        stock_next=tuple([text[card] for card in stock[:shown]]) if shown else (),
+        stock_next=tuple(map(text.__getitem__, stock[:shown])) if shown else (),
         foundations=position.foundations,
         pending=position.pending,
         redeals=position.redeals_left,

@@ -131,19 +131,20 @@ class Broadcast:
     def _publish_apart(self, event: MovePlayed | SeatDealt, version: int, race: Race, now: int) -> None:
         """One message to the seat that the event is about, and one to everybody else."""
         mover = race.seats[event.seat].player
+        sealed = race.sealed
         hidden: RoomEvent | None = None
         to_others: Outgoing | None = None
         told = self._draft.effects.told
         for player, member in self._members.items():
             if player == mover:
-                told.append((member, Outgoing(_message(event, race, version=version, viewer=event.seat, now=now))))
+                told.append((member, Outgoing(tell(event, version=version, viewer=event.seat, now=now, sealed=sealed))))
                 continue
             if to_others is None:
-                hidden = _message(event, race, version=version, viewer=None, now=now)
+                hidden = tell(event, version=version, viewer=None, now=now, sealed=sealed)
                 to_others = Outgoing(hidden)
             told.append((member, to_others))
         if self.watched:
-            self._tell_spectators(hidden or _message(event, race, version=version, viewer=None, now=now), event, race, now)
+            self._tell_spectators(hidden or tell(event, version=version, viewer=None, now=now, sealed=sealed), event, race, now)
 
     def _tell_spectators(self, message: RoomEvent, event: RaceEvent | OwnEvent, race: Race, now: int) -> None:
         if not self.watched:

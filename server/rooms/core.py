@@ -76,6 +76,8 @@ class RoomCore:
         self._because = ""  # for histories, where the reason is not all that there is to say
         self._goes_on = False
         self._is_given_up = False
+        self._due: int | None = None
+        self._is_due_known = False
 
     @property
     def race(self) -> Race:
@@ -104,9 +106,14 @@ class RoomCore:
     def take(self, request: RoomRequest | None, now: int) -> Effects:
         """What comes of a request, and of all that is due by now; None where only time has passed."""
         races = self._races
-        races.advance(now)
-        # What was asked for after the timeout came too late; what it leads to may begin a new wait.
-        self._free_late_seats()
+        if self._is_due_known and (self._due is None or now < self._due):
+            # So it is with nearly all requests.
+            races.pass_to(now)
+        else:
+            self._is_due_known = False
+            races.advance(now)
+            # What was asked for after the timeout came too late; what it leads to may begin a new wait.
+            self._free_late_seats()
         if request is not None:
             self._handle(request)
             if races.race.phase != "racing":
@@ -145,7 +152,12 @@ class RoomCore:
 
     @property
     def due(self) -> int | None:
-        """When there is something to do without a request, by the server's clock."""
+        """When there is something to do without a request, by the server's clock. It may turn out to be later."""
+        if not self._is_due_known:
+            self._due, self._is_due_known = self._find_due(), True
+        return self._due
+
+    def _find_due(self) -> int | None:
         races = self._races
         due = races.race.next_deadline()
         for moment in (self._abandoned_at, self._ready_timeout.due, races.ghosts.due(races.race), races.log.due(races.race)):
@@ -172,11 +184,14 @@ class RoomCore:
     # ---- requests
 
     def _handle(self, request: RoomRequest) -> None:
+        if isinstance(request, Ask) and isinstance(request.message, Move):
+            # As below, but nearly all requests are moves, and most of them change nothing in what is due.
+            self._move(request.player.id, request.member, request.message)
+            return
+        self._is_due_known = False
         match request:
             case Ask(member=member, message=message):
-                if isinstance(message, Move):
-                    self._move(request.player.id, member, message)
-                    return
+                assert not isinstance(message, Move)
                 try:
                     self._answer(request.player.id, member, message)
                 except Refusal as refusal:
@@ -244,8 +259,10 @@ class RoomCore:
             seat = self._seat_here(player, member)
             is_here = True
             command = race_command(message, seat=seat, race=races.race.number)
-            races.measure(seat)
+            races.measure(seat, member)
             played = races.do(command)
+            if seat.state != "racing":
+                self._is_due_known = False
         except Refusal as refusal:
             self._broadcast.one(member, refused(refusal, message.ref))
         if is_here and not played:
@@ -373,6 +390,7 @@ class RoomCore:
         effects = self._draft.take()
         if effects.changed or effects.moved:
             effects.summary = self.summary()
+            self._is_due_known = False
         return effects
 
     def _closing(self, *, is_kept: bool) -> Effects:

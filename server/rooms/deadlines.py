@@ -11,7 +11,7 @@ import trio
 
 from server.rooms.clock import Clock
 
-AT_ONCE: Final = 32
+AT_ONCE: Final = 8
 """Rooms woken in one go; then whoever else has something to do has a turn."""
 
 

@@ -134,9 +134,13 @@ class RaceSequence:
 
     # ---- what is done and told
 
+    def pass_to(self, now: int) -> None:
+        """It is this moment of the server's clock, by which nothing is due."""
+        self.now = max(self.now, now + self.ahead_ms)
+
     def advance(self, now: int) -> None:
         """Do what is due by this moment of the server's clock."""
-        self.now = max(self.now, now + self.ahead_ms)
+        self.pass_to(now)
         race = self.race
         events = self.log.pass_time(race, self.now)
         if events or self._wins_held:
@@ -180,12 +184,13 @@ class RaceSequence:
 
     def _note(self, event: RaceEvent | OwnEvent) -> None:
         effects = self._draft.effects
-        if isinstance(event, OwnEvent):
-            return
         match event:
-            case MovePlayed(seat=seat, state=state):
-                if state != "racing" or self.race.seats[seat].has_brought_home:
+            # First, since nearly all events are moves.
+            case MovePlayed():
+                if event.state != "racing" or self.race.seats[event.seat].has_brought_home:
                     effects.moved = True
+            case _ if isinstance(event, OwnEvent):
+                pass
             case SeatDealt():
                 effects.moved = True
             case SeatFreed():
@@ -215,16 +220,15 @@ class RaceSequence:
             if not self.members.claims(player):
                 self.do(LeaveSeat(seat.number))
 
-    def measure(self, seat: Seat) -> None:
-        """Note how long the round trip to this seat takes by now, where that has changed."""
-        member = self.members.connection(seat.player)
+    def measure(self, seat: Seat, member: Member | None) -> None:
+        """Note how long the round trip to this seat takes by now, where that has changed. member: by whom its player is here."""
         measured = self._setup.round_trip(member) if member is not None else None
         if measured is not None and measured != seat.round_trip_ms:
             self.do(MeasureLine(seat.number, measured))
 
     def measure_all(self) -> None:
         for seat in self.race.seats:
-            self.measure(seat)
+            self.measure(seat, self.members.connection(seat.player))
 
     # ---- the end of a race
 
@@ -332,5 +336,5 @@ class RaceSequence:
             seat = self.race.seat_of(bot.player.id)
             assert seat is not None
             if self.race.phase == "waiting" and seat.nonce is None:
-                self.measure(seat)
+                self.measure(seat, bot.member)
                 self.do(GetReady(seat.number, HOUSE_NONCE))

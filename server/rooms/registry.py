@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from operator import attrgetter
 from typing import Protocol
 
 import trio
@@ -25,7 +26,6 @@ from server.rooms.clock import Clock
 from server.rooms.codes import new_code, read_code
 from server.rooms.deadlines import Deadlines
 from server.rooms.driver import Room, RoomPorts
-from server.rooms.member import Member
 from server.rooms.options import check_options
 from server.rooms.ports import FindDeal, GhostLines, GhostWanted, RatingChanges
 from server.rooms.race_sequence import RoomSetup
@@ -196,7 +196,7 @@ class Rooms:
             place=place,
             earlier=earlier,
             entropy=self._entropy,
-            round_trip=_round_trip,
+            round_trip=attrgetter("round_trip_ms"),
             wall_ms=self._ports.clock.wall_ms,
             software=self._ports.software,
             keeps=self._ports.keeps,
@@ -314,7 +314,3 @@ class Rooms:
             self._emptied.set()
             self._emptied = trio.Event()
         self.changed(room)
-
-
-def _round_trip(member: Member) -> int | None:
-    return member.round_trip_ms

@@ -95,8 +95,8 @@ def race_command(message: RaceMessage, *, seat: Seat, race: int) -> Command:
     if not isinstance(message, Ready) and message.seat != seat.number:
         raise Refusal(ErrorCode.NOT_YOUR_SEAT, f"yours is {seat.number}", path="$.seat")
     match message:
-        case Move(ply=ply, move=move):
-            return PlayMove(seat.number, ply, move)
+        case Move():
+            return PlayMove(seat.number, message.ply, message.move)
         case Ready(nonce=nonce):
             return GetReady(seat.number, bytes.fromhex(nonce))
         case Stop():

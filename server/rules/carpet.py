@@ -125,7 +125,8 @@ class CarpetPosition(PositionBase, frozen=True, eq=False, gc=False):
 
     @property
     def foundations(self) -> dict[str, int]:
-        return dict(zip(SUITS, self.heights, strict=True))
+        spades, hearts, diamonds, clubs = self.heights
+        return {"S": spades, "H": hearts, "D": diamonds, "C": clubs}
 
     @property
     def home(self) -> int:

@@ -215,8 +215,8 @@ class PositionBase(Struct, frozen=True, kw_only=True, eq=False, gc=False):
         return texts
 
     def forget_derived(self) -> None:
-        self._keep("_legal_moves", None)
-        self._keep("_pile_texts", None)
+        force_setattr(self, "_legal_moves", None)
+        force_setattr(self, "_pile_texts", None)
 
     def _keep(self, name: str, value: object) -> None:
         """The one write to a frozen value: it only keeps what follows from the other fields."""

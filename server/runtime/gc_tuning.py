@@ -12,11 +12,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
-NEW: Final = 1_000
-"""Objects, more than have gone since, after which the new ones are looked at: a millisecond or two."""
+NEW: Final = 2_000
+"""Objects, more than have gone since, after which the new ones are looked at: a millisecond or two. Fewer belong to the moves that wait for
+the journal, which are gone in a moment, and would be looked at in vain."""
 
-OLDER: Final = 10
-"""Looks at the new ones between two at those a little older, which take ten times as long; only where many have come are there any."""
+OLDER: Final = 5
+"""Looks at the new ones between two at those a little older, which take five times as long; only where many have come are there any."""
 
 ALL: Final = 200
 """Of these, between two at all there is: with the other two, after two million objects, as of some thousands of connections."""

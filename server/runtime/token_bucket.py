@@ -18,7 +18,8 @@ class Bucket:
         """Take so many tokens, if they are there. now: seconds of any clock that does not go back."""
         # As `_fill` does it, once for each message.
         tokens = self.tokens + (now - self._last) * self._rate
-        tokens = min(tokens, self._burst)
+        if tokens > self._burst:
+            tokens = self._burst
         self._last = now
         if tokens < count:
             self.tokens = tokens

@@ -53,11 +53,11 @@ class Asks(msgspec.Struct, frozen=True, tag="asks"):
 
 
 class Answers(msgspec.Struct, frozen=True, tag="answers"):
-    """What the owner says to that. serials: by code, of the last message on its channel. refused: codes of races that it cannot show."""
+    """What the owner says to that. serials: by code, of the last message on its channel. refused: by code, why it cannot be shown."""
 
     node: int
     serials: dict[str, int]
-    refused: list[str] = []
+    refused: dict[str, str] = {}
 
 
 class Place(Protocol):
@@ -216,12 +216,12 @@ class Relay:
             if serial != self._bus.heard(race_channel(code)) and not race.wants_snapshot:
                 race.start_anew()
                 self._wanted.set()
-        for code in answers.refused:
+        for code, why in answers.refused.items():
             race = self._races.get(code)
             if race is None or race.owner != answers.node or race.is_sought:
                 continue
-            if race.refused:
-                race.ended("closed")
+            if race.refused or why != ErrorCode.NO_SUCH_ROOM:
+                race.ended("closed", why)
             else:
                 race.refused = race.is_sought = True
                 self._nursery.start_soon(self._seek, race)
@@ -248,11 +248,12 @@ class Relay:
 
     def _take_asks(self, asks: Asks) -> None:
         until = trio.current_time() + SILENT_S
-        answers = Answers(self._place.id, {}, [])
+        answers = Answers(self._place.id, {}, {})
         for code, count in asks.watchers.items():
-            shown = self._show(code)
-            if shown is None:
-                answers.refused.append(code)
+            try:
+                shown = self._show(code)
+            except Refusal as refusal:
+                answers.refused[code] = refusal.code
                 continue
             shown.counts[asks.node] = count, until
             self._count(shown)
@@ -260,20 +261,17 @@ class Relay:
                 self._spectators.show_again(shown.channel)
             answers.serials[code] = self._bus.serial(race_channel(code))
         for line in asks.lines:
-            shown = self._shown.get(line.code)
-            if shown is not None:
-                self._spectators.say_for(shown.channel, PlayerName("", line.name), line.text, free=line.free)
+            if line.code in self._shown:
+                self._spectators.say_for(self._shown[line.code].channel, PlayerName("", line.name), line.text, free=line.free)
         self._bus.say(node_channel(asks.node), msgspec.msgpack.encode(answers))
 
-    def _show(self, code: str) -> _Shown | None:
+    def _show(self, code: str) -> _Shown:
+        """Raises Refusal."""
         shown = self._shown.get(code)
         if shown is not None and self._spectators.watched(shown.channel) is not None:
             return shown
-        try:
-            channel = _Channel(self._bus, self._rooms.find(code), self._spectators)
-            self._spectators.watch(channel, NOBODY, code)
-        except Refusal:
-            return None
+        channel = _Channel(self._bus, self._rooms.find(code), self._spectators)
+        self._spectators.watch(channel, NOBODY, code)
         shown = self._shown[code] = _Shown(channel)
         return shown
 

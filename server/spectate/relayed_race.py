@@ -112,9 +112,9 @@ class RelayedRace(Audience):
             self._put_out(spectator, told)
         self._on_close(self, spectators)
 
-    def ended(self, reason: str) -> None:
-        """The same, with what they are told of a race that is not to be had any more."""
-        gone = Refusal(ErrorCode.NO_SUCH_ROOM)
+    def ended(self, reason: str, code: str = ErrorCode.NO_SUCH_ROOM) -> None:
+        """The same, with what they are told of a race that is not to be had any more. code: of the error, for those who have just asked."""
+        gone = Refusal(ErrorCode(code) if code in set(ErrorCode) else ErrorCode.NO_SUCH_ROOM)
         self.close(lambda each: refused(gone, each.ref) if each.ref else Outgoing(Unwatched(code=self.code, reason=reason)))
 
     async def run(self) -> None:

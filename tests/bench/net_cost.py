@@ -28,6 +28,7 @@ from protocol.room_events import PlayerView, Progress
 from server.net.connection import Connection
 from server.net.listener import serving
 from server.net.stream import SocketListener
+from server.net.traffic import Traffic
 from server.race.view import see
 from server.rooms.outgoing import Outgoing
 from server.rules.catalogue import rule_set
@@ -48,6 +49,7 @@ class Answers:
     """In place of the dispatch."""
 
     rate, burst = 1e9, 1_000_000
+    traffic = Traffic()
 
     def __init__(self, connections: int, moves: int) -> None:
         self.all_here = trio.Event()

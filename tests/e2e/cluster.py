@@ -46,11 +46,12 @@ HURRIED_S = 0.02
 
 @dataclass(eq=False)
 class NodeProcess:
-    """One server. process: None while it does not run."""
+    """One server. options: further ones of `serve`. process: None while it does not run."""
 
     database: str
     redis: str
     port: int
+    options: tuple[str, ...] = ()
     process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -61,6 +62,7 @@ class NodeProcess:
         """Until it listens."""
         command = [sys.executable, "-m", "server.cli.main", "serve", "--port", str(self.port), "--database", self.database]
         command += ["--cluster", self.redis, "--advertise", self.url, "--rate", "1000", "--burst", "1000", "--log-level", "error"]
+        command += self.options
         process = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)  # noqa: ASYNC220
         self.process = process
         assert process.stdout is not None
@@ -91,7 +93,7 @@ class NodeProcess:
 @asynccontextmanager
 async def nodes(database: str, redis: str, number: int = 3) -> AsyncIterator[list[NodeProcess]]:
     """So many servers that run, on free ports of this machine."""
-    with _free_ports(number) as ports:
+    with free_ports(number) as ports:
         started = [NodeProcess(database, redis, port) for port in ports]
     try:
         async with trio.open_nursery() as nursery:
@@ -104,7 +106,8 @@ async def nodes(database: str, redis: str, number: int = 3) -> AsyncIterator[lis
 
 
 @contextmanager
-def _free_ports(number: int) -> Iterator[list[int]]:
+def free_ports(number: int) -> Iterator[list[int]]:
+    """Nobody else has them, unless they are very quick."""
     sockets = [socket.socket() for _ in range(number)]
     for each in sockets:
         each.bind(("127.0.0.1", 0))

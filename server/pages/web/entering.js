@@ -122,6 +122,8 @@ export class TakingPart {
   #goTo(code) {
     // A table that was there when the page was opened is gone to by its link.
     if (this.#codes?.has(code) !== false) return;
+    // A page that nobody looks at takes no race from the window in which somebody plays.
+    if (!this.#isPlayer && document.visibilityState !== "visible") return;
     this.#codes.add(code);
     location.assign(this.#tableAt(code));
   }

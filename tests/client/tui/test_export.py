@@ -10,7 +10,7 @@ import pyte
 import pytest
 import trio.testing
 
-from client.tui.export import LINGER_MS, cast_of, coloured, screen_at, svg_of, text_of
+from client.tui.export import LINGER_MS, TEXT_COLOURS, cast_of, coloured, screen_at, svg_of, text_of
 from client.tui.start import UiSettings
 from tests.client import replays
 from tests.client.tui.hands import running, settled
@@ -22,7 +22,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 
 def test_a_moment_as_text_is_the_replay_screen_without_its_keys() -> None:
-    text = text_of(screen_at(LINE, LINE.frames[9].at_ms, SIZE, UiSettings()))
+    text = text_of(screen_at(LINE, LINE.frames[9].at_ms, SIZE, UiSettings(), colours=TEXT_COLOURS))
 
     assert len(text.splitlines()) == SIZE[1]
     assert "Replay · Carpet · ABCDEF" in text
@@ -64,7 +64,7 @@ def test_a_recording_played_in_a_terminal_shows_each_moment_as_it_was_and_ends_a
     assert [row.rstrip() for row in screen.display] == text_of(screen_at(LINE, LINE.end_ms, SIZE, UiSettings())).splitlines()
 
 
-@pytest.mark.parametrize(("key", "kind"), [("1", "svg"), ("2", "txt"), ("3", "cast")])
+@pytest.mark.parametrize(("key", "kind"), [("1", "svg"), ("2", "txt"), pytest.param("3", "cast", marks=pytest.mark.slow)])
 async def test_the_result_is_written_into_a_file_by_a_key_which_says_where_and_over_nothing(
     key: str, kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mock_clock: trio.testing.MockClock
 ) -> None:

@@ -39,6 +39,7 @@ from client.tui.tournament_form import USUAL_NAME
 from client.tui.tournament_view_state import TournamentView
 from client.tui.ui_state import Prompt, Question, RulesPage, Ui
 from client.tui.view import view
+from protocol.cards import CARD_TEXT
 from protocol.fairness import derive_seed, named_seed
 from protocol.phrases import PHRASES
 from protocol.record import sealed
@@ -741,3 +742,29 @@ def test_why_there_is_no_connection_is_said_once() -> None:
     model = scenes.reduced(scenes.at_home(), error, Lost(banned, None), now_ms=2000)
     lines = view(scene_of(model, UI, 2000), (80, 24)).lines
     assert sum(banned in "".join(text for _, text in line) for line in lines) == 1
+
+
+def test_court_cards_are_painted_where_colours_are_exact_and_nowhere_else() -> None:
+    shown = SCREENS["race"]
+    for colours, settings_ in (
+        (2**24, UiSettings()),
+        (256, UiSettings()),
+        (2**24, UiSettings(ascii=True)),
+        (2**24, UiSettings(palette="none")),
+    ):
+        scene = scene_of(shown.model(), replace(shown.ui, settings=settings_), shown.now_ms, colours=colours)
+        roles = {role for line in view(scene, (120, 40)).lines for role, _ in line}
+        assert roles <= {entry[0] for entry in entries(scene.theme.palette, exact=colours > 256)}
+        assert any(role.startswith("court ") for role in roles) is (scene.theme.paints and colours > 256)
+        assert scene.theme.paints is (settings_ == UiSettings() and colours > 256)
+
+
+@pytest.mark.parametrize("size", [cards.HUGE, cards.LARGE, cards.MEDIUM])
+@pytest.mark.parametrize("look", ["card", "side", "dim", "dimside", "lit", "held"])
+def test_every_painted_card_has_its_size_and_the_colours_of_its_look(size: cards.Size, look: cards.Look) -> None:
+    theme = theme_for("classic", ascii_only=False, colours=2**24)
+    roles = {entry[0] for entry in entries(theme.palette, exact=True)}
+    for card in CARD_TEXT:
+        lines = cards.face(card, size, theme, look, mark="1")
+        assert [line_width(line) for line in lines] == [size.width] * size.height
+        assert {role for line in lines for role, _ in line} <= roles

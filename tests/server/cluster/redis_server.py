@@ -25,6 +25,11 @@ class RedisServer:
     def url(self) -> str:
         return f"redis://127.0.0.1:{self._port}/0"
 
+    @property
+    def pid(self) -> int:
+        assert self._process is not None
+        return self._process.pid
+
     def start(self) -> None:
         """Until it answers."""
         assert PROGRAM is not None

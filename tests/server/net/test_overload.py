@@ -55,7 +55,8 @@ async def test_a_busy_server_refuses_new_races_and_connections_and_goes_on_with_
         for request in (OpenRace(options=RaceOptions()), QuickMatch(), RunDaily()):
             await eve.say(request)
             error = await eve.error()
-            assert (error.code, error.retry_after_ms) == (ErrorCode.SERVER_BUSY, CALM_S * 1000)
+            assert error.code == ErrorCode.SERVER_BUSY
+            assert 0.9 * CALM_S * 1000 < (error.retry_after_ms or 0) <= CALM_S * 1000
         await eve.say(QuickMatch(cancel=True))
         await eve.hear_of(WaitingOver)
         with pytest.raises(InvalidStatus) as refused:

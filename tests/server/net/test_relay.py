@@ -207,6 +207,14 @@ async def test_whoever_misses_something_gets_a_snapshot_in_its_place(cluster: Cl
         assert [seat.ply for seat in again.room.seats] == [2, 1]
         await play(bob)
         assert (await event(dan, Progress)).ply == 2
+        # An outage so short that nobody is sent anywhere.
+        cluster.engine.go()
+        await play(ann)
+        await trio.sleep(1)
+        for number in (1, 2):
+            cluster.serve(number)
+        again = await dan.hear_of(Watched)
+        assert [seat.ply for seat in again.room.seats] == [3, 2]
 
 
 async def test_players_are_kept_from_their_own_race_at_every_server(cluster: Cluster, house: House) -> None:

@@ -29,7 +29,7 @@ def test_the_credit_is_half_the_round_trip_and_at_most_150_ms(round_trip_ms: int
 def test_a_move_counts_at_its_arrival_less_its_credit(
     received_ms: int, round_trip_ms: int, previous_ms: int, expected: int, why: str
 ) -> None:
-    assert counted_at(received_ms=received_ms, round_trip_ms=round_trip_ms, previous_ms=previous_ms) == expected, why
+    assert counted_at(received_ms=received_ms, credit_ms=credit(round_trip_ms), previous_ms=previous_ms) == expected, why
 
 
 milliseconds = st.integers(0, 10**7)
@@ -39,7 +39,7 @@ milliseconds = st.integers(0, 10**7)
 def test_the_moments_of_a_seat_never_go_back_and_never_lie_after_the_arrival(moves: list[tuple[int, int]]) -> None:
     previous = 0
     for received_ms, round_trip_ms in sorted(moves):
-        at_ms = counted_at(received_ms=received_ms, round_trip_ms=round_trip_ms, previous_ms=previous)
+        at_ms = counted_at(received_ms=received_ms, credit_ms=credit(round_trip_ms), previous_ms=previous)
         assert previous <= at_ms <= received_ms
         assert received_ms - at_ms <= MAX_CREDIT_MS
         previous = at_ms

@@ -1,0 +1,80 @@
+"""Portraits of Jacks, Queens and Kings for terminals with exact colours: pixels as data, and as lines of half blocks. Pure."""
+
+from __future__ import annotations
+
+from typing import Final
+
+WIDTH: Final = 9
+"""Pixels, and columns."""
+# A row of text for a row of pixels. R: the suit's ink; a point: the card's ground. Those at the end are left out where there is no room.
+_ART: Final = {
+    "K": (
+        "..G.G.G..",
+        "..GGGGG..",
+        "..HSSSH..",
+        "..HESEH..",
+        "..HSSSH..",
+        "..HHHHH..",
+        ".RRHHHRR.",
+        "RRGRHRGRR",
+        "RRGRRRGRR",
+        "RRGRWRGRR",
+        "RRGRRRGRR",
+        "RRGRWRGRR",
+    ),
+    "Q": (
+        "...G.G...",
+        "..GGGGG..",
+        ".BBSSSBB.",
+        ".BSESESB.",
+        ".BSSSSSB.",
+        ".BBSMSBB.",
+        ".BBSSSBB.",
+        ".BRGSGRB.",
+        "RRRRGRRRR",
+        "RRWRRRWRR",
+        "RRRWRWRRR",
+        "RRRRWRRRR",
+    ),
+    "J": (
+        "...RRRRG.",
+        "..RRRRGG.",
+        "..GGGGG..",
+        "..CSSSC..",
+        "..CESEC..",
+        "..CSSSC..",
+        "...SMS...",
+        ".RRWWWRR.",
+        "RRRRWRRRR",
+        "RGRRWRRGR",
+        "RGRRWRRGR",
+        "RGRRWRRGR",
+    ),
+}
+INKS: Final = {
+    "G": "#d9a441",
+    "S": "#f0c9a0",
+    "H": "#6b5a4a",
+    "B": "#8a4b20",
+    "C": "#c98f3d",
+    "E": "#2b2320",
+    "M": "#b3322c",
+    "W": "#fffaf0",
+}
+
+
+def portrait(rank: str, suit: str, look: str, rows: int) -> list[list[tuple[str, str]]]:
+    """The upper part of a court card's portrait in so many rows, at most six."""
+    art = _ART[rank]
+    pixels = (zip(art[at], art[at + 1], strict=True) for at in range(0, 2 * rows, 2))
+    return [[(role_of(top, bottom, suit, look), "▀") for top, bottom in row] for row in pixels]
+
+
+def role_of(top: str, bottom: str, suit: str, look: str) -> str:
+    """The role of a half block: its two colours, with the suit and look where they tell what colour it is."""
+    return f"court {top}{bottom}{suit if 'R' in top + bottom else ''}{f' {look}' if '.' in top + bottom else ''}"
+
+
+def pairs() -> frozenset[tuple[str, str]]:
+    """The colours that meet in a half block."""
+    return frozenset(pair for art in _ART.values() for at in range(0, len(art), 2) for pair in zip(art[at], art[at + 1], strict=True))

@@ -1,0 +1,222 @@
+"""What races cost the servers of a place, their PostgreSQL and their Redis: `python -m tests.bench.cluster_cost`, from the top of the tree.
+
+Some points, each a number of servers, of races at each, and of watchers who watch a race of the first server at the others. PostgreSQL is
+one of its own, made with `initdb`, and the Redis too. Each point runs `carpet load` against every server for a while, and then says what
+was done in SECONDS of it: moves, commits, processor time of the servers, of PostgreSQL and of Redis, and bytes written and sent. Processor
+time is counted by the system, so that other programs on the machine change little of it. A line of JSON for each is what `cluster_model`
+reads.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Final
+from urllib.parse import urlsplit
+
+import psycopg
+import trio
+
+from client.connection.client import open_link
+from protocol.watch_messages import WatchRace
+from tests.bench.campaign import Postgres
+from tests.e2e.cluster import NodeProcess, free_ports
+from tests.server.cluster.redis_server import redis_server
+
+SECONDS: Final = 10.0
+TICKS: Final = os.sysconf("SC_CLK_TCK")
+
+
+@dataclass(frozen=True)
+class Point:
+    """nodes: servers. races: of two players at each, each with `rate` moves a second. watchers: of one race, at others."""
+
+    nodes: int
+    races: int
+    rate: float = 1.0
+    watchers: int = 0
+
+
+POINTS: Final = Point(1, 0), Point(1, 15), Point(1, 60, 4.0), Point(3, 0), Point(3, 20), Point(3, 20, 2.0), Point(3, 10, watchers=40)
+
+
+@dataclass(frozen=True)
+class Cost:
+    """A second, of all servers together. *_s: seconds of processor time. commit_s: seconds that commits took. deliveries: to watchers."""
+
+    moves: float
+    requests: float
+    commits: float
+    commit_s: float
+    node_s: float
+    postgres_s: float
+    redis_s: float
+    wal_bytes: float
+    redis_bytes: float
+    deliveries: float
+
+
+@dataclass(frozen=True)
+class Counts:
+    at: float
+    moves: float
+    requests: float
+    commits: float
+    commit_s: float
+    node_s: float
+    postgres_s: float
+    redis_s: float
+    wal_bytes: float
+    redis_bytes: float
+    deliveries: float
+
+    def until(self, later: Counts) -> Cost:
+        seconds = later.at - self.at
+        before, after = asdict(self), asdict(later)
+        return Cost(**{name: (after[name] - before[name]) / seconds for name in before if name != "at"})
+
+
+class Scene:
+    """One point under way."""
+
+    def __init__(self, place: list[NodeProcess], metrics: list[int], database: str, folder: Path, redis_url: str, redis_pid: int) -> None:
+        self.place = place
+        self.deliveries = 0
+        self._metrics = metrics
+        self._database = database
+        self._postmaster = int((folder / "postmaster.pid").read_text().split()[0])
+        self._redis = urlsplit(redis_url)
+        self._redis_pid = redis_pid
+
+    def counts(self) -> Counts:
+        told = [urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics").read().decode() for port in self._metrics]
+        with psycopg.connect(self._database) as connection:
+            row = connection.execute("SELECT pg_current_wal_insert_lsn() - '0/0'::pg_lsn").fetchone()
+        assert row is not None
+        return Counts(
+            time.monotonic(),
+            sum(figure(text, "moves") for text in told),
+            sum(figure(text, "journal_requests") for text in told),
+            sum(figure(text, "journal_commits") for text in told),
+            sum(figure(text, "journal_commit_seconds") for text in told),
+            sum(processor_s(node.process.pid) for node in self.place if node.process is not None),
+            sum(map(processor_s, children(self._postmaster))),
+            processor_s(self._redis_pid),
+            float(row[0]),
+            self._redis_bytes(),
+            self.deliveries,
+        )
+
+    def _redis_bytes(self) -> float:
+        with socket.create_connection((self._redis.hostname, self._redis.port or 6379)) as line:
+            line.sendall(b"INFO stats\r\n")
+            with line.makefile("rb") as answer:
+                told = answer.read(int(answer.readline()[1:]))
+        return sum(float(number) for number in re.findall(rb"total_net_(?:in|out)put_bytes:(\d+)", told))
+
+    def races(self) -> list[str]:
+        """Codes of those that are run, by the first server first."""
+        with psycopg.connect(self._database) as connection:
+            return [row[0] for row in connection.execute("SELECT room FROM races WHERE phase = 'running' ORDER BY node, id")]
+
+    async def watch(self, url: str, code: str) -> None:
+        async with open_link(url, None, watches=True) as link:
+            link.send(WatchRace(code=code))
+            async for _ in link.events:
+                self.deliveries += 1
+
+
+def figure(text: str, name: str) -> float:
+    found = re.search(rf"^carpet_{name}(?:_total)? (\S+)$", text, re.MULTILINE)
+    assert found is not None, name
+    return float(found[1])
+
+
+def processor_s(pid: int) -> float:
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / TICKS
+
+
+def children(pid: int) -> list[int]:
+    return [int(each) for each in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+async def measure(point: Point, postgres: Postgres, folder: Path) -> tuple[Cost, list[dict[str, object]]]:
+    """What it costs, and what each load generator says of it."""
+    with redis_server() as redis, free_ports(2 * point.nodes) as ports:
+        database = postgres.empty()
+        metrics = ports[point.nodes :]
+        place = [
+            NodeProcess(database, redis.url, port, ("--max-connections-per-address", "20000", "--metrics", str(other)))
+            for port, other in zip(ports, metrics, strict=False)
+        ]
+        loads: list[subprocess.Popen[str]] = []
+        try:
+            for node in place:
+                await node.start()
+            scene = Scene(place, metrics, database, folder, redis.url, redis.pid)
+            for node in place if point.races else ():
+                command = [
+                    sys.executable,
+                    "-m",
+                    "client.cli.main",
+                    "load",
+                    node.url,
+                    "--races",
+                    str(point.races),
+                    "--rate",
+                    str(point.rate),
+                ]
+                command += ["--seconds", str(SECONDS + 12 + 8 * (point.nodes - 1 - len(loads))), "--processes", "1", "--json"]
+                loads.append(subprocess.Popen(command, stdout=subprocess.PIPE, text=True))  # noqa: ASYNC220
+                with trio.fail_after(120):
+                    while len(scene.races()) < point.races * len(loads):  # noqa: ASYNC110  (nobody tells)
+                        await trio.sleep(0.5)
+            await trio.sleep(3)
+            async with trio.open_nursery() as nursery:
+                for number in range(point.watchers):
+                    nursery.start_soon(scene.watch, place[1 + number % (point.nodes - 1)].url, scene.races()[0])
+                await trio.sleep(3 if point.watchers else 0)
+                before = await trio.to_thread.run_sync(scene.counts)
+                await trio.sleep(SECONDS)
+                after = await trio.to_thread.run_sync(scene.counts)
+                nursery.cancel_scope.cancel()
+            told = [json.loads((await trio.to_thread.run_sync(load.communicate))[0]) for load in loads]
+            return before.until(after), told
+        finally:
+            for process in (*loads, *(node.process for node in place if node.process is not None)):
+                process.kill()
+                process.wait()
+
+
+async def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--rounds", type=int, default=1)
+    rounds = parser.parse_args().rounds
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name) / "postgres"
+        folder.mkdir()
+        postgres = Postgres(folder)
+        try:
+            for _ in range(rounds):
+                for point in POINTS:
+                    cost, told = await measure(point, postgres, folder)
+                    views = [load.get("view_ms") for load in told]
+                    print(f"{point}: load average {os.getloadavg()[0]:.0f}; views {views}")
+                    print(json.dumps({"point": asdict(point), "cost": asdict(cost)}), flush=True)
+        finally:
+            postgres.stop()
+
+
+if __name__ == "__main__":
+    trio.run(main)

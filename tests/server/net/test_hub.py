@@ -1,0 +1,96 @@
+"""The hub by itself: when it looks at its sockets. What a connection of it owes its peer is shown in the tests of both kinds."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+import trio
+from trio.testing import MockClock, wait_all_tasks_blocked
+
+from server.net import hub as hub_module
+from server.net.hub import EVENTS, TICK_S, Hub
+from server.net.overload import CALM_S, ENOUGH, LATE_S, Overload
+
+pytestmark = pytest.mark.skipif(not hub_module.AVAILABLE, reason="this system has no epoll")
+
+
+class Peer:
+    """Notes when it is called. takes_s: how long it has the loop each time."""
+
+    def __init__(self, clock: MockClock, takes_s: float = 0.0) -> None:
+        self.ours, self.theirs = socket.socketpair()
+        self.ours.setblocking(False)
+        self.read_at: list[float] = []
+        self._clock = clock
+        self._takes_s = takes_s
+
+    def readable(self) -> None:
+        self.read_at.append(trio.current_time())
+        self.ours.recv(100)
+        if self._takes_s:
+            self._clock.jump(self._takes_s)
+
+    def writable(self) -> None:
+        raise AssertionError
+
+    def cut(self) -> None:
+        raise AssertionError
+
+
+@asynccontextmanager
+async def hub_with(overload: Overload, *peers: Peer) -> AsyncIterator[Hub]:
+    async with trio.open_nursery() as nursery:
+        hub = Hub(nursery, overload)
+        for peer in peers:
+            hub.add(peer.ours.fileno(), peer)
+        nursery.start_soon(hub.run)
+        yield hub
+        nursery.cancel_scope.cancel()
+    for peer in peers:
+        peer.ours.close()
+        peer.theirs.close()
+
+
+async def test_a_lone_message_is_read_at_once_and_one_after_another_together_once_a_tick(mock_clock: MockClock) -> None:
+    peers = [Peer(mock_clock) for _ in range(4)]
+    async with hub_with(Overload(), *peers):
+        await wait_all_tasks_blocked()
+        mock_clock.jump(1)
+        for number, peer in enumerate(peers):
+            began = trio.current_time()
+            peer.theirs.send(b"x")
+            await wait_all_tasks_blocked(0.01)
+            # The first two come within a tick of each other; those after them wait for its end.
+            assert peer.read_at == ([began] if number < 2 else [])
+        mock_clock.jump(TICK_S)
+        await wait_all_tasks_blocked(0.01)
+        assert peers[2].read_at == peers[3].read_at == [began + TICK_S]
+        # When a tick has brought nothing, the next one is alone again.
+        mock_clock.jump(TICK_S)
+        await wait_all_tasks_blocked(0.01)
+        mock_clock.jump(1)
+        began = trio.current_time()
+        peers[0].theirs.send(b"x")
+        await wait_all_tasks_blocked(0.01)
+        assert peers[0].read_at[-1] == began
+
+
+async def test_however_long_each_takes_the_others_have_their_turn_and_those_that_wait_make_the_server_busy(mock_clock: MockClock) -> None:
+    overload = Overload()
+    peers = [Peer(mock_clock, takes_s=LATE_S / 8) for _ in range(EVENTS // 2)]
+    async with hub_with(overload, *peers):
+        for peer in peers:
+            peer.theirs.send(b"x")
+        while not peers[0].read_at:
+            await trio.lowlevel.checkpoint()
+        assert sum(len(peer.read_at) for peer in peers) < 16
+        while not all(peer.read_at for peer in peers):
+            await trio.lowlevel.checkpoint()
+        for _ in range(int(2 * ENOUGH)):
+            for peer in peers:
+                peer.theirs.send(b"x")
+            await wait_all_tasks_blocked(0.01)
+        assert 0 < overload.retry_after_ms(trio.current_time()) <= CALM_S * 1000
