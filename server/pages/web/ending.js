@@ -32,7 +32,7 @@ export class Ending {
   /** @param {import("./played.js").PlayedRace} room @param {number} cards @param {number} decks @param {import("./fairness.js").Evidence | null} evidence */
   show(room, cards, decks, evidence) {
     const { ended, record, ratings, series } = room;
-    this.again.hidden = room.phase !== "over" || room.shared !== null || room.own?.again || room.seats.some((seat) => seat.name === null)
+    this.again.hidden = room.phase !== "over" || room.shared !== null || room.own?.again || room.seats.some((seat) => seat.left)
       || (series !== null && !series.over);
     this.series.hidden = !series;
     if (series) setText(this.series, seriesSentence(series, room.phase));

@@ -109,8 +109,12 @@ export class TakingPart {
     else if (message.type === "you-are") this.name.show(message.name);
     else if (message.type === "decided" && message.ref === ASKED) announce("It is done.");
     else if (message.type === "error" && message.code === "hello/unknown-token") {
+      const { name } = keeping.identity;
       keeping.identity.forget();
+      this.#isPlayer = false;
+      this.#wish = null;
       this.line.send(this.hello());
+      this.#note(`The server does not know ${clean(name)}. Your key to that name is kept in this browser; Play has a way back to it.`);
     } else if (message.type === "error" && message.ref === ASKED) this.#note(clean(message.message));
   }
 

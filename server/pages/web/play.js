@@ -51,6 +51,7 @@ export class PlayPage {
     this.take = button("Ready", () => this.#wish({ type: "join-race", code: this.code }, { isEager: true }), "main-button");
     this.lookedRules = element("p", { class: "explained" });
     this.elsewhere = element("p", { class: "actions", hidden: true });
+    this.former = element("p", { class: "actions" });
     this.call = element("p", { class: "notice actions", role: "status", hidden: true });
     this.back = element("p", { class: "actions", hidden: true });
     this.look = element("div", { class: "waiting-room" }, this.lookedRules, element("p", { class: "actions" }, this.take));
@@ -160,6 +161,9 @@ export class PlayPage {
       case "named":
         this.name.show(this.player.name);
         break;
+      case "unknown":
+        this.#note(`The server does not know ${clean(about)}. Your key to that name is kept in this browser.`);
+        break;
       case "note":
         this.game.note(about);
         break;
@@ -222,6 +226,18 @@ export class PlayPage {
     } else if (["result", "ended"].includes(event.type)) announce("The race is over.");
   }
 
+  /** Who this browser was before the server forgot them. */
+  #offerFormer(parts) {
+    const { former } = keeping.identity;
+    const key = JSON.stringify(former);
+    if (this.former.dataset.shown !== key) {
+      this.former.dataset.shown = key;
+      this.former.replaceChildren("You were somebody else here before. ",
+        ...former.map(({ token, name }) => button(`Be ${clean(name)} again`, () => { this.#note(""); this.player.resume(token); })));
+    }
+    if (former.length) parts.splice(1, 0, this.former);
+  }
+
   #offerElsewhere() {
     const { elsewhere } = this.player;
     this.elsewhere.hidden = !elsewhere || Boolean(this.player.room);
@@ -253,6 +269,7 @@ export class PlayPage {
     this.line.isRacing = room?.phase === "racing";
     const isSeated = room !== null;
     const parts = isSeated ? [] : player.waiting ? [this.looking] : this.code ? [this.name.node, ...(looked ? [this.look] : [])] : [this.name.node, this.start.node];
+    if (!isSeated && !player.waiting) this.#offerFormer(parts);
     if (isOver || room?.last) parts.push(this.ending.node);
     if (room && ["waiting", "countdown"].includes(room.phase)) parts.push(this.waiting.node);
     if (room?.view && ["racing", "over"].includes(room.phase)) parts.push(this.game.node);

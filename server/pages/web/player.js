@@ -32,6 +32,8 @@ export class Player {
   #asked = new Map();
   #nonce = null;
   #isBehind = false;
+  /** The token of who tries to be somebody else again. */
+  #before = null;
 
   /** tell(kind, about): "room", "left", "refused", "waiting", "note", "moved", "result", "proof" … to whoever draws. random(): 16 bytes.
    * @param {{send: (message: import("carpet-wire").ClientMessage) => void, restart: () => void}} line @param {typeof import("./identity.js")} keeping @param {{tell: (kind: string, about?: any) => void, random: () => Uint8Array, later: (act: () => void, ms: number) => void}} ports */
@@ -59,6 +61,7 @@ export class Player {
     this.name = welcome.name;
     this.rating = welcome.rating;
     this.keeping.identity.keep(welcome.token, welcome.name);
+    this.#before = null;
     if (this.room) {
       // Of several servers this may be one that does not know: the answer to the join says where the room is, or that it is not.
       if (welcome.room === this.room.code || (!welcome.room && welcome.nodes?.length)) this.rejoin();
@@ -118,6 +121,13 @@ export class Player {
     if (this.#peeks) return this.elsewhere && this.tell("elsewhere");
     if (this.isPlayer) this.line.send(message);
     else this.line.restart();
+  }
+
+  /** Be somebody again whom the server did not know; where it still does not, all stays as it is. @param {string} token */
+  resume(token) {
+    this.#before = this.keeping.identity.token;
+    this.keeping.identity.resume(token);
+    this.line.restart();
   }
 
   rejoin(version = this.room.view ? this.room.version : 0) {
@@ -240,9 +250,17 @@ export class Player {
 
   #refused(error) {
     if (error.code === "hello/unknown-token") {
-      this.keeping.identity.forget();
+      const { identity } = this.keeping;
+      const { name } = identity;
+      identity.forget();
+      if (this.#before) identity.resume(this.#before);
+      this.#before = null;
       this.room = null;
+      // Nobody becomes somebody new without having been told.
+      this.wish = null;
+      this.isEager = false;
       this.line.send(this.hello());
+      this.tell("unknown", name);
       return;
     }
     if (error.code === "wire/too-fast") {

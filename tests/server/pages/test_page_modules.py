@@ -308,6 +308,68 @@ def test_a_player_says_again_what_a_lost_line_has_swallowed_and_nothing_twice() 
     ]
 
 
+def test_who_the_server_forgets_is_told_and_can_be_themselves_again() -> None:
+    script = """
+        const { Player } = await import(`${web}/player.js`);
+        const keeping = await import(`${web}/identity.js`);
+        const { identity } = keeping;
+        const sent = [];
+        const told = [];
+        const line = { send: (message) => sent.push(message.type), restart: () => sent.push("restart") };
+        const tell = (kind, about) => told.push([kind, about]);
+        const player = new Player(line, keeping, { tell, random: () => new Uint8Array(16), later() {} });
+        const unknown = { type: "error", code: "hello/unknown-token", ref: 0, message: "" };
+        const up = (name, token) => player.up({ type: "welcome", player: "p", name, token, rules: [], room: null, rating: null }, null);
+        const steps = [];
+        const former = () => identity.former.map(({ name }) => name);
+        const step = () => steps.push([identity.token, identity.name, former(), sent.splice(0), told.splice(0)]);
+        up("Ada", "a");
+        player.want({ type: "run-daily", rules: "carpet" });
+        sent.splice(0);
+        player.hear(unknown, 0);
+        step();
+        up("Ada 2", "b");
+        step();
+        player.resume("a");
+        player.hear(unknown, 0);
+        step();
+        player.resume("a");
+        up("Ada", "a");
+        step();
+        player.hear(unknown, 0);
+        step();
+        console.log(JSON.stringify(steps));
+    """
+    assert node(script, None) == [
+        [None, "Ada", ["Ada"], ["hello"], [["unknown", "Ada"]]],
+        ["b", "Ada 2", ["Ada"], [], []],
+        # It still does not know them: who they are now is lost no more than who they were.
+        ["b", "Ada 2", ["Ada"], ["restart", "hello"], [["unknown", "Ada"]]],
+        ["a", "Ada", ["Ada 2"], ["restart"], []],
+        [None, "Ada", ["Ada", "Ada 2"], ["hello"], [["unknown", "Ada"]]],
+    ]
+
+
+def test_what_somebody_did_in_a_race_stays_theirs_when_they_leave_and_a_seat_that_waits_is_open() -> None:
+    script = """
+        const { WatchedRace, standing } = await import(`${web}/model.js`);
+        const seat = (name, number, state) => ({ seat: number, name, bot: null, connected: true, state, ply: 0, home: 6, elapsed_ms: 0 });
+        const room = (phase, state) => ({ code: "A", race: 1, version: 1, phase, seats: [seat("Ada", 0, state), seat("Zoë", 1, state)],
+            options: {}, series: null, record: null, ended: [], ratings: [], chat: [], elapsed_ms: 0, starts_in_ms: null });
+        const end = (name) => ({ name, bot: null, state: "racing", home: 6, plies: 3, ended_at_ms: 9, place: 1 });
+        const shown = (race) => [race.seats[1].name, standing(race.seats[1], race.phase), race.seats[1].home];
+        console.log(JSON.stringify([["waiting", "waiting"], ["racing", "racing"], ["over", "racing"]].map(([phase, state]) => {
+            const race = new WatchedRace({ room: room(phase, state), boards: [], watchers: 0, lines: [] }, 0);
+            race.apply({ type: "unseated", version: 2, seat: 1 }, 0);
+            const before = shown(race);
+            if (phase === "racing") race.apply({ type: "ended", version: 3, seats: [end("Ada"), end("Zoë")] }, 0);
+            return [before, shown(race)];
+        })));
+    """
+    left = ["Zoë", "left", 6]
+    assert node(script, None) == [[[None, "open seat", 6]] * 2, [left] * 2, [left] * 2]
+
+
 def test_the_line_goes_where_it_is_sent_and_no_further_than_it_may() -> None:
     script = """
         globalThis.location = { protocol: "https:", host: "a.example" };
