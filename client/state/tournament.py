@@ -14,12 +14,10 @@ from client.connection.events import LinkEvent, Lost
 from protocol.server_messages import Left, ServerMessage, Welcome
 from protocol.tournament_messages import Called, Tournament, Tournaments
 from protocol.tournaments import TournamentEntrant, TournamentListing, TournamentPhase, TournamentRound, TournamentTable
-from protocol.views import SeatState
 
 OPEN_PHASES: frozenset[TournamentPhase] = frozenset({"registration", "check-in"})
 """The first round is not paired yet."""
 DONE_PHASES: frozenset[TournamentPhase] = frozenset({"over", "ended"})
-ENDED_STATES: frozenset[SeatState] = frozenset({"won", "stalled", "stopped", "forfeited", "out-of-time"})
 
 
 @dataclass(frozen=True)

@@ -71,7 +71,7 @@ def _update(step: Step, action: ScreenAction) -> Step:
             return _take(step)
         case Pick(line):
             return _take(step.but(item=line))
-        case Typed("server", text) if text:
+        case Typed("server", text):
             return _go(step, items_of(step.ui)[step.ui.item].command, text.split())
         case _:
             return step

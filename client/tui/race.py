@@ -91,7 +91,18 @@ KEYS: Keys = (
     Binding(Command.SEND_ALL, ("G",), "all home", "Send home all that can go (g too, where no column is g)."),
 )
 
-_PLAYING = frozenset({Command.PLAY, Command.WASTE, Command.STOCK, Command.REDEAL, Command.KEEP, Command.RESIGN, Command.SEND_ALL})
+_PLAYING = frozenset(
+    {
+        Command.PLAY,
+        Command.SEND_HOME,
+        Command.WASTE,
+        Command.STOCK,
+        Command.REDEAL,
+        Command.KEEP,
+        Command.RESIGN,
+        Command.SEND_ALL,
+    }
+)
 """The keys that mean nothing any more when one's own part has ended."""
 
 
@@ -125,7 +136,7 @@ def _view(scene: Scene, size: Size) -> Picture:
     body, talks, margin = arrange(scene, room, marks, width, height - 1 - FEET)
     # What is to be done stands where the cards stand.
     margin, beside = (margin, width - margin) if height >= TALL else (0, width)
-    if scene.ui.learned is not None and scene.ui.prompt is None:
+    if scene.ui.learned is not None and scene.ui.prompt is None and marks.plays:
         shown = lessons.told(scene, room, min(beside, LESSON_WIDTH))
     else:
         shown = remarks(scene, beside, 2, talk=not talks, aside=peek(scene, view, marks.cursor))

@@ -30,8 +30,8 @@ KEYS: Keys = (
     Binding(Command.DETAILS, ("d",), "details", "Show how the deal was checked, or the curves again."),
     Binding(Command.REVIEW, ("v",), "review", "Show what was possible in your game, or the curves again."),
     Binding(Command.REPLAY, ("y",), "replay", "Watch the race again, both boards side by side."),
-    Binding(Command.TURNED, ("f",), "where it turned", "Watch the race again from where you fell back the most."),
     Binding(Command.SHARE, ("s",), "share", "Write this result or a recording of the race into a file."),
+    Binding(Command.TURNED, ("f",), "where it turned", "Watch the race again from where you fell back the most."),
     TALK,
     LEAVE,
 )

@@ -89,10 +89,6 @@ def _view(scene: Scene, size: Size) -> Picture:
 _ALWAYS = frozenset({Command.HELP, Command.QUIT, Command.BACK})
 
 
-CLOSED_FORMATS = ("round-robin", "elimination")
-"""Those that nobody can enter once they have begun."""
-
-
 def _meaningless(scene: Scene, tournament: TournamentModel, view_state: TournamentView) -> frozenset[Command]:
     """The actions that mean nothing now, for this player."""
     told, own = tournament.told, own_entrant(scene.model, tournament)

@@ -37,7 +37,7 @@ from client.tui.actions import (
 )
 from client.tui.everywhere import done_everywhere
 from client.tui.heard import heard, kept, replayed, reviewed
-from client.tui.keymap import CURSOR, EVERYWHERE, Command, Keys, commands
+from client.tui.keymap import CURSOR, EVERYWHERE, KEY_NAMES, Command, Keys, commands
 from client.tui.overlays import HELP_KEYS, QUESTION_KEYS, answered, turn_help
 from client.tui.prompt import typed_on
 from client.tui.screens import shown
@@ -117,7 +117,7 @@ def _key(step: Step, key: str) -> Step:
     if command is not None:
         return _act(step, Do(command, key))
     if len(key) == 1 or key == "esc":
-        return step.note("" if key == "esc" else f"{key} does nothing here; ? shows the keys.")
+        return step.note("" if key == "esc" else f"{KEY_NAMES.get(key, key)} does nothing here; ? shows the keys.")
     return step
 
 

@@ -56,8 +56,6 @@ class ClusterNode:
 
     def __init__(self, store: SharedStore, journal: NodeJournal, url: str) -> None:
         self.url = url
-        self.takeovers = 0
-        """Nodes from which races were taken over."""
         self._store = store
         self._journal = journal
         self._nodes: tuple[Node, ...] = ()
@@ -162,7 +160,6 @@ class ClusterNode:
             if not taken.left:
                 break
         if rooms:
-            self.takeovers += 1
             logger.warning("took over %d rooms of node %d, at %s, which is gone", rooms, dead.id, dead.url)
 
     async def owner(self, code: str, is_here: Callable[[], bool]) -> Node | None:

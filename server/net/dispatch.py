@@ -97,9 +97,7 @@ class Dispatch:
         departed: Callable[[str], None] | None = None,
         seat_elsewhere: Callable[[str], Awaitable[str | None]] | None = None,
     ) -> None:
-        """node: of a cluster, which this server is. announce: see `Identification`. departed: told of who is not here any more.
-        seat_elsewhere: see `Forwarding`.
-        """
+        """node, seat_elsewhere: see `Forwarding`. announce: see `Identification`. departed: told of who is not here any more."""
         self.traffic = Traffic()
         self._bans = bans
         self._departed = departed

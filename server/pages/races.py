@@ -11,6 +11,7 @@ from typing import Final, TypeAlias
 
 import msgspec
 
+from protocol import __version__
 from protocol.pages import PAGE_RACES, History, HistoryRace, HistorySeat, is_race_id
 from protocol.record import Record, to_json
 from protocol.text import clean_chat, clean_name
@@ -31,6 +32,9 @@ USUAL_RACES: Final = 20
 
 _FOREVER: Final = "public, max-age=31536000, immutable"
 """A record never changes, and no two races have the same id."""
+
+_AN_HOUR: Final = "public, max-age=3600"
+"""What is made of a record may have more in it by the next version."""
 
 
 KEPT_BYTES: Final = 4 * 2**20
@@ -85,7 +89,7 @@ def race_routes(readers: Readers, clock: Clock, compute: Compute) -> tuple[Route
         document = boards.find(race)
         if document is None:
             document = await readers.work(make)
-        return Page(document[0], cache=_FOREVER, zipped=document[1])
+        return Page(document[0], cache=_AN_HOUR, tag=f'"{race}-{__version__}"', zipped=document[1])
 
     async def show_history(asked: Asked) -> Page:
         name = asked.values["name"]

@@ -35,7 +35,7 @@ _ROWS: Final[tuple[RuleSet, ...]] = (
             "each foundation up in suit from Ace to King, with cards from the carpet and the top card of the waste. "
             "A gap in the carpet is filled at once: you choose between the top of the waste and the next card of the "
             "stock, unseen. You may turn the next stock card onto the waste at any time, but there is no second deal: "
-            "what gets buried in the waste comes out only from the top. This is the game as How to Play tells it first."
+            "what gets buried in the waste comes out only from the top."
         ),
         source="How to Play, base game",
         difficulty=Difficulty.EASY,

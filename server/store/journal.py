@@ -35,9 +35,10 @@ QUEUE: Final = 8_192
 waits. `submit` takes what it is given all the same: a race that runs goes on, and what its players may send has limits of its own. In an
 outage they wait for an answer, so the queue grows no longer than what was on its way."""
 
-FLOOR_S: Final = 0.003
-"""Seconds from one commit's beginning to the next, at least, while several requests share a commit. Each commit costs about as much whether
-it holds ten requests or a hundred. A lone writer does not wait."""
+FLOOR_S: Final = 0.002
+"""Seconds from one commit's beginning to the next, at least, while several requests share a commit: less than from one look of the hub at
+its sockets to the next, so that what a look brings is written at once. Each commit costs about as much whether it holds ten requests or a
+hundred. A lone writer does not wait."""
 
 FIRST_RETRY_S: Final = 0.05
 RETRY_S: Final = 1.0

@@ -47,7 +47,7 @@ from server.tournaments.events import CalledOff, Event, Finished, RoundPaired, T
 from server.tournaments.pairing.crosstable import Refused, TableRace
 from server.tournaments.ports import TournamentPorts
 from server.tournaments.state import TournamentState
-from server.tournaments.table_rooms import RETRY_S, TableRooms, call_to
+from server.tournaments.table_rooms import RETRY_S, TableRoom, TableRooms, call_to
 from server.tournaments.views import LiveTable, TableNews
 
 logger = logging.getLogger("carpet.tournaments")
@@ -82,6 +82,7 @@ class Director:
         self.tables = TableRooms(ports)
         self.tables_elsewhere: tuple[TableNews, ...] = ()
         """As the server that leads has told last."""
+        self._findable: frozenset[TableRoom] = frozenset()
         self._acted = state
         self._comes_back = False
         self._is_behind = False
@@ -172,8 +173,9 @@ class Director:
         return {race.pairing.table: live for race, live in self.races_elsewhere()}
 
     def news(self, now_ms: int) -> tuple[TableNews, ...]:
-        """The same for other servers."""
-        return tuple(TableNews(table.race.key, table.race.number, table.live(self.state, now_ms)) for table in self.tables)
+        """The same for other servers, of rooms that they can find by now."""
+        findable = (table for table in self.tables if table in self._findable)
+        return tuple(TableNews(table.race.key, table.race.number, table.live(self.state, now_ms)) for table in findable)
 
     def races_elsewhere(self) -> list[tuple[TableRace, LiveTable]]:
         """Those that are wanted now, and whose rooms another server has told of."""
@@ -360,6 +362,10 @@ class Director:
         state = self.state
         if self.leads:
             await self.tables.update(state, by_host=by_host)
+            if self._ports.is_shared and not self._findable >= (opened := frozenset(self.tables)):
+                # Behind all that was written to open them.
+                await self._ports.journal.write()
+                self._findable = opened
             await self.tables.release(state)
         self._changed(self)
         was, self._acted = self._acted, state

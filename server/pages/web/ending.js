@@ -32,12 +32,12 @@ export class Ending {
   /** @param {import("./played.js").PlayedRace} room @param {number} cards @param {number} decks @param {import("./fairness.js").Evidence | null} evidence */
   show(room, cards, decks, evidence) {
     const { ended, record, ratings, series } = room;
-    this.again.hidden = room.phase !== "over" || room.shared !== null || room.own?.again || room.seats.some((seat) => seat.name === null)
+    this.again.hidden = room.phase !== "over" || room.shared !== null || room.own?.again || room.seats.some((seat) => seat.left)
       || (series !== null && !series.over);
     this.series.hidden = !series;
     if (series) setText(this.series, seriesSentence(series, room.phase));
     const wants = room.seats.filter((seat) => seat.again && seat.seat !== room.seat && !seat.bot).map((seat) => clean(seat.name));
-    setText(this.asked, room.own?.again ? "Waiting for the others to ask for another race too." : wants.length ? `${wants.join(" and ")} would race again.` : "");
+    setText(this.asked, room.own?.again ? "Waiting for the others to ask for another race too." : wants.length ? `${wants.join(" and ")} would like to race again.` : "");
     const key = JSON.stringify([room.code, room.race, ended, ratings, record?.id]);
     if (key === this.#shown) return;
     this.#shown = key;

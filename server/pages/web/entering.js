@@ -39,9 +39,9 @@ function sentenceOf(told, { own, plays, isDone, mine, table }) {
   if (!plays && own) return "You have withdrawn.";
   if (!plays && !told.rounds.length) return "Play in it: enter, check in when it is time, and go to your table.";
   if (!plays) return CLOSED.includes(told.options.format) ? "" : "You can still enter, and play from the next round on.";
-  if (!own.checked_in && told.phase !== "registration") return "Check in, or you are left out.";
-  if (told.phase === "registration") return "You have entered. The director opens the check-in.";
-  if (mine?.result) return "Your table is done. The round goes on.";
+  if (!own.checked_in && told.phase !== "registration") return "Check in, or you will be left out.";
+  if (told.phase === "registration") return "You have entered. The director will open the check-in.";
+  if (mine?.result) return "Your table is finished. The round goes on.";
   return "You are in. When the next round is paired, this page takes you to your table.";
 }
 
@@ -88,7 +88,7 @@ export class TakingPart {
   /** Another window of the same player has taken over: here one looks on. */
   taken() {
     this.#isPlayer = false;
-    this.#note("You go on in another window. Here you look on.");
+    this.#note("You are playing in another window. Here you are watching.");
     this.line.open();
   }
 
@@ -109,8 +109,12 @@ export class TakingPart {
     else if (message.type === "you-are") this.name.show(message.name);
     else if (message.type === "decided" && message.ref === ASKED) announce("It is done.");
     else if (message.type === "error" && message.code === "hello/unknown-token") {
+      const { name } = keeping.identity;
       keeping.identity.forget();
+      this.#isPlayer = false;
+      this.#wish = null;
       this.line.send(this.hello());
+      this.#note(`The server no longer knows you as ${clean(name)}. Your key to that name stays in this browser: you can try it again under Play.`);
     } else if (message.type === "error" && message.ref === ASKED) this.#note(clean(message.message));
   }
 
@@ -122,6 +126,8 @@ export class TakingPart {
   #goTo(code) {
     // A table that was there when the page was opened is gone to by its link.
     if (this.#codes?.has(code) !== false) return;
+    // A page that nobody looks at takes no race from the window in which somebody plays.
+    if (!this.#isPlayer && document.visibilityState !== "visible") return;
     this.#codes.add(code);
     location.assign(this.#tableAt(code));
   }

@@ -29,6 +29,11 @@ function remove(key) {
   }
 }
 
+const FORMER = "carpet.former";
+const FORMER_KEPT = 4;
+/** The token of who tries to be somebody else again, until the server has answered. */
+let before = null;
+
 export const identity = {
   get token() {
     return read("carpet.token");
@@ -38,6 +43,7 @@ export const identity = {
   },
   /** @param {string} token @param {string} name */
   keep(token, name) {
+    before = null;
     write("carpet.token", token);
     write("carpet.name", name);
   },
@@ -45,8 +51,29 @@ export const identity = {
   propose(name) {
     write("carpet.name", name);
   },
+  /** The server does not know the token. It may be a mistake, or mended: it is kept aside. Who tried to be somebody again is who they were. */
   forget() {
+    const { token, name, former } = this;
+    const back = before;
+    before = null;
+    if (token) write(FORMER, JSON.stringify([{ token, name }, ...former.filter((each) => each.token !== token)].slice(0, FORMER_KEPT)));
     remove("carpet.token");
+    if (back) this.resume(back);
+    before = null;
+  },
+  /** Who this browser was before the server forgot them, the last one first. @returns {{token: string, name: string}[]} */
+  get former() {
+    return list(FORMER).filter((each) => each?.token && each.name);
+  },
+  /** Be one of them again; who this browser is now is kept aside for them. @param {string} token */
+  resume(token) {
+    const known = this.former.find((each) => each.token === token);
+    if (!known) return;
+    const { token: was } = this;
+    this.forget();
+    write(FORMER, JSON.stringify(this.former.filter((each) => each.token !== token)));
+    this.keep(token, known.name);
+    before = was;
   },
 };
 
@@ -57,18 +84,18 @@ const PROOFS_KEPT = 4;
 export const proofs = {
   /** @param {string} code @param {number} race @param {string} commitment */
   find(code, race, commitment) {
-    return all().find((each) => each.code === code && each.race === race && each.commitment === commitment) ?? null;
+    return list(PROOFS).find((each) => each.code === code && each.race === race && each.commitment === commitment) ?? null;
   },
   /** @param {string} code @param {number} race @param {import("./fairness.js").Evidence} evidence */
   keep(code, race, evidence) {
-    const others = all().filter((each) => each.code !== code || each.race !== race);
+    const others = list(PROOFS).filter((each) => each.code !== code || each.race !== race);
     write(PROOFS, JSON.stringify([{ code, race, ...evidence }, ...others].slice(0, PROOFS_KEPT)));
   },
 };
 
-function all() {
+function list(key) {
   try {
-    const found = JSON.parse(read(PROOFS) ?? "[]");
+    const found = JSON.parse(read(key) ?? "[]");
     return Array.isArray(found) ? found : [];
   } catch {
     return [];

@@ -3,11 +3,14 @@
 const FIRST_PAUSE_MS = 1000;
 const LONGEST_PAUSE_MS = 15000;
 // After so long without a word the server is asked for one; without an answer the line is taken for lost.
-const SILENCE_MS = 20000;
-const ANSWER_MS = 10000;
+const SILENCE_MS = 8000;
+const ANSWER_MS = 5000;
 // The same for somebody whose clock runs.
 const RACING_SILENCE_MS = 6000;
 const RACING_ANSWER_MS = 6000;
+const LOOK_MS = 1000;
+/** `ref` of the question whether the server is there. */
+const PROBE = 2 ** 31 - 1;
 // Between two tries of a line that somebody's race comes by.
 const RACING_PAUSE_MS = 1500;
 /** The close code of a line whose player has another one now. */
@@ -93,7 +96,6 @@ export class Line {
   #retry = null;
   #heardAt = 0;
   #probedAt = null;
-  #wantsLobby = false;
   /** The page that the line is for: while its modules are on their way, the line is made. @type {Promise<unknown> | null} */
   page = null;
   /** Whether the one who looks on is racing. */
@@ -111,7 +113,7 @@ export class Line {
     this.onLost = onLost;
     this.onMoved = onMoved;
     this.onTaken = onTaken;
-    setInterval(() => this.#watchForSilence(), 2000);
+    setInterval(() => this.#watchForSilence(), LOOK_MS);
     addEventListener("online", () => this.tryNow());
     // The machine itself says that it has no network: nothing to wait for.
     addEventListener("offline", () => this.#giveUp());
@@ -136,7 +138,6 @@ export class Line {
 
   /** @param {import("carpet-wire").ClientMessage} message */
   send(message) {
-    if (message.type === "follow-lobby") this.#wantsLobby = message.follow !== false;
     if (this.#socket?.readyState === WebSocket.OPEN) this.#socket.send(JSON.stringify(message));
   }
 
@@ -170,9 +171,7 @@ export class Line {
     } else if (message.type === "moved" && this.#route.move(message.url)) {
       this.onMoved();
       this.restart();
-    } else if (message.type === "lobby" && !this.#wantsLobby) {
-      this.#socket.send(JSON.stringify({ type: "follow-lobby", follow: false }));
-    } else {
+    } else if (message.ref !== PROBE) {
       if (message.type === "room" || message.type === "watched") this.#route.arrived();
       this.onMessage(message);
     }
@@ -206,8 +205,8 @@ export class Line {
     if (this.#socket === null || now - this.#heardAt < (this.isRacing ? RACING_SILENCE_MS : SILENCE_MS)) return;
     if (this.#probedAt === null) {
       this.#probedAt = now;
-      // Any answer will do, and this is always answered.
-      if (this.#socket.readyState === WebSocket.OPEN) this.#socket.send(JSON.stringify({ type: "follow-lobby" }));
+      // Any answer will do: a player is told their name, and somebody who looks on that they only do.
+      this.send({ type: "who-am-i", ref: PROBE });
     } else if (now - this.#probedAt >= (this.isRacing ? RACING_ANSWER_MS : ANSWER_MS)) {
       this.#giveUp();
     }

@@ -77,10 +77,12 @@ export class WatchedRace {
     const seat = this.seats[event.seat];
     switch (event.type) {
       case "seated":
-        Object.assign(seat, { name: event.name, bot: event.bot, connected: true, away: false, ready: event.bot !== null });
+        Object.assign(seat, { name: event.name, bot: event.bot, connected: true, away: false, left: false, ready: event.bot !== null });
         break;
       case "unseated":
-        Object.assign(seat, { name: null, bot: null, connected: false, away: false });
+        Object.assign(seat, { connected: false, away: false, again: false });
+        // What they did in a race stays theirs.
+        Object.assign(seat, this.isToBegin ? { name: null, bot: null } : { left: true });
         break;
       case "presence":
         Object.assign(seat, { connected: event.connected, away: !event.connected });
@@ -144,7 +146,7 @@ export class WatchedRace {
     this.ended = seats;
     this.seats.forEach((seat, number) => {
       const { state, home, plies, name, bot } = seats[number];
-      Object.assign(seat, { state, home, ply: plies, name, bot });
+      Object.assign(seat, { state, home, ply: plies, name, bot, left: seat.left || seat.name === null });
     });
   }
 
@@ -206,6 +208,7 @@ export const STATE_WORDS = {
 export function standing(seat, phase) {
   if (seat.name === null) return "open seat";
   if (STATE_WORDS[seat.state]) return STATE_WORDS[seat.state];
+  if (seat.left) return "left";
   if (seat.away) return "away";
   if (phase === "waiting") return seat.ready ? "ready" : "not ready yet";
   return "";

@@ -17,8 +17,8 @@ const LEFT = {
   left: "You have left the race.",
   "not-ready": "You were not ready in time, and the seat is free again.",
   closed: "That race is closed.",
-  idle: "That race was closed, since nobody came.",
-  failed: "The server could not go on with that race.",
+  idle: "That race was closed because nobody came.",
+  failed: "The server could not continue that race.",
   "called-off": "That race was called off. It counts for nothing.",
 };
 
@@ -51,6 +51,7 @@ export class PlayPage {
     this.take = button("Ready", () => this.#wish({ type: "join-race", code: this.code }, { isEager: true }), "main-button");
     this.lookedRules = element("p", { class: "explained" });
     this.elsewhere = element("p", { class: "actions", hidden: true });
+    this.former = element("p", { class: "actions" });
     this.call = element("p", { class: "notice actions", role: "status", hidden: true });
     this.back = element("p", { class: "actions", hidden: true });
     this.look = element("div", { class: "waiting-room" }, this.lookedRules, element("p", { class: "actions" }, this.take));
@@ -97,7 +98,7 @@ export class PlayPage {
 
   taken() {
     this.player.lost();
-    this.#note("You go on in another window. One player has one.");
+    this.#note("You are playing in another window. A player can have only one.");
     this.here.hidden = false;
     this.#soon();
   }
@@ -143,7 +144,7 @@ export class PlayPage {
         if (about.isNew) announce("You have a seat.");
         break;
       case "left":
-        this.#note((about === "closed" && this.#endedBecause) || (LEFT[about] ?? "You are in no race any more."));
+        this.#note((about === "closed" && this.#endedBecause) || (LEFT[about] ?? "You are no longer in a race."));
         this.#endedBecause = "";
         this.code = null;
         history.replaceState(null, "", "/play");
@@ -159,6 +160,9 @@ export class PlayPage {
         break;
       case "named":
         this.name.show(this.player.name);
+        break;
+      case "unknown":
+        this.#note(`The server no longer knows you as ${clean(about)}. Your key to that name stays in this browser: try it again, or play as somebody new.`);
         break;
       case "note":
         this.game.note(about);
@@ -181,7 +185,7 @@ export class PlayPage {
     if (error.code === "room/ended-by-host") this.#endedBecause = clean(error.message);
     if (room?.phase === "racing") return this.game.note(clean(error.message));
     if (error.code === "watch/own-race") return;
-    this.#note(error.code === "room/no-such-code" ? "No race has that code now. Ask for it again, or begin another." : clean(error.message));
+    this.#note(error.code === "room/no-such-code" ? "No race has that code now. Ask for a new code, or start another race." : clean(error.message));
     if (["room/no-such-code", "room/full", "room/closed", "room/not-invited"].includes(error.code) && !room) {
       this.#looked = null;
       this.code = error.code === "room/no-such-code" ? null : this.code;
@@ -222,6 +226,24 @@ export class PlayPage {
     } else if (["result", "ended"].includes(event.type)) announce("The race is over.");
   }
 
+  /** Who this browser was before the server forgot them. */
+  #offerFormer(parts) {
+    const { former } = keeping.identity;
+    const key = JSON.stringify(former);
+    if (this.former.dataset.shown !== key) {
+      this.former.dataset.shown = key;
+      this.former.replaceChildren("You have played here under another name. ",
+        ...former.map(({ token, name }) => button(`Be ${clean(name)} again`, () => this.#resume(token))));
+    }
+    if (former.length) parts.splice(1, 0, this.former);
+  }
+
+  #resume(token) {
+    this.#note("");
+    keeping.identity.resume(token);
+    this.line.restart();
+  }
+
   #offerElsewhere() {
     const { elsewhere } = this.player;
     this.elsewhere.hidden = !elsewhere || Boolean(this.player.room);
@@ -253,6 +275,7 @@ export class PlayPage {
     this.line.isRacing = room?.phase === "racing";
     const isSeated = room !== null;
     const parts = isSeated ? [] : player.waiting ? [this.looking] : this.code ? [this.name.node, ...(looked ? [this.look] : [])] : [this.name.node, this.start.node];
+    if (!isSeated && !player.waiting) this.#offerFormer(parts);
     if (isOver || room?.last) parts.push(this.ending.node);
     if (room && ["waiting", "countdown"].includes(room.phase)) parts.push(this.waiting.node);
     if (room?.view && ["racing", "over"].includes(room.phase)) parts.push(this.game.node);
@@ -269,7 +292,7 @@ export class PlayPage {
   #showStart(looked) {
     if (this.player.waiting) {
       const { waiting, window: range } = this.player.waiting;
-      const others = waiting > 1 ? `${waiting - 1} ${waiting === 2 ? "other looks" : "others look"} too` : "nobody else looks just now";
+      const others = waiting > 1 ? `${waiting - 1} ${waiting === 2 ? "other is" : "others are"} looking too` : "nobody else is looking right now";
       setText(this.lookingText, `Looking for an opponent${range === null ? "" : ` within ${range} points`}; ${others}.`);
     }
     if (!this.code || !looked) {

@@ -8,6 +8,7 @@ import { PlayedRace } from "./played.js";
 import { hex } from "./sha256.js";
 
 const AHEAD = 8;
+const BY_HAND = "This race is played by hand: each card home takes a key of its own.";
 const HUSH_MS = 1200;
 const SOFTWARE = "web page";
 /** `ref` of the joins that are made here. */
@@ -28,6 +29,7 @@ export class Player {
   chips = [];
   inFlight = null;
   isHoming = false;
+  isAuto = false;
   isOnline = false;
   #asked = new Map();
   #nonce = null;
@@ -192,7 +194,10 @@ export class Player {
       return true;
     }
     this.#changeView(() => this.room.apply(event, now));
-    if (event.type === "dealt") this.#sawFirst();
+    if (event.type === "dealt") {
+      this.#sawFirst();
+      this.later(() => this.#settle(), event.starts_in_ms + 1);
+    }
     if (["player-ready", "countdown", "dealt"].includes(event.type) && this.room.own?.ready !== false) this.#asked.delete("ready");
     if (["result", "ended"].includes(event.type)) {
       this.#asked.clear();
@@ -216,7 +221,20 @@ export class Player {
       return;
     }
     while (!this.inFlight && this.ahead.length) this.#press(this.ahead.shift());
-    if (!this.inFlight && this.isHoming) this.sendAllHome();
+    if (this.inFlight) return;
+    if (this.isHoming) this.sendAllHome();
+    else if (this.isAuto && room.options.autoplay && !this.held && this.isOnline && room.elapsed(performance.now()) >= 0) {
+      const best = bestHome(room.view);
+      if (best !== null) this.#move(best);
+    }
+  }
+
+  /** What fits goes home by itself, or no longer. */
+  turnAutoplay() {
+    if (!this.room?.options.autoplay) return this.tell("note", BY_HAND);
+    this.isAuto = !this.isAuto;
+    this.tell("note", `Autoplay is ${this.isAuto ? "on: what fits goes home by itself" : "off"}.`);
+    this.#settle();
   }
 
   /** Joined again: whatever was not answered by now was never heard. */
@@ -240,9 +258,14 @@ export class Player {
 
   #refused(error) {
     if (error.code === "hello/unknown-token") {
+      const { name } = this.keeping.identity;
       this.keeping.identity.forget();
       this.room = null;
+      // Nobody becomes somebody new without having been told.
+      this.wish = null;
+      this.isEager = false;
       this.line.send(this.hello());
+      this.tell("unknown", name);
       return;
     }
     if (error.code === "wire/too-fast") {
@@ -326,6 +349,7 @@ export class Player {
   /** One card home after the other, for as long as one goes. */
   sendAllHome() {
     const { room } = this;
+    if (!room?.options.autoplay) return this.tell("note", BY_HAND);
     if (this.inFlight) {
       this.isHoming = true;
       return;
@@ -341,6 +365,7 @@ export class Player {
     this.ahead = [];
     this.isHoming = false;
     this.tell("moved");
+    this.#settle();
   }
 
   #move(move) {

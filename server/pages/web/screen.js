@@ -26,7 +26,7 @@ export class ScreenPage {
   #heardAt = 0;
   #listed = [];
   #races = new Rotation();
-  #parts = new Rotation(9);
+  #parts = new Rotation(9, 0);
   #model = null;
   #watched = null;
   #askedAt = 0;
@@ -181,10 +181,11 @@ export class ScreenPage {
   }
 
   #partNames() {
-    const isResultShown = this.#isResultShown();
-    if (!this.id) return isResultShown || this.#listed.length ? ["race"] : ["join"];
+    const { shown } = this.#races;
+    if (this.#isResultShown() || (shown !== null && !this.#codes().includes(shown))) return ["race"];
+    if (!this.id) return this.#listed.length ? ["race"] : ["join"];
     if (!this.#told) return [];
-    return isResultShown ? ["race"] : partsOf(this.#told, this.#closest() !== null);
+    return partsOf(this.#told, this.#closest() !== null);
   }
 
   #isResultShown() {

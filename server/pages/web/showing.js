@@ -5,6 +5,8 @@ const BY_TURNS = 3;
 const STAYS_MS = 20000;
 /** For so long the result of a race stays. */
 export const RESULT_MS = 8000;
+/** What is listed no more may have a result that is on its way. */
+const GONE_MS = 2000;
 
 /** The tables that are being raced at, the closest first. @param {any[]} tables `TournamentTable`s */
 export function closestTables(tables) {
@@ -36,19 +38,19 @@ export class Rotation {
   isHeld = false;
   #since = 0;
   #until = null;
+  #stays = 0;
 
-  /** @param {number} byTurns of how many, the first ones */
-  constructor(byTurns = BY_TURNS) {
+  /** @param {number} byTurns of how many, the first ones @param {number} gone for how long something stays that is there no more */
+  constructor(byTurns = BY_TURNS, gone = GONE_MS) {
     this.byTurns = byTurns;
+    this.gone = gone;
   }
 
   /** What is to be shown now of these, the best first; null where there is nothing. stays: for how long. @param {string[]} names @param {number} now */
   pick(names, now, stays = STAYS_MS) {
-    if (this.shown !== null && this.#until !== null) {
-      if (now < this.#until) return this.shown;
-      return this.#show(this.#after(names), now);
-    }
-    if (this.shown === null || !names.includes(this.shown)) return this.#show(names[0] ?? null, now);
+    if (this.shown === null) return this.#show(names[0] ?? null, now);
+    if (this.#until === null && !names.includes(this.shown)) this.end(now, this.gone);
+    if (this.#until !== null) return now < this.#until ? this.shown : this.#show(this.#after(names), now);
     if (!this.isHeld && now - this.#since >= stays) return this.#show(this.#after(names), now);
     return this.shown;
   }
@@ -59,9 +61,11 @@ export class Rotation {
     return this.#show(this.#after(names, names.length), now);
   }
 
-  /** What is shown has ended: its result stays for a while, and then something else comes. @param {number} now */
+  /** What is shown has ended: its result stays for a while, and then something else comes. May be said again and again. @param {number} now */
   end(now, stays = RESULT_MS) {
-    this.#until ??= now + stays;
+    if (this.#until !== null && this.#stays === stays) return;
+    this.#until = now + stays;
+    this.#stays = stays;
   }
 
   #after(names, byTurns = this.byTurns) {

@@ -64,7 +64,7 @@ def test_a_recording_played_in_a_terminal_shows_each_moment_as_it_was_and_ends_a
     assert [row.rstrip() for row in screen.display] == text_of(screen_at(LINE, LINE.end_ms, SIZE, UiSettings())).splitlines()
 
 
-@pytest.mark.parametrize(("key", "kind"), [("1", "svg"), ("2", "txt"), ("3", "cast")])
+@pytest.mark.parametrize(("key", "kind"), [("1", "svg"), ("2", "txt"), pytest.param("3", "cast", marks=pytest.mark.slow)])
 async def test_the_result_is_written_into_a_file_by_a_key_which_says_where_and_over_nothing(
     key: str, kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mock_clock: trio.testing.MockClock
 ) -> None:

@@ -51,7 +51,10 @@ def test_who_is_new_is_to_learn_first_and_all_others_last() -> None:
     assert typed(StartMenu(), 5, "enter")[1] == (Quit(command=("learn",)),)
 
 
-@pytest.mark.parametrize(("text", "says"), [("carpet.example 12", "six letters"), ("ftp://x", "is not the address of a server")])
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [("carpet.example 12", "six letters"), ("ftp://x", "is not the address of a server"), ("", "is missing: write host")],
+)
 def test_what_leads_nowhere_is_said_and_can_be_typed_again(text: str, says: str) -> None:
     ui, effects = typed(StartMenu(), 1, "enter", *text, "enter")
     assert effects == ()

@@ -24,7 +24,7 @@ from client.game.board import board_of
 from client.state.store import Model, MoveSent
 from client.state.watching import WatchModel
 from client.tui import cards, lessons
-from client.tui.actions import PromptKind
+from client.tui.actions import Key, PromptKind
 from client.tui.overlays import KEYS_WIDTH, help_lines, help_rows
 from client.tui.picture import line_width
 from client.tui.replay_state import jumped_to_tenth, replay_state_of
@@ -38,6 +38,7 @@ from client.tui.theme import PALETTES, entries, next_palette, theme_for
 from client.tui.tournament_form import USUAL_NAME
 from client.tui.tournament_view_state import TournamentView
 from client.tui.ui_state import Prompt, Question, RulesPage, Ui
+from client.tui.update import update
 from client.tui.view import view
 from protocol.cards import CARD_TEXT
 from protocol.fairness import derive_seed, named_seed
@@ -569,10 +570,17 @@ def test_the_playable_cards_are_marked_without_colours_too() -> None:
 
 
 def test_after_ones_own_end_nothing_is_marked_and_no_key_offered_that_plays() -> None:
-    text = "\n".join(render_text(widget_of(SCREENS["race-own-end"], (80, 24)), (80, 24)))
+    text = "\n".join(render_text(widget_of(SCREENS["race-own-end"]._replace(ui=LEARNING), (80, 24)), (80, 24)))
     assert "▲" not in text
+    assert "space" not in text
+    assert "no more lessons" not in text
     assert "stock  K" not in text
     assert "q quit" in text
+
+
+def test_a_key_that_does_nothing_is_named_also_where_it_leaves_no_mark() -> None:
+    ui, _ = update(SCREENS["result"].model(), UI, Key(" "), 0)
+    assert ui.note == "space does nothing here; ? shows the keys."
 
 
 def test_who_was_stopped_by_anothers_win_is_not_said_to_have_stopped() -> None:

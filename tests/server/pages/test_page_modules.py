@@ -308,6 +308,93 @@ def test_a_player_says_again_what_a_lost_line_has_swallowed_and_nothing_twice() 
     ]
 
 
+def test_cards_go_home_by_themselves_only_where_the_race_allows_it() -> None:
+    script = f"""{SCRIPTED}
+        const {{ view }} = given;
+        const seat = {{ seat: 0, name: "Ada", bot: null, connected: true, ready: true, state: "racing", ply: 3, home: 4, elapsed_ms: 0 }};
+        const room = {{ type: "room", version: 20, code: "HKTRWM", phase: "racing", seat: 0, starts_in_ms: null, elapsed_ms: 5, view,
+            record: null, chat: [], series: null, ended: [], seats: [seat] }};
+        const steps = [];
+        player.up(welcome("HKTRWM"), null);
+        for (const [race, autoplay] of [[1, true], [2, false]]) {{
+            player.hear({{ ...room, race, options: {{ series: {{ format: "single" }}, autoplay }} }}, 0);
+            steps.push(take().map(({{ move }}) => move ?? null));
+            player.turnAutoplay();
+            player.sendAllHome();
+            steps.push([take().map(({{ move }}) => move ?? null), player.isAuto, told.at(-1)[1]]);
+        }}
+        console.log(JSON.stringify(steps));
+    """
+    view, best = next((view, home) for view, _ in games()["carpet"] if (home := best_home(view)))
+    by_hand = "This race is played by hand: each card home takes a key of its own."
+    told = node(script, {"view": msgspec.to_builtins(view)})
+    assert told[0] == [None]
+    assert told[1][:2] == [[best], True]
+    assert told[2:] == [[], [[], True, by_hand]]
+
+
+def test_who_the_server_forgets_is_told_and_can_be_themselves_again() -> None:
+    script = """
+        const { Player } = await import(`${web}/player.js`);
+        const keeping = await import(`${web}/identity.js`);
+        const { identity } = keeping;
+        const sent = [];
+        const told = [];
+        const line = { send: (message) => sent.push(message.type), restart() {} };
+        const tell = (kind, about) => told.push([kind, about]);
+        const player = new Player(line, keeping, { tell, random: () => new Uint8Array(16), later() {} });
+        const unknown = { type: "error", code: "hello/unknown-token", ref: 0, message: "" };
+        const up = (name, token) => player.up({ type: "welcome", player: "p", name, token, rules: [], room: null, rating: null }, null);
+        const steps = [];
+        const former = () => identity.former.map(({ name }) => name);
+        const step = () => steps.push([identity.token, identity.name, former(), sent.splice(0), told.splice(0)]);
+        up("Ada", "a");
+        player.want({ type: "run-daily", rules: "carpet" });
+        sent.splice(0);
+        player.hear(unknown, 0);
+        step();
+        up("Ada 2", "b");
+        step();
+        identity.resume("a");
+        player.hear(unknown, 0);
+        step();
+        identity.resume("a");
+        up("Ada", "a");
+        step();
+        player.hear(unknown, 0);
+        step();
+        console.log(JSON.stringify(steps));
+    """
+    assert node(script, None) == [
+        [None, "Ada", ["Ada"], ["hello"], [["unknown", "Ada"]]],
+        ["b", "Ada 2", ["Ada"], [], []],
+        # It still does not know them: who they are now is lost no more than who they were.
+        ["b", "Ada 2", ["Ada"], ["hello"], [["unknown", "Ada"]]],
+        ["a", "Ada", ["Ada 2"], [], []],
+        [None, "Ada", ["Ada", "Ada 2"], ["hello"], [["unknown", "Ada"]]],
+    ]
+
+
+def test_what_somebody_did_in_a_race_stays_theirs_when_they_leave_and_a_seat_that_waits_is_open() -> None:
+    script = """
+        const { WatchedRace, standing } = await import(`${web}/model.js`);
+        const seat = (name, number, state) => ({ seat: number, name, bot: null, connected: true, state, ply: 0, home: 6, elapsed_ms: 0 });
+        const room = (phase, state) => ({ code: "A", race: 1, version: 1, phase, seats: [seat("Ada", 0, state), seat("Zoë", 1, state)],
+            options: {}, series: null, record: null, ended: [], ratings: [], chat: [], elapsed_ms: 0, starts_in_ms: null });
+        const end = (name) => ({ name, bot: null, state: "racing", home: 6, plies: 3, ended_at_ms: 9, place: 1 });
+        const shown = (race) => [race.seats[1].name, standing(race.seats[1], race.phase), race.seats[1].home];
+        console.log(JSON.stringify([["waiting", "waiting"], ["racing", "racing"], ["over", "racing"]].map(([phase, state]) => {
+            const race = new WatchedRace({ room: room(phase, state), boards: [], watchers: 0, lines: [] }, 0);
+            race.apply({ type: "unseated", version: 2, seat: 1 }, 0);
+            const before = shown(race);
+            if (phase === "racing") race.apply({ type: "ended", version: 3, seats: [end("Ada"), end("Zoë")] }, 0);
+            return [before, shown(race)];
+        })));
+    """
+    left = ["Zoë", "left", 6]
+    assert node(script, None) == [[[None, "open seat", 6]] * 2, [left] * 2, [left] * 2]
+
+
 def test_the_line_goes_where_it_is_sent_and_no_further_than_it_may() -> None:
     script = """
         globalThis.location = { protocol: "https:", host: "a.example" };

@@ -10,10 +10,12 @@ import msgspec
 import pytest
 from trio.testing import MockClock
 
-from protocol.client_messages import FollowLobby, Hello
+from protocol.client_messages import FollowLobby, Hello, JoinRace, Ready
+from protocol.room_events import Started
 from protocol.server_messages import Error, Lobby
 from protocol.tournament_messages import (
     AddBot,
+    Called,
     CreateTournament,
     Decided,
     EnterTournament,
@@ -81,19 +83,21 @@ def test_no_cell_is_a_formula(text: str) -> None:
 
 
 async def test_tables_of_a_public_tournament_are_listed_while_they_race(autojump_clock: MockClock, house: House) -> None:
-    async with house.guest("Ada") as ada, house.client() as guest:
-        bots = msgspec.structs.replace(OPTIONS, fill=2)
-        shown, hidden = await made(ada, bots), await made(ada, msgspec.structs.replace(bots, public=False))
+    async with house.guest("Ada") as ada, house.guest("Bob") as bob, house.client() as guest:
+        shown, hidden = await made(ada), await made(bob, msgspec.structs.replace(OPTIONS, public=False))
+        for player, identity in ((bob, hidden), (ada, shown)):
+            for message in (EnterTournament(id=identity), AddBot(id=identity)):
+                await player.say(message)
+                await player.hear_of(Decided)
+            await player.say(StartTournament(id=identity))
+            await player.say(JoinRace(code=(await player.hear_of(Called)).code))
+            await player.say(Ready(race=1, nonce="00" * 16))
+            await player.hear_of(Started)
         await guest.say(Hello(name="", watch=True))
-        for identity in (hidden, shown):
-            await ada.say(StartTournament(id=identity, ref=8))
-            await ada.hear_of(Decided)
         await guest.say(FollowLobby())
         told = await guest.hear_of(Lobby)
-        while not told.running:
-            told = await guest.hear_of(Lobby)
         assert [race.tournament for race in told.running] == [shown]
-        assert told.races == ()
+        assert (told.races, told.races_running) == ((), 2)
 
 
 async def test_guests_follow_and_do_not_enter(autojump_clock: MockClock, house: House) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 import trio
@@ -19,6 +20,7 @@ from protocol.tournament_messages import (
     Tournament,
 )
 from protocol.tournaments import TableResult
+from server.rooms.driver import Room
 from server.store.memory import MemoryStore
 from server.store.replay import by_room
 from tests.server.tournaments.venue import FAST, Venue
@@ -175,6 +177,30 @@ async def test_followers_at_another_server_see_who_is_here_and_how_the_tables_st
     # What was told last is not true for ever.
     two.tournaments.elsewhere.hear(())
     assert two.tournaments.elsewhere.here == frozenset()
+
+
+async def test_nobody_is_called_from_elsewhere_to_a_table_that_the_store_does_not_know_yet(
+    autojump_clock: MockClock, place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, two = place.venues
+    ann, ben = await one.person("Ann", "absent"), await two.person("Ben", "absent")
+    identity = await ann.make(FAST)
+    for person in (ann, ben):
+        await person.enter(identity)
+    kept = trio.Event()
+    opens = one.rooms.open
+
+    def slowly(*arguments: Any, **options: Any) -> Room:
+        one.journal.gate = kept
+        return opens(*arguments, **options)
+
+    monkeypatch.setattr(one.rooms, "open", slowly)
+    one.nursery.start_soon(ann.ask, StartTournament(id=identity))
+    await trio.sleep(5)
+    assert (len(one.rooms), len(ann.all(Called)), ben.all(Called)) == (1, 1, [])
+    kept.set()
+    await trio.sleep(1)
+    assert ben.last(Called).code == ann.last(Called).code
 
 
 @pytest.mark.parametrize("kind", ["swiss", "elimination"])
