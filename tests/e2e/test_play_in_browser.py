@@ -170,7 +170,7 @@ def test_two_browsers_race_again(browser: Browser, server: str) -> None:
         press(other, "Give up", "dialog")
         browser.wait_for_text(".ending h2", "You have won!")
         press(browser, "Another race")
-        other.wait_for_text(".ending", "would race again")
+        other.wait_for_text(".ending", "would like to race again")
         press(other, "Another race")
         for each in (browser, other):
             press(each, "Ready")
@@ -355,11 +355,11 @@ def test_a_race_survives_a_reload_a_cut_line_and_a_second_window(browser: Browse
         wait_for_cards(browser)
         second = browser.driver.current_window_handle
         browser.driver.switch_to.window(first)
-        browser.wait_for_text(".play .notice", "You go on in another window.")
+        browser.wait_for_text(".play .notice", "You are playing in another window.")
         press(browser, "Go on here")
         play_one(browser)
         browser.driver.switch_to.window(second)
-        browser.wait_for_text(".play .notice", "You go on in another window.")
+        browser.wait_for_text(".play .notice", "You are playing in another window.")
         browser.driver.close()
         browser.driver.switch_to.window(first)
         press(browser, "Give up …")

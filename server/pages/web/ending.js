@@ -37,7 +37,7 @@ export class Ending {
     this.series.hidden = !series;
     if (series) setText(this.series, seriesSentence(series, room.phase));
     const wants = room.seats.filter((seat) => seat.again && seat.seat !== room.seat && !seat.bot).map((seat) => clean(seat.name));
-    setText(this.asked, room.own?.again ? "Waiting for the others to ask for another race too." : wants.length ? `${wants.join(" and ")} would race again.` : "");
+    setText(this.asked, room.own?.again ? "Waiting for the others to ask for another race too." : wants.length ? `${wants.join(" and ")} would like to race again.` : "");
     const key = JSON.stringify([room.code, room.race, ended, ratings, record?.id]);
     if (key === this.#shown) return;
     this.#shown = key;

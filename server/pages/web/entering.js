@@ -39,9 +39,9 @@ function sentenceOf(told, { own, plays, isDone, mine, table }) {
   if (!plays && own) return "You have withdrawn.";
   if (!plays && !told.rounds.length) return "Play in it: enter, check in when it is time, and go to your table.";
   if (!plays) return CLOSED.includes(told.options.format) ? "" : "You can still enter, and play from the next round on.";
-  if (!own.checked_in && told.phase !== "registration") return "Check in, or you are left out.";
-  if (told.phase === "registration") return "You have entered. The director opens the check-in.";
-  if (mine?.result) return "Your table is done. The round goes on.";
+  if (!own.checked_in && told.phase !== "registration") return "Check in, or you will be left out.";
+  if (told.phase === "registration") return "You have entered. The director will open the check-in.";
+  if (mine?.result) return "Your table is finished. The round goes on.";
   return "You are in. When the next round is paired, this page takes you to your table.";
 }
 
@@ -88,7 +88,7 @@ export class TakingPart {
   /** Another window of the same player has taken over: here one looks on. */
   taken() {
     this.#isPlayer = false;
-    this.#note("You go on in another window. Here you look on.");
+    this.#note("You are playing in another window. Here you are watching.");
     this.line.open();
   }
 
@@ -114,7 +114,7 @@ export class TakingPart {
       this.#isPlayer = false;
       this.#wish = null;
       this.line.send(this.hello());
-      this.#note(`The server does not know ${clean(name)}. Your key to that name is kept in this browser; Play has a way back to it.`);
+      this.#note(`The server no longer knows you as ${clean(name)}. Your key to that name stays in this browser: you can try it again under Play.`);
     } else if (message.type === "error" && message.ref === ASKED) this.#note(clean(message.message));
   }
 

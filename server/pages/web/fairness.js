@@ -113,6 +113,8 @@ export function verdict(made, record) {
   if (wrong) return { isTrue: false, sentence: `The deal does not check out. ${wrong.sentence}` };
   if (made.some((check) => check.isTrue === null)) return { isTrue: null, sentence: "Nothing is wrong with the deal, but this page did not see all of the proof." };
   if (record.deal.name !== null) return { isTrue: true, sentence: "The deal checks out: it is the shuffle of its name." };
+  // Whoever drew its secret, and for how long they have known it, shows in no race on it.
+  if (record.deal.shared) return { isTrue: true, sentence: "The deal checks out: it is the shuffle that was committed to." };
   if (record.deal.winnable) return { isTrue: true, sentence: "The deal checks out. That no winnable one was passed over is for carpet verify." };
   return { isTrue: true, sentence: "The deal checks out: nobody chose the cards." };
 }

@@ -138,6 +138,7 @@ export class Game {
     for (const each of [this.home, this.all, this.stop, this.resign]) each.hidden = !room.isRacing;
     this.out.hidden = room.isRacing;
     this.home.disabled = this.all.disabled = !able;
+    this.all.hidden ||= !room.options.autoplay;
     this.all.classList.toggle("main-button", allFit(view));
     this.showHint();
   }
@@ -154,7 +155,7 @@ export class Game {
     if (!player.isOnline) return "Not connected: no moves for now. The clock runs on, and your seat is kept a while.";
     if (ENDS[room.own.state]) return ENDS[room.own.state];
     if (player.ahead.length) return `Waiting to be played: ${player.ahead.map((place) => (place === HOME ? "the next card home" : place)).join(", ")}.`;
-    if (!player.held && allFit(view)) return "Every card goes home now: All home, or g.";
+    if (!player.held && room.options.autoplay && allFit(view)) return "Every card goes home now: All home, or g.";
     return hint(player.shown.moves.length ? player.shown : view, this.rules, player.held);
   }
 

@@ -61,7 +61,7 @@ export function whyNot(view, rules, place) {
       return view.waste.length ? "The waste’s top card cannot be played now." : "The waste is empty.";
     case "s":
       if (!view.stock) return "The stock is empty.";
-      return view.moves.some((move) => source(move) === "w") ? "First the waste’s card has to go." : "The stock cannot be turned while a card can be played.";
+      return view.moves.some((move) => source(move) === "w") ? "Play the waste’s card first." : "The stock cannot be turned while a card can be played.";
     case "r":
       return "There is no redeal now.";
     default:

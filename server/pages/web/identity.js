@@ -31,6 +31,8 @@ function remove(key) {
 
 const FORMER = "carpet.former";
 const FORMER_KEPT = 4;
+/** The token of who tries to be somebody else again, until the server has answered. */
+let before = null;
 
 export const identity = {
   get token() {
@@ -41,6 +43,7 @@ export const identity = {
   },
   /** @param {string} token @param {string} name */
   keep(token, name) {
+    before = null;
     write("carpet.token", token);
     write("carpet.name", name);
   },
@@ -48,11 +51,15 @@ export const identity = {
   propose(name) {
     write("carpet.name", name);
   },
-  /** The server does not know the token. It may be a mistake, or mended: it is kept aside. */
+  /** The server does not know the token. It may be a mistake, or mended: it is kept aside. Who tried to be somebody again is who they were. */
   forget() {
     const { token, name, former } = this;
+    const back = before;
+    before = null;
     if (token) write(FORMER, JSON.stringify([{ token, name }, ...former.filter((each) => each.token !== token)].slice(0, FORMER_KEPT)));
     remove("carpet.token");
+    if (back) this.resume(back);
+    before = null;
   },
   /** Who this browser was before the server forgot them, the last one first. @returns {{token: string, name: string}[]} */
   get former() {
@@ -62,9 +69,11 @@ export const identity = {
   resume(token) {
     const known = this.former.find((each) => each.token === token);
     if (!known) return;
+    const { token: was } = this;
     this.forget();
     write(FORMER, JSON.stringify(this.former.filter((each) => each.token !== token)));
     this.keep(token, known.name);
+    before = was;
   },
 };
 

@@ -17,6 +17,7 @@ export const KEY_ROWS = [
   ["b3", "Play the card at b3; for columns h and j: ’h3, ’j2."],
   ["space", "Send the next card home; a held card goes to the marked place."],
   ["G, g", "Send home all that can go (g where no column is g)."],
+  ["H", "What fits goes home by itself, or no longer."],
   ["w, s, r", "The waste’s card, the stock, a redeal."],
   ["+, −", "Send the held card home on the foundation that builds up, or down."],
   ["arrows, hjkl; tab", "Mark a place; the next card that can be played."],
@@ -82,6 +83,7 @@ export class Keys {
       case "Escape":
         player.letGo();
         return true;
+      case "H": player.turnAutoplay(); return true;
       case "K": does.stop(); return true;
       case "R": does.resign(); return true;
       case "L": does.leave(); return true;

@@ -17,8 +17,8 @@ const LEFT = {
   left: "You have left the race.",
   "not-ready": "You were not ready in time, and the seat is free again.",
   closed: "That race is closed.",
-  idle: "That race was closed, since nobody came.",
-  failed: "The server could not go on with that race.",
+  idle: "That race was closed because nobody came.",
+  failed: "The server could not continue that race.",
   "called-off": "That race was called off. It counts for nothing.",
 };
 
@@ -98,7 +98,7 @@ export class PlayPage {
 
   taken() {
     this.player.lost();
-    this.#note("You go on in another window. One player has one.");
+    this.#note("You are playing in another window. A player can have only one.");
     this.here.hidden = false;
     this.#soon();
   }
@@ -144,7 +144,7 @@ export class PlayPage {
         if (about.isNew) announce("You have a seat.");
         break;
       case "left":
-        this.#note((about === "closed" && this.#endedBecause) || (LEFT[about] ?? "You are in no race any more."));
+        this.#note((about === "closed" && this.#endedBecause) || (LEFT[about] ?? "You are no longer in a race."));
         this.#endedBecause = "";
         this.code = null;
         history.replaceState(null, "", "/play");
@@ -162,7 +162,7 @@ export class PlayPage {
         this.name.show(this.player.name);
         break;
       case "unknown":
-        this.#note(`The server does not know ${clean(about)}. Your key to that name is kept in this browser.`);
+        this.#note(`The server no longer knows you as ${clean(about)}. Your key to that name stays in this browser: try it again, or play as somebody new.`);
         break;
       case "note":
         this.game.note(about);
@@ -185,7 +185,7 @@ export class PlayPage {
     if (error.code === "room/ended-by-host") this.#endedBecause = clean(error.message);
     if (room?.phase === "racing") return this.game.note(clean(error.message));
     if (error.code === "watch/own-race") return;
-    this.#note(error.code === "room/no-such-code" ? "No race has that code now. Ask for it again, or begin another." : clean(error.message));
+    this.#note(error.code === "room/no-such-code" ? "No race has that code now. Ask for a new code, or start another race." : clean(error.message));
     if (["room/no-such-code", "room/full", "room/closed", "room/not-invited"].includes(error.code) && !room) {
       this.#looked = null;
       this.code = error.code === "room/no-such-code" ? null : this.code;
@@ -232,10 +232,16 @@ export class PlayPage {
     const key = JSON.stringify(former);
     if (this.former.dataset.shown !== key) {
       this.former.dataset.shown = key;
-      this.former.replaceChildren("You were somebody else here before. ",
-        ...former.map(({ token, name }) => button(`Be ${clean(name)} again`, () => { this.#note(""); this.player.resume(token); })));
+      this.former.replaceChildren("You have played here under another name. ",
+        ...former.map(({ token, name }) => button(`Be ${clean(name)} again`, () => this.#resume(token))));
     }
     if (former.length) parts.splice(1, 0, this.former);
+  }
+
+  #resume(token) {
+    this.#note("");
+    keeping.identity.resume(token);
+    this.line.restart();
   }
 
   #offerElsewhere() {
@@ -286,7 +292,7 @@ export class PlayPage {
   #showStart(looked) {
     if (this.player.waiting) {
       const { waiting, window: range } = this.player.waiting;
-      const others = waiting > 1 ? `${waiting - 1} ${waiting === 2 ? "other looks" : "others look"} too` : "nobody else looks just now";
+      const others = waiting > 1 ? `${waiting - 1} ${waiting === 2 ? "other is" : "others are"} looking too` : "nobody else is looking right now";
       setText(this.lookingText, `Looking for an opponent${range === null ? "" : ` within ${range} points`}; ${others}.`);
     }
     if (!this.code || !looked) {

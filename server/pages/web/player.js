@@ -8,6 +8,7 @@ import { PlayedRace } from "./played.js";
 import { hex } from "./sha256.js";
 
 const AHEAD = 8;
+const BY_HAND = "This race is played by hand: each card home takes a key of its own.";
 const HUSH_MS = 1200;
 const SOFTWARE = "web page";
 /** `ref` of the joins that are made here. */
@@ -28,12 +29,11 @@ export class Player {
   chips = [];
   inFlight = null;
   isHoming = false;
+  isAuto = false;
   isOnline = false;
   #asked = new Map();
   #nonce = null;
   #isBehind = false;
-  /** The token of who tries to be somebody else again. */
-  #before = null;
 
   /** tell(kind, about): "room", "left", "refused", "waiting", "note", "moved", "result", "proof" … to whoever draws. random(): 16 bytes.
    * @param {{send: (message: import("carpet-wire").ClientMessage) => void, restart: () => void}} line @param {typeof import("./identity.js")} keeping @param {{tell: (kind: string, about?: any) => void, random: () => Uint8Array, later: (act: () => void, ms: number) => void}} ports */
@@ -61,7 +61,6 @@ export class Player {
     this.name = welcome.name;
     this.rating = welcome.rating;
     this.keeping.identity.keep(welcome.token, welcome.name);
-    this.#before = null;
     if (this.room) {
       // Of several servers this may be one that does not know: the answer to the join says where the room is, or that it is not.
       if (welcome.room === this.room.code || (!welcome.room && welcome.nodes?.length)) this.rejoin();
@@ -121,13 +120,6 @@ export class Player {
     if (this.#peeks) return this.elsewhere && this.tell("elsewhere");
     if (this.isPlayer) this.line.send(message);
     else this.line.restart();
-  }
-
-  /** Be somebody again whom the server did not know; where it still does not, all stays as it is. @param {string} token */
-  resume(token) {
-    this.#before = this.keeping.identity.token;
-    this.keeping.identity.resume(token);
-    this.line.restart();
   }
 
   rejoin(version = this.room.view ? this.room.version : 0) {
@@ -202,7 +194,10 @@ export class Player {
       return true;
     }
     this.#changeView(() => this.room.apply(event, now));
-    if (event.type === "dealt") this.#sawFirst();
+    if (event.type === "dealt") {
+      this.#sawFirst();
+      this.later(() => this.#settle(), event.starts_in_ms + 1);
+    }
     if (["player-ready", "countdown", "dealt"].includes(event.type) && this.room.own?.ready !== false) this.#asked.delete("ready");
     if (["result", "ended"].includes(event.type)) {
       this.#asked.clear();
@@ -226,7 +221,20 @@ export class Player {
       return;
     }
     while (!this.inFlight && this.ahead.length) this.#press(this.ahead.shift());
-    if (!this.inFlight && this.isHoming) this.sendAllHome();
+    if (this.inFlight) return;
+    if (this.isHoming) this.sendAllHome();
+    else if (this.isAuto && room.options.autoplay && !this.held && this.isOnline && room.elapsed(performance.now()) >= 0) {
+      const best = bestHome(room.view);
+      if (best !== null) this.#move(best);
+    }
+  }
+
+  /** What fits goes home by itself, or no longer. */
+  turnAutoplay() {
+    if (!this.room?.options.autoplay) return this.tell("note", BY_HAND);
+    this.isAuto = !this.isAuto;
+    this.tell("note", `Autoplay is ${this.isAuto ? "on: what fits goes home by itself" : "off"}.`);
+    this.#settle();
   }
 
   /** Joined again: whatever was not answered by now was never heard. */
@@ -250,11 +258,8 @@ export class Player {
 
   #refused(error) {
     if (error.code === "hello/unknown-token") {
-      const { identity } = this.keeping;
-      const { name } = identity;
-      identity.forget();
-      if (this.#before) identity.resume(this.#before);
-      this.#before = null;
+      const { name } = this.keeping.identity;
+      this.keeping.identity.forget();
       this.room = null;
       // Nobody becomes somebody new without having been told.
       this.wish = null;
@@ -344,6 +349,7 @@ export class Player {
   /** One card home after the other, for as long as one goes. */
   sendAllHome() {
     const { room } = this;
+    if (!room?.options.autoplay) return this.tell("note", BY_HAND);
     if (this.inFlight) {
       this.isHoming = true;
       return;
@@ -359,6 +365,7 @@ export class Player {
     this.ahead = [];
     this.isHoming = false;
     this.tell("moved");
+    this.#settle();
   }
 
   #move(move) {

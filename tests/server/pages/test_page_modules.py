@@ -308,6 +308,31 @@ def test_a_player_says_again_what_a_lost_line_has_swallowed_and_nothing_twice() 
     ]
 
 
+def test_cards_go_home_by_themselves_only_where_the_race_allows_it() -> None:
+    script = f"""{SCRIPTED}
+        const {{ view }} = given;
+        const seat = {{ seat: 0, name: "Ada", bot: null, connected: true, ready: true, state: "racing", ply: 3, home: 4, elapsed_ms: 0 }};
+        const room = {{ type: "room", version: 20, code: "HKTRWM", phase: "racing", seat: 0, starts_in_ms: null, elapsed_ms: 5, view,
+            record: null, chat: [], series: null, ended: [], seats: [seat] }};
+        const steps = [];
+        player.up(welcome("HKTRWM"), null);
+        for (const [race, autoplay] of [[1, true], [2, false]]) {{
+            player.hear({{ ...room, race, options: {{ series: {{ format: "single" }}, autoplay }} }}, 0);
+            steps.push(take().map(({{ move }}) => move ?? null));
+            player.turnAutoplay();
+            player.sendAllHome();
+            steps.push([take().map(({{ move }}) => move ?? null), player.isAuto, told.at(-1)[1]]);
+        }}
+        console.log(JSON.stringify(steps));
+    """
+    view, best = next((view, home) for view, _ in games()["carpet"] if (home := best_home(view)))
+    by_hand = "This race is played by hand: each card home takes a key of its own."
+    told = node(script, {"view": msgspec.to_builtins(view)})
+    assert told[0] == [None]
+    assert told[1][:2] == [[best], True]
+    assert told[2:] == [[], [[], True, by_hand]]
+
+
 def test_who_the_server_forgets_is_told_and_can_be_themselves_again() -> None:
     script = """
         const { Player } = await import(`${web}/player.js`);
@@ -315,7 +340,7 @@ def test_who_the_server_forgets_is_told_and_can_be_themselves_again() -> None:
         const { identity } = keeping;
         const sent = [];
         const told = [];
-        const line = { send: (message) => sent.push(message.type), restart: () => sent.push("restart") };
+        const line = { send: (message) => sent.push(message.type), restart() {} };
         const tell = (kind, about) => told.push([kind, about]);
         const player = new Player(line, keeping, { tell, random: () => new Uint8Array(16), later() {} });
         const unknown = { type: "error", code: "hello/unknown-token", ref: 0, message: "" };
@@ -330,10 +355,10 @@ def test_who_the_server_forgets_is_told_and_can_be_themselves_again() -> None:
         step();
         up("Ada 2", "b");
         step();
-        player.resume("a");
+        identity.resume("a");
         player.hear(unknown, 0);
         step();
-        player.resume("a");
+        identity.resume("a");
         up("Ada", "a");
         step();
         player.hear(unknown, 0);
@@ -344,8 +369,8 @@ def test_who_the_server_forgets_is_told_and_can_be_themselves_again() -> None:
         [None, "Ada", ["Ada"], ["hello"], [["unknown", "Ada"]]],
         ["b", "Ada 2", ["Ada"], [], []],
         # It still does not know them: who they are now is lost no more than who they were.
-        ["b", "Ada 2", ["Ada"], ["restart", "hello"], [["unknown", "Ada"]]],
-        ["a", "Ada", ["Ada 2"], ["restart"], []],
+        ["b", "Ada 2", ["Ada"], ["hello"], [["unknown", "Ada"]]],
+        ["a", "Ada", ["Ada 2"], [], []],
         [None, "Ada", ["Ada", "Ada 2"], ["hello"], [["unknown", "Ada"]]],
     ]
 
