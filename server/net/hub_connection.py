@@ -30,7 +30,7 @@ from server.net.connection import PING_INTERVAL_S, PING_TIMEOUT_S, STALL_S, WATC
 from server.net.frames import BINARY_FRAME, PONG_FRAME, SHORT_FRAME, frame_size, is_short_message, unmasked
 from server.net.hub import TICK_S, Hub
 from server.net.overload import BUSY_RESPONSE, UNTIRING
-from server.net.stream import RECEIVE_BYTES, STAMP_BYTES, SocketStream, stamp_arrivals, waited_ms
+from server.net.stream import RECEIVE_BYTES, STAMP_BYTES, SocketStream, waited_ms
 
 logger = logging.getLogger("carpet.net")
 
@@ -98,7 +98,7 @@ class HubConnection(Connection):
         self._peer_name = stream.peer_name
         self._socket, self._ticket = stream.detach()
         self._descriptor = self._socket.fileno()
-        stamp_arrivals(self._socket)
+        round_trip_rule.stamp(self._socket)
         self._recvmsg, self._send = self._socket.recvmsg, self._socket.send
         self.protocol = ServerProtocol(
             subprotocols=[Subprotocol(name) for name in SUBPROTOCOLS],
