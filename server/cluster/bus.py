@@ -29,6 +29,9 @@ QUEUE_BYTES: Final = 8 * 2**20
 
 NODE: Final = "node:"
 
+UNREADABLE: Final = (ValueError, RecursionError)
+"""What msgspec raises for bytes that it cannot read: not all are errors of its own (UTF-8, too deep a nesting)."""
+
 Hear: TypeAlias = Callable[[list[bytes], bool], None]
 """Called with what was said together, and whether it follows on what was heard before. It must not block or raise."""
 
@@ -141,7 +144,7 @@ class Bus:
             return
         try:
             message = self._decoder.decode(data)
-        except msgspec.MsgspecError:
+        except UNREADABLE:
             logger.warning("what was heard on %s cannot be read", channel)
             return
         follows = ear.speaker == message.speaker and message.serial == ear.serial + 1

@@ -126,6 +126,7 @@ class Connection(ABC):
         "_shut",
         "_text",
         "_whole",
+        "waited_ms",
         "waiting_bytes",
     )
 
@@ -148,6 +149,8 @@ class Connection(ABC):
         self._encoding = ""
         # When that was read which is being heard.
         self._read_at = 0.0
+        self.waited_ms = 0
+        """For how long it lay here before, as far as that is known."""
         # The first of the moves that wait for their answer; None while none does.
         self._move_read_at: float | None = None
         self._shut = False

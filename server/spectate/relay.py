@@ -22,7 +22,7 @@ import trio
 from protocol.codec import MSGPACK
 from protocol.errors import CloseCode, ErrorCode, Refusal
 from protocol.server_messages import Moved
-from server.cluster.bus import TICK_S, Bus, node_channel
+from server.cluster.bus import TICK_S, UNREADABLE, Bus, node_channel
 from server.rooms.driver import Room
 from server.rooms.member import PlayerName
 from server.rooms.outgoing import Bundle, Outgoing
@@ -159,7 +159,7 @@ class Relay:
         for part in parts:
             try:
                 message = self._decoder.decode(part)
-            except msgspec.MsgspecError:
+            except UNREADABLE:
                 logger.debug("what another node says cannot be read")
                 continue
             if isinstance(message, Asks):
@@ -270,8 +270,15 @@ class Relay:
         shown = self._shown.get(code)
         if shown is not None and self._spectators.watched(shown.channel) is not None:
             return shown
+        if shown is not None:
+            self._spectators.gone(shown.channel)
         channel = _Channel(self._bus, self._rooms.find(code), self._spectators)
-        self._spectators.watch(channel, NOBODY, code)
+        try:
+            self._spectators.watch(channel, NOBODY, code)
+        except Refusal:
+            # Nobody else forgets that it has asked.
+            self._spectators.gone(channel)
+            raise
         shown = self._shown[code] = _Shown(channel)
         return shown
 

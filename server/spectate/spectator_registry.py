@@ -25,7 +25,7 @@ from server.race.lead_ranking import LeadRank
 from server.rooms.clock import Clock
 from server.rooms.driver import Room
 from server.rooms.member import PlayerName
-from server.rooms.outgoing import Outgoing
+from server.rooms.outgoing import Outgoing, refused
 from server.rooms.registry import Rooms
 from server.spectate.audience import Audience
 from server.spectate.fanout_scheduler import FanoutScheduler
@@ -81,12 +81,7 @@ class SpectatorRegistry:
             self._lead(spectator)
             return
         room = self._rooms.find(code)
-        if room.is_closed:
-            raise Refusal(ErrorCode.ROOM_CLOSED)
-        if room.spec is not None and not room.spec.watchable:
-            raise Refusal(ErrorCode.NOT_SHOWN)
-        if self._has_part(room, player):
-            raise Refusal(ErrorCode.OWN_RACE)
+        self._check_shown(room, player)
         if key and not hmac.compare_digest(key.encode(), self.boards_key(room).encode()):
             raise Refusal(ErrorCode.WRONG_KEY)
         self._let_go(spectator)
@@ -204,7 +199,15 @@ class SpectatorRegistry:
         for spectator in race.watched_by():
             race.dismiss(spectator)
             self._watching.pop(spectator, None)
-            self._admit(spectator, room)
+            try:
+                self._check_shown(room, spectator.player)
+            except Refusal as refusal:
+                # The owner has not come to say so.
+                ref = spectator.take_ref()
+                reason = "seated" if refusal.code is ErrorCode.OWN_RACE else "closed"
+                spectator.connection.post(refused(refusal, ref) if ref else _unwatched(race.code, reason))
+            else:
+                self._admit(spectator, room)
 
     def forget(self, watched: Audience, spectators: Iterable[Spectator]) -> None:
         """They watch it no more, and know it."""
@@ -218,6 +221,14 @@ class SpectatorRegistry:
         return (spectator, watching) if spectator is not None and watching is not None else None
 
     # ---- in and out
+
+    def _check_shown(self, room: Room, player: PlayerName) -> None:
+        if room.is_closed:
+            raise Refusal(ErrorCode.ROOM_CLOSED)
+        if room.spec is not None and not room.spec.watchable:
+            raise Refusal(ErrorCode.NOT_SHOWN)
+        if self._has_part(room, player):
+            raise Refusal(ErrorCode.OWN_RACE)
 
     def _has_part(self, room: Room, player: PlayerName) -> bool:
         """Whether they hold a seat there, have held one in the race, or are about to take one."""

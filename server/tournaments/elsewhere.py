@@ -81,6 +81,6 @@ class Elsewhere:
 def _read(text: bytes) -> News | None:
     try:
         return _DECODER.decode(text)
-    except msgspec.DecodeError:
-        # Of a server with another version.
+    except (ValueError, RecursionError):
+        # Of a server with another version. Not all that msgspec raises are errors of its own.
         return None

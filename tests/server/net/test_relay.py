@@ -17,9 +17,11 @@ from protocol.codec import JSON, MSGPACK
 from protocol.errors import ErrorCode, Refusal
 from protocol.room_events import PlayerView, Progress, Result
 from protocol.server_messages import Moved, ServerMessage
+from protocol.views import SharedDeal
 from protocol.watch_messages import Board, Talk, Unwatched, Watched, WatchedEvent, Watchers, WatchRace
 from server.cluster.bus import Bus, node_channel
 from server.cluster.node import ClusterNode
+from server.race.shared_deal_spec import SharedDealSpec
 from server.spectate.relay import Relay
 from server.store.memory import MemoryStore
 from server.store.nodes import Node
@@ -236,6 +238,50 @@ async def test_players_are_kept_from_their_own_race_at_every_server(cluster: Clu
 
 def replace_id(player: Any, house: House) -> Any:
     return type(player)(house.only_room.summary.seats[0].player, player.name)
+
+
+async def test_players_are_kept_from_their_own_race_where_it_is_taken_over_before_its_owner_has_said_a_word(cluster: Cluster) -> None:
+    store = MemoryStore()
+    async with far_house(cluster, store) as far, far.client() as eve, far.guest("Dan") as dan:
+        welcome = await eve.hello("Eve")
+        await trio.sleep(1)
+        async with open_house(store=store) as first, first.race("Ann", "Bob"):
+            # The owner, at which Eve is Ann, hears of nothing.
+            for visit in far.dispatch.visits():
+                if visit.player is not None and visit.player.id == welcome.player:
+                    visit.player = replace_id(visit.player, first)
+            for client in (eve, dan):
+                await client.say(WatchRace(code=first.only_room.code, ref=4))
+            await trio.sleep(1)
+        cluster.place.gone.add(1)
+        cluster.place.has = None
+        for room in by_room(store.running().races):
+            far.rooms.go_on(room)
+        assert (await dan.hear_of(Watched)).ref == 4
+        error = await eve.error()
+        assert (error.code, error.ref) == (ErrorCode.OWN_RACE, 4)
+
+
+async def test_what_cannot_be_read_on_the_bus_is_left_out(cluster: Cluster, house: House) -> None:
+    cluster.join(house, 1)
+    cannot_be_read = (b"\x82\xa4type\xa4asks\xa4node\xa1\xff", b"\x82\xa4type\xa4asks\xa1x" + b"\x91" * 100_000)
+    async with far_house(cluster) as far, house.race("Ann", "Bob"), far.guest("Dan") as dan:
+        for data in cannot_be_read:
+            cluster.buses[2].say(node_channel(1), data)
+            cluster.engine.publish("test:" + node_channel(1), b"\x94\xc4\x01a\x01\x90" + data)
+        await trio.sleep(1)
+        assert (await watch(dan, house.only_room.code)).room.code == house.only_room.code
+
+
+async def test_of_races_that_are_not_shown_nothing_stays_behind(cluster: Cluster, house: House) -> None:
+    cluster.join(house, 1)
+    async with far_house(cluster) as far, house.guest("Ann") as ann, far.guest("Dan") as dan:
+        room = await ann.open()
+        house.only_room.spec = SharedDealSpec(deal=SharedDeal(kind="daily", id="2026-01-01", nonces=()), invited=())
+        before = len(house.spectators._by_connection)
+        await dan.say(WatchRace(code=room.code, ref=2))
+        assert (await dan.error()).code == ErrorCode.NOT_SHOWN
+        assert len(house.spectators._by_connection) == before
 
 
 async def test_what_cannot_be_relayed_is_refused_or_sent_to_the_owner(cluster: Cluster, house: House) -> None:
