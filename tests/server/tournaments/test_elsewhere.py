@@ -233,6 +233,35 @@ async def test_another_server_takes_a_tournament_over_in_the_middle_of_a_round(a
     assert state.phase == "over"
 
 
+async def test_whoever_takes_over_while_a_command_is_being_kept_opens_no_second_room_for_a_table(
+    autojump_clock: MockClock, place: Place
+) -> None:
+    one, two = place.venues
+    people = [*await one.people("Ann", "Ben"), *await two.people("Cleo", "Dan")]
+    for person in people:
+        person.habit = "absent"
+    identity = await people[0].make(replace(FAST, no_show_s=600))
+    for person in people:
+        await person.enter(identity)
+    await people[0].ask(StartTournament(id=identity))
+    await one.until(lambda: len(one.rooms) == 2)
+    codes = {room.spec.table: room.code for room in one.rooms if room.spec is not None}
+    place.kill(one)
+    await people[0].move(two)
+
+    two.journal.gate = trio.Event()
+    result = TableResult(verdict="first", first_home=3, second_home=2)
+    two.tournaments.ask(people[0], people[0].asker, CorrectResult(id=identity, round=1, table=2, result=result, ref=99))
+    await trio.sleep(0.1)
+    place.take_over(two, [identity])
+    await trio.sleep(2)
+    two.journal.gate.set()
+    await trio.sleep(2)
+    assert people[0].last(Decided).ref == 99
+    assert two.director(identity).leads
+    assert [room.code for room in two.rooms if room.spec is not None and room.spec.table == 1] == [codes[1]]
+
+
 async def test_a_tournament_that_the_host_removes_at_one_server_is_gone_at_all(autojump_clock: MockClock, place: Place) -> None:
     one, two = place.venues
     ann = await one.person("Ann")
