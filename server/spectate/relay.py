@@ -4,8 +4,8 @@ A server whose watchers watch another's race says so to its owner, again and aga
 owner takes up one spectator, whose connection is a channel of the bus: what goes there is what any spectator may see, with delay and cards
 face down, once however many servers listen. A race that nobody watches elsewhere has no such spectator, and costs nothing.
 
-When the owner is gone, its watchers wait until another server has the race, and go on with that one. When the bus is gone they are sent to
-the owner, as whoever asks is who has the host's key.
+When the owner is gone, its watchers wait until another server has the race, and go on with that one. When the bus is gone, here or at the
+owner, they are sent to the owner, as whoever asks is who has the host's key.
 """
 
 from __future__ import annotations
@@ -39,6 +39,9 @@ ASK_S: Final = 1.0
 
 SILENT_S: Final = 3.0
 """Seconds without a word after which an owner is taken for gone, a server for one at which nobody watches any more."""
+
+DEAF_S: Final = 2 * SILENT_S
+"""Seconds without a word after which an owner that is there all the same is taken for one that the bus does not reach."""
 
 NOBODY: Final = PlayerName("", "")
 
@@ -186,7 +189,7 @@ class Relay:
                 race.close(partial(self._sent_to, race))
             elif race.is_sought:
                 pass
-            elif race.owner not in self._place.alive or now - race.answered_at > SILENT_S:
+            elif race.owner not in self._place.alive or now - max(race.answered_at, race.sought_at) > SILENT_S:
                 race.is_sought = True
                 self._nursery.start_soon(self._seek, race)
             elif race.count:
@@ -236,11 +239,15 @@ class Relay:
         else:
             if owner is None:
                 self._spectators.take_home(race)
+            elif owner.id == race.owner and trio.current_time() - race.answered_at > DEAF_S:
+                race.close(partial(self._sent_to, race))
             else:
-                race.owner, race.url, race.asked_at = owner.id, owner.url, -1.0
+                if owner.id != race.owner:
+                    race.owner, race.url, race.answered_at = owner.id, owner.url, trio.current_time()
+                race.asked_at = -1.0
                 race.start_anew()
         # Else it is looked for again, when as much time has passed.
-        race.answered_at = trio.current_time()
+        race.sought_at = trio.current_time()
         race.is_sought = False
         self._wanted.set()
 

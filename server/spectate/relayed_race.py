@@ -65,7 +65,9 @@ class RelayedRace(Audience):
         self.owner = owner
         self.url = url
         self.answered_at = trio.current_time()
-        """When the owner last said that it has the race."""
+        """When the owner last said that it has the race; before that, when it was found."""
+        self.sought_at = -1.0
+        """When it was last looked for."""
         self.asked_at = -1.0
         """When it was last asked for a snapshot."""
         self.refused = False
