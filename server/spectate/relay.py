@@ -46,6 +46,10 @@ DEAF_S: Final = 2 * SILENT_S
 NOBODY: Final = PlayerName("", "")
 
 
+BROUGHT_BACK_S: Final = 5.0
+"""Seconds in which an owner that has no such race may still bring it back, as long as the database says that the race is there."""
+
+
 class Asks(msgspec.Struct, frozen=True, tag="asks"):
     """To the owner of races. watchers: by code, how many watch at the node that says so. snapshots: codes of those where somebody waits."""
 
@@ -214,7 +218,7 @@ class Relay:
             race = self._races.get(code)
             if race is None or race.owner != answers.node:
                 continue
-            race.answered_at, race.refused = now, False
+            race.answered_at, race.refused_at = now, None
             # It is said behind all that was said there: so something was missed.
             if serial != self._bus.heard(race_channel(code)) and not race.wants_snapshot:
                 race.start_anew()
@@ -223,10 +227,13 @@ class Relay:
             race = self._races.get(code)
             if race is None or race.owner != answers.node or race.is_sought:
                 continue
-            if race.refused or why != ErrorCode.NO_SUCH_ROOM:
+            race.answered_at = now
+            if race.refused_at is None:
+                race.refused_at = now
+            if why != ErrorCode.NO_SUCH_ROOM or now - race.refused_at > BROUGHT_BACK_S:
                 race.ended("closed", why)
             else:
-                race.refused = race.is_sought = True
+                race.is_sought = True
                 self._nursery.start_soon(self._seek, race)
 
     async def _seek(self, race: RelayedRace) -> None:
@@ -243,7 +250,8 @@ class Relay:
                 race.close(partial(self._sent_to, race))
             else:
                 if owner.id != race.owner:
-                    race.owner, race.url, race.answered_at = owner.id, owner.url, trio.current_time()
+                    race.owner, race.url = owner.id, owner.url
+                    race.answered_at, race.refused_at = trio.current_time(), None
                 race.asked_at = -1.0
                 race.start_anew()
         # Else it is looked for again, when as much time has passed.

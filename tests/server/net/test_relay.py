@@ -332,6 +332,27 @@ async def test_watchers_go_to_an_owner_who_lives_and_does_not_hear_the_bus(clust
             assert await dan.hear_of(Moved) == Moved(url="ws://node-1", code=code)
 
 
+async def test_watchers_wait_for_a_new_owner_who_has_yet_to_bring_the_race_back(cluster: Cluster, autojump_clock: MockClock) -> None:
+    store = MemoryStore()
+    async with far_house(cluster) as far, open_house(store=store) as third, far.guest("Dan") as dan:
+        cluster.join(third, 3)
+        await trio.sleep(1)
+        async with open_house(store=store) as first:
+            cluster.join(first, 1)
+            async with first.race("Ann", "Bob"):
+                code = first.only_room.code
+                await watch(dan, code)
+                cluster.place.gone.add(1)
+                cluster.place.has = 3
+                del cluster.buses[1]
+        await trio.sleep(3)
+        for room in by_room(store.running().races):
+            third.rooms.go_on(room)
+        again = await dan.hear_of(Watched)
+        assert (again.room.code, again.ref) == (code, 0)
+        assert third.only_room.watchers == 1
+
+
 @pytest.mark.parametrize("new_owner", [2, 3])
 async def test_watchers_wait_for_the_new_owner_and_go_on_with_it(cluster: Cluster, autojump_clock: MockClock, new_owner: int) -> None:
     store = MemoryStore()
