@@ -43,7 +43,7 @@ from server.tournaments.commands import (
     with_withdrawals,
 )
 from server.tournaments.documents import replayed
-from server.tournaments.events import CalledOff, Event, Finished, RoundPaired, TableRaceAborted, encode_event
+from server.tournaments.events import BadTournamentLog, CalledOff, Event, Finished, RoundPaired, TableRaceAborted, encode_event
 from server.tournaments.pairing.crosstable import Refused, TableRace
 from server.tournaments.ports import TournamentPorts
 from server.tournaments.state import TournamentState
@@ -194,7 +194,7 @@ class Director:
                     continue
                 except _Overtaken:
                     continue
-                except StoreError as error:
+                except (StoreError, BadTournamentLog) as error:
                     logger.error("tournament %s: nothing can be decided: %s", self.state.id, error)
                 except Exception:
                     logger.exception("tournament %s: a fault", self.state.id)

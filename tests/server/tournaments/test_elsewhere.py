@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
@@ -260,6 +261,28 @@ async def test_whoever_takes_over_while_a_command_is_being_kept_opens_no_second_
     assert people[0].last(Decided).ref == 99
     assert two.director(identity).leads
     assert [room.code for room in two.rooms] == [codes[1]], "what was decided meanwhile is not raced"
+
+
+async def test_what_a_newer_server_has_decided_stops_nothing_but_that_tournament(autojump_clock: MockClock, place: Place) -> None:
+    one, _ = place.venues
+    ann = await one.person("Ann", "absent")
+    identity = await ann.make(FAST)
+    await one.tournaments.end(identity, "for a start")
+    await place.open(1)
+    late = place.venues[-1]
+    flo = await late.person("Flo", "absent")
+    flo.follow(identity)
+    await trio.sleep(1)
+    assert flo.last(Tournament).id == identity
+    before = await late.tournaments.document(identity)
+
+    log = place.store.tournament_log(identity)
+    await one.journal.write(dataclasses.replace(log[-1], sequence=len(log) + 1, decision='[99,"unheard-of",{}]'))
+    await trio.sleep(2)
+    assert await late.tournaments.document(identity) == before
+    another = await ann.make(FAST)
+    await trio.sleep(2)
+    assert another in [told.id for told in late.tournaments.listings()]
 
 
 async def test_a_tournament_that_the_host_removes_at_one_server_is_gone_at_all(autojump_clock: MockClock, place: Place) -> None:
