@@ -32,7 +32,7 @@ from protocol.server_messages import CurrentView, Error, ServerMessage
 from server.net.connection_limits import AdmissionOutcome, Ticket, named_by_proxies
 from server.net.frames import framed
 from server.net.limits import RateDecision, RateLimit
-from server.net.stream import kernel_round_trip_ms
+from server.net.stream import kernel_round_trip_ms, stamp_arrivals
 from server.net.traffic import Traffic
 from server.race.timing import RoundTrips
 from server.rooms.outgoing import Bundle, Outgoing, refused
@@ -73,10 +73,11 @@ _DECODERS: dict[str, Decoder[ClientMessage]] = {name: client_message_decoder(nam
 class RoundTripRule:
     """What a measured round trip is worth. A client can answer pings late, but not make its kernel do so.
 
-    kernel_ms: what the kernel says of a socket. trust_pings: believe the pings where it cannot know.
+    kernel_ms: what the kernel says of a socket. stamp: has it say when something came. trust_pings: believe the pings where it cannot know.
     """
 
     kernel_ms: Callable[[socket.socket], int | None] = kernel_round_trip_ms
+    stamp: Callable[[socket.socket], None] = stamp_arrivals
     trust_pings: bool = False
 
     def worth(self, ping_ms: int, kernel_ms: int | None) -> int:
@@ -126,6 +127,7 @@ class Connection(ABC):
         "_shut",
         "_text",
         "_whole",
+        "waited_ms",
         "waiting_bytes",
     )
 
@@ -148,6 +150,8 @@ class Connection(ABC):
         self._encoding = ""
         # When that was read which is being heard.
         self._read_at = 0.0
+        self.waited_ms = 0
+        """For how long it lay here before, as far as that is known."""
         # The first of the moves that wait for their answer; None while none does.
         self._move_read_at: float | None = None
         self._shut = False

@@ -383,7 +383,7 @@ class Dispatch:
         room = self._rooms.of(player.id) or visit.room
         if room is None:
             raise Refusal(ErrorCode.NOT_IN_ROOM)
-        room.ask(Ask(player, visit.connection, message))
+        room.ask(Ask(player, visit.connection, message, visit.connection.waited_ms))
 
 
 def _counted(visit: Visit) -> str | None:

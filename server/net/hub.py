@@ -29,7 +29,8 @@ TURN_S: Final = 0.005
 
 TICK_S: Final = 0.004
 """While one socket after another has something to say, seconds from one look at them to the next. To wait for each costs several times what
-it takes to serve it, and what they say waits for one commit of the journal anyhow. A lone one is served at once."""
+it takes to serve it, and what they say waits for one commit of the journal anyhow. A lone one is served at once. A move counts from when
+the kernel had it, so that nobody loses by the tick."""
 
 AVAILABLE: Final = hasattr(select, "epoll")
 

@@ -28,9 +28,9 @@ from protocol.codec import MAX_CLIENT_MESSAGE, SUBPROTOCOLS
 from protocol.errors import CloseCode
 from server.net.connection import PING_INTERVAL_S, PING_TIMEOUT_S, STALL_S, WATCHER_PING_S, Connection, Dispatch, RoundTripRule
 from server.net.frames import BINARY_FRAME, PONG_FRAME, SHORT_FRAME, frame_size, is_short_message, unmasked
-from server.net.hub import Hub
+from server.net.hub import TICK_S, Hub
 from server.net.overload import BUSY_RESPONSE, UNTIRING
-from server.net.stream import RECEIVE_BYTES, SocketStream
+from server.net.stream import RECEIVE_BYTES, STAMP_BYTES, SocketStream, waited_ms
 
 logger = logging.getLogger("carpet.net")
 
@@ -39,6 +39,8 @@ HANDSHAKE_S: Final = 10.0
 
 REQUEST_BYTES: Final = 8192
 """Of a request, at most. A longer one is answered the plain way, which knows what to say."""
+
+TICK_MS: Final = round(TICK_S * 1000)
 
 EARLY_S: Final = 0.05
 """Seconds by which a ping, or the end of the wait for its answer, may be early, rather than be waited for once more."""
@@ -79,7 +81,7 @@ class HubConnection(Connection):
         "_ping_due",
         "_ping_s",
         "_pinged_at",
-        "_recv",
+        "_recvmsg",
         "_send",
         "_socket",
         "_stall_watched",
@@ -96,7 +98,8 @@ class HubConnection(Connection):
         self._peer_name = stream.peer_name
         self._socket, self._ticket = stream.detach()
         self._descriptor = self._socket.fileno()
-        self._recv, self._send = self._socket.recv, self._socket.send
+        round_trip_rule.stamp(self._socket)
+        self._recvmsg, self._send = self._socket.recvmsg, self._socket.send
         self.protocol = ServerProtocol(
             subprotocols=[Subprotocol(name) for name in SUBPROTOCOLS],
             max_size=MAX_CLIENT_MESSAGE,
@@ -165,11 +168,12 @@ class HubConnection(Connection):
     def readable(self) -> None:
         """For the hub."""
         try:
-            data = self._recv(RECEIVE_BYTES)
+            data, stamps, _, _ = self._recvmsg(RECEIVE_BYTES, STAMP_BYTES)
         except (BlockingIOError, InterruptedError):
             return
         except OSError:
-            data = b""
+            data, stamps = b"", []
+        self.waited_ms = waited_ms(stamps, TICK_MS)
         if not data:
             self.cut()
         elif self._closing:
@@ -209,7 +213,7 @@ class HubConnection(Connection):
                 self._message(unmasked(frame), is_text=False)
         elif kind == PONG_FRAME and self._ping is not None and unmasked(frame) == self._ping:
             self._ping = None
-            self._measured(round((trio.current_time() - self._pinged_at) * 1000))
+            self._measured(round((trio.current_time() - self._pinged_at) * 1000) - self.waited_ms)
         else:
             self._unusual(frame)
 

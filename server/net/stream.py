@@ -9,8 +9,11 @@ from __future__ import annotations
 import errno
 import logging
 import socket
+import struct
 import sys
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
 import trio
@@ -35,6 +38,13 @@ _MIN_RTT_END = 152
 """Of the bytes that Linux gives of a connection (struct tcp_info), those up to the end of tcpi_min_rtt."""
 
 _NO_RTT_YET = 2**32 - 1
+
+_SO_TIMESTAMPNS = 35
+"""Linux's, which the standard library does not name."""
+
+_STAMP = struct.Struct("@ll")
+STAMP_BYTES = socket.CMSG_SPACE(_STAMP.size) if hasattr(socket, "CMSG_SPACE") else 0
+"""To be given to `recvmsg` for what `waited_ms` reads."""
 
 _SHORT = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOBUFS)
 
@@ -74,6 +84,26 @@ def kernel_round_trip_ms(sock: socket.socket) -> int | None:
         return None
     microseconds = int.from_bytes(info[_MIN_RTT_END - 4 :], sys.byteorder)
     return None if microseconds == _NO_RTT_YET else (microseconds + 500) // 1000
+
+
+def stamp_arrivals(sock: socket.socket) -> None:
+    """Have the kernel say with what is received when it came, where it can."""
+    if sys.platform == "linux":
+        with suppress(OSError):
+            sock.setsockopt(socket.SOL_SOCKET, _SO_TIMESTAMPNS, 1)
+
+
+def waited_ms(ancillary: Sequence[tuple[int, int, bytes]], limit_ms: int) -> int:
+    """For how long what was received with this has been here; 0 where the kernel does not say.
+
+    limit_ms: at most that. A client that sends the end of a message before its beginning has the time of the end.
+    """
+    for _, kind, data in ancillary:
+        if kind == _SO_TIMESTAMPNS and len(data) == _STAMP.size:
+            seconds, nanoseconds = _STAMP.unpack(data)
+            waited: int = time.time_ns() - seconds * 1_000_000_000 - nanoseconds
+            return min(max(waited + 500_000, 0) // 1_000_000, limit_ms)
+    return 0
 
 
 class SocketStream(trio.abc.HalfCloseableStream):

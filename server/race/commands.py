@@ -34,10 +34,13 @@ class GetReady(Struct, frozen=True, gc=False):
     nonce: bytes
 
 
-class PlayMove(Struct, frozen=True, gc=False):
+class PlayMove(Struct, frozen=True, gc=False, omit_defaults=True):
+    """waited_ms: how long it lay here before it was read, which does not count."""
+
     seat: int
     ply: int
     move: str
+    waited_ms: int = 0
 
 
 class StopSeat(Struct, frozen=True, gc=False):

@@ -51,15 +51,7 @@ from server.race.commands import (
     StopSeat,
     TakeSeat,
 )
-from server.race.events import (
-    MovePlayed,
-    RaceEnded,
-    RaceEvent,
-    RaceStarted,
-    SeatFreed,
-    SeatReady,
-    StartSet,
-)
+from server.race.events import MovePlayed, RaceEnded, RaceEvent, RaceStarted, SeatFreed, SeatReady, StartSet
 from server.race.race_deal import DealWanted, RaceDeal
 from server.race.report import build_record
 from server.race.seat import Close, Seat, end_of, seats_concluded, state_after
@@ -177,7 +169,7 @@ class Race:
         if isinstance(command, PlayMove):
             # As below, but nearly all commands are moves.
             seat = self._held(command.seat)
-            done = self._play(seat, command.ply, command.move, now)
+            done = self._play(seat, command, now)
             # Most of them change nothing in what is due.
             if done and seat.state != "racing":
                 self._is_due_known = False
@@ -287,15 +279,16 @@ class Race:
             seat.await_start(self.starts_at, first=self.deal.firsts[seat.number], away_until=now + self.grace_s * 1000)
         return StartSet(self.starts_at, tuple(seat.start_round_trip_ms for seat in self.seats))
 
-    def _play(self, seat: Seat, ply: int, text: str, now: int) -> tuple[RaceEvent, ...]:
+    def _play(self, seat: Seat, command: PlayMove, now: int) -> tuple[RaceEvent, ...]:
         if self.phase == "over":
             raise Refusal(ErrorCode.RACE_OVER)
         if self.phase != "racing":
             raise Refusal(ErrorCode.NOT_STARTED)
+        ply, text = command.ply, command.move
         if seat.has_played(ply, text):
             return ()
         assert self.starts_at is not None
-        received_ms = now - self.starts_at
+        received_ms = max(now - self.starts_at - command.waited_ms, seat.last_received)
         # What is really given, so that a record adds up.
         credit_ms = credit(seat.round_trip_ms or 0)
         at_ms = counted_at(received_ms=received_ms, credit_ms=credit_ms, previous_ms=seat.last_at)

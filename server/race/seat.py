@@ -56,6 +56,11 @@ class Seat:
         return self.played[-1].at_ms if self.played else 0
 
     @property
+    def last_received(self) -> int:
+        """When the last move came, from the start."""
+        return self.played[-1].received_ms if self.played else 0
+
+    @property
     def report(self) -> SeatReport:
         return SeatReport(
             name=self.name,

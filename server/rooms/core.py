@@ -186,7 +186,7 @@ class RoomCore:
     def _handle(self, request: RoomRequest) -> None:
         if isinstance(request, Ask) and isinstance(request.message, Move):
             # As below, but nearly all requests are moves, and most of them change nothing in what is due.
-            self._move(request.player.id, request.member, request.message)
+            self._move(request.player.id, request.member, request.message, request.waited_ms)
             return
         self._is_due_known = False
         match request:
@@ -252,13 +252,13 @@ class RoomCore:
             raise Refusal(ErrorCode.NOT_IN_ROOM)
         return seat
 
-    def _move(self, player: str, member: Member, message: Move) -> None:
+    def _move(self, player: str, member: Member, message: Move, waited_ms: int) -> None:
         races = self._races
         played = is_here = False
         try:
             seat = self._seat_here(player, member)
             is_here = True
-            command = race_command(message, seat=seat, race=races.race.number)
+            command = race_command(message, seat=seat, race=races.race.number, waited_ms=waited_ms)
             races.measure(seat, member)
             played = races.do(command)
             if seat.state != "racing":

@@ -41,11 +41,12 @@ class Exit(Struct, frozen=True):
 
 
 class Ask(Struct, frozen=True, gc=False):
-    """A player's request."""
+    """A player's request. waited_ms: for how long the server had it before it was read."""
 
     player: PlayerName
     member: Member
     message: RoomMessage
+    waited_ms: int = 0
 
 
 class Close(Struct, frozen=True):
@@ -89,14 +90,14 @@ class RatingsRead(Struct, frozen=True):
 RoomRequest: TypeAlias = Enter | Exit | Ask | Close | CallOff | Release | Reveal | DealFound | RatingsRead
 
 
-def race_command(message: RaceMessage, *, seat: Seat, race: int) -> Command:
+def race_command(message: RaceMessage, *, seat: Seat, race: int, waited_ms: int = 0) -> Command:
     """What the holder of this seat asks of the race that has this number. Raises Refusal when they mean another race or another seat."""
     check_race(message.race, race)
     if not isinstance(message, Ready) and message.seat != seat.number:
         raise Refusal(ErrorCode.NOT_YOUR_SEAT, f"yours is {seat.number}", path="$.seat")
     match message:
         case Move():
-            return PlayMove(seat.number, message.ply, message.move)
+            return PlayMove(seat.number, message.ply, message.move, waited_ms)
         case Ready(nonce=nonce):
             return GetReady(seat.number, bytes.fromhex(nonce))
         case Stop():

@@ -222,7 +222,7 @@ class Ground:
 
 async def begin_tournament(nursery: trio.Nursery, place: list[NodeProcess], options: TournamentOptions, entrants: list[Entrant]) -> Referee:
     """Each entrant comes in by another server than the one before. Returns once all have entered and the check-in is open."""
-    referee, start = Referee(), trio.Event()
+    referee, start = Referee(copies=True), trio.Event()
     nursery.start_soon(referee.direct, place[0].url, options)
     await referee.made.wait()
     for number, entrant in enumerate(entrants):

@@ -107,7 +107,7 @@ async def test_who_watches_in_a_second_terminal_keeps_his_seat_in_the_first(url:
             heard = await next_of(other, Talk)
             assert isinstance(heard, Talk)
             assert [(line.name, line.text) for line in heard.lines] == [("Erik", "Good luck.")]
-            with pytest.raises(RequestRefused, match="You have a part in that race"):
+            with pytest.raises(RequestRefused, match="You are part of that race"):
                 await second.entered(WatchRace(code=own.code))
         assert first.send(Say(text="I am still here."))
         assert isinstance(await next_of(first, Said, Lost), Said)

@@ -110,8 +110,8 @@ def test_a_command_can_be_copied_by_keys(browser: Browser, server: str) -> None:
         button.send_keys(Keys.ENTER)
         browser.wait(lambda: browser.run("return answers"), "the button's answer")
         answer = browser.run("return answers[0]")
-        assert answer in ("Copied", "Marked")
-        if answer == "Marked":
+        assert answer in ("Copied", "Selected")
+        if answer == "Selected":
             assert browser.run("return String(getSelection())") == f"carpet join {server} {grace.code}"
 
 
@@ -345,7 +345,7 @@ def test_what_is_said_is_in_the_order_of_hearing_and_goes_on_when_there_is_much_
 
 def test_the_closest_race_is_shown_and_none_is_waited_for(browser: Browser, server: str) -> None:
     browser.open(page(server, "/watch/closest"))
-    browser.wait_for_text(".facts", "No race is being run in public now.")
+    browser.wait_for_text(".facts", "No public race is being run now.")
     with race(server, "Barbara", "Donald") as (barbara, donald):
         browser.wait_for_text("h1", f"{barbara.name} against {donald.name}")
         browser.wait_for_text("title", "Barbara")

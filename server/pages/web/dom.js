@@ -85,10 +85,10 @@ export async function copyText(button, node) {
   } catch {
     // Without TLS a browser gives no clipboard: then it is marked, for who copies by keys.
     getSelection().selectAllChildren(node);
-    told = "Marked";
+    told = "Selected";
   }
   setText(button, told);
-  announce(told === "Copied" ? "It is copied." : "It is marked; copy it with your keys.");
+  announce(told === "Copied" ? "Copied." : "Selected. Copy it with your keys.");
   setTimeout(() => setText(button, word), 3000);
 }
 

@@ -37,7 +37,7 @@ function sentenceOf(told, { own, plays, isDone, mine, table }) {
   }
   if (table) return `Table ${table.table} is yours, and waits for you.`;
   if (!plays && own) return "You have withdrawn.";
-  if (!plays && !told.rounds.length) return "Play in it: enter, check in when it is time, and go to your table.";
+  if (!plays && !told.rounds.length) return "To play: enter, check in when it is time, and go to your table.";
   if (!plays) return CLOSED.includes(told.options.format) ? "" : "You can still enter, and play from the next round on.";
   if (!own.checked_in && told.phase !== "registration") return "Check in, or you will be left out.";
   if (told.phase === "registration") return "You have entered. The director will open the check-in.";
@@ -144,7 +144,7 @@ export class TakingPart {
     this.#codes ??= new Set();
     if (table && isFirst) this.#codes.add(table.code);
     this.node.hidden = !part.sentence && !part.canEnter;
-    const left = table?.no_show_ms === null || !table ? "" : ` ${clockText(Math.max(table.no_show_ms - since, 0))} left until who is missing forfeits.`;
+    const left = table?.no_show_ms === null || !table ? "" : ` ${clockText(Math.max(table.no_show_ms - since, 0))} left until whoever is missing forfeits.`;
     setText(this.sentence, part.sentence + left);
     this.name.node.hidden = this.me !== "" || !part.canEnter;
     this.codeField.hidden = !part.canEnter || !told.by_code || part.own !== null;

@@ -66,7 +66,7 @@ function seedCheck(record, evidence) {
   if (deal.nonces.length !== record.seats.length || record.seats.some((seat, at) => seat.bot !== null && /[^0]/.test(deal.nonces[at]))) {
     return wrong("The nonces do not fit the seats.");
   }
-  if (evidence && deal.winnable !== evidence.winnable) return wrong("Whether only deals that can be won were wanted is not as it was told.");
+  if (evidence && deal.winnable !== evidence.winnable) return wrong(`${evidence.winnable ? "Only a deal that can be won" : "Any deal"} was asked for, and the record says otherwise.`);
   if (deal.past) return { isTrue: null, sentence: "The deal is that of an earlier race, whose record tells where it came from." };
   if (deal.name !== null) {
     const isTrue = hex(sha256(utf8(`carpet deal ${deal.name}`))) === deal.seed;
@@ -92,7 +92,7 @@ function nonceCheck(record, evidence, seat) {
 
 function cardsCheck(record, first, seat, decks) {
   if (!first) return { isTrue: null, sentence: "This page did not see the first cards." };
-  if (record.deal.past) return { isTrue: null, sentence: "The race began behind its first moves, and not with the deal." };
+  if (record.deal.past) return { isTrue: null, sentence: "The race began after its first moves, not with the deal." };
   const isSwap = record.series?.format === "swap";
   const seed = isSwap ? derived(record.deal, record.deal.nonces, (seat + record.series.race - 1) % 2) : fromHex(record.deal.seed);
   const order = shuffled(decks, seed);

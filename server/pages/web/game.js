@@ -14,7 +14,7 @@ const ENDS = {
   won: "Every card is home!",
   stalled: "You have no move left. Your cards home count; the others may still be racing.",
   stopped: "You stopped. Your cards home count; the others may still be racing.",
-  forfeited: "You have given this race up.",
+  forfeited: "You gave up this race.",
   "out-of-time": "Your time is up.",
 };
 const PULSE_MS = 600;

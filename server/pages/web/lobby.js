@@ -34,9 +34,9 @@ export class LobbyPage {
     this.runningNote = element("p", { class: "none", hidden: true });
     this.openNote = element("p", { class: "none", hidden: true });
     this.runningList = element("ul", { class: "races", "aria-labelledby": "running" });
-    this.noneRunning = element("p", { class: "none", hidden: true }, "No race is being run in public now. One that starts will be here at once.");
+    this.noneRunning = element("p", { class: "none", hidden: true }, "No public race is being run now. The next one will appear here at once.");
     this.openList = element("ul", { class: "open", "aria-labelledby": "open" });
-    this.noneOpen = element("p", { class: "none", hidden: true }, "No race waits for somebody. ", element("a", { href: "/play" }, "Open one"), ".");
+    this.noneOpen = element("p", { class: "none", hidden: true }, "No race is waiting for a player. ", element("a", { href: "/play" }, "Open one"), ".");
     this.here = element("p", { class: "here" });
     this.tournaments = new TournamentList();
     this.node = element("div", { class: "lobby" },

@@ -114,12 +114,12 @@ export class RacePage {
 
   #ended(reason) {
     const words = {
-      none: "No race is being run in public now. The next one will be shown here as soon as it starts.",
+      none: "No public race is being run now. The next one will appear here as soon as it starts.",
       closed: "That race is closed.",
-      failed: "The server cannot show that race any more.",
+      failed: "The server can no longer show that race.",
     };
     if (reason === "none") this.#model = null;
-    this.#say(words[reason] ?? "This race is not shown any more.");
+    this.#say(words[reason] ?? "This race is no longer shown.");
   }
 
   #refused(error) {
@@ -130,7 +130,7 @@ export class RacePage {
       this.#askedAt = -ASK_AGAIN_MS;
       setTimeout(() => this.#askAgain(performance.now()), error.retry_after_ms || ASK_AGAIN_MS);
     } else if (error.code !== "wire/too-fast") {
-      this.#say(error.code === "room/no-such-code" ? "No race has that code any more, or ever had." : clean(error.message));
+      this.#say(error.code === "room/no-such-code" ? "No race has that code, or not any longer." : clean(error.message));
     }
   }
 

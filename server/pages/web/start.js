@@ -65,13 +65,13 @@ export class StartForm {
         way("A friend", "You get a link to send; whoever opens it races you.", button("Make a link", () => ({ type: "open-race", options: options({ public: false }) }))),
         way("Anybody", "The next player who looks for a race, near your rating if there is one.",
           button("Find an opponent", () => ({ type: "quick-match", rules: this.rules.value }))),
-        way("Whoever joins", "The race is in the list until somebody takes the other seat.",
+        way("Whoever joins", "The race is listed until somebody takes the other seat.",
           button("Open a race", () => ({ type: "open-race", options: options({ public: true }) }))),
-        way("A house bot", "It plays by what a player sees, and no more.", this.bots,
+        way("A house bot", "It sees what a player sees, and no more.", this.bots,
           button("Race the bot", () => ({ type: "open-race", options: options({ public: false, bots: [this.bots.value] }) }))),
         way("Today’s deal", "The same shuffle for everybody today, once each, ten minutes.",
           button("Run today’s deal", () => ({ type: "run-daily", rules: this.rules.value }))),
-        way("A tournament", "You direct it: players enter by its page, which you show or send.", this.title, this.format,
+        way("A tournament", "You direct it. Players enter on its page: show it, or send the link.", this.title, this.format,
           button("Make it", () => ({ type: "create-tournament", options: {
             name: this.title.value.trim() || "Carpet Open", format: this.format.value, rules: this.rules.value, time_limit_s: Number(this.limit.value),
           } })))));

@@ -145,7 +145,7 @@ function ratingCurve(changes) {
 /** The board of a deal that many run. @param {any} runs the message */
 function runsTable(runs) {
   if (!runs.shown) return element("p", { class: "none" }, `${counted(runs.runs, "run")} so far. The board is shown when nobody can run the deal any more, and to whoever has had their run.`);
-  if (!runs.rows.length) return element("p", { class: "none" }, "Nobody ran it.");
+  if (!runs.rows.length) return element("p", { class: "none" }, "Nobody has run it.");
   return table("Runs, best first", ["Place", "Player", "Home", "Reached at", "Moves", "Better than"], runs.rows.map((row) => [String(row.place), playerLink(row.name),
     element("a", { href: `/race/${encodeURIComponent(row.race)}` }, `${row.home}${STATE_WORDS[row.state] ? `, ${STATE_WORDS[row.state]}` : ""}`),
     clockText(row.home_at_ms, true), String(row.plies), row.beats === null ? "" : `${row.beats} %`]));

@@ -49,7 +49,7 @@ export class WaitingRoom {
     this.series.hidden = !room.series;
     if (room.series) setText(this.series, seriesSentence(room.series, room.phase));
     const { options } = room;
-    const facts = [`At most ${clockText(options.time_limit_s * 1000)}.`, options.winnable ? "The deal can be won." : "",
+    const facts = [`At most ${clockText(options.time_limit_s * 1000)}.`, options.winnable ? "The deal can be won." : "", options.autoplay ? "" : "No autoplay.",
       options.series.format === "single" || room.series ? "" : `A ${seriesName(options.series)}.`];
     setText(this.rules, [rulesInShort(rules), ...facts].filter(Boolean).join(" "));
     this.ready.hidden = room.phase !== "waiting" || isReady;
@@ -59,7 +59,7 @@ export class WaitingRoom {
 function sentence(room, free, isReady, now) {
   if (room.phase === "countdown") return `It starts in ${Math.max(1, Math.ceil((room.startsAt - now) / 1000))} …`;
   if (room.tournament) {
-    if (!isReady) return "This is your table of the round. Press Ready when you are: who is not ready in time forfeits.";
+    if (!isReady) return "This is your table of the round. Press Ready when you are: whoever is not ready in time forfeits.";
     return room.seats.every((seat) => seat.ready) ? "Waiting for the other tables: all of the round start at one moment." : "Waiting for the other player to be ready.";
   }
   if (free) return `Send this link to ${free === 1 ? "the other player" : counted(free, "player")}. Whoever opens it can race you.`;

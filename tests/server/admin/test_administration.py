@@ -27,6 +27,7 @@ from server.app import _administered
 from server.config import Settings
 from server.lobby.bans import Bans
 from server.net.connection import Connection
+from server.net.hub import TICK_S
 from server.rooms.requests import CallOff
 from server.store.memory import MemoryStore
 from tests.server.net.wire import Client, House, open_house
@@ -261,6 +262,7 @@ async def test_connections_and_players_are_listed_and_closed_one_by_one(autojump
         assert await done(host, Question(noun="connections", verb="end", target=number)) == "ended; who it was may come again"
         assert (await ann.hear_end())[0] == CloseCode.ENDED_BY_HOST
         assert await done(host, Question(noun="players", verb="end", target="Bob")) == "Bob is put out, and may come again"
+        await trio.sleep(2 * TICK_S)
         assert await wrong(host, Question(noun="players", verb="end", target="Ann")) == "Ann is not here"
         assert await wrong(host, Question(noun="players", verb="ban", target="Eve")) == "there is no player 'Eve'"
         assert await wrong(host, Question(noun="connections", verb="end", target="0")) == "there is no connection 0"

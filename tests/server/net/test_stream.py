@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import errno
 import socket
+import sys
+import time
 from collections.abc import Iterator
 
 import pytest
@@ -11,7 +13,7 @@ import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
 from server.net.connection_limits import Admission, AdmissionOutcome
-from server.net.stream import SocketListener, SocketStream
+from server.net.stream import STAMP_BYTES, SocketListener, SocketStream, stamp_arrivals, waited_ms
 
 
 @pytest.fixture
@@ -255,3 +257,24 @@ async def test_a_closed_listener_says_so() -> None:
     await listener.aclose()
     with pytest.raises(trio.ClosedResourceError):
         await listener.accept()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux says when something came")
+def test_how_long_something_has_waited_is_what_the_kernel_says_of_its_end_and_no_more_than_it_may_be(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener, socket.create_connection(listener.getsockname()) as theirs:
+        ours, _ = listener.accept()
+        with ours:
+            stamp_arrivals(ours)
+            before = time.time_ns()
+            theirs.send(b"ping")
+            data, stamps, _, _ = ours.recvmsg(100, STAMP_BYTES)
+            after = time.time_ns()
+    assert data == b"ping"
+    monkeypatch.setattr(time, "time_ns", lambda: after + 1_000_000_000)
+    assert 1000 <= waited_ms(stamps, 10**9) <= (after - before) // 1_000_000 + 1001
+    assert waited_ms(stamps, 4) == 4
+    monkeypatch.setattr(time, "time_ns", lambda: before - 1_000_000_000)
+    assert waited_ms(stamps, 4) == 0, "the clock was put back"
+    assert waited_ms([], 4) == 0

@@ -158,6 +158,7 @@ def test_the_shuffle_the_digest_and_the_checks_are_those_of_the_specification() 
             digests: texts.map((each) => hex(sha256(utf8(each)))),
             macs: texts.map((each) => hex(hmac(utf8("key"), utf8(each)))),
             canonical: canonical(text),
+            shared: verdict([{ isTrue: true }], { deal: { name: null, shared: {}, winnable: false } }).sentence,
             checks: evidences.map(([altered, evidence]) => {
                 const made = checks(altered, evidence, 0, 1);
                 return [made.map((each) => each.isTrue), verdict(made, altered).isTrue];
@@ -195,6 +196,8 @@ def test_the_shuffle_the_digest_and_the_checks_are_those_of_the_specification() 
     assert told["canonical"].encode() == msgspec.json.encode(text, order="sorted")
     assert told["checks"][0] == [[True] * 5, True]
     assert told["checks"][1][1] is None
+    # Nobody saw for how long its secret had been known.
+    assert told["shared"] == "The deal checks out: it is the shuffle that was committed to."
     assert [whole for _, whole in told["checks"][2:]] == [False] * 7
     # The terminal's client says the same of the same race.
     own = Evidence(record.room, record.race, record.deal.commitment, record.deal.nonces[0], record.deal.winnable, first)

@@ -169,7 +169,7 @@ def test_each_is_told_what_they_can_do_in_a_tournament_and_where_their_table_is(
         })));
     """
     assert node(script, None) == [
-        ["enter", "Play in it"],
+        ["enter", "To play"],
         ["leave", "You have entered"],
         ["check in", "leave", "Check in"],
         ["check in", "leave", "KXQWZP", "Table 4 is yours"],

@@ -36,6 +36,19 @@ def test_a_win_received_later_but_made_earlier_wins() -> None:
     assert len(driven.record.moves) == 2 * len(LINE) - 1
 
 
+def test_of_two_wins_read_at_one_moment_the_one_that_came_first_wins() -> None:
+    driven = one_move_from_home(0, 0)
+    driven.do(LAST, 5000)
+    driven.do(PlayMove(1, len(LINE) - 1, LINE[-1], waited_ms=3), 5000)
+    assert results(driven) == [("stopped", 2, 51, 4997), ("won", 1, 52, 4997)]
+
+
+def test_no_move_came_before_the_last_one_of_its_seat() -> None:
+    driven = one_move_from_home(0, 0)
+    driven.do(PlayMove(0, len(LINE) - 1, LINE[-1], waited_ms=4), 1002)
+    assert results(driven)[0] == ("won", 1, 52, 1000)
+
+
 def test_a_win_made_later_is_refused() -> None:
     driven = one_move_from_home(0, 298)
     driven.do(LAST, 5000)

@@ -146,7 +146,7 @@ async def test_a_ghost_has_come_as_far_as_it_had_when_its_own_clock_showed_that(
         assert bert.view is not None
         dealt = GhostInfo(ghost=0, name="Anna", state="racing", ply=0, home=bert.view.home, elapsed_ms=0)
         assert (await bert.hear_of(Ghost)).ghost == dealt
-        for ply in range(1, 12):
+        for ply in range(1, 13):
             ghost = (await bert.hear_of(Ghost)).ghost
             elapsed_ms = (trio.current_time() - started) * 1000
             assert (ghost.ply, ghost.state) == (ply, "racing")
