@@ -36,8 +36,10 @@ TWIN_S: Final = 3 * LEASE_MS / 1000
 NODES_TOLD: Final = 16
 """Other nodes that a client is told of, at most."""
 
-CUT_OFF_MS: Final = LEASE_MS
-"""Who has not renewed their lease for so long, and does not reach the directory either, is cut off: others have their races by now."""
+CUT_OFF_LOOKS: Final = round(LEASE_MS / 1000 / BEAT_S)
+"""Who has asked for their lease in vain at so many looks in a row, and not reached the directory either, is cut off: others have their
+races by now. Looks are counted and not seconds, so that a server that stands still itself does not take the engines for gone.
+"""
 
 LETTING_GO_S: Final = 1.0
 """Seconds for players to be told that they have to go, when the lease is lost."""
@@ -61,7 +63,8 @@ class ClusterNode:
         self._nodes: tuple[Node, ...] = ()
         self._beating = trio.CancelScope()
         self._is_in_doubt = False
-        self._renewed_at = trio.current_time()
+        self._renewals = 0
+        self._asks_in_vain = False
 
     @property
     def id(self) -> int:
@@ -130,20 +133,21 @@ class ClusterNode:
             await trio.sleep(BEAT_S)
 
     async def _renew(self, renew: Callable[[], Awaitable[tuple[Node, ...]]]) -> None:
-        # From before it was asked for: afterwards may be long after the database has done it.
-        now = trio.current_time()
+        self._asks_in_vain = True
         self._nodes = await renew()
-        self._renewed_at = now
+        self._asks_in_vain = False
+        self._renewals += 1
 
     async def watch_engines(self, reaches_directory: Callable[[], bool], cut_off: Callable[[bool], None]) -> None:
         """Tell, until cancelled, when this node is cut off from database and directory, and when it no longer is.
 
         One that knows of no other node never is: there is nowhere to go.
         """
-        was = False
+        was, silent, renewals = False, 0, self._renewals
         while True:
-            silent_ms = (trio.current_time() - self._renewed_at) * 1000
-            now = silent_ms > CUT_OFF_MS and not reaches_directory() and bool(self.others)
+            is_reached = reaches_directory() or renewals != self._renewals
+            silent, renewals = 0 if is_reached else silent + self._asks_in_vain, self._renewals
+            now = silent >= CUT_OFF_LOOKS and bool(self.others)
             if now is not was:
                 was = now
                 cut_off(now)

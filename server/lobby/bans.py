@@ -48,6 +48,8 @@ class Bans:
         self._banned: dict[tuple[BanKind, str], Banned] = {}
         # What is being kept or lifted here: the store does not say so yet.
         self._changing: Counter[tuple[BanKind, str]] = Counter()
+        # What was, since the store was last asked: it may have been read before.
+        self._changed: set[tuple[BanKind, str]] = set()
 
     def come_back(self, banned: Iterable[Banned]) -> None:
         """These were banned before the server began."""
@@ -62,16 +64,20 @@ class Bans:
             try:
                 last, mark = mark, await self._journal.ask(store.bans_mark)
                 if mark != last:
+                    self._changed.clear()
                     self._hear(await self._journal.ask(store.bans), put_out)
+                    if self._changed or self._changing:
+                        # What it says of these was left out.
+                        mark = (-1, -1)
             except StoreError as error:
                 mark = (-1, -1)
                 logger.debug("it cannot be seen whom other servers keep out: %s", error)
             await trio.sleep(LOOK_S)
 
     def _hear(self, banned: Iterable[Banned], put_out: Callable[[BanKind, str, str], object]) -> None:
-        before = self._banned
-        kept = {key: each for each in banned if (key := (each.kind, each.subject)) not in self._changing}
-        self._banned = {**{key: before[key] for key in self._changing if key in before}, **kept}
+        before, own = self._banned, self._changed.union(self._changing)
+        kept = {key: each for each in banned if (key := (each.kind, each.subject)) not in own}
+        self._banned = {**{key: before[key] for key in own if key in before}, **kept}
         for each in kept.values():
             if (each.kind, each.subject) not in before:
                 put_out(each.kind, each.subject, each.reason)
@@ -113,6 +119,7 @@ class Bans:
         try:
             await self._journal.write(entry)
         finally:
+            self._changed.add((kind, subject))
             self._changing[kind, subject] -= 1
             self._changing = +self._changing
 

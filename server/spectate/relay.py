@@ -4,8 +4,8 @@ A server whose watchers watch another's race says so to its owner, again and aga
 owner takes up one spectator, whose connection is a channel of the bus: what goes there is what any spectator may see, with delay and cards
 face down, once however many servers listen. A race that nobody watches elsewhere has no such spectator, and costs nothing.
 
-When the owner is gone, its watchers wait until another server has the race, and go on with that one. When the bus is gone they are sent to
-the owner, as whoever asks is who has the host's key.
+When the owner is gone, its watchers wait until another server has the race, and go on with that one. When the bus is gone, here or at the
+owner, they are sent to the owner, as whoever asks is who has the host's key.
 """
 
 from __future__ import annotations
@@ -40,7 +40,14 @@ ASK_S: Final = 1.0
 SILENT_S: Final = 3.0
 """Seconds without a word after which an owner is taken for gone, a server for one at which nobody watches any more."""
 
+DEAF_S: Final = 2 * SILENT_S
+"""Seconds without a word after which an owner that is there all the same is taken for one that the bus does not reach."""
+
 NOBODY: Final = PlayerName("", "")
+
+
+BROUGHT_BACK_S: Final = 5.0
+"""Seconds in which an owner that has no such race may still bring it back, as long as the database says that the race is there."""
 
 
 class Asks(msgspec.Struct, frozen=True, tag="asks"):
@@ -186,7 +193,7 @@ class Relay:
                 race.close(partial(self._sent_to, race))
             elif race.is_sought:
                 pass
-            elif race.owner not in self._place.alive or now - race.answered_at > SILENT_S:
+            elif race.owner not in self._place.alive or now - max(race.answered_at, race.sought_at) > SILENT_S:
                 race.is_sought = True
                 self._nursery.start_soon(self._seek, race)
             elif race.count:
@@ -211,7 +218,7 @@ class Relay:
             race = self._races.get(code)
             if race is None or race.owner != answers.node:
                 continue
-            race.answered_at, race.refused = now, False
+            race.answered_at, race.refused_at = now, None
             # It is said behind all that was said there: so something was missed.
             if serial != self._bus.heard(race_channel(code)) and not race.wants_snapshot:
                 race.start_anew()
@@ -220,10 +227,13 @@ class Relay:
             race = self._races.get(code)
             if race is None or race.owner != answers.node or race.is_sought:
                 continue
-            if race.refused or why != ErrorCode.NO_SUCH_ROOM:
+            race.answered_at = now
+            if race.refused_at is None:
+                race.refused_at = now
+            if why != ErrorCode.NO_SUCH_ROOM or now - race.refused_at > BROUGHT_BACK_S:
                 race.ended("closed", why)
             else:
-                race.refused = race.is_sought = True
+                race.is_sought = True
                 self._nursery.start_soon(self._seek, race)
 
     async def _seek(self, race: RelayedRace) -> None:
@@ -236,11 +246,16 @@ class Relay:
         else:
             if owner is None:
                 self._spectators.take_home(race)
+            elif owner.id == race.owner and trio.current_time() - race.answered_at > DEAF_S:
+                race.close(partial(self._sent_to, race))
             else:
-                race.owner, race.url, race.asked_at = owner.id, owner.url, -1.0
+                if owner.id != race.owner:
+                    race.owner, race.url = owner.id, owner.url
+                    race.answered_at, race.refused_at = trio.current_time(), None
+                race.asked_at = -1.0
                 race.start_anew()
         # Else it is looked for again, when as much time has passed.
-        race.answered_at = trio.current_time()
+        race.sought_at = trio.current_time()
         race.is_sought = False
         self._wanted.set()
 

@@ -65,11 +65,13 @@ class RelayedRace(Audience):
         self.owner = owner
         self.url = url
         self.answered_at = trio.current_time()
-        """When the owner last said that it has the race."""
+        """When the owner last said anything of it; before that, when it was found."""
+        self.sought_at = -1.0
+        """When it was last looked for."""
         self.asked_at = -1.0
         """When it was last asked for a snapshot."""
-        self.refused = False
-        """Whether an owner has said that it has no such race, and nothing has come of it since."""
+        self.refused_at: float | None = None
+        """Since when the owner has said that it has no such race; None while it has not."""
         self.is_sought = False
         """Whether it is being looked for."""
         self.lines: list[Line] = []

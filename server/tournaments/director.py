@@ -43,7 +43,7 @@ from server.tournaments.commands import (
     with_withdrawals,
 )
 from server.tournaments.documents import replayed
-from server.tournaments.events import CalledOff, Event, Finished, RoundPaired, TableRaceAborted, encode_event
+from server.tournaments.events import BadTournamentLog, CalledOff, Event, Finished, RoundPaired, TableRaceAborted, encode_event
 from server.tournaments.pairing.crosstable import Refused, TableRace
 from server.tournaments.ports import TournamentPorts
 from server.tournaments.state import TournamentState
@@ -84,7 +84,7 @@ class Director:
         """As the server that leads has told last."""
         self._findable: frozenset[TableRoom] = frozenset()
         self._acted = state
-        self._comes_back = False
+        self._is_to_lead = False
         self._is_behind = False
         self._since_ms = ports.clock.now_ms()
         self._ports = ports
@@ -107,10 +107,9 @@ class Director:
             await self._ended_by_host.wait()
 
     def lead(self) -> None:
-        """From now on it is this server that acts on it: its rooms are here."""
+        """It is this server that acts on it, once what is being decided is done and its rooms, which are here, are found."""
         if not self.leads:
-            self.leads = self._comes_back = True
-            self._since_ms = self._ports.clock.now_ms()
+            self._is_to_lead = True
             self._wake.set()
 
     def fall_behind(self) -> None:
@@ -195,7 +194,7 @@ class Director:
                     continue
                 except _Overtaken:
                     continue
-                except StoreError as error:
+                except (StoreError, BadTournamentLog) as error:
                     logger.error("tournament %s: nothing can be decided: %s", self.state.id, error)
                 except Exception:
                     logger.exception("tournament %s: a fault", self.state.id)
@@ -203,7 +202,9 @@ class Director:
 
     async def _come_back(self) -> None:
         """Read from the store how far the tournament is, find the rooms of its round, and enter results that were kept but not entered."""
-        self._comes_back = False
+        if self._is_to_lead:
+            self._is_to_lead, self.leads = False, True
+            self._since_ms = self._ports.clock.now_ms()
         # An event may be kept although its writer was told otherwise.
         await self.catch_up()
         if not self.leads:
@@ -240,7 +241,7 @@ class Director:
             with trio.move_on_at(self._deadline()):
                 await self._wake.wait()
             self._wake = trio.Event()
-            if self._comes_back:
+            if self._is_to_lead:
                 return
             if self._is_behind:
                 self._is_behind = False

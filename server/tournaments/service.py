@@ -122,13 +122,15 @@ class TournamentService:
         also = [identity for identity, director in known.items() if not director.state.is_closed or director in followed]
         heads = {head.tournament: head for head in await self._ports.journal.ask(self._ports.store.tournament_heads, also)}
         for head in heads.values():
+            if head.tournament in self._unreadable:
+                continue
             director = known.get(head.tournament)
             if leads_its_own and head.is_led_here:
                 self._to_lead.add(head.tournament)
-            if director is None and head.tournament not in self._unreadable:
+            if director is None:
                 if await self._find(head.tournament) is None:
                     self._unreadable.add(head.tournament)
-            elif director is not None and head.decisions > len(director.state.log):
+            elif head.decisions > len(director.state.log):
                 await self._let_catch_up(director)
             if head.tournament in self._to_lead and head.tournament in self._running:
                 self._running[head.tournament].lead()
@@ -141,8 +143,18 @@ class TournamentService:
         if director.state.id in self._running:
             director.fall_behind()
         else:
-            await director.catch_up()
+            await self._catch_up(director)
             self.subscriptions.changed(director)
+
+    async def _catch_up(self, director: Director) -> None:
+        """With what can be read: a newer server of the place may have decided it. Raises StoreError."""
+        identity = director.state.id
+        if identity not in self._unreadable:
+            try:
+                await director.catch_up()
+            except BadTournamentLog as error:
+                logger.error("tournament %s is shown as it was: %s", identity, error)
+                self._unreadable.add(identity)
 
     async def _read(self, made: TournamentMade) -> TournamentState | None:
         log = await self._ports.journal.ask(self._ports.store.tournament_log, made.tournament)
@@ -250,7 +262,7 @@ class TournamentService:
             return None
         if self._ports.is_shared and director.state.is_closed:
             # Nobody looks after it by themselves.
-            await director.catch_up()
+            await self._catch_up(director)
         state, made = self._documents.get(identity, (None, None))
         if made is None or state is not director.state:
             state = director.state

@@ -165,7 +165,7 @@ class TableRooms:
         return [race for race in state.wanted() if race.key not in self._byes_run]
 
     def take_back(self, state: TournamentState) -> None:
-        """Find the rooms of races that are wanted among those that an earlier server has left."""
+        """Find the rooms of races that are wanted among those that an earlier server has left, and call off the others."""
         wanted = {race.pairing.table: race for race in state.wanted()}
         for room in self._of_round(state, state.round):
             assert room.spec is not None
@@ -177,6 +177,9 @@ class TableRooms:
                 if room.summary.phase != "waiting":
                     self.note_dealt(race.round, state.deal_number(race.key))
                 self._call_all(state, self.by_table[place])
+            elif not is_current and room.summary.phase != "over":
+                # It was decided while no server led the tournament.
+                room.tell(CallOff(also_running=True))
 
     async def update(self, state: TournamentState, *, by_host: str | None = None) -> None:
         """Make the rooms those that the state wants. by_host: why the server's host does away with the others, where it is the host."""

@@ -93,10 +93,31 @@ async def test_who_reaches_neither_database_nor_directory_is_cut_off_until_eithe
     await trio.sleep(10)
     assert told == []
     reaches_directory = False
-    await trio.sleep(1)
+    await trio.sleep(4)
+    assert told == [], "it may have to be dialled anew"
+    await trio.sleep(2)
     assert told == [True]
     await trio.sleep(30)
     assert told == [True, False]
+
+
+async def test_a_node_that_is_late_itself_is_not_cut_off(autojump_clock: MockClock, nursery: trio.Nursery) -> None:
+    store = FakeStore(fails=1)
+    store.nodes = (Node(2, "ws://two", 1, 99_000, 5_000),)
+    node = ClusterNode(cast(SharedStore, store), FakeJournal(), "ws://one")
+    told: list[bool] = []
+
+    async def take_up_slowly(taken: TakenOver) -> None:
+        await trio.sleep(20)
+
+    nursery.start_soon(node.watch_engines, lambda: False, told.append)
+    nursery.start_soon(node.run, take_up_slowly, let_go)
+    await trio.sleep(30)
+    assert store.in_doubt is None
+    # The whole process stands still.
+    autojump_clock.jump(20)
+    await trio.sleep(30)
+    assert told == []
 
 
 async def test_what_was_taken_over_while_the_database_went_away_is_taken_up(autojump_clock: MockClock, nursery: trio.Nursery) -> None:

@@ -74,6 +74,41 @@ async def test_what_is_not_kept_yet_holds_whatever_the_store_says_meanwhile(auto
     assert told == ["ben"]
 
 
+async def test_a_ban_holds_that_is_made_and_kept_while_the_store_is_read(autojump_clock: MockClock, nursery: trio.Nursery) -> None:
+    class Store:
+        kept: tuple[Banned, ...] = ()
+
+        def bans(self) -> tuple[Banned, ...]:
+            return self.kept
+
+        def bans_mark(self) -> tuple[int, int]:
+            return len(self.kept), 0
+
+    class SlowReader(FakeJournal):
+        async def ask(self, call: Callable[..., Answer], *arguments: object) -> Answer:
+            read = call(*arguments)
+            await trio.sleep(0.2)
+            return read
+
+    store, told = Store(), list[str]()
+    bans = Bans(journal=SlowReader(), clock=Clock())
+    ben = Banned(kind="player", subject="ben", reason="", at_ms=1)
+    nursery.start_soon(bans.follow, store, lambda kind, subject, reason: told.append(subject))
+    await trio.sleep(0.3)
+    await bans.ban("player", "anna", "")
+    store.kept = (Banned(kind="player", subject="anna", reason="", at_ms=2), ben)
+    await trio.sleep(0.2)
+    for _ in range(2):
+        with pytest.raises(Refusal):
+            bans.check_player("anna")
+        await trio.sleep(2)
+    assert told == ["ben"]
+    # What another server does to it is heard again from then on.
+    store.kept = (ben,)
+    await trio.sleep(2)
+    bans.check_player("anna")
+
+
 async def test_what_can_never_be_kept_does_not_hold() -> None:
     journal = FakeJournal()
     bans = Bans(journal=journal, clock=Clock())

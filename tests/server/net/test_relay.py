@@ -314,6 +314,45 @@ async def test_watchers_go_to_the_owner_when_the_bus_is_gone(cluster: Cluster, h
         assert (await watch(fay, code)).room.code == code
 
 
+async def test_watchers_go_to_an_owner_who_lives_and_does_not_hear_the_bus(cluster: Cluster, house: House) -> None:
+    cluster.join(house, 1)
+    async with far_house(cluster) as far, house.race("Ann", "Bob") as (ann, _), far.guest("Dan") as dan:
+        code = house.only_room.code
+        await watch(dan, code)
+        # For so long as an engine takes that is started again.
+        cluster.engine.lose = node_channel(1)
+        await trio.sleep(4)
+        cluster.engine.lose = "nothing"
+        await trio.sleep(10)
+        await play(ann)
+        told = await heard(dan, lambda message: isinstance(message, WatchedEvent) and isinstance(message.event, Progress))
+        assert not [message for message in told if isinstance(message, Moved)]
+        cluster.engine.lose = node_channel(1)
+        with trio.fail_after(10):
+            assert await dan.hear_of(Moved) == Moved(url="ws://node-1", code=code)
+
+
+async def test_watchers_wait_for_a_new_owner_who_has_yet_to_bring_the_race_back(cluster: Cluster, autojump_clock: MockClock) -> None:
+    store = MemoryStore()
+    async with far_house(cluster) as far, open_house(store=store) as third, far.guest("Dan") as dan:
+        cluster.join(third, 3)
+        await trio.sleep(1)
+        async with open_house(store=store) as first:
+            cluster.join(first, 1)
+            async with first.race("Ann", "Bob"):
+                code = first.only_room.code
+                await watch(dan, code)
+                cluster.place.gone.add(1)
+                cluster.place.has = 3
+                del cluster.buses[1]
+        await trio.sleep(3)
+        for room in by_room(store.running().races):
+            third.rooms.go_on(room)
+        again = await dan.hear_of(Watched)
+        assert (again.room.code, again.ref) == (code, 0)
+        assert third.only_room.watchers == 1
+
+
 @pytest.mark.parametrize("new_owner", [2, 3])
 async def test_watchers_wait_for_the_new_owner_and_go_on_with_it(cluster: Cluster, autojump_clock: MockClock, new_owner: int) -> None:
     store = MemoryStore()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
@@ -231,6 +232,57 @@ async def test_another_server_takes_a_tournament_over_in_the_middle_of_a_round(a
     assert place.store.tournament_log(identity)[: len(before)] == before
     assert all(state.crosstable.result(1, pairing.table) is not None for pairing in state.crosstable.rounds[0].pairings)
     assert state.phase == "over"
+
+
+async def test_whoever_takes_over_while_a_command_is_being_kept_opens_no_second_room_for_a_table(
+    autojump_clock: MockClock, place: Place
+) -> None:
+    one, two = place.venues
+    people = [*await one.people("Ann", "Ben"), *await two.people("Cleo", "Dan")]
+    for person in people:
+        person.habit = "absent"
+    identity = await people[0].make(replace(FAST, no_show_s=600))
+    for person in people:
+        await person.enter(identity)
+    await people[0].ask(StartTournament(id=identity))
+    await one.until(lambda: len(one.rooms) == 2)
+    codes = {room.spec.table: room.code for room in one.rooms if room.spec is not None}
+    place.kill(one)
+    await people[0].move(two)
+
+    two.journal.gate = trio.Event()
+    result = TableResult(verdict="first", first_home=3, second_home=2)
+    two.tournaments.ask(people[0], people[0].asker, CorrectResult(id=identity, round=1, table=2, result=result, ref=99))
+    await trio.sleep(0.1)
+    place.take_over(two, [identity])
+    await trio.sleep(2)
+    two.journal.gate.set()
+    await trio.sleep(2)
+    assert people[0].last(Decided).ref == 99
+    assert two.director(identity).leads
+    assert [room.code for room in two.rooms] == [codes[1]], "what was decided meanwhile is not raced"
+
+
+async def test_what_a_newer_server_has_decided_stops_nothing_but_that_tournament(autojump_clock: MockClock, place: Place) -> None:
+    one, _ = place.venues
+    ann = await one.person("Ann", "absent")
+    identity = await ann.make(FAST)
+    await one.tournaments.end(identity, "for a start")
+    await place.open(1)
+    late = place.venues[-1]
+    flo = await late.person("Flo", "absent")
+    flo.follow(identity)
+    await trio.sleep(1)
+    assert flo.last(Tournament).id == identity
+    before = await late.tournaments.document(identity)
+
+    log = place.store.tournament_log(identity)
+    await one.journal.write(dataclasses.replace(log[-1], sequence=len(log) + 1, decision='[99,"unheard-of",{}]'))
+    await trio.sleep(2)
+    assert await late.tournaments.document(identity) == before
+    another = await ann.make(FAST)
+    await trio.sleep(2)
+    assert another in [told.id for told in late.tournaments.listings()]
 
 
 async def test_a_tournament_that_the_host_removes_at_one_server_is_gone_at_all(autojump_clock: MockClock, place: Place) -> None:
