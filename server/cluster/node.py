@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
@@ -117,7 +118,7 @@ class ClusterNode:
                     taken = await self._journal.tidy(self._store.taken_after_all)
                     self._is_in_doubt = False
                     if taken is not None:
-                        await take_up(taken)
+                        await self._take_up(taken, take_up)
                 for dead in watch.dead(self._nodes, own=self.id, now=trio.current_time()):
                     await self._take_over(dead, take_up)
             except LeaseLost:
@@ -160,11 +161,32 @@ class ClusterNode:
             if taken is None:
                 return
             rooms += len(taken.running.races) + len(taken.standing)
-            await take_up(taken)
+            await self._take_up(taken, take_up)
             if not taken.left:
                 break
         if rooms:
             logger.warning("took over %d rooms of node %d, at %s, which is gone", rooms, dead.id, dead.url)
+
+    async def _take_up(self, taken: TakenOver, take_up: Callable[[TakenOver], Awaitable[None]]) -> None:
+        """Bring the rooms back, and hold the lease meanwhile: they may be thousands."""
+        done, failure = trio.Event(), None
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(self._hold_until, done)
+            try:
+                await take_up(taken)
+            except StoreError as error:
+                failure = error
+            done.set()
+        if failure is not None:
+            raise failure
+
+    async def _hold_until(self, done: trio.Event) -> None:
+        while not done.is_set():
+            # What is wrong with it shows again at the next beat.
+            with suppress(StoreError):
+                await self._renew(partial(self._journal.tidy, self._store.renew))
+            with trio.move_on_after(BEAT_S):
+                await done.wait()
 
     async def owner(self, code: str, is_here: Callable[[], bool]) -> Node | None:
         """The node that has the room with this code; None when it is here, by now. Waits while it is being taken over.

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, cast
 
+import pytest
 import trio
 from trio.testing import MockClock
 
-from server.cluster.node import ClusterNode
+from server.cluster.node import BEAT_S, ClusterNode
 from server.store.answers import Running
 from server.store.errors import StoreUnavailable
 from server.store.nodes import Holding, Node
@@ -132,3 +133,23 @@ async def test_what_was_taken_over_while_the_database_went_away_is_taken_up(auto
     nursery.start_soon(node.run, take_up, let_go)
     await trio.sleep(5)
     assert taken_up == [TAKEN]
+
+
+async def test_the_lease_is_held_while_rooms_are_brought_back_however_long_that_takes(
+    autojump_clock: MockClock, nursery: trio.Nursery
+) -> None:
+    store = FakeStore(fails=1)
+    node = ClusterNode(cast(SharedStore, store), FakeJournal(), "ws://one")
+    renewed: list[int] = []
+
+    async def take_up_slowly(taken: TakenOver) -> None:
+        before = store.calls.count("renew")
+        store.fails = 1
+        await trio.sleep(20)
+        renewed.append(store.calls.count("renew") - before)
+        raise StoreUnavailable("the line broke")
+
+    nursery.start_soon(node.run, take_up_slowly, let_go)
+    await trio.sleep(30)
+    assert renewed == [pytest.approx(20 / BEAT_S, abs=2)]
+    assert store.calls.count("renew") > renewed[0] + 10, "it goes on after what failed"

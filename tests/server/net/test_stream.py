@@ -267,11 +267,15 @@ def test_how_long_something_has_waited_is_what_the_kernel_says_of_its_end_and_no
         ours, _ = listener.accept()
         with ours:
             stamp_arrivals(ours)
-            before = time.time_ns()
-            theirs.send(b"ping")
-            data, stamps, _, _ = ours.recvmsg(100, STAMP_BYTES)
-            after = time.time_ns()
-    assert data == b"ping"
+            stamps: list[tuple[int, int, bytes]] = []
+            give_up = time.monotonic() + 10
+            # The first one who asks for it has it a little later.
+            while not stamps and time.monotonic() < give_up:
+                before = time.time_ns()
+                theirs.send(b"ping")
+                data, stamps, _, _ = ours.recvmsg(100, STAMP_BYTES)
+                after = time.time_ns()
+                assert data == b"ping"
     monkeypatch.setattr(time, "time_ns", lambda: after + 1_000_000_000)
     assert 1000 <= waited_ms(stamps, 10**9) <= (after - before) // 1_000_000 + 1001
     assert waited_ms(stamps, 4) == 4
