@@ -38,9 +38,7 @@ from protocol.server_messages import (
 )
 from protocol.text import clean_chat, clean_name
 from protocol.tournament_messages import Called, Decided, Tournament, Tournaments
-from protocol.views import (
-    RulesInfo,
-)
+from protocol.views import RulesInfo
 from protocol.watch_messages import Board, BoardsKey, Talk, Unwatched, Watched, WatchedEvent, Watchers
 
 

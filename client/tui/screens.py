@@ -5,21 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from client.state.store import Model
-from client.tui import (
-    ending,
-    form,
-    home,
-    menu,
-    race,
-    replaying,
-    result,
-    rules,
-    tournament,
-    tournament_form,
-    tournaments,
-    waiting,
-    watching,
-)
+from client.tui import ending, form, home, menu, race, replaying, result, rules, tournament, tournament_form, tournaments, waiting, watching
 from client.tui.screen import Screen
 from client.tui.ui_state import Ui
 

@@ -25,15 +25,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.pool import QueuePool
 
-from server.store.errors import (
-    StoreAway,
-    StoreBusy,
-    StoreCorrupt,
-    StoreError,
-    StoreFull,
-    StoreInUse,
-    StoreUnavailable,
-)
+from server.store.errors import StoreAway, StoreBusy, StoreCorrupt, StoreError, StoreFull, StoreInUse, StoreUnavailable
 from server.store.locations import Location
 from server.store.sql import Sql, sqlite
 

@@ -5,18 +5,7 @@ import pytest
 from protocol.errors import Refusal
 from server.race.commands import LoseLine, PlayMove, ResignSeat, StopSeat
 from server.race.events import RaceEnded, RaceStarted, SeatDealt, SeatEnded
-from tests.server.race.racing import (
-    START,
-    WINNABLE,
-    Driven,
-    counting_down,
-    greedy_line,
-    options,
-    replayed,
-    seated,
-    started,
-    state_of,
-)
+from tests.server.race.racing import START, WINNABLE, Driven, counting_down, greedy_line, options, replayed, seated, started, state_of
 
 LINE = greedy_line(WINNABLE)
 

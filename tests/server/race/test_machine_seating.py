@@ -4,18 +4,7 @@ import pytest
 
 from protocol.errors import ErrorCode
 from server.race.audit import audit
-from server.race.commands import (
-    Command,
-    GetReady,
-    LeaveSeat,
-    LoseLine,
-    MeasureLine,
-    PlayMove,
-    RegainLine,
-    ResignSeat,
-    StopSeat,
-    TakeSeat,
-)
+from server.race.commands import Command, GetReady, LeaveSeat, LoseLine, MeasureLine, PlayMove, RegainLine, ResignSeat, StopSeat, TakeSeat
 from server.race.events import SeatFreed, SeatTaken
 from server.rules.catalogue import UnknownRules
 from tests.server.race.racing import Driven, counting_down, greedy_line, new_race, nonce, options, seated, started

@@ -9,18 +9,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from protocol.cards import fresh_deck
 from protocol.errors import Refusal
 from server.race.audit import audit
-from server.race.commands import (
-    Command,
-    GetReady,
-    LeaveSeat,
-    LoseLine,
-    MeasureLine,
-    PlayMove,
-    RegainLine,
-    ResignSeat,
-    StopSeat,
-    TakeSeat,
-)
+from server.race.commands import Command, GetReady, LeaveSeat, LoseLine, MeasureLine, PlayMove, RegainLine, ResignSeat, StopSeat, TakeSeat
 from server.race.seat import Seat
 from tests.server.race.racing import START, WINNABLE, Driven, greedy, nonce, options, replayed, state_of
 from tests.server.race.watching import Watch

@@ -7,18 +7,7 @@ from random import Random
 import pytest
 
 from protocol.errors import Refusal
-from server.race.commands import (
-    Command,
-    GetReady,
-    LeaveSeat,
-    LoseLine,
-    MeasureLine,
-    PlayMove,
-    RegainLine,
-    ResignSeat,
-    StopSeat,
-    TakeSeat,
-)
+from server.race.commands import Command, GetReady, LeaveSeat, LoseLine, MeasureLine, PlayMove, RegainLine, ResignSeat, StopSeat, TakeSeat
 from server.race.view import see
 from server.rules.carpet import Aces, CarpetRules, Refill, Turning
 from server.rules.catalogue import RULE_SETS, RuleSet, rule_set

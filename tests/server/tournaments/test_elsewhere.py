@@ -11,15 +11,7 @@ import trio
 from msgspec.structs import replace
 from trio.testing import MockClock
 
-from protocol.tournament_messages import (
-    Called,
-    CorrectResult,
-    Decided,
-    EnterTournament,
-    PauseTournament,
-    StartTournament,
-    Tournament,
-)
+from protocol.tournament_messages import Called, CorrectResult, Decided, EnterTournament, PauseTournament, StartTournament, Tournament
 from protocol.tournaments import TableResult
 from server.rooms.driver import Room
 from server.store.memory import MemoryStore
