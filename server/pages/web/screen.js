@@ -131,7 +131,8 @@ export class ScreenPage {
     if (!this.#told.rounds.length || of === this.#documentOf) return;
     this.#documentOf = of;
     try {
-      this.#document = await read(`/tournaments/${encodeURIComponent(this.id)}.json`);
+      // One that is a second old may be that of before the round's end, and nothing more may be told for a while.
+      this.#document = await read(`/tournaments/${encodeURIComponent(this.id)}.json`, { cache: "no-cache" });
     } catch {
       this.#documentOf = "";
     }
@@ -363,6 +364,8 @@ export class ScreenPage {
       const [record, boards] = await Promise.all([read(`${address}.json`), read(`${address}/boards.json`)]);
       Object.assign(replay, { record, table, rules: this.#rules.get(record.rules), timeline: new Timeline(boards, record.ended_at_ms), startedAt: performance.now() });
     } catch {
+      // It is asked for again with its next turn.
+      this.#replay = null;
       this.#parts.end(performance.now(), 0);
     }
   }

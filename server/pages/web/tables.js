@@ -42,8 +42,8 @@ class TablePage {
 export class Refused extends Error {}
 
 /** A document of this server. @param {string} address */
-export async function read(address) {
-  const answered = await fetch(address);
+export async function read(address, /** @type {RequestInit} */ how = {}) {
+  const answered = await fetch(address, how);
   const document = await answered.json();
   if (!answered.ok) throw new Refused(document.error);
   return document;
