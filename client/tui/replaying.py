@@ -20,7 +20,7 @@ from client.tui.marks import Marks
 from client.tui.panel import small_cards
 from client.tui.picture import Line, Picture, Size, block, clip, foot, screen, spread
 from client.tui.replay_state import ReplayState, jumped, jumped_to_tenth, replay_after
-from client.tui.scene import Scene, head
+from client.tui.scene import Scene, head, is_noted
 from client.tui.screen import Screen
 from client.tui.small_board import place_of_move
 from client.tui.small_table import rows_below, side_by_side, small_table, width_of_each
@@ -82,7 +82,9 @@ def _meaningless(replay: ReplayState) -> frozenset[Command]:
 
 def _told(scene: Scene, replay: ReplayState, width: int) -> Line:
     """What the last key came to, else where the lines of play part."""
-    told: Line = [("strong", f" {scene.ui.note}")] if scene.ui.note else [("hint", f" {parting_sentence(replay, scene.theme)}")]
+    told: Line = (
+        [("strong", f" {scene.ui.note}")] if scene.ui.note and is_noted(scene) else [("hint", f" {parting_sentence(replay, scene.theme)}")]
+    )
     return spread(told, [], width, "felt")
 
 
