@@ -15,7 +15,7 @@ from protocol.room_events import Result
 from protocol.server_messages import Left
 from server.net.http import FILES_AT_ONCE, PAGES_AT_ONCE, Asked, NoPage, Site
 from server.net.limits import AddressRates
-from server.net.plain_connection import PlainConnection
+from server.net.page_connection import PageConnection
 from server.pages.documents import Documents
 from server.pages.qr import qr_route
 from server.pages.readers import Readers
@@ -241,7 +241,7 @@ def test_the_files_need_nothing_from_elsewhere_and_parse_no_markup(name: str) ->
 async def test_a_class_behind_one_address_may_open_the_page_in_the_same_second(
     autojump_clock: MockClock, house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(PlainConnection, "remote_host", "192.0.2.1")
+    monkeypatch.setattr(PageConnection, "remote_host", "192.0.2.1")
     # The clock jumps; at these rates no page more comes of it.
     monkeypatch.setattr(house.site, "_rates", AddressRates(rate=0.0001, burst=PAGES_AT_ONCE))
     monkeypatch.setattr(house.site, "_file_rates", AddressRates(rate=0.0001, burst=FILES_AT_ONCE))
