@@ -21,7 +21,7 @@ from server.race.ghosts import GhostLine
 from server.race.machine import Race
 from server.race.race_deal import DealWanted
 from server.race.seat import Seat
-from server.rooms.abort_summary import seats_left
+from server.rooms.abort_summary import ABORTED_BECAUSE, ENDED_BY_HOST, seats_left
 from server.rooms.broadcast import LineSaid, SeatsRated
 from server.rooms.chat import words
 from server.rooms.effects import Closing, Draft, Effects
@@ -48,16 +48,6 @@ from server.rooms.summary import RoomSummary, summarized
 
 IDLE_S = 120
 """How long a room with nobody in it is kept for its players to come back to, when no race runs in it."""
-
-_ABORTED_BECAUSE = {
-    "closed": "its room was closed",
-    "idle": "nobody was there any more",
-    "called-off": "it was called off",
-    "failed": "the server could not go on with it",
-}
-"""What histories say of a race without a result, by the reason that its players were told."""
-
-_ENDED_BY_HOST = "the host of the server ended it"
 
 
 class RoomCore:
@@ -278,7 +268,7 @@ class RoomCore:
         if request.by_host is not None:
             self._broadcast.everybody(refused(Refusal(ErrorCode.ENDED_BY_HOST, request.by_host), 0))
             self.is_closed = True
-            self._because = f"{_ENDED_BY_HOST}: {request.by_host}" if request.by_host else _ENDED_BY_HOST
+            self._because = f"{ENDED_BY_HOST}: {request.by_host}" if request.by_host else ENDED_BY_HOST
             return
         if self.race.phase == "waiting" or (request.also_running and self.race.phase != "over"):
             self.is_closed = True
@@ -412,5 +402,5 @@ class RoomCore:
             self._races.log.desert()
         else:
             self._races.reveal_earlier()
-            because = self._because or _ABORTED_BECAUSE[self._reason]
+            because = self._because or ABORTED_BECAUSE[self._reason]
             self._races.log.give_up(because, seats=seats_left(self.race), at_ms=self._setup.wall_ms())
