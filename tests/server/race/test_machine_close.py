@@ -56,7 +56,7 @@ def test_a_win_made_later_is_refused() -> None:
     assert results(driven) == [("won", 1, 52, 5000), ("stopped", 2, 51, 5000)]
 
 
-def test_a_move_refused_as_too_late_does_not_count_by_being_sent_again_over_a_slower_line() -> None:
+def test_a_move_refused_as_too_late_does_not_count_by_being_sent_again_over_a_slower_connection() -> None:
     driven = one_move_from_home(0, 20)
     driven.do(LAST, 5000)
     assert driven.code(LAST_OF_1, 5011) is ErrorCode.RACE_OVER
@@ -74,7 +74,7 @@ def test_a_move_too_late_for_the_time_limit_does_not_count_by_being_sent_again_e
     assert driven.code(LAST_OF_1, 10_003) is ErrorCode.RACE_OVER
 
 
-def test_after_the_close_a_line_may_still_be_measured_faster_but_never_slower() -> None:
+def test_after_the_close_a_connection_may_still_be_measured_faster_but_never_slower() -> None:
     driven = started(options(seats=3), round_trips=(0, 100))
     driven.play(0, LINE[:-1], 1000)
     driven.do(MeasureLine(1, 120), 4999)
@@ -191,7 +191,7 @@ def test_a_move_made_after_the_limit_is_refused() -> None:
     assert results(driven) == [("out-of-time", 1, 51, 10_000), ("out-of-time", 2, 51, 10_000)]
 
 
-def test_who_gives_up_after_the_limit_is_out_of_time() -> None:
+def test_whoever_gives_up_after_the_limit_is_out_of_time() -> None:
     driven = one_move_from_home(0, 0, time_limit_s=10)
     driven.do(ResignSeat(0), 10_001)
     driven.do(StopSeat(1), 10_002)

@@ -204,7 +204,7 @@ def test_a_deal_without_a_legal_move_is_stalled_at_the_start() -> None:
 
 
 @pytest.mark.usefixtures("rules")
-def test_who_left_before_a_deal_without_a_legal_move_has_forfeited_all_the_same() -> None:
+def test_whoever_left_before_a_deal_without_a_legal_move_has_forfeited_all_the_same() -> None:
     driven: Driven = counting_down(options(rules="dead"))
     driven.do(LeaveSeat(0), -1)
     driven.advance(0)

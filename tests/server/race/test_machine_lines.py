@@ -27,7 +27,7 @@ def test_each_absence_has_a_grace_of_its_own() -> None:
     assert driven.states() == ["racing", "racing"]
 
 
-def test_a_line_lost_twice_or_regained_twice_is_one_event() -> None:
+def test_a_connection_lost_twice_or_regained_twice_is_one_event() -> None:
     driven = started(options(grace_s=5))
     assert driven.do(RegainLine(0), 500) == ()
     driven.do(LoseLine(0), 1000)
@@ -111,7 +111,7 @@ def test_of_two_who_are_away_the_first_to_be_missed_too_long_loses() -> None:
     assert [(seat.state, seat.place) for seat in driven.record.seats] == [("stopped", 1), ("forfeited", 2)]
 
 
-def test_who_has_ended_may_go_without_a_grace() -> None:
+def test_whoever_has_ended_may_go_without_a_grace() -> None:
     driven = started()
     driven.do(StopSeat(0), 1000)
     assert driven.do(LoseLine(0), 2000) == (LineChanged(0, connected=False, away_until=None),)
@@ -130,7 +130,7 @@ def test_a_seat_that_ends_while_its_player_is_away_has_no_grace_left() -> None:
     assert [seat.away_until for seat in driven.race.seats] == [None, None, None]
 
 
-def test_lines_change_after_the_end_without_any_consequence() -> None:
+def test_connections_change_after_the_end_without_any_consequence() -> None:
     driven = started()
     record = driven.finish()
     assert driven.do(LoseLine(0), 700_000) == (LineChanged(0, connected=False, away_until=None),)

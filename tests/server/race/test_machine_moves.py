@@ -129,7 +129,7 @@ def test_no_move_counts_before_the_start_or_before_the_one_before_it() -> None:
     audit(record)
 
 
-def test_measuring_a_line_is_no_event() -> None:
+def test_measuring_a_connection_is_no_event() -> None:
     driven = started()
     assert driven.do(MeasureLine(0, 77), 10) == ()
     assert driven.seat(0).round_trip_ms == 77

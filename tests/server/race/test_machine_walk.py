@@ -154,7 +154,7 @@ class AnyRace(RuleBasedStateMachine):
             assert position == seat.position
 
     @invariant()
-    def who_has_ended_stays_as_he_is_unless_the_close_strikes_it_out(self) -> None:
+    def whoever_has_ended_stays_as_they_are_unless_the_close_strikes_it_out(self) -> None:
         for seat in self.race.seats:
             then = self.ended.get(seat.number)
             if then is not None and self.race.phase != "over":

@@ -124,7 +124,7 @@ def test_each_forgery_is_named(forge: Callable[[Record], Record], sentence: str)
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_nobody_is_told_what_is_not_his_to_know_of_the_first_race(seed: int) -> None:
+def test_nobody_is_told_what_is_not_theirs_to_know_of_the_first_race(seed: int) -> None:
     random = Random(f"swap {seed}")
     driven = Driven(options(deal=None, series=SWAP.series, grace_s=20, time_limit_s=120))
     watch = Watch(driven)

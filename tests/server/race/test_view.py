@@ -145,7 +145,7 @@ def test_a_snapshot_of_a_race_that_waits_shows_who_is_there_and_who_is_ready() -
     ]
 
 
-def test_an_empty_seat_has_no_name_and_no_line() -> None:
+def test_an_empty_seat_has_no_name_and_no_connection() -> None:
     driven = seated()
     driven.do(LeaveSeat(1), -9000)
     seat = snapshot(driven.race, version=3, viewer=0, now=START, again=frozenset(), chat=()).seats[1]
