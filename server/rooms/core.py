@@ -16,7 +16,7 @@ from protocol.client_messages import LeaveRace, Move, Ready, Rematch, Resign, Sa
 from protocol.errors import ErrorCode, Refusal
 from protocol.server_messages import Left
 from protocol.views import ChatLine
-from server.race.commands import ChooseDeal, LeaveSeat, LoseLine, RegainLine, TakeSeat
+from server.race.commands import ChooseDeal, LeaveSeat, LoseConnection, RegainConnection, TakeSeat
 from server.race.ghosts import GhostLine
 from server.race.machine import Race
 from server.race.race_deal import DealWanted
@@ -88,7 +88,7 @@ class RoomCore:
             self._races.advance(self._races.now - self._races.ahead_ms)
             for _, seat in self._races.people():
                 if seat.connected:
-                    self._races.do(LoseLine(seat.number))
+                    self._races.do(LoseConnection(seat.number))
         self._races.seat_bots(bots)
         self._races.go_on()
         return self._taken()
@@ -192,7 +192,7 @@ class RoomCore:
                 except Refusal as refusal:
                     self._broadcast.one(member, refused(refusal, ref))
             case Exit():
-                self._line_lost(request)
+                self._connection_lost(request)
             case Close():
                 self.is_closed = True
                 self._goes_on = self._setup.keeps
@@ -298,7 +298,7 @@ class RoomCore:
         if seat is None:
             self._seat(player)
         else:
-            races.do(RegainLine(seat.number))
+            races.do(RegainConnection(seat.number))
         self._draft.effects.bindings.append((player.id, True))
         self.members.enter(player.id, member)
         races.measure_all()
@@ -317,10 +317,10 @@ class RoomCore:
             raise Refusal(ErrorCode.ROOM_FULL, "in a private race, a rematch is for those who were there")
         self._races.do(TakeSeat(player.id, player.name, seat=place))
 
-    def _line_lost(self, request: Exit) -> None:
+    def _connection_lost(self, request: Exit) -> None:
         seat = self.race.seat_of(request.player.id)
         if self.members.lose(request.player.id, request.member, self._races.now) and seat is not None:
-            self._races.do(LoseLine(seat.number))
+            self._races.do(LoseConnection(seat.number))
 
     def _leave(self, player: str, member: Member | None, reason: str = "left", *, ref: int = 0) -> None:
         races = self._races
@@ -330,7 +330,7 @@ class RoomCore:
             races.do(LeaveSeat(seat.number))
             if seat.player is not None and races.race.phase != "waiting":
                 # The seat stays theirs until the race is over, but nobody waits for them.
-                races.do(LoseLine(seat.number))
+                races.do(LoseConnection(seat.number))
         self._draft.effects.bindings.append((player, False))
         if member is not None:
             self._broadcast.one(member, Outgoing(Left(code=self._setup.code, reason=reason, ref=ref)))

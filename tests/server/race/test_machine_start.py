@@ -6,7 +6,7 @@ import pytest
 
 from protocol.errors import ErrorCode
 from protocol.fairness import derive_seed, named_seed
-from server.race.commands import GetReady, LeaveSeat, MeasureLine, PlayMove, ResignSeat, StopSeat
+from server.race.commands import GetReady, LeaveSeat, MeasureConnection, PlayMove, ResignSeat, StopSeat
 from server.race.events import RaceStarted, SeatDealt, SeatEnded, SeatReady, StartSet
 from server.rules.catalogue import rule_set
 from tests.server.race.racing import SECRET, START, counting_down, nonce, options, seated, started
@@ -89,7 +89,7 @@ def test_a_connection_that_was_never_measured_is_dealt_to_at_the_start() -> None
 
 def test_a_connection_measured_anew_in_the_countdown_does_not_move_its_first_view() -> None:
     driven = counting_down(round_trips=(100, 0))
-    driven.do(MeasureLine(0, 0), -2000)
+    driven.do(MeasureConnection(0, 0), -2000)
     assert [event.seat for event in driven.advance(-50) if isinstance(event, SeatDealt)] == [0]
 
 

@@ -7,7 +7,7 @@ import pytest
 from protocol.errors import ErrorCode
 from protocol.fairness import derive_seed
 from server.race.audit import audit
-from server.race.commands import ChooseDeal, GetReady, LeaveSeat, LoseLine, StopSeat, TakeSeat
+from server.race.commands import ChooseDeal, GetReady, LeaveSeat, LoseConnection, StopSeat, TakeSeat
 from server.race.events import SeatFreed, SeatReady, StartSet
 from server.race.race_deal import DealWanted
 from server.rules.catalogue import rule_set
@@ -72,7 +72,7 @@ def test_whoever_leaves_while_the_deal_is_looked_for_frees_their_seat_and_anothe
 
 def test_whoever_is_away_too_long_while_the_deal_is_looked_for_loses_their_seat() -> None:
     driven = all_ready()
-    driven.do(LoseLine(0), -8000)
+    driven.do(LoseConnection(0), -8000)
     assert driven.advance(driven.race.options.grace_s * 1000) == (SeatFreed(0),)
     assert driven.race.deal_wanted is None
 

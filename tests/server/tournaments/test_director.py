@@ -295,7 +295,7 @@ async def test_a_player_who_leaves_a_table_that_waits_for_others_forfeits_and_ho
     people[3].habit = "absent"
     _, identity = await started(venue, replace(FAST, rounds=1, no_show_s=200, grace_s=10), *people)
     await trio.sleep(5)
-    await people[0].lose_line()
+    await people[0].lose_connection()
     people[3].habit = "waits"
     people[3].post_again(Called)
     await trio.sleep(150)

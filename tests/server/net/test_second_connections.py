@@ -1,4 +1,4 @@
-"""A player's second line, which comes to watch with their token: it takes nothing over, and shows them no board of their own races."""
+"""A second connection that comes to watch with a player's token: it takes nothing over, and shows them no board of their own races."""
 
 from __future__ import annotations
 
