@@ -151,7 +151,7 @@ async def test_a_page_that_fails_is_one_sentence_and_the_next_is_there(
     assert (await house.ask("/echo.json")).status == 200
 
 
-async def test_who_asks_too_fast_is_told_so_and_served_again_later(
+async def test_whoever_asks_too_fast_is_told_so_and_served_again_later(
     autojump_clock: MockClock, house: House, echo: Echo, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # So slow that the jumps of the clock bring no page more.

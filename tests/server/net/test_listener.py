@@ -214,7 +214,7 @@ async def test_behind_a_trusted_proxy_limits_count_by_the_address_that_it_names(
             pass
 
 
-async def test_who_is_no_trusted_proxy_cannot_name_another_address() -> None:
+async def test_whoever_is_no_trusted_proxy_cannot_name_another_address() -> None:
     async with served(max_connections=5, max_connections_per_address=1) as url, AsyncExitStack() as here:
         for number in range(4):
             headers = [("X-Forwarded-For", f"192.0.2.{number}")]

@@ -96,7 +96,7 @@ async def test_what_is_not_there_is_not_found_and_says_where_to_go(autojump_cloc
     assert (await house.ask(target)).problem[0] == 404
 
 
-async def test_who_asks_for_no_html_is_told_in_plain_text_what_this_is(autojump_clock: MockClock, house: House) -> None:
+async def test_whoever_asks_for_no_html_is_told_in_plain_text_what_this_is(autojump_clock: MockClock, house: House) -> None:
     for headers in ("", "Accept: */*\r\n", "Accept: application/json\r\n"):
         answered = await house.ask("/", headers=headers)
         assert answered.status == 200
@@ -126,7 +126,7 @@ async def test_everything_is_guarded(autojump_clock: MockClock, house: House, ta
     assert headers["cross-origin-opener-policy"] == "same-origin"
 
 
-async def test_a_document_lets_its_line_go_to_the_other_servers_of_the_place(autojump_clock: MockClock, house: House) -> None:
+async def test_a_document_lets_its_connection_go_to_the_other_servers_of_the_place(autojump_clock: MockClock, house: House) -> None:
     origins = ["https://n2.carpet.example", "http://[::1]:7", "http://10.0.0.4:7777"]
     site = Site(web_routes({}, origins=lambda: origins))
     house.site._routes = site._routes
