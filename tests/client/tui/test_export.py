@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from pathlib import Path
 from xml.etree import ElementTree as ET
@@ -11,12 +12,15 @@ import pyte
 import pytest
 import trio.testing
 
-from client.replay.timeline import TimeLine
+from client.replay.timeline import TimeLine, time_line
 from client.tui.export import CELL, LINGER_MS, LONGEST_MS, TEXT_COLOURS, cast_of, coloured, moving_svg_of, screen_at, svg_of, text_of
 from client.tui.start import UiSettings
+from protocol.record import from_json
+from server.race.replay import frames
 from tests.client import replays
 from tests.client.tui.hands import running, settled
 from tests.client.tui.test_replay_screen import over, replayer
+from tests.e2e.terminal import ROOT
 
 LINE = replays.line("carpet", 2)
 SIZE = (80, 24)
@@ -105,6 +109,18 @@ def test_a_picture_that_plays_shows_at_each_moment_what_the_still_one_shows_and_
     assert ats == sorted(ats)
     assert {frame.at_ms for frame in line.frames} <= {*ats}
     assert seen(canvas) == still(line, line.end_ms)
+
+
+def test_the_picture_in_the_readme_is_that_race() -> None:
+    """After a change that is meant: `CARPET_UPDATE_GOLDEN=1 pytest tests/client/tui/test_export.py`, and look at it."""
+    record = from_json((ROOT / "tests" / "data" / "records" / "close-race.json").read_bytes())
+    drawn = moving_svg_of(time_line(frames(record)), (100, 30), UiSettings())
+    path = ROOT / ".github" / "race.svg"
+    if os.environ.get("CARPET_UPDATE_GOLDEN"):
+        path.write_text(drawn, encoding="utf-8")
+    assert drawn == path.read_text(encoding="utf-8")
+    assert len(drawn.encode()) < 200_000
+    assert not re.search("<script|href|url\\(|@import", drawn)
 
 
 def seen(canvas: Canvas) -> object:
