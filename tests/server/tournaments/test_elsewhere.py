@@ -164,7 +164,7 @@ async def test_followers_at_another_server_see_who_is_here_and_how_the_tables_st
     assert [entrant.here for entrant in told.entrants] == [True, True]
     assert told.tables[0].code == next(iter(one.rooms)).code
     assert 90_000 < (told.tables[0].no_show_ms or 0) < 100_000
-    await ben.lose_line()
+    await ben.lose_connection()
     await trio.sleep(2)
     assert [entrant.here for entrant in follower.last(Tournament).entrants] == [True, False]
     # What was told last is not true for ever.
