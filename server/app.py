@@ -17,6 +17,7 @@ import protocol
 from server.admin.administration import Administration
 from server.admin.figures import figures
 from server.admin.listener import SocketUnavailable, administered
+from server.cluster.loads import Load, Loads
 from server.cluster.node import ClusterNode
 from server.config import DEFAULT_CONNECTIONS, Settings
 from server.lobby.bans import Bans
@@ -132,6 +133,8 @@ async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> A
                 rooms, store=store, journal=journal, clock=clock, entropy=secrets.token_bytes, compute=workers.run, records=records
             )
             nursery.start_soon(runs.run)
+            overload = Overload()
+            loads = _loads(node, rooms, admission, overload) if node is not None else None
             tournaments = TournamentService(
                 TournamentPorts(
                     clock=clock,
@@ -143,9 +146,10 @@ async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> A
                     pair_next=Pairer(workers).pair_next,
                     beside=partial(trio.to_thread.run_sync, limiter=trio.CapacityLimiter(1)),
                     is_shared=node is not None,
+                    node=node.id if node is not None else 0,
+                    loads=loads,
                 )
             )
-            overload = Overload()
             dispatch = Dispatch(
                 rooms=rooms,
                 players=players,
@@ -208,8 +212,8 @@ async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> A
                     journal.lease_listeners.append(dispatch.forwarding.let_go)
                     nursery.start_soon(bans.follow, store, administration.put_out)
                     nursery.start_soon(node.run, partial(_take_up, resumption, tournaments), dispatch.forwarding.let_go)
-                if directory is not None:
-                    topics = _topics(tournaments)
+                if directory is not None and loads is not None:
+                    topics = _topics(tournaments, loads)
                     nursery.start_soon(directory.run, lobby.state, rooms.seats, lobby.hear, players.moved_on, topics)
                 if node is not None and directory is not None:
                     dispatch.forwarding.relay = relay = Relay(nursery, node, directory.bus, rooms, spectators)
@@ -330,11 +334,22 @@ async def _take_up(resumption: Resumption, tournaments: TournamentService, taken
     tournaments.take_up(taken.tournaments)
 
 
-def _topics(tournaments: TournamentService) -> tuple[Topic, ...]:
+def _loads(node: ClusterNode, rooms: Rooms, admission: Admission, overload: Overload) -> Loads:
+    def own() -> Load:
+        takes = rooms.takes_more and not overload.retry_after_ms(trio.current_time())
+        return Load(node.id, len(rooms), admission.inside, takes)
+
+    return Loads(own)
+
+
+def _topics(tournaments: TournamentService, loads: Loads) -> tuple[Topic, ...]:
     """What the nodes of a place tell each other, beside who is where."""
     from server.cluster.directory import Topic
 
-    return (Topic("tournaments", tournaments.elsewhere.say, tournaments.elsewhere.hear),)
+    return (
+        Topic("load", loads.say, loads.hear),
+        Topic("tournaments", tournaments.elsewhere.say, tournaments.elsewhere.hear),
+    )
 
 
 async def _tidy(store: Store, journal: Journal, clock: Clock, days: int) -> None:
