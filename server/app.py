@@ -150,6 +150,7 @@ async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> A
                     loads=loads,
                 )
             )
+            spectators.tournament_secret = tournaments.elsewhere.boards_secret
             dispatch = Dispatch(
                 rooms=rooms,
                 players=players,

@@ -6,6 +6,7 @@ So an entrant is called to their table wherever they are connected, and follower
 
 from __future__ import annotations
 
+import hmac
 import secrets
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -102,6 +103,20 @@ class Elsewhere:
         others = [load for node, load in loads.others.items() if load.takes and node in self._by_node]
         best = min([*([own] if own.takes or not others else []), *others], key=weight)
         return best.node if best is not own else None
+
+    def directed_table(self, code: str, player: str) -> str | None:
+        """The tournament which this player only directs, and one of whose tables has the room with this code, at whatever server."""
+        now = self._clock.now_ms()
+        directed = [each for each in self._directors.values() if each.state.director == player and player not in each.state.people]
+        for each in directed:
+            if any(live.code == code for live in each.live(now).values()) or any(room.code == code for room in each.hosted):
+                return each.state.id
+        return None
+
+    def boards_secret(self, identity: str) -> bytes | None:
+        """From which the key to whole boards of its tables follows; the same at all servers of the place."""
+        director = self._directors.get(identity)
+        return hmac.digest(director.state.root, b"whole boards", "sha256") if director is not None else None
 
     def _call(self, director: Director, server: str) -> set[tuple[str, str]]:
         """Call those who are here. Gives the rooms to which that has been done."""

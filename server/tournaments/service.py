@@ -167,11 +167,6 @@ class TournamentService:
             logger.error("tournament %s cannot go on: %s", made.tournament, error)
             return None
 
-    def only_directs(self, identity: str, player: str) -> bool:
-        """Whether this player directs a tournament that runs here, and plays in none of its races."""
-        running = self._running.get(identity)
-        return running is not None and running.state.director == player and player not in running.state.people
-
     # ---- what the server's host asks for
 
     def states(self) -> list[TournamentState]:

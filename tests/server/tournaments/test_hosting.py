@@ -145,6 +145,27 @@ async def test_what_the_director_decides_reaches_tables_at_other_servers_and_the
     assert sum(tables(place)) == 3, "it is to be raced after all"
 
 
+async def test_who_directs_it_has_one_key_to_the_boards_of_all_tables_at_any_server_and_nobody_who_plays_has(place: Place) -> None:
+    dora = Watched(place.venues[1], "Dora", "absent")
+    await dora.arrive()
+    people = await field(place, 6, "absent")
+    identity = await dora.make(replace(FAST, no_show_s=600))
+    await trio.sleep(1)
+    for person in people:
+        await person.enter(identity)
+    await trio.sleep(2)
+    await dora.ask(StartTournament(id=identity))
+    await trio.sleep(3)
+    assert tables(place) == [1, 1, 1]
+    codes = [room.code for venue in place.venues for room in venue.rooms]
+    for venue in place.venues:
+        elsewhere = venue.tournaments.elsewhere
+        assert {elsewhere.directed_table(code, dora.player.id) for code in codes} == {identity}
+        assert {elsewhere.directed_table(code, people[0].player.id) for code in codes} == {None}
+    assert len({venue.tournaments.elsewhere.boards_secret(identity) for venue in place.venues}) == 1
+    assert place.venues[0].tournaments.elsewhere.boards_secret("ABCDEF") is None
+
+
 async def test_while_a_round_is_open_whoever_has_raced_at_another_server_has_quick_phrases_alone(place: Place) -> None:
     people = await field(place, 6)
     late = next(person for person in people if person.player.name == "P3")
