@@ -1,6 +1,6 @@
 """The documents that a server gives out over plain HTTP, beside the record (`protocol.record`) and the lobby (`protocol.server_messages`).
 
-JSON, for anybody who asks: nothing in them is told to players alone. A reader takes them for an enemy's words, as everything from a line.
+JSON, for anybody who asks: nothing in them is told to players alone. A reader takes them for an enemy's words, like all that comes in.
 """
 
 from __future__ import annotations

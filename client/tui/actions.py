@@ -201,10 +201,15 @@ class Verify:
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """Write the screen as a picture or as text, or the race as a recording, into a file; `Shared` answers."""
+    """Write the screen as a picture or as text, or the race as a recording or as a picture that moves, into a file; `Shared` answers."""
 
     record: Record
-    kind: Literal["svg", "txt", "cast"]
+    kind: Literal["svg", "txt", "cast", "moving svg"]
+
+    @property
+    def ending(self) -> str:
+        """Of the file's name."""
+        return self.kind.removeprefix("moving ")
 
 
 @dataclass(frozen=True, slots=True)

@@ -347,7 +347,7 @@ def test_every_shape_of_board_fits_a_phone_and_can_be_played(browser: Browser, s
             browser.wait_for_text(".verdict", "The deal checks out")
 
 
-def test_a_race_survives_a_reload_a_cut_line_and_a_second_window(browser: Browser, server: str) -> None:
+def test_a_race_survives_a_reload_a_cut_connection_and_a_second_window(browser: Browser, server: str) -> None:
     with sitting(server, "Ada", countdown_s=1, public=False) as ada:
         open_link(browser, server, ada.code)
         ada.ready()

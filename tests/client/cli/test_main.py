@@ -94,6 +94,8 @@ def test_help_shows_defaults(capsys: pytest.CaptureFixture[str], option: str, de
         (["play", "--bot"], "--bot"),
         (["join", "carpet.example"], "CODE"),
         (["join", "carpet.example", "ABCDEF", "more"], "more"),
+        (["replay", "--moving"], "--moving goes with --svg"),
+        (["replay", "--svg", "-", "--moving", "--at", "3"], "and not with --at"),
         (["join", "carpet.example", "123456"], "is not the code of a race"),
         (["join", "carpet.example", "ABC\x1b[31m"], "is not the code of a race"),
         (["join", "ftp://carpet.example", "ABCDEF"], "begins with ws:// or wss://"),

@@ -38,7 +38,7 @@ async def into_race(run: Run) -> None:
 pytestmark = pytest.mark.usefixtures("mock_clock")
 
 
-async def test_the_home_screen_follows_the_lobby_and_shows_the_line() -> None:
+async def test_the_home_screen_follows_the_lobby_and_shows_the_connection() -> None:
     async with running() as run:
         await run.say(Connecting(1))
         assert run.screen.shows("connecting")
@@ -442,7 +442,7 @@ async def test_leaving_goes_home_and_follows_the_lobby_again() -> None:
         assert run.link.taken() == [FollowLobby()]
 
 
-async def test_without_a_line_nothing_is_lost_silently() -> None:
+async def test_without_a_connection_nothing_is_lost_silently() -> None:
     async with running() as run:
         await into_race(run)
         run.link.up = False
@@ -462,7 +462,7 @@ async def test_without_a_line_nothing_is_lost_silently() -> None:
         assert run.link.taken() == [Move(race=1, seat=0, ply=0, move="c1")]
 
 
-async def test_a_move_the_line_was_lost_with_is_the_links_and_is_not_sent_by_a_second_press() -> None:
+async def test_a_move_the_connection_was_lost_with_is_the_links_and_is_not_sent_by_a_second_press() -> None:
     async with running() as run:
         await into_race(run)
         await run.give("c", "1", "w")
@@ -480,7 +480,7 @@ async def test_a_move_the_line_was_lost_with_is_the_links_and_is_not_sent_by_a_s
         assert run.link.taken() == [Move(race=1, seat=0, ply=1, move="w:c1")]
 
 
-async def test_without_a_line_the_home_screen_shows_no_lobby_of_before() -> None:
+async def test_without_a_connection_the_home_screen_shows_no_lobby_of_before() -> None:
     async with running() as run:
         await run.say(UP, scenes.welcome(), scenes.lobby())
         assert run.screen.shows("ABCDEF")

@@ -73,7 +73,7 @@ async def test_a_node_that_has_left_renews_its_lease_no_more(autojump_clock: Moc
     assert store.calls.index("leave") == len(store.calls) - 1
 
 
-async def test_who_reaches_neither_database_nor_directory_is_cut_off_until_either_answers(
+async def test_whoever_reaches_neither_database_nor_directory_is_cut_off_until_either_answers(
     autojump_clock: MockClock, nursery: trio.Nursery
 ) -> None:
     store = FakeStore()

@@ -53,7 +53,7 @@ def node(house: House) -> FakeNode:
 
 
 @pytest.mark.parametrize("request_", [JoinRace(code="farawy", ref=3), WatchRace(code="FAR-AWY", ref=3)])
-async def test_who_asks_for_a_room_of_another_node_is_told_where_it_is(
+async def test_whoever_asks_for_a_room_of_another_node_is_told_where_it_is(
     autojump_clock: MockClock, house: House, node: FakeNode, request_: JoinRace | WatchRace
 ) -> None:
     async with house.client() as ann:

@@ -370,7 +370,7 @@ async def test_few_read_at_once_some_wait_and_the_others_are_told_to_ask_again()
     assert await readers.ask(read) == "read"
 
 
-async def test_who_asks_for_boards_keeps_no_reader_and_what_many_ask_for_is_made_once() -> None:
+async def test_whoever_asks_for_boards_keeps_no_reader_and_what_many_ask_for_is_made_once() -> None:
     store = MemoryStore()
     write(
         store,

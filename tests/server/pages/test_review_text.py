@@ -55,7 +55,7 @@ def test_the_best_of_a_deal_that_cannot_be_won() -> None:
     )
 
 
-def test_who_stopped_with_the_win_in_reach_hears_of_it() -> None:
+def test_whoever_stopped_with_the_win_in_reach_hears_of_it() -> None:
     assert judge(COVERED, ("s",)).sentences == (
         "This deal can be won: all 52 cards could be brought home.",
         "Nothing was lost: at the end, with 49 cards home, that was still in reach.",
