@@ -94,8 +94,8 @@ class RaceBoards(Struct, frozen=True, kw_only=True):
 class SeatReview(Struct, frozen=True, kw_only=True):
     """What was possible in the game of one seat. best: the most cards that could be brought home. left: the same after the slip.
 
-    slip: the number of the move, from 1, after which `best` was out of reach; null, as `left` is, where it never was. sentences: all of it in
-    words.
+    slip: the number of the move, from 1, after which `best` was out of reach; null, as `left` is, where it never was. sentences: all of
+    it in words.
     """
 
     seat: SeatNumber

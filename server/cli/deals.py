@@ -16,8 +16,8 @@ from server.cli.shared import FileArgument, RulesArgument, examples, fail, rules
 
 if TYPE_CHECKING:
     from protocol.record import Record
-    from server.pages.review_text import Judgement
     from server.analysis.winrate import Odds, Sample
+    from server.pages.review_text import Judgement
     from server.rules.position import Family
 
 deals_app = typer.Typer(rich_markup_mode=None)

@@ -1,5 +1,7 @@
-"""A server on which there is something to be seen at every address of the web page, and `python -m tests.e2e.every_page DIRECTORY`: a picture
-of each, in three sizes of window, light and dark."""
+"""A server on which there is something to be seen at every address of the web page.
+
+`python -m tests.e2e.every_page DIRECTORY` makes a picture of each, in three sizes of window, light and dark.
+"""
 
 from __future__ import annotations
 

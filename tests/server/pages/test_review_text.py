@@ -110,11 +110,11 @@ def test_the_document_has_games_with_one_deck_where_it_is_certain() -> None:
     plain, zipped = review_document(RECORD.read_bytes())
     told = msgspec.json.decode(plain, type=RaceReview)
     assert gzip.decompress(zipped) == plain
-    assert [review.seat for review in told.seats] == list(range(len(record.seats)))
-    for seat, review in enumerate(told.seats):
+    assert [each.seat for each in told.seats] == list(range(len(record.seats)))
+    for seat, each in enumerate(told.seats):
         judged = judge_seat(record, seat)
         slip = judged.review.slip
         expected = SeatReview(
             seat=seat, best=judged.review.best, slip=slip if slip is None else slip + 1, left=judged.left, sentences=judged.sentences
         )
-        assert review == expected
+        assert each == expected
