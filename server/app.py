@@ -59,6 +59,7 @@ SOFTWARE = f"carpet-race {protocol.__version__}"
 WORKERS_CODE = (
     "networkx",
     "server.pages.pictures",
+    "server.pages.review_text",
     "server.pages.schemas",
     "server.race.audit",
     "server.race.boards",
