@@ -1,6 +1,6 @@
 """The documents that a server gives out over plain HTTP, beside the record (`protocol.record`) and the lobby (`protocol.server_messages`).
 
-JSON, for anybody who asks: nothing in them is told to players alone. A reader takes them for an enemy's words, as everything from a line.
+JSON, for anybody who asks: nothing in them is told to players alone. A reader takes them for an enemy's words, like all that comes in.
 """
 
 from __future__ import annotations
@@ -89,6 +89,27 @@ class RaceBoards(Struct, frozen=True, kw_only=True):
     rules: RulesInfo
     firsts: tuple[View, ...]
     steps: tuple[BoardStep, ...]
+
+
+class SeatReview(Struct, frozen=True, kw_only=True):
+    """What was possible in the game of one seat. best: the most cards that could be brought home. left: the same after the slip.
+
+    slip: the number of the move, from 1, after which `best` was out of reach; null, as `left` is, where it never was. sentences: all of
+    it in words.
+    """
+
+    seat: SeatNumber
+    best: int
+    slip: int | None
+    left: int | None
+    sentences: tuple[str, ...]
+
+
+class RaceReview(Struct, frozen=True, kw_only=True):
+    """What was possible in a race that is over, with every card known. seats: in their order; none where that is not certain."""
+
+    race: str
+    seats: tuple[SeatReview, ...]
 
 
 class History(Struct, frozen=True, kw_only=True):

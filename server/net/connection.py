@@ -107,12 +107,48 @@ class Dispatch(Protocol):
         """It has ended, and so have the tasks that it had started. Once for each that has arrived."""
 
 
-class Connection(ABC):
+class Caller(ABC):
+    """Whoever has connected: from where, and whether they may come in."""
+
+    __slots__ = ("_client_host", "_ticket")
+
+    _ticket: Ticket | None
+
+    def __init__(self) -> None:
+        self._client_host = ""
+
+    @property
+    @abstractmethod
+    def remote_address(self) -> Any:
+        """The peer's address and port, also after the end; None where it has none."""
+
+    @property
+    def remote_host(self) -> str:
+        """The numeric address of the client without its port, which a trusted proxy may have named; empty where it has none."""
+        if self._client_host:
+            return self._client_host
+        address = self.remote_address
+        return str(address[0]) if address else ""
+
+    @property
+    def entry(self) -> AdmissionOutcome:
+        """Whether it may come in at all."""
+        ticket = self._ticket
+        return ticket.entry if ticket is not None else AdmissionOutcome.ADMITTED
+
+    def find_client(self, headers: Headers) -> None:
+        """Where it comes by a trusted proxy, let it count for the address that its request names."""
+        ticket = self._ticket
+        if ticket is not None and ticket.by_proxy:
+            named = named_by_proxies(headers.get_all("X-Forwarded-For"), headers.get_all("Forwarded"))
+            self._client_host = ticket.name_client(str(self.remote_address[0]), named)
+
+
+class Connection(Caller):
     """The server's end of one connection. Satisfies `server.spectate.spectator.SpectatorConnection`."""
 
     __slots__ = (
         "_bad_messages",
-        "_client_host",
         "_data",
         "_dispatch",
         "_early",
@@ -132,9 +168,9 @@ class Connection(ABC):
     )
 
     protocol: ServerProtocol
-    _ticket: Ticket | None
 
     def __init__(self, dispatch: Dispatch, round_trip_rule: RoundTripRule) -> None:
+        super().__init__()
         self._dispatch = dispatch
         self._round_trip_rule = round_trip_rule
         self._limit = RateLimit(rate=dispatch.rate, burst=dispatch.burst)
@@ -144,7 +180,6 @@ class Connection(ABC):
         self._text = False
         self._whole = True
         self._bad_messages = 0
-        self._client_host = ""
         self._round_trips = RoundTrips()
         self._missed = False
         self._encoding = ""
@@ -160,11 +195,6 @@ class Connection(ABC):
         self.waiting_bytes = 0
 
     # ---- what each kind does its own way
-
-    @property
-    @abstractmethod
-    def remote_address(self) -> Any:
-        """The peer's address and port, also after the end; None where it has none."""
 
     @abstractmethod
     def shut(self, code: CloseCode, reason: str) -> None:
@@ -192,27 +222,6 @@ class Connection(ABC):
     def number(self) -> str:
         """Which connection of this server it is, as in the log."""
         return self._number
-
-    @property
-    def remote_host(self) -> str:
-        """The numeric address of the client without its port, which a trusted proxy may have named; empty where it has none."""
-        if self._client_host:
-            return self._client_host
-        address = self.remote_address
-        return str(address[0]) if address else ""
-
-    @property
-    def entry(self) -> AdmissionOutcome:
-        """Whether it may come in at all."""
-        ticket = self._ticket
-        return ticket.entry if ticket is not None else AdmissionOutcome.ADMITTED
-
-    def find_client(self, headers: Headers) -> None:
-        """Where it comes by a trusted proxy, let it count for the address that its request names."""
-        ticket = self._ticket
-        if ticket is not None and ticket.by_proxy:
-            named = named_by_proxies(headers.get_all("X-Forwarded-For"), headers.get_all("Forwarded"))
-            self._client_host = ticket.name_client(str(self.remote_address[0]), named)
 
     @property
     def round_trip_ms(self) -> int | None:

@@ -164,7 +164,7 @@ def web_routes(
     described: Mapping[str, Describe], *, origins: Callable[[], Sequence[str]] = tuple, embedders: Sequence[str] = ()
 ) -> tuple[Route, ...]:
     """described: for each address but those that are always there, what its document is about. origins: of the pages of all servers that
-    are this place: the line of a document may go to any of them. embedders: whose pages may have `/embed/…` in a frame."""
+    are this place: the connection of a document may go to any of them. embedders: whose pages may have `/embed/…` in a frame."""
     template = Template(_text("index.html"))
 
     def document(asked: Asked, about: Description) -> Page:

@@ -41,12 +41,12 @@ from server.race.commands import (
     Command,
     GetReady,
     LeaveSeat,
-    LoseLine,
-    MeasureLine,
+    LoseConnection,
+    MeasureConnection,
     OtherCommand,
     PassTime,
     PlayMove,
-    RegainLine,
+    RegainConnection,
     ResignSeat,
     StopSeat,
     TakeSeat,
@@ -210,7 +210,7 @@ class Race:
                 return self._take_seat(command)
             case LeaveSeat(seat=number):
                 return self._leave_seat(self.seats[number], now)
-            case MeasureLine(seat=number, round_trip_ms=round_trip_ms):
+            case MeasureConnection(seat=number, round_trip_ms=round_trip_ms):
                 self._measure(self.seats[number], round_trip_ms, now)
                 return iter(())
             case GetReady(seat=number, nonce=nonce):
@@ -221,10 +221,10 @@ class Race:
                 return self._give_up(self.seats[number], "stopped", now)
             case ResignSeat(seat=number):
                 return self._give_up(self.seats[number], "forfeited", now)
-            case LoseLine(seat=number):
-                return self._lose_line(self.seats[number], now)
-            case RegainLine(seat=number):
-                return iter(self.seats[number].regain_line())
+            case LoseConnection(seat=number):
+                return self._lose_connection(self.seats[number], now)
+            case RegainConnection(seat=number):
+                return iter(self.seats[number].regain_connection())
             case PassTime():
                 return iter(())
             case _:
@@ -316,11 +316,11 @@ class Race:
             raise Refusal(ErrorCode.SEAT_ENDED, f"it is {seat.state}")
         return self._end(seat, state, self.elapsed(now), now)
 
-    def _lose_line(self, seat: Seat, now: int) -> Iterator[RaceEvent]:
+    def _lose_connection(self, seat: Seat, now: int) -> Iterator[RaceEvent]:
         if seat.connected:
             waits = self.phase == "waiting" and self.deal.place.number > 1
             grace_s = self.options.series.grace_s if waits else self.grace_s
-            yield seat.lose_line(now + grace_s * 1000 if self.phase != "over" else None)
+            yield seat.lose_connection(now + grace_s * 1000 if self.phase != "over" else None)
 
     # ---- time
 

@@ -28,7 +28,7 @@ def counted_at(*, received_ms: int, credit_ms: int, previous_ms: int) -> int:
 
 
 class RoundTrips:
-    """The last measured round trips of one line."""
+    """The last measured round trips of one connection."""
 
     __slots__ = ("_last", "best")
 

@@ -13,7 +13,7 @@ from protocol.errors import ErrorCode, Refusal
 from protocol.fairness import HOUSE_NONCE, SECRET_BYTES
 from protocol.record import Record
 from protocol.views import RaceOptions
-from server.race.commands import Command, GetReady, LeaveSeat, LoseLine, MeasureLine, PlayMove, TakeSeat
+from server.race.commands import Command, GetReady, LeaveSeat, LoseConnection, MeasureConnection, PlayMove, TakeSeat
 from server.race.events import MovePlayed, RaceEnded, RaceEvent, SeatDealt, SeatFreed
 from server.race.machine import Race
 from server.race.seat import Seat
@@ -224,7 +224,7 @@ class RaceSequence:
         """Note how long the round trip to this seat takes by now, where that has changed. member: by whom its player is here."""
         measured = self._setup.round_trip(member) if member is not None else None
         if measured is not None and measured != seat.round_trip_ms:
-            self.do(MeasureLine(seat.number, measured))
+            self.do(MeasureConnection(seat.number, measured))
 
     def measure_all(self) -> None:
         for seat in self.race.seats:
@@ -310,7 +310,7 @@ class RaceSequence:
                 continue
             self._take(TakeSeat(seat.player, seat.name, seat.bot, seat.number))
             if not seat.connected:
-                self._take(LoseLine(seat.number))
+                self._take(LoseConnection(seat.number))
         self.broadcast.start_over(self.race, self.series.info, self.now)
         self._draft.effects.changed = True
         self._ready_bots()

@@ -62,7 +62,7 @@ def test_a_player_is_known_by_id_and_by_token(store: Store) -> None:
     assert store.player_by_token_hash(b"another") is None
 
 
-def test_a_player_is_found_by_the_name_he_has_now(store: Store) -> None:
+def test_a_player_is_found_by_the_name_they_have_now(store: Store) -> None:
     write(store, made("anna"), made("ben"))
     write(store, PlayerRenamed(player="anna", name="Cleo"))
     found = {name: store.player_by_name(name) for name in ("Anna", "cleo", "BEN", "", "Nobody")}

@@ -77,7 +77,7 @@ class Person:
 
     async def move(self, venue: Venue) -> None:
         """Go to another server of the place."""
-        await self.lose_line()
+        await self.lose_connection()
         self._venue = venue
         self.player, _ = await venue.players.arrive(name=self.player.name, token=self._token, connection=self)
         venue.tournaments.greet(self.player.id, self)
@@ -216,7 +216,7 @@ class Person:
     def say(self, message: Say) -> None:
         self._to_room(message)
 
-    async def lose_line(self) -> None:
+    async def lose_connection(self) -> None:
         room = self._venue.rooms.of(self.player.id)
         self._venue.players.depart(self.player, self)
         if room is not None:
