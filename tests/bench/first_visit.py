@@ -2,8 +2,8 @@
 
 A Chromium with nothing in its cache opens a page by a proxy that makes everything late by half a round trip each way, and the first piece
 of each connection by a whole one more, as its opening would be. `/` lists a race that is being run and one that is open, `/watch/CODE` is
-the one, `/play/CODE` the other. Printed for each page: milliseconds from the address to the first bars (`/play/CODE`: to the race's rules), the
-median and in round trips; requests, connections and bytes from the server.
+the one, `/play/CODE` the other. Printed for each page: milliseconds from the address to the first bars (`/play/CODE`: to the rules of the
+race), the median and in round trips; requests, connections and bytes from the server.
 """
 
 from __future__ import annotations

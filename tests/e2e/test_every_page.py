@@ -64,6 +64,7 @@ def pages(chromium: Browser) -> Iterator[tuple[Browser, dict[str, str]]]:
                 f"{root}/watch/{barbara.code}": ".seat-board",
                 f"{root}/race/{race}": ".seat-board .card",
                 f"{root}/ladder": ".standings td",
+                f"{root}/search?q={ada.name}&rules=carpet": "#races ~ .wide td",
                 f"{root}/player/{ada.name}": ".standings td",
                 f"{root}/daily": ".days a",
                 f"{root}/challenges": ".standings td",
