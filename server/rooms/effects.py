@@ -66,12 +66,19 @@ class Effects(Struct):
 class Draft:
     """The effects of the request that is being handled, shared by the parts of a core."""
 
-    __slots__ = ("effects",)
+    __slots__ = ("_effects",)
 
     def __init__(self) -> None:
-        self.effects = Effects()
+        self._effects: Effects | None = None
+
+    @property
+    def effects(self) -> Effects:
+        # Between two requests there are none: what lives on from one move to the next is what the collection of garbage has to look at.
+        if self._effects is None:
+            self._effects = Effects()
+        return self._effects
 
     def take(self) -> Effects:
         """All of them; the next request begins with none."""
-        effects, self.effects = self.effects, Effects()
+        effects, self._effects = self.effects, None
         return effects
