@@ -102,6 +102,8 @@ class Room:
         """What of its opener's address counts as one; None where that is not known, or is this machine."""
         self.is_closed = False
         """Nothing will happen here any more. Known before it is told."""
+        self.is_kept = False
+        """The journal has it: other servers of the place can find it."""
         self._bots = bot_players(
             setup.options,
             alone=setup.spec is not None,
@@ -220,6 +222,7 @@ class Room:
         for record in effects.ended:
             self._note_over(record)
         if effects.changed:
+            self.is_kept = True
             self._ports.owner.changed(self)
         if closing is not None and not closing.entries:
             self._ports.owner.gone(self)
